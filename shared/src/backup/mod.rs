@@ -1,0 +1,104 @@
+//! The durable backup: the record of every entry and the settings of every queue. Two backups ship, held to one
+//! conformance suite: [`dynamodb`] for every deployment and [`file`](mod@file) for one process on a laptop.
+//!
+//! No visitor id ever reaches it: an entry is known by its token alone.
+
+pub mod dynamodb;
+pub mod file;
+
+use async_trait::async_trait;
+use serde_json::{Map, Value};
+
+use crate::domain::{
+    change::Change,
+    id::{EntryId, QueueId, Salt},
+    record::Record,
+};
+
+/// Why a backup gave no answer.
+#[derive(Debug, thiserror::Error)]
+pub enum BackupError {
+    /// It cannot be reached, throttles, or did not answer in time. Whether it wrote is not known.
+    #[error("the backup cannot be reached: {0}")]
+    Unavailable(String),
+    /// It holds something that is no record of ours.
+    #[error("the backup holds what it should not: {0}")]
+    Nonsense(String),
+}
+
+/// The shelf on which the entries of one generation of one queue stand.
+#[derive(Debug, Clone, PartialEq, Eq, Hash)]
+pub struct Shelf {
+    /// The queue.
+    pub queue: QueueId,
+    /// Its generation: a reset starts a new one and leaves the old one to its time to live.
+    pub generation: u32,
+    /// How long the record of an entry that is gone is kept.
+    pub retain_hours: u32,
+}
+
+/// What became of a write.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub enum Written {
+    /// The record now stands like this.
+    Stored(Record),
+    /// The record shows this change or a later one already.
+    Older,
+}
+
+/// The part of a queue's record that is Vestibule's own.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct LinePart {
+    /// Goes up at each restore.
+    pub epoch: u32,
+    /// Goes up at each reset.
+    pub generation: u32,
+    /// Of this generation.
+    pub salt: Salt,
+}
+
+/// A queue as the backup holds it.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct StoredQueue {
+    /// The settings as they were last written, by us or by an operator's hand: not yet validated.
+    pub settings: Map<String, Value>,
+    /// What is Vestibule's own.
+    pub line: LinePart,
+}
+
+/// The durable record of everything. Writes are acknowledged when they would survive a crash.
+#[async_trait]
+pub trait Backup: Send + Sync + 'static {
+    /// Writes one change, unless the record shows it or a later one already.
+    async fn write(&self, shelf: &Shelf, change: &Change) -> Result<Written, BackupError>;
+
+    /// Writes changes of different entries, in any order. On an error some may have been written: write them all again.
+    async fn write_all(&self, shelf: &Shelf, changes: &[Change]) -> Result<(), BackupError>;
+
+    /// The record of one entry, as of the last acknowledged write.
+    async fn entry(&self, shelf: &Shelf, id: EntryId) -> Result<Option<Record>, BackupError>;
+
+    /// The entries of one of the [`SHARDS`](crate::domain::id::SHARDS) that are not gone, as of the last acknowledged
+    /// write.
+    async fn live_entries(&self, shelf: &Shelf, shard: u8) -> Result<Vec<Record>, BackupError>;
+
+    /// One queue; `None` where there is none.
+    async fn queue(&self, queue: &QueueId) -> Result<Option<StoredQueue>, BackupError>;
+
+    /// Every queue there is.
+    async fn queues(&self) -> Result<Vec<QueueId>, BackupError>;
+
+    /// Adds a queue; `false`, and nothing written, where there is one of that id.
+    async fn create_queue(&self, queue: &QueueId, stored: &StoredQueue) -> Result<bool, BackupError>;
+
+    /// Replaces the settings of a queue; `false`, and nothing written, where they are not `expected` any more.
+    async fn replace_settings(
+        &self,
+        queue: &QueueId,
+        expected: &Map<String, Value>,
+        settings: &Map<String, Value>,
+    ) -> Result<bool, BackupError>;
+
+    /// Whether the backup answers at all.
+    async fn ping(&self) -> Result<(), BackupError>;
+}

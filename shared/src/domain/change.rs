@@ -1,0 +1,118 @@
+//! What happened to an entry: the unit that the durable backup takes.
+
+use super::{
+    score::{Visit, WaitScore},
+    state::State,
+};
+use crate::domain::id::EntryId;
+
+/// The order of all changes of a queue: of two changes the one with the higher version is the later one.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Default)]
+pub struct Version {
+    /// Goes up at each restore.
+    pub epoch: u32,
+    /// `max(v + 1, microseconds)`.
+    pub v: u64,
+}
+
+/// One change of one entry.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Change {
+    /// Whose.
+    pub id: EntryId,
+    /// Its place among all changes of the queue.
+    pub version: Version,
+    /// When, in line time.
+    pub at_ms: u64,
+    /// What.
+    pub event: Event,
+}
+
+/// What can happen to an entry.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Event {
+    /// Took a place in line: a new visit, or the same one moved to the back.
+    Entered {
+        /// The place.
+        score: WaitScore,
+    },
+    /// Let in at once: room was free and nobody waited. A new visit.
+    FastTracked {
+        /// The place it would have had: holds the visit and the join time.
+        score: WaitScore,
+        /// When the session ends.
+        session_end_ms: u64,
+    },
+    /// Waiting to ready.
+    Promoted {
+        /// The place it had.
+        score: WaitScore,
+        /// Until when it must be claimed.
+        claim_by_ms: u64,
+    },
+    /// Ready to active, or said once more of an active one.
+    Claimed {
+        /// The visit.
+        visit: Visit,
+        /// When the session ends.
+        session_end_ms: u64,
+    },
+    /// The session of an active entry was made longer.
+    Extended {
+        /// The visit.
+        visit: Visit,
+        /// When the session ends now.
+        session_end_ms: u64,
+    },
+    /// Gone.
+    Ended {
+        /// The visit.
+        visit: Visit,
+        /// How.
+        how: End,
+    },
+}
+
+/// How a visit ends.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum End {
+    /// Done.
+    Completed,
+    /// Walked away, or was removed by an operator.
+    Left,
+    /// Timed out, unclaimed or at the end of the session.
+    Expired,
+}
+
+impl Event {
+    /// The state that it leads to.
+    pub fn state(&self) -> State {
+        match self {
+            Self::Entered { .. } => State::Waiting,
+            Self::Promoted { .. } => State::Ready,
+            Self::FastTracked { .. } | Self::Claimed { .. } | Self::Extended { .. } => State::Active,
+            Self::Ended { how, .. } => how.state(),
+        }
+    }
+
+    /// The visit that it belongs to.
+    pub fn visit(&self) -> Visit {
+        match self {
+            Self::Entered { score } | Self::FastTracked { score, .. } | Self::Promoted { score, .. } => {
+                score.visit()
+            }
+            Self::Claimed { visit, .. } | Self::Extended { visit, .. } | Self::Ended { visit, .. } => *visit,
+        }
+    }
+}
+
+impl End {
+    /// The state that it is.
+    pub fn state(self) -> State {
+        match self {
+            Self::Completed => State::Completed,
+            Self::Left => State::Left,
+            Self::Expired => State::Expired,
+        }
+    }
+}

@@ -1,0 +1,380 @@
+//! Who is who: queues, visitors, and the entry tokens derived from them.
+//!
+//! An entry id is derived, not drawn (see `docs/decisions/derived-ids.md`): the same visitor always has the same id in
+//! a queue, so one place per visitor holds by construction and ownership is a comparison.
+
+use std::{fmt, str::FromStr, sync::Arc};
+
+use base64::{Engine, engine::general_purpose::URL_SAFE_NO_PAD};
+use hmac::{Hmac, KeyInit, Mac};
+use sha2::Sha256;
+use uuid::{Builder, Uuid};
+
+/// The longest queue id, in characters.
+pub const QUEUE_ID_MAX: usize = 128;
+/// The longest visitor id, in bytes.
+pub const VISITOR_ID_MAX: usize = 256;
+/// How many partitions of the `entries` table one queue is spread over.
+pub const SHARDS: u8 = 64;
+
+/// The bit of byte 8 (just below the two variant bits) that tells an anonymous visitor's token from a known one's:
+/// the first digit of the fourth group reads `8` or `9` for a known visitor, `a` or `b` for an anonymous one.
+const ANON_BIT: u8 = 0b0010_0000;
+
+/// An id that is not one: names what was expected.
+#[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
+pub enum IdError {
+    /// Not `[A-Za-z0-9][A-Za-z0-9._:-]{0,127}`.
+    #[error("a queue id is 1 to {QUEUE_ID_MAX} of A-Z a-z 0-9 . _ : - and starts with a letter or a digit")]
+    Queue,
+    /// Not a UUID of version 8 in its 36-character form.
+    #[error("an entry token is a UUID of version 8, such as 0f8fad5b-d9cb-869f-a165-70867728950e")]
+    Token,
+    /// Not 22 characters of base64url that hold such a UUID.
+    #[error("a member is an entry token as 22 characters of base64url")]
+    Member,
+    /// Empty, too long, or with control characters.
+    #[error("a visitor id is 1 to {VISITOR_ID_MAX} bytes without control characters")]
+    Visitor,
+    /// An anonymous visitor id must be a random UUID.
+    #[error("the visitor id of an anonymous visitor is a UUID of version 4")]
+    Anonymous,
+}
+
+/// The id of one line in front of one protected thing, for example `TIMEDEAL:123`.
+#[derive(Debug, Clone, PartialEq, Eq, Hash, PartialOrd, Ord)]
+pub struct QueueId(Arc<str>);
+
+impl QueueId {
+    /// The id as text.
+    pub fn as_str(&self) -> &str {
+        &self.0
+    }
+}
+
+impl FromStr for QueueId {
+    type Err = IdError;
+
+    fn from_str(text: &str) -> Result<Self, IdError> {
+        let mut bytes = text.bytes();
+        let starts_well = bytes.next().is_some_and(|b| b.is_ascii_alphanumeric());
+        let goes_on_well = bytes.all(|b| b.is_ascii_alphanumeric() || b"._:-".contains(&b));
+        if starts_well && goes_on_well && text.len() <= QUEUE_ID_MAX {
+            Ok(Self(text.into()))
+        } else {
+            Err(IdError::Queue)
+        }
+    }
+}
+
+impl fmt::Display for QueueId {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str(&self.0)
+    }
+}
+
+/// How a visitor is known: it decides which credential a token is compared with.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
+pub enum VisitorKind {
+    /// Named by an authorizer's verified claim, or by a caller whom the queue trusts.
+    Known,
+    /// Named by a random UUID that only the visitor's client holds.
+    Anon,
+}
+
+/// A visitor's id and how it is known. Never stored and never logged: `Debug` prints `***`.
+#[derive(Clone, PartialEq, Eq, Hash)]
+pub struct Visitor {
+    kind: VisitorKind,
+    id: String,
+}
+
+impl Visitor {
+    /// A visitor whose id somebody vouches for.
+    ///
+    /// # Errors
+    /// [`IdError::Visitor`] where the id is empty, longer than [`VISITOR_ID_MAX`] bytes or has control characters.
+    pub fn known(id: &str) -> Result<Self, IdError> {
+        if id.is_empty() || id.len() > VISITOR_ID_MAX || id.chars().any(char::is_control) {
+            return Err(IdError::Visitor);
+        }
+        Ok(Self {
+            kind: VisitorKind::Known,
+            id: id.to_owned(),
+        })
+    }
+
+    /// A visitor whom nobody vouches for: the id is a UUID of version 4, which nobody can guess.
+    ///
+    /// # Errors
+    /// [`IdError::Anonymous`] where the id is anything else.
+    pub fn anonymous(id: &str) -> Result<Self, IdError> {
+        match Uuid::try_parse(id) {
+            Ok(uuid) if uuid.get_version_num() == 4 && id.len() == 36 => Ok(Self::from_random(uuid)),
+            _ => Err(IdError::Anonymous),
+        }
+    }
+
+    /// The anonymous visitor of a UUID that was just drawn.
+    pub fn from_random(uuid: Uuid) -> Self {
+        Self {
+            kind: VisitorKind::Anon,
+            id: uuid.hyphenated().to_string(),
+        }
+    }
+
+    /// How the visitor is known.
+    pub fn kind(&self) -> VisitorKind {
+        self.kind
+    }
+
+    /// The id itself: for the visitor's own answer and cookie, and for nothing else.
+    pub fn reveal(&self) -> &str {
+        &self.id
+    }
+}
+
+impl fmt::Debug for Visitor {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(f, "Visitor({:?}, ***)", self.kind)
+    }
+}
+
+/// The secret of a deployment from which the id keys of all its queues come.
+#[derive(Clone)]
+pub struct RootKey(Vec<u8>);
+
+impl RootKey {
+    /// Takes a key of at least 32 bytes, the output size of the hash it is used with (RFC 2104, section 3).
+    ///
+    /// # Errors
+    /// The number of bytes found, where they are too few.
+    pub fn new(bytes: Vec<u8>) -> Result<Self, usize> {
+        if bytes.len() < 32 {
+            Err(bytes.len())
+        } else {
+            Ok(Self(bytes))
+        }
+    }
+}
+
+impl fmt::Debug for RootKey {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str("RootKey(***)")
+    }
+}
+
+/// 32 random bytes of one generation of a queue: a reset draws new ones, and with them every id changes.
+#[derive(Clone, Copy, PartialEq, Eq)]
+pub struct Salt([u8; 32]);
+
+impl Salt {
+    /// Takes 32 bytes from a good source of randomness.
+    pub fn new(bytes: [u8; 32]) -> Self {
+        Self(bytes)
+    }
+
+    /// As base64url, for storing.
+    pub fn to_text(self) -> String {
+        URL_SAFE_NO_PAD.encode(self.0)
+    }
+
+    /// Back from [`Salt::to_text`]; `None` for anything else.
+    pub fn from_text(text: &str) -> Option<Self> {
+        URL_SAFE_NO_PAD.decode(text).ok()?.try_into().ok().map(Self)
+    }
+}
+
+impl fmt::Debug for Salt {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str("Salt(***)")
+    }
+}
+
+/// The key that turns the visitors of one generation of one queue into entry ids.
+#[derive(Clone)]
+pub struct IdKey(Hmac<Sha256>);
+
+impl IdKey {
+    /// Derives the key of one queue from the deployment's root key and the queue's salt.
+    pub fn derive(root: &RootKey, queue: &QueueId, salt: &Salt) -> Self {
+        let mut mac = keyed(&root.0);
+        // The queue id has no NUL, so the parts cannot run into each other.
+        mac.update(b"vestibule entry id\0");
+        mac.update(queue.as_str().as_bytes());
+        mac.update(b"\0");
+        mac.update(&salt.0);
+        Self(keyed(&mac.finalize().into_bytes()))
+    }
+
+    /// The id that this visitor has in this queue, always.
+    pub fn entry_id(&self, visitor: &Visitor) -> EntryId {
+        let mut mac = self.0.clone();
+        mac.update(match visitor.kind {
+            VisitorKind::Known => b"known:",
+            VisitorKind::Anon => b"anon:",
+        });
+        mac.update(visitor.id.as_bytes());
+        let digest = mac.finalize().into_bytes();
+        let mut bytes = [0; 16];
+        bytes.copy_from_slice(&digest[..16]);
+        match visitor.kind {
+            VisitorKind::Known => bytes[8] &= !ANON_BIT,
+            VisitorKind::Anon => bytes[8] |= ANON_BIT,
+        }
+        EntryId(Builder::from_custom_bytes(bytes).into_uuid())
+    }
+}
+
+impl fmt::Debug for IdKey {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str("IdKey(***)")
+    }
+}
+
+fn keyed(key: &[u8]) -> Hmac<Sha256> {
+    Hmac::new_from_slice(key).expect("HMAC takes a key of any length (RFC 2104)")
+}
+
+/// The id of one visitor's place in one queue: the entry token that the client holds, a UUID of version 8.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, PartialOrd, Ord)]
+pub struct EntryId(Uuid);
+
+impl EntryId {
+    /// Which kind of visitor holds it.
+    pub fn kind(self) -> VisitorKind {
+        if self.0.as_bytes()[8] & ANON_BIT == 0 {
+            VisitorKind::Known
+        } else {
+            VisitorKind::Anon
+        }
+    }
+
+    /// The 22 characters of base64url that stand for it in the line's sorted sets.
+    pub fn to_member(self) -> String {
+        URL_SAFE_NO_PAD.encode(self.0.as_bytes())
+    }
+
+    /// Back from [`EntryId::to_member`].
+    ///
+    /// # Errors
+    /// [`IdError::Member`] for anything else.
+    pub fn from_member(member: &str) -> Result<Self, IdError> {
+        let bytes = URL_SAFE_NO_PAD.decode(member).map_err(|_| IdError::Member)?;
+        Uuid::from_slice(&bytes)
+            .ok()
+            .filter(is_version_8)
+            .map(Self)
+            .ok_or(IdError::Member)
+    }
+
+    /// Which of the [`SHARDS`] partitions of the table holds it: its low bits.
+    pub fn shard(self) -> u8 {
+        self.0.as_bytes()[15] % SHARDS
+    }
+
+    /// The 16 bytes of the UUID.
+    pub fn as_bytes(&self) -> &[u8; 16] {
+        self.0.as_bytes()
+    }
+}
+
+fn is_version_8(uuid: &Uuid) -> bool {
+    uuid.get_version_num() == 8
+}
+
+impl FromStr for EntryId {
+    type Err = IdError;
+
+    fn from_str(text: &str) -> Result<Self, IdError> {
+        match Uuid::try_parse(text) {
+            Ok(uuid) if is_version_8(&uuid) && text.len() == 36 => Ok(Self(uuid)),
+            _ => Err(IdError::Token),
+        }
+    }
+}
+
+impl fmt::Display for EntryId {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        self.0.hyphenated().fmt(f)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn key(queue: &str, salt: u8) -> IdKey {
+        let root = RootKey::new(vec![7; 32]).expect("long enough");
+        IdKey::derive(&root, &queue.parse().expect("a queue id"), &Salt::new([salt; 32]))
+    }
+
+    #[test]
+    fn the_same_visitor_always_has_the_same_id_and_nobody_else_has() {
+        let key_a = key("a", 1);
+        let ada = Visitor::known("ada").expect("valid");
+        assert_eq!(key_a.entry_id(&ada), key_a.entry_id(&ada.clone()));
+        assert_ne!(
+            key_a.entry_id(&ada),
+            key_a.entry_id(&Visitor::known("bob").expect("valid"))
+        );
+        assert_ne!(key_a.entry_id(&ada), key("b", 1).entry_id(&ada), "another queue");
+        assert_ne!(
+            key_a.entry_id(&ada),
+            key("a", 2).entry_id(&ada),
+            "another salt, as after a reset"
+        );
+    }
+
+    #[test]
+    fn the_two_kinds_never_share_an_id() {
+        let uuid = Uuid::new_v4();
+        let anon = key("a", 1).entry_id(&Visitor::from_random(uuid));
+        let known = key("a", 1).entry_id(&Visitor::known(&uuid.to_string()).expect("valid"));
+        assert_ne!(anon, known);
+        assert_eq!(
+            (anon.kind(), known.kind()),
+            (VisitorKind::Anon, VisitorKind::Known)
+        );
+    }
+
+    #[test]
+    fn an_id_survives_both_of_its_forms() {
+        let id = key("a", 1).entry_id(&Visitor::known("ada").expect("valid"));
+        assert_eq!(id.to_string().parse(), Ok(id));
+        assert_eq!(EntryId::from_member(&id.to_member()), Ok(id));
+        assert_eq!(id.to_member().len(), 22);
+        assert_eq!(&id.to_string()[14..15], "8");
+    }
+
+    #[test]
+    fn ids_that_are_none_are_refused() {
+        for bad in ["", "-a", "a b", "a{b}", "a\n", "ü", &"a".repeat(129)] {
+            assert_eq!(bad.parse::<QueueId>(), Err(IdError::Queue), "{bad:?}");
+        }
+        for good in ["TIMEDEAL:123", "0", "a._:-", &"a".repeat(128)] {
+            assert_eq!(good.parse::<QueueId>().expect("valid").as_str(), good);
+        }
+        for bad in [
+            "",
+            "x",
+            "0f8fad5bd9cb869fa16570867728950e",
+            "0f8fad5b-d9cb-469f-a165-70867728950e",
+        ] {
+            assert_eq!(bad.parse::<EntryId>(), Err(IdError::Token), "{bad:?}");
+        }
+        assert_eq!(Visitor::known("a\nb"), Err(IdError::Visitor));
+        assert_eq!(Visitor::known(&"a".repeat(257)), Err(IdError::Visitor));
+        assert_eq!(Visitor::anonymous("ada"), Err(IdError::Anonymous));
+        assert_eq!(
+            Visitor::anonymous("0f8fad5b-d9cb-869f-a165-70867728950e"),
+            Err(IdError::Anonymous)
+        );
+    }
+
+    #[test]
+    fn a_visitor_does_not_show_in_debug_output() {
+        let shown = format!("{:?}", Visitor::known("ada@example.com").expect("valid"));
+        assert!(!shown.contains("ada"), "{shown}");
+    }
+}

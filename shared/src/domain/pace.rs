@@ -1,0 +1,219 @@
+//! How many may go: the pace bucket and the amount of one promotion.
+//!
+//! The bucket is a token bucket ("leaky bucket as a meter", ITU-T I.371) kept in whole numbers: its level is counted in
+//! *credit*, entries times milliseconds of an interval, so that no fraction is ever rounded and the scripts in Lua and
+//! the line in memory agree to the last unit.
+
+/// The pace of a queue: at most one `batch` at once, and one each interval.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct Pace {
+    /// Entries in one interval.
+    pub batch: u64,
+    /// The length of an interval.
+    pub interval_ms: u64,
+}
+
+impl Pace {
+    /// The credit of a full bucket.
+    pub fn full(self) -> u64 {
+        self.batch * self.interval_ms
+    }
+}
+
+/// The level of a pace bucket at a moment.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
+pub struct Bucket {
+    /// The level, in entries times milliseconds.
+    pub credit: u64,
+    /// When the level was right.
+    pub at_ms: u64,
+}
+
+impl Bucket {
+    /// The bucket of a new queue: one batch may go at once.
+    pub fn full(pace: Pace, now_ms: u64) -> Self {
+        Self {
+            credit: pace.full(),
+            at_ms: now_ms,
+        }
+    }
+
+    /// The bucket after time has passed: never more than one batch in it, however long a promoter was away.
+    #[must_use]
+    pub fn refilled(self, pace: Pace, now_ms: u64) -> Self {
+        // An interval fills it from empty, so longer gaps count as one: this also keeps the product small.
+        let elapsed_ms = now_ms.saturating_sub(self.at_ms).min(pace.interval_ms);
+        Self {
+            credit: (self.credit + elapsed_ms * pace.batch).min(pace.full()),
+            at_ms: now_ms.max(self.at_ms),
+        }
+    }
+
+    /// How many entries may go.
+    pub fn tokens(self, pace: Pace) -> u64 {
+        self.credit / pace.interval_ms
+    }
+
+    /// The bucket after so many entries went.
+    #[must_use]
+    pub fn spent(self, pace: Pace, entries: u64) -> Self {
+        Self {
+            credit: self.credit.saturating_sub(entries * pace.interval_ms),
+            ..self
+        }
+    }
+
+    /// The same level under another pace, taken over when an operator changes it. Whole tokens are kept, up to the new
+    /// batch; a started one is dropped where the interval changes, since its unit does.
+    #[must_use]
+    pub fn converted(self, from: Pace, to: Pace) -> Self {
+        let credit = if from.interval_ms == to.interval_ms {
+            self.credit
+        } else {
+            self.tokens(from) * to.interval_ms
+        };
+        Self {
+            credit: credit.min(to.full()),
+            ..self
+        }
+    }
+}
+
+/// What kept a promotion from moving more.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, serde::Serialize)]
+#[serde(rename_all = "lowercase")]
+pub enum HeldBackBy {
+    /// Nobody is left in line.
+    Line,
+    /// Ready and active fill the capacity.
+    Capacity,
+    /// The pace bucket is spent.
+    Pace,
+    /// The caller asked for no more, or one call moves no more.
+    Asked,
+    /// The queue is paused or closed.
+    Gate,
+}
+
+/// What one promotion has to go by.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct Room {
+    /// Entries in line.
+    pub waiting: u64,
+    /// The most ready and active at once.
+    pub capacity: u64,
+    /// Entries ready and active.
+    pub taken: u64,
+    /// Entries that the pace lets go.
+    pub tokens: u64,
+    /// Entries that the caller asks for at most.
+    pub asked: u64,
+}
+
+impl Room {
+    /// How many go, and what keeps it from being more: `min(waiting, capacity - taken, tokens, asked)`.
+    pub fn allowance(self) -> (u64, HeldBackBy) {
+        let free = self.capacity.saturating_sub(self.taken);
+        // In the order in which an operator would want to hear of it.
+        let (mut least, mut by) = (self.waiting, HeldBackBy::Line);
+        for (bound, name) in [
+            (free, HeldBackBy::Capacity),
+            (self.tokens, HeldBackBy::Pace),
+            (self.asked, HeldBackBy::Asked),
+        ] {
+            if bound < least {
+                (least, by) = (bound, name);
+            }
+        }
+        (least, by)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use proptest::prelude::*;
+
+    use super::*;
+
+    fn paces() -> impl Strategy<Value = Pace> {
+        (1u64..=1_000_000, 1u64..=3_600).prop_map(|(batch, seconds)| Pace {
+            batch,
+            interval_ms: seconds * 1_000,
+        })
+    }
+
+    proptest! {
+        /// The promise to the protected service: over any stretch of time, never more than
+        /// `batch + elapsed * batch / interval`.
+        #[test]
+        fn never_more_than_one_batch_and_the_pace(
+            pace in paces(),
+            steps in prop::collection::vec((0u64..10_000_000, 0u64..2_000_000), 1..200),
+        ) {
+            let (mut bucket, mut now_ms, mut gone) = (Bucket::full(pace, 0), 0, 0u64);
+            for (wait_ms, wanted) in steps {
+                now_ms += wait_ms;
+                bucket = bucket.refilled(pace, now_ms);
+                let going = bucket.tokens(pace).min(wanted);
+                prop_assert!(going <= pace.batch, "at most one batch at once");
+                bucket = bucket.spent(pace, going);
+                gone += going;
+                prop_assert!(u128::from(gone) * u128::from(pace.interval_ms)
+                    <= u128::from(pace.batch) * u128::from(pace.interval_ms + now_ms));
+            }
+        }
+
+        /// And the promise to those who wait: nothing is lost to rounding, however often somebody looks.
+        #[test]
+        fn ticks_of_any_length_lose_nothing(pace in paces(), tick_ms in 1u64..5_000) {
+            let mut bucket = Bucket { credit: 0, at_ms: 0 };
+            let (mut now_ms, mut gone) = (0, 0u64);
+            while now_ms + tick_ms <= pace.interval_ms.min(tick_ms * 2_000) {
+                now_ms += tick_ms;
+                bucket = bucket.refilled(pace, now_ms);
+                gone += bucket.tokens(pace);
+                bucket = bucket.spent(pace, bucket.tokens(pace));
+            }
+            prop_assert_eq!(gone, now_ms * pace.batch / pace.interval_ms);
+        }
+
+        #[test]
+        fn a_changed_pace_never_makes_tokens(from in paces(), to in paces(), credit in 0u64..u64::MAX) {
+            let before = Bucket { credit: credit % (from.full() + 1), at_ms: 0 };
+            let after = before.converted(from, to);
+            prop_assert!(after.tokens(to) <= before.tokens(from).min(to.batch));
+        }
+
+        #[test]
+        fn the_clock_going_back_makes_no_tokens(pace in paces(), back_ms in 1u64..1_000_000) {
+            let bucket = Bucket { credit: 0, at_ms: 1_000_000 };
+            prop_assert_eq!(bucket.refilled(pace, 1_000_000 - back_ms), bucket);
+        }
+
+        /// Credit passes through Lua's doubles.
+        #[test]
+        fn credit_stays_exact_in_a_double(pace in paces()) {
+            prop_assert!(pace.full() * 2 < 1 << 53);
+        }
+    }
+
+    #[test]
+    fn the_allowance_is_the_least_bound_and_names_it() {
+        let room = Room {
+            waiting: 9,
+            capacity: 10,
+            taken: 4,
+            tokens: 8,
+            asked: 1_000,
+        };
+        assert_eq!(room.allowance(), (6, HeldBackBy::Capacity));
+        assert_eq!(Room { tokens: 2, ..room }.allowance(), (2, HeldBackBy::Pace));
+        assert_eq!(Room { asked: 1, ..room }.allowance(), (1, HeldBackBy::Asked));
+        assert_eq!(Room { waiting: 0, ..room }.allowance(), (0, HeldBackBy::Line));
+        assert_eq!(
+            Room { taken: 99, ..room }.allowance(),
+            (0, HeldBackBy::Capacity),
+            "a lowered capacity drives nobody out"
+        );
+    }
+}

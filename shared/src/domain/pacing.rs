@@ -1,0 +1,124 @@
+//! When to come back: a poll is held, or told when the next one is due.
+//!
+//! The promise behind it: a visitor who keeps to `retry_after_ms`, and whose polls are answered, cannot lose a turn,
+//! however fast the line moves. Whoever is promoted right after a poll polls again within two thirds of
+//! `claim_seconds`, and has the last third left to claim.
+
+/// The soonest that a waiting visitor is asked to come back.
+pub const RETRY_MS_MIN: u64 = 2_000;
+/// The longest that a poll is held; API Gateway gives up at 29 s.
+pub const HOLD_MS_MAX: u64 = 20_000;
+/// Nobody whose turn is further away than this is held.
+pub const HOLD_HORIZON_MS: u64 = 30_000;
+/// A promoted visitor is asked to claim at once; one whose claim failed comes back so soon.
+pub const RETRY_READY_MS: u64 = 1_000;
+
+/// What a poll is told.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Poll {
+    /// Kept open until something changes, at most so long.
+    Hold {
+        /// Milliseconds.
+        up_to_ms: u64,
+    },
+    /// Answered at once.
+    ComeBack {
+        /// Milliseconds until the next poll.
+        retry_after_ms: u64,
+    },
+}
+
+/// Decides for a waiting visitor whose turn is expected in `eta_ms`. `wait_ms` is how long the client offered to be
+/// held; `horizon_ms` is what [`hold_horizon_ms`] gave; `jitter` is random in `0.0..1.0`.
+pub fn poll(eta_ms: u64, wait_ms: u64, horizon_ms: u64, claim_ms: u64, jitter: f64) -> Poll {
+    let up_to_ms = wait_ms.min(HOLD_MS_MAX);
+    if up_to_ms > 0 && eta_ms <= horizon_ms {
+        Poll::Hold { up_to_ms }
+    } else {
+        Poll::ComeBack {
+            retry_after_ms: retry_after_ms(eta_ms, claim_ms, jitter),
+        }
+    }
+}
+
+/// How near a turn must be for its poll to be held: as many turns as the budget has room for, at most
+/// [`HOLD_HORIZON_MS`]; zero while nothing moves.
+pub fn hold_horizon_ms(held_budget: u64, admissions_per_second: f64, moving: bool) -> u64 {
+    if !moving || admissions_per_second <= 0.0 {
+        return 0;
+    }
+    #[allow(
+        clippy::cast_precision_loss,
+        clippy::cast_possible_truncation,
+        clippy::cast_sign_loss
+    )]
+    let horizon_ms = (held_budget as f64 / admissions_per_second * 1_000.0) as u64;
+    horizon_ms.min(HOLD_HORIZON_MS)
+}
+
+/// Milliseconds until a waiting visitor should poll again: `clamp(0.3 * eta, 2 s, 2/3 * claim)`, with 15 % of jitter
+/// to each side, and the bounds kept after it: they are the promise. Polls grow with the logarithm of the wait up to
+/// the cap.
+pub fn retry_after_ms(eta_ms: u64, claim_ms: u64, jitter: f64) -> u64 {
+    let cap_ms = claim_ms / 3 * 2;
+    // The cap is clamped to first, so that those at the cap are spread as well: downwards.
+    #[allow(
+        clippy::cast_precision_loss,
+        clippy::cast_possible_truncation,
+        clippy::cast_sign_loss
+    )]
+    let jittered = ((eta_ms as f64 * 0.3).min(cap_ms as f64) * (0.85 + 0.3 * jitter)) as u64;
+    jittered.clamp(RETRY_MS_MIN.min(cap_ms), cap_ms)
+}
+
+/// Milliseconds until the holder of a pass should come for the next one: two thirds of its life.
+pub fn renew_after_ms(pass_ms: u64) -> u64 {
+    pass_ms / 3 * 2
+}
+
+#[cfg(test)]
+mod tests {
+    use proptest::prelude::*;
+
+    use super::*;
+
+    proptest! {
+        #[test]
+        fn no_estimate_breaks_the_promise(eta in 0u64..u64::MAX / 2, claim_s in 10u64..=3_600, jitter in 0.0f64..1.0) {
+            let retry = retry_after_ms(eta, claim_s * 1_000, jitter);
+            prop_assert!(retry * 3 <= claim_s * 1_000 * 2, "two thirds of claim_seconds at most");
+            prop_assert!(retry >= RETRY_MS_MIN);
+        }
+
+        #[test]
+        fn only_those_near_their_turn_are_held(eta in 0u64..200_000, wait in 0u64..40_000, horizon in 0u64..=HOLD_HORIZON_MS) {
+            match poll(eta, wait, horizon, 60_000, 0.5) {
+                Poll::Hold { up_to_ms } => {
+                    prop_assert!(eta <= horizon && up_to_ms > 0 && up_to_ms <= wait.min(HOLD_MS_MAX));
+                }
+                Poll::ComeBack { .. } => prop_assert!(wait == 0 || eta > horizon),
+            }
+        }
+
+        #[test]
+        fn the_horizon_keeps_within_the_budget(budget in 0u64..100_000, rate in 0.001f64..100_000.0) {
+            let horizon_ms = hold_horizon_ms(budget, rate, true);
+            #[allow(clippy::cast_precision_loss)]
+            let turns_within = horizon_ms as f64 / 1_000.0 * rate;
+            #[allow(clippy::cast_precision_loss)]
+            let room = budget as f64;
+            prop_assert!(turns_within <= room + 1.0);
+            prop_assert_eq!(hold_horizon_ms(budget, rate, false), 0);
+        }
+    }
+
+    #[test]
+    fn a_half_hour_wait_takes_few_polls() {
+        let (mut left_ms, mut polls) = (1_800_000u64, 0);
+        while left_ms > 0 {
+            left_ms = left_ms.saturating_sub(retry_after_ms(left_ms, 60_000, 0.5));
+            polls += 1;
+        }
+        assert!(polls <= 60, "{polls}");
+    }
+}

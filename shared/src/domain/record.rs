@@ -1,0 +1,103 @@
+//! The durable record of an entry, and what a change makes of it.
+
+use super::{
+    change::{Change, Event, Version},
+    id::EntryId,
+    score::{Visit, WaitScore},
+    state::State,
+};
+
+/// How long the record of an entry that is not gone is kept after its last change: far longer than anybody waits.
+pub const LIVE_RETAIN_MS: u64 = 30 * 24 * 3_600_000;
+
+/// One entry as the backup holds it. Times are Unix milliseconds.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Record {
+    /// Whose.
+    pub id: EntryId,
+    /// The state.
+    pub state: State,
+    /// The last change that it shows.
+    pub version: Version,
+    /// The visit.
+    pub visit: Visit,
+    /// The place it has or had; unknown where the change that made it never arrived.
+    pub score: Option<WaitScore>,
+    /// When it was promoted.
+    pub promoted_at_ms: Option<u64>,
+    /// When it was let in.
+    pub claimed_at_ms: Option<u64>,
+    /// The deadline of its state: of the claim, or of the session.
+    pub expires_at_ms: Option<u64>,
+    /// When it ended.
+    pub ended_at_ms: Option<u64>,
+    /// When it may be deleted.
+    pub delete_at_ms: u64,
+}
+
+impl Record {
+    /// When it joined, as its place tells.
+    pub fn joined_at_ms(&self) -> Option<u64> {
+        self.score.map(WaitScore::joined_at_ms)
+    }
+
+    /// What a change makes of the record that stands, or of none; `None` where the record shows that change or a later
+    /// one already: repeats and late arrivals change nothing.
+    pub fn after(standing: Option<&Self>, change: &Change, retain_hours: u32) -> Option<Self> {
+        if standing.is_some_and(|record| record.version >= change.version) {
+            return None;
+        }
+        let visit = change.event.visit();
+        let begins = matches!(change.event, Event::Entered { .. } | Event::FastTracked { .. });
+        // What is known of this visit is kept; what stands of an earlier one is over.
+        let mut record = match standing {
+            Some(record) if record.visit == visit && !begins => record.clone(),
+            _ => Self::unknown(change.id, visit),
+        };
+        record.state = change.event.state();
+        record.version = change.version;
+        record.delete_at_ms = change.at_ms + LIVE_RETAIN_MS;
+        match change.event {
+            Event::Entered { score } => record.score = Some(score),
+            Event::FastTracked {
+                score,
+                session_end_ms,
+            } => {
+                record.score = Some(score);
+                record.promoted_at_ms = Some(change.at_ms);
+                record.claimed_at_ms = Some(change.at_ms);
+                record.expires_at_ms = Some(session_end_ms);
+            }
+            Event::Promoted { score, claim_by_ms } => {
+                record.score = Some(score);
+                record.promoted_at_ms = Some(change.at_ms);
+                record.expires_at_ms = Some(claim_by_ms);
+            }
+            Event::Claimed { session_end_ms, .. } => {
+                record.claimed_at_ms = record.claimed_at_ms.or(Some(change.at_ms));
+                record.expires_at_ms = Some(session_end_ms);
+            }
+            Event::Extended { session_end_ms, .. } => record.expires_at_ms = Some(session_end_ms),
+            Event::Ended { .. } => {
+                record.ended_at_ms = Some(change.at_ms);
+                record.delete_at_ms = change.at_ms + u64::from(retain_hours) * 3_600_000;
+            }
+        }
+        Some(record)
+    }
+
+    fn unknown(id: EntryId, visit: Visit) -> Self {
+        Self {
+            id,
+            state: State::Waiting,
+            version: Version::default(),
+            visit,
+            score: None,
+            promoted_at_ms: None,
+            claimed_at_ms: None,
+            expires_at_ms: None,
+            ended_at_ms: None,
+            delete_at_ms: 0,
+        }
+    }
+}
