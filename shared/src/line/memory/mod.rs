@@ -1,0 +1,177 @@
+//! The line in memory: for one process on a laptop, for simulations, and as the plain statement of the rules that the
+//! scripts in [`redis`](super::redis) follow. It outlives its process only by way of the backup.
+
+mod queue;
+mod sets;
+mod turns;
+
+use std::{
+    collections::HashMap,
+    fmt,
+    sync::{Arc, Mutex, PoisonError},
+    time::{SystemTime, UNIX_EPOCH},
+};
+
+use async_trait::async_trait;
+
+use self::queue::Queue;
+use super::{
+    Check, Claimed, Configuration, Configured, Departed, Departure, Entered, Extended, Extension,
+    JournalRecord, Line, LineError, Look, PromoteOrder, Promotion, Validated, View,
+};
+use crate::domain::{
+    change::Change,
+    id::{EntryId, QueueId},
+    record::Record,
+    score::Visit,
+};
+
+/// Tells the time in Unix microseconds.
+pub type Clock = Arc<dyn Fn() -> u64 + Send + Sync>;
+
+/// Every queue of one process.
+#[derive(Clone)]
+pub struct MemoryLine {
+    queues: Arc<Mutex<HashMap<QueueId, Queue>>>,
+    clock: Clock,
+}
+
+impl MemoryLine {
+    /// An empty line that goes by the system's clock.
+    pub fn new() -> Self {
+        // A clock before 1970 reads as 1970: the line holds still until it is right.
+        let system = || {
+            SystemTime::now()
+                .duration_since(UNIX_EPOCH)
+                .unwrap_or_default()
+                .as_micros()
+        };
+        Self::with_clock(Arc::new(move || u64::try_from(system()).unwrap_or(u64::MAX)))
+    }
+
+    /// An empty line that goes by another clock: that of a simulation.
+    pub fn with_clock(clock: Clock) -> Self {
+        Self {
+            queues: Arc::default(),
+            clock,
+        }
+    }
+
+    fn with<T>(&self, queue: &QueueId, act: impl FnOnce(&mut Queue, u64) -> T) -> Result<T, LineError> {
+        // Nothing in here panics half-way through a change, so a poisoned lock guards a queue that is whole.
+        let mut queues = self.queues.lock().unwrap_or_else(PoisonError::into_inner);
+        let now_us = (self.clock)();
+        queues
+            .get_mut(queue)
+            .map(|queue| act(queue, now_us))
+            .ok_or(LineError::Unknown)
+    }
+
+    fn add(&self, queue: &QueueId, make: impl FnOnce(u64) -> Queue) -> Configured {
+        let mut queues = self.queues.lock().unwrap_or_else(PoisonError::into_inner);
+        if queues.contains_key(queue) {
+            return Configured::Same;
+        }
+        queues.insert(queue.clone(), make((self.clock)()));
+        Configured::Created
+    }
+}
+
+impl Default for MemoryLine {
+    fn default() -> Self {
+        Self::new()
+    }
+}
+
+impl fmt::Debug for MemoryLine {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str("MemoryLine")
+    }
+}
+
+#[async_trait]
+impl Line for MemoryLine {
+    async fn enter(&self, queue: &QueueId, id: EntryId) -> Result<Entered, LineError> {
+        self.with(queue, |queue, now_us| queue.enter(now_us, id))
+    }
+
+    async fn status(&self, queue: &QueueId, id: EntryId) -> Result<Look, LineError> {
+        self.with(queue, |queue, now_us| queue.look(now_us, id))
+    }
+
+    async fn claim(&self, queue: &QueueId, id: EntryId) -> Result<Claimed, LineError> {
+        self.with(queue, |queue, now_us| queue.claim(now_us, id))
+    }
+
+    async fn leave(
+        &self,
+        queue: &QueueId,
+        id: EntryId,
+        visit: Option<Visit>,
+        departure: Departure,
+    ) -> Result<Departed, LineError> {
+        self.with(queue, |queue, now_us| queue.leave(now_us, id, visit, departure))
+    }
+
+    async fn validate(&self, queue: &QueueId, id: EntryId, check: Check) -> Result<Validated, LineError> {
+        self.with(queue, |queue, now_us| queue.validate(now_us, id, check))
+    }
+
+    async fn extend(
+        &self,
+        queue: &QueueId,
+        id: EntryId,
+        extension: Extension,
+    ) -> Result<Extended, LineError> {
+        self.with(queue, |queue, now_us| queue.extend(now_us, id, extension))
+    }
+
+    async fn promote(&self, queue: &QueueId, order: PromoteOrder) -> Result<Promotion, LineError> {
+        self.with(queue, |queue, now_us| queue.promote(now_us, order))
+    }
+
+    async fn configure(
+        &self,
+        queue: &QueueId,
+        configuration: &Configuration,
+        create: bool,
+    ) -> Result<Configured, LineError> {
+        if create
+            && self.add(queue, |now_us| Queue::new(now_us, configuration.clone())) == Configured::Created
+        {
+            return Ok(Configured::Created);
+        }
+        self.with(queue, |queue, now_us| queue.configure(now_us, configuration))
+    }
+
+    async fn restore(
+        &self,
+        queue: &QueueId,
+        configuration: &Configuration,
+        entries: &[Record],
+    ) -> Result<Configured, LineError> {
+        Ok(self.add(queue, |now_us| {
+            Queue::restored(now_us, configuration.clone(), entries)
+        }))
+    }
+
+    async fn view(&self, queue: &QueueId) -> Result<View, LineError> {
+        self.with(queue, |queue, now_us| queue.view(now_us))
+    }
+
+    async fn journal(&self, queue: &QueueId, most: usize) -> Result<Vec<JournalRecord>, LineError> {
+        self.with(queue, |queue, _| queue.journal(most))
+    }
+
+    async fn record(&self, queue: &QueueId, change: &Change) -> Result<(), LineError> {
+        self.with(queue, |queue, _| queue.record(vec![change.clone()]))
+    }
+
+    async fn settle(&self, queue: &QueueId, keys: &[String], ended: &[EntryId]) -> Result<(), LineError> {
+        self.with(queue, |queue, _| queue.settle(keys, ended))
+    }
+
+    async fn ping(&self) -> Result<(), LineError> {
+        Ok(())
+    }
+}

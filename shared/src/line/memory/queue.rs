@@ -1,0 +1,260 @@
+//! One queue in memory: what it holds, and how it is set up, looked at and settled.
+
+use std::collections::{HashSet, VecDeque};
+
+use super::sets::{Timed, Waiting};
+use crate::{
+    domain::{
+        change::{Change, Event, Version},
+        estimate::RateWindow,
+        id::EntryId,
+        pace::Bucket,
+        record::Record,
+        score::{DeadlineScore, WaitScore},
+        settings::Settings,
+        standing::Standing,
+        state::State,
+    },
+    line::{Configuration, Configured, JournalRecord, Look, Missing, Totals, View},
+};
+
+/// One queue.
+#[derive(Debug)]
+pub(super) struct Queue {
+    pub(super) configuration: Configuration,
+    pub(super) waiting: Waiting,
+    /// Deadlines are on the claim clock, which stands still while the queue is paused.
+    pub(super) ready: Timed,
+    pub(super) active: Timed,
+    pub(super) ended: HashSet<EntryId>,
+    journal: VecDeque<JournalRecord>,
+    journal_records: u64,
+    pub(super) last_order: u64,
+    v: u64,
+    pub(super) bucket: Bucket,
+    pub(super) window: RateWindow,
+    pub(super) promoted_through: u64,
+    pub(super) heartbeat_ms: u64,
+    /// When the pause began; 0 while there is none.
+    paused_at_ms: u64,
+    /// How long all earlier pauses took.
+    paused_ms: u64,
+    /// A lowered `claim_seconds` takes effect when the old one, this one, has passed.
+    claim_floor_ms: u64,
+    claim_floor_until_ms: u64,
+    pub(super) totals: Totals,
+}
+
+impl Queue {
+    pub(super) fn new(now_us: u64, configuration: Configuration) -> Self {
+        let now_ms = now_us / 1_000;
+        Self {
+            waiting: Waiting::default(),
+            ready: Timed::default(),
+            active: Timed::default(),
+            ended: HashSet::new(),
+            journal: VecDeque::new(),
+            journal_records: 0,
+            last_order: 0,
+            v: now_us,
+            bucket: Bucket::full(configuration.settings.pace(), now_ms),
+            window: RateWindow::default(),
+            promoted_through: 0,
+            heartbeat_ms: 0,
+            paused_at_ms: if configuration.settings.paused { now_ms } else { 0 },
+            paused_ms: 0,
+            claim_floor_ms: 0,
+            claim_floor_until_ms: 0,
+            totals: Totals::default(),
+            configuration,
+        }
+    }
+
+    pub(super) fn restored(now_us: u64, configuration: Configuration, entries: &[Record]) -> Self {
+        let mut queue = Self::new(now_us, configuration);
+        let now_ms = now_us / 1_000;
+        queue.bucket = Bucket {
+            credit: 0,
+            at_ms: now_ms,
+        };
+        let claim_by_ms = now_ms + queue.claim_ms(now_ms);
+        for entry in entries {
+            queue.v = queue.v.max(entry.version.v);
+            queue.last_order = queue.last_order.max(entry.score.map_or(0, WaitScore::order));
+            match (entry.state, entry.score, entry.expires_at_ms) {
+                (State::Waiting, Some(score), _) => queue.waiting.insert(score, entry.id),
+                (State::Ready, ..) => queue
+                    .ready
+                    .insert(DeadlineScore::new(claim_by_ms, entry.visit), entry.id),
+                (State::Active, _, Some(end_ms)) => {
+                    queue
+                        .active
+                        .insert(DeadlineScore::new(end_ms, entry.visit), entry.id);
+                }
+                _ => {}
+            }
+        }
+        queue
+    }
+
+    pub(super) fn configure(&mut self, now_us: u64, new: &Configuration) -> Configured {
+        if self.configuration == *new {
+            return Configured::Same;
+        }
+        let now_ms = self.now_ms(now_us);
+        let (from, to) = (self.settings().pace(), new.settings.pace());
+        self.bucket = self.bucket.refilled(from, now_ms).converted(from, to);
+        match (self.settings().paused, new.settings.paused) {
+            (false, true) => self.paused_at_ms = now_ms,
+            (true, false) => {
+                self.paused_ms += now_ms - self.paused_at_ms;
+                self.paused_at_ms = 0;
+            }
+            _ => {}
+        }
+        let old_claim_ms = self.claim_ms(now_ms);
+        if new.settings.claim_ms() < old_claim_ms {
+            self.claim_floor_ms = old_claim_ms;
+            self.claim_floor_until_ms = now_ms + old_claim_ms;
+        }
+        self.configuration = new.clone();
+        Configured::Changed
+    }
+
+    pub(super) fn look(&self, now_us: u64, id: EntryId) -> Look {
+        match self.standing(self.now_ms(now_us), id) {
+            Some(standing) => Look::Here(standing),
+            None => Look::Gone(self.missing(id)),
+        }
+    }
+
+    pub(super) fn view(&self, now_us: u64) -> View {
+        View {
+            configuration: self.configuration.clone(),
+            now_ms: self.now_ms(now_us),
+            waiting: self.waiting.len(),
+            ready: self.ready.len(),
+            active: self.active.len(),
+            ended: self.ended.len() as u64,
+            journal: self.journal.len() as u64,
+            promoted_through: self.promoted_through,
+            heartbeat_ms: self.heartbeat_ms,
+            bucket: self.bucket,
+            window: self.window,
+            version: Version {
+                epoch: self.configuration.epoch,
+                v: self.v,
+            },
+            totals: self.totals,
+        }
+    }
+
+    pub(super) fn journal(&self, most: usize) -> Vec<JournalRecord> {
+        self.journal.iter().take(most).cloned().collect()
+    }
+
+    pub(super) fn record(&mut self, changes: Vec<Change>) {
+        self.journal_records += 1;
+        self.journal.push_back(JournalRecord {
+            key: self.journal_records.to_string(),
+            changes,
+        });
+    }
+
+    pub(super) fn settle(&mut self, keys: &[String], ended: &[EntryId]) {
+        self.journal.retain(|record| !keys.contains(&record.key));
+        for id in ended {
+            self.ended.remove(id);
+        }
+    }
+
+    pub(super) fn settings(&self) -> &Settings {
+        &self.configuration.settings
+    }
+
+    /// Line time: the clock's, but never before the last change, even where the clock goes back.
+    pub(super) fn now_ms(&self, now_us: u64) -> u64 {
+        now_us.max(self.v) / 1_000
+    }
+
+    /// The moment that deadlines of ready entries are compared with: it stands still while the queue is paused.
+    pub(super) fn claim_clock_ms(&self, now_ms: u64) -> u64 {
+        let this_pause_ms = if self.settings().paused {
+            now_ms - self.paused_at_ms
+        } else {
+            0
+        };
+        now_ms - self.paused_ms - this_pause_ms
+    }
+
+    /// How long an entry that is promoted now has to claim.
+    pub(super) fn claim_ms(&self, now_ms: u64) -> u64 {
+        let floor_ms = if now_ms < self.claim_floor_until_ms {
+            self.claim_floor_ms
+        } else {
+            0
+        };
+        self.settings().claim_ms().max(floor_ms)
+    }
+
+    /// Takes the next version for a change of one entry.
+    pub(super) fn change(&mut self, now_us: u64, id: EntryId, event: Event) -> Change {
+        let at_ms = self.now_ms(now_us);
+        Change {
+            id,
+            version: self.next_version(now_us),
+            at_ms,
+            event,
+        }
+    }
+
+    pub(super) fn next_version(&mut self, now_us: u64) -> Version {
+        self.v = (self.v + 1).max(now_us);
+        Version {
+            epoch: self.configuration.epoch,
+            v: self.v,
+        }
+    }
+
+    /// Where an entry stands. One whose deadline has come is not there any more, though nobody dropped it yet.
+    pub(super) fn standing(&self, now_ms: u64, id: EntryId) -> Option<Standing> {
+        if let Some(score) = self.waiting.score(id) {
+            return Some(Standing::Waiting {
+                score,
+                position: self.waiting.position(score),
+            });
+        }
+        let clock_ms = self.claim_clock_ms(now_ms);
+        if let Some(score) = self
+            .ready
+            .score(id)
+            .filter(|score| score.deadline_ms() > clock_ms)
+        {
+            let claim_by_ms = score.deadline_ms() + (now_ms - clock_ms);
+            return Some(Standing::Ready {
+                visit: score.visit(),
+                claim_by_ms,
+                now_ms,
+            });
+        }
+        let score = self
+            .active
+            .score(id)
+            .filter(|score| score.deadline_ms() > now_ms)?;
+        Some(Standing::Active {
+            visit: score.visit(),
+            session_end_ms: score.deadline_ms(),
+            now_ms,
+        })
+    }
+
+    /// What is known of an entry that stands nowhere.
+    pub(super) fn missing(&self, id: EntryId) -> Missing {
+        let due = self.ready.score(id).is_some() || self.active.score(id).is_some();
+        if due || self.ended.contains(&id) {
+            Missing::Ended
+        } else {
+            Missing::Unknown
+        }
+    }
+}

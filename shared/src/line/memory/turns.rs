@@ -1,0 +1,360 @@
+//! What visitors, the protected service and the promoter do to one queue in memory.
+
+use super::queue::Queue;
+use crate::{
+    domain::{
+        change::{Change, End, Event},
+        id::EntryId,
+        pace::{HeldBackBy, Room},
+        score::{DeadlineScore, Visit, WaitScore},
+        settings::{Entrance, ReEntry},
+        standing::Standing,
+        state::State,
+    },
+    line::{
+        Check, Claimed, Departed, Departure, Entered, Extended, Extension, Joining, PROMOTE_CHUNK,
+        PromoteOrder, Promotion, Refusal, Validated,
+    },
+};
+
+impl Queue {
+    pub(super) fn enter(&mut self, now_us: u64, id: EntryId) -> Entered {
+        let now_ms = self.now_ms(now_us);
+        match self.standing(now_ms, id) {
+            Some(Standing::Waiting { score, position }) => self.enter_again(now_us, id, score, position),
+            Some(standing) => Entered::Joined {
+                how: Joining::Kept,
+                standing,
+                change: None,
+            },
+            None => match self.settings().entrance {
+                Entrance::Open => self.join(now_us, id),
+                Entrance::Draining => Entered::Refused(Refusal::Draining),
+                Entrance::Closed => Entered::Refused(Refusal::Closed),
+            },
+        }
+    }
+
+    fn enter_again(&mut self, now_us: u64, id: EntryId, score: WaitScore, position: u64) -> Entered {
+        let moves =
+            self.settings().re_entry == ReEntry::Requeue && self.settings().entrance == Entrance::Open;
+        if !moves {
+            let change = Some(self.change(now_us, id, Event::Entered { score }));
+            let standing = Standing::Waiting { score, position };
+            return Entered::Joined {
+                how: Joining::Kept,
+                standing,
+                change,
+            };
+        }
+        self.waiting.remove(id);
+        let score = self.next_score(now_us);
+        self.wait(now_us, id, score, Joining::Moved)
+    }
+
+    fn join(&mut self, now_us: u64, id: EntryId) -> Entered {
+        let now_ms = self.now_ms(now_us);
+        // Timed out, but not dropped yet.
+        self.totals.no_shows += u64::from(self.ready.remove(id).is_some());
+        self.totals.expired += u64::from(self.active.remove(id).is_some());
+        self.ended.remove(&id);
+        self.totals.entered += 1;
+        let score = self.next_score(now_us);
+        let pace = self.settings().pace();
+        let bucket = self.bucket.refilled(pace, now_ms);
+        let room = self.ready.len() + self.active.len() < u64::from(self.settings().capacity);
+        if self.waiting.len() > 0 || !room || !self.settings().promotes() || bucket.tokens(pace) == 0 {
+            return self.wait(now_us, id, score, Joining::New);
+        }
+        self.bucket = bucket.spent(pace, 1);
+        self.totals.fast_tracked += 1;
+        let standing = self.let_in(now_ms, id, score.visit());
+        let session_end_ms = now_ms + self.settings().session_ms();
+        let change = Some(self.change(
+            now_us,
+            id,
+            Event::FastTracked {
+                score,
+                session_end_ms,
+            },
+        ));
+        Entered::Joined {
+            how: Joining::New,
+            standing,
+            change,
+        }
+    }
+
+    fn wait(&mut self, now_us: u64, id: EntryId, score: WaitScore, how: Joining) -> Entered {
+        self.waiting.insert(score, id);
+        let change = Some(self.change(now_us, id, Event::Entered { score }));
+        let standing = Standing::Waiting {
+            score,
+            position: self.waiting.position(score),
+        };
+        Entered::Joined {
+            how,
+            standing,
+            change,
+        }
+    }
+
+    fn next_score(&mut self, now_us: u64) -> WaitScore {
+        let score = WaitScore::next(self.last_order, self.now_ms(now_us));
+        self.last_order = score.order();
+        score
+    }
+
+    fn let_in(&mut self, now_ms: u64, id: EntryId, visit: Visit) -> Standing {
+        let session_end_ms = now_ms + self.settings().session_ms();
+        self.active.insert(DeadlineScore::new(session_end_ms, visit), id);
+        Standing::Active {
+            visit,
+            session_end_ms,
+            now_ms,
+        }
+    }
+
+    /// Ready to active.
+    fn claim_ready(&mut self, now_us: u64, id: EntryId, visit: Visit) -> (Standing, Change) {
+        self.ready.remove(id);
+        self.totals.claimed += 1;
+        let now_ms = self.now_ms(now_us);
+        let session_end_ms = now_ms + self.settings().session_ms();
+        let standing = self.let_in(now_ms, id, visit);
+        (
+            standing,
+            self.change(
+                now_us,
+                id,
+                Event::Claimed {
+                    visit,
+                    session_end_ms,
+                },
+            ),
+        )
+    }
+
+    pub(super) fn claim(&mut self, now_us: u64, id: EntryId) -> Claimed {
+        match self.standing(self.now_ms(now_us), id) {
+            Some(Standing::Ready { visit, .. }) => {
+                let (standing, change) = self.claim_ready(now_us, id, visit);
+                Claimed::Active { standing, change }
+            }
+            Some(
+                standing @ Standing::Active {
+                    visit,
+                    session_end_ms,
+                    ..
+                },
+            ) => {
+                let change = self.change(
+                    now_us,
+                    id,
+                    Event::Claimed {
+                        visit,
+                        session_end_ms,
+                    },
+                );
+                Claimed::Active { standing, change }
+            }
+            Some(standing) => Claimed::NotYet(standing),
+            None => Claimed::Gone(self.missing(id)),
+        }
+    }
+
+    pub(super) fn leave(
+        &mut self,
+        now_us: u64,
+        id: EntryId,
+        visit: Option<Visit>,
+        departure: Departure,
+    ) -> Departed {
+        let Some(standing) = self.standing(self.now_ms(now_us), id) else {
+            return Departed::Missing(self.missing(id));
+        };
+        if visit.is_some_and(|visit| visit != standing.visit()) {
+            return Departed::OtherVisit;
+        }
+        let how = match (departure, standing.state()) {
+            (Departure::Leave | Departure::Complete, State::Active) => End::Completed,
+            (Departure::Complete, _) => return Departed::NotActive(standing),
+            (Departure::Leave | Departure::Evict, _) => End::Left,
+        };
+        Departed::Gone(self.end(now_us, id, standing.visit(), how))
+    }
+
+    fn end(&mut self, now_us: u64, id: EntryId, visit: Visit, how: End) -> Change {
+        self.waiting.remove(id);
+        self.ready.remove(id);
+        self.active.remove(id);
+        self.ended.insert(id);
+        match how {
+            End::Completed => self.totals.completed += 1,
+            End::Left => self.totals.left += 1,
+            End::Expired => unreachable!("only a promotion drops what timed out"),
+        }
+        self.change(now_us, id, Event::Ended { visit, how })
+    }
+
+    pub(super) fn validate(&mut self, now_us: u64, id: EntryId, check: Check) -> Validated {
+        let Some(mut standing) = self.standing(self.now_ms(now_us), id) else {
+            return Validated::Gone(self.missing(id));
+        };
+        let visit = standing.visit();
+        if check.visit.is_some_and(|named| named != visit) {
+            return Validated::OtherVisit;
+        }
+        let mut change = None;
+        match standing {
+            Standing::Active { .. } => {}
+            Standing::Ready { .. } if check.claims => {
+                let (now_standing, claimed) = self.claim_ready(now_us, id, visit);
+                (standing, change) = (now_standing, Some(claimed));
+            }
+            _ => return Validated::NotYet(standing),
+        }
+        if check.consumes {
+            change = Some(self.end(now_us, id, visit, End::Completed));
+        }
+        Validated::Active { standing, change }
+    }
+
+    pub(super) fn extend(&mut self, now_us: u64, id: EntryId, extension: Extension) -> Extended {
+        let Some(standing) = self.standing(self.now_ms(now_us), id) else {
+            return Extended::Gone(self.missing(id));
+        };
+        let visit = standing.visit();
+        if extension.visit.is_some_and(|named| named != visit) {
+            return Extended::OtherVisit;
+        }
+        let Standing::Active {
+            session_end_ms: old_end_ms,
+            now_ms,
+            ..
+        } = standing
+        else {
+            return Extended::NotYet(standing);
+        };
+        let asked_ms = now_ms + u64::from(extension.seconds) * 1_000;
+        let session_end_ms = asked_ms.min(extension.latest_end_ms).max(old_end_ms);
+        self.active.insert(DeadlineScore::new(session_end_ms, visit), id);
+        let change = self.change(
+            now_us,
+            id,
+            Event::Extended {
+                visit,
+                session_end_ms,
+            },
+        );
+        Extended::Active {
+            standing: Standing::Active {
+                visit,
+                session_end_ms,
+                now_ms,
+            },
+            change,
+        }
+    }
+
+    pub(super) fn promote(&mut self, now_us: u64, order: PromoteOrder) -> Promotion {
+        let now_ms = self.now_ms(now_us);
+        let clock_ms = self.claim_clock_ms(now_ms);
+        let mut events = Vec::new();
+        let no_shows = drop_due(&mut events, PROMOTE_CHUNK, || self.ready.pop_due(clock_ms));
+        let expired = drop_due(&mut events, PROMOTE_CHUNK - no_shows, || {
+            self.active.pop_due(now_ms)
+        });
+        self.ended.extend(events.iter().map(|(id, _)| *id));
+        self.totals.no_shows += no_shows;
+        self.totals.expired += expired;
+
+        let pace = self.settings().pace();
+        let bucket = self.bucket.refilled(pace, now_ms);
+        let room = Room {
+            waiting: self.waiting.len(),
+            capacity: u64::from(self.settings().capacity),
+            taken: self.ready.len() + self.active.len(),
+            tokens: bucket.tokens(pace),
+            asked: order.asked.min(PROMOTE_CHUNK - no_shows - expired),
+        };
+        let (promoted, held_back_by) = if self.settings().promotes() {
+            room.allowance()
+        } else {
+            (0, HeldBackBy::Gate)
+        };
+        self.move_up(now_ms, clock_ms, promoted, &mut events);
+        if promoted > 0 {
+            self.bucket = bucket.spent(pace, promoted);
+            self.window = self.window.counted(now_ms, promoted);
+            self.totals.promoted += promoted;
+        }
+        if order.heartbeat {
+            self.heartbeat_ms = now_ms;
+        }
+        if !events.is_empty() {
+            let version = self.next_version(now_us);
+            self.record(
+                events
+                    .into_iter()
+                    .map(|(id, event)| Change {
+                        id,
+                        version,
+                        at_ms: now_ms,
+                        event,
+                    })
+                    .collect(),
+            );
+        }
+        Promotion {
+            promoted,
+            no_shows,
+            expired,
+            held_back_by,
+            more: promoted + no_shows + expired == PROMOTE_CHUNK,
+            waiting: self.waiting.len(),
+            ready: self.ready.len(),
+            active: self.active.len(),
+        }
+    }
+
+    fn move_up(&mut self, now_ms: u64, clock_ms: u64, promoted: u64, events: &mut Vec<(EntryId, Event)>) {
+        let claim_ms = self.claim_ms(now_ms);
+        for _ in 0..promoted {
+            let Some((score, id)) = self.waiting.pop_first() else {
+                break;
+            };
+            self.ready
+                .insert(DeadlineScore::new(clock_ms + claim_ms, score.visit()), id);
+            self.promoted_through = self.promoted_through.max(score.raw());
+            events.push((
+                id,
+                Event::Promoted {
+                    score,
+                    claim_by_ms: now_ms + claim_ms,
+                },
+            ));
+        }
+    }
+}
+
+/// Drops entries whose deadline has come, at most so many; says how many.
+fn drop_due(
+    events: &mut Vec<(EntryId, Event)>,
+    most: u64,
+    mut pop: impl FnMut() -> Option<(DeadlineScore, EntryId)>,
+) -> u64 {
+    let mut dropped = 0;
+    while dropped < most {
+        let Some((score, id)) = pop() else { break };
+        events.push((
+            id,
+            Event::Ended {
+                visit: score.visit(),
+                how: End::Expired,
+            },
+        ));
+        dropped += 1;
+    }
+    dropped
+}
