@@ -87,7 +87,7 @@ impl Problem {
     pub(super) fn no_such_entry() -> Self {
         let detail =
             "nobody with this token or visitor id stands in this queue: inspect tells what the backup knows";
-        Self::new(404, "no-such-entry", "There is no such entry", detail)
+        Self::new(404, "unknown-entry", "There is no such entry", detail)
     }
 
     pub(super) fn busy() -> Self {
@@ -110,7 +110,10 @@ impl Problem {
     /// As JSON.
     pub fn to_value(&self) -> Value {
         let mut object = self.more.clone();
-        object.insert("type".to_owned(), "about:blank".into());
+        object.insert(
+            "type".to_owned(),
+            format!("urn:problem-type:vestibule:{}", self.code).into(),
+        );
         object.insert("title".to_owned(), self.title.into());
         object.insert("status".to_owned(), self.status.into());
         object.insert("code".to_owned(), self.code.into());
@@ -126,11 +129,14 @@ impl From<LineError> for Problem {
                 let detail = "the line does not have this queue at the moment: the promoter puts it back within seconds";
                 Self::new(503, "recovering", "The queue is being put back", detail)
             }
-            LineError::Unavailable(_) => {
-                Self::new(503, "line-away", "The line does not answer", error.to_string())
-            }
+            LineError::Unavailable(_) => Self::new(
+                503,
+                "line-unavailable",
+                "The line does not answer",
+                error.to_string(),
+            ),
             LineError::Nonsense(_) => {
-                Self::new(500, "line-nonsense", "The line makes no sense", error.to_string())
+                Self::new(500, "internal", "The line makes no sense", error.to_string())
             }
         }
     }
@@ -139,8 +145,8 @@ impl From<LineError> for Problem {
 impl From<BackupError> for Problem {
     fn from(error: BackupError) -> Self {
         let (status, code, title) = match error {
-            BackupError::Unavailable(_) => (503, "backup-away", "The backup does not answer"),
-            BackupError::Nonsense(_) => (500, "backup-nonsense", "The backup makes no sense"),
+            BackupError::Unavailable(_) => (503, "backup-unavailable", "The backup does not answer"),
+            BackupError::Nonsense(_) => (500, "internal", "The backup makes no sense"),
         };
         Self::new(status, code, title, error.to_string())
     }

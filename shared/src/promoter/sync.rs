@@ -70,15 +70,6 @@ pub fn configuration_with(stored: &StoredQueue, settings: Settings) -> Configura
     }
 }
 
-/// The shelf of a queue that is set up so.
-pub fn shelf(queue: &QueueId, configuration: &Configuration) -> Shelf {
-    Shelf {
-        queue: queue.clone(),
-        generation: configuration.generation,
-        retain_hours: configuration.settings.retain_hours,
-    }
-}
-
 /// What came of syncing a queue.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum Synced {
@@ -133,12 +124,12 @@ pub async fn sync(
     match configuration(&stored, policy) {
         Ok(wanted) => Ok(Synced::InForce {
             how: put_in_force(line, backup, queue, &wanted).await?,
-            shelf: shelf(queue, &wanted),
+            shelf: Shelf::of(queue, &wanted),
         }),
         Err(error) => match line.view(queue).await {
             Ok(view) => Ok(Synced::Refused {
                 error,
-                shelf: shelf(queue, &view.configuration),
+                shelf: Shelf::of(queue, &view.configuration),
             }),
             Err(LineError::Unknown) => Err(SyncError::Stuck(error)),
             Err(other) => Err(other.into()),
@@ -158,7 +149,9 @@ pub async fn put_in_force(
 ) -> Result<Configured, SyncError> {
     match line.configure(queue, configuration, false).await {
         // It never had the queue, or lost it: created empty, everybody's place would be lost for good.
-        Err(LineError::Unknown) => Ok(restore::restore(line, backup, queue, configuration).await?),
+        Err(LineError::Unknown) => Ok(restore::restore(line, backup, queue, configuration)
+            .await?
+            .configured),
         answer => Ok(answer?),
     }
 }
