@@ -10,6 +10,7 @@ use base64::{
 };
 
 use crate::{
+    backup::dynamodb::{Connection, Tables},
     domain::id::RootKey,
     pass::{PassError, Signer},
 };
@@ -76,29 +77,19 @@ impl RedisConfig {
     }
 }
 
-/// Where the backup is.
-#[derive(Debug, Clone, PartialEq, Eq)]
-pub struct DynamoConfig {
-    /// Another address than that of AWS: an emulator's.
-    pub endpoint: Option<String>,
-    /// The table of queues.
-    pub queues_table: String,
-    /// The table of entries.
-    pub entries_table: String,
-}
-
-impl DynamoConfig {
-    /// Reads `VESTIBULE_QUEUES_TABLE`, `VESTIBULE_ENTRIES_TABLE` and, optional, `VESTIBULE_DYNAMODB_ENDPOINT`.
-    ///
-    /// # Errors
-    /// Where a table is missing.
-    pub fn from_env() -> Result<Self, ConfigError> {
-        Ok(Self {
-            endpoint: environment("VESTIBULE_DYNAMODB_ENDPOINT"),
-            queues_table: required(&environment, "VESTIBULE_QUEUES_TABLE")?,
-            entries_table: required(&environment, "VESTIBULE_ENTRIES_TABLE")?,
-        })
-    }
+/// Where the backup is: reads `VESTIBULE_QUEUES_TABLE`, `VESTIBULE_ENTRIES_TABLE` and, for an emulator,
+/// `VESTIBULE_DYNAMODB_ENDPOINT`.
+///
+/// # Errors
+/// Where a table is missing: a default would hide it until the first write fails.
+pub fn dynamodb_from_env() -> Result<Connection, ConfigError> {
+    Ok(Connection {
+        endpoint_url: environment("VESTIBULE_DYNAMODB_ENDPOINT"),
+        tables: Tables {
+            queues: required(&environment, "VESTIBULE_QUEUES_TABLE")?,
+            entries: required(&environment, "VESTIBULE_ENTRIES_TABLE")?,
+        },
+    })
 }
 
 /// The secrets of a deployment.
