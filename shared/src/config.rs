@@ -113,7 +113,7 @@ impl Keys {
 
     fn read(vars: Lookup<'_>, issuer: &str) -> Result<Self, ConfigError> {
         Ok(Self {
-            root: root_key("VESTIBULE_ROOT_KEY", &required(vars, "VESTIBULE_ROOT_KEY")?)?,
+            root: read_root_key(vars)?,
             signer: signer(
                 "VESTIBULE_SIGNING_KEY",
                 &required(vars, "VESTIBULE_SIGNING_KEY")?,
@@ -121,6 +121,18 @@ impl Keys {
             )?,
         })
     }
+}
+
+/// Reads `VESTIBULE_ROOT_KEY` alone: for a function that finds entries and signs nothing.
+///
+/// # Errors
+/// Where it is missing or wrong.
+pub fn root_key_from_env() -> Result<RootKey, ConfigError> {
+    read_root_key(&environment)
+}
+
+fn read_root_key(vars: Lookup<'_>) -> Result<RootKey, ConfigError> {
+    root_key("VESTIBULE_ROOT_KEY", &required(vars, "VESTIBULE_ROOT_KEY")?)
 }
 
 fn root_key(name: &'static str, text: &str) -> Result<RootKey, ConfigError> {

@@ -16,27 +16,24 @@ use vestibule::{
 
 use crate::{cli::Cli, crowd, error::StartError, keys, operations, pages, serve, stop::Stop, store};
 
-/// The same, for those who change settings.
-const POLICY: Policy = Policy {
-    trust_client_visitor_id: true,
-};
-
 /// Runs the whole process.
 pub(crate) async fn run(cli: &Cli) -> Result<(), StartError> {
     let stop = Stop::on_signals().map_err(StartError::Signals)?;
     std::fs::create_dir_all(&cli.dir).map_err(|error| StartError::Folder(cli.dir.clone(), error))?;
     let keys = keys::open(&cli.dir)?;
     let (backup, line) = (store::backup(cli).await?, store::line(cli).await?);
-    let promoter = Arc::new(Promoter::new(line.clone(), backup.clone(), POLICY));
+    let config = edge_config();
+    let policy = Policy::from(&config);
+    let promoter = Arc::new(Promoter::new(line.clone(), backup.clone(), policy));
     put_back(&promoter).await?;
     let admin = Admin {
         line: line.clone(),
         backup: backup.clone(),
         root_key: keys.root.clone(),
-        policy: POLICY,
+        policy,
     };
     first_queue(&admin).await?;
-    let api = router(Edge::new(line, backup, keys, edge_config(), stop.receiver()));
+    let api = router(Edge::new(line, backup, keys, config, stop.receiver()));
     let listener = listen(cli).await?;
 
     let everything = serve::everything(api.clone(), pages::routes(), operations::routes(admin));

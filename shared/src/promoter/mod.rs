@@ -12,6 +12,6 @@ mod run;
 #[cfg(test)]
 mod tests;
 
-pub use run::Promoter;
+pub use run::{Promoter, almost};
 pub use sync::{Policy, SyncError, Synced, sync};
 pub use tick::{Ticked, tick};

@@ -5,13 +5,13 @@ use std::{
     future::Future,
     pin::pin,
     sync::{Arc, Mutex, MutexGuard, PoisonError},
-    time::Duration,
+    time::{Duration, SystemTime},
 };
 
 use tokio::{
     sync::Semaphore,
     task::JoinSet,
-    time::{MissedTickBehavior, interval, timeout},
+    time::{MissedTickBehavior, interval, sleep, timeout},
 };
 use tracing::{Instrument, debug, warn};
 
@@ -42,6 +42,16 @@ const SYNC_TIMEOUT: Duration = Duration::from_secs(45);
 const LAST_STEPS: Duration = Duration::from_millis(1_500);
 /// How many journal records one call takes to the backup at the end.
 const SETTLE_RECORDS: usize = 1_000;
+
+/// So long before its deadline a function stops starting steps.
+const RESERVE: Duration = Duration::from_secs(2);
+
+/// Comes about 2 s before a deadline that is given by the system's clock, as Lambda does.
+pub fn almost(deadline: SystemTime) -> impl Future<Output = ()> + Send {
+    // A deadline that has passed leaves no time at all.
+    let left = deadline.duration_since(SystemTime::now()).unwrap_or_default();
+    sleep(left.saturating_sub(RESERVE))
+}
 
 /// Ticks and syncs every queue of a deployment.
 pub struct Promoter {

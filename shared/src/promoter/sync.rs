@@ -7,6 +7,7 @@ use sha2::{Digest, Sha256};
 
 use crate::{
     backup::{Backup, BackupError, Shelf, StoredQueue, restore},
+    config::{EdgeConfig, VisitorRoutes},
     domain::{
         id::QueueId,
         settings::{Settings, SettingsError},
@@ -20,6 +21,14 @@ pub struct Policy {
     /// Whether a queue may set `trust_client_visitor_id`: only where nobody but trusted callers reaches the visitor
     /// routes, else anybody could name themselves into another's place.
     pub trust_client_visitor_id: bool,
+}
+
+impl From<&EdgeConfig> for Policy {
+    fn from(config: &EdgeConfig) -> Self {
+        Self {
+            trust_client_visitor_id: config.local || config.visitor_routes != VisitorRoutes::Open,
+        }
+    }
 }
 
 impl Policy {
