@@ -18,6 +18,7 @@ mod tests;
 use std::sync::Arc;
 
 use serde_json::{Value, json};
+use tracing::{info, warn};
 
 pub use self::{
     order::{Confirmation, OPERATIONS, Order, Whom},
@@ -49,13 +50,23 @@ pub struct Admin {
 impl Admin {
     /// Carries out one order and says what came of it; every order is answered.
     pub async fn answer(&self, event: Value) -> Value {
+        // Only what is known to be an operation and a queue: anything else may hold what no log should.
+        let op = OPERATIONS.into_iter().find(|op| event["op"] == **op);
+        let queue = event["queue"].as_str().and_then(|text| text.parse().ok());
+        let queue = queue.as_ref().map(QueueId::as_str);
         let outcome = match Order::parse(event) {
             Ok(order) => self.carry_out(order).await,
             Err(problem) => Err(problem),
         };
         match outcome {
-            Ok(result) => json!({ "ok": true, "result": result }),
-            Err(problem) => json!({ "ok": false, "problem": problem.to_value() }),
+            Ok(result) => {
+                info!(op, queue, "an order was carried out");
+                json!({ "ok": true, "result": result })
+            }
+            Err(problem) => {
+                warn!(op, queue, code = problem.code(), "an order was not carried out");
+                json!({ "ok": false, "problem": problem.to_value() })
+            }
         }
     }
 

@@ -107,6 +107,11 @@ impl Problem {
         }
     }
 
+    /// Its stable name.
+    pub fn code(&self) -> &'static str {
+        self.code
+    }
+
     /// As JSON.
     pub fn to_value(&self) -> Value {
         let mut object = self.more.clone();

@@ -404,10 +404,7 @@ fn a_revision_names_settings_and_nothing_else() {
         .is_ok()
     );
     assert_eq!(
-        sync::Policy::default()
-            .check(trusting)
-            .expect_err("refused")
-            .field,
+        Policy::default().check(trusting).expect_err("refused").field,
         "trust_client_visitor_id"
     );
 }
