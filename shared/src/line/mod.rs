@@ -9,6 +9,7 @@
 
 pub mod memory;
 pub mod redis;
+mod restored;
 
 use async_trait::async_trait;
 

@@ -10,12 +10,10 @@ use crate::{
         id::EntryId,
         pace::Bucket,
         record::Record,
-        score::{DeadlineScore, WaitScore},
         settings::Settings,
         standing::Standing,
-        state::State,
     },
-    line::{Configuration, Configured, JournalRecord, Look, Missing, Totals, View},
+    line::{Configuration, Configured, JournalRecord, Look, Missing, Totals, View, restored::Restored},
 };
 
 /// One queue.
@@ -78,22 +76,21 @@ impl Queue {
             at_ms: now_ms,
         };
         let claim_by_ms = now_ms + queue.claim_ms(now_ms);
-        for entry in entries {
-            queue.v = queue.v.max(entry.version.v);
-            queue.last_order = queue.last_order.max(entry.score.map_or(0, WaitScore::order));
-            match (entry.state, entry.score, entry.expires_at_ms) {
-                (State::Waiting, Some(score), _) => queue.waiting.insert(score, entry.id),
-                (State::Ready, ..) => queue
-                    .ready
-                    .insert(DeadlineScore::new(claim_by_ms, entry.visit), entry.id),
-                (State::Active, _, Some(end_ms)) => {
-                    queue
-                        .active
-                        .insert(DeadlineScore::new(end_ms, entry.visit), entry.id);
-                }
-                _ => {}
-            }
-        }
+        let restored = Restored::from_records(entries, claim_by_ms);
+        restored
+            .waiting
+            .into_iter()
+            .for_each(|(score, id)| queue.waiting.insert(score, id));
+        restored
+            .ready
+            .into_iter()
+            .for_each(|(score, id)| queue.ready.insert(score, id));
+        restored
+            .active
+            .into_iter()
+            .for_each(|(score, id)| queue.active.insert(score, id));
+        queue.v = queue.v.max(restored.v);
+        queue.last_order = restored.last_order;
         queue
     }
 

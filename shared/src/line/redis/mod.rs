@@ -1,1 +1,170 @@
-//! x
+//! The line in Redis 7 or Valkey, on one server or in a cluster.
+//!
+//! One script is one step that nobody else can come between, by the server's clock. Each `.lua` file has a `.rs` file of
+//! the same name that sends it and turns its reply into an enum; nothing of Redis leaves this folder.
+
+mod claim;
+mod configure;
+mod connect;
+mod enter;
+mod journal;
+mod keys;
+mod leave;
+mod promote;
+mod record;
+mod restore;
+mod script;
+mod settle;
+mod stage;
+mod status;
+mod validate;
+mod view;
+
+use std::fmt;
+
+use async_trait::async_trait;
+
+use self::{
+    connect::{Connection, failed},
+    keys::Keys,
+    script::{Call, Command},
+};
+use super::{
+    Check, Claimed, Configuration, Configured, Departed, Departure, Entered, Extended, Extension,
+    JournalRecord, Line, LineError, Look, PromoteOrder, Promotion, Validated, View, memory::Clock,
+};
+use crate::domain::{
+    change::Change,
+    id::{EntryId, QueueId},
+    record::Record,
+    score::Visit,
+};
+
+/// Every queue of a Redis.
+#[derive(Clone)]
+pub struct RedisLine {
+    connection: Connection,
+    /// Stands in for the server's clock in tests; nothing sets it elsewhere.
+    given: Option<Clock>,
+}
+
+impl RedisLine {
+    /// Connects to `redis://host:port`, `rediss://host:port` (TLS), or `redis+cluster://host:port` and
+    /// `rediss+cluster://host:port` for a cluster that has this node.
+    ///
+    /// # Errors
+    /// [`LineError::Unavailable`] where the address is wrong or nobody answers there.
+    pub async fn connect(url: &str) -> Result<Self, LineError> {
+        Ok(Self {
+            connection: Connection::open(url).await?,
+            given: None,
+        })
+    }
+
+    /// The same line by another clock: every script takes its time from the caller.
+    #[cfg(feature = "given-time")]
+    #[must_use]
+    pub fn with_given_time(self, clock: Clock) -> Self {
+        Self {
+            given: Some(clock),
+            ..self
+        }
+    }
+
+    /// Begins a call of a script whose first argument is the time, empty for the server's own.
+    fn call<'a>(&self, command: &'a Command, queue: &QueueId) -> Call<'a> {
+        let given = self
+            .given
+            .as_ref()
+            .map_or_else(String::new, |clock| clock().to_string());
+        command.of(&Keys::new(queue)).arg(given)
+    }
+}
+
+impl fmt::Debug for RedisLine {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        // An address may hold a password.
+        f.write_str("RedisLine")
+    }
+}
+
+#[async_trait]
+impl Line for RedisLine {
+    async fn enter(&self, queue: &QueueId, id: EntryId) -> Result<Entered, LineError> {
+        enter::enter(self, queue, id).await
+    }
+
+    async fn status(&self, queue: &QueueId, id: EntryId) -> Result<Look, LineError> {
+        status::status(self, queue, id).await
+    }
+
+    async fn claim(&self, queue: &QueueId, id: EntryId) -> Result<Claimed, LineError> {
+        claim::claim(self, queue, id).await
+    }
+
+    async fn leave(
+        &self,
+        queue: &QueueId,
+        id: EntryId,
+        visit: Option<Visit>,
+        departure: Departure,
+    ) -> Result<Departed, LineError> {
+        leave::leave(self, queue, id, visit, departure).await
+    }
+
+    async fn validate(&self, queue: &QueueId, id: EntryId, check: Check) -> Result<Validated, LineError> {
+        validate::validate(self, queue, id, check).await
+    }
+
+    async fn extend(
+        &self,
+        queue: &QueueId,
+        id: EntryId,
+        extension: Extension,
+    ) -> Result<Extended, LineError> {
+        validate::extend(self, queue, id, extension).await
+    }
+
+    async fn promote(&self, queue: &QueueId, order: PromoteOrder) -> Result<Promotion, LineError> {
+        promote::promote(self, queue, order).await
+    }
+
+    async fn configure(
+        &self,
+        queue: &QueueId,
+        configuration: &Configuration,
+        create: bool,
+    ) -> Result<Configured, LineError> {
+        configure::configure(self, queue, configuration, create).await
+    }
+
+    async fn restore(
+        &self,
+        queue: &QueueId,
+        configuration: &Configuration,
+        entries: &[Record],
+    ) -> Result<Configured, LineError> {
+        restore::restore(self, queue, configuration, entries).await
+    }
+
+    async fn view(&self, queue: &QueueId) -> Result<View, LineError> {
+        view::view(self, queue).await
+    }
+
+    async fn journal(&self, queue: &QueueId, most: usize) -> Result<Vec<JournalRecord>, LineError> {
+        journal::read(self, queue, most).await
+    }
+
+    async fn record(&self, queue: &QueueId, change: &Change) -> Result<(), LineError> {
+        record::record(self, queue, change).await
+    }
+
+    async fn settle(&self, queue: &QueueId, keys: &[String], ended: &[EntryId]) -> Result<(), LineError> {
+        settle::settle(self, queue, keys, ended).await
+    }
+
+    async fn ping(&self) -> Result<(), LineError> {
+        let mut link = self.connection.link().await?;
+        redis::cmd("PING").query_async(&mut link).await.map_err(failed)
+    }
+}

@@ -1,0 +1,61 @@
+#!lua
+-- Puts a configuration in force; makes an empty queue of it where there is none and `create` is set.
+-- include: clock pace new_state fields
+-- KEYS: config state
+-- ARGV: given_us create ...
+-- ...:  field value field value …, the whole of the configuration
+-- Output: {'no-queue'}
+--         {'created'} | {'changed'} | {'same'}
+local config, state = KEYS[1], KEYS[2]
+local given_us, create = ARGV[1], ARGV[2]
+
+local new, list = given_fields(3)
+local old = redis.call('HMGET', config, 'epoch', 'generation', 'salt', 'revision', 'settings', 'paused', 'batch',
+  'interval_ms', 'claim_ms')
+
+if not old[1] then
+  if create ~= '1' then
+    return { 'no-queue' }
+  end
+  local us = line_time_us(given_us, 0)
+  local now_ms = math.floor(us / 1000)
+  new_state(state, us, now_ms, new.batch * new.interval_ms, 0, new.paused)
+  redis.call('HSET', config, unpack(list))
+  return { 'created' }
+end
+
+if old[1] == new.epoch and old[2] == new.generation and old[3] == new.salt and old[4] == new.revision
+    and old[5] == new.settings then
+  return { 'same' }
+end
+local s = redis.call('HMGET', state, 'v', 'credit', 'credit_at_ms', 'paused_at_ms', 'paused_ms', 'claim_floor_ms',
+  'claim_floor_until_ms')
+local now_ms = math.floor(line_time_us(given_us, tonumber(s[1])) / 1000)
+
+-- The bucket keeps its whole tokens under the new pace: see domain/pace.rs.
+local old_batch, old_interval_ms = tonumber(old[7]), tonumber(old[8])
+local new_batch, new_interval_ms = tonumber(new.batch), tonumber(new.interval_ms)
+local credit = refilled(tonumber(s[2]), tonumber(s[3]), now_ms, old_batch, old_interval_ms)
+if old_interval_ms ~= new_interval_ms then
+  credit = math.floor(credit / old_interval_ms) * new_interval_ms
+end
+redis.call('HSET', state, 'credit', math.min(credit, new_batch * new_interval_ms), 'credit_at_ms',
+  math.max(now_ms, tonumber(s[3])))
+
+-- The claim clock stands still while the queue is paused.
+if old[6] ~= '1' and new.paused == '1' then
+  redis.call('HSET', state, 'paused_at_ms', now_ms)
+elseif old[6] == '1' and new.paused ~= '1' then
+  redis.call('HSET', state, 'paused_at_ms', 0, 'paused_ms', tonumber(s[5]) + now_ms - tonumber(s[4]))
+end
+
+-- A lowered claim time takes effect when the old one has passed: polls were paced by it.
+local old_claim_ms = tonumber(old[9])
+if now_ms < tonumber(s[7]) then
+  old_claim_ms = math.max(old_claim_ms, tonumber(s[6]))
+end
+if tonumber(new.claim_ms) < old_claim_ms then
+  redis.call('HSET', state, 'claim_floor_ms', old_claim_ms, 'claim_floor_until_ms', now_ms + old_claim_ms)
+end
+redis.call('HSET', config, unpack(list))
+return { 'changed' }

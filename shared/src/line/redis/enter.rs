@@ -1,0 +1,58 @@
+//! Sends `enter.lua`.
+
+use std::sync::LazyLock;
+
+use super::{RedisLine, script::Command};
+use crate::{
+    domain::{
+        change::{Change, Event},
+        id::{EntryId, QueueId},
+        standing::Standing,
+    },
+    line::{Entered, Joining, LineError, Refusal},
+};
+
+pub(super) static ENTER: LazyLock<Command> =
+    LazyLock::new(|| Command::new("enter", include_str!("enter.lua")));
+
+pub(super) async fn enter(line: &RedisLine, queue: &QueueId, id: EntryId) -> Result<Entered, LineError> {
+    let mut reply = line
+        .call(&ENTER, queue)
+        .arg(id.to_member())
+        .send(&line.connection)
+        .await?;
+    if reply.outcome() == "refused" {
+        return match reply.word()?.as_str() {
+            "draining" => Ok(Entered::Refused(Refusal::Draining)),
+            "closed" => Ok(Entered::Refused(Refusal::Closed)),
+            _ => Err(reply.nonsense("why it is refused")),
+        };
+    }
+    let how = match reply.word()?.as_str() {
+        "new" => Joining::New,
+        "kept" => Joining::Kept,
+        "moved" => Joining::Moved,
+        _ => return Err(reply.nonsense("how it joined")),
+    };
+    let (version, at_ms) = (reply.version()?, reply.number()?);
+    let standing = reply.standing()?;
+    let event = match (how, standing) {
+        (_, Standing::Waiting { score, .. }) => Some(Event::Entered { score }),
+        (Joining::New, Standing::Active { session_end_ms, .. }) => Some(Event::FastTracked {
+            score: reply.score()?,
+            session_end_ms,
+        }),
+        _ => None,
+    };
+    let change = version.zip(event).map(|(version, event)| Change {
+        id,
+        version,
+        at_ms,
+        event,
+    });
+    Ok(Entered::Joined {
+        how,
+        standing,
+        change,
+    })
+}

@@ -1,0 +1,31 @@
+//! Every key of the line, in one place.
+//!
+//! The part in braces is a [hash tag](https://redis.io/docs/latest/operate/oss_and_stack/reference/cluster-spec/#hash-tags):
+//! a cluster hashes that part alone, so all keys of a queue live in one slot and one script may touch them together. A
+//! queue id cannot hold a brace, so nobody can name their way into another queue's slot.
+
+use crate::domain::id::QueueId;
+
+/// The keys of one queue.
+pub(super) struct Keys {
+    prefix: String,
+}
+
+impl Keys {
+    pub(super) fn new(queue: &QueueId) -> Self {
+        Self {
+            prefix: format!("vestibule:{{{queue}}}:"),
+        }
+    }
+
+    /// The key of one of: `waiting`, `ready`, `active` (sorted sets), `ended` (set), `config`, `state` (hashes),
+    /// `journal` (stream), `changes` (channel).
+    pub(super) fn key(&self, name: &str) -> String {
+        format!("{}{name}", self.prefix)
+    }
+
+    /// A set that one restore, named by `restorer`, is preparing.
+    pub(super) fn staged(&self, restorer: &str, name: &str) -> String {
+        format!("{}restoring:{restorer}:{name}", self.prefix)
+    }
+}

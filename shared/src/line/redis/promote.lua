@@ -1,0 +1,105 @@
+#!lua
+-- Drops what timed out and promotes as many as may go: min(waiting, capacity - ready - active, tokens), at most `chunk`
+-- entries in all, so that nobody else waits long. Whatever it does is one record of the journal.
+-- include: clock claim_clock pace
+-- KEYS: waiting ready active ended config state journal changes
+-- ARGV: given_us asked chunk heartbeat window_ms
+-- Output: {'no-queue'}
+--         {'promoted', promoted, no_shows, expired, held_back_by, in line, ready, active}
+local waiting, ready, active, ended, config, state = KEYS[1], KEYS[2], KEYS[3], KEYS[4], KEYS[5], KEYS[6]
+local journal, changes = KEYS[7], KEYS[8]
+local given_us, asked, chunk, heartbeat = ARGV[1], tonumber(ARGV[2]), tonumber(ARGV[3]), ARGV[4]
+local window_ms = tonumber(ARGV[5])
+
+local c = redis.call('HMGET', config, 'epoch', 'paused', 'entrance', 'capacity', 'batch', 'interval_ms', 'claim_ms')
+if not c[1] then
+  return { 'no-queue' }
+end
+local s = redis.call('HMGET', state, 'v', 'paused_at_ms', 'paused_ms', 'credit', 'credit_at_ms', 'claim_floor_ms',
+  'claim_floor_until_ms', 'window_start_ms', 'window_count', 'window_before', 'promoted_through')
+local v = tonumber(s[1])
+local us = line_time_us(given_us, v)
+local now_ms = math.floor(us / 1000)
+local clock_ms = claim_clock_ms(now_ms, c[2], tonumber(s[2]), tonumber(s[3]))
+
+-- Takes entries whose deadline has come out of a set; returns how many, and for the journal 'id visit id visit …'.
+local function drop_due(set, at_ms, most, total)
+  local due = redis.call('ZRANGEBYSCORE', set, '-inf', due_bound(at_ms), 'WITHSCORES', 'LIMIT', 0, most)
+  local count = #due / 2
+  if count == 0 then
+    return 0, ''
+  end
+  local ids = {}
+  for i = 1, count do
+    ids[i] = due[i * 2 - 1]
+    due[i * 2] = tonumber(due[i * 2]) % 4096
+  end
+  redis.call('ZREMRANGEBYRANK', set, 0, count - 1)
+  redis.call('SADD', ended, unpack(ids))
+  redis.call('HINCRBY', state, total, count)
+  return count, table.concat(due, ' ')
+end
+local no_shows, no_show_list = drop_due(ready, clock_ms, chunk, 'no_shows')
+local expired, expired_list = drop_due(active, now_ms, chunk - no_shows, 'expired')
+
+-- How many may go, and what keeps it from being more.
+local in_line = redis.call('ZCARD', waiting)
+local taken = redis.call('ZCARD', ready) + redis.call('ZCARD', active)
+local batch, interval_ms = tonumber(c[5]), tonumber(c[6])
+local credit = refilled(tonumber(s[4]), tonumber(s[5]), now_ms, batch, interval_ms)
+local going, held_back_by = in_line, 'line'
+local function bound(by, most)
+  if most < going then
+    going, held_back_by = most, by
+  end
+end
+bound('capacity', math.max(tonumber(c[4]) - taken, 0))
+bound('pace', math.floor(credit / interval_ms))
+bound('asked', math.min(asked, chunk - no_shows - expired))
+if c[2] == '1' or c[3] == 'closed' then
+  going, held_back_by = 0, 'gate'
+end
+
+-- Moves the head of the line up.
+local moved, claim_by_ms = '', 0
+if going > 0 then
+  local claim_ms = tonumber(c[7])
+  if now_ms < tonumber(s[7]) then
+    claim_ms = math.max(claim_ms, tonumber(s[6]))
+  end
+  claim_by_ms = now_ms + claim_ms
+  local first = redis.call('ZRANGE', waiting, 0, going - 1, 'WITHSCORES')
+  moved = table.concat(first, ' ')
+  local additions = {}
+  for i = 1, going do
+    additions[i * 2 - 1] = deadline_score(clock_ms + claim_ms, tonumber(first[i * 2]) % 4096)
+    additions[i * 2] = first[i * 2 - 1]
+  end
+  redis.call('ZREMRANGEBYRANK', waiting, 0, going - 1)
+  redis.call('ZADD', ready, unpack(additions))
+
+  local window_start_ms, count, before = tonumber(s[8]), tonumber(s[9]), tonumber(s[10])
+  local start_ms = now_ms - now_ms % window_ms
+  if start_ms > window_start_ms then
+    before = (start_ms - window_start_ms == window_ms) and count or 0
+    window_start_ms, count = start_ms, 0
+  end
+  local through = tonumber(first[going * 2])
+  redis.call('HSET', state, 'credit', credit - going * interval_ms, 'credit_at_ms', math.max(now_ms, tonumber(s[5])),
+    'window_start_ms', window_start_ms, 'window_count', count + going, 'window_before', before,
+    'promoted_through', math.max(through, tonumber(s[11])))
+  redis.call('HINCRBY', state, 'promoted', going)
+  redis.call('SPUBLISH', changes, through)
+end
+
+if going + no_shows + expired > 0 then
+  v = next_version(us, v)
+  redis.call('HSET', state, 'v', v)
+  redis.call('XADD', journal, '*', 'event', 'tick', 'epoch', c[1], 'v', v, 'at_ms', now_ms, 'claim_by_ms', claim_by_ms,
+    'no_shows', no_show_list, 'expired', expired_list, 'promoted', moved)
+end
+if heartbeat == '1' then
+  redis.call('HSET', state, 'heartbeat_ms', now_ms)
+end
+return { 'promoted', going, no_shows, expired, held_back_by, in_line - going, redis.call('ZCARD', ready),
+  redis.call('ZCARD', active) }

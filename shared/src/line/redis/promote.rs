@@ -1,0 +1,44 @@
+//! Sends `promote.lua`.
+
+use std::sync::LazyLock;
+
+use super::{RedisLine, script::Command};
+use crate::{
+    domain::{estimate::WINDOW_MS, id::QueueId, pace::HeldBackBy},
+    line::{LineError, PROMOTE_CHUNK, PromoteOrder, Promotion},
+};
+
+pub(super) static PROMOTE: LazyLock<Command> =
+    LazyLock::new(|| Command::new("promote", include_str!("promote.lua")));
+
+pub(super) async fn promote(
+    line: &RedisLine,
+    queue: &QueueId,
+    order: PromoteOrder,
+) -> Result<Promotion, LineError> {
+    let call = line
+        .call(&PROMOTE, queue)
+        .arg(order.asked)
+        .arg(PROMOTE_CHUNK)
+        .arg(u8::from(order.heartbeat));
+    let mut reply = call.arg(WINDOW_MS).send(&line.connection).await?;
+    let (promoted, no_shows, expired) = (reply.number()?, reply.number()?, reply.number()?);
+    let held_back_by = match reply.word()?.as_str() {
+        "line" => HeldBackBy::Line,
+        "capacity" => HeldBackBy::Capacity,
+        "pace" => HeldBackBy::Pace,
+        "asked" => HeldBackBy::Asked,
+        "gate" => HeldBackBy::Gate,
+        _ => return Err(reply.nonsense("what held it back")),
+    };
+    Ok(Promotion {
+        promoted,
+        no_shows,
+        expired,
+        held_back_by,
+        more: promoted + no_shows + expired == PROMOTE_CHUNK,
+        waiting: reply.number()?,
+        ready: reply.number()?,
+        active: reply.number()?,
+    })
+}

@@ -1,0 +1,21 @@
+//! Sends `record.lua`.
+
+use std::sync::LazyLock;
+
+use super::{RedisLine, journal::fields, keys::Keys, script::Command};
+use crate::{
+    domain::{change::Change, id::QueueId},
+    line::LineError,
+};
+
+pub(super) static RECORD: LazyLock<Command> =
+    LazyLock::new(|| Command::new("record", include_str!("record.lua")));
+
+pub(super) async fn record(line: &RedisLine, queue: &QueueId, change: &Change) -> Result<(), LineError> {
+    RECORD
+        .of(&Keys::new(queue))
+        .args(fields(change))
+        .send(&line.connection)
+        .await
+        .map(drop)
+}

@@ -1,0 +1,52 @@
+//! Sends `status.lua`, where plain commands did not find the entry in line already.
+
+use std::sync::LazyLock;
+
+use super::{RedisLine, connect::failed, keys::Keys, script::Command, script::whole};
+use crate::{
+    domain::{
+        id::{EntryId, QueueId},
+        score::WaitScore,
+        standing::Standing,
+    },
+    line::{LineError, Look},
+};
+
+pub(super) static STATUS: LazyLock<Command> =
+    LazyLock::new(|| Command::new("status", include_str!("status.lua")));
+
+/// Nearly everybody who asks is waiting, and what is to be said of them is in their place alone: so two plain commands
+/// go first, at the speed of the server. Whoever moved between the two is asked for by the script.
+pub(super) async fn status(line: &RedisLine, queue: &QueueId, id: EntryId) -> Result<Look, LineError> {
+    let (key, member) = (Keys::new(queue).key("waiting"), id.to_member());
+    let mut link = line.connection.link().await?;
+    let (rank, score): (Option<u64>, Option<String>) = redis::pipe()
+        .cmd("ZRANK")
+        .arg(&key)
+        .arg(&member)
+        .cmd("ZSCORE")
+        .arg(&key)
+        .arg(&member)
+        .query_async(&mut link)
+        .await
+        .map_err(failed)?;
+    let score = score
+        .and_then(|score| whole(&score))
+        .and_then(WaitScore::from_raw);
+    if let Some((rank, score)) = rank.zip(score) {
+        return Ok(Look::Here(Standing::Waiting {
+            score,
+            position: rank + 1,
+        }));
+    }
+    let mut reply = line
+        .call(&STATUS, queue)
+        .arg(member)
+        .send(&line.connection)
+        .await?;
+    match reply.outcome() {
+        "here" => Ok(Look::Here(reply.standing()?)),
+        "gone" => Ok(Look::Gone(reply.missing()?)),
+        _ => Err(reply.nonsense("an outcome")),
+    }
+}

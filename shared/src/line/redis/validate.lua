@@ -1,0 +1,53 @@
+#!lua
+-- Says whether an entry may act now; claims a ready one or completes an active one where asked, or makes its session
+-- longer, never shorter.
+-- include: clock claim_clock queue
+-- KEYS: waiting ready active ended config state
+-- ARGV: given_us id visit claims consumes extend_ms latest_end_ms
+-- Output: {'no-queue'}
+--         {'active', epoch, v or 0 where nothing changed, 'none' | 'claimed' | 'completed' | 'extended',
+--          state, visit, session_end_ms, now_ms}
+--         {'not-yet', state, score or visit, position or deadline_ms, now_ms}
+--         {'other-visit'}
+--         {'gone', 'ended' | 'unknown'}
+local waiting, ready, active, ended, config, state = KEYS[1], KEYS[2], KEYS[3], KEYS[4], KEYS[5], KEYS[6]
+local given_us, id, visit, claims, consumes = ARGV[1], ARGV[2], ARGV[3], ARGV[4], ARGV[5]
+local extend_ms, latest_end_ms = tonumber(ARGV[6]), tonumber(ARGV[7])
+
+local queue = read_queue(config, state, given_us)
+if not queue then
+  return { 'no-queue' }
+end
+local at = standing(queue, waiting, ready, active, ended, id)
+if not at.visit then
+  return { 'gone', at.state }
+end
+if is_other_visit(visit, at) then
+  return { 'other-visit' }
+end
+if at.state == 'waiting' or (at.state == 'ready' and claims ~= '1') then
+  return { 'not-yet', unpack(reply_standing(queue, waiting, id, at)) }
+end
+
+local change, v = 'none', 0
+if at.state == 'ready' then
+  redis.call('ZREM', ready, id)
+  redis.call('HINCRBY', state, 'claimed', 1)
+  let_in(queue, active, id, at)
+  change = 'claimed'
+  v = take_version(queue, state)
+  queue.v = v
+end
+if consumes == '1' then
+  redis.call('ZREM', active, id)
+  redis.call('SADD', ended, id)
+  redis.call('HINCRBY', state, 'completed', 1)
+  change = 'completed'
+  v = take_version(queue, state)
+elseif extend_ms then
+  at.deadline_ms = math.max(at.deadline_ms, math.min(queue.now_ms + extend_ms, latest_end_ms))
+  redis.call('ZADD', active, deadline_score(at.deadline_ms, at.visit), id)
+  change = 'extended'
+  v = take_version(queue, state)
+end
+return { 'active', queue.epoch, v, change, unpack(reply_standing(queue, waiting, id, at)) }

@@ -1,0 +1,18 @@
+#!lua flags=no-writes
+-- Says how a queue stands.
+-- include: clock
+-- KEYS: waiting ready active ended config state journal
+-- ARGV: given_us
+-- Output: {'no-queue'}
+--         {'view', now_ms, in line, ready, active, ended, journal records, fields of config, fields of state}
+local waiting, ready, active, ended, config, state = KEYS[1], KEYS[2], KEYS[3], KEYS[4], KEYS[5], KEYS[6]
+local journal = KEYS[7]
+local given_us = ARGV[1]
+
+local fields = redis.call('HGETALL', config)
+if #fields == 0 then
+  return { 'no-queue' }
+end
+local now_ms = math.floor(line_time_us(given_us, tonumber(redis.call('HGET', state, 'v'))) / 1000)
+return { 'view', now_ms, redis.call('ZCARD', waiting), redis.call('ZCARD', ready), redis.call('ZCARD', active),
+  redis.call('SCARD', ended), redis.call('XLEN', journal), fields, redis.call('HGETALL', state) }

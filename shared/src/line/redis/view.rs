@@ -1,0 +1,80 @@
+//! Sends `view.lua`.
+
+use std::sync::LazyLock;
+
+use super::{
+    RedisLine,
+    script::{Command, Fields},
+};
+use crate::{
+    domain::{
+        change::Version,
+        estimate::RateWindow,
+        id::{QueueId, Salt},
+        pace::Bucket,
+        settings::Settings,
+    },
+    line::{Configuration, LineError, Totals, View},
+};
+
+pub(super) static VIEW: LazyLock<Command> = LazyLock::new(|| Command::new("view", include_str!("view.lua")));
+
+pub(super) async fn view(line: &RedisLine, queue: &QueueId) -> Result<View, LineError> {
+    let mut reply = line.call(&VIEW, queue).send(&line.connection).await?;
+    let now_ms = reply.number()?;
+    let (waiting, ready, active) = (reply.number()?, reply.number()?, reply.number()?);
+    let (ended, journal) = (reply.number()?, reply.number()?);
+    let configuration = configuration(&reply.fields()?)?;
+    let state = reply.fields()?;
+    Ok(View {
+        now_ms,
+        waiting,
+        ready,
+        active,
+        ended,
+        journal,
+        promoted_through: state.number("promoted_through")?,
+        heartbeat_ms: state.number("heartbeat_ms")?,
+        bucket: Bucket {
+            credit: state.number("credit")?,
+            at_ms: state.number("credit_at_ms")?,
+        },
+        window: RateWindow {
+            start_ms: state.number("window_start_ms")?,
+            count: state.number("window_count")?,
+            before: state.number("window_before")?,
+        },
+        version: Version {
+            epoch: configuration.epoch,
+            v: state.number("v")?,
+        },
+        totals: totals(&state)?,
+        configuration,
+    })
+}
+
+fn configuration(config: &Fields) -> Result<Configuration, LineError> {
+    let nonsense = |what: String| LineError::Nonsense(format!("config: {what}"));
+    let settings =
+        serde_json::from_str(config.text("settings")?).map_err(|error| nonsense(error.to_string()))?;
+    Ok(Configuration {
+        settings: Settings::from_map(&settings).map_err(|error| nonsense(error.to_string()))?,
+        revision: config.text("revision")?.to_owned(),
+        epoch: config.number("epoch")?,
+        generation: config.number("generation")?,
+        salt: Salt::from_text(config.text("salt")?).ok_or_else(|| nonsense("not a salt".to_owned()))?,
+    })
+}
+
+fn totals(state: &Fields) -> Result<Totals, LineError> {
+    Ok(Totals {
+        entered: state.number("entered")?,
+        fast_tracked: state.number("fast_tracked")?,
+        promoted: state.number("promoted")?,
+        claimed: state.number("claimed")?,
+        completed: state.number("completed")?,
+        left: state.number("left")?,
+        expired: state.number("expired")?,
+        no_shows: state.number("no_shows")?,
+    })
+}
