@@ -1,1 +1,4 @@
-//! x
+//! The harness that the suites share.
+
+pub mod entries;
+pub mod servers;
