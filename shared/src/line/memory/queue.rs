@@ -99,6 +99,8 @@ impl Queue {
             return Configured::Same;
         }
         let now_ms = self.now_ms(now_us);
+        // A pause, a bucket and a claim time begin now: line time must not go back behind them.
+        self.next_version(now_us);
         let (from, to) = (self.settings().pace(), new.settings.pace());
         self.bucket = self.bucket.refilled(from, now_ms).converted(from, to);
         match (self.settings().paused, new.settings.paused) {
