@@ -1,4 +1,5 @@
 //! The harness that the suites share.
 
 pub mod entries;
+pub mod lines;
 pub mod servers;
