@@ -1,1 +1,3 @@
-//! x
+//! The harness that the suites share.
+
+pub mod edge;
