@@ -121,6 +121,9 @@ async fn a_trusted_caller_names_the_visitor() {
     let mut with_key = named.clone();
     with_key["requestContext"]["identity"]["apiKeyId"] = json!("key1");
     guarded.send_event(&with_key).await.is(201);
+    // A verified claim is worth more than the word of whoever holds a key.
+    let claimed = with_claims(with_key, &json!({ "sub": "bob" }));
+    guarded.send_event(&claimed).await.refuses("X-Visitor-Id");
     let forged = with_header(named, "X-Api-Key", "key1");
     guarded.send_event(&forged).await.refuses("X-Visitor-Id");
 }

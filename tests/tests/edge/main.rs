@@ -4,7 +4,6 @@ mod bad_input;
 mod events;
 mod hold;
 mod identity;
-mod logs;
 mod protected;
 mod visit;
 
