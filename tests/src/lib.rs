@@ -1,3 +1,5 @@
 //! The harness that the suites share.
 
 pub mod edge;
+pub mod entries;
+pub mod servers;
