@@ -16,7 +16,7 @@ use axum::{
     body::{Body, to_bytes},
     http::{HeaderMap, HeaderName, HeaderValue, Method, Request, StatusCode},
 };
-use lambda_http::request::from_str;
+use lambda_http::{Context, RequestExt, request::from_str};
 use serde_json::{Map, Value, json};
 use tempfile::TempDir;
 use tokio::{
@@ -25,7 +25,11 @@ use tokio::{
 };
 use tower::ServiceExt;
 use vestibule::{
-    backup::{Backup, LinePart, StoredQueue, file::FileBackup},
+    backup::{
+        Backup, LinePart, StoredQueue,
+        dynamodb::{Connection, DynamoDb},
+        file::FileBackup,
+    },
     config::{EdgeConfig, Keys, ServiceRoutes},
     domain::{
         id::{QueueId, RootKey, Salt},
@@ -84,6 +88,25 @@ impl EdgeUnderTest {
 
     /// An edge with one queue of these settings.
     pub async fn with(config: EdgeConfig, settings: Value) -> Self {
+        Self::over(config, settings, None).await
+    }
+
+    /// A local edge whose backup nobody can reach; the queue is in the line alone.
+    pub async fn without_backup(settings: Value) -> Self {
+        let connection = Connection {
+            // Nobody listens there: the port is reserved.
+            endpoint_url: Some("http://127.0.0.1:1".to_owned()),
+            ..Connection::default()
+        };
+        Self::over(
+            local(),
+            settings,
+            Some(Arc::new(DynamoDb::connect(connection).await)),
+        )
+        .await
+    }
+
+    async fn over(config: EdgeConfig, settings: Value, other: Option<Arc<dyn Backup>>) -> Self {
         let dir = tempfile::tempdir().expect("a folder");
         let backup = Arc::new(FileBackup::open(dir.path().join("store")).expect("a store"));
         let now = SystemTime::now().duration_since(UNIX_EPOCH).expect("after 1970");
@@ -104,7 +127,8 @@ impl EdgeUnderTest {
             root: RootKey::new(vec![7; 32]).expect("long enough"),
             signer: signer(),
         };
-        let edge = Edge::new(Arc::new(line.clone()), backup.clone(), keys, config, stopped);
+        let behind = other.unwrap_or_else(|| backup.clone());
+        let edge = Edge::new(Arc::new(line.clone()), behind, keys, config, stopped);
         let this = Self {
             line,
             backup,
@@ -195,7 +219,18 @@ impl EdgeUnderTest {
 
     /// Hands an event of API Gateway to the edge, as the Lambda runtime would.
     pub async fn send_event(&self, event: &Value) -> Answer {
-        let event = from_str(&event.to_string()).expect("an event");
+        self.send_event_within(event, Duration::from_secs(29)).await
+    }
+
+    /// The same in a function that is stopped after so long.
+    pub async fn send_event_within(&self, event: &Value, limit: Duration) -> Answer {
+        let stopped_at = SystemTime::now() + limit;
+        let since_1970 = stopped_at.duration_since(UNIX_EPOCH).expect("after 1970");
+        let mut context = Context::default();
+        context.deadline = u64::try_from(since_1970.as_millis()).expect("not that late");
+        let event = from_str(&event.to_string())
+            .expect("an event")
+            .with_lambda_context(context);
         let response = timeout(BOUND, handle(self.router.clone(), event));
         let (parts, body) = response.await.expect("an answer in time").into_parts();
         Answer::new(parts.status, parts.headers, &body)

@@ -6,7 +6,7 @@ use futures_util::future::{Either, join_all, select};
 use serde_json::{Value, json};
 use tokio::time::Instant;
 use vestibule::config::EdgeConfig;
-use vestibule_tests::edge::{Answer, Ask, BOUND, EdgeUnderTest, QUEUE, entry, local, until};
+use vestibule_tests::edge::{Answer, Ask, BOUND, EdgeUnderTest, QUEUE, entry, event, local, until};
 
 use crate::{Guest, enters, full};
 
@@ -103,6 +103,25 @@ async fn the_end_of_the_wait_ends_the_hold() {
         .await;
     assert_eq!(answer.is(200).text("state"), "waiting");
     assert!(since.elapsed() >= Duration::from_secs(1));
+}
+
+#[tokio::test]
+async fn no_hold_outlives_its_function() {
+    let mut settings = brisk();
+    settings["capacity"] = json!(1);
+    settings["batch"] = json!(1);
+    let edge = EdgeUnderTest::with(EdgeConfig::default(), settings).await;
+    enters(&edge).await;
+    let (guest, _) = enters(&edge).await;
+    let resource = "/queues/{queue}/entries/{token}";
+    let mut look = event("GET", resource, &json!({ "queue": QUEUE, "token": guest.token }));
+    look["multiValueQueryStringParameters"] = json!({ "wait": ["20"] });
+    let limit = Duration::from_millis(2_500);
+    let since = Instant::now();
+    let answer = edge.send_event_within(&look, limit).await;
+    assert_eq!(answer.is(200).text("state"), "waiting");
+    let held = since.elapsed();
+    assert!(held >= Duration::from_millis(900) && held < limit, "{held:?}");
 }
 
 #[tokio::test]

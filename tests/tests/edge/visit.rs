@@ -1,7 +1,7 @@
 //! The way of an entry: in, through, and out.
 
 use serde_json::json;
-use vestibule::backup::Backup;
+use vestibule::{backup::Backup, line::Line};
 use vestibule_tests::edge::{Ask, EdgeUnderTest, QUEUE, entry, queue, signer};
 
 use crate::{enters, full, stranger};
@@ -205,6 +205,38 @@ async fn what_was_lost_with_the_line_is_recovering_and_not_gone() {
             .parse()
             .expect("seconds");
         assert!(seconds >= 1);
+    }
+}
+
+#[tokio::test]
+async fn without_the_backup_visitors_are_served_and_told_that_it_is_not_durable() {
+    let edge = EdgeUnderTest::without_backup(json!({ "capacity": 1, "batch": 1 })).await;
+    let (active, entered) = enters(&edge).await;
+    assert_eq!(entered.body["durable"], false);
+    assert!(entered.body["pass"].is_string());
+    assert_eq!(
+        edge.line.journal(&queue(), 10).await.expect("the queue").len(),
+        1,
+        "it goes by the journal"
+    );
+    let look = edge
+        .send(Ask::get(entry(&active.token)).visitor(&active.id))
+        .await;
+    assert!(
+        look.is(200).body["pass"].is_string() && look.body.get("joined_at_ms").is_none(),
+        "{look:?}"
+    );
+    // What cannot be known without it is not guessed.
+    for ask in [
+        Ask::post(format!("{}/extend", entry(&active.token))),
+        Ask::get(entry("0f8fad5b-d9cb-869f-a165-70867728950e")),
+        Ask::get("/queues/nowhere"),
+    ] {
+        let answer = edge.send(ask).await;
+        assert_eq!(
+            answer.is_problem(503, "backup-unavailable").header("retry-after"),
+            "2"
+        );
     }
 }
 
