@@ -12,12 +12,7 @@ use axum::{
 };
 use cookie::{Cookie, SameSite, time::Duration};
 
-use super::{
-    Edge,
-    gateway::Gateway,
-    problem::{Code, Problem},
-    views::Seen,
-};
+use super::{Edge, code::Code, gateway::Gateway, problem::Problem, views::Seen};
 use crate::domain::id::{EntryId, IdKey, Visitor, VisitorKind};
 
 /// Names the visitor, as the client says.
