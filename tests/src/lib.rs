@@ -1,5 +1,6 @@
 //! The harness that the suites share.
 
+pub mod edge;
 pub mod entries;
 pub mod lines;
 pub mod servers;
