@@ -1,11 +1,12 @@
 //! The edge: what visitors and the protected service call.
 //!
-//! One file a route; around them [`boundary`] (request id, span, what every answer has in common), [`problem`] (errors as
-//! HTTP), [`visitor`] (who is asking), [`views`] and [`hold`] (how a crowd of polls asks the line once a second).
-//! [`serve`] hands events of API Gateway to the same router that a local listener serves.
+//! One file a route; around them `boundary` (request id, span, what every answer has in common), `problem` (errors as
+//! HTTP), `visitor` (who is asking), `views` and `hold` (how a crowd of polls asks the line once a second). [`serve`]
+//! hands events of API Gateway to the same router that a local listener serves.
 
 mod boundary;
 mod claim;
+mod code;
 mod complete;
 mod enter;
 mod entry;
@@ -40,7 +41,7 @@ use tower_http::{
     cors::{AllowOrigin, CorsLayer},
 };
 
-pub use self::problem::Code;
+pub use self::code::Code;
 use self::{
     gateway::Gateway,
     problem::Problem,
@@ -239,3 +240,6 @@ fn cors(origins: &Origins) -> CorsLayer {
             .allow_credentials(true),
     }
 }
+
+#[cfg(test)]
+mod tests;

@@ -12,10 +12,7 @@ use axum::{
 use serde_json::{Map, Value};
 use tracing::Span;
 
-use super::{
-    Edge,
-    problem::{Code, Problem},
-};
+use super::{Edge, code::Code, problem::Problem};
 use crate::domain::{
     id::{EntryId, QueueId},
     score::{VISITS, Visit},

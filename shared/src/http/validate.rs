@@ -8,9 +8,10 @@ use serde::Serialize;
 
 use super::{
     Edge,
+    code::Code,
     entry::json,
     gateway::Gateway,
-    problem::{Code, Problem},
+    problem::Problem,
     request::{AtEntry, Body, Fields},
     views::Seen,
     visitor::{is_owner, mismatch},

@@ -56,11 +56,7 @@ impl Seen {
 
     /// Where the records of its entries are.
     pub(crate) fn shelf(&self) -> Shelf {
-        Shelf {
-            queue: self.queue.clone(),
-            generation: self.view.configuration.generation,
-            retain_hours: self.settings().retain_hours,
-        }
+        Shelf::of(&self.queue, &self.view.configuration)
     }
 }
 
@@ -161,6 +157,12 @@ impl Views {
     /// Drops what is known of a queue: the line has just said otherwise.
     pub(crate) fn forget(&self, queue: &QueueId) {
         self.slot(queue).latest.send_replace(None);
+    }
+
+    /// How many queues are kept.
+    #[cfg(test)]
+    pub(super) fn kept(&self) -> usize {
+        self.slots.lock().unwrap_or_else(PoisonError::into_inner).len()
     }
 
     async fn ask(&self, queue: &QueueId) -> Answer {

@@ -12,14 +12,14 @@ use crate::{
     promoter::Policy,
 };
 
-fn create(settings: Value) -> Value {
+fn create(settings: &Value) -> Value {
     json!({ "op": "create", "queue": "q", "settings": settings })
 }
 
 #[tokio::test]
 async fn a_queue_is_created_once_in_both_places() {
     let desk = Desk::new();
-    let created = desk.done(create(json!({ "capacity": 7 }))).await;
+    let created = desk.done(create(&json!({ "capacity": 7 }))).await;
     assert_eq!(
         (&created["created"], &created["epoch"], &created["generation"]),
         (&json!(true), &json!(1), &json!(1))
@@ -34,9 +34,9 @@ async fn a_queue_is_created_once_in_both_places() {
     assert_eq!(created["revision"], view.configuration.revision.as_str());
     assert!(view.bucket.credit > 0, "one batch may go at once");
 
-    let again = desk.done(create(json!({ "capacity": 7 }))).await;
+    let again = desk.done(create(&json!({ "capacity": 7 }))).await;
     assert_eq!(again["created"], false);
-    let other = desk.refused(create(json!({ "capacity": 8 }))).await;
+    let other = desk.refused(create(&json!({ "capacity": 8 }))).await;
     assert_eq!(
         (&other["status"], &other["code"]),
         (&json!(409), &json!("queue-exists"))
@@ -68,7 +68,7 @@ async fn creating_again_mends_a_lost_line_and_keeps_every_place() {
         Err(LineError::Unknown)
     ));
 
-    desk.done(create(json!({ "paused": true }))).await;
+    desk.done(create(&json!({ "paused": true }))).await;
 
     assert_eq!(desk.line().status(&queue(), id).await.expect("answered"), before);
     assert!(matches!(before, Look::Here(_)));
@@ -86,7 +86,7 @@ async fn wrong_settings_are_refused_by_name() {
         ),
     ] {
         for order in [
-            create(settings.clone()),
+            create(&settings),
             json!({ "op": "update", "queue": "q", "settings": settings }),
         ] {
             let problem = desk.refused(order).await;
@@ -106,7 +106,7 @@ async fn callers_are_trusted_only_where_the_deployment_allows_it() {
         trust_client_visitor_id: true,
     };
     let created = desk
-        .done(create(json!({ "trust_client_visitor_id": true })))
+        .done(create(&json!({ "trust_client_visitor_id": true })))
         .await;
     assert_eq!(created["settings"]["trust_client_visitor_id"], true);
 }

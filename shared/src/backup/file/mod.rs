@@ -5,12 +5,13 @@ mod writer;
 
 use std::{
     io,
+    panic::catch_unwind,
     path::{Path, PathBuf},
     sync::Arc,
 };
 
 use async_trait::async_trait;
-use redb::{Database, DatabaseError, ReadTransaction, ReadableDatabase, ReadableTable};
+use redb::{Database, ReadTransaction, ReadableDatabase, ReadableTable};
 use serde_json::{Map, Value};
 
 use self::{
@@ -71,17 +72,12 @@ impl FileBackup {
     /// [`FileError`], one for each thing that somebody can do something about.
     pub fn open(path: impl AsRef<Path>) -> Result<Self, FileError> {
         let path = path.as_ref();
-        let fail = |error: redb::Error| failure(path, error);
-        let database = Database::builder()
-            .set_cache_size(CACHE_BYTES)
-            .create(path)
-            .map_err(|error| open_failure(path, error))?;
-        let transaction = database.begin_write().map_err(|e| fail(e.into()))?;
-        Tables::open(&transaction)
-            .map_err(|e| fail(e.into()))?
-            .sweep_all(now_ms())
-            .map_err(|e| fail(e.into()))?;
-        transaction.commit().map_err(|e| fail(e.into()))?;
+        // redb panics on some garbled pages, where its checksums are not looked at.
+        let opened = catch_unwind(|| open_and_sweep(path)).unwrap_or_else(|_| {
+            let reason = "its pages are garbled".to_owned();
+            Err(redb::Error::Corrupted(reason))
+        });
+        let database = opened.map_err(|error| failure(path, error))?;
 
         let database = Arc::new(database);
         let writer = Writer::start(Arc::clone(&database)).map_err(|source| FileError::Unwritable {
@@ -105,32 +101,33 @@ impl FileBackup {
     }
 }
 
-fn open_failure(path: &Path, error: DatabaseError) -> FileError {
-    match error {
-        DatabaseError::DatabaseAlreadyOpen => FileError::InUse {
-            path: path.to_owned(),
-        },
-        error => failure(path, error.into()),
-    }
+/// Opens the file and looks at every record in it, so that what is garbled is found here.
+fn open_and_sweep(path: &Path) -> Result<Database, redb::Error> {
+    let database = Database::builder().set_cache_size(CACHE_BYTES).create(path)?;
+    let transaction = database.begin_write()?;
+    Tables::open(&transaction)?.sweep_all(now_ms())?;
+    transaction.commit()?;
+    Ok(database)
 }
 
 fn failure(path: &Path, error: redb::Error) -> FileError {
     let path = path.to_owned();
     match error {
-        // Too short, or no store file from its first byte on.
-        redb::Error::Io(source)
-            if !matches!(
-                source.kind(),
-                io::ErrorKind::InvalidData | io::ErrorKind::UnexpectedEof
-            ) =>
-        {
-            FileError::Unwritable { path, source }
-        }
+        redb::Error::DatabaseAlreadyOpen => FileError::InUse { path },
+        redb::Error::Io(source) if !is_about_content(&source) => FileError::Unwritable { path, source },
         error => FileError::Broken {
             path,
             reason: error.to_string(),
         },
     }
+}
+
+/// Whether it says that the file is too short, or no store file from its first byte on.
+fn is_about_content(error: &io::Error) -> bool {
+    matches!(
+        error.kind(),
+        io::ErrorKind::InvalidData | io::ErrorKind::UnexpectedEof
+    )
 }
 
 #[async_trait]

@@ -117,3 +117,59 @@ pub(super) fn now_ms() -> u64 {
     let since_1970 = SystemTime::now().duration_since(UNIX_EPOCH).unwrap_or_default();
     u64::try_from(since_1970.as_millis()).unwrap_or(u64::MAX)
 }
+
+#[cfg(test)]
+mod tests {
+    use std::{
+        sync::{
+            atomic::{AtomicUsize, Ordering},
+            mpsc as blocking,
+        },
+        time::Duration,
+    };
+
+    use futures_util::future::join_all;
+    use tokio::{task::unconstrained, time::timeout};
+
+    use super::*;
+
+    #[tokio::test]
+    async fn a_thousand_writes_at_once_are_one_transaction() {
+        let directory = tempfile::tempdir().expect("a directory");
+        let database = Database::create(directory.path().join("store")).expect("a store");
+        let writer = Writer::start(Arc::new(database)).expect("a thread");
+        let done = Arc::new(AtomicUsize::new(0));
+        let (has_begun, begun) = oneshot::channel();
+        let (go_on, wait) = blocking::channel::<()>();
+
+        // The thread is busy with the first one while a thousand others come.
+        let first = writer.commit(move |_| {
+            has_begun.send(()).expect("the others wait for it");
+            wait.recv().expect("somebody says so");
+            Ok(())
+        });
+        let others = async {
+            begun.await.expect("it begins");
+            let asking = join_all((0..1_000).map(async |_| {
+                let in_there = Arc::clone(&done);
+                let count = move |_: &mut Tables<'_>| Ok(in_there.fetch_add(1, Ordering::SeqCst));
+                writer.commit(count).await.expect("committed");
+                done.load(Ordering::SeqCst)
+            }));
+            // Else some would be made to pause between taking their room in the channel and asking.
+            unconstrained(asking).await
+        };
+        let requests = writer.requests.as_ref().expect("it runs");
+        let all_have_come = async {
+            while requests.capacity() > WAITING - 1_000 {
+                tokio::task::yield_now().await;
+            }
+            go_on.send(()).expect("the first one waits");
+        };
+        let all = async { tokio::join!(first, others, all_have_come) };
+        let (first, seen, ()) = timeout(Duration::from_secs(30), all).await.expect("in time");
+        first.expect("committed");
+        // Nobody was answered before all had been done: one commit was for all of them.
+        assert_eq!(seen, vec![1_000; 1_000]);
+    }
+}

@@ -3,6 +3,8 @@
 
 mod queue;
 mod sets;
+#[cfg(feature = "given-time")]
+mod snapshot;
 mod turns;
 
 use std::{
@@ -15,6 +17,8 @@ use std::{
 use async_trait::async_trait;
 
 use self::queue::Queue;
+#[cfg(feature = "given-time")]
+pub use self::snapshot::Snapshot;
 use super::{
     Check, Claimed, Configuration, Configured, Departed, Departure, Entered, Extended, Extension,
     JournalRecord, Line, LineError, Look, PromoteOrder, Promotion, Validated, View,

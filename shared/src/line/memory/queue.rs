@@ -28,18 +28,18 @@ pub(super) struct Queue {
     journal: VecDeque<JournalRecord>,
     journal_records: u64,
     pub(super) last_order: u64,
-    v: u64,
+    pub(super) v: u64,
     pub(super) bucket: Bucket,
     pub(super) window: RateWindow,
     pub(super) promoted_through: u64,
     pub(super) heartbeat_ms: u64,
     /// When the pause began; 0 while there is none.
-    paused_at_ms: u64,
+    pub(super) paused_at_ms: u64,
     /// How long all earlier pauses took.
-    paused_ms: u64,
+    pub(super) paused_ms: u64,
     /// A lowered `claim_seconds` takes effect when the old one, this one, has passed.
-    claim_floor_ms: u64,
-    claim_floor_until_ms: u64,
+    pub(super) claim_floor_ms: u64,
+    pub(super) claim_floor_until_ms: u64,
     pub(super) totals: Totals,
 }
 
@@ -99,6 +99,8 @@ impl Queue {
             return Configured::Same;
         }
         let now_ms = self.now_ms(now_us);
+        // A pause, a bucket and a claim time begin now: line time must not go back behind them.
+        self.next_version(now_us);
         let (from, to) = (self.settings().pace(), new.settings.pace());
         self.bucket = self.bucket.refilled(from, now_ms).converted(from, to);
         match (self.settings().paused, new.settings.paused) {

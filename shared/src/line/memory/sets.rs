@@ -11,7 +11,7 @@ use crate::domain::{
 /// takes in no more than a binary search; only leaving from the middle moves others.
 #[derive(Debug, Default)]
 pub(super) struct Waiting {
-    order: VecDeque<(WaitScore, EntryId)>,
+    pub(super) order: VecDeque<(WaitScore, EntryId)>,
     scores: HashMap<EntryId, WaitScore>,
 }
 
@@ -54,7 +54,7 @@ impl Waiting {
 /// Entries with a deadline, soonest first.
 #[derive(Debug, Default)]
 pub(super) struct Timed {
-    order: BTreeSet<(DeadlineScore, EntryId)>,
+    pub(super) order: BTreeSet<(DeadlineScore, EntryId)>,
     scores: HashMap<EntryId, DeadlineScore>,
 }
 

@@ -30,7 +30,10 @@ if old[1] == new.epoch and old[2] == new.generation and old[3] == new.salt and o
 end
 local s = redis.call('HMGET', state, 'v', 'credit', 'credit_at_ms', 'paused_at_ms', 'paused_ms', 'claim_floor_ms',
   'claim_floor_until_ms')
-local now_ms = math.floor(line_time_us(given_us, tonumber(s[1])) / 1000)
+local us = line_time_us(given_us, tonumber(s[1]))
+local now_ms = math.floor(us / 1000)
+-- A pause, a bucket and a claim time begin now: line time must not go back behind them.
+redis.call('HSET', state, 'v', next_version(us, tonumber(s[1])))
 
 -- The bucket keeps its whole tokens under the new pace: see domain/pace.rs.
 local old_batch, old_interval_ms = tonumber(old[7]), tonumber(old[8])

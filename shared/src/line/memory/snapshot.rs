@@ -1,0 +1,86 @@
+//! What a queue in memory holds, laid open: for the test that compares it with what Redis holds.
+
+use std::collections::BTreeMap;
+
+use super::{MemoryLine, queue::Queue};
+use crate::{
+    domain::{
+        id::{EntryId, QueueId},
+        score::DeadlineScore,
+    },
+    line::LineError,
+};
+
+/// The whole state of a queue but for its configuration and its journal, under the names that it has in Redis.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Snapshot {
+    /// Who waits, with raw scores, in order.
+    pub waiting: Vec<(EntryId, u64)>,
+    /// Who is ready, with raw scores, in order; two of one score by id.
+    pub ready: Vec<(EntryId, u64)>,
+    /// Who is active, with raw scores, in order; two of one score by id.
+    pub active: Vec<(EntryId, u64)>,
+    /// Whose end is not settled, by id.
+    pub ended: Vec<EntryId>,
+    /// Every number of the state.
+    pub state: BTreeMap<String, u64>,
+}
+
+impl MemoryLine {
+    /// What a queue holds.
+    ///
+    /// # Errors
+    /// [`LineError::Unknown`] where the line has no such queue.
+    pub fn snapshot(&self, queue: &QueueId) -> Result<Snapshot, LineError> {
+        self.with(queue, |queue, _| queue.snapshot())
+    }
+}
+
+impl Queue {
+    fn snapshot(&self) -> Snapshot {
+        let mut ended: Vec<_> = self.ended.iter().copied().collect();
+        ended.sort_unstable();
+        let timed = |(score, id): &(DeadlineScore, EntryId)| (*id, score.raw());
+        Snapshot {
+            waiting: self
+                .waiting
+                .order
+                .iter()
+                .map(|(score, id)| (*id, score.raw()))
+                .collect(),
+            ready: self.ready.order.iter().map(timed).collect(),
+            active: self.active.order.iter().map(timed).collect(),
+            ended,
+            state: self.numbers(),
+        }
+    }
+
+    fn numbers(&self) -> BTreeMap<String, u64> {
+        [
+            ("v", self.v),
+            ("last_order", self.last_order),
+            ("credit", self.bucket.credit),
+            ("credit_at_ms", self.bucket.at_ms),
+            ("paused_at_ms", self.paused_at_ms),
+            ("paused_ms", self.paused_ms),
+            ("claim_floor_ms", self.claim_floor_ms),
+            ("claim_floor_until_ms", self.claim_floor_until_ms),
+            ("window_start_ms", self.window.start_ms),
+            ("window_count", self.window.count),
+            ("window_before", self.window.before),
+            ("promoted_through", self.promoted_through),
+            ("heartbeat_ms", self.heartbeat_ms),
+            ("entered", self.totals.entered),
+            ("fast_tracked", self.totals.fast_tracked),
+            ("promoted", self.totals.promoted),
+            ("claimed", self.totals.claimed),
+            ("completed", self.totals.completed),
+            ("left", self.totals.left),
+            ("expired", self.totals.expired),
+            ("no_shows", self.totals.no_shows),
+        ]
+        .into_iter()
+        .map(|(name, number)| (name.to_owned(), number))
+        .collect()
+    }
+}

@@ -1,0 +1,330 @@
+//! The promise of [`pacing`](vestibule::domain::pacing), simulated: a visitor who keeps to `retry_after_ms` never loses
+//! a turn, whatever operators do to the queue meanwhile.
+
+use std::{
+    cmp::Reverse,
+    collections::{BinaryHeap, HashMap},
+};
+
+use rand::{RngExt, SeedableRng, rngs::StdRng};
+use vestibule::{
+    domain::{
+        change::Event,
+        estimate::eta_ms,
+        id::{EntryId, QueueId},
+        pacing::{Poll, poll},
+        settings::Settings,
+        standing::Standing,
+    },
+    line::{Claimed, Departed, Departure, Entered, Line, Look, PromoteOrder, memory::MemoryLine},
+};
+use vestibule_tests::lines::{HandClock, configuration, fresh_queue, visitor};
+
+const VISITORS: u64 = 10_000;
+/// Everybody comes within so long.
+const RUSH_MS: u64 = 300_000;
+/// How late a poll may be: the answer's way to the visitor and the next request's way back.
+const POLL_DELAY_MS: u64 = 2_000;
+/// How late the claim may be after the poll that found the turn. With the delay of the poll it stays within the last
+/// third of the least `claim_seconds`: 3.3 s.
+const CLAIM_DELAY_MS: u64 = 1_200;
+/// Nobody waits longer, unless something is wrong.
+const END_MS: u64 = 12 * 3_600_000;
+
+#[tokio::test]
+async fn a_visitor_who_keeps_to_retry_after_never_loses_a_turn() {
+    for seed in 1..=3 {
+        let mut simulation = Simulation::new(Manner::KeepsToIt, seed).await;
+        simulation.run().await;
+        assert_eq!(simulation.lost, 0, "seed {seed}");
+        assert_eq!(simulation.done, VISITORS, "seed {seed}: everybody is served");
+        assert!(
+            simulation.admitted == simulation.entered,
+            "seed {seed}: everybody is let in, in the order of entering"
+        );
+        let view = simulation.line.view(&simulation.queue).await.expect("view");
+        assert_eq!((view.totals.no_shows, view.totals.expired), (0, 0), "seed {seed}");
+        assert!(
+            simulation.slept_ms_max > 20_000 && simulation.changes > 20,
+            "seed {seed}: nothing much happened"
+        );
+        println!(
+            "seed {seed}: {} polls, {} changes of settings, done after {} s, the longest time between polls {} ms",
+            simulation.polls,
+            simulation.changes,
+            (simulation.clock.now_ms() - simulation.start_ms) / 1_000,
+            simulation.slept_ms_max,
+        );
+    }
+}
+
+/// Shows that the simulation can tell: who comes back when it suits them does lose turns.
+#[tokio::test]
+async fn a_visitor_who_comes_back_later_than_told_does_lose_turns() {
+    let mut simulation = Simulation::new(Manner::ComesTooLate, 1).await;
+    simulation.run().await;
+    assert!(simulation.lost > VISITORS / 100, "only {} lost", simulation.lost);
+    assert_eq!(simulation.done + simulation.lost, VISITORS);
+}
+
+/// How visitors come back.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+enum Manner {
+    /// At the told moment.
+    KeepsToIt,
+    /// After one and a half times `claim_seconds`, whatever they are told.
+    ComesTooLate,
+}
+
+/// What is due.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
+enum Due {
+    Enter(u64),
+    Poll(u64),
+    Claim(u64),
+    Finish(u64),
+    Tick,
+    Settings,
+}
+
+struct Simulation {
+    manner: Manner,
+    line: MemoryLine,
+    queue: QueueId,
+    clock: HandClock,
+    start_ms: u64,
+    settings: Settings,
+    rng: StdRng,
+    agenda: BinaryHeap<Reverse<(u64, u64, Due)>>,
+    /// Numbers what is put on the agenda, so that of one moment the first comes first.
+    planned: u64,
+    numbers: HashMap<EntryId, u64>,
+    entered: Vec<u64>,
+    admitted: Vec<u64>,
+    done: u64,
+    lost: u64,
+    polls: u64,
+    changes: u64,
+    slept_ms_max: u64,
+}
+
+impl Simulation {
+    async fn new(manner: Manner, seed: u64) -> Self {
+        let clock = HandClock::new();
+        let mut simulation = Self {
+            manner,
+            line: MemoryLine::with_clock(clock.as_clock()),
+            queue: fresh_queue(),
+            start_ms: clock.now_ms(),
+            clock,
+            settings: Settings::default(),
+            rng: StdRng::seed_from_u64(seed),
+            agenda: BinaryHeap::new(),
+            planned: 0,
+            numbers: HashMap::new(),
+            entered: Vec::new(),
+            admitted: Vec::new(),
+            done: 0,
+            lost: 0,
+            polls: 0,
+            changes: 0,
+            slept_ms_max: 0,
+        };
+        simulation.configure().await;
+        for number in 1..=VISITORS {
+            simulation.numbers.insert(visitor(number), number);
+            let after_ms = simulation.rng.random_range(0..RUSH_MS);
+            simulation.plan(after_ms, Due::Enter(number));
+        }
+        simulation.plan(0, Due::Tick);
+        simulation.plan(10_000, Due::Settings);
+        simulation
+    }
+
+    fn plan(&mut self, after_ms: u64, due: Due) {
+        self.planned += 1;
+        self.agenda
+            .push(Reverse((self.clock.now_ms() + after_ms, self.planned, due)));
+    }
+
+    async fn run(&mut self) {
+        while self.done + self.lost < VISITORS {
+            let Reverse((at_ms, _, due)) = self.agenda.pop().expect("the promoter never ends");
+            assert!(
+                at_ms - self.start_ms < END_MS,
+                "{} of {VISITORS} are served",
+                self.done
+            );
+            self.clock.set_ms(at_ms);
+            match due {
+                Due::Enter(number) => self.enter(number).await,
+                Due::Poll(number) => self.poll(number).await,
+                Due::Claim(number) => self.claim(number).await,
+                Due::Finish(number) => self.finish(number).await,
+                Due::Tick => self.tick().await,
+                Due::Settings => self.change_settings().await,
+            }
+        }
+    }
+
+    async fn enter(&mut self, number: u64) {
+        let entered = self.line.enter(&self.queue, visitor(number)).await;
+        self.entered.push(number);
+        match entered.expect("enter") {
+            Entered::Joined {
+                standing: Standing::Active { .. },
+                ..
+            } => {
+                self.admitted.push(number);
+                self.check_capacity().await;
+                self.stay(number);
+            }
+            Entered::Joined {
+                standing: Standing::Waiting { position, .. },
+                ..
+            } => self.come_back(number, position).await,
+            other => panic!("{other:?}"),
+        }
+    }
+
+    async fn poll(&mut self, number: u64) {
+        self.polls += 1;
+        match self
+            .line
+            .status(&self.queue, visitor(number))
+            .await
+            .expect("status")
+        {
+            Look::Here(Standing::Waiting { position, .. }) => self.come_back(number, position).await,
+            Look::Here(Standing::Ready { .. }) => {
+                let after_ms = self.rng.random_range(0..=CLAIM_DELAY_MS);
+                self.plan(after_ms, Due::Claim(number));
+            }
+            Look::Here(active @ Standing::Active { .. }) => panic!("nobody claimed: {active:?}"),
+            Look::Gone(_) => self.lost += 1,
+        }
+    }
+
+    /// The visitor is told when to come back, as a poll would be that is not held.
+    async fn come_back(&mut self, number: u64, position: u64) {
+        let view = self.line.view(&self.queue).await.expect("view");
+        let expected_ms = eta_ms(
+            position,
+            view.window.per_second(view.now_ms),
+            self.settings.pace(),
+        );
+        let jitter = self.rng.random();
+        let Poll::ComeBack { retry_after_ms } = poll(expected_ms, 0, 0, self.settings.claim_ms(), jitter)
+        else {
+            panic!("nobody offered to be held")
+        };
+        let after_ms = match self.manner {
+            Manner::KeepsToIt => retry_after_ms,
+            Manner::ComesTooLate => self.settings.claim_ms() * 3 / 2,
+        };
+        self.slept_ms_max = self.slept_ms_max.max(after_ms);
+        let delay_ms = self.rng.random_range(0..=POLL_DELAY_MS);
+        self.plan(after_ms + delay_ms, Due::Poll(number));
+    }
+
+    async fn claim(&mut self, number: u64) {
+        match self
+            .line
+            .claim(&self.queue, visitor(number))
+            .await
+            .expect("claim")
+        {
+            Claimed::Active { .. } => self.stay(number),
+            Claimed::NotYet(standing) => panic!("it was ready: {standing:?}"),
+            Claimed::Gone(_) => self.lost += 1,
+        }
+    }
+
+    fn stay(&mut self, number: u64) {
+        let after_ms = self.rng.random_range(1_000..20_000);
+        self.plan(after_ms, Due::Finish(number));
+    }
+
+    async fn finish(&mut self, number: u64) {
+        let departed = self
+            .line
+            .leave(&self.queue, visitor(number), None, Departure::Complete);
+        assert!(matches!(departed.await, Ok(Departed::Gone(_))));
+        self.done += 1;
+    }
+
+    async fn tick(&mut self) {
+        let order = PromoteOrder {
+            asked: u64::MAX,
+            heartbeat: true,
+        };
+        let mut promoted = 0;
+        loop {
+            let tick = self.line.promote(&self.queue, order).await.expect("promote");
+            promoted += tick.promoted;
+            if !tick.more {
+                break;
+            }
+        }
+        if promoted > 0 {
+            self.check_capacity().await;
+        }
+        self.read_journal().await;
+        // The promoter is not on time, and at times away.
+        let after_ms = match self.rng.random_range(0..50) {
+            0 => self.rng.random_range(10_000..60_000),
+            _ => self.rng.random_range(200..2_500),
+        };
+        self.plan(after_ms, Due::Tick);
+    }
+
+    async fn check_capacity(&self) {
+        let view = self.line.view(&self.queue).await.expect("view");
+        assert!(
+            view.ready + view.active <= u64::from(self.settings.capacity),
+            "{view:?}"
+        );
+    }
+
+    async fn read_journal(&mut self) {
+        let records = self.line.journal(&self.queue, 100).await.expect("journal");
+        let mut keys = Vec::new();
+        for record in records {
+            let promoted = record
+                .changes
+                .iter()
+                .filter(|change| matches!(change.event, Event::Promoted { .. }));
+            self.admitted
+                .extend(promoted.map(|change| self.numbers[&change.id]));
+            keys.push(record.key);
+        }
+        self.line.settle(&self.queue, &keys, &[]).await.expect("settle");
+    }
+
+    /// An operator turns everything, often to extremes, and lifts a pause soon.
+    async fn change_settings(&mut self) {
+        let rng = &mut self.rng;
+        if self.settings.paused {
+            self.settings.paused = false;
+        } else {
+            match rng.random_range(0..6) {
+                0 => self.settings.batch = rng.random_range(1..=20),
+                1 => self.settings.batch = rng.random_range(20..=500),
+                2 => self.settings.interval_seconds = rng.random_range(1..=20),
+                3 => self.settings.capacity = rng.random_range(50..=3_000),
+                4 => self.settings.claim_seconds = [10, 10, 15, 30, 60, 90][rng.random_range(0..6)],
+                _ => self.settings.paused = true,
+            }
+        }
+        let after_ms = rng.random_range(500..40_000);
+        self.changes += 1;
+        self.configure().await;
+        self.plan(after_ms, Due::Settings);
+    }
+
+    async fn configure(&self) {
+        let configuration = configuration(&self.settings);
+        let configured = self.line.configure(&self.queue, &configuration, true);
+        configured.await.expect("configure");
+    }
+}

@@ -1,0 +1,233 @@
+//! Who may enter, what a pause holds, and what deadlines do.
+
+use vestibule::{
+    domain::{
+        pace::HeldBackBy,
+        settings::{Entrance, ReEntry, Settings},
+        standing::Standing,
+        state::State,
+    },
+    line::{Claimed, Departure, Entered, Joining, Look, Missing, Refusal},
+};
+use vestibule_tests::lines::{Subject, visitor};
+
+fn one_at_a_time() -> Settings {
+    Settings {
+        capacity: 1,
+        batch: 1,
+        interval_seconds: 1,
+        ..Settings::default()
+    }
+}
+
+pub(crate) async fn a_draining_queue_refuses_newcomers_and_serves_the_others(mut subject: Subject) {
+    subject
+        .open(Settings {
+            re_entry: ReEntry::Requeue,
+            ..one_at_a_time()
+        })
+        .await;
+    subject.line_up([1, 2]).await;
+    subject
+        .set(|settings| settings.entrance = Entrance::Draining)
+        .await;
+    let refused = subject
+        .line
+        .enter(&subject.queue, visitor(3))
+        .await
+        .expect("enter");
+    assert_eq!(refused, Entered::Refused(Refusal::Draining));
+    assert_eq!(subject.missing(visitor(3)).await, Missing::Unknown);
+    assert_eq!(subject.view().await.totals.entered, 2);
+    // Whoever is in line keeps the place: where nobody may come in, the back of the line is no place to move to.
+    let again = subject.enter(visitor(1)).await;
+    assert_eq!(
+        (again.how, subject.position(visitor(1)).await),
+        (Joining::Kept, 1)
+    );
+    for number in [1, 2] {
+        assert_eq!(subject.tick().await.promoted, 1);
+        subject.claim(visitor(number)).await;
+        subject.leave(visitor(number), Departure::Complete).await;
+        subject.pass_seconds(1);
+    }
+    // The place is gone, and so is the right to come back.
+    let refused = subject
+        .line
+        .enter(&subject.queue, visitor(1))
+        .await
+        .expect("enter");
+    assert_eq!(refused, Entered::Refused(Refusal::Draining));
+}
+
+pub(crate) async fn a_closed_queue_refuses_newcomers_and_keeps_places(mut subject: Subject) {
+    subject
+        .open(Settings {
+            capacity: 2,
+            ..one_at_a_time()
+        })
+        .await;
+    subject.line_up([1, 2]).await;
+    assert_eq!(subject.tick().await.promoted, 1);
+    subject.set(|settings| settings.entrance = Entrance::Closed).await;
+    let refused = subject
+        .line
+        .enter(&subject.queue, visitor(3))
+        .await
+        .expect("enter");
+    assert_eq!(refused, Entered::Refused(Refusal::Closed));
+    subject.claim(visitor(1)).await;
+    subject.pass_seconds(5);
+    let tick = subject.tick().await;
+    assert_eq!((tick.promoted, tick.held_back_by), (0, HeldBackBy::Gate));
+    assert_eq!(subject.position(visitor(2)).await, 1);
+    subject.set(|settings| settings.entrance = Entrance::Open).await;
+    assert_eq!(subject.tick().await.promoted, 1);
+    assert_eq!(subject.state(visitor(2)).await, State::Ready);
+}
+
+pub(crate) async fn nothing_moves_while_paused_but_the_entrance(mut subject: Subject) {
+    subject
+        .open(Settings {
+            capacity: 10,
+            batch: 2,
+            ..one_at_a_time()
+        })
+        .await;
+    subject.line_up([1, 2]).await;
+    assert_eq!(subject.tick().await.promoted, 2);
+    subject.claim(visitor(2)).await;
+    subject.pass_seconds(20);
+    subject.set(|settings| settings.paused = true).await;
+    subject.pass_seconds(200);
+
+    let now_ms = subject.clock.now_ms();
+    let held = subject.standing(visitor(1)).await;
+    assert_eq!(
+        held,
+        Standing::Ready {
+            visit: held.visit(),
+            claim_by_ms: now_ms + 40_000,
+            now_ms
+        }
+    );
+    // The queue has room and tokens and nobody waits; still the newcomer does.
+    assert_eq!(subject.enter(visitor(3)).await.standing.state(), State::Waiting);
+    let tick = subject.tick().await;
+    assert_eq!(
+        (tick.promoted, tick.no_shows, tick.held_back_by),
+        (0, 0, HeldBackBy::Gate)
+    );
+    // Those who were let in are not the line's to hold.
+    subject.pass_seconds(80);
+    assert_eq!(subject.tick().await.expired, 1);
+
+    subject.set(|settings| settings.paused = false).await;
+    subject.pass_ms(39_999);
+    assert_eq!(subject.state(visitor(1)).await, State::Ready);
+    subject.pass_ms(1);
+    assert_eq!(subject.missing(visitor(1)).await, Missing::Ended);
+    let tick = subject.tick().await;
+    assert_eq!((tick.promoted, tick.no_shows), (1, 1));
+    // A second pause adds to the first one.
+    subject.pass_seconds(10);
+    subject.set(|settings| settings.paused = true).await;
+    subject.pass_seconds(3_600);
+    subject.set(|settings| settings.paused = false).await;
+    subject.pass_ms(49_999);
+    subject.claim(visitor(3)).await;
+}
+
+pub(crate) async fn a_no_show_frees_the_slot(mut subject: Subject) {
+    subject.open(one_at_a_time()).await;
+    subject.line_up([1, 2]).await;
+    assert_eq!(subject.tick().await.promoted, 1);
+    subject.pass_ms(59_999);
+    let tick = subject.tick().await;
+    assert_eq!(
+        (tick.no_shows, tick.promoted, tick.held_back_by),
+        (0, 0, HeldBackBy::Capacity)
+    );
+    assert_eq!(subject.state(visitor(1)).await, State::Ready);
+    subject.pass_ms(1);
+    assert_eq!(
+        subject.look(visitor(1)).await,
+        Look::Gone(Missing::Ended),
+        "before anybody drops it"
+    );
+    assert_eq!(
+        subject
+            .line
+            .claim(&subject.queue, visitor(1))
+            .await
+            .expect("claim"),
+        Claimed::Gone(Missing::Ended)
+    );
+    let tick = subject.tick().await;
+    assert_eq!((tick.no_shows, tick.promoted), (1, 1));
+    assert_eq!(subject.state(visitor(2)).await, State::Ready);
+    assert_eq!(subject.missing(visitor(1)).await, Missing::Ended);
+}
+
+pub(crate) async fn lower_claim_seconds_wait_for_the_old_ones(mut subject: Subject) {
+    subject
+        .open(Settings {
+            capacity: 100,
+            ..one_at_a_time()
+        })
+        .await;
+    subject.line_up(1..=6).await;
+    let called = async |subject: &Subject, number| {
+        assert_eq!(subject.tick().await.promoted, 1);
+        match subject.standing(visitor(number)).await {
+            Standing::Ready {
+                claim_by_ms, now_ms, ..
+            } => claim_by_ms - now_ms,
+            other => panic!("not ready: {other:?}"),
+        }
+    };
+    assert_eq!(called(&subject, 1).await, 60_000);
+    subject.set(|settings| settings.claim_seconds = 10).await;
+    assert!(
+        matches!(subject.standing(visitor(1)).await, Standing::Ready { claim_by_ms, now_ms, .. }
+            if claim_by_ms - now_ms == 60_000),
+        "who has been called keeps the deadline"
+    );
+    subject.pass_ms(59_999);
+    assert_eq!(called(&subject, 2).await, 60_000);
+    subject.pass_ms(1_000);
+    assert_eq!(called(&subject, 3).await, 10_000);
+    // A longer one counts at once; and lowered twice, the longest one counts.
+    subject.set(|settings| settings.claim_seconds = 40).await;
+    subject.pass_seconds(1);
+    assert_eq!(called(&subject, 4).await, 40_000);
+    subject.set(|settings| settings.claim_seconds = 20).await;
+    subject.pass_seconds(20);
+    subject.set(|settings| settings.claim_seconds = 10).await;
+    subject.pass_seconds(39);
+    assert_eq!(called(&subject, 5).await, 40_000);
+    subject.pass_seconds(1);
+    assert_eq!(called(&subject, 6).await, 10_000);
+}
+
+pub(crate) async fn the_end_of_a_session_frees_the_slot(mut subject: Subject) {
+    subject.open(one_at_a_time()).await;
+    subject.line_up([1, 2]).await;
+    subject.tick().await;
+    subject.pass_seconds(7);
+    let (active, _) = subject.claim(visitor(1)).await;
+    let session_end_ms = subject.clock.now_ms() + 300_000;
+    assert!(matches!(active, Standing::Active { session_end_ms: end, .. } if end == session_end_ms));
+    subject.pass_ms(299_999);
+    assert_eq!(subject.state(visitor(1)).await, State::Active);
+    assert_eq!(subject.tick().await.promoted, 0);
+    subject.pass_ms(1);
+    assert_eq!(
+        subject.look(visitor(1)).await,
+        Look::Gone(Missing::Ended),
+        "before anybody drops it"
+    );
+    let tick = subject.tick().await;
+    assert_eq!((tick.expired, tick.promoted, tick.active), (1, 1, 0));
+    assert_eq!(subject.state(visitor(2)).await, State::Ready);
+}

@@ -1,0 +1,82 @@
+//! The conformance suite of the line: what a visitor, the protected service or an operator would notice, asked of every
+//! line that ships. Each case shows as a test of its own for each of them, such as `redis::enter_twice_is_one_place`.
+
+mod crowd;
+mod gate;
+mod order;
+mod pace;
+mod record;
+mod visit;
+
+/// Makes of each case one test for each line.
+macro_rules! on_every_line {
+    ($($cases:tt)*) => {
+        on_one_line! { memory Memory $($cases)* }
+        on_one_line! { redis Redis $($cases)* }
+        on_one_line! { valkey Valkey $($cases)* }
+        on_one_line! { cluster Cluster $($cases)* }
+    };
+}
+
+macro_rules! on_one_line {
+    ($name:ident $backend:ident $($topic:ident { $($case:ident)* })*) => {
+        mod $name {
+            use vestibule_tests::lines::{Backend, Subject};
+
+            $($(
+                #[tokio::test]
+                async fn $case() {
+                    super::$topic::$case(Subject::new(Backend::$backend).await).await;
+                }
+            )*)*
+        }
+    };
+}
+
+on_every_line! {
+    order {
+        first_come_is_first_served
+        enter_twice_is_one_place
+        entering_again_may_move_to_the_back
+        entering_again_after_the_end_is_a_new_visit
+        a_burst_of_one_millisecond_keeps_its_order
+        order_survives_a_clock_that_goes_back
+        line_time_survives_a_clock_that_goes_back
+        a_pause_survives_a_clock_that_goes_back
+    }
+    pace {
+        the_fast_track_spends_from_the_same_bucket
+        a_promoter_that_was_away_releases_one_batch
+        capacity_is_never_exceeded
+        a_new_pace_keeps_the_tokens
+        a_long_line_is_promoted_in_chunks
+        what_timed_out_counts_towards_the_chunk
+        no_more_are_promoted_than_asked
+    }
+    gate {
+        a_draining_queue_refuses_newcomers_and_serves_the_others
+        a_closed_queue_refuses_newcomers_and_keeps_places
+        nothing_moves_while_paused_but_the_entrance
+        a_no_show_frees_the_slot
+        lower_claim_seconds_wait_for_the_old_ones
+        the_end_of_a_session_frees_the_slot
+    }
+    visit {
+        claiming
+        departures_by_state
+        naming_another_visit_changes_nothing
+        validating_by_state
+        validating_may_claim_and_consume
+        extending_is_bounded_and_never_shortens
+    }
+    record {
+        the_journal_has_promotions_and_expiries_in_order
+        a_change_that_the_backup_did_not_take_is_recorded
+        an_end_is_remembered_until_it_is_settled
+        configuring
+        an_unknown_queue_is_unknown_to_every_method
+        a_restore_brings_everybody_back
+        a_restore_leaves_a_live_queue_alone
+        the_view_counts
+    }
+}

@@ -1,0 +1,250 @@
+//! Who comes first, and what a visit is.
+
+use std::time::Duration;
+
+use vestibule::{
+    domain::{
+        change::Event,
+        score::WaitScore,
+        settings::{ReEntry, Settings},
+        standing::Standing,
+        state::State,
+    },
+    line::{Departure, Joining},
+};
+use vestibule_tests::lines::{Place, Subject, visitor};
+
+fn one_by_one() -> Settings {
+    Settings {
+        capacity: 1_000,
+        batch: 1,
+        interval_seconds: 1,
+        ..Settings::default()
+    }
+}
+
+fn score(place: &Place) -> WaitScore {
+    match place.standing {
+        Standing::Waiting { score, .. } => score,
+        other => panic!("not waiting: {other:?}"),
+    }
+}
+
+pub(crate) async fn first_come_is_first_served(mut subject: Subject) {
+    subject.open(one_by_one()).await;
+    subject.set(|settings| settings.paused = true).await;
+    // Many of one millisecond, and some of later ones.
+    for number in 1..=60 {
+        let place = subject.enter(visitor(number)).await;
+        assert_eq!(place.how, Joining::New);
+        assert_eq!(subject.position(visitor(number)).await, number);
+        if number % 7 == 0 {
+            subject.clock.pass(Duration::from_micros(number * 311));
+        }
+    }
+    subject.set(|settings| settings.paused = false).await;
+    for next in 1..=60 {
+        assert_eq!(subject.position(visitor(60)).await, 61 - next);
+        assert_eq!(subject.tick().await.promoted, 1);
+        assert_eq!(subject.state(visitor(next)).await, State::Ready);
+        if next < 60 {
+            assert_eq!(
+                subject.position(visitor(next + 1)).await,
+                1,
+                "the next one heads the line"
+            );
+        }
+        subject.pass_seconds(1);
+    }
+}
+
+pub(crate) async fn enter_twice_is_one_place(mut subject: Subject) {
+    subject.open(one_by_one()).await;
+    subject.line_up([1, 2, 3]).await;
+    let before = subject.standing(visitor(2)).await;
+    subject.pass_seconds(5);
+    let again = subject.enter(visitor(2)).await;
+    assert_eq!((again.how, again.standing), (Joining::Kept, before));
+    let said_again = again
+        .change
+        .expect("said again, since the first may not be written");
+    assert_eq!(
+        said_again.event,
+        Event::Entered {
+            score: score(&subject.enter(visitor(2)).await)
+        }
+    );
+    assert_eq!(subject.view().await.waiting, 3);
+
+    assert_eq!(subject.tick().await.promoted, 1);
+    let ready = subject.standing(visitor(1)).await;
+    let again = subject.enter(visitor(1)).await;
+    assert_eq!(
+        (again.how, again.standing, again.change),
+        (Joining::Kept, ready, None)
+    );
+    let (active, _) = subject.claim(visitor(1)).await;
+    let again = subject.enter(visitor(1)).await;
+    assert_eq!(
+        (again.how, again.standing, again.change),
+        (Joining::Kept, active, None)
+    );
+    let totals = subject.view().await.totals;
+    assert_eq!((totals.entered, totals.promoted, totals.claimed), (3, 1, 1));
+}
+
+pub(crate) async fn entering_again_may_move_to_the_back(mut subject: Subject) {
+    subject
+        .open(Settings {
+            re_entry: ReEntry::Requeue,
+            ..one_by_one()
+        })
+        .await;
+    subject.line_up([1, 2, 3]).await;
+    subject.pass_ms(10);
+    let moved = subject.enter(visitor(1)).await;
+    assert_eq!(moved.how, Joining::Moved);
+    assert_eq!(
+        moved.change.as_ref().map(|change| change.event),
+        Some(Event::Entered { score: score(&moved) })
+    );
+    let positions = [
+        subject.position(visitor(2)).await,
+        subject.position(visitor(3)).await,
+        subject.position(visitor(1)).await,
+    ];
+    assert_eq!(positions, [1, 2, 3]);
+    assert_eq!(subject.view().await.totals.entered, 3, "it is the same stay");
+
+    // Who has been called keeps the turn.
+    assert_eq!(subject.tick().await.promoted, 1);
+    let ready = subject.standing(visitor(2)).await;
+    let again = subject.enter(visitor(2)).await;
+    assert_eq!((again.how, again.standing), (Joining::Kept, ready));
+}
+
+pub(crate) async fn entering_again_after_the_end_is_a_new_visit(mut subject: Subject) {
+    let capacity_for_all = Settings {
+        batch: 100,
+        claim_seconds: 10,
+        session_seconds: 10,
+        ..one_by_one()
+    };
+    subject.open(capacity_for_all).await;
+    subject.line_up(1..=5).await;
+    let before = subject.standing(visitor(1)).await.visit();
+    let left_in_line = subject.leave(visitor(5), Departure::Leave).await;
+    assert_eq!(left_in_line.event.state(), State::Left);
+    subject.tick().await;
+    for number in 1..=3 {
+        subject.claim(visitor(number)).await;
+    }
+    subject.leave(visitor(1), Departure::Complete).await;
+    subject.leave(visitor(2), Departure::Evict).await;
+    subject.pass_ms(10_001);
+    // 1 completed, 2 evicted, 3 outstayed, 4 never claimed, 5 left; nobody has dropped 3 and 4 yet.
+    for number in 1..=5 {
+        let place = subject.enter(visitor(number)).await;
+        assert_eq!(place.how, Joining::New, "visitor {number}");
+        assert!(place.change.is_some(), "visitor {number}");
+        let stands = subject.standing(visitor(number)).await;
+        assert_eq!(stands.visit(), place.standing.visit());
+    }
+    assert_ne!(subject.standing(visitor(1)).await.visit(), before);
+    let view = subject.view().await;
+    assert_eq!(
+        (view.ended, view.totals.entered),
+        (0, 10),
+        "nobody is known as gone"
+    );
+    assert_eq!((view.totals.no_shows, view.totals.expired), (1, 1));
+    let tick = subject.tick().await;
+    assert_eq!(
+        (tick.no_shows, tick.expired),
+        (0, 0),
+        "what timed out ended with the new visit"
+    );
+}
+
+pub(crate) async fn a_burst_of_one_millisecond_keeps_its_order(mut subject: Subject) {
+    subject.open(one_by_one()).await;
+    subject.set(|settings| settings.paused = true).await;
+    let mut last = None;
+    for number in 1..=600 {
+        let place = subject.enter(visitor(number)).await;
+        assert!(last < Some(score(&place)), "visitor {number}");
+        last = Some(score(&place));
+        assert_eq!(
+            place.standing,
+            subject.standing(visitor(number)).await,
+            "visitor {number}"
+        );
+    }
+    // The overflow carries into the next milliseconds: who comes then is still behind it.
+    subject.pass_ms(1);
+    let place = subject.enter(visitor(601)).await;
+    assert!(last < Some(score(&place)));
+    assert_eq!(subject.position(visitor(601)).await, 601);
+    assert!(score(&place).joined_at_ms() - subject.clock.now_ms() <= 2);
+}
+
+pub(crate) async fn order_survives_a_clock_that_goes_back(mut subject: Subject) {
+    subject.open(one_by_one()).await;
+    subject.line_up([1, 2]).await;
+    subject.pass_seconds(30);
+    let before = subject.enter(visitor(3)).await;
+    subject.clock.go_back(Duration::from_hours(1));
+    let after = subject.enter(visitor(4)).await;
+    assert!(score(&before) < score(&after));
+    assert_eq!(subject.position(visitor(4)).await, 4);
+    let versions = [before.change, after.change].map(|change| change.expect("both are new").version);
+    assert!(versions[0] < versions[1], "{versions:?}");
+}
+
+pub(crate) async fn line_time_survives_a_clock_that_goes_back(mut subject: Subject) {
+    subject.open(one_by_one()).await;
+    subject.line_up([1, 2]).await;
+    assert_eq!(subject.tick().await.promoted, 1);
+    let (ready, at_ms) = (subject.standing(visitor(1)).await, subject.clock.now_ms());
+    subject.clock.go_back(Duration::from_hours(1));
+    assert_eq!(subject.standing(visitor(1)).await, ready);
+    assert_eq!(subject.view().await.now_ms, at_ms);
+    let (active, change) = subject.claim(visitor(1)).await;
+    assert_eq!(change.at_ms, at_ms);
+    assert_eq!(
+        active,
+        Standing::Active {
+            visit: ready.visit(),
+            session_end_ms: at_ms + 300_000,
+            now_ms: at_ms
+        }
+    );
+    // The pace stands still with the time, and goes on when the clock has caught up.
+    assert_eq!(subject.tick().await.promoted, 0);
+    subject.pass_seconds(3_600);
+    assert_eq!(subject.tick().await.promoted, 0);
+    subject.pass_seconds(1);
+    assert_eq!(subject.tick().await.promoted, 1);
+}
+
+pub(crate) async fn a_pause_survives_a_clock_that_goes_back(mut subject: Subject) {
+    subject.open(one_by_one()).await;
+    subject.line_up([1]).await;
+    assert_eq!(subject.tick().await.promoted, 1);
+    subject.pass_seconds(20);
+    subject.set(|settings| settings.paused = true).await;
+    let at_ms = subject.clock.now_ms();
+    subject.clock.go_back(Duration::from_secs(10));
+    let ready = Standing::Ready {
+        visit: subject.standing(visitor(1)).await.visit(),
+        claim_by_ms: at_ms + 40_000,
+        now_ms: at_ms,
+    };
+    assert_eq!(subject.standing(visitor(1)).await, ready);
+    subject.set(|settings| settings.paused = false).await;
+    assert_eq!(subject.standing(visitor(1)).await, ready);
+    subject.pass_seconds(10 + 39);
+    assert_eq!(subject.state(visitor(1)).await, State::Ready);
+    subject.pass_seconds(1);
+    subject.missing(visitor(1)).await;
+}

@@ -1,0 +1,238 @@
+//! How many are let in, and when.
+
+use rand::{RngExt, SeedableRng, rngs::StdRng};
+use vestibule::{
+    domain::{pace::HeldBackBy, settings::Settings, standing::Standing, state::State},
+    line::{Departure, PROMOTE_CHUNK, PromoteOrder},
+};
+use vestibule_tests::lines::{Subject, visitor};
+
+fn pace(batch: u32, interval_seconds: u32) -> Settings {
+    Settings {
+        capacity: 1_000_000,
+        batch,
+        interval_seconds,
+        ..Settings::default()
+    }
+}
+
+pub(crate) async fn the_fast_track_spends_from_the_same_bucket(mut subject: Subject) {
+    const BATCH: u64 = 5;
+    const INTERVAL_MS: u64 = 10_000;
+    subject.open(pace(5, 10)).await;
+    let (start_ms, mut rng) = (subject.clock.now_ms(), StdRng::seed_from_u64(3));
+    let mut let_in = 0;
+    for number in 1..=1_000 {
+        // Moments of every kind: together, close to each other, and once in a while a long quiet time.
+        subject.pass_ms(match number % 100 {
+            0 => 60_000,
+            n if n < 20 => 0,
+            _ => rng.random_range(1..2_000),
+        });
+        let place = subject.enter(visitor(number)).await;
+        let_in += u64::from(place.standing.state() == State::Active);
+        if place.standing.state() == State::Waiting {
+            // Now and then a promoter comes by later; after that, whoever is left goes: the queue is empty again.
+            if number % 3 == 0 {
+                subject.pass_ms(rng.random_range(0..4_000));
+                let_in += subject.tick().await.promoted;
+            }
+            subject.leave(visitor(number), Departure::Leave).await;
+        }
+        let elapsed_ms = subject.clock.now_ms() - start_ms;
+        assert!(
+            let_in <= BATCH + elapsed_ms * BATCH / INTERVAL_MS,
+            "{let_in} let in after {elapsed_ms} ms"
+        );
+    }
+    let view = subject.view().await;
+    assert!(
+        view.totals.fast_tracked > 50 && view.totals.promoted > 20,
+        "both ways were used"
+    );
+    assert_eq!(view.totals.fast_tracked + view.totals.promoted, let_in);
+}
+
+pub(crate) async fn a_promoter_that_was_away_releases_one_batch(mut subject: Subject) {
+    subject.open(pace(3, 10)).await;
+    subject.line_up(1..=30).await;
+    assert_eq!(subject.tick().await.promoted, 3);
+    subject.pass_seconds(100);
+    let back = subject.tick().await;
+    assert_eq!((back.promoted, back.held_back_by), (3, HeldBackBy::Pace));
+    assert_eq!(subject.tick().await.promoted, 0);
+    // From then on the batch is spread over the interval.
+    subject.pass_ms(3_333);
+    assert_eq!(subject.tick().await.promoted, 0);
+    subject.pass_ms(1);
+    assert_eq!(subject.tick().await.promoted, 1);
+}
+
+pub(crate) async fn capacity_is_never_exceeded(mut subject: Subject) {
+    const CAPACITY: u64 = 7;
+    subject
+        .open(Settings {
+            capacity: 7,
+            claim_seconds: 10,
+            session_seconds: 20,
+            ..pace(50, 1)
+        })
+        .await;
+    let mut rng = StdRng::seed_from_u64(4);
+    let mut full = 0;
+    for _ in 0..400 {
+        let id = visitor(rng.random_range(1..=30));
+        match rng.random_range(0..8) {
+            0..3 => {
+                subject.enter(id).await;
+            }
+            3 => {
+                subject.line.claim(&subject.queue, id).await.expect("claim");
+            }
+            4 => {
+                let departed = subject.line.leave(&subject.queue, id, None, Departure::Leave);
+                departed.await.expect("leave");
+            }
+            5 => subject.pass_ms(rng.random_range(0..4_000)),
+            _ => {
+                let tick = subject.tick().await;
+                assert!(tick.ready + tick.active <= CAPACITY, "{tick:?}");
+                full += u64::from(tick.held_back_by == HeldBackBy::Capacity);
+            }
+        }
+        let view = subject.view().await;
+        assert!(view.ready + view.active <= CAPACITY, "{view:?}");
+    }
+    assert!(full > 10, "the queue was full {full} times");
+
+    // Where capacity is lowered below what is taken, nobody is sent away and nobody is let in.
+    subject.line_up(31..=60).await;
+    subject.pass_seconds(60);
+    subject.tick().await;
+    let before = subject.tick().await;
+    assert_eq!(before.ready, CAPACITY);
+    subject.set(|settings| settings.capacity = 3).await;
+    subject.pass_seconds(2);
+    let tick = subject.tick().await;
+    assert_eq!(
+        (tick.promoted, tick.ready, tick.held_back_by),
+        (0, CAPACITY, HeldBackBy::Capacity)
+    );
+}
+
+pub(crate) async fn a_new_pace_keeps_the_tokens(mut subject: Subject) {
+    subject.open(pace(10, 10)).await;
+    subject.line_up(1..=100).await;
+    let order = |asked| PromoteOrder {
+        asked,
+        heartbeat: false,
+    };
+    let four = subject
+        .line
+        .promote(&subject.queue, order(4))
+        .await
+        .expect("promote");
+    assert_eq!((four.promoted, four.held_back_by), (4, HeldBackBy::Asked));
+    // Six tokens are left and stay six, whatever the new unit of time is.
+    subject.set(|settings| settings.interval_seconds = 60).await;
+    assert_eq!(subject.tick().await.promoted, 6);
+    subject.pass_seconds(59);
+    assert_eq!(subject.tick().await.promoted, 9, "9.8 were earned");
+    // A smaller batch cuts what is there; a larger one has to be earned.
+    subject
+        .set(|settings| (settings.batch, settings.interval_seconds) = (20, 1))
+        .await;
+    subject.pass_seconds(10);
+    subject.set(|settings| settings.batch = 2).await;
+    assert_eq!(subject.tick().await.promoted, 2);
+    subject.set(|settings| settings.batch = 30).await;
+    assert_eq!(subject.tick().await.promoted, 0);
+    subject.pass_ms(500);
+    assert_eq!(subject.tick().await.promoted, 15);
+}
+
+pub(crate) async fn a_long_line_is_promoted_in_chunks(mut subject: Subject) {
+    subject.open(pace(1_000_000, 1)).await;
+    subject.line_up(1..=2_500).await;
+    let mut seen = Vec::new();
+    for _ in 0..3 {
+        let tick = subject.tick().await;
+        seen.push((tick.promoted, tick.more, tick.waiting, tick.ready));
+    }
+    assert_eq!(
+        seen,
+        [
+            (1_000, true, 1_500, 1_000),
+            (1_000, true, 500, 2_000),
+            (500, false, 0, 2_500)
+        ]
+    );
+    let records = subject.journal().await;
+    let promoted: Vec<_> = records
+        .iter()
+        .flat_map(|record| record.changes.iter().map(|change| change.id))
+        .collect();
+    let entered: Vec<_> = (1..=2_500).map(visitor).collect();
+    assert_eq!(records.len(), 3);
+    assert!(promoted == entered, "everybody, in the order of entering");
+}
+
+pub(crate) async fn what_timed_out_counts_towards_the_chunk(mut subject: Subject) {
+    subject.open(pace(1_000_000, 1)).await;
+    subject.line_up(1..=1_300).await;
+    while subject.tick().await.more {}
+    for number in 1..=100 {
+        subject.claim(visitor(number)).await;
+    }
+    subject.pass_seconds(300);
+    subject.line_up(2_001..=2_900).await;
+    let first = subject.tick().await;
+    assert_eq!(
+        (first.no_shows, first.expired, first.promoted),
+        (PROMOTE_CHUNK, 0, 0)
+    );
+    assert!(first.more);
+    let second = subject.tick().await;
+    assert_eq!(
+        (second.no_shows, second.expired, second.promoted),
+        (200, 100, 700)
+    );
+    assert!(second.more);
+    let third = subject.tick().await;
+    assert_eq!((third.no_shows, third.expired, third.promoted), (0, 0, 200));
+    assert!(!third.more);
+    assert_eq!(subject.view().await.ended, 1_300);
+}
+
+pub(crate) async fn no_more_are_promoted_than_asked(mut subject: Subject) {
+    subject.open(pace(100, 1)).await;
+    subject.line_up(1..=5).await;
+    for (asked, promoted, by) in [
+        (0, 0, HeldBackBy::Asked),
+        (2, 2, HeldBackBy::Asked),
+        (10, 3, HeldBackBy::Line),
+    ] {
+        let order = PromoteOrder {
+            asked,
+            heartbeat: false,
+        };
+        let tick = subject
+            .line
+            .promote(&subject.queue, order)
+            .await
+            .expect("promote");
+        assert_eq!(
+            (tick.promoted, tick.held_back_by),
+            (promoted, by),
+            "asked {asked}"
+        );
+        assert!(!tick.more);
+    }
+    assert_eq!(subject.view().await.heartbeat_ms, 0, "no driver has ticked");
+    subject.tick().await;
+    assert_eq!(subject.view().await.heartbeat_ms, subject.clock.now_ms());
+    assert!(matches!(
+        subject.standing(visitor(5)).await,
+        Standing::Ready { .. }
+    ));
+}

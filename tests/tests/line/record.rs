@@ -1,0 +1,493 @@
+//! What the line tells the backup and the operator: journal, ends, configuration, restore, counts.
+
+use std::collections::HashMap;
+
+use vestibule::{
+    domain::{
+        change::{Change, End, Event, Version},
+        id::EntryId,
+        record::Record,
+        settings::Settings,
+        standing::Standing,
+        state::State,
+    },
+    line::{Check, Configured, Departure, Extension, LineError, Look, Missing, PromoteOrder, Totals},
+};
+use vestibule_tests::lines::{Subject, configuration, visitor};
+
+fn three_at_a_time() -> Settings {
+    Settings {
+        capacity: 100,
+        batch: 3,
+        interval_seconds: 1,
+        ..Settings::default()
+    }
+}
+
+fn missed(visit: vestibule::domain::score::Visit) -> Event {
+    Event::Ended {
+        visit,
+        how: End::Expired,
+    }
+}
+
+pub(crate) async fn the_journal_has_promotions_and_expiries_in_order(mut subject: Subject) {
+    subject.open(three_at_a_time()).await;
+    assert!(subject.journal().await.is_empty());
+    subject.line_up(1..=7).await;
+    let mut scores = HashMap::new();
+    for number in 1..=7 {
+        if let Standing::Waiting { score, .. } = subject.standing(visitor(number)).await {
+            scores.insert(number, score);
+        }
+    }
+    let promoted = |number, claim_by_ms| Event::Promoted {
+        score: scores[&number],
+        claim_by_ms,
+    };
+    let first_ms = subject.clock.now_ms();
+    subject.tick().await;
+    let (_, claim) = subject.claim(visitor(1)).await;
+    subject.tick().await; // Nothing to do: nothing to write.
+    subject.pass_seconds(1);
+    subject.tick().await;
+    subject.pass_seconds(299);
+    let last_ms = subject.clock.now_ms();
+    subject.tick().await;
+
+    let records = subject.journal().await;
+    let happened: Vec<Vec<_>> = records
+        .iter()
+        .map(|record| {
+            let mut of_one: Vec<_> = record
+                .changes
+                .iter()
+                .map(|change| (change.id, change.event))
+                .collect();
+            of_one.sort_by_key(|(id, _)| (1..=7).find(|number| visitor(*number) == *id));
+            of_one
+        })
+        .collect();
+    let (by_ms, one_later_ms, at_last_ms) = (first_ms + 60_000, first_ms + 61_000, last_ms + 60_000);
+    let wanted = [
+        vec![
+            (1, promoted(1, by_ms)),
+            (2, promoted(2, by_ms)),
+            (3, promoted(3, by_ms)),
+        ],
+        vec![
+            (4, promoted(4, one_later_ms)),
+            (5, promoted(5, one_later_ms)),
+            (6, promoted(6, one_later_ms)),
+        ],
+        // The session of 1 and the turns of 2 to 6 are over; 7 has its turn.
+        (1..=6)
+            .map(|number| (number, missed(scores[&number].visit())))
+            .chain([(7, promoted(7, at_last_ms))])
+            .collect(),
+    ]
+    .map(|of_one| {
+        of_one
+            .into_iter()
+            .map(|(number, event)| (visitor(number), event))
+            .collect::<Vec<_>>()
+    });
+    assert_eq!(happened, wanted);
+    // The order of versions is the order of what happened, with what callers write in between.
+    let versions: Vec<Version> = records.iter().map(|record| record.changes[0].version).collect();
+    assert!(
+        versions[0] < claim.version && claim.version < versions[1] && versions[1] < versions[2],
+        "{versions:?} {claim:?}"
+    );
+    for record in &records {
+        let one = &record.changes[0];
+        assert!(
+            record
+                .changes
+                .iter()
+                .all(|change| (change.version, change.at_ms) == (one.version, one.at_ms))
+        );
+    }
+    assert_eq!(records[2].changes[0].at_ms, last_ms);
+
+    // Whoever drains it takes the oldest first, and what is settled is gone.
+    let oldest = subject.line.journal(&subject.queue, 2).await.expect("journal");
+    assert_eq!(oldest, records[..2]);
+    let keys = [records[0].key.clone(), records[1].key.clone()];
+    subject
+        .line
+        .settle(&subject.queue, &keys, &[])
+        .await
+        .expect("settle");
+    assert_eq!(subject.journal().await, records[2..]);
+    assert_eq!(subject.view().await.journal, 1);
+    subject
+        .line
+        .settle(&subject.queue, &keys, &[])
+        .await
+        .expect("again is harmless");
+    subject.settle(&[]).await;
+    assert!(subject.journal().await.is_empty());
+}
+
+pub(crate) async fn a_change_that_the_backup_did_not_take_is_recorded(mut subject: Subject) {
+    subject
+        .open(Settings {
+            batch: 1,
+            ..three_at_a_time()
+        })
+        .await;
+    // One change of every kind.
+    let fast = subject.enter(visitor(1)).await.change.expect("new");
+    let waiting = subject.enter(visitor(2)).await.change.expect("new");
+    subject.pass_seconds(1);
+    subject.tick().await;
+    let promoted = subject.journal().await[0].changes[0].clone();
+    let (_, claimed) = subject.claim(visitor(2)).await;
+    let extension = Extension {
+        visit: None,
+        seconds: 1_000,
+        latest_end_ms: subject.clock.now_ms() + 900_000,
+    };
+    let extended = match subject.line.extend(&subject.queue, visitor(2), extension).await {
+        Ok(vestibule::line::Extended::Active { change, .. }) => change,
+        other => panic!("{other:?}"),
+    };
+    let completed = subject.leave(visitor(2), Departure::Complete).await;
+    let left = subject.leave(visitor(1), Departure::Evict).await;
+    let expired = Change {
+        event: missed(fast.event.visit()),
+        ..left.clone()
+    };
+    let changes = [
+        fast, waiting, promoted, claimed, extended, completed, left, expired,
+    ];
+    subject.settle(&[]).await;
+    for change in &changes {
+        subject.line.record(&subject.queue, change).await.expect("record");
+    }
+    let read: Vec<_> = subject
+        .journal()
+        .await
+        .into_iter()
+        .map(|record| record.changes)
+        .collect();
+    assert_eq!(read, changes.map(|change| vec![change]));
+}
+
+pub(crate) async fn an_end_is_remembered_until_it_is_settled(mut subject: Subject) {
+    subject.open(three_at_a_time()).await;
+    subject.line_up(1..=4).await;
+    subject.tick().await;
+    subject.claim(visitor(1)).await;
+    subject.leave(visitor(1), Departure::Complete).await;
+    subject.leave(visitor(4), Departure::Leave).await;
+    subject.pass_seconds(60);
+    for number in 1..=4 {
+        assert_eq!(
+            subject.missing(visitor(number)).await,
+            Missing::Ended,
+            "visitor {number}"
+        );
+    }
+    assert_eq!(subject.tick().await.no_shows, 2);
+    assert_eq!(subject.view().await.ended, 4);
+    subject.settle(&[visitor(1), visitor(2)]).await;
+    for (number, missing) in [
+        (1, Missing::Unknown),
+        (2, Missing::Unknown),
+        (3, Missing::Ended),
+        (4, Missing::Ended),
+        (5, Missing::Unknown),
+    ] {
+        assert_eq!(
+            subject.missing(visitor(number)).await,
+            missing,
+            "visitor {number}"
+        );
+    }
+    assert_eq!(subject.view().await.ended, 2);
+}
+
+pub(crate) async fn configuring(subject: Subject) {
+    let mut settings = Settings {
+        message: Some("금방 열려요 \"soon\" \\ {Q}\n".to_owned()),
+        target_url: Some("https://shop.example/checkout?a=1".to_owned()),
+        ..three_at_a_time()
+    };
+    let first = configuration(&settings);
+    let line = &subject.line;
+    let put = async |configuration, create| line.configure(&subject.queue, configuration, create).await;
+    assert!(matches!(put(&first, false).await, Err(LineError::Unknown)));
+    assert!(matches!(put(&first, true).await, Ok(Configured::Created)));
+    let view = subject.view().await;
+    assert_eq!(view.configuration, first);
+    assert_eq!((view.waiting, view.ready, view.active), (0, 0, 0));
+    assert!(matches!(put(&first, true).await, Ok(Configured::Same)));
+    assert!(matches!(put(&first, false).await, Ok(Configured::Same)));
+    assert_eq!(subject.view().await, view);
+
+    settings.message = None;
+    settings.capacity = 5;
+    let second = configuration(&settings);
+    let mut third = second.clone();
+    third.epoch += 1;
+    let mut fourth = third.clone();
+    fourth.generation += 1;
+    fourth.salt = vestibule::domain::id::Salt::new([9; 32]);
+    let mut fifth = fourth.clone();
+    fifth.revision = String::from("another");
+    let changes = [(second, false), (third, true), (fourth, false), (fifth, true)];
+    for (configuration, create) in &changes {
+        subject.enter(visitor(u64::from(configuration.generation))).await;
+        assert!(matches!(
+            put(configuration, *create).await,
+            Ok(Configured::Changed)
+        ));
+        assert!(matches!(put(configuration, *create).await, Ok(Configured::Same)));
+        let view = subject.view().await;
+        assert_eq!(view.version.epoch, configuration.epoch);
+        assert_eq!(view.configuration, *configuration);
+        assert!(view.active >= 1, "whoever is there stays");
+    }
+}
+
+pub(crate) async fn an_unknown_queue_is_unknown_to_every_method(subject: Subject) {
+    let (line, queue, id) = (&subject.line, &subject.queue, visitor(1));
+    let check = Check {
+        visit: None,
+        claims: true,
+        consumes: true,
+    };
+    let extension = Extension {
+        visit: None,
+        seconds: 1,
+        latest_end_ms: 1,
+    };
+    let order = PromoteOrder {
+        asked: 1,
+        heartbeat: true,
+    };
+    let change = Change {
+        id,
+        version: Version { epoch: 1, v: 1 },
+        at_ms: 1,
+        event: missed(vestibule::domain::score::Visit::new(1).expect("below 4096")),
+    };
+    let configuration = configuration(&Settings::default());
+    let answers = [
+        line.enter(queue, id).await.map(drop),
+        line.status(queue, id).await.map(drop),
+        line.claim(queue, id).await.map(drop),
+        line.leave(queue, id, None, Departure::Evict).await.map(drop),
+        line.validate(queue, id, check).await.map(drop),
+        line.extend(queue, id, extension).await.map(drop),
+        line.promote(queue, order).await.map(drop),
+        line.configure(queue, &configuration, false).await.map(drop),
+        line.view(queue).await.map(drop),
+        line.journal(queue, 1).await.map(drop),
+        line.record(queue, &change).await,
+        line.settle(queue, &["1-1".to_owned()], &[id]).await,
+    ];
+    for (number, answer) in answers.into_iter().enumerate() {
+        assert!(
+            matches!(answer, Err(LineError::Unknown)),
+            "method {number}: {answer:?}"
+        );
+    }
+    line.ping().await.expect("the line itself answers");
+    assert!(matches!(line.view(queue).await, Err(LineError::Unknown)));
+}
+
+/// What the backup holds after these changes.
+fn records(changes: &[Change]) -> Vec<Record> {
+    let mut records: HashMap<EntryId, Record> = HashMap::new();
+    for change in changes {
+        if let Some(record) = Record::after(records.get(&change.id), change, 24) {
+            records.insert(change.id, record);
+        }
+    }
+    records.into_values().collect()
+}
+
+pub(crate) async fn a_restore_brings_everybody_back(mut subject: Subject) {
+    // A queue with visitors in every state: 1 and 2 are active, 3 completed, 4 to 6 ready, 7 gone, 8 to 40 waiting.
+    subject.open(three_at_a_time()).await;
+    subject.set(|settings| settings.paused = true).await;
+    let mut changes = Vec::new();
+    for number in 1..=40 {
+        changes.extend(subject.enter(visitor(number)).await.change);
+        if number % 5 == 0 {
+            subject.pass_ms(1);
+        }
+    }
+    subject.set(|settings| settings.paused = false).await;
+    changes.push(subject.leave(visitor(7), Departure::Leave).await);
+    subject.tick().await;
+    for number in 1..=3 {
+        changes.push(subject.claim(visitor(number)).await.1);
+    }
+    changes.push(subject.leave(visitor(3), Departure::Complete).await);
+    subject.pass_seconds(1);
+    subject.tick().await;
+    for record in subject.journal().await {
+        changes.extend(record.changes);
+    }
+    changes.sort_by_key(|change| change.version);
+    let before = subject.view().await;
+    let active = subject.standing(visitor(1)).await;
+
+    // The line lost it: a queue that it does not have gets what the backup holds. The clock is behind, too.
+    subject.pass_seconds(30);
+    let mut again = subject.another(three_at_a_time()).await;
+    again.queue = vestibule_tests::lines::fresh_queue();
+    again.clock.go_back(std::time::Duration::from_secs(3));
+    let mut configuration = configuration(&again.settings);
+    configuration.epoch = 2;
+    let restored = again
+        .line
+        .restore(&again.queue, &configuration, &records(&changes))
+        .await;
+    assert_eq!(restored.expect("restore"), Configured::Created);
+
+    let now_ms = again.clock.now_ms();
+    let view = again.view().await;
+    assert_eq!((view.waiting, view.ready, view.active, view.ended), (33, 3, 2, 0));
+    assert_eq!(
+        (view.waiting, view.ready, view.active),
+        (before.waiting, before.ready, before.active)
+    );
+    assert_eq!((view.journal, view.bucket.credit), (0, 0));
+    assert_eq!(view.configuration, configuration);
+    assert!(view.version > before.version, "changes go on from the highest");
+    for number in 8..=40 {
+        let (old, new) = (
+            subject.standing(visitor(number)).await,
+            again.standing(visitor(number)).await,
+        );
+        assert_eq!(new, old, "visitor {number} has the old place");
+    }
+    for number in 4..=6 {
+        let ready = Standing::Ready {
+            visit: again.standing(visitor(number)).await.visit(),
+            claim_by_ms: now_ms + 60_000,
+            now_ms,
+        };
+        assert_eq!(
+            again.standing(visitor(number)).await,
+            ready,
+            "visitor {number} has the time to claim anew"
+        );
+        assert_eq!(subject.standing(visitor(number)).await.visit(), ready.visit());
+    }
+    match (active, again.standing(visitor(1)).await) {
+        (
+            Standing::Active {
+                visit,
+                session_end_ms,
+                ..
+            },
+            new,
+        ) => assert_eq!(
+            new,
+            Standing::Active {
+                visit,
+                session_end_ms,
+                now_ms
+            }
+        ),
+        other => panic!("{other:?}"),
+    }
+    for number in [3, 7] {
+        assert_eq!(again.look(visitor(number)).await, Look::Gone(Missing::Unknown));
+    }
+    // Nobody is let in at once, the line goes on where it was, and newcomers are behind everybody.
+    assert_eq!(again.tick().await.promoted, 0);
+    let newcomer = again.enter(visitor(41)).await;
+    assert_eq!(newcomer.standing.state(), State::Waiting);
+    assert_eq!(again.position(visitor(41)).await, 34);
+    let version = newcomer.change.expect("new").version;
+    assert!(version.epoch == 2 && changes.iter().all(|change| change.version < version));
+    again.pass_seconds(1);
+    assert_eq!(again.tick().await.promoted, 3);
+    for number in 8..=10 {
+        assert_eq!(again.state(visitor(number)).await, State::Ready);
+    }
+}
+
+pub(crate) async fn a_restore_leaves_a_live_queue_alone(mut subject: Subject) {
+    subject.open(three_at_a_time()).await;
+    subject.line_up([1, 2]).await;
+    let mut changes = Vec::new();
+    let other = subject.another(three_at_a_time()).await;
+    for number in 5..=9 {
+        changes.extend(other.enter(visitor(number)).await.change);
+    }
+    let mut configuration = configuration(&subject.settings);
+    configuration.epoch = 7;
+    let view = subject.view().await;
+    let restored = subject
+        .line
+        .restore(&subject.queue, &configuration, &records(&changes))
+        .await;
+    assert_eq!(restored.expect("restore"), Configured::Same);
+    assert_eq!(subject.view().await, view);
+    assert_eq!(subject.missing(visitor(9)).await, Missing::Unknown);
+    assert_eq!(subject.position(visitor(2)).await, 2);
+}
+
+pub(crate) async fn the_view_counts(mut subject: Subject) {
+    subject.open(three_at_a_time()).await;
+    let start_ms = subject.clock.now_ms();
+    for number in 1..=10 {
+        subject.enter(visitor(number)).await; // 1 to 3 on the fast track.
+    }
+    let view = subject.view().await;
+    assert_eq!(
+        (view.waiting, view.ready, view.active, view.now_ms),
+        (7, 0, 3, start_ms)
+    );
+    subject.leave(visitor(1), Departure::Leave).await;
+    subject.leave(visitor(2), Departure::Evict).await;
+    subject.leave(visitor(10), Departure::Leave).await;
+    for _ in 0..2 {
+        subject.pass_seconds(1);
+        assert_eq!(subject.tick().await.promoted, 3);
+    }
+    subject.claim(visitor(4)).await;
+    subject.claim(visitor(5)).await;
+    let view = subject.view().await;
+    assert_eq!((view.waiting, view.ready, view.active, view.ended), (0, 4, 3, 3));
+    assert_eq!(view.window.count, 6);
+    assert_eq!(view.heartbeat_ms, start_ms + 2_000);
+    let first_still_there = subject.enter(visitor(3)).await;
+    assert_eq!(first_still_there.change, None);
+    subject.pass_seconds(298);
+    assert_eq!(subject.state(visitor(4)).await, State::Active);
+    subject.tick().await;
+    let view = subject.view().await;
+    assert_eq!((view.waiting, view.ready, view.active, view.ended), (0, 0, 2, 8));
+    assert_eq!(
+        view.totals,
+        Totals {
+            entered: 10,
+            fast_tracked: 3,
+            promoted: 6,
+            claimed: 2,
+            completed: 1,
+            left: 2,
+            expired: 1,
+            no_shows: 4,
+        }
+    );
+    let promoted = subject.journal().await[0].changes.clone();
+    let through = promoted
+        .iter()
+        .chain(&subject.journal().await[1].changes)
+        .filter_map(|change| match change.event {
+            Event::Promoted { score, .. } => Some(score.raw()),
+            _ => None,
+        })
+        .max();
+    assert_eq!(Some(view.promoted_through), through);
+}

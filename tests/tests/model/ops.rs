@@ -1,0 +1,170 @@
+//! What may happen to a queue.
+
+use proptest::{collection::vec, prelude::*, strategy::Union};
+use vestibule::{
+    domain::settings::{Entrance, ReEntry, Settings},
+    line::Departure,
+};
+
+/// How many different visitors there are.
+pub(crate) const VISITORS: u64 = 6;
+
+/// One step. Visitors are named by number.
+#[derive(Debug, Clone)]
+pub(crate) enum Op {
+    Enter(u64),
+    Status(u64),
+    Promote {
+        asked: u64,
+        heartbeat: bool,
+    },
+    Claim(u64),
+    Leave(u64, Named, Departure),
+    Validate {
+        visitor: u64,
+        visit: Named,
+        claims: bool,
+        consumes: bool,
+    },
+    Extend {
+        visitor: u64,
+        visit: Named,
+        seconds: u32,
+        /// Before or after the given time.
+        latest_end_ms_from_now: i64,
+    },
+    /// The backup has so many of the oldest records, and these ends.
+    Settle {
+        records: usize,
+        ended: Vec<u64>,
+    },
+    /// The backup did not take a change: of this kind.
+    Record(u64, usize),
+    PassMicros(u64),
+    GoBackMicros(u64),
+    Set(Setting),
+}
+
+/// Which visit an operation names; what that is shows when its time comes.
+#[derive(Debug, Clone, Copy)]
+pub(crate) enum Named {
+    Any,
+    Right,
+    Wrong,
+}
+
+/// A change of settings.
+#[derive(Debug, Clone)]
+pub(crate) enum Setting {
+    Capacity(u32),
+    Batch(u32),
+    IntervalSeconds(u32),
+    ClaimSeconds(u32),
+    SessionSeconds(u32),
+    ReEntry(ReEntry),
+    Entrance(Entrance),
+    Paused(bool),
+}
+
+impl Setting {
+    pub(crate) fn apply(&self, settings: &mut Settings) {
+        match self {
+            Self::Capacity(capacity) => settings.capacity = *capacity,
+            Self::Batch(batch) => settings.batch = *batch,
+            Self::IntervalSeconds(seconds) => settings.interval_seconds = *seconds,
+            Self::ClaimSeconds(seconds) => settings.claim_seconds = *seconds,
+            Self::SessionSeconds(seconds) => settings.session_seconds = *seconds,
+            Self::ReEntry(re_entry) => settings.re_entry = *re_entry,
+            Self::Entrance(entrance) => settings.entrance = *entrance,
+            Self::Paused(paused) => settings.paused = *paused,
+        }
+    }
+}
+
+/// A day at the line.
+pub(crate) fn sequence() -> impl Strategy<Value = Vec<Op>> {
+    vec(op(), 60..=150)
+}
+
+fn op() -> impl Strategy<Value = Op> {
+    prop_oneof![
+        6 => visitor().prop_map(Op::Enter),
+        2 => visitor().prop_map(Op::Status),
+        6 => (asked(), any::<bool>()).prop_map(|(asked, heartbeat)| Op::Promote { asked, heartbeat }),
+        4 => visitor().prop_map(Op::Claim),
+        2 => (visitor(), named(), departure()).prop_map(|(id, visit, departure)| Op::Leave(id, visit, departure)),
+        3 => validate(),
+        2 => extend(),
+        1 => (0_usize..6, vec(visitor(), 0..4)).prop_map(|(records, ended)| Op::Settle { records, ended }),
+        1 => (visitor(), 0_usize..8).prop_map(|(id, kind)| Op::Record(id, kind)),
+        6 => passing().prop_map(Op::PassMicros),
+        1 => passing().prop_map(Op::GoBackMicros),
+        2 => setting().prop_map(Op::Set),
+    ]
+}
+
+fn visitor() -> impl Strategy<Value = u64> {
+    1..=VISITORS
+}
+
+fn asked() -> impl Strategy<Value = u64> {
+    prop_oneof![3 => Just(u64::MAX), 2 => 0_u64..5]
+}
+
+fn named() -> impl Strategy<Value = Named> {
+    prop_oneof![2 => Just(Named::Any), 2 => Just(Named::Right), 1 => Just(Named::Wrong)]
+}
+
+fn departure() -> impl Strategy<Value = Departure> {
+    Union::new([Departure::Leave, Departure::Complete, Departure::Evict].map(Just))
+}
+
+fn validate() -> impl Strategy<Value = Op> {
+    (visitor(), named(), any::<bool>(), any::<bool>()).prop_map(|(visitor, visit, claims, consumes)| {
+        Op::Validate {
+            visitor,
+            visit,
+            claims,
+            consumes,
+        }
+    })
+}
+
+fn extend() -> impl Strategy<Value = Op> {
+    (visitor(), named(), 0_u32..200, -100_000_i64..300_000).prop_map(
+        |(visitor, visit, seconds, latest_end_ms_from_now)| Op::Extend {
+            visitor,
+            visit,
+            seconds,
+            latest_end_ms_from_now,
+        },
+    )
+}
+
+/// From microseconds to hours, mostly where deadlines lie.
+fn passing() -> impl Strategy<Value = u64> {
+    prop_oneof![
+        2 => 0_u64..1_000,
+        2 => 1_000_u64..1_000_000,
+        6 => 1_000_000_u64..20_000_000,
+        // Deadlines to the very millisecond.
+        2 => (1_u64..61).prop_map(|seconds| seconds * 1_000_000),
+        2 => 20_000_000_u64..120_000_000,
+        1 => 120_000_000_u64..8_000_000_000,
+    ]
+}
+
+fn setting() -> impl Strategy<Value = Setting> {
+    prop_oneof![
+        1 => (1_u32..7).prop_map(Setting::Capacity),
+        1 => (1_u32..7).prop_map(Setting::Batch),
+        1 => (1_u32..30).prop_map(Setting::IntervalSeconds),
+        1 => (10_u32..60).prop_map(Setting::ClaimSeconds),
+        1 => (1_u32..120).prop_map(Setting::SessionSeconds),
+        1 => Union::new([ReEntry::Keep, ReEntry::Requeue].map(Just)).prop_map(Setting::ReEntry),
+        1 => Union::new([Entrance::Open, Entrance::Open, Entrance::Draining, Entrance::Closed].map(Just))
+            .prop_map(Setting::Entrance),
+        // Pauses end more often than they begin, so that something happens.
+        4 => prop_oneof![1 => Just(true), 2 => Just(false)].prop_map(Setting::Paused),
+    ]
+}

@@ -1,0 +1,322 @@
+//! The same queue twice: in memory and in Redis, by the same clock.
+
+use std::{collections::BTreeMap, time::Duration};
+
+use redis::aio::MultiplexedConnection;
+use vestibule::{
+    domain::{
+        change::{Change, End, Event},
+        id::{EntryId, QueueId},
+        score::{Visit, WaitScore},
+        settings::Settings,
+    },
+    line::{
+        Check, Extension, JournalRecord, Line, Look, PromoteOrder,
+        memory::{MemoryLine, Snapshot},
+        redis::RedisLine,
+    },
+};
+use vestibule_tests::lines::{HandClock, configuration, fresh_queue, visitor};
+
+use crate::ops::{Named, Op};
+
+/// More than a sequence can write.
+const WHOLE_JOURNAL: usize = 1_000;
+
+pub(crate) struct Pair {
+    memory: MemoryLine,
+    redis: RedisLine,
+    /// Looks into Redis past the line under test.
+    link: MultiplexedConnection,
+    clock: HandClock,
+    queue: QueueId,
+    settings: Settings,
+    /// The visit that each visitor was last seen in.
+    visits: BTreeMap<u64, Visit>,
+}
+
+impl Pair {
+    pub(crate) async fn new(redis: RedisLine, link: MultiplexedConnection) -> Self {
+        let clock = HandClock::new();
+        let pair = Self {
+            memory: MemoryLine::with_clock(clock.as_clock()),
+            redis: redis.with_given_time(clock.as_clock()),
+            link,
+            clock,
+            queue: fresh_queue(),
+            settings: Settings {
+                capacity: 3,
+                batch: 2,
+                interval_seconds: 5,
+                claim_seconds: 20,
+                session_seconds: 40,
+                ..Settings::default()
+            },
+            visits: BTreeMap::new(),
+        };
+        for line in pair.lines() {
+            let created = line
+                .configure(&pair.queue, &configuration(&pair.settings), true)
+                .await;
+            created.expect("configure");
+        }
+        pair
+    }
+
+    fn lines(&self) -> [&dyn Line; 2] {
+        [&self.memory, &self.redis]
+    }
+
+    /// Takes a step on both lines; says where answers or states differ after it.
+    pub(crate) async fn step(&mut self, op: &Op) -> Result<(), String> {
+        match op {
+            Op::PassMicros(micros) => self.clock.pass(Duration::from_micros(*micros)),
+            Op::GoBackMicros(micros) => self.clock.go_back(Duration::from_micros(*micros)),
+            Op::Set(setting) => setting.apply(&mut self.settings),
+            _ => {}
+        }
+        self.note_visits().await;
+        let [memory, redis] = self.lines();
+        let record = self.change_to_record(op).await;
+        let (in_memory, in_redis) = (
+            self.act(memory, op, record.as_ref()).await,
+            self.act(redis, op, record.as_ref()).await,
+        );
+        same("answers", &in_memory, &in_redis)?;
+        match op {
+            // Nobody was called: there is nothing to compare but line time.
+            Op::PassMicros(_) | Op::GoBackMicros(_) => self.compare_views().await,
+            Op::Set(_) => {
+                self.compare_views().await?;
+                self.compare_states().await
+            }
+            _ => self.compare_states().await,
+        }
+    }
+
+    async fn note_visits(&mut self) {
+        for number in 1..=crate::ops::VISITORS {
+            let look = self.memory.status(&self.queue, visitor(number)).await;
+            if let Look::Here(standing) = look.expect("status") {
+                self.visits.insert(number, standing.visit());
+            }
+        }
+    }
+
+    fn visit(&self, number: u64, named: Named) -> Option<Visit> {
+        let right = self.visits.get(&number).map_or(0, |visit| visit.number().into());
+        match named {
+            Named::Any => None,
+            Named::Right => Visit::new(right),
+            Named::Wrong => Visit::new((right + 1) % 4096),
+        }
+    }
+
+    /// Does it, and gives the answer as text: it says all that the answer holds.
+    async fn act(&self, line: &dyn Line, op: &Op, record: Option<&Change>) -> String {
+        let queue = &self.queue;
+        match op {
+            Op::Enter(number) => text(line.enter(queue, visitor(*number)).await),
+            Op::Status(number) => text(line.status(queue, visitor(*number)).await),
+            Op::Promote { asked, heartbeat } => {
+                let order = PromoteOrder {
+                    asked: *asked,
+                    heartbeat: *heartbeat,
+                };
+                text(line.promote(queue, order).await)
+            }
+            Op::Claim(number) => text(line.claim(queue, visitor(*number)).await),
+            Op::Leave(number, named, departure) => {
+                let visit = self.visit(*number, *named);
+                text(line.leave(queue, visitor(*number), visit, *departure).await)
+            }
+            Op::Validate {
+                visitor: number,
+                visit,
+                claims,
+                consumes,
+            } => {
+                let check = Check {
+                    visit: self.visit(*number, *visit),
+                    claims: *claims,
+                    consumes: *consumes,
+                };
+                text(line.validate(queue, visitor(*number), check).await)
+            }
+            Op::Extend {
+                visitor: number,
+                visit,
+                seconds,
+                latest_end_ms_from_now,
+            } => {
+                let extension = Extension {
+                    visit: self.visit(*number, *visit),
+                    seconds: *seconds,
+                    latest_end_ms: self.clock.now_ms().saturating_add_signed(*latest_end_ms_from_now),
+                };
+                text(line.extend(queue, visitor(*number), extension).await)
+            }
+            Op::Settle { records, ended } => {
+                let oldest = line.journal(queue, *records).await.expect("journal");
+                let keys: Vec<_> = oldest.into_iter().map(|record| record.key).collect();
+                let ended: Vec<_> = ended.iter().copied().map(visitor).collect();
+                text(line.settle(queue, &keys, &ended).await)
+            }
+            Op::Record(..) => text(line.record(queue, record.expect("made for it")).await),
+            Op::PassMicros(_) | Op::GoBackMicros(_) => String::new(),
+            Op::Set(_) => text(line.configure(queue, &configuration(&self.settings), false).await),
+        }
+    }
+
+    /// A change of each kind, of the visit that the visitor was last seen in.
+    async fn change_to_record(&self, op: &Op) -> Option<Change> {
+        let Op::Record(number, kind) = op else { return None };
+        let view = self.memory.view(&self.queue).await.expect("view");
+        let visit = self.visit(*number, Named::Right).expect("named");
+        let score = WaitScore::next(0, view.now_ms);
+        let session_end_ms = view.now_ms + 1;
+        let kinds = [
+            Event::Entered { score },
+            Event::FastTracked {
+                score,
+                session_end_ms,
+            },
+            Event::Promoted {
+                score,
+                claim_by_ms: session_end_ms,
+            },
+            Event::Claimed {
+                visit,
+                session_end_ms,
+            },
+            Event::Extended {
+                visit,
+                session_end_ms,
+            },
+            Event::Ended {
+                visit,
+                how: End::Completed,
+            },
+            Event::Ended {
+                visit,
+                how: End::Left,
+            },
+            Event::Ended {
+                visit,
+                how: End::Expired,
+            },
+        ];
+        Some(Change {
+            id: visitor(*number),
+            version: view.version,
+            at_ms: view.now_ms,
+            event: kinds[*kind],
+        })
+    }
+
+    async fn compare_states(&self) -> Result<(), String> {
+        let (raw, journal) = tokio::join!(self.raw(), self.redis.journal(&self.queue, WHOLE_JOURNAL));
+        let snapshot = self.memory.snapshot(&self.queue).expect("snapshot");
+        same("sets and state", &snapshot, &raw)?;
+        let in_memory = self.memory.journal(&self.queue, WHOLE_JOURNAL).await;
+        same(
+            "journals",
+            &comparable(in_memory.expect("journal"))?,
+            &comparable(journal.map_err(text)?)?,
+        )
+    }
+
+    async fn compare_views(&self) -> Result<(), String> {
+        let [in_memory, in_redis] = self.lines().map(|line| line.view(&self.queue));
+        same(
+            "views",
+            &in_memory.await.map_err(text)?,
+            &in_redis.await.map_err(text)?,
+        )
+    }
+
+    /// What Redis holds, by the keys of the design and plain commands.
+    async fn raw(&self) -> Snapshot {
+        type Scored = Vec<(String, f64)>;
+        let key = |name: &str| format!("vestibule:{{{}}}:{name}", self.queue);
+        let mut pipe = redis::pipe();
+        for name in ["waiting", "ready", "active"] {
+            pipe.zrange_withscores(key(name), 0, -1);
+        }
+        let pipe = pipe.smembers(key("ended")).hgetall(key("state"));
+        let answer = pipe.query_async(&mut self.link.clone()).await;
+        let (waiting, ready, active, ended, state): (
+            Scored,
+            Scored,
+            Scored,
+            Vec<String>,
+            BTreeMap<String, String>,
+        ) = answer.expect("Redis answers");
+        let mut ended: Vec<_> = ended.iter().map(|member| entry(member)).collect();
+        ended.sort_unstable();
+        // Redis orders members of one score by the text that stands for them, memory by id.
+        let scored = |entries: Scored| {
+            let mut entries: Vec<_> = entries
+                .iter()
+                .map(|(member, score)| (entry(member), exact(*score)))
+                .collect();
+            entries.sort_by_key(|(id, score)| (*score, *id));
+            entries
+        };
+        Snapshot {
+            waiting: scored(waiting),
+            ready: scored(ready),
+            active: scored(active),
+            ended,
+            state: state
+                .into_iter()
+                .map(|(name, number)| {
+                    let number = number.parse().unwrap_or_else(|_| panic!("{name} is {number}"));
+                    (name, number)
+                })
+                .collect(),
+        }
+    }
+}
+
+fn entry(member: &str) -> EntryId {
+    EntryId::from_member(member).expect("a member")
+}
+
+fn exact(score: f64) -> u64 {
+    assert!(
+        score.fract() == 0.0 && (0.0..9_007_199_254_740_992.0).contains(&score),
+        "{score}"
+    );
+    // What was just asserted makes the cast exact.
+    #[allow(clippy::cast_possible_truncation, clippy::cast_sign_loss)]
+    let score = score as u64;
+    score
+}
+
+/// A journal without its keys, which every line makes up by itself; within a record the order means nothing.
+fn comparable(journal: Vec<JournalRecord>) -> Result<Vec<Vec<Change>>, String> {
+    let sorted = |mut changes: Vec<Change>| {
+        changes.sort_by_key(|change| change.id);
+        let twice = changes.windows(2).find(|pair| pair[0].id == pair[1].id);
+        twice.map_or(Ok(changes.clone()), |pair| {
+            Err(format!("twice in one record: {pair:?}"))
+        })
+    };
+    journal.into_iter().map(|record| sorted(record.changes)).collect()
+}
+
+#[allow(clippy::needless_pass_by_value)] // For `map_err(text)`.
+fn text(answer: impl std::fmt::Debug) -> String {
+    format!("{answer:?}")
+}
+
+fn same<T: PartialEq + std::fmt::Debug>(what: &str, memory: &T, redis: &T) -> Result<(), String> {
+    if memory == redis {
+        Ok(())
+    } else {
+        Err(format!(
+            "the {what} differ\n  memory: {memory:?}\n  redis:  {redis:?}"
+        ))
+    }
+}
