@@ -18,8 +18,8 @@ const ORDER_BITS: u32 = 49;
 const PHASE_OPEN: u64 = 1 << ORDER_BITS;
 const SCORE_END: u64 = 1 << 53;
 
-/// The number of one stay in a queue, from entering to its end: the join score modulo [`VISITS`]. It tells a late retry
-/// of the last visit from the next visit.
+/// The number of one stay in a queue, from entering to its end, made from its join score. It tells a late retry of the
+/// last visit from the next visit: see `docs/decisions/one-score.md` for how surely.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, PartialOrd, Ord)]
 pub struct Visit(u16);
 
@@ -37,10 +37,10 @@ impl Visit {
         self.0
     }
 
-    const fn of(score: u64) -> Self {
+    const fn of(number: u64) -> Self {
         // Always below 4096, so the cast cuts nothing.
         #[allow(clippy::cast_possible_truncation)]
-        Self((score % VISITS) as u16)
+        Self((number % VISITS) as u16)
     }
 }
 
@@ -82,9 +82,11 @@ impl WaitScore {
         self.order() / ARRIVALS_PER_MS + ERA_MS
     }
 
-    /// The visit that began with it.
+    /// The visit that began with it: the millisecond plus 16 for each arrival before it in that millisecond, modulo
+    /// [`VISITS`]. Two places less than 4 s apart in arrivals that are not crowded, or within one millisecond, never
+    /// have the same. The score's own low bits would: they are mostly the count within the millisecond, which is 0.
     pub fn visit(self) -> Visit {
-        Visit::of(self.0)
+        Visit::of(self.0 / ARRIVALS_PER_MS + self.0 % ARRIVALS_PER_MS * (VISITS / ARRIVALS_PER_MS))
     }
 }
 
@@ -149,6 +151,13 @@ mod tests {
             prop_assert_eq!(back, score.raw());
             prop_assert_eq!(score.joined_at_ms(), ms);
             prop_assert_eq!(score.lane(), 0);
+        }
+
+        #[test]
+        fn coming_again_is_another_visit(ms in ERA_MS..LAST_MS - 5_000, later_ms in 1u64..4_096, n in 1u64..256) {
+            let first = WaitScore::next(0, ms);
+            prop_assert_ne!(first.visit(), WaitScore::next(first.order(), ms + later_ms).visit());
+            prop_assert_ne!(first.visit(), WaitScore::next(first.order() + n - 1, ms).visit(), "in the same millisecond");
         }
 
         #[test]

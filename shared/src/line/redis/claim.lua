@@ -1,6 +1,6 @@
 #!lua
 -- Makes a ready entry active. Again is harmless: the claim of an active one is said once more.
--- include: clock claim_clock queue
+-- include: clock scores claim_clock queue
 -- KEYS: waiting ready active ended config state
 -- ARGV: given_us id
 -- Output: {'no-queue'}

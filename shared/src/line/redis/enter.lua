@@ -1,6 +1,6 @@
 #!lua
 -- Gives a visitor a place: the one they have, the fast track, or the back of the line.
--- include: clock claim_clock pace
+-- include: clock scores claim_clock pace
 -- KEYS: waiting ready active ended config state
 -- ARGV: given_us id
 -- Output: {'no-queue'}
@@ -71,7 +71,7 @@ local function fast_track()
   redis.call('HSET', state, 'credit', credit - interval_ms, 'credit_at_ms', math.max(now_ms, tonumber(b[2])))
   redis.call('HINCRBY', state, 'fast_tracked', 1)
   local session_end_ms = now_ms + tonumber(f[4])
-  redis.call('ZADD', active, deadline_score(session_end_ms, score % 4096), id)
+  redis.call('ZADD', active, deadline_score(session_end_ms, visit_of(score)), id)
   return session_end_ms
 end
 
@@ -99,6 +99,6 @@ end
 redis.call('SREM', ended, id)
 redis.call('HSET', state, 'v', v, 'last_order', order, 'entered', entered + 1)
 if session_end_ms then
-  return { 'joined', 'new', epoch, v, now_ms, 'active', score % 4096, session_end_ms, now_ms, score }
+  return { 'joined', 'new', epoch, v, now_ms, 'active', visit_of(score), session_end_ms, now_ms, score }
 end
 return { 'joined', 'new', epoch, v, now_ms, 'waiting', score, in_line + 1, now_ms, 0 }

@@ -1,6 +1,6 @@
 #!lua
 -- Ends a visit: the visitor leaves, the protected service completes, or an operator evicts.
--- include: clock claim_clock queue
+-- include: clock scores claim_clock queue
 -- KEYS: waiting ready active ended config state
 -- ARGV: given_us id visit departure
 -- Output: {'no-queue'}

@@ -1,7 +1,7 @@
 #!lua
 -- Drops what timed out and promotes as many as may go: min(waiting, capacity - ready - active, tokens), at most `chunk`
 -- entries in all, so that nobody else waits long. Whatever it does is one record of the journal.
--- include: clock claim_clock pace
+-- include: clock scores claim_clock pace
 -- KEYS: waiting ready active ended config state journal changes
 -- ARGV: given_us asked chunk heartbeat window_ms
 -- Output: {'no-queue'}
@@ -72,7 +72,7 @@ if going > 0 then
   moved = table.concat(first, ' ')
   local additions = {}
   for i = 1, going do
-    additions[i * 2 - 1] = deadline_score(clock_ms + claim_ms, tonumber(first[i * 2]) % 4096)
+    additions[i * 2 - 1] = deadline_score(clock_ms + claim_ms, visit_of(tonumber(first[i * 2])))
     additions[i * 2] = first[i * 2 - 1]
   end
   redis.call('ZREMRANGEBYRANK', waiting, 0, going - 1)

@@ -21,8 +21,9 @@ use crate::{
     line::{LineError, Missing},
 };
 
-const INCLUDES: [(&str, &str); 6] = [
+const INCLUDES: [(&str, &str); 7] = [
     ("clock", include_str!("include/clock.lua")),
+    ("scores", include_str!("include/scores.lua")),
     ("claim_clock", include_str!("include/claim_clock.lua")),
     ("pace", include_str!("include/pace.lua")),
     ("queue", include_str!("include/queue.lua")),

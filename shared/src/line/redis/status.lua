@@ -1,6 +1,6 @@
 #!lua flags=no-writes
 -- Says where an entry stands.
--- include: clock claim_clock queue
+-- include: clock scores claim_clock queue
 -- KEYS: waiting ready active ended config state
 -- ARGV: given_us id
 -- Output: {'no-queue'}

@@ -1,7 +1,7 @@
 #!lua
 -- Says whether an entry may act now; claims a ready one or completes an active one where asked, or makes its session
 -- longer, never shorter.
--- include: clock claim_clock queue
+-- include: clock scores claim_clock queue
 -- KEYS: waiting ready active ended config state
 -- ARGV: given_us id visit claims consumes extend_ms latest_end_ms
 -- Output: {'no-queue'}

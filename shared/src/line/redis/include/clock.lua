@@ -13,18 +13,3 @@ end
 local function next_version(us, v)
   return math.max(v + 1, us)
 end
-
-local ERA_MS = 1735689600000 -- 2025-01-01
-
-local function deadline_score(deadline_ms, visit)
-  return (deadline_ms - ERA_MS) * 4096 + visit
-end
-
-local function deadline_of(score)
-  return math.floor(score / 4096) + ERA_MS
-end
-
--- Every score below it has a deadline that has come. Written out, since Lua's own way would round it.
-local function due_bound(now_ms)
-  return string.format('(%.0f', deadline_score(now_ms + 1, 0))
-end

@@ -30,7 +30,7 @@ local function standing(queue, waiting, ready, active, ended, id)
   local score = redis.call('ZSCORE', waiting, id)
   if score then
     score = tonumber(score)
-    return { state = 'waiting', score = score, visit = score % 4096 }
+    return { state = 'waiting', score = score, visit = visit_of(score) }
   end
   score = tonumber(redis.call('ZSCORE', ready, id) or 0)
   if score > 0 then

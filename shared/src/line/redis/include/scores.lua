@@ -1,0 +1,20 @@
+-- Scores, as domain/score.rs has them: bits of a place, deadlines with the visit that they belong to.
+local ERA_MS = 1735689600000 -- 2025-01-01
+
+local function deadline_score(deadline_ms, visit)
+  return (deadline_ms - ERA_MS) * 4096 + visit
+end
+
+local function deadline_of(score)
+  return math.floor(score / 4096) + ERA_MS
+end
+
+-- Every score below it has a deadline that has come. Written out, since Lua's own way would round it.
+local function due_bound(now_ms)
+  return string.format('(%.0f', deadline_score(now_ms + 1, 0))
+end
+
+-- The visit that begins with a place: from the millisecond and from the count within it.
+local function visit_of(score)
+  return (math.floor(score / 256) + score % 256 * 16) % 4096
+end
