@@ -36,7 +36,11 @@ pub fn closed_port_url() -> String {
     format!("http://{}", listener.local_addr().expect("an address"))
 }
 
-fn url(variable: &str) -> String {
+/// The address of a server, by the variable that names it.
+///
+/// # Panics
+/// Where there is none.
+pub fn url(variable: &str) -> String {
     env::var(variable).unwrap_or_else(|_| {
         panic!("{variable} is not set: run the tests by `make test` or `infra/servers.sh run -- COMMAND`")
     })
