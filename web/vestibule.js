@@ -48,7 +48,7 @@ export class Place extends EventTarget {
     super();
     this.#queue = queue;
     this.#base = `${base}/queues/${encodeURIComponent(queue)}`;
-    this.#visitor = remembered(localStorage, "vestibule:visitor", () => crypto.randomUUID());
+    this.#visitor = remembered("localStorage", "vestibule:visitor", () => crypto.randomUUID());
     document.addEventListener("visibilitychange", () => document.visibilityState === "visible" && this.#wake());
   }
 
@@ -91,7 +91,7 @@ export class Place extends EventTarget {
   }
 
   async #found() {
-    const token = sessionStorage.getItem(this.#tokenKey);
+    const token = recall("sessionStorage", this.#tokenKey);
     if (token) {
       try {
         return await this.#ask("GET", `/entries/${token}`);
@@ -153,9 +153,9 @@ export class Place extends EventTarget {
     this.entry = entry;
     if (entry?.visitor) {
       this.#visitor = entry.visitor;
-      keep(localStorage, "vestibule:visitor", entry.visitor);
+      keep("localStorage", "vestibule:visitor", entry.visitor);
     }
-    if (entry?.token && !GONE.has(entry.state)) keep(sessionStorage, this.#tokenKey, entry.token);
+    if (entry?.token && !GONE.has(entry.state)) keep("sessionStorage", this.#tokenKey, entry.token);
     this.dispatchEvent(new Event("change"));
   }
 
@@ -164,7 +164,7 @@ export class Place extends EventTarget {
   }
 
   #forget() {
-    sessionStorage.removeItem(this.#tokenKey);
+    keep("sessionStorage", this.#tokenKey, "");
   }
 
   get #tokenKey() {
@@ -212,17 +212,26 @@ function backoff(failures, trouble) {
 }
 
 function remembered(storage, key, make) {
-  const found = storage.getItem(key);
+  const found = recall(storage, key);
   if (found) return found;
   const made = make();
   keep(storage, key, made);
   return made;
 }
 
+// Storage may be full or forbidden, and even its name may throw: the place is kept then as long as the page is open.
+function recall(storage, key) {
+  try {
+    return globalThis[storage].getItem(key);
+  } catch {
+    return null;
+  }
+}
+
 function keep(storage, key, value) {
   try {
-    storage.setItem(key, value);
+    globalThis[storage].setItem(key, value);
   } catch {
-    // Storage is full or forbidden: the place is kept as long as this page is open.
+    // See above.
   }
 }

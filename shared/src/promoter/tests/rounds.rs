@@ -23,7 +23,7 @@ async fn ticks_in(run: Duration) -> (u64, u64, u64) {
         scene.queue(name, json!({})).await;
     }
     line.inject("broken", Fault::Broken);
-    line.inject("slow", Fault::Slow(Duration::from_secs(3_600)));
+    line.inject("slow", Fault::Slow(Duration::from_hours(1)));
     tokio::time::pause();
     scene.promoter().run(sleep(run)).await;
     (line.calls("broken"), line.calls("slow"), line.calls("sound"))
@@ -48,7 +48,7 @@ async fn the_loop_ends_on_time_whatever_is_under_way() {
     let line = Arc::new(Faulty::new(MemoryLine::new()));
     let scene = Scene::new(line.clone());
     scene.queue("slow", json!({})).await;
-    line.inject("slow", Fault::Slow(Duration::from_secs(3_600)));
+    line.inject("slow", Fault::Slow(Duration::from_hours(1)));
     tokio::time::pause();
     let started = Instant::now();
     scene.promoter().run(sleep(Duration::from_secs(10))).await;
@@ -58,7 +58,7 @@ async fn the_loop_ends_on_time_whatever_is_under_way() {
         started.elapsed()
     );
     let calls = line.calls("slow");
-    sleep(Duration::from_secs(60)).await;
+    sleep(Duration::from_mins(1)).await;
     assert_eq!(line.calls("slow"), calls, "nothing goes on after the end");
 }
 
