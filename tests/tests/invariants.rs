@@ -301,22 +301,30 @@ impl Simulation {
         self.line.settle(&self.queue, &keys, &[]).await.expect("settle");
     }
 
-    /// An operator turns everything, often to extremes, and lifts a pause soon.
+    /// An operator turns everything, and to extremes: at times the line hardly moves, and everybody is told to come
+    /// back late; then the gate is thrown open, and whoever was far back is called at once. A pause is lifted soon.
     async fn change_settings(&mut self) {
-        let rng = &mut self.rng;
-        if self.settings.paused {
-            self.settings.paused = false;
+        let (rng, settings) = (&mut self.rng, &mut self.settings);
+        let mut after_ms = rng.random_range(500..40_000);
+        if settings.paused {
+            settings.paused = false;
         } else {
-            match rng.random_range(0..6) {
-                0 => self.settings.batch = rng.random_range(1..=20),
-                1 => self.settings.batch = rng.random_range(20..=500),
-                2 => self.settings.interval_seconds = rng.random_range(1..=20),
-                3 => self.settings.capacity = rng.random_range(50..=3_000),
-                4 => self.settings.claim_seconds = [10, 10, 15, 30, 60, 90][rng.random_range(0..6)],
-                _ => self.settings.paused = true,
+            match rng.random_range(0..8) {
+                0 => settings.paused = true,
+                1 | 2 => settings.claim_seconds = [10, 10, 15, 30, 60, 90][rng.random_range(0..6)],
+                3 => settings.capacity = rng.random_range(50..=3_000),
+                4 | 5 => {
+                    settings.batch = rng.random_range(1..=50);
+                    settings.interval_seconds = rng.random_range(1..=20);
+                }
+                _ => {
+                    settings.batch = rng.random_range(500..=2_000);
+                    settings.interval_seconds = 1;
+                    settings.capacity = 5_000;
+                    after_ms = rng.random_range(500..3_000);
+                }
             }
         }
-        let after_ms = rng.random_range(500..40_000);
         self.changes += 1;
         self.configure().await;
         self.plan(after_ms, Due::Settings);
