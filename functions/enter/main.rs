@@ -1,1 +1,15 @@
-fn main() {}
+//! The function `enter`: takes places in line, and what visitors do with them.
+
+use vestibule::{
+    http::{
+        enter_routes,
+        serve::{edge_from_env, serve},
+    },
+    telemetry,
+};
+
+#[tokio::main]
+async fn main() -> Result<(), lambda_runtime::Error> {
+    telemetry::init();
+    serve(enter_routes(edge_from_env().await?)).await
+}

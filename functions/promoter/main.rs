@@ -1,1 +1,30 @@
-fn main() {}
+//! The function `promoter`: ticks every queue each second, from one schedule event until just before its deadline.
+
+use std::sync::Arc;
+
+use lambda_runtime::{Error, LambdaEvent, run, service_fn};
+use serde_json::Value;
+use vestibule::{
+    backup::dynamodb::DynamoDb,
+    config::{EdgeConfig, RedisConfig, dynamodb_from_env},
+    line::redis::RedisLine,
+    promoter::{Promoter, almost},
+    telemetry,
+};
+
+#[tokio::main]
+async fn main() -> Result<(), Error> {
+    telemetry::init();
+    let line = RedisLine::connect(&RedisConfig::from_env()?.url).await?;
+    let backup = DynamoDb::connect(dynamodb_from_env()?).await;
+    let policy = (&EdgeConfig::from_env()?).into();
+    let promoter = Arc::new(Promoter::new(Arc::new(line), Arc::new(backup), policy));
+    run(service_fn(|schedule: LambdaEvent<Value>| {
+        let promoter = promoter.clone();
+        async move {
+            promoter.run(almost(schedule.context.deadline())).await;
+            Ok::<(), Error>(())
+        }
+    }))
+    .await
+}

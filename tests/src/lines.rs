@@ -4,7 +4,6 @@
 #![allow(clippy::missing_panics_doc)]
 
 use std::{
-    env,
     sync::{
         Arc,
         atomic::{AtomicU64, Ordering},
@@ -28,6 +27,8 @@ use vestibule::{
         redis::RedisLine,
     },
 };
+
+use crate::servers::url;
 
 /// When a [`HandClock`] starts: 2026-09-01T00:00:00Z and a bit, in Unix microseconds.
 const START_US: u64 = 1_788_220_800_123_456;
@@ -65,20 +66,11 @@ impl Backend {
     pub fn url(self) -> String {
         match self {
             Self::Memory => panic!("the line in memory has no server"),
-            Self::Redis => server("TEST_REDIS_URL"),
-            Self::Valkey => server("TEST_VALKEY_URL"),
-            Self::Cluster => server("TEST_REDIS_CLUSTER_URL").replacen("redis://", "redis+cluster://", 1),
+            Self::Redis => url("TEST_REDIS_URL"),
+            Self::Valkey => url("TEST_VALKEY_URL"),
+            Self::Cluster => url("TEST_REDIS_CLUSTER_URL").replacen("redis://", "redis+cluster://", 1),
         }
     }
-}
-
-fn server(variable: &str) -> String {
-    env::var(variable).unwrap_or_else(|_| {
-        panic!(
-            "{variable} is not set. This test needs servers: run `make test`, or \
-             `infra/servers.sh run -- cargo nextest run -p vestibule-tests` for these suites alone"
-        )
-    })
 }
 
 /// A clock that stands still until a test moves it.

@@ -1,10 +1,16 @@
 //! The durable backup: the record of every entry and the settings of every queue. Two backups ship, held to one
 //! conformance suite: [`dynamodb`] for every deployment and [`file`](mod@file) for one process on a laptop.
 //!
+//! [`write_through`](mod@write_through) writes what a visitor did before it is acknowledged, [`drain`](mod@drain) what
+//! the promoter did, and [`restore`](mod@restore) brings a line back that was lost.
+//!
 //! No visitor id ever reaches it: an entry is known by its token alone.
 
+pub mod drain;
 pub mod dynamodb;
 pub mod file;
+pub mod restore;
+pub mod write_through;
 
 use async_trait::async_trait;
 use serde_json::{Map, Value};
@@ -14,6 +20,7 @@ use crate::domain::{
     id::{EntryId, QueueId, Salt},
     record::Record,
 };
+use crate::line::Configuration;
 
 /// Why a backup gave no answer.
 #[derive(Debug, thiserror::Error)]
@@ -35,6 +42,17 @@ pub struct Shelf {
     pub generation: u32,
     /// How long the record of an entry that is gone is kept.
     pub retain_hours: u32,
+}
+
+impl Shelf {
+    /// The shelf of the generation that a configuration is of.
+    pub fn of(queue: &QueueId, configuration: &Configuration) -> Self {
+        Self {
+            queue: queue.clone(),
+            generation: configuration.generation,
+            retain_hours: configuration.settings.retain_hours,
+        }
+    }
 }
 
 /// What became of a write.
@@ -91,7 +109,8 @@ pub trait Backup: Send + Sync + 'static {
     /// Adds a queue; `false`, and nothing written, where there is one of that id.
     async fn create_queue(&self, queue: &QueueId, stored: &StoredQueue) -> Result<bool, BackupError>;
 
-    /// Replaces the settings of a queue; `false`, and nothing written, where they are not `expected` any more.
+    /// Replaces the settings of a queue; `false`, and nothing written, where they are not `expected` any more. Where
+    /// they are `settings` already it is `true`: an attempt whose answer was lost may be made again.
     async fn replace_settings(
         &self,
         queue: &QueueId,

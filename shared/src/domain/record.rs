@@ -31,7 +31,7 @@ pub struct Record {
     pub expires_at_ms: Option<u64>,
     /// When it ended.
     pub ended_at_ms: Option<u64>,
-    /// When it may be deleted.
+    /// When it may be deleted: a whole second, since the table's time to live counts in those.
     pub delete_at_ms: u64,
 }
 
@@ -56,7 +56,7 @@ impl Record {
         };
         record.state = change.event.state();
         record.version = change.version;
-        record.delete_at_ms = change.at_ms + LIVE_RETAIN_MS;
+        record.delete_at_ms = whole_second(change.at_ms + LIVE_RETAIN_MS);
         match change.event {
             Event::Entered { score } => record.score = Some(score),
             Event::FastTracked {
@@ -80,7 +80,7 @@ impl Record {
             Event::Extended { session_end_ms, .. } => record.expires_at_ms = Some(session_end_ms),
             Event::Ended { .. } => {
                 record.ended_at_ms = Some(change.at_ms);
-                record.delete_at_ms = change.at_ms + u64::from(retain_hours) * 3_600_000;
+                record.delete_at_ms = whole_second(change.at_ms + u64::from(retain_hours) * 3_600_000);
             }
         }
         Some(record)
@@ -100,4 +100,9 @@ impl Record {
             delete_at_ms: 0,
         }
     }
+}
+
+/// The same moment, or up to a second later: what may be deleted then was kept long enough.
+fn whole_second(ms: u64) -> u64 {
+    ms.next_multiple_of(1_000)
 }

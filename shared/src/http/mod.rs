@@ -1,1 +1,245 @@
-//! x
+//! The edge: what visitors and the protected service call.
+//!
+//! One file a route; around them `boundary` (request id, span, what every answer has in common), `problem` (errors as
+//! HTTP), `visitor` (who is asking), `views` and `hold` (how a crowd of polls asks the line once a second). [`serve`]
+//! hands events of API Gateway to the same router that a local listener serves.
+
+mod boundary;
+mod claim;
+mod code;
+mod complete;
+mod enter;
+mod entry;
+mod extend;
+mod gateway;
+mod gone;
+mod hold;
+mod jwks;
+mod leave;
+mod problem;
+mod request;
+pub mod serve;
+mod status;
+mod validate;
+mod view;
+mod views;
+mod visitor;
+
+use std::{any::Any, fmt, sync::Arc, time::Duration};
+
+use axum::{
+    Router,
+    extract::DefaultBodyLimit,
+    http::{HeaderName, Method, header},
+    middleware::from_fn,
+    response::{IntoResponse, Response},
+    routing::{delete, get, post},
+};
+use tokio::sync::{Semaphore, watch};
+use tower_http::{
+    catch_panic::CatchPanicLayer,
+    cors::{AllowOrigin, CorsLayer},
+};
+
+pub use self::code::Code;
+use self::{
+    gateway::Gateway,
+    problem::Problem,
+    views::{Seen, Views},
+};
+use crate::{
+    backup::{
+        Backup,
+        write_through::{Through, write_through},
+    },
+    config::{EdgeConfig, Keys, Origins},
+    domain::{change::Change, id::QueueId},
+    line::{Line, LineError},
+};
+
+/// How long a browser may remember what CORS allows.
+const PREFLIGHT_MAX_AGE: Duration = Duration::from_mins(10);
+
+/// What the routes work with.
+pub struct Edge {
+    line: Arc<dyn Line>,
+    backup: Arc<dyn Backup>,
+    keys: Keys,
+    config: EdgeConfig,
+    views: Views,
+    holds: Semaphore,
+    shutdown: watch::Receiver<bool>,
+}
+
+impl fmt::Debug for Edge {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_struct("Edge")
+            .field("config", &self.config)
+            .finish_non_exhaustive()
+    }
+}
+
+impl Edge {
+    /// Puts a line and a backup behind the routes. When `shutdown` becomes `true`, held polls are answered at once.
+    pub fn new(
+        line: Arc<dyn Line>,
+        backup: Arc<dyn Backup>,
+        keys: Keys,
+        config: EdgeConfig,
+        shutdown: watch::Receiver<bool>,
+    ) -> Arc<Self> {
+        Arc::new(Self {
+            views: Views::new(line.clone(), backup.clone(), keys.root.clone()),
+            holds: Semaphore::new(config.held_budget),
+            line,
+            backup,
+            keys,
+            config,
+            shutdown,
+        })
+    }
+
+    /// How a queue stands, a second old at most.
+    async fn seen(&self, queue: &QueueId) -> Result<Arc<Seen>, Problem> {
+        self.views
+            .get(queue)
+            .await
+            .map_err(|absence| Problem::from(&absence))
+    }
+
+    /// Why the line did not do what was asked of it.
+    async fn line_failed(&self, queue: &QueueId, error: LineError) -> Problem {
+        match error {
+            LineError::Unknown => {
+                self.views.forget(queue);
+                match self.views.get(queue).await {
+                    Err(absence) => Problem::from(&absence),
+                    Ok(_) => Problem::recovering("the line had lost the queue a moment ago"),
+                }
+            }
+            LineError::Unavailable(cause) => Problem::line_away(cause),
+            LineError::Nonsense(cause) => Problem::internal(cause),
+        }
+    }
+
+    /// Writes a change through to the backup, before anybody is told of it.
+    async fn write(&self, seen: &Seen, change: &Change) -> Result<Through, Problem> {
+        match write_through(&*self.line, &*self.backup, &seen.shelf(), change).await {
+            Ok(through) => Ok(through),
+            Err(error) => Err(self.line_failed(&seen.queue, error).await),
+        }
+    }
+
+    /// Refuses whoever is not the protected service.
+    fn service_only(&self, gateway: &Gateway) -> Result<(), Problem> {
+        if gateway.is_service(&self.config) {
+            Ok(())
+        } else {
+            Err(Problem::new(
+                Code::ServiceOnly,
+                "the gateway does not vouch for the caller",
+            ))
+        }
+    }
+}
+
+/// The routes of the function `enter`.
+pub fn enter_routes(edge: Arc<Edge>) -> Router {
+    finished(entering().merge(extending()), edge)
+}
+
+/// The routes of the function `status`.
+pub fn status_routes(edge: Arc<Edge>) -> Router {
+    finished(looking(), edge)
+}
+
+/// The routes of the function `validate`.
+pub fn validate_routes(edge: Arc<Edge>) -> Router {
+    finished(serving().merge(extending()), edge)
+}
+
+/// All routes, for one process that serves them.
+pub fn router(edge: Arc<Edge>) -> Router {
+    finished(
+        entering().merge(looking()).merge(serving()).merge(extending()),
+        edge,
+    )
+}
+
+fn entering() -> Router<Arc<Edge>> {
+    Router::new()
+        .route("/queues/{queue}", get(view::handle))
+        .route("/queues/{queue}/entries", post(enter::handle))
+        .route("/queues/{queue}/entries/{token}", delete(leave::handle))
+        .route("/queues/{queue}/entries/{token}/claim", post(claim::handle))
+        .route("/.well-known/jwks.json", get(jwks::handle))
+}
+
+fn looking() -> Router<Arc<Edge>> {
+    Router::new().route("/queues/{queue}/entries/{token}", get(status::handle))
+}
+
+fn serving() -> Router<Arc<Edge>> {
+    Router::new()
+        .route("/queues/{queue}/entries/{token}/validate", post(validate::handle))
+        .route("/queues/{queue}/entries/{token}/complete", post(complete::handle))
+}
+
+/// For the visitor and for the protected service: whichever function the gateway sends it to.
+fn extending() -> Router<Arc<Edge>> {
+    Router::new().route("/queues/{queue}/entries/{token}/extend", post(extend::handle))
+}
+
+fn finished(routes: Router<Arc<Edge>>, edge: Arc<Edge>) -> Router {
+    let cors = cors(&edge.config.origins);
+    routes
+        .fallback(|| async { Problem::new(Code::UnknownRoute, "the documentation lists all there are") })
+        .method_not_allowed_fallback(|| async {
+            Problem::new(Code::MethodNotAllowed, "the Allow header lists those it takes")
+        })
+        .with_state(edge)
+        .layer(DefaultBodyLimit::max(request::BODY_MAX))
+        .layer(CatchPanicLayer::custom(panicked))
+        .layer(cors)
+        .layer(from_fn(boundary::around))
+}
+
+// The signature is the layer's.
+#[allow(clippy::needless_pass_by_value)]
+fn panicked(panic: Box<dyn Any + Send>) -> Response {
+    let said = panic
+        .downcast_ref::<&str>()
+        .map(ToString::to_string)
+        .or_else(|| panic.downcast_ref::<String>().cloned())
+        .unwrap_or_default();
+    Problem::internal(format!("panic: {said}")).into_response()
+}
+
+/// Cookies go to origins that are named, and never to any that asks.
+fn cors(origins: &Origins) -> CorsLayer {
+    let cors = CorsLayer::new()
+        .allow_methods([Method::GET, Method::POST, Method::DELETE])
+        .allow_headers([
+            header::AUTHORIZATION,
+            header::CONTENT_TYPE,
+            HeaderName::from_static("prefer"),
+            HeaderName::from_static("x-api-key"),
+            visitor::VISITOR_ID,
+        ])
+        .expose_headers([
+            header::LOCATION,
+            header::RETRY_AFTER,
+            HeaderName::from_static("preference-applied"),
+            boundary::REQUEST_ID,
+        ])
+        .max_age(PREFLIGHT_MAX_AGE);
+    match origins {
+        Origins::Any => cors.allow_origin(tower_http::cors::Any),
+        Origins::Named(origins) => cors
+            .allow_origin(AllowOrigin::list(origins.iter().cloned()))
+            .allow_credentials(true),
+    }
+}
+
+#[cfg(test)]
+mod tests;

@@ -1,0 +1,42 @@
+//! The waiting page and its parts, compiled in.
+
+use axum::{
+    Router,
+    http::header::{
+        CACHE_CONTROL, CONTENT_SECURITY_POLICY, CONTENT_TYPE, REFERRER_POLICY, X_CONTENT_TYPE_OPTIONS,
+    },
+    response::IntoResponse,
+    routing::get,
+};
+
+/// Nothing but the page's own parts, no inline code, and no other site around it.
+const POLICY: &str = "default-src 'none'; script-src 'self'; style-src 'self'; connect-src 'self'; img-src data:; \
+                      base-uri 'none'; form-action 'none'; frame-ancestors 'none'";
+
+/// The routes of the page.
+pub(crate) fn routes() -> Router {
+    let page = |kind: &'static str, text: &'static str| get(move || async move { asset(kind, text) });
+    let (html, script) = ("text/html; charset=utf-8", "text/javascript; charset=utf-8");
+    Router::new()
+        .route("/", page(html, include_str!("../../../web/index.html")))
+        .route("/page.js", page(script, include_str!("../../../web/page.js")))
+        .route(
+            "/vestibule.js",
+            page(script, include_str!("../../../web/vestibule.js")),
+        )
+        .route(
+            "/style.css",
+            page("text/css; charset=utf-8", include_str!("../../../web/style.css")),
+        )
+}
+
+fn asset(kind: &'static str, text: &'static str) -> impl IntoResponse {
+    let headers = [
+        (CONTENT_TYPE, kind),
+        (CONTENT_SECURITY_POLICY, POLICY),
+        (X_CONTENT_TYPE_OPTIONS, "nosniff"),
+        (REFERRER_POLICY, "no-referrer"),
+        (CACHE_CONTROL, "no-cache"),
+    ];
+    (headers, text)
+}

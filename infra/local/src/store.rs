@@ -1,0 +1,53 @@
+//! The line and the backup: in memory and in a file, unless the command line names real ones.
+
+use std::{sync::Arc, time::Duration};
+
+use tokio::time::timeout;
+use vestibule::{
+    backup::{
+        Backup,
+        dynamodb::{Connection, DynamoDb},
+        file::FileBackup,
+    },
+    line::{Line, memory::MemoryLine, redis::RedisLine},
+};
+
+use crate::{cli::Cli, error::StartError};
+
+/// A server that has not answered by then counts as unreachable.
+const CONNECT_TIMEOUT: Duration = Duration::from_secs(5);
+
+/// Opens the line that the command line asks for, and sees that it answers.
+pub(crate) async fn line(cli: &Cli) -> Result<Arc<dyn Line>, StartError> {
+    let Some(url) = &cli.redis else {
+        return Ok(Arc::new(MemoryLine::new()));
+    };
+    let connect = async {
+        let line = RedisLine::connect(url).await?;
+        line.ping().await?;
+        Ok(line)
+    };
+    match timeout(CONNECT_TIMEOUT, connect).await {
+        Ok(Ok(line)) => Ok(Arc::new(line)),
+        Ok(Err(error)) => Err(StartError::Redis(error)),
+        Err(_) => Err(StartError::SilentRedis(CONNECT_TIMEOUT)),
+    }
+}
+
+/// Opens the backup that the command line asks for, and sees that it answers.
+pub(crate) async fn backup(cli: &Cli) -> Result<Arc<dyn Backup>, StartError> {
+    let Some(endpoint) = &cli.dynamodb else {
+        return Ok(Arc::new(FileBackup::open(cli.dir.join("backup.redb"))?));
+    };
+    let connection = Connection {
+        endpoint_url: Some(endpoint.clone()),
+        ..Connection::default()
+    };
+    let backup = DynamoDb::connect(connection).await;
+    // Bounded by itself.
+    backup
+        .create_tables_if_missing()
+        .await
+        .map_err(StartError::DynamoDb)?;
+    Ok(Arc::new(backup))
+}

@@ -1,0 +1,56 @@
+//! Showing how a queue is set up.
+
+use serde_json::{Value, json};
+
+use super::{Admin, Problem};
+use crate::{
+    domain::{
+        id::QueueId,
+        settings::{FIELDS, Field, Takes},
+    },
+    line::LineError,
+};
+
+impl Admin {
+    /// The settings in force and the stored ones, which differ for a moment after a change by hand, or for as long as
+    /// that change is wrong.
+    pub(super) async fn describe(&self, queue: &QueueId, help: bool) -> Result<Value, Problem> {
+        let stored = self.stored(queue).await?;
+        let in_force = match self.line.view(queue).await {
+            Ok(view) => Some(view.configuration),
+            Err(LineError::Unknown) => None,
+            Err(error) => return Err(error.into()),
+        };
+        let wrong = crate::promoter::sync::configuration(&stored, self.policy).err();
+        let mut description = json!({
+            "queue": queue.as_str(),
+            "settings": in_force.as_ref().map(|configuration| &configuration.settings),
+            "revision": in_force.as_ref().map(|configuration| &configuration.revision),
+            "stored_settings": stored.settings,
+            "stored_settings_problem": wrong.map(|error| error.to_string()),
+            "epoch": stored.line.epoch,
+            "generation": stored.line.generation,
+        });
+        if help {
+            description["fields"] = FIELDS.iter().map(field).collect();
+        }
+        Ok(description)
+    }
+}
+
+fn field(field: &Field) -> Value {
+    let takes = match field.takes {
+        Takes::Number { min, max } => json!({ "min": min, "max": max }),
+        Takes::Word(words) => json!({ "words": words }),
+        Takes::Flag => json!({ "words": ["true", "false"] }),
+        Takes::Text { max } => json!({ "max_characters": max }),
+        Takes::Url => json!({ "address": "https, or http of the loopback host" }),
+    };
+    json!({
+        "name": field.name,
+        "unit": field.unit,
+        "takes": takes,
+        "default": field.default,
+        "meaning": field.meaning,
+    })
+}

@@ -1,0 +1,73 @@
+//! Showing how queues stand.
+
+use futures_util::{StreamExt, stream};
+use serde_json::{Value, json};
+
+use super::{Admin, Problem};
+use crate::{
+    domain::{id::QueueId, pace::Pace},
+    line::View,
+};
+
+/// How many queues are looked at side by side.
+const AT_ONCE: usize = 16;
+
+impl Admin {
+    /// Every queue, with how many stand where.
+    pub(super) async fn list(&self) -> Result<Value, Problem> {
+        let mut queues = self.backup.queues().await?;
+        queues.sort();
+        let queues: Vec<_> = stream::iter(queues)
+            .map(|queue| async move { self.row(&queue).await })
+            .buffered(AT_ONCE)
+            .collect()
+            .await;
+        Ok(json!({ "queues": queues }))
+    }
+
+    /// One queue that does not answer does not hide the others.
+    async fn row(&self, queue: &QueueId) -> Value {
+        match self.line.view(queue).await {
+            Ok(view) => json!({
+                "queue": queue.as_str(),
+                "waiting": view.waiting,
+                "ready": view.ready,
+                "active": view.active,
+                "entrance": view.configuration.settings.entrance,
+                "paused": view.configuration.settings.paused,
+            }),
+            Err(error) => json!({ "queue": queue.as_str(), "problem": error.to_string() }),
+        }
+    }
+
+    /// Everything that the line counts of one queue.
+    pub(super) async fn stats(&self, queue: &QueueId) -> Result<Value, Problem> {
+        self.stored(queue).await?;
+        Ok(statistics(queue, &self.line.view(queue).await?))
+    }
+}
+
+fn statistics(queue: &QueueId, view: &View) -> Value {
+    let settings = &view.configuration.settings;
+    let pace = Pace {
+        batch: settings.batch.into(),
+        interval_ms: u64::from(settings.interval_seconds) * 1_000,
+    };
+    let heartbeat_age_ms = (view.heartbeat_ms > 0).then(|| view.now_ms.saturating_sub(view.heartbeat_ms));
+    json!({
+        "queue": queue.as_str(),
+        "now_ms": view.now_ms,
+        "waiting": view.waiting,
+        "ready": view.ready,
+        "active": view.active,
+        "capacity": settings.capacity,
+        "ended_not_in_backup": view.ended,
+        "journal": view.journal,
+        "heartbeat_age_ms": heartbeat_age_ms,
+        "bucket_tokens": view.bucket.refilled(pace, view.now_ms).tokens(pace),
+        "promoted_per_second": view.window.per_second(view.now_ms),
+        "totals": view.totals,
+        "epoch": view.configuration.epoch,
+        "generation": view.configuration.generation,
+    })
+}

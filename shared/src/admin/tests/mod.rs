@@ -1,0 +1,130 @@
+//! Every operation and every refusal, against the line in memory and the backup in a file.
+
+mod entries;
+mod orders;
+mod queues;
+
+use std::sync::Arc;
+
+use serde_json::{Value, json};
+use tempfile::TempDir;
+
+use super::Admin;
+use crate::{
+    backup::{Backup, LinePart, Shelf, StoredQueue, file::FileBackup, write_through::write_through},
+    domain::id::{EntryId, IdKey, QueueId, RootKey, Visitor},
+    line::{Entered, Line, memory::MemoryLine},
+    promoter::Policy,
+};
+
+/// An operator's desk: the admin and what is behind it.
+struct Desk {
+    admin: Admin,
+    _dir: TempDir,
+}
+
+impl Desk {
+    fn new() -> Self {
+        let dir = tempfile::tempdir().expect("a folder");
+        let backup = FileBackup::open(dir.path().join("backup.redb")).expect("a new store");
+        let admin = Admin {
+            line: Arc::new(MemoryLine::new()),
+            backup: Arc::new(backup),
+            root_key: RootKey::new(vec![1; 32]).expect("long enough"),
+            policy: Policy::default(),
+        };
+        Self { admin, _dir: dir }
+    }
+
+    /// A desk with a queue `q`.
+    async fn with_queue(settings: Value) -> Self {
+        let desk = Self::new();
+        desk.done(json!({ "op": "create", "queue": "q", "settings": settings }))
+            .await;
+        desk
+    }
+
+    /// The result of an order that must be carried out.
+    async fn done(&self, order: Value) -> Value {
+        let mut answer = self.admin.answer(order.clone()).await;
+        assert_eq!(answer["ok"], true, "{order}: {answer}");
+        answer["result"].take()
+    }
+
+    /// The problem of an order that must be refused.
+    async fn refused(&self, order: Value) -> Value {
+        let mut answer = self.admin.answer(order.clone()).await;
+        assert_eq!(answer["ok"], false, "{order}: {answer}");
+        let problem = answer["problem"].take();
+        for part in ["type", "title", "code", "detail"] {
+            assert!(problem[part].is_string(), "{part} of {problem}");
+        }
+        assert!(problem["status"].is_u64(), "{problem}");
+        problem
+    }
+
+    async fn in_force(&self, field: &str) -> Value {
+        self.done(json!({ "op": "describe", "queue": "q" })).await["settings"][field].take()
+    }
+
+    async fn stored(&self) -> StoredQueue {
+        self.admin
+            .backup
+            .queue(&queue())
+            .await
+            .expect("read")
+            .expect("is there")
+    }
+
+    /// Writes settings as somebody does by hand, past every check.
+    async fn edit(&self, settings: Value) {
+        let stored = self.stored().await;
+        let Value::Object(settings) = settings else {
+            panic!("an object")
+        };
+        let replaced = self
+            .admin
+            .backup
+            .replace_settings(&queue(), &stored.settings, &settings)
+            .await;
+        assert!(replaced.expect("written"));
+    }
+
+    /// A known visitor enters, written through.
+    async fn enter(&self, visitor: &str) -> EntryId {
+        let LinePart { salt, .. } = self.stored().await.line;
+        let ids = IdKey::derive(&self.admin.root_key, &queue(), &salt);
+        let id = ids.entry_id(&Visitor::known(visitor).expect("valid"));
+        match self.admin.line.enter(&queue(), id).await {
+            Ok(Entered::Joined {
+                change: Some(change), ..
+            }) => {
+                write_through(&*self.admin.line, &*self.admin.backup, &shelf(), &change)
+                    .await
+                    .expect("written");
+            }
+            other => panic!("did not enter: {other:?}"),
+        }
+        id
+    }
+
+    fn line(&self) -> &dyn Line {
+        &*self.admin.line
+    }
+
+    fn backup(&self) -> &dyn Backup {
+        &*self.admin.backup
+    }
+}
+
+fn queue() -> QueueId {
+    "q".parse().expect("a queue id")
+}
+
+fn shelf() -> Shelf {
+    Shelf {
+        queue: queue(),
+        generation: 1,
+        retain_hours: 24,
+    }
+}

@@ -1,0 +1,118 @@
+//! What is read as an order, and what is not.
+
+use serde_json::json;
+
+use super::Desk;
+use crate::admin::OPERATIONS;
+
+#[tokio::test]
+async fn whatever_is_wrong_with_an_order_is_named() {
+    let desk = Desk::new();
+    for (order, field) in [
+        (json!({}), "op"),
+        (json!({ "op": 1 }), "op"),
+        (json!({ "op": "explode" }), "op"),
+        (json!({ "op": "list", "queue": "q" }), "queue"),
+        (json!({ "op": "stats" }), "queue"),
+        (json!({ "op": "stats", "queue": 7 }), "queue"),
+        (json!({ "op": "stats", "queue": "a{b}" }), "queue"),
+        (json!({ "op": "stats", "queue": "q", "verbose": true }), "verbose"),
+        (json!({ "op": "pause", "queue": "q", "settings": {} }), "settings"),
+        (
+            json!({ "op": "create", "queue": "q", "settings": [] }),
+            "settings",
+        ),
+        (json!({ "op": "update", "queue": "q" }), "settings"),
+        (
+            json!({ "op": "update", "queue": "q", "settings": {} }),
+            "settings",
+        ),
+        (json!({ "op": "describe", "queue": "q", "help": "yes" }), "help"),
+        (json!({ "op": "promote", "queue": "q" }), "count"),
+        (json!({ "op": "promote", "queue": "q", "count": 0 }), "count"),
+        (
+            json!({ "op": "promote", "queue": "q", "count": 1_000_001 }),
+            "count",
+        ),
+        (json!({ "op": "promote", "queue": "q", "count": "3" }), "count"),
+        (json!({ "op": "close", "queue": "q", "epoch": "1" }), "epoch"),
+        (json!({ "op": "inspect", "queue": "q" }), "token"),
+        (json!({ "op": "inspect", "queue": "q", "token": "x" }), "token"),
+        (json!({ "op": "inspect", "queue": "q", "visitor": "" }), "visitor"),
+        (
+            json!({ "op": "inspect", "queue": "q", "visitor": "ada", "kind": "anon" }),
+            "visitor",
+        ),
+        (
+            json!({ "op": "inspect", "queue": "q", "visitor": "ada", "kind": "vip" }),
+            "kind",
+        ),
+        (
+            json!({ "op": "inspect", "queue": "q", "visitor": "ada", "token": "0f8fad5b-d9cb-869f-a165-70867728950e" }),
+            "visitor",
+        ),
+        (
+            json!({ "op": "evict", "queue": "q", "token": "0f8fad5b-d9cb-869f-a165-70867728950e", "kind": "known" }),
+            "kind",
+        ),
+    ] {
+        let problem = desk.refused(order.clone()).await;
+        assert_eq!(problem["field"], field, "{order}: {problem}");
+        assert_eq!(
+            (&problem["status"], &problem["code"]),
+            (&json!(400), &json!("invalid-order"))
+        );
+    }
+    for nothing in [json!(null), json!([]), json!("list")] {
+        assert_eq!(desk.refused(nothing).await["code"], "invalid-order");
+    }
+}
+
+#[tokio::test]
+async fn every_operation_on_a_queue_says_when_there_is_none() {
+    let desk = Desk::new();
+    for op in OPERATIONS
+        .into_iter()
+        .filter(|op| !matches!(*op, "create" | "list"))
+    {
+        let mut order = json!({ "op": op, "queue": "q" });
+        match op {
+            "update" => order["settings"] = json!({ "batch": 1 }),
+            "promote" => order["count"] = json!(1),
+            "evict" | "inspect" => order["visitor"] = json!("ada"),
+            _ => {}
+        }
+        assert_eq!(desk.refused(order).await["code"], "unknown-queue", "{op}");
+    }
+    assert_eq!(desk.done(json!({ "op": "list" })).await["queues"], json!([]));
+}
+
+#[tokio::test]
+async fn what_takes_something_away_must_be_confirmed() {
+    let desk = Desk::with_queue(json!({})).await;
+    let id = desk.enter("ada").await;
+    for op in ["evict", "close"] {
+        let order = |confirm, epoch| {
+            let mut order = json!({ "op": op, "queue": "q", "confirm": confirm, "epoch": epoch });
+            if op == "evict" {
+                order["token"] = json!(id.to_string());
+            }
+            order
+        };
+        for (confirm, epoch, field) in [
+            (json!(null), json!(1), "confirm"),
+            (json!("p"), json!(1), "confirm"),
+            (json!("q"), json!(null), "epoch"),
+            (json!("q"), json!(2), "epoch"),
+        ] {
+            let problem = desk.refused(order(confirm, epoch)).await;
+            assert_eq!(
+                (&problem["code"], &problem["field"]),
+                (&json!("confirmation-needed"), &json!(field))
+            );
+            assert_eq!(problem["expected"], json!({ "confirm": "q", "epoch": 1 }));
+        }
+        assert_eq!(desk.in_force("entrance").await, "open", "nothing happened");
+        desk.done(order(json!("q"), json!(1))).await;
+    }
+}

@@ -1,0 +1,253 @@
+//! The backup in DynamoDB: table `queues` (see `queues.rs` for its items) and table `entries` (see `items.rs`).
+//!
+//! An entry's item stands in one of 64 partitions, so that a queue is not held to the 1,000 writes a second of a single
+//! one. Every write has the condition that the item is older, so repeats and late arrivals change nothing.
+
+mod client;
+mod items;
+mod queues;
+mod tables;
+mod writes;
+
+use async_trait::async_trait;
+use aws_sdk_dynamodb::{
+    Client,
+    operation::{transact_write_items::TransactWriteItemsError, update_item::UpdateItemError},
+    types::{AttributeValue, Put, ReturnValuesOnConditionCheckFailure, TransactWriteItem},
+};
+use futures_util::{StreamExt, TryStreamExt, stream};
+use serde_json::{Map, Value};
+
+use self::{client::unavailable, items::names_in};
+use super::{Backup, BackupError, Shelf, StoredQueue, Written};
+use crate::domain::{
+    change::Change,
+    id::{EntryId, QueueId},
+    record::Record,
+    state::State,
+};
+
+pub use self::client::Connection;
+
+/// How many writes of one [`Backup::write_all`] are under way at once.
+const WRITES_AT_ONCE: usize = 32;
+
+/// The names of the two tables.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Tables {
+    /// Settings and line of every queue.
+    pub queues: String,
+    /// Every entry.
+    pub entries: String,
+}
+
+impl Default for Tables {
+    fn default() -> Self {
+        Self {
+            queues: "vestibule-queues".to_owned(),
+            entries: "vestibule-entries".to_owned(),
+        }
+    }
+}
+
+/// The backup in DynamoDB.
+#[derive(Debug, Clone)]
+pub struct DynamoDb {
+    client: Client,
+    tables: Tables,
+    page_items: Option<i32>,
+}
+
+impl DynamoDb {
+    /// The backup behind a client whose timeouts and retries are set.
+    pub fn new(client: Client, tables: Tables) -> Self {
+        Self {
+            client,
+            tables,
+            page_items: None,
+        }
+    }
+
+    /// The backup at an address, its timeouts and retries bounded so that a visitor never waits long for it.
+    /// Credentials and region come from the environment, as for every AWS client.
+    pub async fn connect(connection: Connection) -> Self {
+        let client = client::connect(connection.endpoint_url).await;
+        Self::new(client, connection.tables)
+    }
+
+    /// Looks at no more than so many items in one request of a query or a scan; without it, at 1 MB of them.
+    #[must_use]
+    pub fn with_page_items(mut self, most: i32) -> Self {
+        self.page_items = Some(most);
+        self
+    }
+
+    /// Creates the tables that are not there, and waits until they can be used: for a laptop and for tests. Any number
+    /// of callers may do so at once.
+    ///
+    /// # Errors
+    /// [`BackupError::Unavailable`] where the service cannot be reached, refuses, or takes longer than a minute.
+    pub async fn create_tables_if_missing(&self) -> Result<(), BackupError> {
+        tables::create_if_missing(&self.client, &self.tables).await
+    }
+}
+
+#[async_trait]
+impl Backup for DynamoDb {
+    async fn write(&self, shelf: &Shelf, change: &Change) -> Result<Written, BackupError> {
+        self.write_change(shelf, change).await
+    }
+
+    async fn write_all(&self, shelf: &Shelf, changes: &[Change]) -> Result<(), BackupError> {
+        let writes: Vec<_> = changes.iter().map(|change| self.write(shelf, change)).collect();
+        stream::iter(writes)
+            .buffer_unordered(WRITES_AT_ONCE)
+            .try_for_each(|_| async { Ok(()) })
+            .await
+    }
+
+    async fn entry(&self, shelf: &Shelf, id: EntryId) -> Result<Option<Record>, BackupError> {
+        let request = self
+            .client
+            .get_item()
+            .table_name(&self.tables.entries)
+            .set_key(Some(items::key(shelf, id)))
+            .consistent_read(true);
+        let answer = request.send().await.map_err(|e| unavailable("GetItem", &e))?;
+        answer.item().map(items::record).transpose()
+    }
+
+    async fn live_entries(&self, shelf: &Shelf, shard: u8) -> Result<Vec<Record>, BackupError> {
+        let mut query = self
+            .client
+            .query()
+            .table_name(&self.tables.entries)
+            .consistent_read(true)
+            .key_condition_expression("#shard = :shard")
+            .expression_attribute_values(":shard", items::partition(shelf, shard))
+            .filter_expression("#status IN (:waiting, :ready, :active)")
+            .set_expression_attribute_names(Some(names_in(&["#shard #status"])))
+            .set_limit(self.page_items);
+        for state in State::ALL.into_iter().filter(|state| state.is_live()) {
+            let status = AttributeValue::S(state.table_name().to_owned());
+            query = query.expression_attribute_values(format!(":{}", state.name()), status);
+        }
+        let mut found = query.into_paginator().items().send();
+        let mut records = Vec::new();
+        while let Some(item) = found.next().await {
+            records.push(items::record(&item.map_err(|e| unavailable("Query", &e))?)?);
+        }
+        Ok(records)
+    }
+
+    async fn queue(&self, queue: &QueueId) -> Result<Option<StoredQueue>, BackupError> {
+        let request = self
+            .client
+            .query()
+            .table_name(&self.tables.queues)
+            .consistent_read(true)
+            .key_condition_expression("#queue = :queue")
+            .set_expression_attribute_names(Some(names_in(&["#queue"])))
+            .expression_attribute_values(":queue", AttributeValue::S(queue.to_string()));
+        let answer = request.send().await.map_err(|e| unavailable("Query", &e))?;
+        queues::stored(answer.items())
+    }
+
+    async fn queues(&self) -> Result<Vec<QueueId>, BackupError> {
+        let scan = self
+            .client
+            .scan()
+            .table_name(&self.tables.queues)
+            .consistent_read(true)
+            .filter_expression("#part = :settings")
+            .projection_expression("#queue")
+            .set_expression_attribute_names(Some(names_in(&["#queue #part"])))
+            .expression_attribute_values(":settings", AttributeValue::S(queues::SETTINGS_PART.to_owned()))
+            .set_limit(self.page_items);
+        let mut found = scan.into_paginator().items().send();
+        let mut ids = Vec::new();
+        while let Some(item) = found.next().await {
+            let item = item.map_err(|e| unavailable("Scan", &e))?;
+            let name = items::text(&item, queues::QUEUE)?;
+            match name.parse() {
+                Ok(id) => ids.push(id),
+                // Written by hand. The other queues must not stand still for it.
+                Err(error) => {
+                    tracing::warn!(queue = name, %error, "an item of the queues table is passed over");
+                }
+            }
+        }
+        Ok(ids)
+    }
+
+    async fn create_queue(&self, queue: &QueueId, stored: &StoredQueue) -> Result<bool, BackupError> {
+        let condition = "attribute_not_exists(#queue)";
+        let mut request = self.client.transact_write_items();
+        for part in queues::parts(queue, stored) {
+            let put = Put::builder()
+                .table_name(&self.tables.queues)
+                .set_item(Some(part))
+                .condition_expression(condition)
+                .set_expression_attribute_names(Some(names_in(&[condition])))
+                .build()
+                .map_err(|error| BackupError::Unavailable(error.to_string()))?;
+            request = request.transact_items(TransactWriteItem::builder().put(put).build());
+        }
+        match request.send().await {
+            Ok(_) => Ok(true),
+            Err(error) => match error.as_service_error() {
+                Some(TransactWriteItemsError::TransactionCanceledException(canceled))
+                    if canceled
+                        .cancellation_reasons()
+                        .iter()
+                        .any(|reason| reason.code() == Some("ConditionalCheckFailed")) =>
+                {
+                    Ok(false)
+                }
+                _ => Err(unavailable("TransactWriteItems", &error)),
+            },
+        }
+    }
+
+    async fn replace_settings(
+        &self,
+        queue: &QueueId,
+        expected: &Map<String, Value>,
+        settings: &Map<String, Value>,
+    ) -> Result<bool, BackupError> {
+        let (update, condition) = ("SET #settings = :settings", "#settings = :expected");
+        let request = self
+            .client
+            .update_item()
+            .table_name(&self.tables.queues)
+            .set_key(Some(queues::key(queue.as_str(), queues::SETTINGS_PART)))
+            .update_expression(update)
+            .condition_expression(condition)
+            .set_expression_attribute_names(Some(names_in(&[update, condition])))
+            .expression_attribute_values(":settings", queues::from_settings(settings))
+            .expression_attribute_values(":expected", queues::from_settings(expected))
+            .return_values_on_condition_check_failure(ReturnValuesOnConditionCheckFailure::AllOld);
+        match request.send().await {
+            Ok(_) => Ok(true),
+            Err(error) => match error.as_service_error() {
+                Some(UpdateItemError::ConditionalCheckFailedException(refused)) => match refused.item() {
+                    // An attempt whose answer was lost has done it.
+                    Some(item) => Ok(queues::to_settings(item)? == *settings),
+                    None => Ok(false),
+                },
+                _ => Err(unavailable("UpdateItem", &error)),
+            },
+        }
+    }
+
+    async fn ping(&self) -> Result<(), BackupError> {
+        // No queue has this id; the answer that there is none is answer enough.
+        let request = self
+            .client
+            .get_item()
+            .table_name(&self.tables.queues)
+            .set_key(Some(queues::key(".ping", queues::SETTINGS_PART)));
+        request.send().await.map_err(|e| unavailable("GetItem", &e))?;
+        Ok(())
+    }
+}

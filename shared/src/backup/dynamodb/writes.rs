@@ -1,0 +1,142 @@
+//! Writing one change under the condition that the item is older: what stands afterwards is what
+//! [`Record::after`] makes of what stood there.
+
+use aws_sdk_dynamodb::{
+    operation::{put_item::PutItemError, update_item::UpdateItemError},
+    types::{ReturnValue, ReturnValuesOnConditionCheckFailure},
+};
+
+use super::{
+    DynamoDb,
+    client::unavailable,
+    items::{self, Expression, Item, names_in},
+};
+use crate::{
+    backup::{BackupError, Shelf, Written},
+    domain::{
+        change::{Change, Event},
+        record::Record,
+    },
+};
+
+/// How often a write starts over because another writer changed the item in between. Each time the item is of a later
+/// version, so a write needs a second time only where it meets the change that began its visit.
+const ROUNDS: usize = 4;
+
+/// What a conditional write met.
+enum Attempt {
+    /// The condition held: the record stands like this.
+    Stored(Record),
+    /// It did not, because of this record or for want of one.
+    Refused(Option<Record>),
+}
+
+impl DynamoDb {
+    /// Writes one change.
+    pub(super) async fn write_change(&self, shelf: &Shelf, change: &Change) -> Result<Written, BackupError> {
+        let Some(alone) = Record::after(None, change, shelf.retain_hours) else {
+            return Ok(Written::Older);
+        };
+        if !matches!(change.event, Event::Entered { .. } | Event::FastTracked { .. }) {
+            return self.write_later(shelf, alone, change).await;
+        }
+        let condition = items::nothing_or_older(change);
+        Ok(match self.put(shelf, alone, condition).await? {
+            Attempt::Stored(record) => Written::Stored(record),
+            Attempt::Refused(_) => Written::Older,
+        })
+    }
+
+    /// Puts a whole item where the condition holds.
+    async fn put(
+        &self,
+        shelf: &Shelf,
+        record: Record,
+        condition: Expression,
+    ) -> Result<Attempt, BackupError> {
+        let request = self
+            .client
+            .put_item()
+            .table_name(&self.tables.entries)
+            .set_item(Some(items::item(shelf, &record)))
+            .set_expression_attribute_names(Some(names_in(&[&condition.text])))
+            .set_expression_attribute_values(Some(condition.values))
+            .condition_expression(condition.text)
+            .return_values_on_condition_check_failure(ReturnValuesOnConditionCheckFailure::AllOld);
+        match request.send().await {
+            Ok(_) => Ok(Attempt::Stored(record)),
+            Err(error) => match error.as_service_error() {
+                Some(PutItemError::ConditionalCheckFailedException(refused)) => refusal(refused.item()),
+                _ => Err(unavailable("PutItem", &error)),
+            },
+        }
+    }
+
+    /// Changes the item of a visit that stands there.
+    async fn update(&self, shelf: &Shelf, alone: &Record, change: &Change) -> Result<Attempt, BackupError> {
+        let Expression {
+            text: assignments,
+            mut values,
+        } = items::assignments(alone);
+        let condition = items::older_of_this_visit(change);
+        values.extend(condition.values);
+        let request = self
+            .client
+            .update_item()
+            .table_name(&self.tables.entries)
+            .set_key(Some(items::key(shelf, change.id)))
+            .set_expression_attribute_names(Some(names_in(&[&assignments, &condition.text])))
+            .set_expression_attribute_values(Some(values))
+            .update_expression(assignments)
+            .condition_expression(condition.text)
+            .return_values(ReturnValue::AllNew)
+            .return_values_on_condition_check_failure(ReturnValuesOnConditionCheckFailure::AllOld);
+        match request.send().await {
+            Ok(answer) => {
+                let item = answer.attributes().ok_or_else(|| items::nonsense(items::ENTRY))?;
+                Ok(Attempt::Stored(items::record(item)?))
+            }
+            Err(error) => match error.as_service_error() {
+                Some(UpdateItemError::ConditionalCheckFailedException(refused)) => refusal(refused.item()),
+                _ => Err(unavailable("UpdateItem", &error)),
+            },
+        }
+    }
+
+    /// Writes a change of a visit that another change began: into the record of that visit, or as all that is known
+    /// of it.
+    async fn write_later(
+        &self,
+        shelf: &Shelf,
+        alone: Record,
+        change: &Change,
+    ) -> Result<Written, BackupError> {
+        let is_shown = |standing: &Option<Record>| {
+            standing
+                .as_ref()
+                .is_some_and(|record| record.version >= change.version)
+        };
+        for _ in 0..ROUNDS {
+            match self.update(shelf, &alone, change).await? {
+                Attempt::Stored(record) => return Ok(Written::Stored(record)),
+                Attempt::Refused(standing) if is_shown(&standing) => return Ok(Written::Older),
+                Attempt::Refused(_) => {}
+            }
+            // Nothing of this visit stood there. Meanwhile its beginning may: the condition sees to that.
+            let condition = items::nothing_or_older_visit(change);
+            match self.put(shelf, alone.clone(), condition).await? {
+                Attempt::Stored(record) => return Ok(Written::Stored(record)),
+                Attempt::Refused(standing) if is_shown(&standing) => return Ok(Written::Older),
+                Attempt::Refused(_) => {}
+            }
+        }
+        Err(BackupError::Unavailable(format!(
+            "the entry {} was changed by others {ROUNDS} times in between",
+            change.id
+        )))
+    }
+}
+
+fn refusal(standing: Option<&Item>) -> Result<Attempt, BackupError> {
+    Ok(Attempt::Refused(standing.map(items::record).transpose()?))
+}

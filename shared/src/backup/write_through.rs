@@ -1,0 +1,66 @@
+//! Writing what a visitor did before it is acknowledged.
+
+use std::time::Duration;
+
+use tokio::time::timeout;
+
+use super::{Backup, BackupError, Shelf, Written};
+use crate::{
+    domain::{
+        change::{Change, Event},
+        record::Record,
+    },
+    line::{Line, LineError},
+};
+
+/// How long a visitor waits for the backup, attempts and pauses included.
+pub const WRITE_DEADLINE: Duration = Duration::from_secs(2);
+
+/// What became of a change.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Through {
+    /// The backup has it. Otherwise the line's journal does, until the backup takes it.
+    pub durable: bool,
+    /// The record as it stands now, where this change was written into it: not where it showed this change or a later
+    /// one already.
+    pub record: Option<Record>,
+}
+
+/// Writes a change before it is acknowledged. Where the backup does not take it within [`WRITE_DEADLINE`], the visitor is
+/// served all the same: the change goes into the line's journal.
+///
+/// # Errors
+/// [`LineError`] where neither the backup nor the journal took it. Whether either did is not known then.
+pub async fn write_through(
+    line: &dyn Line,
+    backup: &dyn Backup,
+    shelf: &Shelf,
+    change: &Change,
+) -> Result<Through, LineError> {
+    let queue = &shelf.queue;
+    let written = timeout(WRITE_DEADLINE, backup.write(shelf, change))
+        .await
+        .unwrap_or_else(|_| Err(BackupError::Unavailable("no answer in time".to_owned())));
+    let record = match written {
+        Ok(Written::Stored(record)) => Some(record),
+        Ok(Written::Older) => None,
+        Err(error) => {
+            tracing::warn!(%queue, entry = %change.id, %error, "the backup did not take a change: it goes by the journal");
+            line.record(queue, change).await?;
+            return Ok(Through {
+                durable: false,
+                record: None,
+            });
+        }
+    };
+    if matches!(change.event, Event::Ended { .. })
+        && let Err(error) = line.settle(queue, &[], &[change.id]).await
+    {
+        // The line remembers the end for nothing, no more.
+        tracing::warn!(%queue, entry = %change.id, %error, "the line was not told that the backup has an end");
+    }
+    Ok(Through {
+        durable: true,
+        record,
+    })
+}

@@ -1,0 +1,59 @@
+//! Around every request: its id, its span in the logs, and what every answer has in common.
+
+use std::sync::Arc;
+
+use axum::{
+    body::Body,
+    extract::{MatchedPath, Request},
+    http::{HeaderName, HeaderValue, header},
+    middleware::Next,
+    response::Response,
+};
+use tracing::{Instrument, Span, field::Empty, info_span};
+use uuid::Uuid;
+
+use super::{gateway::Gateway, problem::Problem};
+
+/// Names a request in the logs.
+pub(super) const REQUEST_ID: HeaderName = HeaderName::from_static("x-request-id");
+
+/// Gives a request its id: the gateway's, or a fresh one, never the client's. The span around its handling carries it,
+/// and `queue` and `entry` as soon as they are known.
+pub(super) async fn around(request: Request, next: Next) -> Response {
+    let request_id = request
+        .extensions()
+        .get::<Gateway>()
+        .and_then(|gateway| gateway.request_id.clone())
+        .unwrap_or_else(|| Uuid::new_v4().to_string());
+    let span = span(&request, &request_id);
+    let response = next.run(request).instrument(span.clone()).await;
+    span.in_scope(|| finished(response, &request_id))
+}
+
+/// The route, not the path: a path that matches none may hold anything.
+fn span(request: &Request, request_id: &str) -> Span {
+    let route = request.extensions().get::<MatchedPath>().map(MatchedPath::as_str);
+    let method = request.method().as_str();
+    info_span!("request", request_id, method, route, queue = Empty, entry = Empty)
+}
+
+fn finished(mut response: Response, request_id: &str) -> Response {
+    if let Some(problem) = response.extensions_mut().remove::<Arc<Problem>>() {
+        problem.log();
+        *response.body_mut() = Body::from(problem.body(request_id));
+        let headers = response.headers_mut();
+        headers.remove(header::CONTENT_LENGTH);
+        headers.insert(
+            header::CONTENT_TYPE,
+            HeaderValue::from_static("application/problem+json"),
+        );
+    }
+    let headers = response.headers_mut();
+    headers
+        .entry(header::CACHE_CONTROL)
+        .or_insert(HeaderValue::from_static("no-store"));
+    if let Ok(request_id) = HeaderValue::from_str(request_id) {
+        headers.insert(REQUEST_ID, request_id);
+    }
+    response
+}

@@ -1,0 +1,39 @@
+//! `POST /queues/{queue}/entries/{token}/claim`: the visitor is here; ready becomes active. Again is harmless.
+
+use std::sync::Arc;
+
+use axum::extract::State;
+
+use super::{
+    Edge,
+    entry::{EntryBody, Shown},
+    problem::Problem,
+    request::{AtEntry, Body, Nothing},
+    visitor::Presented,
+};
+use crate::line::Claimed;
+
+pub(super) async fn handle(
+    State(edge): State<Arc<Edge>>,
+    AtEntry { queue, id }: AtEntry,
+    presented: Presented,
+    Body(Nothing): Body<Nothing>,
+) -> Result<EntryBody, Problem> {
+    let seen = edge.seen(&queue).await?;
+    presented.credentials(&seen)?.prove(&seen.ids, id)?;
+    let (standing, change) = match edge.line.claim(&queue, id).await {
+        Ok(Claimed::Active { standing, change }) => (standing, change),
+        Ok(Claimed::NotYet(standing)) => return Err(Problem::not_your_turn(&standing)),
+        Ok(Claimed::Gone(missing)) => return Err(edge.gone(&seen, id, missing).await),
+        Err(error) => return Err(edge.line_failed(&queue, error).await),
+    };
+    let through = edge.write(&seen, &change).await?;
+    edge.show(Shown {
+        seen: &seen,
+        id,
+        standing,
+        record: through.record,
+        durable: Some(through.durable),
+        proven: true,
+    })
+}

@@ -1,0 +1,103 @@
+//! `POST /queues/{queue}/entries`: takes a place in line.
+
+use std::sync::Arc;
+
+use axum::{
+    extract::State,
+    http::{HeaderValue, StatusCode, header},
+    response::Response,
+};
+use uuid::Uuid;
+
+use super::{
+    Edge,
+    entry::{Shown, json},
+    gateway::Gateway,
+    problem::Problem,
+    request::{AtQueue, Body, Nothing},
+    views::Seen,
+    visitor::{Credentials, Presented, set_cookie},
+};
+use crate::{
+    domain::id::{EntryId, QueueId, Visitor},
+    line::{Entered, Joining, Look},
+};
+
+pub(super) async fn handle(
+    State(edge): State<Arc<Edge>>,
+    AtQueue(queue): AtQueue,
+    presented: Presented,
+    gateway: Gateway,
+    Body(Nothing): Body<Nothing>,
+) -> Result<Response, Problem> {
+    let seen = edge.seen(&queue).await?;
+    let credentials = presented.credentials(&seen)?;
+    let (visitor, drawn) = edge.who_enters(&seen, &credentials).await?;
+    let id = seen.ids.entry_id(&visitor);
+    let entered = match edge.line.enter(&queue, id).await {
+        Ok(entered) => entered,
+        Err(error) => return Err(edge.line_failed(&queue, error).await),
+    };
+    let (how, standing, change) = match entered {
+        Entered::Joined {
+            how,
+            standing,
+            change,
+        } => (how, standing, change),
+        Entered::Refused(refusal) => return Err(refusal.into()),
+    };
+    let (record, durable) = match change {
+        Some(change) => {
+            let through = edge.write(&seen, &change).await?;
+            (through.record, Some(through.durable))
+        }
+        None => (edge.record(&seen, id).await, None),
+    };
+    let mut body = edge.show(Shown {
+        seen: &seen,
+        id,
+        standing,
+        record,
+        durable,
+        proven: true,
+    })?;
+    if drawn {
+        body = body.with_visitor(&visitor);
+    }
+    let status = match how {
+        Joining::New => StatusCode::CREATED,
+        Joining::Kept | Joining::Moved => StatusCode::OK,
+    };
+    let mut response = json(status, &body);
+    let headers = response.headers_mut();
+    headers.insert(header::LOCATION, location(&gateway, &queue, id));
+    if drawn {
+        headers.append(header::SET_COOKIE, set_cookie(&visitor, edge.config.local));
+    }
+    Ok(response)
+}
+
+impl Edge {
+    /// The visitor who enters, and whether the server drew them. Who joined anonymously and then logged in keeps the
+    /// place: it counts while it is live, and only then.
+    async fn who_enters(&self, seen: &Seen, credentials: &Credentials) -> Result<(Visitor, bool), Problem> {
+        match (credentials.known(), credentials.anonymous()) {
+            (Some(known), Some(anonymous)) => {
+                let id = seen.ids.entry_id(anonymous);
+                match self.line.status(&seen.queue, id).await {
+                    Ok(Look::Here(_)) => Ok((anonymous.clone(), false)),
+                    Ok(Look::Gone(_)) => Ok((known.clone(), false)),
+                    Err(error) => Err(self.line_failed(&seen.queue, error).await),
+                }
+            }
+            (Some(visitor), None) | (None, Some(visitor)) => Ok((visitor.clone(), false)),
+            (None, None) => Ok((Visitor::from_random(Uuid::new_v4()), true)),
+        }
+    }
+}
+
+fn location(gateway: &Gateway, queue: &QueueId, id: EntryId) -> HeaderValue {
+    let location = format!("{}/queues/{queue}/entries/{id}", gateway.base_path);
+    // A base path that is no header value is none that a client could have used.
+    HeaderValue::from_str(&location).unwrap_or_else(|_| HeaderValue::from_static("/"))
+}

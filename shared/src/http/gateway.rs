@@ -1,0 +1,65 @@
+//! What the gateway in front says about a request: never read from anything that a client can write.
+
+use std::{convert::Infallible, time::Instant};
+
+use axum::{extract::FromRequestParts, http::request::Parts};
+use serde_json::{Map, Value};
+
+use super::Edge;
+use crate::config::{EdgeConfig, ServiceRoutes, VisitorRoutes};
+
+/// The gateway's word, put into the request's extensions by the [adapter](super::serve). Without a gateway, as on a
+/// laptop, it is empty.
+#[derive(Clone, Default)]
+pub(crate) struct Gateway {
+    /// Names the request in the logs on both sides.
+    pub(crate) request_id: Option<String>,
+    /// When the function is stopped.
+    pub(crate) deadline: Option<Instant>,
+    /// What stands before `/queues` in the address that the client used: the stage, or a mapping's base path.
+    pub(crate) base_path: String,
+    /// What the authorizer said; claims of a JWT are under `claims`.
+    pub(crate) authorizer: Map<String, Value>,
+    /// The caller signed the request, and the gateway checked it.
+    pub(crate) signed: bool,
+    /// The caller has an API key, and the gateway checked it.
+    pub(crate) has_api_key: bool,
+}
+
+impl Gateway {
+    /// The claim that names the visitor.
+    pub(super) fn claim(&self, name: &str) -> Option<String> {
+        let in_claims = self.authorizer.get("claims").and_then(|claims| claims.get(name));
+        match in_claims.or_else(|| self.authorizer.get(name))? {
+            Value::String(text) => Some(text.clone()),
+            Value::Number(number) => Some(number.to_string()),
+            _ => None,
+        }
+    }
+
+    /// Whether the caller is the protected service.
+    pub(super) fn is_service(&self, config: &EdgeConfig) -> bool {
+        match config.service_routes {
+            ServiceRoutes::Iam => self.signed,
+            ServiceRoutes::ApiKey => self.has_api_key,
+            ServiceRoutes::Unguarded => true,
+        }
+    }
+
+    /// Whether the caller may name visitors where the queue trusts its callers.
+    pub(super) fn is_trusted(&self, config: &EdgeConfig) -> bool {
+        match config.visitor_routes {
+            VisitorRoutes::Open => config.local,
+            VisitorRoutes::Iam => self.signed,
+            VisitorRoutes::ApiKey => self.has_api_key,
+        }
+    }
+}
+
+impl FromRequestParts<std::sync::Arc<Edge>> for Gateway {
+    type Rejection = Infallible;
+
+    async fn from_request_parts(parts: &mut Parts, _: &std::sync::Arc<Edge>) -> Result<Self, Infallible> {
+        Ok(parts.extensions.get::<Self>().cloned().unwrap_or_default())
+    }
+}

@@ -1,0 +1,20 @@
+//! `GET /.well-known/jwks.json`: the keys that check passes (RFC 7517).
+
+use std::sync::Arc;
+
+use axum::{
+    extract::State,
+    http::{HeaderValue, StatusCode, header},
+    response::Response,
+};
+
+use super::{Edge, entry::json};
+
+pub(super) async fn handle(State(edge): State<Arc<Edge>>) -> Response {
+    let mut response = json(StatusCode::OK, &edge.keys.signer.jwks());
+    response.headers_mut().insert(
+        header::CACHE_CONTROL,
+        HeaderValue::from_static("public, max-age=300"),
+    );
+    response
+}

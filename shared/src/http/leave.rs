@@ -1,0 +1,49 @@
+//! `DELETE /queues/{queue}/entries/{token}`: the visitor goes. An active entry is completed by it, any other is left.
+
+use std::sync::Arc;
+
+use axum::{extract::State, http::StatusCode};
+
+use super::{
+    Edge,
+    problem::Problem,
+    request::{AtEntry, Queries},
+    views::Seen,
+    visitor::Presented,
+};
+use crate::{
+    domain::{id::EntryId, score::Visit},
+    line::{Departed, Departure},
+};
+
+pub(super) async fn handle(
+    State(edge): State<Arc<Edge>>,
+    AtEntry { queue, id }: AtEntry,
+    presented: Presented,
+    queries: Queries,
+) -> Result<StatusCode, Problem> {
+    let visit = queries.visit()?;
+    let seen = edge.seen(&queue).await?;
+    presented.credentials(&seen)?.prove(&seen.ids, id)?;
+    edge.depart(&seen, id, visit, Departure::Leave).await?;
+    Ok(StatusCode::NO_CONTENT)
+}
+
+impl Edge {
+    /// Ends a visit. One that is over already, or is not the one that is named, is as it should be.
+    pub(super) async fn depart(
+        &self,
+        seen: &Seen,
+        id: EntryId,
+        visit: Option<Visit>,
+        departure: Departure,
+    ) -> Result<(), Problem> {
+        match self.line.leave(&seen.queue, id, visit, departure).await {
+            Ok(Departed::Gone(change)) => self.write(seen, &change).await.map(drop),
+            Ok(Departed::OtherVisit) => Ok(()),
+            Ok(Departed::NotActive(standing)) => Err(Problem::not_your_turn(&standing)),
+            Ok(Departed::Missing(missing)) => self.ended_already(seen, id, missing).await,
+            Err(error) => Err(self.line_failed(&seen.queue, error).await),
+        }
+    }
+}

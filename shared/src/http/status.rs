@@ -1,0 +1,153 @@
+//! `GET /queues/{queue}/entries/{token}`: where an entry stands; held open for a while where the client asks for it and
+//! the turn is near.
+
+use std::{sync::Arc, time::Duration};
+
+use axum::{
+    extract::{FromRequestParts, State},
+    http::{HeaderMap, HeaderValue, request::Parts},
+    response::{IntoResponse, Response},
+};
+
+use super::{
+    Edge,
+    entry::Shown,
+    gateway::Gateway,
+    hold::Waiter,
+    problem::Problem,
+    request::{AtEntry, Queries},
+    views::Seen,
+    visitor::{Ownership, Presented, mismatch},
+};
+use crate::{
+    domain::{id::EntryId, record::Record, standing::Standing},
+    line::Look,
+};
+
+/// The longest `wait` that is understood, in seconds.
+const WAIT_MAX: u64 = 60;
+
+pub(super) async fn handle(
+    State(edge): State<Arc<Edge>>,
+    AtEntry { queue, id }: AtEntry,
+    presented: Presented,
+    wait: Wait,
+    gateway: Gateway,
+) -> Result<Response, Problem> {
+    let mut seen = edge.seen(&queue).await?;
+    let ownership = presented.credentials(&seen)?.ownership(&seen.ids, id);
+    if ownership == Ownership::Mismatch {
+        return Err(mismatch());
+    }
+    let mut look = edge.look(&seen, id).await?;
+    let mut held = false;
+    if let (Look::Here(Standing::Waiting { score, position }), false) = (look, wait.offered.is_zero()) {
+        let waiter = Waiter {
+            seen: seen.clone(),
+            id,
+            score,
+            position,
+        };
+        match edge.hold(&waiter, wait.offered, &gateway).await {
+            Ok(Some(later)) => {
+                (look, held) = (later, true);
+                seen = edge.seen(&queue).await?;
+            }
+            Ok(None) => {}
+            Err(error) => return Err(edge.line_failed(&queue, error).await),
+        }
+    }
+    let standing = match look {
+        Look::Here(standing) => standing,
+        Look::Gone(missing) => return Err(edge.gone(&seen, id, missing).await),
+    };
+    let record = match standing {
+        // The place tells all that a record would.
+        Standing::Waiting { .. } => None,
+        Standing::Ready { .. } | Standing::Active { .. } => edge.record(&seen, id).await,
+    };
+    let body = edge.show(Shown {
+        seen: &seen,
+        id,
+        standing,
+        record,
+        durable: None,
+        proven: ownership == Ownership::Proven,
+    })?;
+    let mut response = body.into_response();
+    if held && wait.preferred {
+        response
+            .headers_mut()
+            .insert("preference-applied", wait.as_preference());
+    }
+    Ok(response)
+}
+
+impl Edge {
+    pub(super) async fn look(&self, seen: &Seen, id: EntryId) -> Result<Look, Problem> {
+        match self.line.status(&seen.queue, id).await {
+            Ok(look) => Ok(look),
+            Err(error) => Err(self.line_failed(&seen.queue, error).await),
+        }
+    }
+
+    /// The record of an entry, for what is good to know: where the backup is away, it is left out.
+    pub(super) async fn record(&self, seen: &Seen, id: EntryId) -> Option<Record> {
+        match self.backup.entry(&seen.shelf(), id).await {
+            Ok(record) => record,
+            Err(error) => {
+                tracing::warn!(cause = %error, "answered without the record");
+                None
+            }
+        }
+    }
+}
+
+/// How long the client offers to be held: `?wait=20`, or else `Prefer: wait=20` (RFC 7240, section 4.3).
+pub(super) struct Wait {
+    offered: Duration,
+    preferred: bool,
+}
+
+impl FromRequestParts<Arc<Edge>> for Wait {
+    type Rejection = Problem;
+
+    async fn from_request_parts(parts: &mut Parts, edge: &Arc<Edge>) -> Result<Self, Problem> {
+        let queries = Queries::from_request_parts(parts, edge).await?;
+        let (text, preferred) = match queries.one("wait")? {
+            Some(text) => (Some(text), false),
+            None => (preference(&parts.headers), true),
+        };
+        let seconds = text.map_or(Ok(0), |text| {
+            // Digits alone: the parser would take a plus sign, which a query decodes to a space anyway.
+            let digits = !text.is_empty() && text.bytes().all(|b| b.is_ascii_digit());
+            text.parse()
+                .ok()
+                .filter(|seconds| digits && *seconds <= WAIT_MAX)
+                .ok_or_else(|| Problem::field("wait", format!("must be whole seconds from 0 to {WAIT_MAX}")))
+        })?;
+        Ok(Self {
+            offered: Duration::from_secs(seconds),
+            preferred,
+        })
+    }
+}
+
+impl Wait {
+    fn as_preference(&self) -> HeaderValue {
+        HeaderValue::from_str(&format!("wait={}", self.offered.as_secs()))
+            .expect("digits behind a word are a header value")
+    }
+}
+
+/// The first `wait` among the preferences, whose value may be quoted.
+fn preference(headers: &HeaderMap) -> Option<&str> {
+    headers
+        .get_all("prefer")
+        .iter()
+        .filter_map(|value| value.to_str().ok())
+        .flat_map(|value| value.split(','))
+        .filter_map(|preference| preference.split(';').next()?.split_once('='))
+        .find(|(name, _)| name.trim().eq_ignore_ascii_case("wait"))
+        .map(|(_, value)| value.trim().trim_matches('"'))
+}

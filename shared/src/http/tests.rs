@@ -1,0 +1,93 @@
+use axum::{body::Body, http::Request};
+use http_body_util::BodyExt;
+use serde_json::Value;
+use tower::ServiceExt;
+
+use super::*;
+use crate::{
+    backup::file::FileBackup,
+    domain::id::RootKey,
+    line::memory::MemoryLine,
+    pass::{Signer, new_key_pem},
+};
+
+fn edge(dir: &tempfile::TempDir) -> Arc<Edge> {
+    let keys = Keys {
+        root: RootKey::new(vec![7; 32]).expect("long enough"),
+        signer: Signer::from_pem("x", &new_key_pem([1; 32])).expect("a key"),
+    };
+    let backup = FileBackup::open(dir.path().join("store")).expect("a store");
+    let (_, shutdown) = watch::channel(false);
+    Edge::new(
+        Arc::new(MemoryLine::new()),
+        Arc::new(backup),
+        keys,
+        EdgeConfig::default(),
+        shutdown,
+    )
+}
+
+#[tokio::test]
+async fn a_panic_is_a_problem_that_shows_nothing() {
+    let dir = tempfile::tempdir().expect("a folder");
+    let routes = Router::new().route("/", get(|| async { panic!("the secret is 42") as &'static str }));
+    let request = Request::get("/").body(Body::empty()).expect("a request");
+    let Ok(response) = finished(routes, edge(&dir)).oneshot(request).await;
+    assert_eq!(response.status(), 500);
+    let body = response.into_body().collect().await.expect("a body").to_bytes();
+    let body: Value = serde_json::from_slice(&body).expect("JSON");
+    assert_eq!(body["code"], "internal");
+    assert!(!body.to_string().contains("42"), "{body}");
+}
+
+#[tokio::test]
+async fn the_three_functions_have_all_routes_between_them() {
+    let dir = tempfile::tempdir().expect("a folder");
+    let edge = edge(&dir);
+    let at = |path: &str| format!("/queues/a/entries/0f8fad5b-d9cb-869f-a165-70867728950e{path}");
+    for (method, path, functions) in [
+        (Method::GET, "/queues/a".to_owned(), [true, false, false]),
+        (Method::POST, "/queues/a/entries".to_owned(), [true, false, false]),
+        (Method::GET, at(""), [false, true, false]),
+        (Method::DELETE, at(""), [true, false, false]),
+        (Method::POST, at("/claim"), [true, false, false]),
+        (Method::POST, at("/extend"), [true, false, true]),
+        (Method::POST, at("/validate"), [false, false, true]),
+        (Method::POST, at("/complete"), [false, false, true]),
+        (
+            Method::GET,
+            "/.well-known/jwks.json".to_owned(),
+            [true, false, false],
+        ),
+    ] {
+        let serves = async |router: Router| {
+            let request = Request::builder()
+                .method(&method)
+                .uri(&path)
+                .body(Body::empty())
+                .expect("a request");
+            let Ok(response) = router.oneshot(request).await;
+            let body = response.into_body().collect().await.expect("a body").to_bytes();
+            let text = String::from_utf8(body.into()).expect("UTF-8");
+            !text.contains("unknown-route") && !text.contains("method-not-allowed")
+        };
+        let found = [
+            serves(enter_routes(edge.clone())).await,
+            serves(status_routes(edge.clone())).await,
+            serves(validate_routes(edge.clone())).await,
+        ];
+        assert_eq!(found, functions, "{method} {path}");
+        assert!(serves(router(edge.clone())).await, "{method} {path}");
+    }
+}
+
+#[tokio::test]
+async fn made_up_queues_fill_no_memory() {
+    let dir = tempfile::tempdir().expect("a folder");
+    let edge = edge(&dir);
+    for number in 0..3_000 {
+        edge.views
+            .forget(&format!("q{number}").parse().expect("a queue id"));
+    }
+    assert!(edge.views.kept() <= 1_000, "{}", edge.views.kept());
+}

@@ -1,0 +1,223 @@
+//! How every queue stands, asked of the line once a second at most, however many ask.
+
+use std::{
+    collections::HashMap,
+    sync::{Arc, Mutex, PoisonError},
+    time::Duration,
+};
+
+use tokio::{
+    sync::watch,
+    time::{Instant, sleep_until},
+};
+
+use crate::{
+    backup::{Backup, Shelf},
+    domain::{
+        id::{IdKey, QueueId, RootKey},
+        settings::Settings,
+    },
+    line::{Line, LineError, View},
+};
+
+/// How old a view may be.
+const FRESH: Duration = Duration::from_secs(1);
+/// How old a failure may be: long enough that a crowd does not queue up behind what is away, and no longer.
+const FRESH_FAILURE: Duration = Duration::from_millis(250);
+/// How many queues are kept: a process serves few, and somebody who makes names up fills no memory.
+const QUEUES_MAX: usize = 1_000;
+
+/// A queue as the line showed it, and what follows from that.
+#[derive(Debug)]
+pub(crate) struct Seen {
+    pub(crate) queue: QueueId,
+    pub(crate) view: View,
+    /// Turns visitors into tokens.
+    pub(crate) ids: IdKey,
+    /// From just before the line was asked.
+    asked_at: Instant,
+}
+
+impl Seen {
+    pub(crate) fn settings(&self) -> &Settings {
+        &self.view.configuration.settings
+    }
+
+    /// Line time. Never behind it, and ahead of it by the time that the line took to answer at most.
+    pub(crate) fn now_ms(&self) -> u64 {
+        let since = u64::try_from(self.asked_at.elapsed().as_millis()).unwrap_or(u64::MAX);
+        self.view.now_ms.saturating_add(since)
+    }
+
+    /// Promotions a second as seen lately; `None` before any were.
+    pub(crate) fn rate(&self) -> Option<f64> {
+        self.view.window.per_second(self.view.now_ms)
+    }
+
+    /// Where the records of its entries are.
+    pub(crate) fn shelf(&self) -> Shelf {
+        Shelf::of(&self.queue, &self.view.configuration)
+    }
+}
+
+/// Why there is nothing to see.
+#[derive(Debug, Clone)]
+pub(crate) enum Absence {
+    /// Neither the line nor the backup has the queue.
+    NoSuchQueue,
+    /// The backup has it, and the line lost it.
+    Recovering,
+    /// The line gave no answer.
+    LineAway(String),
+    /// The line does not have it, and the backup gave no answer.
+    BackupAway(String),
+    /// The line's answer makes no sense.
+    Nonsense(String),
+}
+
+/// An answer and when it was current.
+#[derive(Clone)]
+struct Answer {
+    at: Instant,
+    seen: Result<Arc<Seen>, Absence>,
+}
+
+impl Answer {
+    fn is_fresh(&self) -> bool {
+        let fresh = if self.seen.is_ok() { FRESH } else { FRESH_FAILURE };
+        self.at.elapsed() < fresh
+    }
+}
+
+/// One queue: the last answer, and whose turn it is to ask for the next one.
+struct Slot {
+    turn: tokio::sync::Mutex<()>,
+    latest: watch::Sender<Option<Answer>>,
+}
+
+impl Slot {
+    fn fresh(&self) -> Option<Answer> {
+        self.latest.borrow().clone().filter(Answer::is_fresh)
+    }
+}
+
+/// The views of one process.
+pub(crate) struct Views {
+    line: Arc<dyn Line>,
+    backup: Arc<dyn Backup>,
+    root: RootKey,
+    slots: Mutex<HashMap<QueueId, Arc<Slot>>>,
+}
+
+impl Views {
+    pub(crate) fn new(line: Arc<dyn Line>, backup: Arc<dyn Backup>, root: RootKey) -> Self {
+        Self {
+            line,
+            backup,
+            root,
+            slots: Mutex::default(),
+        }
+    }
+
+    /// How a queue stands, or stood a second ago at most. Of many who ask at once, one asks the line.
+    pub(crate) async fn get(&self, queue: &QueueId) -> Result<Arc<Seen>, Absence> {
+        let slot = self.slot(queue);
+        if let Some(answer) = slot.fresh() {
+            return answer.seen;
+        }
+        let _turn = slot.turn.lock().await;
+        if let Some(answer) = slot.fresh() {
+            return answer.seen;
+        }
+        let answer = self.ask(queue).await;
+        slot.latest.send_replace(Some(answer.clone()));
+        answer.seen
+    }
+
+    /// The first view that is newer than one seen before; a second after that one at the latest.
+    pub(crate) async fn after(&self, seen: &Seen) -> Result<Arc<Seen>, Absence> {
+        let slot = self.slot(&seen.queue);
+        let mut latest = slot.latest.subscribe();
+        loop {
+            let newer = latest
+                .borrow_and_update()
+                .clone()
+                .filter(|answer| answer.at > seen.asked_at);
+            if let Some(answer) = newer {
+                return answer.seen;
+            }
+            tokio::select! {
+                // The sender lives in the slot, so this does not fail.
+                _ = latest.changed() => {}
+                () = sleep_until(seen.asked_at + FRESH) => return self.get(&seen.queue).await,
+            }
+        }
+    }
+
+    /// Drops what is known of a queue: the line has just said otherwise.
+    pub(crate) fn forget(&self, queue: &QueueId) {
+        self.slot(queue).latest.send_replace(None);
+    }
+
+    /// How many queues are kept.
+    #[cfg(test)]
+    pub(super) fn kept(&self) -> usize {
+        self.slots.lock().unwrap_or_else(PoisonError::into_inner).len()
+    }
+
+    async fn ask(&self, queue: &QueueId) -> Answer {
+        let asked_at = Instant::now();
+        match self.line.view(queue).await {
+            Ok(view) => {
+                let ids = IdKey::derive(&self.root, queue, &view.configuration.salt);
+                let seen = Seen {
+                    queue: queue.clone(),
+                    view,
+                    ids,
+                    asked_at,
+                };
+                Answer {
+                    at: asked_at,
+                    seen: Ok(Arc::new(seen)),
+                }
+            }
+            Err(error) => {
+                let seen = Err(self.absence(queue, error).await);
+                Answer {
+                    at: Instant::now(),
+                    seen,
+                }
+            }
+        }
+    }
+
+    async fn absence(&self, queue: &QueueId, error: LineError) -> Absence {
+        match error {
+            LineError::Unknown => match self.backup.queue(queue).await {
+                Ok(Some(_)) => Absence::Recovering,
+                Ok(None) => Absence::NoSuchQueue,
+                Err(error) => Absence::BackupAway(error.to_string()),
+            },
+            LineError::Unavailable(cause) => Absence::LineAway(cause),
+            LineError::Nonsense(cause) => Absence::Nonsense(cause),
+        }
+    }
+
+    fn slot(&self, queue: &QueueId) -> Arc<Slot> {
+        // Nothing in here panics half-way through, so a poisoned lock guards a map that is whole.
+        let mut slots = self.slots.lock().unwrap_or_else(PoisonError::into_inner);
+        if let Some(slot) = slots.get(queue) {
+            return slot.clone();
+        }
+        if slots.len() >= QUEUES_MAX {
+            // Those in use keep theirs; the others are a question away.
+            slots.retain(|_, slot| Arc::strong_count(slot) > 1);
+        }
+        let slot = Arc::new(Slot {
+            turn: tokio::sync::Mutex::new(()),
+            latest: watch::Sender::new(None),
+        });
+        slots.insert(queue.clone(), slot.clone());
+        slot
+    }
+}

@@ -1,0 +1,295 @@
+//! Who is asking: the visitor's credentials, and whether a token is theirs.
+//!
+//! A visitor is *known* by the authorizer's verified claim, or by `X-Visitor-Id` where the queue trusts its callers; and
+//! *anonymous* by a random UUID in `X-Visitor-Id` or, for pages of the same site, in a cookie. Both may be presented at
+//! once: a token's kind picks the one that it is compared with.
+
+use std::sync::Arc;
+
+use axum::{
+    extract::FromRequestParts,
+    http::{HeaderMap, HeaderName, HeaderValue, header, request::Parts},
+};
+use cookie::{Cookie, SameSite, time::Duration};
+
+use super::{Edge, code::Code, gateway::Gateway, problem::Problem, views::Seen};
+use crate::domain::id::{EntryId, IdKey, Visitor, VisitorKind};
+
+/// Names the visitor, as the client says.
+pub(super) const VISITOR_ID: HeaderName = HeaderName::from_static("x-visitor-id");
+/// The name that problems give it.
+const VISITOR_ID_SHOWN: &str = "X-Visitor-Id";
+/// The prefix makes browsers refuse it from anybody but this very host, over TLS (RFC 6265bis, section 4.1.3.2).
+const COOKIE: &str = "__Host-vestibule-visitor";
+/// On a laptop without TLS the prefix is not to be had.
+const COOKIE_LOCAL: &str = "vestibule-visitor";
+const COOKIE_DAYS: i64 = 1;
+
+/// What a request presents, before it is known whether the queue trusts its callers.
+pub(super) struct Presented {
+    claim: Option<String>,
+    header: Option<String>,
+    cookie: Option<Visitor>,
+    caller_is_trusted: bool,
+}
+
+impl FromRequestParts<Arc<Edge>> for Presented {
+    type Rejection = Problem;
+
+    async fn from_request_parts(parts: &mut Parts, edge: &Arc<Edge>) -> Result<Self, Problem> {
+        let Ok(gateway) = Gateway::from_request_parts(parts, edge).await;
+        Ok(Self {
+            claim: gateway.claim(&edge.config.visitor_claim),
+            header: named_once(&parts.headers)?,
+            cookie: cookie(&parts.headers, cookie_name(edge.config.local)),
+            caller_is_trusted: gateway.is_trusted(&edge.config),
+        })
+    }
+}
+
+fn named_once(headers: &HeaderMap) -> Result<Option<String>, Problem> {
+    let mut values = headers.get_all(VISITOR_ID).iter();
+    match (values.next(), values.next()) {
+        (None, _) => Ok(None),
+        (Some(_), Some(_)) => Err(Problem::field(VISITOR_ID_SHOWN, "must be given once")),
+        (Some(value), None) => match str::from_utf8(value.as_bytes()) {
+            Ok(value) => Ok(Some(value.to_owned())),
+            Err(_) => Err(Problem::field(VISITOR_ID_SHOWN, "must be UTF-8")),
+        },
+    }
+}
+
+/// The first one that was drawn here; whatever else has its name is somebody else's, and ignored.
+fn cookie(headers: &HeaderMap, name: &str) -> Option<Visitor> {
+    headers
+        .get_all(header::COOKIE)
+        .iter()
+        .filter_map(|value| value.to_str().ok())
+        .flat_map(Cookie::split_parse)
+        .filter_map(Result::ok)
+        .filter(|cookie| cookie.name() == name)
+        .find_map(|cookie| Visitor::anonymous(cookie.value()).ok())
+}
+
+fn cookie_name(local: bool) -> &'static str {
+    if local { COOKIE_LOCAL } else { COOKIE }
+}
+
+/// Hands a visitor who was drawn here to pages of the same site.
+pub(super) fn set_cookie(visitor: &Visitor, local: bool) -> HeaderValue {
+    let cookie = Cookie::build((cookie_name(local), visitor.reveal()))
+        .path("/")
+        .secure(!local)
+        .http_only(true)
+        .same_site(SameSite::Lax)
+        .max_age(Duration::days(COOKIE_DAYS))
+        .build();
+    let mut value = HeaderValue::from_str(&cookie.to_string()).expect("a name of ours and a UUID are ASCII");
+    value.set_sensitive(true);
+    value
+}
+
+impl Presented {
+    /// The credentials that the queue accepts.
+    pub(super) fn credentials(self, seen: &Seen) -> Result<Credentials, Problem> {
+        let trusted = self.caller_is_trusted && seen.settings().trust_client_visitor_id;
+        // A verified claim is worth more than any header: beside one, the header names an anonymous visitor.
+        let header_is_known = trusted && self.claim.is_none();
+        let mut credentials = Credentials {
+            known: self.claim.as_deref().map(known).transpose()?,
+            anonymous: None,
+            cookie: self.cookie,
+        };
+        match self.header.as_deref() {
+            Some(id) if header_is_known => credentials.known = Some(known(id)?),
+            Some(id) => credentials.anonymous = Some(anonymous(id)?),
+            None => {}
+        }
+        Ok(credentials)
+    }
+}
+
+fn known(id: &str) -> Result<Visitor, Problem> {
+    Visitor::known(id).map_err(|error| Problem::field(VISITOR_ID_SHOWN, error.to_string()))
+}
+
+fn anonymous(id: &str) -> Result<Visitor, Problem> {
+    Visitor::anonymous(id).map_err(|error| Problem::field(VISITOR_ID_SHOWN, error.to_string()))
+}
+
+/// Who the visitor is, each way in which they may be known.
+#[derive(Debug)]
+pub(super) struct Credentials {
+    known: Option<Visitor>,
+    anonymous: Option<Visitor>,
+    cookie: Option<Visitor>,
+}
+
+/// Whether a token is the asking visitor's.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(super) enum Ownership {
+    /// It is.
+    Proven,
+    /// It is another visitor's.
+    Mismatch,
+    /// Nobody says: the token alone was shown.
+    Unproven,
+}
+
+impl Credentials {
+    /// The visitor whom somebody vouches for.
+    pub(super) fn known(&self) -> Option<&Visitor> {
+        self.known.as_ref()
+    }
+
+    /// The visitor of a random UUID: the header's, else the cookie's.
+    pub(super) fn anonymous(&self) -> Option<&Visitor> {
+        self.anonymous.as_ref().or(self.cookie.as_ref())
+    }
+
+    /// Compares a token with the credential of its kind. One of the other kind proves nothing; where it was presented on
+    /// purpose it says that somebody else is asking, while a cookie may just lie around.
+    pub(super) fn ownership(&self, ids: &IdKey, token: EntryId) -> Ownership {
+        let (asked, other) = match token.kind() {
+            VisitorKind::Known => (self.known(), self.anonymous.as_ref()),
+            VisitorKind::Anon => (self.anonymous(), self.known()),
+        };
+        match asked {
+            Some(visitor) if ids.entry_id(visitor) == token => Ownership::Proven,
+            Some(_) => Ownership::Mismatch,
+            None if other.is_some() => Ownership::Mismatch,
+            None => Ownership::Unproven,
+        }
+    }
+
+    /// Refuses whoever is not proven to own the token.
+    pub(super) fn prove(&self, ids: &IdKey, token: EntryId) -> Result<(), Problem> {
+        match self.ownership(ids, token) {
+            Ownership::Proven => Ok(()),
+            Ownership::Mismatch => Err(mismatch()),
+            Ownership::Unproven => Err(Problem::new(
+                Code::VisitorRequired,
+                "send X-Visitor-Id, or what the authorizer wants: a token alone only looks",
+            )),
+        }
+    }
+}
+
+/// The answer to whoever shows another visitor's token.
+pub(super) fn mismatch() -> Problem {
+    Problem::new(
+        Code::TokenOwnerMismatch,
+        "a token serves the visitor who entered with it, and nobody else",
+    )
+}
+
+/// Whether a token is this visitor's, whom the protected service names: the token's kind says how it knows them.
+pub(super) fn is_owner(ids: &IdKey, token: EntryId, id: &str) -> Result<bool, Problem> {
+    let known = Visitor::known(id).map_err(|error| Problem::field("visitor", error.to_string()))?;
+    let visitor = match token.kind() {
+        VisitorKind::Known => Some(known),
+        // A name that is no UUID is nobody's who is anonymous.
+        VisitorKind::Anon => Visitor::anonymous(id).ok(),
+    };
+    Ok(visitor.is_some_and(|visitor| ids.entry_id(&visitor) == token))
+}
+
+#[cfg(test)]
+mod tests {
+    use uuid::Uuid;
+
+    use super::*;
+    use crate::domain::id::{RootKey, Salt};
+
+    fn ids() -> IdKey {
+        let root = RootKey::new(vec![7; 32]).expect("long enough");
+        IdKey::derive(&root, &"a".parse().expect("a queue id"), &Salt::new([1; 32]))
+    }
+
+    fn known(id: &str) -> Visitor {
+        Visitor::known(id).expect("valid")
+    }
+
+    fn somebody() -> Visitor {
+        Visitor::from_random(Uuid::new_v4())
+    }
+
+    #[test]
+    fn the_kind_of_a_token_picks_the_credential() {
+        let (ada, bob) = (Some(known("ada")), Some(known("bob")));
+        let (guest, other) = (Some(somebody()), Some(somebody()));
+        let token = |visitor: &Option<Visitor>| ids().entry_id(visitor.as_ref().expect("somebody"));
+        let (adas, guests) = (token(&ada), token(&guest));
+        for (token, known, anonymous, cookie, expected) in [
+            (adas, &ada, &None, &None, Ownership::Proven),
+            (adas, &ada, &guest, &other, Ownership::Proven),
+            (adas, &bob, &None, &None, Ownership::Mismatch),
+            (adas, &bob, &guest, &None, Ownership::Mismatch),
+            (adas, &None, &guest, &None, Ownership::Mismatch),
+            (adas, &None, &None, &guest, Ownership::Unproven),
+            (adas, &None, &None, &None, Ownership::Unproven),
+            (guests, &None, &guest, &None, Ownership::Proven),
+            (guests, &bob, &guest, &None, Ownership::Proven),
+            (guests, &None, &None, &guest, Ownership::Proven),
+            (guests, &bob, &None, &guest, Ownership::Proven),
+            (guests, &None, &other, &guest, Ownership::Mismatch),
+            (guests, &ada, &None, &None, Ownership::Mismatch),
+            (guests, &None, &None, &other, Ownership::Mismatch),
+            (guests, &None, &None, &None, Ownership::Unproven),
+        ] {
+            let credentials = Credentials {
+                known: known.clone(),
+                anonymous: anonymous.clone(),
+                cookie: cookie.clone(),
+            };
+            assert_eq!(credentials.ownership(&ids(), token), expected, "{credentials:?}");
+        }
+    }
+
+    #[test]
+    fn the_service_names_a_visitor_of_the_tokens_kind() {
+        let uuid = Uuid::new_v4().to_string();
+        let anonymous = ids().entry_id(&Visitor::anonymous(&uuid).expect("valid"));
+        let same_name = ids().entry_id(&Visitor::known(&uuid).expect("valid"));
+        for token in [anonymous, same_name] {
+            assert!(is_owner(&ids(), token, &uuid).expect("valid"));
+            assert!(!is_owner(&ids(), token, "ada").expect("valid"));
+        }
+        assert!(is_owner(&ids(), anonymous, "a\nb").is_err());
+    }
+
+    #[test]
+    fn a_cookie_is_read_by_its_whole_name() {
+        let uuid = Uuid::new_v4().to_string();
+        let read = |text: String, name| {
+            let mut headers = HeaderMap::new();
+            headers.insert(header::COOKIE, HeaderValue::from_str(&text).expect("ASCII"));
+            cookie(&headers, name).is_some()
+        };
+        assert!(read(format!("a=b; {COOKIE}={uuid}"), COOKIE));
+        assert!(
+            !read(format!("a=b; {COOKIE_LOCAL}={uuid}"), COOKIE),
+            "anybody may set a plain one"
+        );
+        assert!(!read(format!("{COOKIE}={uuid}"), COOKIE_LOCAL));
+        assert!(!read(format!("{COOKIE}=\"{uuid}"), COOKIE));
+    }
+
+    #[test]
+    fn a_cookie_is_bound_to_its_host() {
+        let visitor = somebody();
+        let over_tls = set_cookie(&visitor, false);
+        let text = over_tls.to_str().expect("ASCII");
+        assert!(
+            text.starts_with(COOKIE) && text.contains("Secure") && !text.contains("Domain"),
+            "{text}"
+        );
+        assert!(over_tls.is_sensitive());
+        assert!(
+            !set_cookie(&visitor, true)
+                .to_str()
+                .expect("ASCII")
+                .contains("Secure")
+        );
+    }
+}

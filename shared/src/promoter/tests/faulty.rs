@@ -1,0 +1,156 @@
+//! The line in memory with faults: what a test cannot make a sound line do.
+
+use std::{
+    collections::HashMap,
+    sync::{Mutex, MutexGuard, PoisonError},
+    time::Duration,
+};
+
+use async_trait::async_trait;
+use tokio::time::sleep;
+
+use crate::{
+    domain::{
+        change::Change,
+        id::{EntryId, QueueId},
+        record::Record,
+        score::Visit,
+    },
+    line::{
+        Check, Claimed, Configuration, Configured, Departed, Departure, Entered, Extended, Extension,
+        JournalRecord, Line, LineError, Look, PromoteOrder, Promotion, Validated, View, memory::MemoryLine,
+    },
+};
+
+/// What is wrong with the promotion of a queue.
+#[derive(Clone, Copy)]
+pub(super) enum Fault {
+    /// It fails at once.
+    Broken,
+    /// It takes so long.
+    Slow(Duration),
+}
+
+pub(super) struct Faulty {
+    line: Mutex<MemoryLine>,
+    faults: Mutex<HashMap<String, Fault>>,
+    calls: Mutex<HashMap<String, u64>>,
+}
+
+impl Faulty {
+    pub(super) fn new(line: MemoryLine) -> Self {
+        Self {
+            line: Mutex::new(line),
+            faults: Mutex::default(),
+            calls: Mutex::default(),
+        }
+    }
+
+    pub(super) fn inject(&self, queue: &str, fault: Fault) {
+        lock(&self.faults).insert(queue.to_owned(), fault);
+    }
+
+    /// How often a queue was promoted, or tried to be.
+    pub(super) fn calls(&self, queue: &str) -> u64 {
+        lock(&self.calls).get(queue).copied().unwrap_or_default()
+    }
+
+    pub(super) fn lose_everything(&self) {
+        *lock(&self.line) = MemoryLine::new();
+    }
+
+    fn sound(&self) -> MemoryLine {
+        lock(&self.line).clone()
+    }
+}
+
+fn lock<T>(mutex: &Mutex<T>) -> MutexGuard<'_, T> {
+    mutex.lock().unwrap_or_else(PoisonError::into_inner)
+}
+
+#[async_trait]
+impl Line for Faulty {
+    async fn promote(&self, queue: &QueueId, order: PromoteOrder) -> Result<Promotion, LineError> {
+        *lock(&self.calls).entry(queue.to_string()).or_default() += 1;
+        let fault = lock(&self.faults).get(queue.as_str()).copied();
+        match fault {
+            Some(Fault::Broken) => return Err(LineError::Unavailable("broken by a test".to_owned())),
+            Some(Fault::Slow(time)) => sleep(time).await,
+            None => {}
+        }
+        self.sound().promote(queue, order).await
+    }
+
+    async fn enter(&self, queue: &QueueId, id: EntryId) -> Result<Entered, LineError> {
+        self.sound().enter(queue, id).await
+    }
+
+    async fn status(&self, queue: &QueueId, id: EntryId) -> Result<Look, LineError> {
+        self.sound().status(queue, id).await
+    }
+
+    async fn claim(&self, queue: &QueueId, id: EntryId) -> Result<Claimed, LineError> {
+        self.sound().claim(queue, id).await
+    }
+
+    async fn leave(
+        &self,
+        queue: &QueueId,
+        id: EntryId,
+        visit: Option<Visit>,
+        departure: Departure,
+    ) -> Result<Departed, LineError> {
+        self.sound().leave(queue, id, visit, departure).await
+    }
+
+    async fn validate(&self, queue: &QueueId, id: EntryId, check: Check) -> Result<Validated, LineError> {
+        self.sound().validate(queue, id, check).await
+    }
+
+    async fn extend(
+        &self,
+        queue: &QueueId,
+        id: EntryId,
+        extension: Extension,
+    ) -> Result<Extended, LineError> {
+        self.sound().extend(queue, id, extension).await
+    }
+
+    async fn configure(
+        &self,
+        queue: &QueueId,
+        configuration: &Configuration,
+        create: bool,
+    ) -> Result<Configured, LineError> {
+        self.sound().configure(queue, configuration, create).await
+    }
+
+    async fn restore(
+        &self,
+        queue: &QueueId,
+        configuration: &Configuration,
+        entries: &[Record],
+    ) -> Result<Configured, LineError> {
+        self.sound().restore(queue, configuration, entries).await
+    }
+
+    async fn view(&self, queue: &QueueId) -> Result<View, LineError> {
+        self.sound().view(queue).await
+    }
+
+    async fn journal(&self, queue: &QueueId, most: usize) -> Result<Vec<JournalRecord>, LineError> {
+        self.sound().journal(queue, most).await
+    }
+
+    async fn record(&self, queue: &QueueId, change: &Change) -> Result<(), LineError> {
+        self.sound().record(queue, change).await
+    }
+
+    async fn settle(&self, queue: &QueueId, keys: &[String], ended: &[EntryId]) -> Result<(), LineError> {
+        self.sound().settle(queue, keys, ended).await
+    }
+
+    async fn ping(&self) -> Result<(), LineError> {
+        self.sound().ping().await
+    }
+}

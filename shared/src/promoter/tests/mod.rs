@@ -1,0 +1,106 @@
+//! The scene on which steps and rounds are tested.
+
+mod faulty;
+mod rounds;
+mod steps;
+
+use std::sync::Arc;
+
+use serde_json::{Map, Value};
+use tempfile::TempDir;
+
+use super::{
+    Policy, Promoter, SyncError, Synced,
+    sync::{configuration, sync},
+};
+use crate::{
+    backup::{Backup, LinePart, Shelf, StoredQueue, file::FileBackup, write_through::write_through},
+    domain::id::{EntryId, IdKey, QueueId, RootKey, Salt, Visitor},
+    line::{Configured, Entered, Line, memory::MemoryLine},
+};
+
+/// What a tick and its neighbours need: a line, a backup in a folder that goes with it, and queues in both.
+struct Scene {
+    line: Arc<dyn Line>,
+    backup: Arc<FileBackup>,
+    _dir: TempDir,
+}
+
+impl Scene {
+    fn new(line: Arc<dyn Line>) -> Self {
+        let dir = tempfile::tempdir().expect("a folder");
+        let backup = FileBackup::open(dir.path().join("backup.redb")).expect("a new store");
+        Self {
+            line,
+            backup: Arc::new(backup),
+            _dir: dir,
+        }
+    }
+
+    async fn store(&self, name: &str, settings: Value) -> (QueueId, StoredQueue) {
+        let queue: QueueId = name.parse().expect("a queue id");
+        let stored = StoredQueue {
+            settings: map(settings),
+            line: LinePart {
+                epoch: 1,
+                generation: 1,
+                salt: Salt::new([3; 32]),
+            },
+        };
+        assert!(self.backup.create_queue(&queue, &stored).await.expect("stored"));
+        (queue, stored)
+    }
+
+    async fn sync(&self, queue: &QueueId) -> Result<Synced, SyncError> {
+        sync(&*self.line, &*self.backup, queue, Policy::default()).await
+    }
+
+    /// A new queue that is in force, and the shelf of its entries.
+    async fn queue(&self, name: &str, settings: Value) -> (QueueId, Shelf) {
+        let (queue, stored) = self.store(name, settings).await;
+        let wanted = configuration(&stored, Policy::default()).expect("right settings");
+        let configured = self.line.configure(&queue, &wanted, true).await;
+        assert_eq!(configured.expect("configured"), Configured::Created);
+        let shelf = Shelf::of(&queue, &wanted);
+        (queue, shelf)
+    }
+
+    /// Enters as a visitor does, written through.
+    async fn enter(&self, shelf: &Shelf, visitor: &str) -> EntryId {
+        let id = id(&shelf.queue, visitor);
+        match self.line.enter(&shelf.queue, id).await {
+            Ok(Entered::Joined {
+                change: Some(change), ..
+            }) => {
+                let through = write_through(&*self.line, &*self.backup, shelf, &change).await;
+                assert!(through.expect("written").durable);
+            }
+            other => panic!("did not enter: {other:?}"),
+        }
+        id
+    }
+
+    fn promoter(&self) -> Arc<Promoter> {
+        Arc::new(Promoter::new(
+            self.line.clone(),
+            self.backup.clone(),
+            Policy::default(),
+        ))
+    }
+}
+
+fn map(value: Value) -> Map<String, Value> {
+    match value {
+        Value::Object(map) => map,
+        other => panic!("not an object: {other}"),
+    }
+}
+
+fn id(queue: &QueueId, visitor: &str) -> EntryId {
+    let root = RootKey::new(vec![1; 32]).expect("long enough");
+    IdKey::derive(&root, queue, &Salt::new([3; 32])).entry_id(&Visitor::known(visitor).expect("valid"))
+}
+
+fn memory() -> Arc<dyn Line> {
+    Arc::new(MemoryLine::new())
+}

@@ -1,0 +1,175 @@
+//! A line of a million: what an entry weighs, what a status costs, and who notices a promotion.
+
+use std::{
+    error::Error,
+    sync::{
+        Arc,
+        atomic::{AtomicBool, Ordering},
+    },
+    time::Instant,
+};
+
+use redis::{Client, aio::MultiplexedConnection};
+use vestibule::{
+    domain::{
+        change::{Change, Event, Version},
+        id::{EntryId, QueueId},
+        record::Record,
+        score::WaitScore,
+    },
+    line::{Line, PROMOTE_CHUNK, PromoteOrder, redis::RedisLine},
+};
+
+use crate::{
+    Bench,
+    load::{CONNECTIONS, configuration, entry_ids, fresh_queue, median, throughput},
+};
+
+const MILLION: usize = 1_000_000;
+const LOOKS_EACH: usize = 1_500;
+const ROUNDS: usize = 5;
+
+/// Prints `bytes_per_waiting_entry`, `status_vs_zrank`, `promote_1000_ms` and `ping_worst_ms_during_promote_50000`.
+pub(crate) async fn million(bench: &Bench) -> Result<(), Box<dyn Error>> {
+    let client = Client::open(bench.url.as_str())?;
+    let mut plain = client.get_multiplexed_async_connection().await?;
+    redis::cmd("FLUSHALL").query_async::<()>(&mut plain).await?;
+    let ids = Arc::new(entry_ids(MILLION));
+    let queue = fresh_queue();
+    let before = used_memory(&mut plain).await?;
+    bench
+        .line
+        .restore(&queue, &configuration(10_000_000, 1_000_000), &waiting(&ids))
+        .await?;
+    let weight = used_memory(&mut plain).await? - before;
+    #[allow(clippy::cast_precision_loss)]
+    let bytes_each = weight as f64 / MILLION as f64;
+    println!("bytes_per_waiting_entry={bytes_each:.1}");
+
+    let mut ratios = Vec::new();
+    for _ in 0..ROUNDS {
+        let raw = zrank(&client, &queue, &ids).await?;
+        ratios.push(status(bench, &queue, &ids).await? / raw);
+    }
+    println!("status_vs_zrank={:.3}", median(ratios));
+    promote(bench, &client, &queue).await
+}
+
+async fn used_memory(plain: &mut MultiplexedConnection) -> Result<u64, Box<dyn Error>> {
+    let info: String = redis::cmd("INFO").arg("memory").query_async(plain).await?;
+    let line = info
+        .lines()
+        .find_map(|line| line.strip_prefix("used_memory:"))
+        .ok_or("INFO names no used_memory")?;
+    Ok(line.trim().parse()?)
+}
+
+/// The records of entries that came one after the other.
+fn waiting(ids: &[EntryId]) -> Vec<Record> {
+    let mut last_order = 0;
+    let place = |id: &EntryId| {
+        let score = WaitScore::next(last_order, 1_800_000_000_000);
+        last_order = score.order();
+        let version = Version { epoch: 1, v: 1 };
+        let change = Change {
+            id: *id,
+            version,
+            at_ms: 1_800_000_000_000,
+            event: Event::Entered { score },
+        };
+        Record::after(None, &change, 24).expect("nothing stands in its way")
+    };
+    ids.iter().map(place).collect()
+}
+
+struct Looker<C> {
+    connection: C,
+    ids: Arc<Vec<EntryId>>,
+    queue: QueueId,
+}
+
+/// Spread over the whole line, the same for both sides.
+fn nth(ids: &[EntryId], n: usize) -> EntryId {
+    ids[n * 7_919 % ids.len()]
+}
+
+async fn zrank(client: &Client, queue: &QueueId, ids: &Arc<Vec<EntryId>>) -> Result<f64, Box<dyn Error>> {
+    let mut callers = Vec::new();
+    for _ in 0..CONNECTIONS {
+        let connection = client.get_multiplexed_async_connection().await?;
+        callers.push(Looker {
+            connection,
+            ids: ids.clone(),
+            queue: queue.clone(),
+        });
+    }
+    let call = |mut looker: Looker<MultiplexedConnection>, n: usize| async move {
+        let key = format!("vestibule:{{{}}}:waiting", looker.queue);
+        let mut command = redis::cmd("ZRANK");
+        command.arg(key).arg(nth(&looker.ids, n).to_member());
+        let rank: Option<u64> = command.query_async(&mut looker.connection).await.expect("ZRANK");
+        assert!(rank.is_some(), "everybody waits");
+        looker
+    };
+    Ok(throughput(callers, LOOKS_EACH, call).await)
+}
+
+async fn status(bench: &Bench, queue: &QueueId, ids: &Arc<Vec<EntryId>>) -> Result<f64, Box<dyn Error>> {
+    let mut callers = Vec::new();
+    for _ in 0..CONNECTIONS {
+        let connection = RedisLine::connect(&bench.url).await?;
+        callers.push(Looker {
+            connection,
+            ids: ids.clone(),
+            queue: queue.clone(),
+        });
+    }
+    let call = |looker: Looker<RedisLine>, n: usize| async move {
+        looker
+            .connection
+            .status(&looker.queue, nth(&looker.ids, n))
+            .await
+            .expect("status");
+        looker
+    };
+    Ok(throughput(callers, LOOKS_EACH, call).await)
+}
+
+/// Promotes 50,000 in chunks while somebody else pings, one ping after the other.
+async fn promote(bench: &Bench, client: &Client, queue: &QueueId) -> Result<(), Box<dyn Error>> {
+    // The bucket of a restored queue is empty: one interval fills it.
+    tokio::time::sleep(std::time::Duration::from_millis(1_100)).await;
+    let mut pinged = client.get_multiplexed_async_connection().await?;
+    let done = Arc::new(AtomicBool::new(false));
+    let pinging = tokio::spawn({
+        let done = done.clone();
+        async move {
+            let mut worst_ms = 0.0f64;
+            while !done.load(Ordering::Relaxed) {
+                let started = Instant::now();
+                redis::cmd("PING")
+                    .query_async::<()>(&mut pinged)
+                    .await
+                    .expect("PING");
+                worst_ms = worst_ms.max(started.elapsed().as_secs_f64() * 1_000.0);
+            }
+            worst_ms
+        }
+    });
+    let (mut promoted, mut chunks) = (0, Vec::new());
+    while promoted < 50_000 {
+        let started = Instant::now();
+        let order = PromoteOrder {
+            asked: PROMOTE_CHUNK,
+            heartbeat: true,
+        };
+        let promotion = bench.line.promote(queue, order).await?;
+        assert_eq!(promotion.promoted, PROMOTE_CHUNK, "a full chunk");
+        chunks.push(started.elapsed().as_secs_f64() * 1_000.0);
+        promoted += promotion.promoted;
+    }
+    done.store(true, Ordering::Relaxed);
+    println!("promote_1000_ms={:.2}", median(chunks));
+    println!("ping_worst_ms_during_promote_50000={:.2}", pinging.await?);
+    Ok(())
+}

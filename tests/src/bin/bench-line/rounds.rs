@@ -1,0 +1,130 @@
+//! Entering, against raw `ZADD` and against the usual layout with an index of users beside the line.
+
+use std::{error::Error, sync::Arc};
+
+use redis::{Client, Script, aio::MultiplexedConnection};
+use vestibule::{
+    domain::id::{EntryId, QueueId},
+    line::{Line, redis::RedisLine},
+};
+
+use crate::{
+    Bench,
+    load::{CONNECTIONS, configuration, entry_ids, fresh_queue, median, throughput},
+};
+
+const CALLS_EACH: usize = 1_500;
+const ROUNDS: usize = 5;
+
+/// The usual layout, as the seed of many waiting rooms has it: an index from user to token that expires by itself,
+/// beside the sorted set.
+const SEED_LAYOUT: &str = "#!lua
+local index, line = KEYS[1], KEYS[2]
+local token, score, ttl_seconds = ARGV[1], ARGV[2], ARGV[3]
+local known = redis.call('GET', index)
+if known then
+  return {known, redis.call('ZRANK', line, known)}
+end
+redis.call('SET', index, token, 'EX', ttl_seconds)
+redis.call('ZADD', line, score, token)
+return {token, redis.call('ZRANK', line, token)}
+";
+
+/// Prints `enter_vs_zadd` and `seed_layout_vs_zadd`: medians over rounds in which the three take turns.
+pub(crate) async fn enter(bench: &Bench) -> Result<(), Box<dyn Error>> {
+    let ids = Arc::new(entry_ids(CONNECTIONS * CALLS_EACH));
+    let (mut ours, mut seeds, mut raws) = (Vec::new(), Vec::new(), Vec::new());
+    for _ in 0..ROUNDS {
+        let raw = zadd(bench, ids.clone()).await?;
+        ours.push(enter_script(bench, ids.clone()).await? / raw);
+        seeds.push(seed_layout(bench, ids.clone()).await? / raw);
+        raws.push(raw);
+    }
+    println!("zadd_rps={:.0}", median(raws));
+    println!("enter_vs_zadd={:.3}", median(ours));
+    println!("seed_layout_vs_zadd={:.3}", median(seeds));
+    Ok(())
+}
+
+/// One of the callers: a connection and what it works with.
+struct Caller<C> {
+    connection: C,
+    ids: Arc<Vec<EntryId>>,
+    queue: QueueId,
+}
+
+async fn plain(
+    bench: &Bench,
+    ids: &Arc<Vec<EntryId>>,
+) -> Result<Vec<Caller<MultiplexedConnection>>, Box<dyn Error>> {
+    let (client, queue) = (Client::open(bench.url.as_str())?, fresh_queue());
+    let mut callers = Vec::new();
+    for _ in 0..CONNECTIONS {
+        let connection = client.get_multiplexed_async_connection().await?;
+        callers.push(Caller {
+            connection,
+            ids: ids.clone(),
+            queue: queue.clone(),
+        });
+    }
+    Ok(callers)
+}
+
+async fn zadd(bench: &Bench, ids: Arc<Vec<EntryId>>) -> Result<f64, Box<dyn Error>> {
+    let callers = plain(bench, &ids).await?;
+    let call = |mut caller: Caller<MultiplexedConnection>, n: usize| async move {
+        let mut command = redis::cmd("ZADD");
+        command
+            .arg(caller.queue.as_str())
+            .arg(736_949_953_421_312 + n)
+            .arg(caller.ids[n].to_member());
+        command
+            .query_async::<()>(&mut caller.connection)
+            .await
+            .expect("ZADD");
+        caller
+    };
+    Ok(throughput(callers, CALLS_EACH, call).await)
+}
+
+async fn seed_layout(bench: &Bench, ids: Arc<Vec<EntryId>>) -> Result<f64, Box<dyn Error>> {
+    static SCRIPT: std::sync::LazyLock<Script> = std::sync::LazyLock::new(|| Script::new(SEED_LAYOUT));
+    let callers = plain(bench, &ids).await?;
+    let call = |mut caller: Caller<MultiplexedConnection>, n: usize| async move {
+        let (queue, token) = (caller.queue.as_str(), caller.ids[n].to_member());
+        let mut invocation = SCRIPT.prepare_invoke();
+        invocation
+            .key(format!("{{{queue}}}:user:{n}"))
+            .key(format!("{{{queue}}}:line"));
+        invocation.arg(token).arg(736_949_953_421_312 + n).arg(3_600);
+        invocation
+            .invoke_async::<redis::Value>(&mut caller.connection)
+            .await
+            .expect("the seed layout");
+        caller
+    };
+    Ok(throughput(callers, CALLS_EACH, call).await)
+}
+
+async fn enter_script(bench: &Bench, ids: Arc<Vec<EntryId>>) -> Result<f64, Box<dyn Error>> {
+    let queue = fresh_queue();
+    bench.line.configure(&queue, &configuration(1, 1), true).await?;
+    let mut callers = Vec::new();
+    for _ in 0..CONNECTIONS {
+        let connection = RedisLine::connect(&bench.url).await?;
+        callers.push(Caller {
+            connection,
+            ids: ids.clone(),
+            queue: queue.clone(),
+        });
+    }
+    let call = |caller: Caller<RedisLine>, n: usize| async move {
+        caller
+            .connection
+            .enter(&caller.queue, caller.ids[n])
+            .await
+            .expect("enter");
+        caller
+    };
+    Ok(throughput(callers, CALLS_EACH, call).await)
+}

@@ -1,0 +1,43 @@
+//! Writes new entries to a store file without end, and prints each entry id when its write is acknowledged: for a test
+//! that kills it.
+
+use std::io::{Write, stdout};
+
+use futures_util::{StreamExt, stream};
+use vestibule::{
+    backup::{Backup, Shelf, file::FileBackup},
+    domain::change::Event,
+};
+use vestibule_tests::entries::{change, fresh_id, place};
+
+const WRITES_AT_ONCE: usize = 20;
+
+#[tokio::main]
+async fn main() {
+    let mut arguments = std::env::args().skip(1);
+    let (Some(path), Some(queue)) = (arguments.next(), arguments.next()) else {
+        panic!("usage: store_writer FILE QUEUE");
+    };
+    let shelf = Shelf {
+        queue: queue.parse().expect("a queue id"),
+        generation: 1,
+        retain_hours: 24,
+    };
+    let backup = FileBackup::open(path).expect("the store");
+    let written = stream::iter(1..).map(|n| {
+        let (backup, shelf) = (&backup, &shelf);
+        async move {
+            let id = fresh_id();
+            let entered = change(id, n, Event::Entered { score: place(n) });
+            backup.write(shelf, &entered).await.expect("written");
+            id
+        }
+    });
+    let mut acknowledged = written.buffer_unordered(WRITES_AT_ONCE);
+    while let Some(id) = acknowledged.next().await {
+        let mut out = stdout().lock();
+        writeln!(out, "{id}")
+            .and_then(|()| out.flush())
+            .expect("somebody reads it");
+    }
+}

@@ -1,0 +1,467 @@
+//! The edge over a line in memory and a backup in a file, by a clock that the test sets.
+
+// A harness panics where a test is to fail.
+#![allow(clippy::missing_panics_doc)]
+
+use std::{
+    sync::{
+        Arc,
+        atomic::{AtomicU64, Ordering},
+    },
+    time::{Duration, SystemTime, UNIX_EPOCH},
+};
+
+use axum::{
+    Router,
+    body::{Body, to_bytes},
+    http::{HeaderMap, HeaderName, HeaderValue, Method, Request, StatusCode},
+};
+use lambda_http::{Context, RequestExt, request::from_str};
+use serde_json::{Map, Value, json};
+use tempfile::TempDir;
+use tokio::{
+    sync::watch,
+    time::{Instant, sleep, timeout},
+};
+use tower::ServiceExt;
+use vestibule::{
+    backup::{
+        Backup, LinePart, StoredQueue,
+        dynamodb::{Connection, DynamoDb},
+        file::FileBackup,
+    },
+    config::{EdgeConfig, Keys, ServiceRoutes},
+    domain::{
+        id::{QueueId, RootKey, Salt},
+        settings::Settings,
+    },
+    http::{Edge, router, serve::handle},
+    line::{Configuration, Line, PromoteOrder, Promotion, memory::MemoryLine},
+    pass::{Signer, new_key_pem},
+};
+
+/// The queue of every test: each has a line of its own.
+pub const QUEUE: &str = "TIMEDEAL:123";
+/// What passes name as their issuer.
+pub const ISSUER: &str = "https://wait.example";
+/// The longest that anything here takes.
+pub const BOUND: Duration = Duration::from_secs(15);
+
+/// The edge and all that is behind it.
+pub struct EdgeUnderTest {
+    /// The line.
+    pub line: MemoryLine,
+    /// The backup.
+    pub backup: Arc<FileBackup>,
+    /// All routes.
+    pub router: Router,
+    now_us: Arc<AtomicU64>,
+    looks: Arc<AtomicU64>,
+    stop: watch::Sender<bool>,
+    _dir: TempDir,
+}
+
+/// A process on a laptop: nothing is guarded.
+pub fn local() -> EdgeConfig {
+    EdgeConfig {
+        service_routes: ServiceRoutes::Unguarded,
+        local: true,
+        ..EdgeConfig::default()
+    }
+}
+
+/// The queue's id.
+pub fn queue() -> QueueId {
+    QUEUE.parse().expect("a queue id")
+}
+
+/// A signer of the edge's own key.
+pub fn signer() -> Signer {
+    Signer::from_pem(ISSUER, &new_key_pem([3; 32])).expect("a key")
+}
+
+impl EdgeUnderTest {
+    /// A local edge with one queue of these settings.
+    pub async fn open(settings: Value) -> Self {
+        Self::with(local(), settings).await
+    }
+
+    /// An edge with one queue of these settings.
+    pub async fn with(config: EdgeConfig, settings: Value) -> Self {
+        Self::over(config, settings, None).await
+    }
+
+    /// A local edge whose backup nobody can reach; the queue is in the line alone.
+    pub async fn without_backup(settings: Value) -> Self {
+        let connection = Connection {
+            // Nobody listens there: the port is reserved.
+            endpoint_url: Some("http://127.0.0.1:1".to_owned()),
+            ..Connection::default()
+        };
+        Self::over(
+            local(),
+            settings,
+            Some(Arc::new(DynamoDb::connect(connection).await)),
+        )
+        .await
+    }
+
+    async fn over(config: EdgeConfig, settings: Value, other: Option<Arc<dyn Backup>>) -> Self {
+        let dir = tempfile::tempdir().expect("a folder");
+        let backup = Arc::new(FileBackup::open(dir.path().join("store")).expect("a store"));
+        let now = SystemTime::now().duration_since(UNIX_EPOCH).expect("after 1970");
+        let now_us = Arc::new(AtomicU64::new(
+            u64::try_from(now.as_micros()).expect("not that late"),
+        ));
+        let looks = Arc::new(AtomicU64::new(0));
+        let line = MemoryLine::with_clock({
+            let (now_us, looks) = (now_us.clone(), looks.clone());
+            // A line asks its clock once for whatever it is asked.
+            Arc::new(move || {
+                looks.fetch_add(1, Ordering::SeqCst);
+                now_us.load(Ordering::SeqCst)
+            })
+        });
+        let (stop, stopped) = watch::channel(false);
+        let keys = Keys {
+            root: RootKey::new(vec![7; 32]).expect("long enough"),
+            signer: signer(),
+        };
+        let behind = other.unwrap_or_else(|| backup.clone());
+        let edge = Edge::new(Arc::new(line.clone()), behind, keys, config, stopped);
+        let this = Self {
+            line,
+            backup,
+            router: router(edge),
+            now_us,
+            looks,
+            stop,
+            _dir: dir,
+        };
+        this.create(QUEUE, settings).await;
+        this
+    }
+
+    /// Creates a queue in the line and in the backup.
+    pub async fn create(&self, id: &str, settings: Value) {
+        let (id, settings) = (id.parse().expect("a queue id"), object(settings));
+        let line = LinePart {
+            epoch: 1,
+            generation: 1,
+            salt: Salt::new([1; 32]),
+        };
+        let stored = StoredQueue {
+            settings: settings.clone(),
+            line,
+        };
+        assert!(
+            self.backup
+                .create_queue(&id, &stored)
+                .await
+                .expect("the backup takes it")
+        );
+        let configuration = configuration(&settings, "1");
+        self.line
+            .configure(&id, &configuration, true)
+            .await
+            .expect("the line takes it");
+    }
+
+    /// Puts other settings in force, in the line alone.
+    pub async fn configure(&self, settings: Value, revision: &str) {
+        let configuration = configuration(&object(settings), revision);
+        self.line
+            .configure(&queue(), &configuration, false)
+            .await
+            .expect("there is the queue");
+    }
+
+    /// Moves the line's clock.
+    pub fn pass_seconds(&self, seconds: u64) {
+        self.now_us.fetch_add(seconds * 1_000_000, Ordering::SeqCst);
+    }
+
+    /// Line time.
+    pub fn now_ms(&self) -> u64 {
+        self.now_us.load(Ordering::SeqCst) / 1_000
+    }
+
+    /// How often the line was asked for anything.
+    pub fn looks(&self) -> u64 {
+        self.looks.load(Ordering::SeqCst)
+    }
+
+    /// Promotes as many as may go.
+    pub async fn promote(&self) -> Promotion {
+        let order = PromoteOrder {
+            asked: u64::MAX,
+            heartbeat: true,
+        };
+        self.line
+            .promote(&queue(), order)
+            .await
+            .expect("there is the queue")
+    }
+
+    /// Tells the process to stop.
+    pub fn stop(&self) {
+        self.stop.send(true).expect("the edge listens");
+    }
+
+    /// Sends a request as a local listener would.
+    pub async fn send(&self, ask: Ask) -> Answer {
+        let response = timeout(BOUND, self.router.clone().oneshot(ask.into_request()));
+        let Ok(response) = response.await.expect("an answer in time");
+        let (parts, body) = response.into_parts();
+        let body = to_bytes(body, usize::MAX).await.expect("a body");
+        Answer::new(parts.status, parts.headers, &body)
+    }
+
+    /// Hands an event of API Gateway to the edge, as the Lambda runtime would.
+    pub async fn send_event(&self, event: &Value) -> Answer {
+        self.send_event_within(event, Duration::from_secs(29)).await
+    }
+
+    /// The same in a function that is stopped after so long.
+    pub async fn send_event_within(&self, event: &Value, limit: Duration) -> Answer {
+        let stopped_at = SystemTime::now() + limit;
+        let since_1970 = stopped_at.duration_since(UNIX_EPOCH).expect("after 1970");
+        let mut context = Context::default();
+        context.deadline = u64::try_from(since_1970.as_millis()).expect("not that late");
+        let event = from_str(&event.to_string())
+            .expect("an event")
+            .with_lambda_context(context);
+        let response = timeout(BOUND, handle(self.router.clone(), event));
+        let (parts, body) = response.await.expect("an answer in time").into_parts();
+        Answer::new(parts.status, parts.headers, &body)
+    }
+}
+
+/// A configuration of the first generation.
+fn configuration(settings: &Map<String, Value>, revision: &str) -> Configuration {
+    Configuration {
+        settings: Settings::from_map(settings).expect("settings"),
+        revision: revision.to_owned(),
+        epoch: 1,
+        generation: 1,
+        salt: Salt::new([1; 32]),
+    }
+}
+
+fn object(value: Value) -> Map<String, Value> {
+    match value {
+        Value::Object(map) => map,
+        other => panic!("settings are an object: {other}"),
+    }
+}
+
+/// Waits until something is so.
+pub async fn until(what: &str, is_so: impl Fn() -> bool) {
+    let end = Instant::now() + BOUND;
+    while !is_so() {
+        assert!(Instant::now() < end, "in {BOUND:?} it was never so: {what}");
+        sleep(Duration::from_millis(2)).await;
+    }
+}
+
+/// A request.
+pub struct Ask {
+    method: Method,
+    path: String,
+    headers: HeaderMap,
+    body: Vec<u8>,
+}
+
+impl Ask {
+    /// Of a path.
+    pub fn new(method: Method, path: impl Into<String>) -> Self {
+        Self {
+            method,
+            path: path.into(),
+            headers: HeaderMap::new(),
+            body: Vec::new(),
+        }
+    }
+
+    /// `GET`
+    pub fn get(path: impl Into<String>) -> Self {
+        Self::new(Method::GET, path)
+    }
+
+    /// `POST`
+    pub fn post(path: impl Into<String>) -> Self {
+        Self::new(Method::POST, path)
+    }
+
+    /// `DELETE`
+    pub fn delete(path: impl Into<String>) -> Self {
+        Self::new(Method::DELETE, path)
+    }
+
+    /// Enters the queue.
+    pub fn enter() -> Self {
+        Self::post(format!("/queues/{QUEUE}/entries"))
+    }
+
+    /// Names the visitor in the header.
+    #[must_use]
+    pub fn visitor(self, id: &str) -> Self {
+        self.header("x-visitor-id", id)
+    }
+
+    /// Adds a header.
+    #[must_use]
+    pub fn header(mut self, name: &'static str, value: &str) -> Self {
+        let value = HeaderValue::from_bytes(value.as_bytes()).expect("a header value");
+        self.headers.append(HeaderName::from_static(name), value);
+        self
+    }
+
+    /// With a body in JSON.
+    #[must_use]
+    pub fn json(self, body: &Value) -> Self {
+        self.raw("application/json", body.to_string())
+    }
+
+    /// With any body of a type.
+    #[must_use]
+    pub fn raw(self, content_type: &str, body: impl Into<Vec<u8>>) -> Self {
+        let mut ask = self.header("content-type", content_type);
+        ask.body = body.into();
+        ask
+    }
+
+    fn into_request(self) -> Request<Body> {
+        let mut request = Request::builder()
+            .method(self.method)
+            .uri(self.path)
+            .body(Body::from(self.body))
+            .expect("a request");
+        *request.headers_mut() = self.headers;
+        request
+    }
+}
+
+/// Where an entry is.
+pub fn entry(token: &str) -> String {
+    format!("/queues/{QUEUE}/entries/{token}")
+}
+
+/// What came back.
+#[derive(Debug)]
+pub struct Answer {
+    /// The status.
+    pub status: StatusCode,
+    /// The headers.
+    pub headers: HeaderMap,
+    /// The body in JSON; `null` where there is none.
+    pub body: Value,
+}
+
+impl Answer {
+    fn new(status: StatusCode, headers: HeaderMap, body: &[u8]) -> Self {
+        let body = if body.is_empty() {
+            Value::Null
+        } else {
+            serde_json::from_slice(body).expect("every body is JSON")
+        };
+        Self {
+            status,
+            headers,
+            body,
+        }
+    }
+
+    /// A field of the body as text.
+    pub fn text(&self, name: &str) -> &str {
+        self.body[name]
+            .as_str()
+            .unwrap_or_else(|| panic!("no {name} in {self:?}"))
+    }
+
+    /// A field of the body as a number.
+    pub fn number(&self, name: &str) -> u64 {
+        self.body[name]
+            .as_u64()
+            .unwrap_or_else(|| panic!("no {name} in {self:?}"))
+    }
+
+    /// A header as text.
+    pub fn header(&self, name: &str) -> &str {
+        let value = self
+            .headers
+            .get(name)
+            .unwrap_or_else(|| panic!("no {name} in {self:?}"));
+        value.to_str().expect("text")
+    }
+
+    /// Whether it is this one.
+    pub fn is(&self, status: u16) -> &Self {
+        assert_eq!(self.status, status, "{self:?}");
+        self
+    }
+
+    /// Whether it is a whole problem of this status and code.
+    pub fn is_problem(&self, status: u16, code: &str) -> &Self {
+        self.is(status);
+        assert_eq!(self.text("code"), code, "{self:?}");
+        assert_eq!(self.number("status"), u64::from(status));
+        assert_eq!(self.text("type"), format!("urn:problem-type:vestibule:{code}"));
+        assert_eq!(self.header("content-type"), "application/problem+json");
+        assert_eq!(self.header("cache-control"), "no-store");
+        assert_eq!(self.text("request_id"), self.header("x-request-id"));
+        assert!(!self.text("title").is_empty() && !self.text("detail").is_empty());
+        self
+    }
+
+    /// Whether it refuses this field by name.
+    pub fn refuses(&self, field: &str) -> &Self {
+        self.is_problem(400, "invalid-field");
+        assert_eq!(self.text("field"), field, "{self:?}");
+        self
+    }
+}
+
+/// An event of API Gateway (REST, payload 1.0), as it comes for the stage `Prod`.
+pub fn event(method: &str, resource: &str, parameters: &Value) -> Value {
+    let mut path = resource.to_owned();
+    for (name, value) in parameters.as_object().expect("an object") {
+        path = path.replace(&format!("{{{name}}}"), value.as_str().expect("a text"));
+    }
+    json!({
+        "resource": resource,
+        "path": path,
+        "httpMethod": method,
+        "headers": { "Host": "abc.execute-api.eu-west-1.amazonaws.com" },
+        "multiValueHeaders": { "Host": ["abc.execute-api.eu-west-1.amazonaws.com"] },
+        "queryStringParameters": null,
+        "multiValueQueryStringParameters": null,
+        "pathParameters": parameters,
+        "stageVariables": null,
+        "requestContext": {
+            "accountId": "123456789012",
+            "apiId": "abc",
+            "stage": "Prod",
+            "path": format!("/Prod{path}"),
+            "resourcePath": resource,
+            "httpMethod": method,
+            "requestId": "gateway-request-1",
+            "identity": { "sourceIp": "192.0.2.1", "userArn": null, "caller": null },
+        },
+        "body": null,
+        "isBase64Encoded": false,
+    })
+}
+
+/// The event with a header, as the gateway writes it: once alone, once among many.
+pub fn with_header(mut event: Value, name: &str, value: &str) -> Value {
+    event["headers"][name] = json!(value);
+    event["multiValueHeaders"][name] = json!([value]);
+    event
+}
+
+/// The event of a caller whom an authorizer verified.
+pub fn with_claims(mut event: Value, claims: &Value) -> Value {
+    event["requestContext"]["authorizer"] = json!({ "claims": claims });
+    event
+}

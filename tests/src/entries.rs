@@ -1,0 +1,76 @@
+//! Queues, entries and changes as the suites need them: new ones each time, so that no test meets another's.
+
+use std::time::{SystemTime, UNIX_EPOCH};
+
+use uuid::{Builder, Uuid};
+use vestibule::{
+    backup::Shelf,
+    domain::{
+        change::{Change, Event, Version},
+        id::{EntryId, QueueId, Salt},
+        score::WaitScore,
+        settings::Settings,
+    },
+    line::Configuration,
+};
+
+/// A queue id that nobody has had.
+///
+/// # Panics
+/// Never: it is one.
+pub fn fresh_queue() -> QueueId {
+    format!("test:{}", Uuid::new_v4()).parse().expect("a queue id")
+}
+
+/// The first shelf of a queue that nobody has had.
+pub fn fresh_shelf() -> Shelf {
+    Shelf {
+        queue: fresh_queue(),
+        generation: 1,
+        retain_hours: 24,
+    }
+}
+
+/// The entry id of a visitor whom nobody has met.
+///
+/// # Panics
+/// Never: it is one.
+pub fn fresh_id() -> EntryId {
+    let uuid = Builder::from_custom_bytes(*Uuid::new_v4().as_bytes()).into_uuid();
+    uuid.to_string().parse().expect("a UUID of version 8")
+}
+
+/// Now, in Unix milliseconds.
+///
+/// # Panics
+/// On a machine whose clock is before 1970.
+pub fn now_ms() -> u64 {
+    let since_1970 = SystemTime::now().duration_since(UNIX_EPOCH).expect("after 1970");
+    u64::try_from(since_1970.as_millis()).expect("before the year 500,000,000")
+}
+
+/// The place of whoever came as the `n`-th just now.
+pub fn place(n: u64) -> WaitScore {
+    WaitScore::next(0, now_ms() + n)
+}
+
+/// A change with version `v` of epoch 1, made `v` milliseconds from now.
+pub fn change(id: EntryId, v: u64, event: Event) -> Change {
+    Change {
+        id,
+        version: Version { epoch: 1, v },
+        at_ms: now_ms() + v,
+        event,
+    }
+}
+
+/// A configuration of the first generation with these settings.
+pub fn configuration(settings: Settings) -> Configuration {
+    Configuration {
+        settings,
+        revision: "1".to_owned(),
+        epoch: 1,
+        generation: 1,
+        salt: Salt::new([7; 32]),
+    }
+}

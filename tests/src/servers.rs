@@ -1,0 +1,47 @@
+//! Where the servers are that the suites talk to: `infra/servers.sh` starts them and says so in the environment.
+
+use std::{env, net::TcpListener};
+
+use vestibule::backup::dynamodb::{Connection, DynamoDb, Tables};
+
+/// The address of the DynamoDB emulator.
+///
+/// # Panics
+/// Where there is none: a suite that skips what it cannot test would say that all is well.
+pub fn dynamodb_url() -> String {
+    url("TEST_DYNAMODB_URL")
+}
+
+/// The backup in the DynamoDB emulator, its tables in place.
+///
+/// # Panics
+/// Where there is no emulator, or it does not answer.
+pub async fn dynamodb() -> DynamoDb {
+    let backup = DynamoDb::connect(Connection {
+        endpoint_url: Some(dynamodb_url()),
+        tables: Tables::default(),
+    })
+    .await;
+    // Every test does so, many at once, as several processes of a laptop might.
+    backup.create_tables_if_missing().await.expect("tables");
+    backup
+}
+
+/// The address of a port that nobody listens on.
+///
+/// # Panics
+/// Where the machine has no port left.
+pub fn closed_port_url() -> String {
+    let listener = TcpListener::bind("127.0.0.1:0").expect("a free port");
+    format!("http://{}", listener.local_addr().expect("an address"))
+}
+
+/// The address of a server, by the variable that names it.
+///
+/// # Panics
+/// Where there is none.
+pub fn url(variable: &str) -> String {
+    env::var(variable).unwrap_or_else(|_| {
+        panic!("{variable} is not set: run the tests by `make test` or `infra/servers.sh run -- COMMAND`")
+    })
+}

@@ -1,0 +1,207 @@
+//! What holds for DynamoDB alone: what operators write by hand, and a service that is away.
+
+use std::time::{Duration, Instant};
+
+use aws_config::BehaviorVersion;
+use aws_sdk_dynamodb::{Client, types::AttributeValue};
+use serde_json::json;
+use tokio::net::TcpListener;
+use vestibule::{
+    backup::{
+        Backup, BackupError,
+        dynamodb::{Connection, DynamoDb, Tables},
+    },
+    domain::{change::Event, settings::Settings},
+};
+use vestibule_tests::{
+    entries::{change, fresh_id, fresh_queue, fresh_shelf, place},
+    servers,
+};
+
+use crate::conformance::{stored, the_live_entries_are_exactly_the_live_ones};
+
+/// The service's own client, for what the backup would never write.
+async fn by_hand() -> Client {
+    let config = aws_config::defaults(BehaviorVersion::latest())
+        .endpoint_url(servers::dynamodb_url())
+        .load()
+        .await;
+    Client::new(&config)
+}
+
+async fn unreachable(endpoint_url: String) -> DynamoDb {
+    DynamoDb::connect(Connection {
+        endpoint_url: Some(endpoint_url),
+        tables: Tables::default(),
+    })
+    .await
+}
+
+#[tokio::test]
+async fn every_page_is_read() {
+    let backup = servers::dynamodb().await.with_page_items(2);
+    the_live_entries_are_exactly_the_live_ones(&backup).await;
+    let queue = fresh_queue();
+    let created = stored(&json!({}));
+    for queue in [fresh_queue(), queue.clone(), fresh_queue()] {
+        backup.create_queue(&queue, &created).await.expect("created");
+    }
+    assert!(backup.queues().await.expect("an answer").contains(&queue));
+}
+
+#[tokio::test]
+async fn settings_that_an_operator_wrote_by_hand_are_read() {
+    let (backup, queue) = (servers::dynamodb().await, fresh_queue());
+    let created = stored(&json!({ "capacity": 1 }));
+    backup.create_queue(&queue, &created).await.expect("created");
+    let write = async |settings: AttributeValue| {
+        by_hand()
+            .await
+            .update_item()
+            .table_name(Tables::default().queues)
+            .key("queue", AttributeValue::S(queue.to_string()))
+            .key("part", AttributeValue::S("settings".to_owned()))
+            .update_expression("SET #settings = :settings")
+            .expression_attribute_names("#settings", "settings")
+            .expression_attribute_values(":settings", settings)
+            .send()
+            .await
+            .expect("written");
+    };
+    let text = |text: &str| AttributeValue::S(text.to_owned());
+    write(AttributeValue::M(
+        [
+            ("capacity".to_owned(), text("70")),
+            ("batch".to_owned(), AttributeValue::N("5".to_owned())),
+            ("paused".to_owned(), text("true")),
+        ]
+        .into(),
+    ))
+    .await;
+    let read = backup.queue(&queue).await.expect("an answer").expect("the queue");
+    let settings = Settings::from_map(&read.settings).expect("valid");
+    assert_eq!(
+        (settings.capacity, settings.batch, settings.paused),
+        (70, 5, true)
+    );
+    let new = settings.to_map();
+    assert!(
+        backup
+            .replace_settings(&queue, &read.settings, &new)
+            .await
+            .expect("an answer"),
+        "what was read by hand is what is expected"
+    );
+
+    let strange = AttributeValue::Ss(vec!["a".to_owned()]);
+    write(AttributeValue::M([("message".to_owned(), strange)].into())).await;
+    let error = backup.queue(&queue).await.expect_err("no setting is a set");
+    assert!(
+        matches!(&error, BackupError::Nonsense(text) if text.contains("settings.message")),
+        "{error}"
+    );
+    write(text("capacity 3")).await;
+    let error = backup.queue(&queue).await.expect_err("no map");
+    assert!(
+        matches!(&error, BackupError::Nonsense(text) if text.contains("settings")),
+        "{error}"
+    );
+}
+
+#[tokio::test]
+async fn an_item_that_is_none_of_ours_is_named() {
+    let (backup, shelf, id) = (servers::dynamodb().await, fresh_shelf(), fresh_id());
+    let entered = change(id, 1, Event::Entered { score: place(0) });
+    backup.write(&shelf, &entered).await.expect("written");
+    let shard = format!("{}#{}#{}", shelf.queue, shelf.generation, id.shard());
+    by_hand()
+        .await
+        .update_item()
+        .table_name(Tables::default().entries)
+        .key("shard", AttributeValue::S(shard))
+        .key("entry", AttributeValue::S(id.to_string()))
+        .update_expression("SET #visit = :visit")
+        .expression_attribute_names("#visit", "visit")
+        .expression_attribute_values(":visit", AttributeValue::N("4096".to_owned()))
+        .send()
+        .await
+        .expect("written");
+    for error in [
+        backup.entry(&shelf, id).await.expect_err("no visit"),
+        backup
+            .live_entries(&shelf, id.shard())
+            .await
+            .expect_err("no visit"),
+    ] {
+        assert!(
+            matches!(&error, BackupError::Nonsense(text) if text.contains("visit")),
+            "{error}"
+        );
+    }
+}
+
+#[tokio::test]
+async fn a_service_that_is_away_fails_soon_and_says_how() {
+    let silent = TcpListener::bind("127.0.0.1:0").await.expect("a free port");
+    let silent_url = format!("http://{}", silent.local_addr().expect("an address"));
+    for url in [servers::closed_port_url(), silent_url] {
+        let backup = unreachable(url.clone()).await;
+        let since = Instant::now();
+        let error = backup.ping().await.expect_err("nobody is there");
+        assert!(
+            since.elapsed() < Duration::from_secs(3),
+            "{url}: {:?}",
+            since.elapsed()
+        );
+        assert!(matches!(error, BackupError::Unavailable(_)), "{url}: {error}");
+    }
+}
+
+#[tokio::test]
+async fn a_refusal_of_the_service_is_told_by_its_code() {
+    let backup = DynamoDb::connect(Connection {
+        endpoint_url: Some(servers::dynamodb_url()),
+        tables: Tables {
+            queues: "no-such-table".to_owned(),
+            ..Tables::default()
+        },
+    })
+    .await;
+    let error = backup.ping().await.expect_err("no such table");
+    assert!(
+        matches!(&error, BackupError::Unavailable(text) if text.contains("ResourceNotFoundException")),
+        "{error}"
+    );
+}
+
+#[tokio::test]
+async fn tables_can_be_created_by_two_at_once() {
+    let prefix = fresh_queue().as_str().replace(':', "-");
+    let tables = Tables {
+        queues: format!("{prefix}-queues"),
+        entries: format!("{prefix}-entries"),
+    };
+    let connect = || {
+        DynamoDb::connect(Connection {
+            endpoint_url: Some(servers::dynamodb_url()),
+            tables: tables.clone(),
+        })
+    };
+    let (one, other) = (connect().await, connect().await);
+    let (first, second) = tokio::join!(one.create_tables_if_missing(), other.create_tables_if_missing());
+    first.expect("created");
+    second.expect("created");
+    one.create_tables_if_missing().await.expect("there already");
+    one.ping().await.expect("an answer");
+    let described = by_hand()
+        .await
+        .describe_time_to_live()
+        .table_name(&tables.entries)
+        .send()
+        .await
+        .expect("an answer");
+    let time_to_live = described
+        .time_to_live_description()
+        .and_then(|description| description.attribute_name());
+    assert_eq!(time_to_live, Some("delete_at_seconds"));
+}

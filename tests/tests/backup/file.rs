@@ -1,0 +1,200 @@
+//! What holds for the file alone: it survives being killed, and says what is wrong with it.
+
+use std::{
+    fs,
+    future::poll_fn,
+    io::{BufRead, BufReader, Read},
+    path::Path,
+    pin::pin,
+    process::{Child, Command, Stdio},
+    task::Poll,
+};
+
+use vestibule::{
+    backup::{
+        Backup,
+        file::{FileBackup, FileError},
+    },
+    domain::{
+        change::{End, Event},
+        id::EntryId,
+    },
+};
+use vestibule_tests::entries::{change, fresh_id, fresh_shelf, now_ms, place};
+
+const HOUR_MS: u64 = 3_600_000;
+
+/// Starts a process that writes to the file without end.
+fn writer_of(path: &Path, queue: &str) -> Child {
+    Command::new(env!("CARGO_BIN_EXE_store_writer"))
+        .arg(path)
+        .arg(queue)
+        .stdout(Stdio::piped())
+        .spawn()
+        .expect("the writer")
+}
+
+#[tokio::test]
+async fn every_acknowledged_write_survives_a_kill() {
+    let directory = tempfile::tempdir().expect("a directory");
+    let (path, shelf) = (directory.path().join("store"), fresh_shelf());
+    let mut acknowledged: Vec<EntryId> = Vec::new();
+    for round in 1..=5 {
+        let mut child = writer_of(&path, shelf.queue.as_str());
+        let mut lines = BufReader::new(child.stdout.take().expect("piped"));
+        for _ in 0..round * 37 {
+            let mut line = String::new();
+            lines.read_line(&mut line).expect("a line");
+            acknowledged.push(line.trim().parse().expect("an entry id"));
+        }
+        child.kill().expect("killed");
+        child.wait().expect("ended");
+        let mut rest = String::new();
+        lines.read_to_string(&mut rest).expect("the rest of what it said");
+        // Whatever follows the last line break was cut off by the kill.
+        let whole = rest.rfind('\n').map_or("", |end| &rest[..end]);
+        acknowledged.extend(
+            whole
+                .lines()
+                .map(|line| line.parse::<EntryId>().expect("an entry id")),
+        );
+
+        let backup = FileBackup::open(&path).expect("the store opens again");
+        for id in &acknowledged {
+            let read = backup.entry(&shelf, *id).await.expect("an answer");
+            assert!(read.is_some(), "round {round}: {id} was acknowledged");
+        }
+    }
+}
+
+#[tokio::test]
+async fn a_file_in_use_is_told_as_such() {
+    let directory = tempfile::tempdir().expect("a directory");
+    let path = directory.path().join("store");
+    let mut child = writer_of(&path, "q");
+    let mut line = String::new();
+    BufReader::new(child.stdout.take().expect("piped"))
+        .read_line(&mut line)
+        .expect("a line");
+    let error = FileBackup::open(&path).expect_err("another process has it");
+    assert!(matches!(error, FileError::InUse { .. }), "{error}");
+    assert!(error.to_string().contains("in use by another process"), "{error}");
+    child.kill().expect("killed");
+    child.wait().expect("ended");
+
+    let open = FileBackup::open(&path).expect("free again");
+    let error = FileBackup::open(&path).expect_err("this process has it");
+    assert!(matches!(error, FileError::InUse { .. }), "{error}");
+    drop(open);
+    FileBackup::open(&path).expect("free again");
+}
+
+#[tokio::test]
+async fn a_broken_file_is_told_as_such() {
+    let directory = tempfile::tempdir().expect("a directory");
+    let path = directory.path().join("store");
+    let (shelf, id) = (fresh_shelf(), fresh_id());
+    let entered = change(id, 1, Event::Entered { score: place(0) });
+    let backup = FileBackup::open(&path).expect("a store");
+    backup.write(&shelf, &entered).await.expect("written");
+    drop(backup);
+    let whole = fs::read(&path).expect("the file");
+
+    let garbled = [&whole[..320], &vec![0xA5; whole.len() - 320]].concat();
+    let contents = [
+        b"{}".to_vec(),
+        b"{\"a line of text, longer than any magic number\": true}\n".repeat(100),
+        whole[..20].to_vec(),
+        whole[..5_000].to_vec(),
+        garbled,
+    ];
+    for (nth, bytes) in contents.iter().enumerate() {
+        fs::write(&path, bytes).expect("written");
+        let error = FileBackup::open(&path).expect_err("it is broken");
+        assert!(matches!(error, FileError::Broken { .. }), "{nth}: {error}");
+        assert_eq!(
+            &fs::read(&path).expect("the file"),
+            bytes,
+            "{nth}: left as it was"
+        );
+    }
+}
+
+#[test]
+fn a_path_that_cannot_be_written_is_told_as_such() {
+    let directory = tempfile::tempdir().expect("a directory");
+    let no_directory = directory.path().join("missing").join("store");
+    for path in [directory.path(), &no_directory] {
+        let error = FileBackup::open(path).expect_err("no file can be there");
+        assert!(matches!(error, FileError::Unwritable { .. }), "{error}");
+        assert!(error.to_string().contains(&path.display().to_string()), "{error}");
+    }
+}
+
+#[tokio::test]
+async fn what_was_accepted_is_written_before_it_closes() {
+    let directory = tempfile::tempdir().expect("a directory");
+    let (path, shelf) = (directory.path().join("store"), fresh_shelf());
+    let ids: Vec<_> = (0..100).map(|_| fresh_id()).collect();
+    let backup = FileBackup::open(&path).expect("a store");
+    for id in &ids {
+        let entered = change(*id, 1, Event::Entered { score: place(0) });
+        // Asked once and never again: as by a caller whose deadline has passed.
+        let mut writing = pin!(backup.write(&shelf, &entered));
+        poll_fn(|context| {
+            let _ = writing.as_mut().poll(context);
+            Poll::Ready(())
+        })
+        .await;
+    }
+    drop(backup);
+    let backup = FileBackup::open(&path).expect("the store opens again");
+    for id in ids {
+        assert!(backup.entry(&shelf, id).await.expect("an answer").is_some());
+    }
+}
+
+#[tokio::test]
+async fn records_past_their_time_are_removed() {
+    let directory = tempfile::tempdir().expect("a directory");
+    let (path, shelf) = (directory.path().join("store"), fresh_shelf());
+    let backup = FileBackup::open(&path).expect("a store");
+    let ended_at = async |backup: &FileBackup, at_ms| {
+        let id = fresh_id();
+        let ended = vestibule::domain::change::Change {
+            at_ms,
+            ..change(
+                id,
+                1,
+                Event::Ended {
+                    visit: place(0).visit(),
+                    how: End::Left,
+                },
+            )
+        };
+        backup.write(&shelf, &ended).await.expect("written");
+        id
+    };
+    let is_there =
+        async |backup: &FileBackup, id| backup.entry(&shelf, id).await.expect("an answer").is_some();
+
+    let kept = ended_at(&backup, now_ms() - 23 * HOUR_MS).await;
+    // While it is open: each commit looks at some records.
+    let mut old = ended_at(&backup, now_ms() - 25 * HOUR_MS).await;
+    for _ in 0..100 {
+        if !is_there(&backup, old).await {
+            break;
+        }
+        ended_at(&backup, now_ms()).await;
+    }
+    assert!(!is_there(&backup, old).await);
+    // When it is opened: the last thing written before.
+    for _ in 0..70 {
+        ended_at(&backup, now_ms()).await;
+    }
+    old = ended_at(&backup, now_ms() - 25 * HOUR_MS).await;
+    drop(backup);
+    let backup = FileBackup::open(&path).expect("the store opens again");
+    assert!(!is_there(&backup, old).await);
+    assert!(is_there(&backup, kept).await);
+}

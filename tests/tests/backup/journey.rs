@@ -1,0 +1,351 @@
+//! From the line into the backup, and back into a line.
+
+use std::{
+    sync::{
+        Arc,
+        atomic::{AtomicU64, Ordering},
+    },
+    time::{Duration, Instant},
+};
+
+use tempfile::TempDir;
+use vestibule::{
+    backup::{
+        Backup, BackupError, Shelf,
+        drain::{DrainError, Drained, drain},
+        dynamodb::{Connection, DynamoDb, Tables},
+        file::FileBackup,
+        restore::{Restored, restore},
+        write_through::{Through, WRITE_DEADLINE, write_through},
+    },
+    domain::{
+        change::Change,
+        id::{EntryId, QueueId},
+        settings::Settings,
+        standing::Standing,
+        state::State,
+    },
+    line::{
+        Claimed, Configuration, Configured, Departed, Departure, Entered, Line, Look, PromoteOrder,
+        memory::MemoryLine,
+    },
+};
+use vestibule_tests::{
+    entries::{configuration, fresh_id, fresh_queue, now_ms},
+    servers,
+};
+
+/// One queue in a line whose time stands still until it is told to go on, and a file to back it up.
+struct Place {
+    line: MemoryLine,
+    clock_us: Arc<AtomicU64>,
+    backup: FileBackup,
+    queue: QueueId,
+    configuration: Configuration,
+    shelf: Shelf,
+    _directory: TempDir,
+}
+
+impl Place {
+    async fn new() -> Self {
+        let directory = tempfile::tempdir().expect("a directory");
+        let backup = FileBackup::open(directory.path().join("store")).expect("a store");
+        let settings = Settings {
+            capacity: 5,
+            batch: 5,
+            ..Settings::default()
+        };
+        let (queue, configuration) = (fresh_queue(), configuration(settings));
+        let clock_us = Arc::new(AtomicU64::new(now_ms() * 1_000));
+        let read = Arc::clone(&clock_us);
+        let line = MemoryLine::with_clock(Arc::new(move || read.load(Ordering::SeqCst)));
+        line.configure(&queue, &configuration, true)
+            .await
+            .expect("created");
+        Self {
+            shelf: Shelf::of(&queue, &configuration),
+            line,
+            clock_us,
+            backup,
+            queue,
+            configuration,
+            _directory: directory,
+        }
+    }
+
+    fn seconds_pass(&self, seconds: u64) {
+        self.clock_us.fetch_add(seconds * 1_000_000, Ordering::SeqCst);
+    }
+
+    async fn enter(&self) -> Change {
+        match self.line.enter(&self.queue, fresh_id()).await.expect("an answer") {
+            Entered::Joined {
+                change: Some(change), ..
+            } => change,
+            other => panic!("{other:?}"),
+        }
+    }
+
+    async fn claim(&self, id: EntryId) -> Change {
+        match self.line.claim(&self.queue, id).await.expect("an answer") {
+            Claimed::Active { change, .. } => change,
+            other => panic!("{other:?}"),
+        }
+    }
+
+    async fn leave(&self, id: EntryId) -> Change {
+        let departed = self.line.leave(&self.queue, id, None, Departure::Leave).await;
+        match departed.expect("an answer") {
+            Departed::Gone(change) => change,
+            other => panic!("{other:?}"),
+        }
+    }
+
+    async fn promote(&self) -> u64 {
+        let order = PromoteOrder {
+            asked: 100,
+            heartbeat: true,
+        };
+        let promotion = self.line.promote(&self.queue, order).await.expect("an answer");
+        promotion.promoted
+    }
+
+    async fn write(&self, change: &Change) -> Through {
+        write_through(&self.line, &self.backup, &self.shelf, change)
+            .await
+            .expect("an answer")
+    }
+
+    async fn state(&self, id: EntryId) -> Option<State> {
+        let record = self.backup.entry(&self.shelf, id).await.expect("an answer");
+        record.map(|record| record.state)
+    }
+
+    /// How many records the journal has, and how many ends the line remembers.
+    async fn unsettled(&self) -> (u64, u64) {
+        let view = self.line.view(&self.queue).await.expect("an answer");
+        (view.journal, view.ended)
+    }
+}
+
+async fn away() -> DynamoDb {
+    DynamoDb::connect(Connection {
+        endpoint_url: Some(servers::closed_port_url()),
+        tables: Tables::default(),
+    })
+    .await
+}
+
+#[tokio::test]
+async fn a_change_is_in_the_backup_before_it_is_acknowledged() {
+    let place = Place::new().await;
+    let entered = place.enter().await;
+    let through = place.write(&entered).await;
+    assert!(through.durable);
+    assert_eq!(
+        through.record,
+        place
+            .backup
+            .entry(&place.shelf, entered.id)
+            .await
+            .expect("an answer")
+    );
+    let again = place.write(&entered).await;
+    assert_eq!(
+        again,
+        Through {
+            durable: true,
+            record: None
+        }
+    );
+    assert_eq!(place.unsettled().await, (0, 0));
+}
+
+#[tokio::test]
+async fn the_line_forgets_an_end_when_the_backup_has_it() {
+    let place = Place::new().await;
+    let entered = place.enter().await;
+    place.write(&entered).await;
+    let left = place.leave(entered.id).await;
+    assert_eq!(place.unsettled().await, (0, 1));
+    assert!(place.write(&left).await.durable);
+    assert_eq!(place.unsettled().await, (0, 0));
+    assert_eq!(place.state(entered.id).await, Some(State::Completed));
+}
+
+#[tokio::test]
+async fn a_change_that_the_backup_does_not_take_is_in_the_journal() {
+    let place = Place::new().await;
+    let entered = place.enter().await;
+    let since = Instant::now();
+    let through = write_through(&place.line, &away().await, &place.shelf, &entered).await;
+    assert_eq!(
+        through.expect("an answer"),
+        Through {
+            durable: false,
+            record: None
+        }
+    );
+    assert!(
+        since.elapsed() < WRITE_DEADLINE + Duration::from_secs(1),
+        "{:?}",
+        since.elapsed()
+    );
+    let journal = place.line.journal(&place.queue, 10).await.expect("an answer");
+    let changes: Vec<_> = journal.into_iter().flat_map(|record| record.changes).collect();
+    assert_eq!(changes, std::slice::from_ref(&entered));
+
+    // When it is back, a drain brings it there.
+    drain(&place.line, &place.backup, &place.shelf, 10)
+        .await
+        .expect("drained");
+    assert_eq!(place.state(entered.id).await, Some(State::Active));
+}
+
+#[tokio::test]
+async fn a_drain_brings_the_journal_into_the_backup_in_order_and_only_once() {
+    let place = Place::new().await;
+    let (mut active, mut waiting) = (Vec::new(), Vec::new());
+    for _ in 0..5 {
+        active.push(place.enter().await.id);
+    }
+    for _ in 0..6 {
+        waiting.push(place.enter().await.id);
+    }
+    let mut left = Vec::new();
+    for id in active.drain(..3) {
+        left.push(place.leave(id).await);
+    }
+    place.seconds_pass(20);
+    assert_eq!(place.promote().await, 3, "into the room that those who left made");
+    for change in &left {
+        // As though the backup had been away for a moment.
+        place.line.record(&place.queue, change).await.expect("recorded");
+    }
+    place.seconds_pass(70);
+    assert_eq!(place.promote().await, 3, "and three no-shows are dropped");
+    let (records, ended) = place.unsettled().await;
+    assert_eq!(ended, 3 + 3);
+
+    let one = drain(&place.line, &place.backup, &place.shelf, 1)
+        .await
+        .expect("drained");
+    assert_eq!(
+        one,
+        Drained {
+            records: 1,
+            changes: 3
+        }
+    );
+    assert_eq!(
+        place.state(waiting[0]).await,
+        Some(State::Ready),
+        "the oldest comes first"
+    );
+    assert_eq!(place.state(left[0].id).await, None);
+
+    // Two at once, and once more what they did.
+    let journal = place.line.journal(&place.queue, 100).await.expect("an answer");
+    let (a, b) = tokio::join!(
+        drain(&place.line, &place.backup, &place.shelf, 100),
+        drain(&place.line, &place.backup, &place.shelf, 100)
+    );
+    a.expect("drained");
+    b.expect("drained");
+    for record in journal {
+        place
+            .backup
+            .write_all(&place.shelf, &record.changes)
+            .await
+            .expect("written");
+    }
+    assert!(records > 1);
+    assert_eq!(place.unsettled().await, (0, 0));
+    for id in &waiting[..3] {
+        assert_eq!(place.state(*id).await, Some(State::Expired));
+    }
+    for id in &waiting[3..] {
+        assert_eq!(place.state(*id).await, Some(State::Ready));
+    }
+    for change in left {
+        assert_eq!(place.state(change.id).await, Some(State::Completed));
+    }
+    let nothing = drain(&place.line, &place.backup, &place.shelf, 100)
+        .await
+        .expect("drained");
+    assert_eq!(nothing, Drained::default());
+}
+
+#[tokio::test]
+async fn a_drain_that_fails_leaves_the_journal_as_it_is() {
+    let place = Place::new().await;
+    let entered = place.enter().await;
+    place.line.record(&place.queue, &entered).await.expect("recorded");
+    let before = place.line.journal(&place.queue, 10).await.expect("an answer");
+    let error = drain(&place.line, &away().await, &place.shelf, 10)
+        .await
+        .expect_err("nobody takes it");
+    assert!(
+        matches!(error, DrainError::Backup(BackupError::Unavailable(_))),
+        "{error}"
+    );
+    assert_eq!(
+        place.line.journal(&place.queue, 10).await.expect("an answer"),
+        before
+    );
+}
+
+#[tokio::test]
+async fn a_line_that_was_lost_comes_back_in_order() {
+    let place = Place::new().await;
+    let mut ids = Vec::new();
+    for _ in 0..20 {
+        let entered = place.enter().await;
+        place.write(&entered).await;
+        ids.push(entered.id);
+    }
+    // Five were let in at once. Two of them go, and two take their turn, one of whom says so.
+    for id in &ids[..2] {
+        let left = place.leave(*id).await;
+        place.write(&left).await;
+    }
+    place.seconds_pass(20);
+    assert_eq!(place.promote().await, 2);
+    drain(&place.line, &place.backup, &place.shelf, 100)
+        .await
+        .expect("drained");
+    let claimed = place.claim(ids[5]).await;
+    place.write(&claimed).await;
+
+    let now_us = place.clock_us.load(Ordering::SeqCst);
+    let empty = MemoryLine::with_clock(Arc::new(move || now_us));
+    let again = async || {
+        restore(&empty, &place.backup, &place.queue, &place.configuration)
+            .await
+            .expect("restored")
+    };
+    let expected = Restored {
+        configured: Configured::Created,
+        waiting: 13,
+        ready: 1,
+        active: 4,
+    };
+    assert_eq!(again().await, expected);
+    let there_already = Restored {
+        configured: Configured::Same,
+        ..expected
+    };
+    assert_eq!(again().await, there_already);
+
+    for (nth, id) in (1..).zip(&ids[7..]) {
+        let look = empty.status(&place.queue, *id).await.expect("an answer");
+        assert!(
+            matches!(look, Look::Here(Standing::Waiting { position, .. }) if position == nth),
+            "{nth}: {look:?}"
+        );
+    }
+    for id in &ids[..2] {
+        let look = empty.status(&place.queue, *id).await.expect("an answer");
+        assert!(matches!(look, Look::Gone(_)), "{look:?}");
+    }
+}
