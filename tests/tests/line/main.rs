@@ -6,6 +6,7 @@ mod gate;
 mod order;
 mod pace;
 mod record;
+mod restore;
 mod visit;
 
 /// Makes of each case one test for each line.
@@ -52,6 +53,7 @@ on_every_line! {
         a_long_line_is_promoted_in_chunks
         what_timed_out_counts_towards_the_chunk
         no_more_are_promoted_than_asked
+        promotions_are_counted_by_the_minute
     }
     gate {
         a_draining_queue_refuses_newcomers_and_serves_the_others
@@ -75,8 +77,10 @@ on_every_line! {
         an_end_is_remembered_until_it_is_settled
         configuring
         an_unknown_queue_is_unknown_to_every_method
+        the_view_counts
+    }
+    restore {
         a_restore_brings_everybody_back
         a_restore_leaves_a_live_queue_alone
-        the_view_counts
     }
 }

@@ -236,3 +236,29 @@ pub(crate) async fn no_more_are_promoted_than_asked(mut subject: Subject) {
         Standing::Ready { .. }
     ));
 }
+
+pub(crate) async fn promotions_are_counted_by_the_minute(mut subject: Subject) {
+    const MINUTE_MS: u64 = 60_000;
+    subject.open(pace(100, 1)).await;
+    subject.line_up(1..=100).await;
+    // What is seen after so many minutes, when so many more have been promoted: of this minute, and of the one before.
+    for (minutes, asked, counts) in [
+        (0, 5, (5, 0)),
+        (0, 6, (11, 0)),
+        (1, 7, (7, 11)),
+        (2, 8, (8, 0)),
+        (1, 9, (9, 8)),
+    ] {
+        subject.pass_ms(minutes * MINUTE_MS);
+        let order = PromoteOrder {
+            asked,
+            heartbeat: false,
+        };
+        let tick = subject.line.promote(&subject.queue, order).await;
+        assert_eq!(tick.expect("promote").promoted, asked);
+        let window = subject.view().await.window;
+        assert_eq!((window.count, window.before), counts, "{minutes} minutes later");
+        let now_ms = subject.clock.now_ms();
+        assert_eq!(window.start_ms, now_ms - now_ms % MINUTE_MS);
+    }
+}

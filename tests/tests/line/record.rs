@@ -1,17 +1,17 @@
-//! What the line tells the backup and the operator: journal, ends, configuration, restore, counts.
+//! What the line tells the backup and the operator: journal, ends, configuration, counts.
 
 use std::collections::HashMap;
 
 use vestibule::{
     domain::{
         change::{Change, End, Event, Version},
-        id::EntryId,
-        record::Record,
+        id::Salt,
+        score::Visit,
         settings::Settings,
         standing::Standing,
         state::State,
     },
-    line::{Check, Configured, Departure, Extension, LineError, Look, Missing, PromoteOrder, Totals},
+    line::{Check, Configured, Departure, Extended, Extension, LineError, Missing, PromoteOrder, Totals},
 };
 use vestibule_tests::lines::{Subject, configuration, visitor};
 
@@ -24,7 +24,7 @@ fn three_at_a_time() -> Settings {
     }
 }
 
-fn missed(visit: vestibule::domain::score::Visit) -> Event {
+fn missed(visit: Visit) -> Event {
     Event::Ended {
         visit,
         how: End::Expired,
@@ -150,7 +150,7 @@ pub(crate) async fn a_change_that_the_backup_did_not_take_is_recorded(mut subjec
         latest_end_ms: subject.clock.now_ms() + 900_000,
     };
     let extended = match subject.line.extend(&subject.queue, visitor(2), extension).await {
-        Ok(vestibule::line::Extended::Active { change, .. }) => change,
+        Ok(Extended::Active { change, .. }) => change,
         other => panic!("{other:?}"),
     };
     let completed = subject.leave(visitor(2), Departure::Complete).await;
@@ -234,7 +234,7 @@ pub(crate) async fn configuring(subject: Subject) {
     third.epoch += 1;
     let mut fourth = third.clone();
     fourth.generation += 1;
-    fourth.salt = vestibule::domain::id::Salt::new([9; 32]);
+    fourth.salt = Salt::new([9; 32]);
     let mut fifth = fourth.clone();
     fifth.revision = String::from("another");
     let changes = [(second, false), (third, true), (fourth, false), (fifth, true)];
@@ -272,7 +272,7 @@ pub(crate) async fn an_unknown_queue_is_unknown_to_every_method(subject: Subject
         id,
         version: Version { epoch: 1, v: 1 },
         at_ms: 1,
-        event: missed(vestibule::domain::score::Visit::new(1).expect("below 4096")),
+        event: missed(Visit::new(1).expect("below 4096")),
     };
     let configuration = configuration(&Settings::default());
     let answers = [
@@ -297,143 +297,6 @@ pub(crate) async fn an_unknown_queue_is_unknown_to_every_method(subject: Subject
     }
     line.ping().await.expect("the line itself answers");
     assert!(matches!(line.view(queue).await, Err(LineError::Unknown)));
-}
-
-/// What the backup holds after these changes.
-fn records(changes: &[Change]) -> Vec<Record> {
-    let mut records: HashMap<EntryId, Record> = HashMap::new();
-    for change in changes {
-        if let Some(record) = Record::after(records.get(&change.id), change, 24) {
-            records.insert(change.id, record);
-        }
-    }
-    records.into_values().collect()
-}
-
-pub(crate) async fn a_restore_brings_everybody_back(mut subject: Subject) {
-    // A queue with visitors in every state: 1 and 2 are active, 3 completed, 4 to 6 ready, 7 gone, 8 to 40 waiting.
-    subject.open(three_at_a_time()).await;
-    subject.set(|settings| settings.paused = true).await;
-    let mut changes = Vec::new();
-    for number in 1..=40 {
-        changes.extend(subject.enter(visitor(number)).await.change);
-        if number % 5 == 0 {
-            subject.pass_ms(1);
-        }
-    }
-    subject.set(|settings| settings.paused = false).await;
-    changes.push(subject.leave(visitor(7), Departure::Leave).await);
-    subject.tick().await;
-    for number in 1..=3 {
-        changes.push(subject.claim(visitor(number)).await.1);
-    }
-    changes.push(subject.leave(visitor(3), Departure::Complete).await);
-    subject.pass_seconds(1);
-    subject.tick().await;
-    for record in subject.journal().await {
-        changes.extend(record.changes);
-    }
-    changes.sort_by_key(|change| change.version);
-    let before = subject.view().await;
-    let active = subject.standing(visitor(1)).await;
-
-    // The line lost it: a queue that it does not have gets what the backup holds. The clock is behind, too.
-    subject.pass_seconds(30);
-    let mut again = subject.another(three_at_a_time()).await;
-    again.queue = vestibule_tests::lines::fresh_queue();
-    again.clock.go_back(std::time::Duration::from_secs(3));
-    let mut configuration = configuration(&again.settings);
-    configuration.epoch = 2;
-    let restored = again
-        .line
-        .restore(&again.queue, &configuration, &records(&changes))
-        .await;
-    assert_eq!(restored.expect("restore"), Configured::Created);
-
-    let now_ms = again.clock.now_ms();
-    let view = again.view().await;
-    assert_eq!((view.waiting, view.ready, view.active, view.ended), (33, 3, 2, 0));
-    assert_eq!(
-        (view.waiting, view.ready, view.active),
-        (before.waiting, before.ready, before.active)
-    );
-    assert_eq!((view.journal, view.bucket.credit), (0, 0));
-    assert_eq!(view.configuration, configuration);
-    assert!(view.version > before.version, "changes go on from the highest");
-    for number in 8..=40 {
-        let (old, new) = (
-            subject.standing(visitor(number)).await,
-            again.standing(visitor(number)).await,
-        );
-        assert_eq!(new, old, "visitor {number} has the old place");
-    }
-    for number in 4..=6 {
-        let ready = Standing::Ready {
-            visit: again.standing(visitor(number)).await.visit(),
-            claim_by_ms: now_ms + 60_000,
-            now_ms,
-        };
-        assert_eq!(
-            again.standing(visitor(number)).await,
-            ready,
-            "visitor {number} has the time to claim anew"
-        );
-        assert_eq!(subject.standing(visitor(number)).await.visit(), ready.visit());
-    }
-    match (active, again.standing(visitor(1)).await) {
-        (
-            Standing::Active {
-                visit,
-                session_end_ms,
-                ..
-            },
-            new,
-        ) => assert_eq!(
-            new,
-            Standing::Active {
-                visit,
-                session_end_ms,
-                now_ms
-            }
-        ),
-        other => panic!("{other:?}"),
-    }
-    for number in [3, 7] {
-        assert_eq!(again.look(visitor(number)).await, Look::Gone(Missing::Unknown));
-    }
-    // Nobody is let in at once, the line goes on where it was, and newcomers are behind everybody.
-    assert_eq!(again.tick().await.promoted, 0);
-    let newcomer = again.enter(visitor(41)).await;
-    assert_eq!(newcomer.standing.state(), State::Waiting);
-    assert_eq!(again.position(visitor(41)).await, 34);
-    let version = newcomer.change.expect("new").version;
-    assert!(version.epoch == 2 && changes.iter().all(|change| change.version < version));
-    again.pass_seconds(1);
-    assert_eq!(again.tick().await.promoted, 3);
-    for number in 8..=10 {
-        assert_eq!(again.state(visitor(number)).await, State::Ready);
-    }
-}
-
-pub(crate) async fn a_restore_leaves_a_live_queue_alone(mut subject: Subject) {
-    subject.open(three_at_a_time()).await;
-    subject.line_up([1, 2]).await;
-    let mut changes = Vec::new();
-    let other = subject.another(three_at_a_time()).await;
-    for number in 5..=9 {
-        changes.extend(other.enter(visitor(number)).await.change);
-    }
-    let mut configuration = configuration(&subject.settings);
-    configuration.epoch = 7;
-    let view = subject.view().await;
-    let restored = subject
-        .line
-        .restore(&subject.queue, &configuration, &records(&changes))
-        .await;
-    assert_eq!(restored.expect("restore"), Configured::Same);
-    assert_eq!(subject.view().await, view);
-    assert_eq!(subject.missing(visitor(9)).await, Missing::Unknown);
-    assert_eq!(subject.position(visitor(2)).await, 2);
 }
 
 pub(crate) async fn the_view_counts(mut subject: Subject) {

@@ -18,7 +18,7 @@ use vestibule_tests::lines::Backend;
 
 use self::pair::Pair;
 
-const CASES: u32 = 210;
+const CASES: u32 = 220;
 const OPERATIONS_MIN: usize = 20_000;
 
 #[test]
@@ -83,11 +83,7 @@ fn compare(backend: Backend) {
 fn config() -> Config {
     let asked = Config::default();
     Config {
-        cases: if env::var_os("PROPTEST_CASES").is_some() {
-            asked.cases
-        } else {
-            CASES
-        },
+        cases: if cases_are_given() { asked.cases } else { CASES },
         rng_seed: match asked.rng_seed {
             RngSeed::Random => RngSeed::Fixed(2_025),
             fixed @ RngSeed::Fixed(_) => fixed,
@@ -97,4 +93,8 @@ fn config() -> Config {
         max_shrink_time: 20_000,
         ..asked
     }
+}
+
+fn cases_are_given() -> bool {
+    env::var_os("PROPTEST_CASES").is_some()
 }
