@@ -24,4 +24,9 @@ else
   say "cargo-nextest is not installed: running with cargo test, which has no time limit for a test"
   runner=(cargo test --workspace --all-targets --locked --no-fail-fast)
 fi
+
+# The suites that run the local runner as a process get the one that people run: without what only tests ask for.
+cargo build --locked --package vestibule-local
+export VESTIBULE_LOCAL_BIN=${CARGO_TARGET_DIR:-$root/target}/debug/vestibule-local
+
 infra/servers.sh run -- "${runner[@]}" "$@"
