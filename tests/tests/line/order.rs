@@ -141,7 +141,7 @@ pub(crate) async fn entering_again_after_the_end_is_a_new_visit(mut subject: Sub
     }
     subject.leave(visitor(1), Departure::Complete).await;
     subject.leave(visitor(2), Departure::Evict).await;
-    subject.pass_ms(10_001);
+    subject.pass_seconds(10);
     // 1 completed, 2 evicted, 3 outstayed, 4 never claimed, 5 left; nobody has dropped 3 and 4 yet.
     for number in 1..=5 {
         let place = subject.enter(visitor(number)).await;

@@ -196,17 +196,20 @@ pub(crate) async fn naming_another_visit_changes_nothing(mut subject: Subject) {
             (before, view)
         );
     }
-    // A late retry of the last visit does not end the next one.
-    let subject = standing_there(&subject, State::Active).await;
-    let last = subject.standing(visitor(1)).await.visit();
-    subject.leave(visitor(1), Departure::Complete).await;
-    subject.pass_ms(1);
-    subject.enter(visitor(1)).await;
-    assert_eq!(
-        depart(&subject, Some(last), Departure::Leave).await,
-        Departed::OtherVisit
-    );
-    subject.standing(visitor(1)).await;
+    // A late retry of the last visit does not end the next one, however soon or late that came.
+    for after_ms in [0, 1, 16, 160, 1_000, 4_000, 10_000] {
+        let subject = standing_there(&subject, State::Active).await;
+        let last = subject.standing(visitor(1)).await.visit();
+        subject.leave(visitor(1), Departure::Complete).await;
+        subject.pass_ms(after_ms);
+        let next = subject.enter(visitor(1)).await.standing;
+        assert_eq!(
+            depart(&subject, Some(last), Departure::Leave).await,
+            Departed::OtherVisit,
+            "{after_ms} ms later"
+        );
+        assert_eq!(subject.standing(visitor(1)).await, next, "{after_ms} ms later");
+    }
 }
 
 pub(crate) async fn validating_by_state(mut subject: Subject) {
