@@ -14,7 +14,7 @@ use std::{
 use uuid::{Builder, Uuid};
 use vestibule::{
     domain::{
-        change::Change,
+        change::{Change, Ending},
         id::{EntryId, QueueId, Salt},
         settings::Settings,
         standing::Standing,
@@ -318,7 +318,7 @@ impl Subject {
         self.line.journal(&self.queue, 10_000).await.expect("journal")
     }
 
-    /// The backup takes the whole journal and learns of these ends.
+    /// The backup takes the whole journal and learns of the last ends of these.
     pub async fn settle(&self, ended: &[EntryId]) {
         let keys: Vec<_> = self
             .journal()
@@ -326,7 +326,12 @@ impl Subject {
             .into_iter()
             .map(|record| record.key)
             .collect();
-        self.line.settle(&self.queue, &keys, ended).await.expect("settle");
+        let version = self.view().await.version;
+        let ended: Vec<_> = ended.iter().map(|id| Ending { id: *id, version }).collect();
+        self.line
+            .settle(&self.queue, &keys, &ended)
+            .await
+            .expect("settle");
     }
 }
 

@@ -2,7 +2,7 @@
 
 use super::{Backup, BackupError, Shelf};
 use crate::{
-    domain::change::Event,
+    domain::change::Change,
     line::{Line, LineError},
 };
 
@@ -41,12 +41,7 @@ pub async fn drain(
     let mut drained = Drained::default();
     for record in line.journal(&shelf.queue, most_records).await? {
         backup.write_all(shelf, &record.changes).await?;
-        let ended: Vec<_> = record
-            .changes
-            .iter()
-            .filter(|change| matches!(change.event, Event::Ended { .. }))
-            .map(|change| change.id)
-            .collect();
+        let ended: Vec<_> = record.changes.iter().filter_map(Change::ending).collect();
         line.settle(&shelf.queue, &[record.key], &ended).await?;
         drained.records += 1;
         drained.changes += record.changes.len();

@@ -6,10 +6,7 @@ use tokio::time::timeout;
 
 use super::{Backup, BackupError, Shelf, Written};
 use crate::{
-    domain::{
-        change::{Change, Event},
-        record::Record,
-    },
+    domain::{change::Change, record::Record},
     line::{Line, LineError},
 };
 
@@ -53,8 +50,8 @@ pub async fn write_through(
             });
         }
     };
-    if matches!(change.event, Event::Ended { .. })
-        && let Err(error) = line.settle(queue, &[], &[change.id]).await
+    if let Some(ending) = change.ending()
+        && let Err(error) = line.settle(queue, &[], &[ending]).await
     {
         // The line remembers the end for nothing, no more.
         tracing::warn!(%queue, entry = %change.id, %error, "the line was not told that the backup has an end");

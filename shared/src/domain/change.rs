@@ -28,6 +28,26 @@ pub struct Change {
     pub event: Event,
 }
 
+/// The end of one entry: which of its ends is told by the version.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct Ending {
+    /// Whose.
+    pub id: EntryId,
+    /// Of the change that ended it.
+    pub version: Version,
+}
+
+impl Change {
+    /// The end that it is; `None` for any other change.
+    pub fn ending(&self) -> Option<Ending> {
+        let ends = matches!(self.event, Event::Ended { .. });
+        ends.then_some(Ending {
+            id: self.id,
+            version: self.version,
+        })
+    }
+}
+
 /// What can happen to an entry.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Event {

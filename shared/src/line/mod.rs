@@ -14,7 +14,7 @@ mod restored;
 use async_trait::async_trait;
 
 use crate::domain::{
-    change::{Change, Version},
+    change::{Change, Ending, Version},
     estimate::RateWindow,
     id::{EntryId, QueueId, Salt},
     pace::{Bucket, HeldBackBy},
@@ -370,8 +370,9 @@ pub trait Line: Send + Sync + 'static {
     /// Adds a change that the backup did not take to the journal.
     async fn record(&self, queue: &QueueId, change: &Change) -> Result<(), LineError>;
 
-    /// Drops journal records that the backup has, and forgets these entries whose end it has.
-    async fn settle(&self, queue: &QueueId, keys: &[String], ended: &[EntryId]) -> Result<(), LineError>;
+    /// Drops journal records that the backup has, and forgets these ends that it has. An entry that came again and ended
+    /// again since then stays remembered.
+    async fn settle(&self, queue: &QueueId, keys: &[String], ended: &[Ending]) -> Result<(), LineError>;
 
     /// Whether the line answers at all.
     async fn ping(&self) -> Result<(), LineError>;

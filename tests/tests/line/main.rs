@@ -75,6 +75,7 @@ on_every_line! {
         the_journal_has_promotions_and_expiries_in_order
         a_change_that_the_backup_did_not_take_is_recorded
         an_end_is_remembered_until_it_is_settled
+        a_late_settlement_leaves_the_next_end_remembered
         configuring
         an_unknown_queue_is_unknown_to_every_method
         the_view_counts

@@ -4,7 +4,7 @@ use std::collections::HashMap;
 
 use vestibule::{
     domain::{
-        change::{Change, End, Event, Version},
+        change::{Change, End, Ending, Event, Version},
         id::Salt,
         score::Visit,
         settings::Settings,
@@ -287,7 +287,15 @@ pub(crate) async fn an_unknown_queue_is_unknown_to_every_method(subject: Subject
         line.view(queue).await.map(drop),
         line.journal(queue, 1).await.map(drop),
         line.record(queue, &change).await,
-        line.settle(queue, &["1-1".to_owned()], &[id]).await,
+        line.settle(
+            queue,
+            &["1-1".to_owned()],
+            &[Ending {
+                id,
+                version: Version::default(),
+            }],
+        )
+        .await,
     ];
     for (number, answer) in answers.into_iter().enumerate() {
         assert!(
@@ -353,4 +361,22 @@ pub(crate) async fn the_view_counts(mut subject: Subject) {
         })
         .max();
     assert_eq!(Some(view.promoted_through), through);
+}
+
+/// The write of an end may be late: by then the visitor may have come and gone again.
+pub(crate) async fn a_late_settlement_leaves_the_next_end_remembered(mut subject: Subject) {
+    subject.open(three_at_a_time()).await;
+    subject.enter(visitor(1)).await;
+    let first = subject.leave(visitor(1), Departure::Leave).await;
+    subject.enter(visitor(1)).await;
+    let second = subject.leave(visitor(1), Departure::Leave).await;
+    for (late, missing) in [(&first, Missing::Ended), (&second, Missing::Unknown)] {
+        let ending = late.ending().expect("an end");
+        subject
+            .line
+            .settle(&subject.queue, &[], &[ending])
+            .await
+            .expect("settle");
+        assert_eq!(subject.missing(visitor(1)).await, missing);
+    }
 }

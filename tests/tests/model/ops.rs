@@ -37,6 +37,8 @@ pub(crate) enum Op {
     Settle {
         records: usize,
         ended: Vec<u64>,
+        /// Of an end before the last one.
+        late: bool,
     },
     /// The backup did not take a change: of this kind.
     Record(u64, usize),
@@ -95,7 +97,8 @@ fn op() -> impl Strategy<Value = Op> {
         2 => (visitor(), named(), departure()).prop_map(|(id, visit, departure)| Op::Leave(id, visit, departure)),
         3 => validate(),
         2 => extend(),
-        1 => (0_usize..6, vec(visitor(), 0..4)).prop_map(|(records, ended)| Op::Settle { records, ended }),
+        1 => (0_usize..6, vec(visitor(), 0..4), any::<bool>())
+            .prop_map(|(records, ended, late)| Op::Settle { records, ended, late }),
         1 => (visitor(), 0_usize..8).prop_map(|(id, kind)| Op::Record(id, kind)),
         6 => passing().prop_map(Op::PassMicros),
         1 => passing().prop_map(Op::GoBackMicros),

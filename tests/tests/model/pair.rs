@@ -5,7 +5,7 @@ use std::{collections::BTreeMap, time::Duration};
 use redis::aio::MultiplexedConnection;
 use vestibule::{
     domain::{
-        change::{Change, End, Event},
+        change::{Change, End, Ending, Event},
         id::{EntryId, QueueId},
         score::{Visit, WaitScore},
         settings::Settings,
@@ -156,10 +156,16 @@ impl Pair {
                 };
                 text(line.extend(queue, visitor(*number), extension).await)
             }
-            Op::Settle { records, ended } => {
+            Op::Settle { records, ended, late } => {
                 let oldest = line.journal(queue, *records).await.expect("journal");
                 let keys: Vec<_> = oldest.into_iter().map(|record| record.key).collect();
-                let ended: Vec<_> = ended.iter().copied().map(visitor).collect();
+                let mut version = line.view(queue).await.expect("a view").version;
+                version.v -= if *late { 3_600_000_000 } else { 0 };
+                let ending = |number| Ending {
+                    id: visitor(number),
+                    version,
+                };
+                let ended: Vec<_> = ended.iter().copied().map(ending).collect();
                 text(line.settle(queue, &keys, &ended).await)
             }
             Op::Record(..) => text(line.record(queue, record.expect("made for it")).await),
@@ -243,16 +249,16 @@ impl Pair {
         for name in ["waiting", "ready", "active"] {
             pipe.zrange_withscores(key(name), 0, -1);
         }
-        let pipe = pipe.smembers(key("ended")).hgetall(key("state"));
+        let pipe = pipe.hgetall(key("ended")).hgetall(key("state"));
         let answer = pipe.query_async(&mut self.link.clone()).await;
         let (waiting, ready, active, ended, state): (
             Scored,
             Scored,
             Scored,
-            Vec<String>,
+            BTreeMap<String, u64>,
             BTreeMap<String, String>,
         ) = answer.expect("Redis answers");
-        let mut ended: Vec<_> = ended.iter().map(|member| entry(member)).collect();
+        let mut ended: Vec<_> = ended.iter().map(|(member, v)| (entry(member), *v)).collect();
         ended.sort_unstable();
         // Redis orders members of one score by the text that stands for them, memory by id.
         let scored = |entries: Scored| {

@@ -24,7 +24,7 @@ use super::{
     JournalRecord, Line, LineError, Look, PromoteOrder, Promotion, Validated, View,
 };
 use crate::domain::{
-    change::Change,
+    change::{Change, Ending},
     id::{EntryId, QueueId},
     record::Record,
     score::Visit,
@@ -171,7 +171,7 @@ impl Line for MemoryLine {
         self.with(queue, |queue, _| queue.record(vec![change.clone()]))
     }
 
-    async fn settle(&self, queue: &QueueId, keys: &[String], ended: &[EntryId]) -> Result<(), LineError> {
+    async fn settle(&self, queue: &QueueId, keys: &[String], ended: &[Ending]) -> Result<(), LineError> {
         self.with(queue, |queue, _| queue.settle(keys, ended))
     }
 

@@ -1,11 +1,11 @@
 //! One queue in memory: what it holds, and how it is set up, looked at and settled.
 
-use std::collections::{HashSet, VecDeque};
+use std::collections::{HashMap, VecDeque};
 
 use super::sets::{Timed, Waiting};
 use crate::{
     domain::{
-        change::{Change, Event, Version},
+        change::{Change, Ending, Event, Version},
         estimate::RateWindow,
         id::EntryId,
         pace::Bucket,
@@ -24,7 +24,8 @@ pub(super) struct Queue {
     /// Deadlines are on the claim clock, which stands still while the queue is paused.
     pub(super) ready: Timed,
     pub(super) active: Timed,
-    pub(super) ended: HashSet<EntryId>,
+    /// The version of each end that the backup may not have.
+    pub(super) ended: HashMap<EntryId, u64>,
     journal: VecDeque<JournalRecord>,
     journal_records: u64,
     pub(super) last_order: u64,
@@ -50,7 +51,7 @@ impl Queue {
             waiting: Waiting::default(),
             ready: Timed::default(),
             active: Timed::default(),
-            ended: HashSet::new(),
+            ended: HashMap::new(),
             journal: VecDeque::new(),
             journal_records: 0,
             last_order: 0,
@@ -160,10 +161,12 @@ impl Queue {
         });
     }
 
-    pub(super) fn settle(&mut self, keys: &[String], ended: &[EntryId]) {
+    pub(super) fn settle(&mut self, keys: &[String], ended: &[Ending]) {
         self.journal.retain(|record| !keys.contains(&record.key));
-        for id in ended {
-            self.ended.remove(id);
+        for ending in ended {
+            if self.ended.get(&ending.id).is_some_and(|v| *v <= ending.version.v) {
+                self.ended.remove(&ending.id);
+            }
         }
     }
 
@@ -250,7 +253,7 @@ impl Queue {
     /// What is known of an entry that stands nowhere.
     pub(super) fn missing(&self, id: EntryId) -> Missing {
         let due = self.ready.score(id).is_some() || self.active.score(id).is_some();
-        if due || self.ended.contains(&id) {
+        if due || self.ended.contains_key(&id) {
             Missing::Ended
         } else {
             Missing::Unknown

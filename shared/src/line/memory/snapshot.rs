@@ -20,8 +20,8 @@ pub struct Snapshot {
     pub ready: Vec<(EntryId, u64)>,
     /// Who is active, with raw scores, in order; two of one score by id.
     pub active: Vec<(EntryId, u64)>,
-    /// Whose end is not settled, by id.
-    pub ended: Vec<EntryId>,
+    /// Whose end is not settled, by id, with the version of the end.
+    pub ended: Vec<(EntryId, u64)>,
     /// Every number of the state.
     pub state: BTreeMap<String, u64>,
 }
@@ -38,7 +38,7 @@ impl MemoryLine {
 
 impl Queue {
     fn snapshot(&self) -> Snapshot {
-        let mut ended: Vec<_> = self.ended.iter().copied().collect();
+        let mut ended: Vec<_> = self.ended.iter().map(|(id, v)| (*id, *v)).collect();
         ended.sort_unstable();
         let timed = |(score, id): &(DeadlineScore, EntryId)| (*id, score.raw());
         Snapshot {

@@ -188,13 +188,14 @@ impl Queue {
         self.waiting.remove(id);
         self.ready.remove(id);
         self.active.remove(id);
-        self.ended.insert(id);
         match how {
             End::Completed => self.totals.completed += 1,
             End::Left => self.totals.left += 1,
             End::Expired => unreachable!("only a promotion drops what timed out"),
         }
-        self.change(now_us, id, Event::Ended { visit, how })
+        let change = self.change(now_us, id, Event::Ended { visit, how });
+        self.ended.insert(id, change.version.v);
+        change
     }
 
     pub(super) fn validate(&mut self, now_us: u64, id: EntryId, check: Check) -> Validated {
@@ -265,7 +266,7 @@ impl Queue {
         let expired = drop_due(&mut events, PROMOTE_CHUNK - no_shows, || {
             self.active.pop_due(now_ms)
         });
-        self.ended.extend(events.iter().map(|(id, _)| *id));
+        let dropped = events.len();
         self.totals.no_shows += no_shows;
         self.totals.expired += expired;
 
@@ -294,6 +295,8 @@ impl Queue {
         }
         if !events.is_empty() {
             let version = self.next_version(now_us);
+            self.ended
+                .extend(events[..dropped].iter().map(|(id, _)| (*id, version.v)));
             self.record(
                 events
                     .into_iter()

@@ -96,7 +96,7 @@ end
 if active_score > 0 then
   redis.call('HINCRBY', state, 'expired', 1)
 end
-redis.call('SREM', ended, id)
+redis.call('HDEL', ended, id)
 redis.call('HSET', state, 'v', v, 'last_order', order, 'entered', entered + 1)
 if session_end_ms then
   return { 'joined', 'new', epoch, v, now_ms, 'active', visit_of(score), session_end_ms, now_ms, score }

@@ -18,7 +18,7 @@ impl Keys {
         }
     }
 
-    /// The key of one of: `waiting`, `ready`, `active` (sorted sets), `ended` (set), `config`, `state` (hashes),
+    /// The key of one of: `waiting`, `ready`, `active` (sorted sets), `ended`, `config`, `state` (hashes),
     /// `journal` (stream), `changes` (channel).
     pub(super) fn key(&self, name: &str) -> String {
         format!("{}{name}", self.prefix)

@@ -31,7 +31,7 @@ if at.state == 'active' and departure ~= 'evict' then
 end
 local set = { waiting = waiting, ready = ready, active = active }
 redis.call('ZREM', set[at.state], id)
-redis.call('SADD', ended, id)
 redis.call('HINCRBY', state, how, 1)
 local v = take_version(queue, state)
+redis.call('HSET', ended, id, v)
 return { 'ended', queue.epoch, v, how, at.visit, queue.now_ms }

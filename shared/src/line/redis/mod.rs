@@ -34,7 +34,7 @@ use super::{
     JournalRecord, Line, LineError, Look, PromoteOrder, Promotion, Validated, View, memory::Clock,
 };
 use crate::domain::{
-    change::Change,
+    change::{Change, Ending},
     id::{EntryId, QueueId},
     record::Record,
     score::Visit,
@@ -159,7 +159,7 @@ impl Line for RedisLine {
         record::record(self, queue, change).await
     }
 
-    async fn settle(&self, queue: &QueueId, keys: &[String], ended: &[EntryId]) -> Result<(), LineError> {
+    async fn settle(&self, queue: &QueueId, keys: &[String], ended: &[Ending]) -> Result<(), LineError> {
         settle::settle(self, queue, keys, ended).await
     }
 

@@ -20,6 +20,8 @@ local s = redis.call('HMGET', state, 'v', 'paused_at_ms', 'paused_ms', 'credit',
 local v = tonumber(s[1])
 local us = line_time_us(given_us, v)
 local now_ms = math.floor(us / 1000)
+-- Of whatever this call does: nothing else can come between.
+local change_v = next_version(us, v)
 local clock_ms = claim_clock_ms(now_ms, c[2], tonumber(s[2]), tonumber(s[3]))
 
 -- Takes entries whose deadline has come out of a set; returns how many, and for the journal 'id visit id visit …'.
@@ -29,13 +31,14 @@ local function drop_due(set, at_ms, most, total)
   if count == 0 then
     return 0, ''
   end
-  local ids = {}
+  local ends = {}
   for i = 1, count do
-    ids[i] = due[i * 2 - 1]
+    ends[i * 2 - 1] = due[i * 2 - 1]
+    ends[i * 2] = change_v
     due[i * 2] = tonumber(due[i * 2]) % 4096
   end
   redis.call('ZREMRANGEBYRANK', set, 0, count - 1)
-  redis.call('SADD', ended, unpack(ids))
+  redis.call('HSET', ended, unpack(ends))
   redis.call('HINCRBY', state, total, count)
   return count, table.concat(due, ' ')
 end
@@ -93,9 +96,8 @@ if going > 0 then
 end
 
 if going + no_shows + expired > 0 then
-  v = next_version(us, v)
-  redis.call('HSET', state, 'v', v)
-  redis.call('XADD', journal, '*', 'event', 'tick', 'epoch', c[1], 'v', v, 'at_ms', now_ms, 'claim_by_ms', claim_by_ms,
+  redis.call('HSET', state, 'v', change_v)
+  redis.call('XADD', journal, '*', 'event', 'tick', 'epoch', c[1], 'v', change_v, 'at_ms', now_ms, 'claim_by_ms', claim_by_ms,
     'no_shows', no_show_list, 'expired', expired_list, 'promoted', moved)
 end
 if heartbeat == '1' then

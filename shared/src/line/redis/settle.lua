@@ -1,8 +1,9 @@
 #!lua
--- Drops journal records that the backup has, and forgets entries whose end it has.
+-- Drops journal records that the backup has, and forgets ends that it has. Of an entry that came again and ended again,
+-- the later end stays.
 -- KEYS: ended journal config
 -- ARGV: records ...
--- ...:  as many journal keys as `records` says, then members
+-- ...:  as many journal keys as `records` says, then member v member v …
 -- Output: {'no-queue'}
 --         {'settled'}
 local ended, journal, config = KEYS[1], KEYS[2], KEYS[3]
@@ -11,11 +12,13 @@ local records = tonumber(ARGV[1])
 if redis.call('EXISTS', config) == 0 then
   return { 'no-queue' }
 end
-for i = 2, #ARGV do
-  if i <= records + 1 then
-    redis.call('XDEL', journal, ARGV[i])
-  else
-    redis.call('SREM', ended, ARGV[i])
+for i = 2, records + 1 do
+  redis.call('XDEL', journal, ARGV[i])
+end
+for i = records + 2, #ARGV, 2 do
+  local v = redis.call('HGET', ended, ARGV[i])
+  if v and tonumber(v) <= tonumber(ARGV[i + 1]) then
+    redis.call('HDEL', ended, ARGV[i])
   end
 end
 return { 'settled' }

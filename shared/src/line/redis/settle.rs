@@ -4,7 +4,7 @@ use std::sync::LazyLock;
 
 use super::{RedisLine, keys::Keys, script::Command};
 use crate::{
-    domain::id::{EntryId, QueueId},
+    domain::{change::Ending, id::QueueId},
     line::LineError,
 };
 
@@ -15,12 +15,11 @@ pub(super) async fn settle(
     line: &RedisLine,
     queue: &QueueId,
     keys: &[String],
-    ended: &[EntryId],
+    ended: &[Ending],
 ) -> Result<(), LineError> {
-    let call = SETTLE
-        .of(&Keys::new(queue))
-        .arg(keys.len())
-        .args(keys)
-        .args(ended.iter().map(|id| id.to_member()));
+    let ends = ended
+        .iter()
+        .flat_map(|end| [end.id.to_member(), end.version.v.to_string()]);
+    let call = SETTLE.of(&Keys::new(queue)).arg(keys.len()).args(keys).args(ends);
     call.send(&line.connection).await.map(drop)
 }

@@ -40,10 +40,10 @@ if at.state == 'ready' then
 end
 if consumes == '1' then
   redis.call('ZREM', active, id)
-  redis.call('SADD', ended, id)
   redis.call('HINCRBY', state, 'completed', 1)
   change = 'completed'
   v = take_version(queue, state)
+  redis.call('HSET', ended, id, v)
 elseif extend_ms then
   at.deadline_ms = math.max(at.deadline_ms, math.min(queue.now_ms + extend_ms, latest_end_ms))
   redis.call('ZADD', active, deadline_score(at.deadline_ms, at.visit), id)

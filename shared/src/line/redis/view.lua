@@ -15,4 +15,4 @@ if #fields == 0 then
 end
 local now_ms = math.floor(line_time_us(given_us, tonumber(redis.call('HGET', state, 'v'))) / 1000)
 return { 'view', now_ms, redis.call('ZCARD', waiting), redis.call('ZCARD', ready), redis.call('ZCARD', active),
-  redis.call('SCARD', ended), redis.call('XLEN', journal), fields, redis.call('HGETALL', state) }
+  redis.call('HLEN', ended), redis.call('XLEN', journal), fields, redis.call('HGETALL', state) }

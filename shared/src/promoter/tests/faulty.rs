@@ -11,7 +11,7 @@ use tokio::time::sleep;
 
 use crate::{
     domain::{
-        change::Change,
+        change::{Change, Ending},
         id::{EntryId, QueueId},
         record::Record,
         score::Visit,
@@ -146,7 +146,7 @@ impl Line for Faulty {
         self.sound().record(queue, change).await
     }
 
-    async fn settle(&self, queue: &QueueId, keys: &[String], ended: &[EntryId]) -> Result<(), LineError> {
+    async fn settle(&self, queue: &QueueId, keys: &[String], ended: &[Ending]) -> Result<(), LineError> {
         self.sound().settle(queue, keys, ended).await
     }
 

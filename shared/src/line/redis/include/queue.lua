@@ -49,7 +49,7 @@ local function standing(queue, waiting, ready, active, ended, id)
     end
     return { state = 'active', visit = score % 4096, deadline_ms = deadline_ms }
   end
-  if redis.call('SISMEMBER', ended, id) == 1 then
+  if redis.call('HEXISTS', ended, id) == 1 then
     return { state = 'ended' }
   end
   return { state = 'unknown' }
