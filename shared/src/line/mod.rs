@@ -263,7 +263,7 @@ pub struct View {
     pub ready: u64,
     /// Let in.
     pub active: u64,
-    /// Ended, and not yet known to be so in the backup.
+    /// Ends that the backup may not have yet, also of those who came again since.
     pub ended: u64,
     /// Records in the journal.
     pub journal: u64,

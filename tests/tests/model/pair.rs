@@ -276,6 +276,8 @@ impl Pair {
             ended,
             state: state
                 .into_iter()
+                // What enter.lua needs of the configuration: the answers to entering tell whether it is right.
+                .filter(|(name, _)| !["epoch", "entrance", "re_entry", "paused"].contains(&name.as_str()))
                 .map(|(name, number)| {
                     let number = number.parse().unwrap_or_else(|_| panic!("{name} is {number}"));
                     (name, number)

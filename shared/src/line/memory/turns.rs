@@ -57,7 +57,6 @@ impl Queue {
         // Timed out, but not dropped yet.
         self.totals.no_shows += u64::from(self.ready.remove(id).is_some());
         self.totals.expired += u64::from(self.active.remove(id).is_some());
-        self.ended.remove(&id);
         self.totals.entered += 1;
         let score = self.next_score(now_us);
         let pace = self.settings().pace();

@@ -19,7 +19,7 @@ if not old[1] then
   end
   local us = line_time_us(given_us, 0)
   local now_ms = math.floor(us / 1000)
-  new_state(state, us, now_ms, new.batch * new.interval_ms, 0, new.paused)
+  new_state(state, us, now_ms, new.batch * new.interval_ms, 0, new)
   redis.call('HSET', config, unpack(list))
   return { 'created' }
 end
@@ -60,5 +60,6 @@ end
 if tonumber(new.claim_ms) < old_claim_ms then
   redis.call('HSET', state, 'claim_floor_ms', old_claim_ms, 'claim_floor_until_ms', now_ms + old_claim_ms)
 end
+redis.call('HSET', state, gate(new))
 redis.call('HSET', config, unpack(list))
 return { 'changed' }

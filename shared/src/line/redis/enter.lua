@@ -1,104 +1,89 @@
 #!lua
 -- Gives a visitor a place: the one they have, the fast track, or the back of the line.
--- include: clock scores claim_clock pace
--- KEYS: waiting ready active ended config state
+-- It is the call that a crowd makes, so what it needs of the configuration stands in `state` as well: one read less.
+-- include: clock claim_clock scores pace
+-- KEYS: waiting ready active config state
 -- ARGV: given_us id
 -- Output: {'no-queue'}
 --         {'refused', entrance}
---         {'joined', 'new' | 'kept' | 'moved', epoch, v or 0 where nothing changed, now_ms,
---          state, score or visit, position or deadline_ms, now_ms, score of an entry on the fast track or 0}
-local waiting, ready, active, ended, config, state = KEYS[1], KEYS[2], KEYS[3], KEYS[4], KEYS[5], KEYS[6]
+--         {'joined', 'new' | 'kept' | 'moved', epoch, v or 0 where nothing changed,
+--          state, score or visit, position or deadline_ms, now_ms, for one on the fast track its score}
+local waiting, ready, active, config, state = KEYS[1], KEYS[2], KEYS[3], KEYS[4], KEYS[5]
 local given_us, id = ARGV[1], ARGV[2]
 
-local c = redis.call('HMGET', config, 'epoch', 'entrance', 're_entry', 'paused')
-local epoch, entrance, re_entry, paused = tonumber(c[1]), c[2], c[3], c[4]
+local s = redis.call('HMGET', state, 'epoch', 'entrance', 're_entry', 'paused', 'v', 'last_order', 'entered',
+  'paused_at_ms', 'paused_ms')
+local epoch, entrance, re_entry, paused, v = tonumber(s[1]), s[2], s[3], s[4], tonumber(s[5])
 if not epoch then
   return { 'no-queue' }
 end
-local s = redis.call('HMGET', state, 'v', 'last_order', 'entered', 'paused_at_ms', 'paused_ms')
-local v, last_order, entered = tonumber(s[1]), tonumber(s[2]), tonumber(s[3])
 local us = line_time_us(given_us, v)
 local now_ms = math.floor(us / 1000)
 v = next_version(us, v)
 
--- The place at the back: 2^49 is the phase after opening, 256 arrivals of one millisecond have an order of their own.
-local order = math.max(last_order + 1, (now_ms - ERA_MS) * 256)
-local score = 562949953421312 + order
-
-local ready_score = tonumber(redis.call('ZSCORE', ready, id) or 0)
-if ready_score > 0 then
-  local clock_ms = claim_clock_ms(now_ms, paused, tonumber(s[4]), tonumber(s[5]))
-  local deadline_ms = deadline_of(ready_score)
+-- Whoever was promoted or let in stays so, until the deadline; one that has come ends with the new visit.
+local ready_score = redis.call('ZSCORE', ready, id)
+if ready_score then
+  local clock_ms = claim_clock_ms(now_ms, paused, tonumber(s[8]), tonumber(s[9]))
+  local deadline_ms = deadline_of(tonumber(ready_score))
   if deadline_ms > clock_ms then
-    return { 'joined', 'kept', epoch, 0, now_ms, 'ready', ready_score % 4096, deadline_ms + now_ms - clock_ms, now_ms, 0 }
+    return { 'joined', 'kept', epoch, 0, 'ready', ready_score % 4096, deadline_ms + now_ms - clock_ms, now_ms }
   end
 end
-local active_score = tonumber(redis.call('ZSCORE', active, id) or 0)
-if active_score > 0 and deadline_of(active_score) > now_ms then
-  return { 'joined', 'kept', epoch, 0, now_ms, 'active', active_score % 4096, deadline_of(active_score), now_ms, 0 }
+local active_score = redis.call('ZSCORE', active, id)
+if active_score and deadline_of(tonumber(active_score)) > now_ms then
+  return { 'joined', 'kept', epoch, 0, 'active', active_score % 4096, deadline_of(tonumber(active_score)), now_ms }
 end
 
+-- The place at the back: 2^49 is the phase after opening, 256 arrivals of one millisecond have an order of their own.
+local order = math.max(tonumber(s[6]) + 1, (now_ms - ERA_MS) * 256)
+local score = 562949953421312 + order
 local in_line = redis.call('ZCARD', waiting)
-local function kept()
-  redis.call('HSET', state, 'v', v)
-  local old_score = tonumber(redis.call('ZSCORE', waiting, id))
-  return { 'joined', 'kept', epoch, v, now_ms, 'waiting', old_score, redis.call('ZRANK', waiting, id) + 1, now_ms, 0 }
-end
-if entrance ~= 'open' then
-  if redis.call('ZSCORE', waiting, id) then
-    return kept()
-  end
-  return { 'refused', entrance }
-end
+local session_end_ms
 
-local function fast_track()
-  if in_line > 0 or paused == '1' then
-    return nil
-  end
-  local f = redis.call('HMGET', config, 'capacity', 'batch', 'interval_ms', 'session_ms')
+-- The fast track: nobody waits, nothing is shut, room is free and the pace allows one more.
+if in_line == 0 and paused ~= '1' and entrance == 'open' then
+  local c = redis.call('HMGET', config, 'capacity', 'batch', 'interval_ms', 'session_ms')
+  local b = redis.call('HMGET', state, 'credit', 'credit_at_ms')
   local taken = redis.call('ZCARD', ready) + redis.call('ZCARD', active)
   -- Its own place, where it timed out and nobody dropped it yet, is free.
-  taken = taken - (ready_score > 0 and 1 or 0) - (active_score > 0 and 1 or 0)
-  if taken >= tonumber(f[1]) then
-    return nil
+  taken = taken - (ready_score and 1 or 0) - (active_score and 1 or 0)
+  local interval_ms, credit_at_ms = tonumber(c[3]), tonumber(b[2])
+  local credit = refilled(tonumber(b[1]), credit_at_ms, now_ms, tonumber(c[2]), interval_ms)
+  if taken < tonumber(c[1]) and credit >= interval_ms then
+    session_end_ms = now_ms + tonumber(c[4])
+    redis.call('HSET', state, 'credit', credit - interval_ms, 'credit_at_ms', math.max(now_ms, credit_at_ms))
+    redis.call('HINCRBY', state, 'fast_tracked', 1)
   end
-  local b = redis.call('HMGET', state, 'credit', 'credit_at_ms')
-  local batch, interval_ms = tonumber(f[2]), tonumber(f[3])
-  local credit = refilled(tonumber(b[1]), tonumber(b[2]), now_ms, batch, interval_ms)
-  if credit < interval_ms then
-    return nil
-  end
-  redis.call('HSET', state, 'credit', credit - interval_ms, 'credit_at_ms', math.max(now_ms, tonumber(b[2])))
-  redis.call('HINCRBY', state, 'fast_tracked', 1)
-  local session_end_ms = now_ms + tonumber(f[4])
-  redis.call('ZADD', active, deadline_score(session_end_ms, visit_of(score)), id)
-  return session_end_ms
 end
 
-local session_end_ms = fast_track()
-if not session_end_ms and redis.call('ZADD', waiting, 'NX', score, id) == 0 then
-  if re_entry == 'keep' then
-    return kept()
+-- The back of the line, for whoever is not in it already.
+local joins = session_end_ms or (entrance == 'open' and redis.call('ZADD', waiting, 'NX', score, id) == 1)
+if not joins then
+  local old_score = tonumber(redis.call('ZSCORE', waiting, id) or 0)
+  if old_score == 0 then
+    return { 'refused', entrance }
   end
-  redis.call('ZADD', waiting, score, id)
-  redis.call('HSET', state, 'v', v, 'last_order', order)
-  return { 'joined', 'moved', epoch, v, now_ms, 'waiting', score, in_line, now_ms, 0 }
+  if re_entry == 'requeue' and entrance == 'open' then
+    redis.call('ZADD', waiting, score, id)
+    redis.call('HSET', state, 'v', v, 'last_order', order)
+    return { 'joined', 'moved', epoch, v, 'waiting', score, in_line, now_ms }
+  end
+  redis.call('HSET', state, 'v', v)
+  return { 'joined', 'kept', epoch, v, 'waiting', old_score, redis.call('ZRANK', waiting, id) + 1, now_ms }
 end
-
--- What timed out and nobody dropped yet ends with the new visit.
-if ready_score > 0 then
+if ready_score then
   redis.call('ZREM', ready, id)
   redis.call('HINCRBY', state, 'no_shows', 1)
 end
-if active_score > 0 and (not session_end_ms) then
+if active_score then
   redis.call('ZREM', active, id)
-end
-if active_score > 0 then
   redis.call('HINCRBY', state, 'expired', 1)
 end
-redis.call('HDEL', ended, id)
-redis.call('HSET', state, 'v', v, 'last_order', order, 'entered', entered + 1)
+redis.call('HSET', state, 'v', v, 'last_order', order, 'entered', s[7] + 1)
 if session_end_ms then
-  return { 'joined', 'new', epoch, v, now_ms, 'active', visit_of(score), session_end_ms, now_ms, score }
+  local visit = visit_of(score)
+  redis.call('ZADD', active, deadline_score(session_end_ms, visit), id)
+  return { 'joined', 'new', epoch, v, 'active', visit, session_end_ms, now_ms, score }
 end
-return { 'joined', 'new', epoch, v, now_ms, 'waiting', score, in_line + 1, now_ms, 0 }
+return { 'joined', 'new', epoch, v, 'waiting', score, in_line + 1, now_ms }

@@ -34,8 +34,8 @@ pub(super) async fn enter(line: &RedisLine, queue: &QueueId, id: EntryId) -> Res
         "moved" => Joining::Moved,
         _ => return Err(reply.nonsense("how it joined")),
     };
-    let (version, at_ms) = (reply.version()?, reply.number()?);
-    let standing = reply.standing()?;
+    let version = reply.version()?;
+    let (standing, at_ms) = reply.standing_at()?;
     let event = match (how, standing) {
         (_, Standing::Waiting { score, .. }) => Some(Event::Entered { score }),
         (Joining::New, Standing::Active { session_end_ms, .. }) => Some(Event::FastTracked {

@@ -24,6 +24,11 @@ local now_ms = math.floor(us / 1000)
 local change_v = next_version(us, v)
 local clock_ms = claim_clock_ms(now_ms, c[2], tonumber(s[2]), tonumber(s[3]))
 
+-- Every score below it has a deadline that has come. Written out, since Lua's own way would round it.
+local function due_bound(now_ms)
+  return string.format('(%.0f', deadline_score(now_ms + 1, 0))
+end
+
 -- Takes entries whose deadline has come out of a set; returns how many, and for the journal 'id visit id visit …'.
 local function drop_due(set, at_ms, most, total)
   local due = redis.call('ZRANGEBYSCORE', set, '-inf', due_bound(at_ms), 'WITHSCORES', 'LIMIT', 0, most)

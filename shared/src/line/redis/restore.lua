@@ -15,7 +15,7 @@ if redis.call('EXISTS', config) == 1 then
   return { 'same' }
 end
 local new, list = given_fields(4)
-redis.call('UNLINK', waiting, ready, active, ended, state)
+redis.call('UNLINK', waiting, ready, active, ended)
 local staged = { { staged_waiting, waiting }, { staged_ready, ready }, { staged_active, active } }
 for _, move in ipairs(staged) do
   if redis.call('EXISTS', move[1]) == 1 then
@@ -23,6 +23,6 @@ for _, move in ipairs(staged) do
     redis.call('PERSIST', move[2])
   end
 end
-new_state(state, math.max(now_us, v), math.floor(now_us / 1000), 0, last_order, new.paused)
+new_state(state, math.max(now_us, v), math.floor(now_us / 1000), 0, last_order, new)
 redis.call('HSET', config, unpack(list))
 return { 'created' }

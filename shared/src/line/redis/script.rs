@@ -172,25 +172,31 @@ impl Reply {
 
     /// Where an entry stands: state, score or visit, position or deadline, line time.
     pub(super) fn standing(&mut self) -> Result<Standing, LineError> {
+        Ok(self.standing_at()?.0)
+    }
+
+    /// The same, with the line time also of one that waits.
+    pub(super) fn standing_at(&mut self) -> Result<(Standing, u64), LineError> {
         let (state, first, second, now_ms) = (self.word()?, self.number()?, self.number()?, self.number()?);
         let visit = || Visit::new(first).ok_or_else(|| self.nonsense("a visit"));
-        match state.as_str() {
-            "waiting" => Ok(Standing::Waiting {
+        let standing = match state.as_str() {
+            "waiting" => Standing::Waiting {
                 score: self.score_of(first)?,
                 position: second,
-            }),
-            "ready" => Ok(Standing::Ready {
+            },
+            "ready" => Standing::Ready {
                 visit: visit()?,
                 claim_by_ms: second,
                 now_ms,
-            }),
-            "active" => Ok(Standing::Active {
+            },
+            "active" => Standing::Active {
                 visit: visit()?,
                 session_end_ms: second,
                 now_ms,
-            }),
-            _ => Err(self.nonsense("a state")),
-        }
+            },
+            _ => return Err(self.nonsense("a state")),
+        };
+        Ok((standing, now_ms))
     }
 
     /// Why an entry stands nowhere.

@@ -6,10 +6,13 @@ use std::{
         Arc,
         atomic::{AtomicBool, Ordering},
     },
-    time::Instant,
+    time::{Duration, Instant},
 };
 
-use redis::{Client, aio::MultiplexedConnection};
+use redis::{
+    Client,
+    aio::{ConnectionManager, ConnectionManagerConfig},
+};
 use vestibule::{
     domain::{
         change::{Change, Event, Version},
@@ -32,7 +35,9 @@ const ROUNDS: usize = 5;
 /// Prints `bytes_per_waiting_entry`, `status_vs_zrank`, `promote_1000_ms` and `ping_worst_ms_during_promote_50000`.
 pub(crate) async fn million(bench: &Bench) -> Result<(), Box<dyn Error>> {
     let client = Client::open(bench.url.as_str())?;
-    let mut plain = client.get_multiplexed_async_connection().await?;
+    // Dropping what the rounds left takes a while.
+    let patient = ConnectionManagerConfig::new().set_response_timeout(Some(Duration::from_mins(1)));
+    let mut plain = client.get_connection_manager_with_config(patient).await?;
     redis::cmd("FLUSHALL").query_async::<()>(&mut plain).await?;
     let ids = Arc::new(entry_ids(MILLION));
     let queue = fresh_queue();
@@ -55,7 +60,7 @@ pub(crate) async fn million(bench: &Bench) -> Result<(), Box<dyn Error>> {
     promote(bench, &client, &queue).await
 }
 
-async fn used_memory(plain: &mut MultiplexedConnection) -> Result<u64, Box<dyn Error>> {
+async fn used_memory(plain: &mut ConnectionManager) -> Result<u64, Box<dyn Error>> {
     let info: String = redis::cmd("INFO").arg("memory").query_async(plain).await?;
     let line = info
         .lines()
@@ -96,14 +101,14 @@ fn nth(ids: &[EntryId], n: usize) -> EntryId {
 async fn zrank(client: &Client, queue: &QueueId, ids: &Arc<Vec<EntryId>>) -> Result<f64, Box<dyn Error>> {
     let mut callers = Vec::new();
     for _ in 0..CONNECTIONS {
-        let connection = client.get_multiplexed_async_connection().await?;
+        let connection = client.get_connection_manager().await?;
         callers.push(Looker {
             connection,
             ids: ids.clone(),
             queue: queue.clone(),
         });
     }
-    let call = |mut looker: Looker<MultiplexedConnection>, n: usize| async move {
+    let call = |mut looker: Looker<ConnectionManager>, n: usize| async move {
         let key = format!("vestibule:{{{}}}:waiting", looker.queue);
         let mut command = redis::cmd("ZRANK");
         command.arg(key).arg(nth(&looker.ids, n).to_member());
@@ -138,8 +143,8 @@ async fn status(bench: &Bench, queue: &QueueId, ids: &Arc<Vec<EntryId>>) -> Resu
 /// Promotes 50,000 in chunks while somebody else pings, one ping after the other.
 async fn promote(bench: &Bench, client: &Client, queue: &QueueId) -> Result<(), Box<dyn Error>> {
     // The bucket of a restored queue is empty: one interval fills it.
-    tokio::time::sleep(std::time::Duration::from_millis(1_100)).await;
-    let mut pinged = client.get_multiplexed_async_connection().await?;
+    tokio::time::sleep(Duration::from_millis(1_100)).await;
+    let mut pinged = client.get_connection_manager().await?;
     let done = Arc::new(AtomicBool::new(false));
     let pinging = tokio::spawn({
         let done = done.clone();

@@ -2,7 +2,7 @@
 
 use std::{error::Error, sync::Arc};
 
-use redis::{Client, Script, aio::MultiplexedConnection};
+use redis::{Client, Script, aio::ConnectionManager};
 use vestibule::{
     domain::id::{EntryId, QueueId},
     line::{Line, redis::RedisLine},
@@ -56,11 +56,11 @@ struct Caller<C> {
 async fn plain(
     bench: &Bench,
     ids: &Arc<Vec<EntryId>>,
-) -> Result<Vec<Caller<MultiplexedConnection>>, Box<dyn Error>> {
+) -> Result<Vec<Caller<ConnectionManager>>, Box<dyn Error>> {
     let (client, queue) = (Client::open(bench.url.as_str())?, fresh_queue());
     let mut callers = Vec::new();
     for _ in 0..CONNECTIONS {
-        let connection = client.get_multiplexed_async_connection().await?;
+        let connection = client.get_connection_manager().await?;
         callers.push(Caller {
             connection,
             ids: ids.clone(),
@@ -72,7 +72,7 @@ async fn plain(
 
 async fn zadd(bench: &Bench, ids: Arc<Vec<EntryId>>) -> Result<f64, Box<dyn Error>> {
     let callers = plain(bench, &ids).await?;
-    let call = |mut caller: Caller<MultiplexedConnection>, n: usize| async move {
+    let call = |mut caller: Caller<ConnectionManager>, n: usize| async move {
         let mut command = redis::cmd("ZADD");
         command
             .arg(caller.queue.as_str())
@@ -90,7 +90,7 @@ async fn zadd(bench: &Bench, ids: Arc<Vec<EntryId>>) -> Result<f64, Box<dyn Erro
 async fn seed_layout(bench: &Bench, ids: Arc<Vec<EntryId>>) -> Result<f64, Box<dyn Error>> {
     static SCRIPT: std::sync::LazyLock<Script> = std::sync::LazyLock::new(|| Script::new(SEED_LAYOUT));
     let callers = plain(bench, &ids).await?;
-    let call = |mut caller: Caller<MultiplexedConnection>, n: usize| async move {
+    let call = |mut caller: Caller<ConnectionManager>, n: usize| async move {
         let (queue, token) = (caller.queue.as_str(), caller.ids[n].to_member());
         let mut invocation = SCRIPT.prepare_invoke();
         invocation

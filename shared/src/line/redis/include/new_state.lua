@@ -1,8 +1,15 @@
+-- What of the configuration stands in `state` as well: see enter.lua.
+local function gate(new)
+  return 'epoch', new.epoch, 'entrance', new.entrance, 're_entry', new.re_entry, 'paused', new.paused
+end
+
 -- Writes the state of a queue that the line did not have. A small hash is searched from its front, so what every entering
 -- visitor needs comes first.
-local function new_state(state, v, now_ms, credit, last_order, paused)
+local function new_state(state, v, now_ms, credit, last_order, new)
+  redis.call('DEL', state)
+  redis.call('HSET', state, gate(new))
   redis.call('HSET', state, 'v', v, 'last_order', last_order, 'entered', 0,
-    'paused_at_ms', paused == '1' and now_ms or 0, 'paused_ms', 0, 'credit', credit, 'credit_at_ms', now_ms,
+    'paused_at_ms', new.paused == '1' and now_ms or 0, 'paused_ms', 0, 'credit', credit, 'credit_at_ms', now_ms,
     'claim_floor_ms', 0, 'claim_floor_until_ms', 0, 'window_start_ms', 0, 'window_count', 0, 'window_before', 0,
     'promoted_through', 0, 'heartbeat_ms', 0, 'fast_tracked', 0, 'promoted', 0, 'claimed', 0, 'completed', 0,
     'left', 0, 'expired', 0, 'no_shows', 0)

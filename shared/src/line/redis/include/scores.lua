@@ -9,11 +9,6 @@ local function deadline_of(score)
   return math.floor(score / 4096) + ERA_MS
 end
 
--- Every score below it has a deadline that has come. Written out, since Lua's own way would round it.
-local function due_bound(now_ms)
-  return string.format('(%.0f', deadline_score(now_ms + 1, 0))
-end
-
 -- The visit that begins with a place: from the millisecond and from the count within it.
 local function visit_of(score)
   return (math.floor(score / 256) + score % 256 * 16) % 4096
