@@ -2,12 +2,16 @@
 
 import { Place } from "./vestibule.js";
 
-const VIEW_MS = 5_000;
+// A screen reader says the position so often at most.
+const SPOKEN_MS = 30_000;
 
 const queue = new URLSearchParams(location.search).get("queue") || "demo:1";
 const place = new Place({ queue });
 const part = (name) => document.querySelector(`[data-part="${name}"]`);
 let view = {};
+let joining = false;
+let leaving = false;
+let spokenAtMs = -Infinity;
 
 const HEADLINES = {
   waiting: "You are in line",
@@ -18,10 +22,17 @@ const HEADLINES = {
   expired: "Your time is over",
 };
 
-const ENTRANCES = {
-  "queue-closed": "This line is closed",
-  "queue-draining": "Nobody new is let into this line",
-  "unknown-queue": "There is no such line",
+const HINTS = {
+  waiting: "Keep this page open. Reloading it does not lose your place.",
+  ready: "Come back to this page to be let in.",
+};
+
+const TROUBLES = {
+  "queue-closed": "This line is closed.",
+  "queue-draining": "Nobody new is let into this line.",
+  "unknown-queue": "There is no such line.",
+  "unknown-entry": "The line was begun anew. Please join again.",
+  "token-owner-mismatch": "The line was begun anew. Please join again.",
 };
 
 function set(name, text) {
@@ -30,52 +41,79 @@ function set(name, text) {
   if (element.textContent !== text) element.textContent = text;
 }
 
-function duration(seconds) {
-  if (seconds < 60) return `${seconds} s`;
-  const minutes = Math.round(seconds / 60);
-  return minutes < 60 ? `${minutes} min` : `${Math.floor(minutes / 60)} h ${minutes % 60} min`;
+function headline(entry) {
+  if (!entry) return joining ? "One moment" : "You are not in line";
+  // Whoever was never let in has no session that could have ended.
+  return entry.state === "expired" && !entry.expires_at_ms ? "You missed your turn" : HEADLINES[entry.state];
+}
+
+function standstill(state) {
+  if (state !== "waiting") return "";
+  if (view.entrance === "closed") return "The line is closed for now. Your place is kept.";
+  return view.paused ? "The line stands still for a moment. Your place is kept." : "";
 }
 
 function wait(range) {
   if (!range) return "";
-  const [low, high] = [duration(range.low), duration(range.high)];
-  return low === high ? `about ${high}` : `${low} to ${high}`;
+  if (range.high < 90) return between(range.low, range.high, "seconds");
+  const [low, high] = [Math.max(1, Math.floor(range.low / 60)), Math.ceil(range.high / 60)];
+  return high < 120 ? between(low, high, "minutes") : between(Math.floor(low / 60), Math.ceil(high / 60), "hours");
+}
+
+function between(low, high, unit) {
+  return low === high ? `about ${high} ${unit}` : `${low} to ${high} ${unit}`;
 }
 
 function clock(ms) {
-  const seconds = Math.max(0, Math.ceil(ms / 1_000));
+  const seconds = Math.max(0, Math.round(ms / 1_000));
   return `${Math.floor(seconds / 60)}:${String(seconds % 60).padStart(2, "0")}`;
 }
 
 function show() {
   const { entry, position } = place;
+  const { activeElement: focused } = document;
   const state = entry?.state ?? "none";
+  const here = ["waiting", "ready", "active"].includes(state);
   document.body.dataset.state = state;
-  set("headline", HEADLINES[state] ?? "You are not in line");
-  set("position", position == null ? "" : String(position));
-  part("figures").hidden = position == null;
-  set("wait", wait(entry?.estimated_wait_seconds));
+  set("headline", headline(entry));
   set("message", view.message ?? "");
-  set("paused", view.paused && state === "waiting" ? "The line stands still for a moment. Your place is kept." : "");
-  part("leave").hidden = !["waiting", "ready", "active"].includes(state);
+  set("standstill", standstill(state));
+  set("position", position?.toLocaleString("en") ?? "");
+  set("wait", wait(entry?.estimated_wait_seconds));
+  part("figures").hidden = position === null;
+  part("wait-row").hidden = part("wait").hidden;
+  set("hint", HINTS[state] ?? "");
+  part("leave").hidden = !here;
   part("leave").textContent = state === "active" ? "I am done" : "Leave the line";
-  part("join").hidden = ["waiting", "ready", "active"].includes(state);
-  part("join").textContent = state === "none" ? "Join the line" : "Join again";
+  part("join").hidden = here || joining;
+  part("join").textContent = entry ? "Join again" : "Join the line";
+  document.title = [part("position").textContent, part("headline").textContent].filter(Boolean).join(" · ");
   countdown();
+  speak();
+  if (focused?.hidden) part("headline").focus({ preventScroll: true });
 }
 
 function countdown() {
-  const { entry } = place;
-  const until = entry?.state === "active" ? entry.expires_at_ms : entry?.state === "ready" ? entry.claim_by_ms : null;
-  const text = until == null ? "" : clock(place.msUntil(until));
-  set("countdown", text);
-  part("countdown-label").hidden = text === "";
+  const { state, claim_by_ms: claimBy, expires_at_ms: expiresAt } = place.entry ?? {};
+  const until = { ready: claimBy, active: expiresAt }[state];
+  set("countdown", until ? clock(place.msUntil(until)) : "");
+  part("countdown-row").hidden = !until;
+}
+
+function speak() {
+  if (place.position === null) spokenAtMs = -Infinity;
+  if (performance.now() - spokenAtMs < SPOKEN_MS) return;
+  const [position, expected] = [part("position").textContent, part("wait").textContent];
+  part("spoken").textContent = position && [`Position ${position}`, expected].filter(Boolean).join(", ");
+  if (position) spokenAtMs = performance.now();
 }
 
 function trouble(problem) {
-  set("trouble", ENTRANCES[problem.code] ?? (problem.passing ? "No answer at the moment. Trying again; your place is kept." : problem.message));
+  const passing = place.entry ? "No answer at the moment. Trying again; your place is kept." : "No answer at the moment. Trying again.";
+  set("trouble", TROUBLES[problem.code] ?? (problem.passing ? passing : problem.message));
 }
 
+// At the pace of the polls, which end at once when the line is paused or the message changes.
 async function look() {
   try {
     view = await place.view();
@@ -85,26 +123,37 @@ async function look() {
   }
 }
 
-async function act(what) {
+async function join() {
+  joining = true;
   set("trouble", "");
-  try {
-    await what();
-  } catch (problem) {
-    trouble(problem);
-    show();
-  }
+  show();
+  // What is wrong comes as an event.
+  await place.join().catch(() => {});
+  joining = false;
+  show();
+}
+
+async function leave() {
+  // Once is enough. The button stays enabled meanwhile, and so keeps the focus.
+  if (leaving) return;
+  leaving = true;
+  await place.leave().catch(() => set("trouble", "That did not work. Please try again."));
+  leaving = false;
 }
 
 place.addEventListener("change", () => {
   set("trouble", "");
   show();
+  look();
 });
-place.addEventListener("trouble", (event) => trouble(event.detail));
-part("leave").addEventListener("click", () => act(() => place.leave()));
-part("join").addEventListener("click", () => act(() => place.join()));
+place.addEventListener("trouble", (event) => {
+  show();
+  trouble(event.detail);
+});
+part("leave").addEventListener("click", leave);
+part("join").addEventListener("click", join);
 
 set("queue", queue);
 setInterval(countdown, 250);
-setInterval(() => document.visibilityState === "visible" && look(), VIEW_MS);
 look();
-act(() => place.join());
+join();

@@ -6,78 +6,124 @@
 //   place.addEventListener("trouble", (event) => show(event.detail));
 //   await place.join();
 
+// How long the server may hold a poll, in seconds, while the turn is near. It answers at once when the turn comes, but
+// never for a mere step forward: whoever looks at the page is given a new position more often.
 const HOLD_SECONDS = 20;
-// API Gateway gives up at 29 s: whatever takes longer is lost.
-const REQUEST_MS = 30_000;
-// Full jitter between 0 and at most this: a fifth of the default claim_seconds, so that errors never cost a turn.
-const BACKOFF_MS_MAX = 12_000;
-// An active entry is looked at so often, to notice its end and to renew its pass.
-const ACTIVE_POLL_MS = 5_000;
+const HOLD_SECONDS_VISIBLE = 5;
+// What takes longer, the hold aside, is lost: with the longest hold, API Gateway has given up by then.
+const ANSWER_MS = 10_000;
+// Where the server does not say when to come back.
+const POLL_MS = 2_000;
 // Whatever the server says, never faster.
 const POLL_MS_MIN = 250;
+// After errors: between 0 and twice as much each time, from 1 s up to a fifth of claim_seconds, so that no error costs a
+// turn. The server tells no claim_seconds; but they are 10 s at least, and retry_after_ms is at most two thirds of them.
+const BACKOFF_MS = 1_000;
+const BACKOFF_MS_LEAST_BOUND = 2_000;
+const BACKOFF_MS_BOUND = 12_000;
+const BACKOFF_BY_RETRY_AFTER = 0.3;
 
+const VISITOR = "vestibule:visitor";
 const GONE = new Set(["completed", "left", "expired"]);
+// The queue was reset, or the visit is long over.
+const LOST = new Set(["unknown-entry", "token-owner-mismatch"]);
 
-/** Why the server did not do what was asked: an RFC 9457 problem, or `code: "network"`. */
+/**
+ * Why the server did not do what was asked: an RFC 9457 problem with its stable `code`, `code: "network"` where no
+ * answer came, or `code: "no-problem"` where an answer of that `status` says nothing more.
+ */
 export class Trouble extends Error {
-  constructor({ status = 0, code = "network", title = "The server cannot be reached", detail = "", ...more }, retryAfterMs) {
-    super(detail || title);
-    Object.assign(this, { status, code, title, detail, more, retryAfterMs });
+  constructor({ status = 0, code, title, detail = "", ...more } = {}, retryAfterMs) {
+    const [kind, what] = status === 0 ? ["network", "No answer"] : ["no-problem", `The server answered ${status}`];
+    super(detail || title || what);
+    Object.assign(this, { name: "Trouble", status, code: code ?? kind, title: title ?? what, detail, more, retryAfterMs });
   }
 
   /** Whether asking again later may help. */
   get passing() {
     return this.status === 0 || this.status === 429 || this.status >= 500;
   }
+
+  /** Whether the place that was asked about is no more. */
+  get ends() {
+    return this.status === 410 || LOST.has(this.code);
+  }
 }
 
-/** One visitor's place in one queue. Emits `change` and `trouble`. */
+/**
+ * One visitor's place in one queue.
+ *
+ * Emits `change` whenever the server has said how the entry stands, and `trouble`, with a `Trouble` as its `detail`, when
+ * it has not: a `passing` one is tried again, after any other the place is not followed any more.
+ */
 export class Place extends EventTarget {
-  /** The entry as the server last described it; `null` before joining and after leaving. */
+  /**
+   * The entry as the server last described it; `null` before joining, and when the server knows of none any more. When
+   * the visit is over it stays, and its `state` is `completed`, `left` or `expired`. While it is `active`, `pass` is what
+   * the protected service wants to see; it is renewed in time.
+   */
   entry = null;
   /** The position to show: within a visit it only ever falls. `null` when not waiting. */
   position = null;
   #queue;
   #base;
   #visitor;
-  #clockOffsetMs = 0;
+  #clockOffsetMs = null;
+  // Whoever follows the place stops when this is no longer theirs.
   #run = 0;
-  #wake = () => {};
 
+  /** `queue` is its id; `base` is what stands before `/queues` in the address of the API, such as `/Prod`. */
   constructor({ queue, base = "" }) {
     super();
     this.#queue = queue;
     this.#base = `${base}/queues/${encodeURIComponent(queue)}`;
-    this.#visitor = remembered("localStorage", "vestibule:visitor", () => crypto.randomUUID());
-    document.addEventListener("visibilitychange", () => document.visibilityState === "visible" && this.#wake());
+    // Drawn here, so that a retry of the first enter is safe; where the page's origin is not secure, by the server.
+    this.#visitor = recall("localStorage", VISITOR) || crypto.randomUUID?.();
+    if (this.#visitor) keep("localStorage", VISITOR, this.#visitor);
   }
 
-  /** Takes a place, or takes up the one that this browser holds already, and follows it. */
+  /**
+   * Takes a place, or takes up the one that this browser holds already, and follows it. Tries again as long as that may
+   * help; throws the `Trouble` where it cannot.
+   */
   async join() {
     const run = ++this.#run;
-    for (let failures = 0; run === this.#run; failures++) {
+    for (let failures = 0; ; failures++) {
       try {
-        this.#take(await this.#found());
+        const entry = await this.#found();
+        if (run !== this.#run) return;
+        this.#take(entry);
         this.#follow(run);
         return;
       } catch (trouble) {
+        if (run !== this.#run) return;
         this.#tell(trouble);
         if (!trouble.passing) throw trouble;
-        await this.#sleep(backoff(failures, trouble));
+        await this.#sleep(backoffMs(failures, trouble));
+        if (run !== this.#run) return;
       }
     }
   }
 
-  /** Gives the place up: in line it goes to the next one, after being let in the visit is complete. */
+  /**
+   * Gives the place up: in line it goes to the next one, after being let in the visit is complete. Where this throws, the
+   * place is kept and still followed.
+   */
   async leave() {
-    const entry = this.entry;
-    this.#run++;
-    this.#wake();
-    if (entry?.token && !GONE.has(entry.state)) {
-      await this.#ask("DELETE", `/entries/${entry.token}`);
+    const { entry } = this;
+    if (!entry || GONE.has(entry.state)) return this.stop();
+    try {
+      await this.#ask("DELETE", `/entries/${entry.token}?visit=${entry.visit}`);
+    } catch (trouble) {
+      if (!trouble.ends) throw trouble;
     }
-    this.#forget();
-    this.#take(null);
+    this.stop();
+    this.#end(entry.state === "active" ? "completed" : "left");
+  }
+
+  /** Stops following. The place is kept, as long as the server keeps it for somebody who does not come: `join` again. */
+  stop() {
+    this.#run++;
   }
 
   /** What everybody may know of the queue: how many wait, the message, whether it is paused. */
@@ -85,9 +131,9 @@ export class Place extends EventTarget {
     return this.#ask("GET", "");
   }
 
-  /** Milliseconds until a time of the server's clock. */
+  /** Milliseconds until a time of the server's clock, such as `entry.expires_at_ms`. */
   msUntil(serverMs) {
-    return serverMs - (Date.now() + this.#clockOffsetMs);
+    return serverMs - (Date.now() + (this.#clockOffsetMs ?? 0));
   }
 
   async #found() {
@@ -96,8 +142,8 @@ export class Place extends EventTarget {
       try {
         return await this.#ask("GET", `/entries/${token}`);
       } catch (trouble) {
-        // The old visit is over, or the queue was reset: a new one begins.
-        if (trouble.status !== 404 && trouble.status !== 410 && trouble.status !== 403) throw trouble;
+        if (!trouble.ends) throw trouble;
+        // A new visit begins.
         this.#forget();
       }
     }
@@ -106,57 +152,68 @@ export class Place extends EventTarget {
 
   async #follow(run) {
     let failures = 0;
-    while (run === this.#run && this.entry && !GONE.has(this.entry.state)) {
+    let refused = false;
+    let pauseMs = this.#pauseMs();
+    for (;;) {
+      await this.#sleep(pauseMs, failures === 0);
+      if (run !== this.#run) return;
       try {
-        await this.#sleep(failures === 0 ? this.#pauseMs() : 0);
-        if (run !== this.#run) return;
-        const { state, token } = this.entry;
-        const answer =
-          state === "ready" && document.visibilityState === "visible"
-            ? await this.#ask("POST", `/entries/${token}/claim`, {})
-            : await this.#ask("GET", `/entries/${token}${state === "waiting" ? `?wait=${HOLD_SECONDS}` : ""}`);
+        const answer = await this.#next(refused);
         if (run !== this.#run) return;
         failures = 0;
+        refused = false;
         this.#take(answer);
+        pauseMs = this.#pauseMs();
       } catch (trouble) {
         if (run !== this.#run) return;
-        if (trouble.status === 410 || trouble.status === 404) return this.#end(trouble);
-        this.#tell(trouble);
-        if (!trouble.passing && trouble.status !== 409) return;
-        await this.#sleep(backoff(failures++, trouble));
+        if (trouble.ends) return this.#over(trouble);
+        // The turn is not what it was a moment ago: a look says what it is.
+        refused = trouble.status === 409;
+        if (!refused) {
+          this.#tell(trouble);
+          if (!trouble.passing) return;
+        }
+        pauseMs = refused ? POLL_MS : backoffMs(failures++, trouble, this.entry.retry_after_ms);
       }
     }
   }
 
-  #pauseMs() {
-    const { state, retry_after_ms: told } = this.entry;
-    if (state === "ready" && document.visibilityState === "visible") return 0;
-    const ms = told ?? (state === "active" ? ACTIVE_POLL_MS : 1_000);
-    // Near the end of a session it is looked at in time.
-    const untilEnd = state === "active" ? this.msUntil(this.entry.expires_at_ms) + 500 : Infinity;
-    return Math.max(POLL_MS_MIN, Math.min(ms, untilEnd));
+  #next(refused) {
+    const { state, token } = this.entry;
+    if (state === "ready" && visible() && !refused) return this.#ask("POST", `/entries/${token}/claim`, {});
+    const wait = visible() ? HOLD_SECONDS_VISIBLE : HOLD_SECONDS;
+    return this.#ask("GET", `/entries/${token}`, undefined, state === "waiting" ? wait : 0);
   }
 
-  #end(trouble) {
-    this.#forget();
-    this.#take({ ...this.entry, state: trouble.more.state ?? "expired", grace_until_ms: trouble.more.grace_until_ms });
+  #pauseMs() {
+    const { state, retry_after_ms: told = POLL_MS } = this.entry;
+    return state === "ready" && visible() ? 0 : Math.max(POLL_MS_MIN, told);
   }
 
   #take(entry) {
-    const sameVisit = entry && this.entry?.visit === entry.visit && this.entry?.token === entry.token;
-    this.position =
-      entry?.state !== "waiting" || entry.position == null
-        ? null
-        : sameVisit && this.position != null
-          ? Math.min(this.position, entry.position)
-          : entry.position;
+    const { visit, token } = this.entry ?? {};
+    const shown = entry?.visit === visit && entry?.token === token ? this.position : null;
+    const told = entry?.state === "waiting" ? (entry.position ?? null) : null;
+    this.position = told === null || shown === null ? told : Math.min(told, shown);
     this.entry = entry;
     if (entry?.visitor) {
       this.#visitor = entry.visitor;
-      keep("localStorage", "vestibule:visitor", entry.visitor);
+      keep("localStorage", VISITOR, entry.visitor);
     }
-    if (entry?.token && !GONE.has(entry.state)) keep("sessionStorage", this.#tokenKey, entry.token);
+    if (entry && !GONE.has(entry.state)) keep("sessionStorage", this.#tokenKey, entry.token);
     this.dispatchEvent(new Event("change"));
+  }
+
+  #over(trouble) {
+    if (trouble.status === 410) return this.#end(trouble.more.state ?? "expired", trouble.more.grace_until_ms);
+    this.#forget();
+    this.#take(null);
+    this.#tell(trouble);
+  }
+
+  #end(state, graceUntilMs) {
+    this.#forget();
+    this.#take({ ...this.entry, state, pass: undefined, grace_until_ms: graceUntilMs });
   }
 
   #tell(trouble) {
@@ -171,52 +228,69 @@ export class Place extends EventTarget {
     return `vestibule:token:${this.#queue}`;
   }
 
-  async #ask(method, path, body) {
-    const headers = { Accept: "application/json", "X-Visitor-Id": this.#visitor };
+  async #ask(method, path, body, holdSeconds = 0) {
+    const headers = { Accept: "application/json" };
+    if (this.#visitor) headers["X-Visitor-Id"] = this.#visitor;
     if (method !== "GET") headers["Content-Type"] = "application/json";
-    let response, answer;
+    let response;
+    let answer = null;
     try {
-      response = await fetch(this.#base + path, {
+      response = await fetch(this.#base + path + (holdSeconds > 0 ? `?wait=${holdSeconds}` : ""), {
         method,
         headers,
         body: body && JSON.stringify(body),
-        signal: AbortSignal.timeout(REQUEST_MS),
+        signal: AbortSignal.timeout(holdSeconds * 1_000 + ANSWER_MS),
       });
-      answer = response.status === 204 ? null : await response.json();
+      if (response.status !== 204) answer = await response.json();
     } catch {
-      throw new Trouble({ status: response?.status >= 500 ? response.status : 0 });
+      // No answer, or one that is not the API's own: something in between may still say when to come back.
+      throw new Trouble({ status: response?.ok ? 0 : response?.status }, retryAfterMs(response));
     }
-    const date = Date.parse(response.headers.get("Date") ?? "");
-    // The header tells whole seconds; half of one is its mean error.
-    if (!Number.isNaN(date)) this.#clockOffsetMs = date + 500 - Date.now();
+    // The public view may come out of a cache, with an old time.
+    if (path !== "") this.#setClock(Date.parse(response.headers.get("Date") ?? ""));
     if (response.ok) return answer;
-    const seconds = Number.parseFloat(response.headers.get("Retry-After") ?? "");
-    throw new Trouble({ ...answer, status: response.status }, Number.isNaN(seconds) ? undefined : seconds * 1_000);
+    throw new Trouble({ ...answer, status: response.status }, retryAfterMs(response));
   }
 
-  // Ends early when the page becomes visible again: a turn may have come meanwhile.
-  #sleep(ms) {
-    if (ms <= 0) return Promise.resolve();
+  // The header tells whole seconds: what is known already stays within the one that it names.
+  #setClock(serverMs) {
+    if (Number.isNaN(serverMs)) return;
+    const least = serverMs - Date.now();
+    this.#clockOffsetMs = Math.min(least + 1_000, Math.max(least, this.#clockOffsetMs ?? least + 500));
+  }
+
+  // When the page comes back into view it ends early: where the time has passed, which the timers of a phone that slept
+  // did not notice, and, if `claims`, where a turn waits to be claimed.
+  #sleep(ms, claims = false) {
     return new Promise((done) => {
-      const timer = setTimeout(done, ms);
-      this.#wake = () => {
+      const dueMs = Date.now() + ms;
+      const end = () => {
         clearTimeout(timer);
+        document.removeEventListener("visibilitychange", look);
         done();
       };
+      const look = () => {
+        if (visible() && (Date.now() >= dueMs || (claims && this.entry?.state === "ready"))) end();
+      };
+      const timer = setTimeout(end, ms);
+      document.addEventListener("visibilitychange", look);
     });
   }
 }
 
-function backoff(failures, trouble) {
-  return trouble.retryAfterMs ?? Math.random() * Math.min(BACKOFF_MS_MAX, 1_000 * 2 ** failures);
+function visible() {
+  return document.visibilityState === "visible";
 }
 
-function remembered(storage, key, make) {
-  const found = recall(storage, key);
-  if (found) return found;
-  const made = make();
-  keep(storage, key, made);
-  return made;
+function backoffMs(failures, trouble, toldMs = Infinity) {
+  const bound = Math.min(BACKOFF_MS_BOUND, Math.max(BACKOFF_MS_LEAST_BOUND, BACKOFF_BY_RETRY_AFTER * toldMs));
+  return trouble.retryAfterMs ?? Math.random() * Math.min(bound, BACKOFF_MS * 2 ** failures);
+}
+
+// Whole seconds; a date, which something in between may say, is no better than the visitor's clock, and ignored.
+function retryAfterMs(response) {
+  const seconds = Number(response?.headers.get("Retry-After") ?? Number.NaN);
+  return seconds > 0 ? seconds * 1_000 : undefined;
 }
 
 // Storage may be full or forbidden, and even its name may throw: the place is kept then as long as the page is open.

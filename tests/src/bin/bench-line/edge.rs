@@ -9,7 +9,7 @@ use vestibule_tests::runner::Runner;
 
 use crate::load::{CONNECTIONS, median, throughput};
 
-const CALLS_EACH: usize = 100;
+const CALLS_EACH: usize = 600;
 const ROUNDS: usize = 3;
 const QUEUE: &str = "bench";
 

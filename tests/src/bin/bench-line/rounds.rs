@@ -13,8 +13,8 @@ use crate::{
     load::{CONNECTIONS, configuration, entry_ids, fresh_queue, median, throughput},
 };
 
-const CALLS_EACH: usize = 1_500;
-const ROUNDS: usize = 5;
+const CALLS_EACH: usize = 1_000;
+const ROUNDS: usize = 9;
 
 /// The usual layout, as the seed of many waiting rooms has it: an index from user to token that expires by itself,
 /// beside the sorted set.
