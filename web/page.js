@@ -80,6 +80,7 @@ function show() {
   set("standstill", standstill(state));
   set("position", position?.toLocaleString("en") ?? "");
   set("wait", wait(entry?.estimated_wait_seconds));
+  part("position").classList.toggle("long", position >= 100_000);
   part("figures").hidden = position === null;
   part("wait-row").hidden = part("wait").hidden;
   set("hint", HINTS[state] ?? "");
@@ -109,8 +110,11 @@ function speak() {
 }
 
 function trouble(problem) {
-  const passing = place.entry ? "No answer at the moment. Trying again; your place is kept." : "No answer at the moment. Trying again.";
-  set("trouble", TROUBLES[problem.code] ?? (problem.passing ? passing : problem.message));
+  const { entry } = place;
+  const other = problem.passing
+    ? `No answer at the moment. Trying again${entry ? "; your place is kept" : ""}.`
+    : `${problem.message}.${entry ? " Please reload the page." : ""}`;
+  set("trouble", TROUBLES[problem.code] ?? other);
 }
 
 // At the pace of the polls, which end at once when the line is paused or the message changes.

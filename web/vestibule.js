@@ -16,11 +16,11 @@ const ANSWER_MS = 10_000;
 const POLL_MS = 2_000;
 // Whatever the server says, never faster.
 const POLL_MS_MIN = 250;
-// After errors: between 0 and twice as much each time, from 1 s up to a fifth of claim_seconds, so that no error costs a
-// turn. The server tells no claim_seconds; but they are 10 s at least, and retry_after_ms is at most two thirds of them.
+// After errors: anything from 0 to 1 s, 2 s, 4 s and so on, up to a fifth of claim_seconds, so that no error costs a
+// turn. The server does not tell claim_seconds: they are 10 at least, and retry_after_ms is two thirds of them at most.
 const BACKOFF_MS = 1_000;
-const BACKOFF_MS_LEAST_BOUND = 2_000;
-const BACKOFF_MS_BOUND = 12_000;
+const BACKOFF_MS_BOUND_MIN = 2_000;
+const BACKOFF_MS_BOUND_MAX = 12_000;
 const BACKOFF_BY_RETRY_AFTER = 0.3;
 
 const VISITOR = "vestibule:visitor";
@@ -36,7 +36,8 @@ export class Trouble extends Error {
   constructor({ status = 0, code, title, detail = "", ...more } = {}, retryAfterMs) {
     const [kind, what] = status === 0 ? ["network", "No answer"] : ["no-problem", `The server answered ${status}`];
     super(detail || title || what);
-    Object.assign(this, { name: "Trouble", status, code: code ?? kind, title: title ?? what, detail, more, retryAfterMs });
+    this.name = "Trouble";
+    Object.assign(this, { status, code: code ?? kind, title: title ?? what, detail, more, retryAfterMs });
   }
 
   /** Whether asking again later may help. */
@@ -51,16 +52,17 @@ export class Trouble extends Error {
 }
 
 /**
- * One visitor's place in one queue.
+ * One visitor's place in one queue. When the turn comes it is claimed at once while the page is visible, else as soon as
+ * it is: nobody's session runs where nobody looks.
  *
- * Emits `change` whenever the server has said how the entry stands, and `trouble`, with a `Trouble` as its `detail`, when
- * it has not: a `passing` one is tried again, after any other the place is not followed any more.
+ * Emits `change` whenever the server has said how the entry stands, and `trouble`, with a `Trouble` as its `detail`,
+ * when it has not: a `passing` one is tried again, after any other the place is not followed any more.
  */
 export class Place extends EventTarget {
   /**
    * The entry as the server last described it; `null` before joining, and when the server knows of none any more. When
-   * the visit is over it stays, and its `state` is `completed`, `left` or `expired`. While it is `active`, `pass` is what
-   * the protected service wants to see; it is renewed in time.
+   * the visit is over it stays, and its `state` is `completed`, `left` or `expired`. While it is `active`, `pass` is
+   * what the protected service wants to see; it is renewed in time.
    */
   entry = null;
   /** The position to show: within a visit it only ever falls. `null` when not waiting. */
@@ -106,8 +108,8 @@ export class Place extends EventTarget {
   }
 
   /**
-   * Gives the place up: in line it goes to the next one, after being let in the visit is complete. Where this throws, the
-   * place is kept and still followed.
+   * Gives the place up: in line it goes to the next one, after being let in the visit is complete. Where this throws,
+   * the place is kept and still followed.
    */
   async leave() {
     const { entry } = this;
@@ -121,7 +123,7 @@ export class Place extends EventTarget {
     this.#end(entry.state === "active" ? "completed" : "left");
   }
 
-  /** Stops following. The place is kept, as long as the server keeps it for somebody who does not come: `join` again. */
+  /** Stops following, and claims nothing any more. The server keeps the place for a while: `join` takes it up again. */
   stop() {
     this.#run++;
   }
@@ -131,7 +133,10 @@ export class Place extends EventTarget {
     return this.#ask("GET", "");
   }
 
-  /** Milliseconds until a time of the server's clock, such as `entry.expires_at_ms`. */
+  /**
+   * Milliseconds until a time of the server's clock, such as `entry.expires_at_ms`: good to half a second, or as good as
+   * the visitor's clock where the API is of another origin and does not expose `Date`.
+   */
   msUntil(serverMs) {
     return serverMs - (Date.now() + (this.#clockOffsetMs ?? 0));
   }
@@ -283,7 +288,7 @@ function visible() {
 }
 
 function backoffMs(failures, trouble, toldMs = Infinity) {
-  const bound = Math.min(BACKOFF_MS_BOUND, Math.max(BACKOFF_MS_LEAST_BOUND, BACKOFF_BY_RETRY_AFTER * toldMs));
+  const bound = Math.min(BACKOFF_MS_BOUND_MAX, Math.max(BACKOFF_MS_BOUND_MIN, BACKOFF_BY_RETRY_AFTER * toldMs));
   return trouble.retryAfterMs ?? Math.random() * Math.min(bound, BACKOFF_MS * 2 ** failures);
 }
 

@@ -16,7 +16,7 @@ pub struct Version {
 }
 
 /// One change of one entry.
-#[derive(Debug, Clone, PartialEq, Eq)]
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Change {
     /// Whose.
     pub id: EntryId,

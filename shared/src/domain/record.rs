@@ -42,10 +42,10 @@ impl Record {
     }
 
     /// What a change makes of the record that stands, or of none; `None` where the record shows that change or a later
-    /// one already: repeats and late arrivals change nothing.
+    /// one already and nothing in it was missing: repeats and late arrivals change nothing.
     pub fn after(standing: Option<&Self>, change: &Change, retain_hours: u32) -> Option<Self> {
-        if standing.is_some_and(|record| record.version >= change.version) {
-            return None;
+        if let Some(record) = standing.filter(|record| record.version >= change.version) {
+            return record.filled(change);
         }
         let visit = change.event.visit();
         let begins = matches!(change.event, Event::Entered { .. } | Event::FastTracked { .. });
@@ -84,6 +84,24 @@ impl Record {
             }
         }
         Some(record)
+    }
+
+    /// A change that comes late says nothing of the state any more. But where it is of the same visit, it may know what
+    /// the later one could not: the place, and when it was promoted.
+    fn filled(&self, change: &Change) -> Option<Self> {
+        let (score, promoted_at_ms) = match change.event {
+            Event::Entered { score } => (Some(score), None),
+            Event::FastTracked { score, .. } | Event::Promoted { score, .. } => {
+                (Some(score), Some(change.at_ms))
+            }
+            Event::Claimed { .. } | Event::Extended { .. } | Event::Ended { .. } => (None, None),
+        };
+        let filled = Self {
+            score: self.score.or(score),
+            promoted_at_ms: self.promoted_at_ms.or(promoted_at_ms),
+            ..self.clone()
+        };
+        (self.visit == change.event.visit() && filled != *self).then_some(filled)
     }
 
     fn unknown(id: EntryId, visit: Visit) -> Self {

@@ -2,7 +2,7 @@
 
 use super::{Edge, problem::Problem, views::Seen};
 use crate::{
-    domain::{id::EntryId, record::Record},
+    domain::{change::Change, id::EntryId, record::Record},
     line::Missing,
 };
 
@@ -10,7 +10,7 @@ use crate::{
 pub(super) enum Fate {
     /// It ended like this.
     Ended(Record),
-    /// It timed out a moment ago: only what a promotion did may be missing from the backup.
+    /// Its deadline came a moment ago, and no promotion has dropped it yet.
     TimedOut(Option<Record>),
     /// The backup has it in line: the line lost it.
     Lost,
@@ -19,8 +19,16 @@ pub(super) enum Fate {
 }
 
 impl Edge {
-    /// Asks the backup what became of an entry.
+    /// Says what became of an entry. An end that the backup may not have is written first: whoever ended it may have
+    /// been killed before that.
     pub(super) async fn fate(&self, seen: &Seen, id: EntryId, missing: Missing) -> Result<Fate, Problem> {
+        if missing == Missing::Ended {
+            match self.line.end(&seen.queue, id).await {
+                Ok(Some(end)) => return self.fate_of(seen, &end).await,
+                Ok(None) => {}
+                Err(error) => return Err(self.line_failed(&seen.queue, error).await),
+            }
+        }
         let record = match self.backup.entry(&seen.shelf(), id).await {
             Ok(record) => record,
             Err(error) => match missing {
@@ -33,6 +41,22 @@ impl Edge {
             (record, Missing::Ended) => Fate::TimedOut(record),
             (Some(_), Missing::Unknown) => Fate::Lost,
             (None, Missing::Unknown) => Fate::Never,
+        })
+    }
+
+    async fn fate_of(&self, seen: &Seen, end: &Change) -> Result<Fate, Problem> {
+        let written = self.write(seen, end).await?.record;
+        let standing = match written {
+            Some(record) => Some(record),
+            None => self.record(seen, end.id).await,
+        };
+        Ok(match standing {
+            Some(record) if !record.state.is_live() => Fate::Ended(record),
+            // The backup is away, or behind: it will stand like this.
+            standing => match Record::after(standing.as_ref(), end, seen.shelf().retain_hours) {
+                Some(record) if !record.state.is_live() => Fate::Ended(record),
+                _ => Fate::TimedOut(standing),
+            },
         })
     }
 

@@ -62,8 +62,8 @@ pub enum Entered {
 pub enum Joining {
     /// A new visit.
     New,
-    /// The place they had. For a waiting one the change says it once more, since whoever entered first may have been
-    /// killed before writing it.
+    /// The place they had. The change says it once more for one that waits or is active, since whoever entered first may
+    /// have been killed before writing it; what promoted a ready one is in the journal.
     Kept,
     /// The place they had was given up for one at the back (`re_entry: requeue`).
     Moved,
@@ -319,6 +319,9 @@ pub trait Line: Send + Sync + 'static {
 
     /// Says where an entry stands; changes nothing.
     async fn status(&self, queue: &QueueId, id: EntryId) -> Result<Look, LineError>;
+
+    /// The end of an entry, where the backup may not have it yet: for whoever asks next to write it.
+    async fn end(&self, queue: &QueueId, id: EntryId) -> Result<Option<Change>, LineError>;
 
     /// Makes a ready entry active.
     async fn claim(&self, queue: &QueueId, id: EntryId) -> Result<Claimed, LineError>;

@@ -45,7 +45,7 @@ macro_rules! on_both {
 
 on_both! {
     a_change_reads_back
-    repeats_and_late_arrivals_change_nothing
+    repeats_and_late_arrivals_add_what_was_missing_and_change_nothing
     a_later_visit_leaves_nothing_of_an_earlier_one
     of_two_writers_the_later_change_wins
     the_live_entries_are_exactly_the_live_ones
@@ -112,23 +112,34 @@ async fn a_change_reads_back(backup: &dyn Backup) {
     }
 }
 
-async fn repeats_and_late_arrivals_change_nothing(backup: &dyn Backup) {
+async fn repeats_and_late_arrivals_add_what_was_missing_and_change_nothing(backup: &dyn Backup) {
     let (shelf, visit) = (fresh_shelf(), one_visit());
     let last = visit.len() - 1;
     written(backup, &shelf, &visit[0]).await;
-    let stands = written(backup, &shelf, &visit[last]).await;
-    for late in &visit {
-        assert_eq!(
-            written(backup, &shelf, late).await,
-            Written::Older,
-            "{:?}",
-            late.event
-        );
+    let Written::Stored(mut stands) = written(backup, &shelf, &visit[last]).await else {
+        panic!("the last change is the latest");
+    };
+    let (state, version, expires_at_ms) = (stands.state, stands.version, stands.expires_at_ms);
+    assert_eq!(stands.promoted_at_ms, None, "nobody said yet");
+    for late in visit.iter().chain(&visit) {
+        let filled = Record::after(Some(&stands), late, shelf.retain_hours);
+        let expected = filled.clone().map_or(Written::Older, Written::Stored);
+        assert_eq!(written(backup, &shelf, late).await, expected, "{:?}", late.event);
+        stands = filled.unwrap_or(stands);
         let read = backup.entry(&shelf, late.id).await.expect("an answer");
-        assert_eq!(read.map(Written::Stored).as_ref(), Some(&stands));
+        assert_eq!(read.as_ref(), Some(&stands));
+        assert_eq!(
+            (stands.state, stands.version, stands.expires_at_ms),
+            (state, version, expires_at_ms)
+        );
     }
+    assert_eq!(
+        stands.promoted_at_ms,
+        Some(visit[1].at_ms),
+        "the late promotion alone knew it"
+    );
     // A late arrival of the last epoch is older, however high it counted.
-    let mut of_last_epoch = visit[1].clone();
+    let mut of_last_epoch = visit[1];
     of_last_epoch.version = Version {
         epoch: 0,
         v: u64::from(u32::MAX),
@@ -162,7 +173,7 @@ async fn a_later_visit_leaves_nothing_of_an_earlier_one(backup: &dyn Backup) {
     ];
     for (epoch, event) in (2..).zip(firsts) {
         for change in &visit {
-            let mut change = change.clone();
+            let mut change = *change;
             change.version.epoch = epoch;
             written(backup, &shelf, &change).await;
         }
@@ -211,7 +222,7 @@ pub(super) async fn the_live_entries_are_exactly_the_live_ones(backup: &dyn Back
     for step in 0..6 {
         let visits: Vec<_> = (0..35).map(|_| one_visit()).collect();
         for so_far in 0..=step {
-            let changes: Vec<_> = visits.iter().map(|visit| visit[so_far].clone()).collect();
+            let changes: Vec<_> = visits.iter().map(|visit| visit[so_far]).collect();
             backup.write_all(&shelf, &changes).await.expect("written");
         }
         let records = visits.iter().filter_map(|visit| folded(&shelf, &visit[..=step]));
@@ -238,7 +249,7 @@ pub(super) async fn the_live_entries_are_exactly_the_live_ones(backup: &dyn Back
 
 async fn many_changes_at_once_are_all_written(backup: &dyn Backup) {
     let shelf = fresh_shelf();
-    let changes: Vec<_> = (0..1_000).map(|_| one_visit()[0].clone()).collect();
+    let changes: Vec<_> = (0..1_000).map(|_| one_visit()[0]).collect();
     for _ in 0..2 {
         // The second time changes nothing.
         backup.write_all(&shelf, &changes).await.expect("written");

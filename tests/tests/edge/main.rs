@@ -4,6 +4,7 @@ mod bad_input;
 mod events;
 mod hold;
 mod identity;
+mod killed;
 mod protected;
 mod visit;
 

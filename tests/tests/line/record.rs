@@ -11,7 +11,9 @@ use vestibule::{
         standing::Standing,
         state::State,
     },
-    line::{Check, Configured, Departure, Extended, Extension, LineError, Missing, PromoteOrder, Totals},
+    line::{
+        Check, Configured, Departure, Extended, Extension, Joining, LineError, Missing, PromoteOrder, Totals,
+    },
 };
 use vestibule_tests::lines::{Subject, configuration, visitor};
 
@@ -142,7 +144,7 @@ pub(crate) async fn a_change_that_the_backup_did_not_take_is_recorded(mut subjec
     let waiting = subject.enter(visitor(2)).await.change.expect("new");
     subject.pass_seconds(1);
     subject.tick().await;
-    let promoted = subject.journal().await[0].changes[0].clone();
+    let promoted = subject.journal().await[0].changes[0];
     let (_, claimed) = subject.claim(visitor(2)).await;
     let extension = Extension {
         visit: None,
@@ -157,7 +159,7 @@ pub(crate) async fn a_change_that_the_backup_did_not_take_is_recorded(mut subjec
     let left = subject.leave(visitor(1), Departure::Evict).await;
     let expired = Change {
         event: missed(fast.event.visit()),
-        ..left.clone()
+        ..left
     };
     let changes = [
         fast, waiting, promoted, claimed, extended, completed, left, expired,
@@ -278,6 +280,7 @@ pub(crate) async fn an_unknown_queue_is_unknown_to_every_method(subject: Subject
     let answers = [
         line.enter(queue, id).await.map(drop),
         line.status(queue, id).await.map(drop),
+        line.end(queue, id).await.map(drop),
         line.claim(queue, id).await.map(drop),
         line.leave(queue, id, None, Departure::Evict).await.map(drop),
         line.validate(queue, id, check).await.map(drop),
@@ -332,7 +335,7 @@ pub(crate) async fn the_view_counts(mut subject: Subject) {
     assert_eq!(view.window.count, 6);
     assert_eq!(view.heartbeat_ms, start_ms + 2_000);
     let first_still_there = subject.enter(visitor(3)).await;
-    assert_eq!(first_still_there.change, None);
+    assert_eq!(first_still_there.how, Joining::Kept);
     subject.pass_seconds(298);
     assert_eq!(subject.state(visitor(4)).await, State::Active);
     subject.tick().await;
@@ -372,6 +375,12 @@ pub(crate) async fn a_late_settlement_leaves_the_next_end_remembered(mut subject
     let second = subject.leave(visitor(1), Departure::Leave).await;
     for (late, missing) in [(&first, Missing::Ended), (&second, Missing::Unknown)] {
         let ending = late.ending().expect("an end");
+        let remembered = subject
+            .line
+            .end(&subject.queue, visitor(1))
+            .await
+            .expect("answered");
+        assert_eq!(remembered, Some(second), "the last end, word for word");
         subject
             .line
             .settle(&subject.queue, &[], &[ending])

@@ -255,10 +255,13 @@ impl Pair {
             Scored,
             Scored,
             Scored,
-            BTreeMap<String, u64>,
+            BTreeMap<String, String>,
             BTreeMap<String, String>,
         ) = answer.expect("Redis answers");
-        let mut ended: Vec<_> = ended.iter().map(|(member, v)| (entry(member), *v)).collect();
+        let mut ended: Vec<_> = ended
+            .iter()
+            .map(|(member, v)| (entry(member), v.clone()))
+            .collect();
         ended.sort_unstable();
         // Redis orders members of one score by the text that stands for them, memory by id.
         let scored = |entries: Scored| {

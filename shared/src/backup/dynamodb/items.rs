@@ -116,6 +116,32 @@ pub(super) fn assignments(alone: &Record) -> Expression {
     }
 }
 
+/// Adds what a late change knows of the visit that stands there, and nobody said yet.
+pub(super) fn additions(filled: &Record) -> Expression {
+    let mut known = attributes(filled);
+    known.retain(|name, _| [SCORE, LANE, JOINED_AT_MS, PROMOTED_AT_MS].contains(&name.as_str()));
+    let texts: Vec<_> = known
+        .keys()
+        .map(|name| format!("#{name} = if_not_exists(#{name}, :{name})"))
+        .collect();
+    Expression {
+        text: format!("SET {}", texts.join(", ")),
+        values: known
+            .into_iter()
+            .map(|(name, value)| (format!(":{name}"), value))
+            .collect(),
+    }
+}
+
+/// Of the visit that stands there, however late.
+pub(super) fn same_visit(change: &Change) -> Expression {
+    let visit = number(change.event.visit().number());
+    Expression {
+        text: "#visit = :visit".to_owned(),
+        values: HashMap::from([(":visit".to_owned(), visit)]),
+    }
+}
+
 /// The name behind each `#name` of these expressions: many of ours are words that the service reserves, and it refuses
 /// names that nothing uses.
 pub(super) fn names_in(expressions: &[&str]) -> HashMap<String, String> {

@@ -41,10 +41,31 @@ impl DynamoDb {
             return self.write_later(shelf, alone, change).await;
         }
         let condition = items::nothing_or_older(change);
-        Ok(match self.put(shelf, alone, condition).await? {
-            Attempt::Stored(record) => Written::Stored(record),
-            Attempt::Refused(_) => Written::Older,
-        })
+        match self.put(shelf, alone, condition).await? {
+            Attempt::Stored(record) => Ok(Written::Stored(record)),
+            Attempt::Refused(standing) => self.fill(shelf, change, standing).await,
+        }
+    }
+
+    /// Adds what a change that came late knows, and the record that stands does not.
+    async fn fill(
+        &self,
+        shelf: &Shelf,
+        change: &Change,
+        standing: Option<Record>,
+    ) -> Result<Written, BackupError> {
+        let Some(filled) = Record::after(standing.as_ref(), change, shelf.retain_hours) else {
+            return Ok(Written::Older);
+        };
+        let additions = items::additions(&filled);
+        match self
+            .update(shelf, change, additions, items::same_visit(change))
+            .await?
+        {
+            Attempt::Stored(record) => Ok(Written::Stored(record)),
+            // Another visit stands there by now.
+            Attempt::Refused(_) => Ok(Written::Older),
+        }
     }
 
     /// Puts a whole item where the condition holds.
@@ -72,13 +93,17 @@ impl DynamoDb {
         }
     }
 
-    /// Changes the item of a visit that stands there.
-    async fn update(&self, shelf: &Shelf, alone: &Record, change: &Change) -> Result<Attempt, BackupError> {
-        let Expression {
+    /// Changes the item that stands there, where the condition holds.
+    async fn update(
+        &self,
+        shelf: &Shelf,
+        change: &Change,
+        Expression {
             text: assignments,
             mut values,
-        } = items::assignments(alone);
-        let condition = items::older_of_this_visit(change);
+        }: Expression,
+        condition: Expression,
+    ) -> Result<Attempt, BackupError> {
         values.extend(condition.values);
         let request = self
             .client
@@ -117,16 +142,24 @@ impl DynamoDb {
                 .is_some_and(|record| record.version >= change.version)
         };
         for _ in 0..ROUNDS {
-            match self.update(shelf, &alone, change).await? {
+            let assignments = items::assignments(&alone);
+            match self
+                .update(shelf, change, assignments, items::older_of_this_visit(change))
+                .await?
+            {
                 Attempt::Stored(record) => return Ok(Written::Stored(record)),
-                Attempt::Refused(standing) if is_shown(&standing) => return Ok(Written::Older),
+                Attempt::Refused(standing) if is_shown(&standing) => {
+                    return self.fill(shelf, change, standing).await;
+                }
                 Attempt::Refused(_) => {}
             }
             // Nothing of this visit stood there. Meanwhile its beginning may: the condition sees to that.
             let condition = items::nothing_or_older_visit(change);
             match self.put(shelf, alone.clone(), condition).await? {
                 Attempt::Stored(record) => return Ok(Written::Stored(record)),
-                Attempt::Refused(standing) if is_shown(&standing) => return Ok(Written::Older),
+                Attempt::Refused(standing) if is_shown(&standing) => {
+                    return self.fill(shelf, change, standing).await;
+                }
                 Attempt::Refused(_) => {}
             }
         }

@@ -133,7 +133,7 @@ fn is_about_content(error: &io::Error) -> bool {
 #[async_trait]
 impl Backup for FileBackup {
     async fn write(&self, shelf: &Shelf, change: &Change) -> Result<Written, BackupError> {
-        let (shelf, change) = (shelf.clone(), change.clone());
+        let (shelf, change) = (shelf.clone(), *change);
         self.writer
             .commit(move |tables| tables.write(&shelf, &change))
             .await

@@ -103,6 +103,10 @@ impl Line for MemoryLine {
         self.with(queue, |queue, now_us| queue.look(now_us, id))
     }
 
+    async fn end(&self, queue: &QueueId, id: EntryId) -> Result<Option<Change>, LineError> {
+        self.with(queue, |queue, _| queue.ended.get(&id).copied())
+    }
+
     async fn claim(&self, queue: &QueueId, id: EntryId) -> Result<Claimed, LineError> {
         self.with(queue, |queue, now_us| queue.claim(now_us, id))
     }
@@ -168,7 +172,7 @@ impl Line for MemoryLine {
     }
 
     async fn record(&self, queue: &QueueId, change: &Change) -> Result<(), LineError> {
-        self.with(queue, |queue, _| queue.record(vec![change.clone()]))
+        self.with(queue, |queue, _| queue.record(vec![*change]))
     }
 
     async fn settle(&self, queue: &QueueId, keys: &[String], ended: &[Ending]) -> Result<(), LineError> {

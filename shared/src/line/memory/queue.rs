@@ -24,8 +24,8 @@ pub(super) struct Queue {
     /// Deadlines are on the claim clock, which stands still while the queue is paused.
     pub(super) ready: Timed,
     pub(super) active: Timed,
-    /// The version of each end that the backup may not have.
-    pub(super) ended: HashMap<EntryId, u64>,
+    /// Each end that the backup may not have.
+    pub(super) ended: HashMap<EntryId, Change>,
     journal: VecDeque<JournalRecord>,
     journal_records: u64,
     pub(super) last_order: u64,
@@ -164,7 +164,11 @@ impl Queue {
     pub(super) fn settle(&mut self, keys: &[String], ended: &[Ending]) {
         self.journal.retain(|record| !keys.contains(&record.key));
         for ending in ended {
-            if self.ended.get(&ending.id).is_some_and(|v| *v <= ending.version.v) {
+            if self
+                .ended
+                .get(&ending.id)
+                .is_some_and(|end| end.version <= ending.version)
+            {
                 self.ended.remove(&ending.id);
             }
         }

@@ -5,6 +5,7 @@ use std::collections::BTreeMap;
 use super::{MemoryLine, queue::Queue};
 use crate::{
     domain::{
+        change::Change,
         id::{EntryId, QueueId},
         score::DeadlineScore,
     },
@@ -20,8 +21,8 @@ pub struct Snapshot {
     pub ready: Vec<(EntryId, u64)>,
     /// Who is active, with raw scores, in order; two of one score by id.
     pub active: Vec<(EntryId, u64)>,
-    /// Whose end is not settled, by id, with the version of the end.
-    pub ended: Vec<(EntryId, u64)>,
+    /// Whose end is not settled, by id, with the end: epoch, v, visit, how and when.
+    pub ended: Vec<(EntryId, String)>,
     /// Every number of the state.
     pub state: BTreeMap<String, u64>,
 }
@@ -38,7 +39,7 @@ impl MemoryLine {
 
 impl Queue {
     fn snapshot(&self) -> Snapshot {
-        let mut ended: Vec<_> = self.ended.iter().map(|(id, v)| (*id, *v)).collect();
+        let mut ended: Vec<_> = self.ended.values().map(|end| (end.id, written(end))).collect();
         ended.sort_unstable();
         let timed = |(score, id): &(DeadlineScore, EntryId)| (*id, score.raw());
         Snapshot {
@@ -83,4 +84,9 @@ impl Queue {
         .map(|(name, number)| (name.to_owned(), number))
         .collect()
     }
+}
+
+fn written(end: &Change) -> String {
+    let (version, visit, how) = (end.version, end.event.visit().number(), end.event.state().name());
+    format!("{} {} {visit} {how} {}", version.epoch, version.v, end.at_ms)
 }

@@ -22,6 +22,27 @@ impl Queue {
         let now_ms = self.now_ms(now_us);
         match self.standing(now_ms, id) {
             Some(Standing::Waiting { score, position }) => self.enter_again(now_us, id, score, position),
+            Some(
+                standing @ Standing::Active {
+                    visit,
+                    session_end_ms,
+                    ..
+                },
+            ) => {
+                let change = Some(self.change(
+                    now_us,
+                    id,
+                    Event::Claimed {
+                        visit,
+                        session_end_ms,
+                    },
+                ));
+                Entered::Joined {
+                    how: Joining::Kept,
+                    standing,
+                    change,
+                }
+            }
             Some(standing) => Entered::Joined {
                 how: Joining::Kept,
                 standing,
@@ -193,7 +214,7 @@ impl Queue {
             End::Expired => unreachable!("only a promotion drops what timed out"),
         }
         let change = self.change(now_us, id, Event::Ended { visit, how });
-        self.ended.insert(id, change.version.v);
+        self.ended.insert(id, change);
         change
     }
 
@@ -294,19 +315,16 @@ impl Queue {
         }
         if !events.is_empty() {
             let version = self.next_version(now_us);
+            let change = |(id, event): (EntryId, Event)| Change {
+                id,
+                version,
+                at_ms: now_ms,
+                event,
+            };
+            let changes: Vec<_> = events.into_iter().map(change).collect();
             self.ended
-                .extend(events[..dropped].iter().map(|(id, _)| (*id, version.v)));
-            self.record(
-                events
-                    .into_iter()
-                    .map(|(id, event)| Change {
-                        id,
-                        version,
-                        at_ms: now_ms,
-                        event,
-                    })
-                    .collect(),
-            );
+                .extend(changes[..dropped].iter().map(|change| (change.id, *change)));
+            self.record(changes);
         }
         Promotion {
             promoted,

@@ -1,5 +1,6 @@
-#!lua
+#!lua flags=allow-oom
 -- Makes a ready entry active. Again is harmless: the claim of an active one is said once more.
+-- What frees room, or keeps an acknowledged change, runs also where the server's memory is full.
 -- include: clock scores claim_clock queue
 -- KEYS: waiting ready active ended config state
 -- ARGV: given_us id

@@ -19,7 +19,8 @@ use crate::line::LineError;
 
 const CONNECT_TIMEOUT: Duration = Duration::from_secs(1);
 const RESPONSE_TIMEOUT: Duration = Duration::from_millis(500);
-/// A socket that was not used for so long may be dead without knowing it: a Lambda thaws with those it froze with.
+/// A socket that was not used for so long may be dead without knowing it: a Lambda thaws with those it froze with. The
+/// client of a cluster sees to its many connections itself: it replaces a dead one and sends again.
 const IDLE_MS: u64 = 5_000;
 
 /// What clones of a [`RedisLine`](super::RedisLine) share.

@@ -32,7 +32,8 @@ if ready_score then
 end
 local active_score = redis.call('ZSCORE', active, id)
 if active_score and deadline_of(tonumber(active_score)) > now_ms then
-  return { 'joined', 'kept', epoch, 0, 'active', active_score % 4096, deadline_of(tonumber(active_score)), now_ms }
+  redis.call('HSET', state, 'v', v)
+  return { 'joined', 'kept', epoch, v, 'active', active_score % 4096, deadline_of(tonumber(active_score)), now_ms }
 end
 
 -- The place at the back: 2^49 is the phase after opening, 256 arrivals of one millisecond have an order of their own.

@@ -42,6 +42,18 @@ pub(super) async fn enter(line: &RedisLine, queue: &QueueId, id: EntryId) -> Res
             score: reply.score()?,
             session_end_ms,
         }),
+        // Whoever entered or claimed first may have been killed before writing it.
+        (
+            Joining::Kept,
+            Standing::Active {
+                visit,
+                session_end_ms,
+                ..
+            },
+        ) => Some(Event::Claimed {
+            visit,
+            session_end_ms,
+        }),
         _ => None,
     };
     let change = version.zip(event).map(|(version, event)| Change {

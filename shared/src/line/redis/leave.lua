@@ -1,6 +1,7 @@
-#!lua
+#!lua flags=allow-oom
 -- Ends a visit: the visitor leaves, the protected service completes, or an operator evicts.
--- include: clock scores claim_clock queue
+-- What frees room, or keeps an acknowledged change, runs also where the server's memory is full.
+-- include: clock scores claim_clock queue end
 -- KEYS: waiting ready active ended config state
 -- ARGV: given_us id visit departure
 -- Output: {'no-queue'}
@@ -33,5 +34,5 @@ local set = { waiting = waiting, ready = ready, active = active }
 redis.call('ZREM', set[at.state], id)
 redis.call('HINCRBY', state, how, 1)
 local v = take_version(queue, state)
-redis.call('HSET', ended, id, v)
+redis.call('HSET', ended, id, end_text(queue.epoch, v, at.visit, how, queue.now_ms))
 return { 'ended', queue.epoch, v, how, at.visit, queue.now_ms }

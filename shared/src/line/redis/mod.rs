@@ -6,6 +6,7 @@
 mod claim;
 mod configure;
 mod connect;
+mod end;
 mod enter;
 mod journal;
 mod keys;
@@ -96,6 +97,10 @@ impl Line for RedisLine {
 
     async fn status(&self, queue: &QueueId, id: EntryId) -> Result<Look, LineError> {
         status::status(self, queue, id).await
+    }
+
+    async fn end(&self, queue: &QueueId, id: EntryId) -> Result<Option<Change>, LineError> {
+        end::end(self, queue, id).await
     }
 
     async fn claim(&self, queue: &QueueId, id: EntryId) -> Result<Claimed, LineError> {

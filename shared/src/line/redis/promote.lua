@@ -1,7 +1,8 @@
-#!lua
+#!lua flags=allow-oom
 -- Drops what timed out and promotes as many as may go: min(waiting, capacity - ready - active, tokens), at most `chunk`
 -- entries in all, so that nobody else waits long. Whatever it does is one record of the journal.
--- include: clock scores claim_clock pace
+-- What frees room, or keeps an acknowledged change, runs also where the server's memory is full.
+-- include: clock scores claim_clock pace end
 -- KEYS: waiting ready active ended config state journal changes
 -- ARGV: given_us asked chunk heartbeat window_ms
 -- Output: {'no-queue'}
@@ -39,8 +40,8 @@ local function drop_due(set, at_ms, most, total)
   local ends = {}
   for i = 1, count do
     ends[i * 2 - 1] = due[i * 2 - 1]
-    ends[i * 2] = change_v
     due[i * 2] = tonumber(due[i * 2]) % 4096
+    ends[i * 2] = end_text(tonumber(c[1]), change_v, due[i * 2], 'expired', now_ms)
   end
   redis.call('ZREMRANGEBYRANK', set, 0, count - 1)
   redis.call('HSET', ended, unpack(ends))

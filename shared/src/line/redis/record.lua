@@ -1,5 +1,6 @@
-#!lua
+#!lua flags=allow-oom
 -- Adds a change that the backup did not take to the journal.
+-- What frees room, or keeps an acknowledged change, runs also where the server's memory is full.
 -- KEYS: config journal
 -- ARGV: ...
 -- ...:  field value field value …, as journal.rs writes and reads them

@@ -21,10 +21,11 @@ use crate::{
     line::{LineError, Missing},
 };
 
-const INCLUDES: [(&str, &str); 7] = [
+const INCLUDES: [(&str, &str); 8] = [
     ("clock", include_str!("include/clock.lua")),
     ("scores", include_str!("include/scores.lua")),
     ("claim_clock", include_str!("include/claim_clock.lua")),
+    ("end", include_str!("include/end.lua")),
     ("pace", include_str!("include/pace.lua")),
     ("queue", include_str!("include/queue.lua")),
     ("new_state", include_str!("include/new_state.lua")),

@@ -1,6 +1,7 @@
-#!lua
+#!lua flags=allow-oom
 -- Drops journal records that the backup has, and forgets ends that it has. Of an entry that came again and ended again,
 -- the later end stays.
+-- What frees room, or keeps an acknowledged change, runs also where the server's memory is full.
 -- KEYS: ended journal config
 -- ARGV: records ...
 -- ...:  as many journal keys as `records` says, then member v member v …
@@ -16,7 +17,7 @@ for i = 2, records + 1 do
   redis.call('XDEL', journal, ARGV[i])
 end
 for i = records + 2, #ARGV, 2 do
-  local v = redis.call('HGET', ended, ARGV[i])
+  local v = string.match(redis.call('HGET', ended, ARGV[i]) or '', '^%d+ (%d+)')
   if v and tonumber(v) <= tonumber(ARGV[i + 1]) then
     redis.call('HDEL', ended, ARGV[i])
   end

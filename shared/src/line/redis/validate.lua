@@ -1,7 +1,8 @@
-#!lua
+#!lua flags=allow-oom
 -- Says whether an entry may act now; claims a ready one or completes an active one where asked, or makes its session
 -- longer, never shorter.
--- include: clock scores claim_clock queue
+-- What frees room, or keeps an acknowledged change, runs also where the server's memory is full.
+-- include: clock scores claim_clock queue end
 -- KEYS: waiting ready active ended config state
 -- ARGV: given_us id visit claims consumes extend_ms latest_end_ms
 -- Output: {'no-queue'}
@@ -43,7 +44,7 @@ if consumes == '1' then
   redis.call('HINCRBY', state, 'completed', 1)
   change = 'completed'
   v = take_version(queue, state)
-  redis.call('HSET', ended, id, v)
+  redis.call('HSET', ended, id, end_text(queue.epoch, v, at.visit, 'completed', queue.now_ms))
 elseif extend_ms then
   at.deadline_ms = math.max(at.deadline_ms, math.min(queue.now_ms + extend_ms, latest_end_ms))
   redis.call('ZADD', active, deadline_score(at.deadline_ms, at.visit), id)

@@ -89,6 +89,10 @@ impl Line for Faulty {
         self.sound().status(queue, id).await
     }
 
+    async fn end(&self, queue: &QueueId, id: EntryId) -> Result<Option<Change>, LineError> {
+        self.sound().end(queue, id).await
+    }
+
     async fn claim(&self, queue: &QueueId, id: EntryId) -> Result<Claimed, LineError> {
         self.sound().claim(queue, id).await
     }

@@ -1,0 +1,49 @@
+//! Reads an end that the backup may not have, as the scripts write it into `ended`: `epoch v visit how at_ms`.
+
+use super::{RedisLine, connect::failed, keys::Keys};
+use crate::{
+    domain::{
+        change::{Change, End, Event, Version},
+        id::{EntryId, QueueId},
+        score::Visit,
+    },
+    line::LineError,
+};
+
+pub(super) async fn end(line: &RedisLine, queue: &QueueId, id: EntryId) -> Result<Option<Change>, LineError> {
+    let mut link = line.connection.link().await?;
+    let keys = Keys::new(queue);
+    let (end, known): (Option<String>, bool) = redis::pipe()
+        .hget(keys.key("ended"), id.to_member())
+        .exists(keys.key("config"))
+        .query_async(&mut link)
+        .await
+        .map_err(failed)?;
+    if !known {
+        return Err(LineError::Unknown);
+    }
+    let read = |text: String| parse(id, &text).ok_or_else(|| LineError::Nonsense(format!("the end {text}")));
+    end.map(read).transpose()
+}
+
+fn parse(id: EntryId, text: &str) -> Option<Change> {
+    let mut words = text.split(' ');
+    let version = Version {
+        epoch: words.next()?.parse().ok()?,
+        v: words.next()?.parse().ok()?,
+    };
+    let visit = Visit::new(words.next()?.parse().ok()?)?;
+    let how = match words.next()? {
+        "completed" => End::Completed,
+        "left" => End::Left,
+        "expired" => End::Expired,
+        _ => return None,
+    };
+    let at_ms = words.next()?.parse().ok()?;
+    Some(Change {
+        id,
+        version,
+        at_ms,
+        event: Event::Ended { visit, how },
+    })
+}

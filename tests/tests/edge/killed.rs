@@ -1,0 +1,111 @@
+//! A process killed between the line and the backup: nobody was told anything, and the next call writes what is missing.
+
+use serde_json::json;
+use uuid::Uuid;
+use vestibule::{
+    backup::{Backup, Shelf},
+    domain::{
+        id::{EntryId, IdKey, RootKey, Salt, Visitor},
+        record::Record,
+        state::State,
+    },
+    line::{Check, Departed, Departure, Line, Validated},
+};
+use vestibule_tests::edge::{Ask, EdgeUnderTest, entry, queue};
+
+use crate::{Guest, enters, full};
+
+async fn record(edge: &EdgeUnderTest, id: EntryId) -> Option<Record> {
+    let shelf = Shelf {
+        queue: queue(),
+        generation: 1,
+        retain_hours: 24,
+    };
+    edge.backup.entry(&shelf, id).await.expect("the backup answers")
+}
+
+fn token(guest: &Guest) -> EntryId {
+    guest.token.parse().expect("a token")
+}
+
+#[tokio::test]
+async fn a_visitor_who_left_stays_gone() {
+    let edge = full(json!({})).await;
+    for tries_again in [true, false] {
+        let (guest, _) = enters(&edge).await;
+        let left = edge
+            .line
+            .leave(&queue(), token(&guest), None, Departure::Leave)
+            .await;
+        assert!(
+            matches!(left, Ok(Departed::Gone(_))),
+            "and the process dies: {left:?}"
+        );
+        assert_eq!(
+            record(&edge, token(&guest)).await.expect("written").state,
+            State::Waiting
+        );
+
+        if tries_again {
+            edge.send(Ask::delete(entry(&guest.token)).visitor(&guest.id))
+                .await
+                .is(204);
+        } else {
+            let gone = edge.send(Ask::get(entry(&guest.token))).await;
+            gone.is(410);
+            assert_eq!(gone.body["state"], "left", "and not expired");
+        }
+        assert_eq!(
+            record(&edge, token(&guest)).await.expect("written").state,
+            State::Left
+        );
+        assert_eq!(
+            edge.line.end(&queue(), token(&guest)).await.expect("answered"),
+            None,
+            "settled"
+        );
+    }
+}
+
+#[tokio::test]
+async fn a_visitor_who_was_consumed_stays_so() {
+    let edge = EdgeUnderTest::open(json!({})).await;
+    let (guest, _) = enters(&edge).await;
+    let check = Check {
+        visit: None,
+        claims: false,
+        consumes: true,
+    };
+    let consumed = edge.line.validate(&queue(), token(&guest), check).await;
+    assert!(
+        matches!(consumed, Ok(Validated::Active { .. })),
+        "and the process dies: {consumed:?}"
+    );
+    edge.send(Ask::post(format!("{}/complete", entry(&guest.token))))
+        .await
+        .is(204);
+    assert_eq!(
+        record(&edge, token(&guest)).await.expect("written").state,
+        State::Completed
+    );
+}
+
+#[tokio::test]
+async fn whoever_was_let_in_at_once_is_written_when_they_ask_again() {
+    let edge = EdgeUnderTest::open(json!({})).await;
+    let visitor = Uuid::new_v4();
+    let root = RootKey::new(vec![7; 32]).expect("long enough");
+    let id = IdKey::derive(&root, &queue(), &Salt::new([1; 32])).entry_id(&Visitor::from_random(visitor));
+    edge.line.enter(&queue(), id).await.expect("and the process dies");
+    assert_eq!(record(&edge, id).await, None);
+
+    let again = edge.send(Ask::enter().visitor(&visitor.to_string())).await;
+    again.is(200);
+    assert_eq!(again.text("token"), id.to_string());
+    assert_eq!(again.body["durable"], true, "a pass is given for what is written");
+    let record = record(&edge, id).await.expect("written");
+    assert_eq!(
+        (record.state, record.expires_at_ms),
+        (State::Active, Some(again.number("expires_at_ms")))
+    );
+}
