@@ -52,8 +52,8 @@ export class Trouble extends Error {
 }
 
 /**
- * One visitor's place in one queue. When the turn comes it is claimed at once while the page is visible, else as soon as
- * it is: nobody's session runs where nobody looks.
+ * One visitor's place in one queue. When the turn comes it is claimed at once while the page is visible, else as soon
+ * as it is: nobody's session runs where nobody looks.
  *
  * Emits `change` whenever the server has said how the entry stands, and `trouble`, with a `Trouble` as its `detail`,
  * when it has not: a `passing` one is tried again, after any other the place is not followed any more.
@@ -134,8 +134,8 @@ export class Place extends EventTarget {
   }
 
   /**
-   * Milliseconds until a time of the server's clock, such as `entry.expires_at_ms`: good to half a second, or as good as
-   * the visitor's clock where the API is of another origin and does not expose `Date`.
+   * Milliseconds until a time of the server's clock, such as `entry.expires_at_ms`: good to half a second, or as good
+   * as the visitor's clock where the API is of another origin and does not expose `Date`.
    */
   msUntil(serverMs) {
     return serverMs - (Date.now() + (this.#clockOffsetMs ?? 0));

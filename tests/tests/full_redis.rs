@@ -1,0 +1,126 @@
+//! A Redis whose memory is full: nobody new gets in, and everybody else can still go, which is what frees it.
+
+use std::{
+    net::TcpListener,
+    process::{Child, Command, Stdio},
+    time::Duration,
+};
+
+use tokio::time::{Instant, sleep};
+use vestibule::line::{Claimed, Departed, Departure, Line, LineError, PromoteOrder, redis::RedisLine};
+use vestibule_tests::lines::{configuration, fresh_queue, visitor};
+
+/// A server of this test's own, since it fills it; stopped when dropped.
+struct Server {
+    child: Child,
+    url: String,
+}
+
+impl Server {
+    fn start() -> Self {
+        let port = TcpListener::bind("127.0.0.1:0")
+            .and_then(|l| l.local_addr())
+            .expect("a free port")
+            .port();
+        let child = Command::new("redis-server")
+            .args([
+                "--bind",
+                "127.0.0.1",
+                "--port",
+                &port.to_string(),
+                "--save",
+                "",
+                "--appendonly",
+                "no",
+            ])
+            .args(["--maxmemory-policy", "noeviction"])
+            .stdout(Stdio::null())
+            .spawn()
+            .expect("redis-server is installed");
+        Self {
+            child,
+            url: format!("redis://127.0.0.1:{port}"),
+        }
+    }
+
+    async fn line(&self) -> RedisLine {
+        let end = Instant::now() + Duration::from_secs(10);
+        loop {
+            match RedisLine::connect(&self.url).await {
+                Ok(line) => return line,
+                Err(error) => assert!(Instant::now() < end, "{error}"),
+            }
+            sleep(Duration::from_millis(20)).await;
+        }
+    }
+
+    /// Leaves it no more memory than it uses.
+    fn fill(&self) {
+        let port = self.url.rsplit(':').next().expect("a port");
+        let set = Command::new("redis-cli")
+            .args(["-p", port, "config", "set", "maxmemory", "1"])
+            .output();
+        assert_eq!(set.expect("redis-cli is installed").stdout, b"OK\n");
+    }
+}
+
+impl Drop for Server {
+    fn drop(&mut self) {
+        let _ = self.child.kill();
+        let _ = self.child.wait();
+    }
+}
+
+#[tokio::test]
+async fn a_full_redis_refuses_newcomers_and_lets_the_others_go() {
+    let server = Server::start();
+    let (line, queue) = (server.line().await, fresh_queue());
+    let mut settings = vestibule::domain::settings::Settings {
+        capacity: 2,
+        batch: 2,
+        ..Default::default()
+    };
+    line.configure(&queue, &configuration(&settings), true)
+        .await
+        .expect("created");
+    for number in 1..=4 {
+        line.enter(&queue, visitor(number)).await.expect("there is room");
+    }
+    settings.capacity = 3;
+    settings.batch = 10;
+    line.configure(&queue, &configuration(&settings), false)
+        .await
+        .expect("configured");
+    server.fill();
+
+    let refused = line.enter(&queue, visitor(5)).await;
+    assert!(matches!(refused, Err(LineError::Unavailable(_))), "{refused:?}");
+
+    let left = line
+        .leave(&queue, visitor(1), None, Departure::Complete)
+        .await
+        .expect("an active one goes");
+    let Departed::Gone(end) = left else {
+        panic!("{left:?}")
+    };
+    line.settle(&queue, &[], &[end.ending().expect("an end")])
+        .await
+        .expect("it is forgotten");
+    sleep(Duration::from_millis(1_100)).await;
+    let order = PromoteOrder {
+        asked: 10,
+        heartbeat: true,
+    };
+    assert!(
+        line.promote(&queue, order)
+            .await
+            .expect("the line moves")
+            .promoted
+            > 0
+    );
+    let claimed = line.claim(&queue, visitor(3)).await.expect("a claim counts");
+    assert!(matches!(claimed, Claimed::Active { .. }), "{claimed:?}");
+    line.record(&queue, &end)
+        .await
+        .expect("nothing acknowledged is dropped");
+}
