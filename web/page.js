@@ -47,10 +47,11 @@ function headline(entry) {
   return entry.state === "expired" && !entry.expires_at_ms ? "You missed your turn" : HEADLINES[entry.state];
 }
 
-function standstill(state) {
-  if (state !== "waiting") return "";
-  if (view.entrance === "closed") return "The line is closed for now. Your place is kept.";
-  return view.paused ? "The line stands still for a moment. Your place is kept." : "";
+// Nobody can say how long it takes while nothing moves; the view, which may be older, says why it does not.
+function standstill(entry) {
+  if (entry?.state !== "waiting" || entry.estimated_wait_seconds) return "";
+  const what = view.entrance === "closed" ? "The line is closed for now." : "The line stands still for a moment.";
+  return `${what} Your place is kept.`;
 }
 
 function wait(range) {
@@ -77,7 +78,7 @@ function show() {
   document.body.dataset.state = state;
   set("headline", headline(entry));
   set("message", view.message ?? "");
-  set("standstill", standstill(state));
+  set("standstill", standstill(entry));
   set("position", position?.toLocaleString("en") ?? "");
   set("wait", wait(entry?.estimated_wait_seconds));
   part("position").classList.toggle("long", position >= 100_000);
