@@ -11,14 +11,14 @@ use std::{
 use tokio::{
     sync::Semaphore,
     task::JoinSet,
-    time::{MissedTickBehavior, interval, sleep, timeout},
+    time::{Instant, MissedTickBehavior, interval, sleep, timeout},
 };
 use tracing::{Instrument, debug, warn};
 
 use super::{
     known::Known,
     sync::{Policy, SyncError, Synced, sync},
-    tick::tick,
+    tick::{DRAIN_TIME, tick},
 };
 use crate::{
     backup::{Backup, BackupError, Shelf, drain},
@@ -32,8 +32,8 @@ const ROUND: Duration = Duration::from_secs(1);
 const SYNC_ROUNDS: u64 = 3;
 /// How many queues are ticked at once, and how many are synced at once.
 const AT_ONCE: usize = 16;
-/// A tick that takes longer is given up.
-const TICK_TIMEOUT: Duration = Duration::from_secs(5);
+/// A tick that takes longer is given up: long enough for a journal record that the backup is slow to take.
+const TICK_TIMEOUT: Duration = Duration::from_secs(35);
 /// A listing that takes longer is given up.
 const LIST_TIMEOUT: Duration = Duration::from_secs(5);
 /// A sync that takes longer is given up: it may have a large queue to put back.
@@ -170,12 +170,13 @@ impl Promoter {
     }
 
     async fn settle(&self, shelf: &Shelf) -> Result<(), drain::DrainError> {
-        while drain::drain(&*self.line, &*self.backup, shelf, SETTLE_RECORDS)
-            .await?
-            .records
-            > 0
-        {}
-        Ok(())
+        loop {
+            let until = Instant::now() + DRAIN_TIME;
+            let drained = drain::drain(&*self.line, &*self.backup, shelf, SETTLE_RECORDS, until).await?;
+            if drained.records == 0 {
+                return Ok(());
+            }
+        }
     }
 
     /// Starts a step, unless it is still under way.

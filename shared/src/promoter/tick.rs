@@ -2,10 +2,13 @@
 
 use std::time::Duration;
 
-use tokio::time::timeout;
+use tokio::time::{Instant, timeout};
 
 use crate::{
-    backup::{Backup, Shelf, drain},
+    backup::{
+        Backup, Shelf,
+        drain::{self, RECORDS_MAX},
+    },
     domain::{id::QueueId, pace::HeldBackBy},
     line::{Line, LineError, PROMOTE_CHUNK, PromoteOrder},
 };
@@ -13,10 +16,10 @@ use crate::{
 /// The most calls of [`Line::promote`] in one tick: the rest is left to the next one, so that no queue keeps the
 /// promoter from the others.
 pub const CALLS_MAX: u32 = 50;
-/// The most journal records that one tick takes to the backup.
-pub const RECORDS_MAX: usize = 100;
-/// How long one tick waits for the backup. What is left stays in the journal.
-pub const DRAIN_TIMEOUT: Duration = Duration::from_secs(2);
+/// A promotion that takes longer is given up.
+pub const PROMOTE_TIMEOUT: Duration = Duration::from_secs(5);
+/// After so long a tick begins no further journal record. What is left stays in the journal.
+pub const DRAIN_TIME: Duration = Duration::from_secs(2);
 
 /// What one tick did, and how the queue stands after it.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -44,7 +47,9 @@ pub struct Ticked {
 /// # Errors
 /// Where the line gave no answer. A backup that is away is no error: its part of the outcome says so.
 pub async fn tick(line: &dyn Line, backup: &dyn Backup, shelf: &Shelf) -> Result<Ticked, LineError> {
-    let mut ticked = promote(line, &shelf.queue).await?;
+    let mut ticked = timeout(PROMOTE_TIMEOUT, promote(line, &shelf.queue))
+        .await
+        .map_err(|_| LineError::Unavailable("it took too long".to_owned()))??;
     ticked.drained = drain(line, backup, shelf).await;
     Ok(ticked)
 }
@@ -77,12 +82,9 @@ async fn promote(line: &dyn Line, queue: &QueueId) -> Result<Ticked, LineError> 
 }
 
 async fn drain(line: &dyn Line, backup: &dyn Backup, shelf: &Shelf) -> Result<usize, String> {
-    match timeout(DRAIN_TIMEOUT, drain::drain(line, backup, shelf, RECORDS_MAX)).await {
-        Ok(Ok(drained)) => Ok(drained.changes),
-        Ok(Err(error)) => Err(error.to_string()),
-        Err(_) => Err(format!(
-            "the backup took longer than {} s",
-            DRAIN_TIMEOUT.as_secs()
-        )),
+    let until = Instant::now() + DRAIN_TIME;
+    match drain::drain(line, backup, shelf, RECORDS_MAX, until).await {
+        Ok(drained) => Ok(drained.changes),
+        Err(error) => Err(error.to_string()),
     }
 }

@@ -2,6 +2,7 @@
 
 mod faulty;
 mod rounds;
+mod slow;
 mod steps;
 
 use std::sync::Arc;
