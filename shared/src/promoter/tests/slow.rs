@@ -14,13 +14,18 @@ use tokio::time::{Instant, sleep};
 
 use super::{Scene, id};
 use crate::{
-    backup::{Backup, BackupError, Shelf, StoredQueue, Written, drain::drain, file::FileBackup},
+    backup::{
+        Backup, BackupError, Shelf, StoredQueue, Written,
+        drain::{RECORD_TIMEOUT, drain},
+        file::FileBackup,
+    },
     domain::{
         change::Change,
         id::{EntryId, QueueId},
         record::Record,
     },
     line::{PromoteOrder, memory::MemoryLine},
+    promoter::{Policy, Promoter},
 };
 
 /// Takes so long for each journal record, and keeps none.
@@ -112,6 +117,53 @@ async fn crowded(scene: &Scene, name: &str, visitors: u32) -> (QueueId, Shelf) {
             .expect("entered");
     }
     (queue, shelf)
+}
+
+fn promoter(scene: &Scene, backup: Arc<Slow>) -> Arc<Promoter> {
+    Arc::new(Promoter::new(scene.line.clone(), backup, Policy::default()))
+}
+
+#[tokio::test]
+async fn a_slow_backup_delays_nobodys_turn() {
+    const QUEUES: u32 = 60;
+    let scene = Scene::new(paced_line());
+    let mut queues = Vec::new();
+    for number in 0..QUEUES {
+        queues.push(crowded(&scene, &format!("q{number}"), 20).await.0);
+    }
+    let slow = Slow::new(&scene, Duration::from_secs(20));
+    tokio::time::pause();
+    let started = Instant::now();
+    promoter(&scene, slow.clone())
+        .run(sleep(Duration::from_millis(15_500)))
+        .await;
+    assert!(
+        started.elapsed() < Duration::from_secs(18),
+        "the last drains are bounded"
+    );
+    for queue in queues {
+        let promoted = scene.line.view(&queue).await.expect("seen").totals.promoted;
+        assert!(promoted >= 13, "{queue}: {promoted} of 15");
+    }
+    let most = slow.most.load(Ordering::SeqCst);
+    assert!(
+        (2..=16).contains(&most),
+        "drains go side by side, within a bound: {most}"
+    );
+}
+
+#[tokio::test]
+async fn a_record_that_takes_long_gets_there_and_no_queue_is_drained_twice_at_once() {
+    let scene = Scene::new(paced_line());
+    let (queue, _) = crowded(&scene, "q", 4).await;
+    let slow = Slow::new(&scene, RECORD_TIMEOUT - Duration::from_secs(1));
+    tokio::time::pause();
+    promoter(&scene, slow.clone())
+        .run(sleep(Duration::from_mins(3)))
+        .await;
+    let view = scene.line.view(&queue).await.expect("seen");
+    assert_eq!((view.totals.promoted, view.journal), (3, 0));
+    assert_eq!(slow.most.load(Ordering::SeqCst), 1);
 }
 
 #[tokio::test]

@@ -1,21 +1,20 @@
 //! One step: what a tick and a sync answer.
 
+use std::time::Duration;
+
 use serde_json::{Value, json};
+use tokio::time::Instant;
 
 use super::{Scene, map, memory};
 use crate::{
-    backup::{Backup, Shelf},
+    backup::{Backup, drain::drain},
     domain::{pace::HeldBackBy, settings::Settings, state::State},
     line::{Configured, LineError},
-    promoter::{
-        Policy, SyncError, Synced,
-        sync::{configuration, revision},
-        tick,
-    },
+    promoter::{Policy, SyncError, Synced, sync::revision, tick},
 };
 
 #[tokio::test]
-async fn a_tick_promotes_and_takes_the_journal_to_the_backup() {
+async fn a_tick_promotes_and_a_drain_takes_the_journal_to_the_backup() {
     let scene = Scene::new(memory());
     let settings = json!({ "capacity": 2, "batch": 5, "paused": true });
     let (queue, shelf) = scene.queue("q", settings).await;
@@ -34,11 +33,13 @@ async fn a_tick_promotes_and_takes_the_journal_to_the_backup() {
     );
     scene.sync(&queue).await.expect("synced");
 
-    let ticked = tick(&*scene.line, &*scene.backup, &shelf).await.expect("ticked");
+    let ticked = tick(&*scene.line, &queue).await.expect("ticked");
 
     assert_eq!((ticked.promoted, ticked.waiting, ticked.ready), (2, 1, 2));
     assert_eq!(ticked.held_back_by, HeldBackBy::Capacity);
-    assert_eq!(ticked.drained, Ok(2));
+    let until = Instant::now() + Duration::from_secs(30);
+    let drained = drain(&*scene.line, &*scene.backup, &shelf, 10, until).await;
+    assert_eq!(drained.expect("drained").changes, 2);
     assert_eq!(scene.line.view(&queue).await.expect("seen").journal, 0);
     for (id, state) in ids.into_iter().zip([State::Ready, State::Ready, State::Waiting]) {
         let record = scene
@@ -54,11 +55,8 @@ async fn a_tick_promotes_and_takes_the_journal_to_the_backup() {
 #[tokio::test]
 async fn a_tick_of_a_queue_that_the_line_does_not_have_says_so() {
     let scene = Scene::new(memory());
-    let (queue, stored) = scene.store("q", json!({})).await;
-    let shelf = Shelf::of(&queue, &configuration(&stored, Policy::default()).expect("right"));
-    let error = tick(&*scene.line, &*scene.backup, &shelf)
-        .await
-        .expect_err("lost");
+    let (queue, _) = scene.store("q", json!({})).await;
+    let error = tick(&*scene.line, &queue).await.expect_err("lost");
     assert!(matches!(error, LineError::Unknown), "{error}");
 }
 
