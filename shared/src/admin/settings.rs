@@ -44,11 +44,15 @@ impl Admin {
                 .policy
                 .check(settings)
                 .map_err(|error| Problem::setting(&error))?;
-            if self
+            if let Some(settings_order) = self
                 .backup
                 .replace_settings(queue, &stored.settings, &settings.to_map())
                 .await?
             {
+                let stored = StoredQueue {
+                    settings_order,
+                    ..stored
+                };
                 return self.put_in_force(queue, &stored, settings).await;
             }
         }
@@ -67,7 +71,9 @@ impl Admin {
             .map_err(|error| Problem::from(error).stored_only())?;
         Ok(json!({
             "queue": queue.as_str(),
-            "changed": how != Configured::Same,
+            "changed": matches!(how, Configured::Created | Configured::Changed),
+            // Stored, and replaced by a later change before it was in force.
+            "overtaken": how == Configured::Older,
             "settings": configuration.settings,
             "revision": configuration.revision,
         }))

@@ -73,6 +73,7 @@ pub fn configuration_with(stored: &StoredQueue, settings: Settings) -> Configura
     Configuration {
         revision: revision(&settings),
         settings,
+        settings_order: stored.settings_order,
         epoch: stored.line.epoch,
         generation: stored.line.generation,
         salt: stored.line.salt,
@@ -161,6 +162,27 @@ pub async fn put_in_force(
         Err(LineError::Unknown) => Ok(restore::restore(line, backup, queue, configuration)
             .await?
             .configured),
+        Ok(Configured::Older) => overtaken(line, backup, queue, configuration).await,
         answer => Ok(answer?),
     }
+}
+
+/// Where the backup has gone on as well, whoever went on puts that in force. Where it has not, its number was lowered,
+/// by a hand that put the whole item or by a table that was put back: what is stored is still what counts.
+async fn overtaken(
+    line: &dyn Line,
+    backup: &dyn Backup,
+    queue: &QueueId,
+    configuration: &Configuration,
+) -> Result<Configured, SyncError> {
+    let in_force = line.view(queue).await?.configuration;
+    let stored = backup.queue(queue).await?;
+    if stored.is_none_or(|stored| stored.settings_order != configuration.settings_order) {
+        return Ok(Configured::Older);
+    }
+    let raised = Configuration {
+        settings_order: in_force.settings_order,
+        ..configuration.clone()
+    };
+    Ok(line.configure(queue, &raised, false).await?)
 }

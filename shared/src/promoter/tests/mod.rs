@@ -42,6 +42,7 @@ impl Scene {
         let queue: QueueId = name.parse().expect("a queue id");
         let stored = StoredQueue {
             settings: map(settings),
+            settings_order: 0,
             line: LinePart {
                 epoch: 1,
                 generation: 1,

@@ -87,7 +87,7 @@ impl Backup for Slow {
         queue: &QueueId,
         expected: &Map<String, Value>,
         settings: &Map<String, Value>,
-    ) -> Result<bool, BackupError> {
+    ) -> Result<Option<u64>, BackupError> {
         self.backup.replace_settings(queue, expected, settings).await
     }
 

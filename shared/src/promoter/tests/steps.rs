@@ -9,8 +9,12 @@ use super::{Scene, map, memory};
 use crate::{
     backup::{Backup, drain::drain},
     domain::{pace::HeldBackBy, settings::Settings, state::State},
-    line::{Configured, LineError},
-    promoter::{Policy, SyncError, Synced, sync::revision, tick},
+    line::{Configuration, Configured, LineError},
+    promoter::{
+        Policy, SyncError, Synced,
+        sync::{configuration, put_in_force, revision},
+        tick,
+    },
 };
 
 #[tokio::test]
@@ -30,6 +34,7 @@ async fn a_tick_promotes_and_a_drain_takes_the_journal_to_the_backup() {
             .replace_settings(&queue, &stored.settings, &open)
             .await
             .expect("replaced")
+            .is_some()
     );
     scene.sync(&queue).await.expect("synced");
 
@@ -72,6 +77,7 @@ async fn settings_edited_in_the_backup_reach_the_line_and_wrong_ones_do_not() {
                 .replace_settings(&queue, &stored.settings, &map(settings))
                 .await
                 .expect("written")
+                .is_some()
         );
         scene.sync(&queue).await.expect("synced")
     };
@@ -117,6 +123,41 @@ async fn settings_edited_in_the_backup_reach_the_line_and_wrong_ones_do_not() {
         ),
         "{synced:?}"
     );
+}
+
+#[tokio::test]
+async fn settings_that_were_read_before_a_change_do_not_undo_it() {
+    let scene = Scene::new(memory());
+    let (queue, _) = scene.queue("q", json!({ "capacity": 7 })).await;
+    let read = async || scene.backup.queue(&queue).await.expect("read").expect("is there");
+    let in_force = async || scene.line.view(&queue).await.expect("seen").configuration;
+    let stale = read().await;
+    let paused = map(json!({ "capacity": 7, "paused": true }));
+    let replaced = scene
+        .backup
+        .replace_settings(&queue, &stale.settings, &paused)
+        .await;
+    assert_eq!(replaced.expect("written"), Some(1));
+    scene.sync(&queue).await.expect("synced");
+
+    let stale = configuration(&stale, Policy::default()).expect("right");
+    let how = put_in_force(&*scene.line, &*scene.backup, &queue, &stale).await;
+    assert_eq!(how.expect("answered"), Configured::Older);
+    assert!(in_force().await.settings.paused);
+
+    // As after a table was put back: its number is lower than that in force, and yet it is what counts.
+    let ahead = Configuration {
+        settings_order: 9,
+        ..stale
+    };
+    scene
+        .line
+        .configure(&queue, &ahead, false)
+        .await
+        .expect("configured");
+    assert!(!in_force().await.settings.paused);
+    scene.sync(&queue).await.expect("synced");
+    assert!(in_force().await.settings.paused);
 }
 
 #[tokio::test]
