@@ -190,7 +190,7 @@ impl Promoter {
             Ok(Synced::Refused { error, shelf }) => {
                 self.known.found(queue, shelf.clone());
                 note(Err(format!(
-                    "the stored settings are wrong, the old ones stay in force: {error}"
+                    "the stored settings are wrong, all but the switches stay as they were: {error}"
                 )));
             }
             Ok(Synced::Gone) => self.known.gone(queue),

@@ -90,7 +90,7 @@ pub enum Synced {
         /// Where its entries stand.
         shelf: Shelf,
     },
-    /// The stored settings are wrong. Those before them stay in force.
+    /// The stored settings are wrong. Those before them stay in force, but for the switches, which act by themselves.
     Refused {
         /// The field, by name.
         error: SettingsError,
@@ -136,14 +136,34 @@ pub async fn sync(
             how: put_in_force(line, backup, queue, &wanted).await?,
             shelf: Shelf::of(queue, &wanted),
         }),
-        Err(error) => match line.view(queue).await {
-            Ok(view) => Ok(Synced::Refused {
+        Err(error) => {
+            let wanted = switched(line, queue, &stored, &error).await?;
+            put_in_force(line, backup, queue, &wanted).await?;
+            Ok(Synced::Refused {
                 error,
-                shelf: Shelf::of(queue, &view.configuration),
-            }),
-            Err(LineError::Unknown) => Err(SyncError::Stuck(error)),
-            Err(other) => Err(other.into()),
-        },
+                shelf: Shelf::of(queue, &wanted),
+            })
+        }
+    }
+}
+
+/// What to put in force where the stored settings are wrong: those in force, with the stored switches in their place.
+///
+/// # Errors
+/// [`SyncError::Stuck`] where the line does not have the queue: nothing says what is in force.
+pub async fn switched(
+    line: &dyn Line,
+    queue: &QueueId,
+    stored: &StoredQueue,
+    wrong: &SettingsError,
+) -> Result<Configuration, SyncError> {
+    match line.view(queue).await {
+        Ok(view) => {
+            let settings = view.configuration.settings.with_switches(&stored.settings);
+            Ok(configuration_with(stored, settings))
+        }
+        Err(LineError::Unknown) => Err(SyncError::Stuck(wrong.clone())),
+        Err(other) => Err(other.into()),
     }
 }
 

@@ -156,7 +156,7 @@ async fn a_slow_backup_delays_nobodys_turn() {
 async fn a_record_that_takes_long_gets_there_and_no_queue_is_drained_twice_at_once() {
     let scene = Scene::new(paced_line());
     let (queue, _) = crowded(&scene, "q", 4).await;
-    let slow = Slow::new(&scene, RECORD_TIMEOUT - Duration::from_secs(1));
+    let slow = Slow::new(&scene, RECORD_TIMEOUT * 9 / 10);
     tokio::time::pause();
     promoter(&scene, slow.clone())
         .run(sleep(Duration::from_mins(3)))
