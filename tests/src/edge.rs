@@ -152,6 +152,7 @@ impl EdgeUnderTest {
         };
         let stored = StoredQueue {
             settings: settings.clone(),
+            settings_order: 0,
             line,
         };
         assert!(
@@ -242,6 +243,7 @@ fn configuration(settings: &Map<String, Value>, revision: &str) -> Configuration
     Configuration {
         settings: Settings::from_map(settings).expect("settings"),
         revision: revision.to_owned(),
+        settings_order: 0,
         epoch: 1,
         generation: 1,
         salt: Salt::new([1; 32]),

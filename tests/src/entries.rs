@@ -69,6 +69,7 @@ pub fn configuration(settings: Settings) -> Configuration {
     Configuration {
         settings,
         revision: "1".to_owned(),
+        settings_order: 0,
         epoch: 1,
         generation: 1,
         salt: Salt::new([7; 32]),

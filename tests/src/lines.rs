@@ -146,6 +146,7 @@ pub fn configuration(settings: &Settings) -> Configuration {
     Configuration {
         settings: settings.clone(),
         revision: serde_json::Value::Object(settings.to_map()).to_string(),
+        settings_order: 0,
         epoch: 1,
         generation: 1,
         salt: Salt::new([7; 32]),

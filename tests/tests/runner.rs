@@ -11,6 +11,7 @@ use serde_json::{Value, json};
 use tempfile::TempDir;
 use tokio::time::{sleep, timeout};
 use uuid::Uuid;
+use vestibule::backup::{Backup, file::FileBackup};
 use vestibule_tests::runner::{Ended, Runner, taken_port};
 
 const QUEUE: &str = "q";
@@ -108,6 +109,54 @@ async fn what_an_operator_changed_survives_a_restart() {
     let described = runner.order(json!({ "op": "describe", "queue": "demo:1" })).await;
     assert_eq!(described["settings"]["message"], json!("mine"));
     assert_eq!(described["settings"]["capacity"], json!(3));
+}
+
+#[tokio::test]
+async fn a_wrong_stored_setting_keeps_its_queue_out_and_no_other() {
+    let dir = folder();
+    let mut runner = start(&dir);
+    let line = line_up(&runner, 3).await;
+    runner.signal("TERM");
+    runner.ended(Duration::from_secs(10)).await;
+    let right = {
+        let backup = FileBackup::open(dir.path().join("backup.redb")).expect("the store");
+        let queue = QUEUE.parse().expect("an id");
+        let right = backup
+            .queue(&queue)
+            .await
+            .expect("read")
+            .expect("is there")
+            .settings;
+        let mut wrong = right.clone();
+        wrong.insert("capacity".to_owned(), json!("many"));
+        let replaced = backup.replace_settings(&queue, &right, &wrong).await;
+        assert!(replaced.expect("written").is_some());
+        right
+    };
+
+    let runner = start(&dir);
+    runner.enter("demo:1", &Uuid::new_v4().to_string()).await;
+    let token = line[1].1["token"].as_str().expect("a token");
+    let status = runner.status(QUEUE, token, 0).await.expect("answered");
+    assert_eq!(
+        status["code"],
+        json!("recovering"),
+        "nobody lost a place, nobody is let in"
+    );
+    let described = runner.order(json!({ "op": "describe", "queue": QUEUE })).await;
+    let problem = described["stored_settings_problem"].as_str().expect("named");
+    assert!(problem.starts_with("capacity: "), "{problem}");
+
+    let corrected = json!({ "capacity": right["capacity"] });
+    runner
+        .order(json!({ "op": "update", "queue": QUEUE, "settings": corrected }))
+        .await;
+    // The edge remembers for a moment that the queue was away.
+    within(Duration::from_secs(10), async || {
+        runner.status(QUEUE, token, 0).await.expect("answered")["state"].is_string()
+    })
+    .await;
+    same_places(&runner, &line).await;
 }
 
 /// One clear line, and an end that a script notices.

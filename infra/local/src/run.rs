@@ -9,9 +9,10 @@ use serde_json::{Value, json};
 use tokio::net::TcpListener;
 use vestibule::{
     admin::Admin,
+    backup::BackupError,
     config::{EdgeConfig, ServiceRoutes},
     http::{Edge, router},
-    promoter::{Policy, Promoter},
+    promoter::{Policy, Promoter, SyncError},
 };
 
 use crate::{cli::Cli, crowd, error::StartError, keys, operations, pages, serve, stop::Stop, store};
@@ -57,10 +58,15 @@ fn edge_config() -> EdgeConfig {
     }
 }
 
-/// Before anybody is let in, every queue stands as it stood.
+/// Before anybody is let in, every queue stands as it stood. One whose stored settings are wrong stays out until they
+/// are corrected, since nothing says how fast it may let people in: the promoter has said so in the log, with the name
+/// of the field, and the other queues are served.
 async fn put_back(promoter: &Promoter) -> Result<(), StartError> {
     for (queue, outcome) in promoter.sync_all().await? {
-        outcome.map_err(|error| StartError::Queue(queue, error))?;
+        match outcome {
+            Ok(_) | Err(SyncError::Stuck(_) | SyncError::Backup(BackupError::Nonsense(_))) => {}
+            Err(error) => return Err(StartError::Queue(queue, error)),
+        }
     }
     Ok(())
 }

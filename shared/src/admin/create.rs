@@ -19,6 +19,7 @@ impl Admin {
         let settings = settings.map_err(|error| Problem::setting(&error))?;
         let new = StoredQueue {
             settings: settings.to_map(),
+            settings_order: 0,
             line: LinePart {
                 epoch: 1,
                 generation: 1,

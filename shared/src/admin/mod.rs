@@ -76,13 +76,13 @@ impl Admin {
             Order::Update(queue, given) => self.update(&queue, &given).await,
             Order::Describe(queue, help) => self.describe(&queue, help).await,
             Order::List => self.list().await,
-            Order::Open(queue) => self.set(&queue, |s| s.entrance = Entrance::Open).await,
-            Order::Pause(queue) => self.set(&queue, |s| s.paused = true).await,
-            Order::Resume(queue) => self.set(&queue, |s| s.paused = false).await,
-            Order::Drain(queue) => self.set(&queue, |s| s.entrance = Entrance::Draining).await,
+            Order::Open(queue) => self.switch(&queue, "entrance", json!(Entrance::Open)).await,
+            Order::Pause(queue) => self.switch(&queue, "paused", json!(true)).await,
+            Order::Resume(queue) => self.switch(&queue, "paused", json!(false)).await,
+            Order::Drain(queue) => self.switch(&queue, "entrance", json!(Entrance::Draining)).await,
             Order::Close(queue, confirmation) => {
                 self.confirm("close", &queue, &confirmation).await?;
-                self.set(&queue, |s| s.entrance = Entrance::Closed).await
+                self.switch(&queue, "entrance", json!(Entrance::Closed)).await
             }
             Order::Promote(queue, count) => self.promote(&queue, count).await,
             Order::Evict(queue, whom, confirmation) => {

@@ -1,14 +1,19 @@
 //! Promoting by hand.
 
+use std::time::Duration;
+
 use serde_json::{Value, json};
+use tokio::time::Instant;
 
 use super::{Admin, Problem, shelf};
 use crate::{
-    backup::drain,
+    backup::drain::{RECORDS_MAX, drain},
     domain::id::QueueId,
     line::{PROMOTE_CHUNK, PromoteOrder},
-    promoter::tick::RECORDS_MAX,
 };
+
+/// As long as a function may run: the answer says whether all of it is durable.
+const DRAIN_TIME: Duration = Duration::from_mins(15);
 
 impl Admin {
     /// Promotes at most so many, as far as room and pace allow: it spends from the bucket that the promoter spends from.
@@ -26,7 +31,9 @@ impl Admin {
                 break step;
             }
         };
-        let drained = drain::drain(&*self.line, &*self.backup, &shelf(queue, &stored), RECORDS_MAX).await;
+        let shelf = shelf(queue, &stored);
+        let until = Instant::now() + DRAIN_TIME;
+        let drained = drain(&*self.line, &*self.backup, &shelf, RECORDS_MAX, until).await;
         Ok(json!({
             "queue": queue.as_str(),
             "asked": count,

@@ -9,8 +9,8 @@ use crate::{
         id::QueueId,
         settings::{FIELDS, Settings},
     },
-    line::Configured,
-    promoter::sync::{configuration_with, put_in_force},
+    line::{Configuration, Configured},
+    promoter::sync::{configuration, put_in_force, switched},
 };
 
 /// How often a change is tried again when somebody else was faster.
@@ -19,55 +19,71 @@ const TRIES: u32 = 5;
 impl Admin {
     /// Changes the given settings and leaves the others alone.
     pub(super) async fn update(&self, queue: &QueueId, given: &Map<String, Value>) -> Result<Value, Problem> {
-        self.replace(queue, |stored| updated(stored, given)).await
-    }
-
-    /// Changes settings that an operation of its own stands for.
-    pub(super) async fn set(&self, queue: &QueueId, change: fn(&mut Settings)) -> Result<Value, Problem> {
-        let changed = |stored: &Map<String, Value>| {
-            let mut settings = Settings::from_map(stored).map_err(|error| Problem::stored_setting(&error))?;
-            change(&mut settings);
-            Ok(settings)
+        let change = |stored: &Map<String, Value>| {
+            let settings = updated(stored, given)?;
+            let allowed = self.policy.check(settings);
+            Ok(allowed.map_err(|error| Problem::setting(&error))?.to_map())
         };
-        self.replace(queue, changed).await
+        let stored = self.replace(queue, change).await?;
+        let configuration =
+            configuration(&stored, self.policy).map_err(|error| Problem::stored_setting(&error))?;
+        self.put_in_force(queue, configuration).await
     }
 
+    /// Changes the one setting that an operation of its own stands for, and no other: it acts also where another stored
+    /// one is wrong, which is left for whoever wrote it to see.
+    pub(super) async fn switch(&self, queue: &QueueId, name: &str, value: Value) -> Result<Value, Problem> {
+        let change = |stored: &Map<String, Value>| {
+            let mut changed = stored.clone();
+            changed.insert(name.to_owned(), value.clone());
+            Ok(changed)
+        };
+        let stored = self.replace(queue, change).await?;
+        let wrong = match configuration(&stored, self.policy) {
+            Ok(configuration) => return self.put_in_force(queue, configuration).await,
+            Err(wrong) => wrong,
+        };
+        let configuration = switched(&*self.line, queue, &stored, &wrong)
+            .await
+            .map_err(|error| Problem::from(error).stored_only())?;
+        let mut result = self.put_in_force(queue, configuration).await?;
+        result["stored_settings_problem"] = wrong.to_string().into();
+        Ok(result)
+    }
+
+    /// Changes the stored settings, and answers with the queue as it is stored then.
     async fn replace(
         &self,
         queue: &QueueId,
-        change: impl Fn(&Map<String, Value>) -> Result<Settings, Problem> + Send + Sync,
-    ) -> Result<Value, Problem> {
+        change: impl Fn(&Map<String, Value>) -> Result<Map<String, Value>, Problem> + Send + Sync,
+    ) -> Result<StoredQueue, Problem> {
         for _ in 0..TRIES {
             let stored = self.stored(queue).await?;
             let settings = change(&stored.settings)?;
-            let settings = self
-                .policy
-                .check(settings)
-                .map_err(|error| Problem::setting(&error))?;
-            if self
+            let replaced = self
                 .backup
-                .replace_settings(queue, &stored.settings, &settings.to_map())
-                .await?
-            {
-                return self.put_in_force(queue, &stored, settings).await;
+                .replace_settings(queue, &stored.settings, &settings)
+                .await?;
+            if let Some(settings_order) = replaced {
+                return Ok(StoredQueue {
+                    settings,
+                    settings_order,
+                    ..stored
+                });
             }
         }
         Err(Problem::busy())
     }
 
-    async fn put_in_force(
-        &self,
-        queue: &QueueId,
-        stored: &StoredQueue,
-        settings: Settings,
-    ) -> Result<Value, Problem> {
-        let configuration = configuration_with(stored, settings);
+    async fn put_in_force(&self, queue: &QueueId, configuration: Configuration) -> Result<Value, Problem> {
         let how = put_in_force(&*self.line, &*self.backup, queue, &configuration)
             .await
             .map_err(|error| Problem::from(error).stored_only())?;
         Ok(json!({
             "queue": queue.as_str(),
-            "changed": how != Configured::Same,
+            "changed": matches!(how, Configured::Created | Configured::Changed),
+            // Stored, and replaced by a later change before it was in force.
+            "overtaken": how == Configured::Older,
             "settings": configuration.settings,
             "revision": configuration.revision,
         }))

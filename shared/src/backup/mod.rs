@@ -80,6 +80,9 @@ pub struct LinePart {
 pub struct StoredQueue {
     /// The settings as they were last written, by us or by an operator's hand: not yet validated.
     pub settings: Map<String, Value>,
+    /// Goes up with each [`Backup::replace_settings`]; a change by hand leaves it alone. Of two readings of the settings
+    /// the one with the higher number is the later one.
+    pub settings_order: u64,
     /// What is Vestibule's own.
     pub line: LinePart,
 }
@@ -109,14 +112,15 @@ pub trait Backup: Send + Sync + 'static {
     /// Adds a queue; `false`, and nothing written, where there is one of that id.
     async fn create_queue(&self, queue: &QueueId, stored: &StoredQueue) -> Result<bool, BackupError>;
 
-    /// Replaces the settings of a queue; `false`, and nothing written, where they are not `expected` any more. Where
-    /// they are `settings` already it is `true`: an attempt whose answer was lost may be made again.
+    /// Replaces the settings of a queue and answers with their order, one more than before; `None`, and nothing
+    /// written, where they are not `expected` any more. Where they are `settings` already it answers with the order that
+    /// they have: an attempt whose answer was lost may be made again.
     async fn replace_settings(
         &self,
         queue: &QueueId,
         expected: &Map<String, Value>,
         settings: &Map<String, Value>,
-    ) -> Result<bool, BackupError>;
+    ) -> Result<Option<u64>, BackupError>;
 
     /// Whether the backup answers at all.
     async fn ping(&self) -> Result<(), BackupError>;

@@ -231,6 +231,10 @@ pub const FIELDS: [Field; 14] = [
     },
 ];
 
+/// The settings that operations of their own stand for, the emergency brake among them: they act also where another
+/// stored setting is wrong.
+pub const SWITCHES: [&str; 2] = ["entrance", "paused"];
+
 impl Default for Settings {
     /// Every field at the default that [`FIELDS`] gives.
     fn default() -> Self {
@@ -287,6 +291,19 @@ impl Settings {
             self.session_max_seconds = self.session_seconds;
         }
         Ok(self)
+    }
+
+    /// These settings with the [`SWITCHES`] among the given fields changed, where they are right: whatever else is given
+    /// is passed over.
+    #[must_use]
+    pub fn with_switches(mut self, given: &Map<String, Value>) -> Self {
+        for field in FIELDS.iter().filter(|field| SWITCHES.contains(&field.name)) {
+            if let Some(value) = given.get(field.name) {
+                // A wrong one is named by whoever reads all of them: here the old one stays.
+                let _ = self.set(field, value);
+            }
+        }
+        self
     }
 
     /// As a map, every field present: what the table holds.

@@ -231,6 +231,8 @@ pub struct Configuration {
     pub settings: Settings,
     /// Names these settings: another revision is another configuration.
     pub revision: String,
+    /// How often Vestibule replaced the stored settings: of two readings the one with the higher number is the later.
+    pub settings_order: u64,
     /// Goes up at each restore.
     pub epoch: u32,
     /// Goes up at each reset.
@@ -248,6 +250,8 @@ pub enum Configured {
     Changed,
     /// It was in force already.
     Same,
+    /// A later one is in force, and stays so.
+    Older,
 }
 
 /// How a queue stands.
@@ -346,7 +350,9 @@ pub trait Line: Send + Sync + 'static {
     /// call it at any moment: the amount depends on stored time and state alone.
     async fn promote(&self, queue: &QueueId, order: PromoteOrder) -> Result<Promotion, LineError>;
 
-    /// Puts a configuration in force. A queue that the line does not have is created, empty, where `create` is set.
+    /// Puts a configuration in force. A queue that the line does not have is created, empty, where `create` is set. One
+    /// whose `settings_order` is lower than that in force, in the same epoch and generation, is [`Configured::Older`]:
+    /// whoever read it was overtaken. Of the same order the last one counts, since a change by hand leaves it alone.
     async fn configure(
         &self,
         queue: &QueueId,

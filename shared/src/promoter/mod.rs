@@ -1,5 +1,5 @@
-//! The promoter: every second, one [`tick`](fn@tick) for every queue, and every few seconds one [`sync`](fn@sync) of its
-//! settings. [`Promoter::run`] is the loop around them, dull on purpose: all queues go side by side, each step has its
+//! The promoter: every second, one [`tick`](fn@tick) for every queue and after it one
+//! [`drain`](fn@crate::backup::drain::drain) of its journal, and every few seconds one [`sync`](fn@sync) of its settings. [`Promoter::run`] is the loop around them, dull on purpose: all queues go side by side, each step has its
 //! own time-out, and a queue whose last step is not over is passed over, so that a slow one delays nobody else.
 //!
 //! Any number of promoters may run at once: how many are promoted depends on the line's time and state alone.
@@ -9,6 +9,7 @@ pub mod tick;
 
 mod known;
 mod run;
+mod steps;
 #[cfg(test)]
 mod tests;
 

@@ -1,27 +1,26 @@
 //! The loop around the steps.
 
 use std::{
-    collections::HashSet,
     future::Future,
     pin::pin,
-    sync::{Arc, Mutex, MutexGuard, PoisonError},
+    sync::Arc,
     time::{Duration, SystemTime},
 };
 
-use tokio::{
-    sync::Semaphore,
-    task::JoinSet,
-    time::{MissedTickBehavior, interval, sleep, timeout},
-};
-use tracing::{Instrument, debug, warn};
+use tokio::time::{Instant, MissedTickBehavior, interval, sleep, timeout};
+use tracing::{debug, warn};
 
 use super::{
     known::Known,
+    steps::{Step, Steps},
     sync::{Policy, SyncError, Synced, sync},
     tick::tick,
 };
 use crate::{
-    backup::{Backup, BackupError, Shelf, drain},
+    backup::{
+        Backup, BackupError, Shelf,
+        drain::{DrainError, RECORDS_MAX, drain},
+    },
     domain::id::QueueId,
     line::{Line, LineError},
 };
@@ -30,10 +29,10 @@ use crate::{
 const ROUND: Duration = Duration::from_secs(1);
 /// Settings are read again in every so many rounds.
 const SYNC_ROUNDS: u64 = 3;
-/// How many queues are ticked at once, and how many are synced at once.
-const AT_ONCE: usize = 16;
 /// A tick that takes longer is given up.
 const TICK_TIMEOUT: Duration = Duration::from_secs(5);
+/// A drain begins no further record after so long: other queues have journals too. Each record has a time-out of its own.
+const DRAIN_TIME: Duration = Duration::from_secs(10);
 /// A listing that takes longer is given up.
 const LIST_TIMEOUT: Duration = Duration::from_secs(5);
 /// A sync that takes longer is given up: it may have a large queue to put back.
@@ -62,23 +61,6 @@ pub struct Promoter {
     steps: Steps,
 }
 
-/// One thing to do; it is never done twice at once.
-#[derive(Debug, Clone, PartialEq, Eq, Hash)]
-enum Step {
-    List,
-    Sync(QueueId),
-    Tick(QueueId),
-}
-
-/// The steps under way.
-struct Steps {
-    busy: Mutex<HashSet<Step>>,
-    tasks: Mutex<JoinSet<()>>,
-    /// Ticks and syncs are counted apart: a backup that hangs must not keep anybody from being promoted.
-    ticks: Semaphore,
-    syncs: Semaphore,
-}
-
 impl Promoter {
     /// A promoter that knows no queue yet.
     pub fn new(line: Arc<dyn Line>, backup: Arc<dyn Backup>, policy: Policy) -> Self {
@@ -87,12 +69,7 @@ impl Promoter {
             backup,
             policy,
             known: Known::default(),
-            steps: Steps {
-                busy: Mutex::default(),
-                tasks: Mutex::default(),
-                ticks: Semaphore::new(AT_ONCE),
-                syncs: Semaphore::new(AT_ONCE),
-            },
+            steps: Steps::default(),
         }
     }
 
@@ -114,24 +91,7 @@ impl Promoter {
                 self.start(Step::Tick(queue));
             }
         }
-        self.finish().await;
-    }
-
-    /// Waits for the steps under way and gives up those that take too long.
-    async fn finish(&self) {
-        let mut under_way = std::mem::take(&mut *lock(&self.steps.tasks));
-        if timeout(LAST_STEPS, async {
-            while under_way.join_next().await.is_some() {}
-        })
-        .await
-        .is_err()
-        {
-            warn!("steps that were still under way at the end are given up");
-        }
-        under_way.shutdown().await;
-        // A listing among them may have started others.
-        let mut late = std::mem::take(&mut *lock(&self.steps.tasks));
-        late.shutdown().await;
+        self.steps.finish(LAST_STEPS).await;
     }
 
     /// Syncs every queue once, one after the other: at the start of a process that must not serve before.
@@ -169,35 +129,23 @@ impl Promoter {
         outcome
     }
 
-    async fn settle(&self, shelf: &Shelf) -> Result<(), drain::DrainError> {
-        while drain::drain(&*self.line, &*self.backup, shelf, SETTLE_RECORDS)
-            .await?
-            .records
-            > 0
-        {}
-        Ok(())
+    async fn settle(&self, shelf: &Shelf) -> Result<(), DrainError> {
+        loop {
+            let until = Instant::now() + DRAIN_TIME;
+            let drained = drain(&*self.line, &*self.backup, shelf, SETTLE_RECORDS, until).await?;
+            if drained.records == 0 {
+                return Ok(());
+            }
+        }
     }
 
-    /// Starts a step, unless it is still under way.
     fn start(self: &Arc<Self>, step: Step) {
-        let mut tasks = lock(&self.steps.tasks);
-        while tasks.try_join_next().is_some() {}
-        if !lock(&self.steps.busy).insert(step.clone()) {
-            debug!(?step, "still under way");
-            return;
-        }
         let promoter = Arc::clone(self);
-        tasks.spawn(
-            async move {
-                let done = Done {
-                    promoter: &promoter,
-                    step: &step,
-                };
-                promoter.perform(&step).await;
-                drop(done);
-            }
-            .in_current_span(),
-        );
+        let work = {
+            let step = step.clone();
+            async move { promoter.perform(&step).await }
+        };
+        self.steps.start(step, work);
     }
 
     async fn perform(self: &Arc<Self>, step: &Step) {
@@ -205,6 +153,7 @@ impl Promoter {
             Step::List => self.list().await,
             Step::Sync(queue) => self.sync_one(queue).await,
             Step::Tick(queue) => self.tick_one(queue).await,
+            Step::Drain(queue) => self.drain_one(queue).await,
         }
     }
 
@@ -241,7 +190,7 @@ impl Promoter {
             Ok(Synced::Refused { error, shelf }) => {
                 self.known.found(queue, shelf.clone());
                 note(Err(format!(
-                    "the stored settings are wrong, the old ones stay in force: {error}"
+                    "the stored settings are wrong, all but the switches stay as they were: {error}"
                 )));
             }
             Ok(Synced::Gone) => self.known.gone(queue),
@@ -250,14 +199,15 @@ impl Promoter {
     }
 
     async fn tick_one(self: &Arc<Self>, queue: &QueueId) {
-        let Some(shelf) = self.known.shelf(queue) else {
+        if self.known.shelf(queue).is_none() {
             return;
-        };
+        }
         let _permit = self.steps.ticks.acquire().await;
-        let outcome = match timeout(TICK_TIMEOUT, tick(&*self.line, &*self.backup, &shelf)).await {
+        let outcome = match timeout(TICK_TIMEOUT, tick(&*self.line, queue)).await {
             Ok(Ok(ticked)) => {
                 debug!(%queue, ?ticked, "ticked");
-                ticked.drained.map(drop)
+                self.start(Step::Drain(queue.clone()));
+                Ok(())
             }
             Ok(Err(error)) => {
                 if matches!(error, LineError::Unknown) {
@@ -270,21 +220,18 @@ impl Promoter {
         };
         self.known.note(queue, "tick", outcome);
     }
-}
 
-/// Marks a step as over, also when its task is dropped.
-struct Done<'a> {
-    promoter: &'a Promoter,
-    step: &'a Step,
-}
-
-impl Drop for Done<'_> {
-    fn drop(&mut self) {
-        lock(&self.promoter.steps.busy).remove(self.step);
+    async fn drain_one(&self, queue: &QueueId) {
+        let _permit = self.steps.drains.acquire().await;
+        let Some(shelf) = self.known.shelf(queue) else {
+            return;
+        };
+        let until = Instant::now() + DRAIN_TIME;
+        let outcome = drain(&*self.line, &*self.backup, &shelf, RECORDS_MAX, until).await;
+        if let Ok(drained) = &outcome {
+            debug!(%queue, ?drained, "drained");
+        }
+        let outcome = outcome.map(drop).map_err(|error| error.to_string());
+        self.known.note(queue, "drain", outcome);
     }
-}
-
-fn lock<T>(mutex: &Mutex<T>) -> MutexGuard<'_, T> {
-    // Sets alone: whole before anything could panic.
-    mutex.lock().unwrap_or_else(PoisonError::into_inner)
 }

@@ -73,6 +73,7 @@ pub fn configuration_with(stored: &StoredQueue, settings: Settings) -> Configura
     Configuration {
         revision: revision(&settings),
         settings,
+        settings_order: stored.settings_order,
         epoch: stored.line.epoch,
         generation: stored.line.generation,
         salt: stored.line.salt,
@@ -89,7 +90,7 @@ pub enum Synced {
         /// Where its entries stand.
         shelf: Shelf,
     },
-    /// The stored settings are wrong. Those before them stay in force.
+    /// The stored settings are wrong. Those before them stay in force, but for the switches, which act by themselves.
     Refused {
         /// The field, by name.
         error: SettingsError,
@@ -135,14 +136,34 @@ pub async fn sync(
             how: put_in_force(line, backup, queue, &wanted).await?,
             shelf: Shelf::of(queue, &wanted),
         }),
-        Err(error) => match line.view(queue).await {
-            Ok(view) => Ok(Synced::Refused {
+        Err(error) => {
+            let wanted = switched(line, queue, &stored, &error).await?;
+            put_in_force(line, backup, queue, &wanted).await?;
+            Ok(Synced::Refused {
                 error,
-                shelf: Shelf::of(queue, &view.configuration),
-            }),
-            Err(LineError::Unknown) => Err(SyncError::Stuck(error)),
-            Err(other) => Err(other.into()),
-        },
+                shelf: Shelf::of(queue, &wanted),
+            })
+        }
+    }
+}
+
+/// What to put in force where the stored settings are wrong: those in force, with the stored switches in their place.
+///
+/// # Errors
+/// [`SyncError::Stuck`] where the line does not have the queue: nothing says what is in force.
+pub async fn switched(
+    line: &dyn Line,
+    queue: &QueueId,
+    stored: &StoredQueue,
+    wrong: &SettingsError,
+) -> Result<Configuration, SyncError> {
+    match line.view(queue).await {
+        Ok(view) => {
+            let settings = view.configuration.settings.with_switches(&stored.settings);
+            Ok(configuration_with(stored, settings))
+        }
+        Err(LineError::Unknown) => Err(SyncError::Stuck(wrong.clone())),
+        Err(other) => Err(other.into()),
     }
 }
 
@@ -161,6 +182,27 @@ pub async fn put_in_force(
         Err(LineError::Unknown) => Ok(restore::restore(line, backup, queue, configuration)
             .await?
             .configured),
+        Ok(Configured::Older) => overtaken(line, backup, queue, configuration).await,
         answer => Ok(answer?),
     }
+}
+
+/// Where the backup has gone on as well, whoever went on puts that in force. Where it has not, its number was lowered,
+/// by a hand that put the whole item or by a table that was put back: what is stored is still what counts.
+async fn overtaken(
+    line: &dyn Line,
+    backup: &dyn Backup,
+    queue: &QueueId,
+    configuration: &Configuration,
+) -> Result<Configured, SyncError> {
+    let in_force = line.view(queue).await?.configuration;
+    let stored = backup.queue(queue).await?;
+    if stored.is_none_or(|stored| stored.settings_order != configuration.settings_order) {
+        return Ok(Configured::Older);
+    }
+    let raised = Configuration {
+        settings_order: in_force.settings_order,
+        ..configuration.clone()
+    };
+    Ok(line.configure(queue, &raised, false).await?)
 }

@@ -1,11 +1,7 @@
-//! One step for one queue: promote who may go, then take the journal to the backup.
-
-use std::time::Duration;
-
-use tokio::time::timeout;
+//! One step for one queue: promote who may go. What that wrote into the journal, a [drain](crate::backup::drain) takes
+//! to the backup, a step of its own: the backup may be slow, and nobody's turn waits for it.
 
 use crate::{
-    backup::{Backup, Shelf, drain},
     domain::{id::QueueId, pace::HeldBackBy},
     line::{Line, LineError, PROMOTE_CHUNK, PromoteOrder},
 };
@@ -13,10 +9,6 @@ use crate::{
 /// The most calls of [`Line::promote`] in one tick: the rest is left to the next one, so that no queue keeps the
 /// promoter from the others.
 pub const CALLS_MAX: u32 = 50;
-/// The most journal records that one tick takes to the backup.
-pub const RECORDS_MAX: usize = 100;
-/// How long one tick waits for the backup. What is left stays in the journal.
-pub const DRAIN_TIMEOUT: Duration = Duration::from_secs(2);
 
 /// What one tick did, and how the queue stands after it.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -35,21 +27,13 @@ pub struct Ticked {
     pub ready: u64,
     /// Let in.
     pub active: u64,
-    /// Changes taken from the journal to the backup; or why none were: the promotion stands all the same.
-    pub drained: Result<usize, String>,
 }
 
 /// Ticks one queue.
 ///
 /// # Errors
-/// Where the line gave no answer. A backup that is away is no error: its part of the outcome says so.
-pub async fn tick(line: &dyn Line, backup: &dyn Backup, shelf: &Shelf) -> Result<Ticked, LineError> {
-    let mut ticked = promote(line, &shelf.queue).await?;
-    ticked.drained = drain(line, backup, shelf).await;
-    Ok(ticked)
-}
-
-async fn promote(line: &dyn Line, queue: &QueueId) -> Result<Ticked, LineError> {
+/// Where the line gave no answer.
+pub async fn tick(line: &dyn Line, queue: &QueueId) -> Result<Ticked, LineError> {
     let order = PromoteOrder {
         asked: PROMOTE_CHUNK,
         heartbeat: true,
@@ -69,20 +53,8 @@ async fn promote(line: &dyn Line, queue: &QueueId) -> Result<Ticked, LineError> 
                 waiting: step.waiting,
                 ready: step.ready,
                 active: step.active,
-                drained: Ok(0),
             });
         }
     }
     unreachable!("the loop above returns at CALLS_MAX at the latest")
-}
-
-async fn drain(line: &dyn Line, backup: &dyn Backup, shelf: &Shelf) -> Result<usize, String> {
-    match timeout(DRAIN_TIMEOUT, drain::drain(line, backup, shelf, RECORDS_MAX)).await {
-        Ok(Ok(drained)) => Ok(drained.changes),
-        Ok(Err(error)) => Err(error.to_string()),
-        Err(_) => Err(format!(
-            "the backup took longer than {} s",
-            DRAIN_TIMEOUT.as_secs()
-        )),
-    }
 }

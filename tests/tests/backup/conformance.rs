@@ -268,6 +268,7 @@ fn map(value: &Value) -> Map<String, Value> {
 pub(super) fn stored(settings: &Value) -> StoredQueue {
     StoredQueue {
         settings: map(settings),
+        settings_order: 4,
         line: LinePart {
             epoch: 3,
             generation: 2,
@@ -293,8 +294,9 @@ async fn settings_are_replaced_only_where_they_are_as_expected(backup: &dyn Back
     let queue = fresh_queue();
     let [before, after, other] = [1, 2, 3].map(|capacity| map(&json!({ "capacity": capacity })));
     let replace = |expected, settings| backup.replace_settings(&queue, expected, settings);
-    assert!(
-        !replace(&before, &after).await.expect("an answer"),
+    assert_eq!(
+        replace(&before, &after).await.expect("an answer"),
+        None,
         "no such queue"
     );
     assert_eq!(
@@ -305,20 +307,25 @@ async fn settings_are_replaced_only_where_they_are_as_expected(backup: &dyn Back
 
     let created = stored(&json!({ "capacity": 1 }));
     backup.create_queue(&queue, &created).await.expect("an answer");
-    assert!(replace(&before, &after).await.expect("an answer"));
-    assert!(
+    assert_eq!(replace(&before, &after).await.expect("an answer"), Some(5));
+    assert_eq!(
         replace(&before, &after).await.expect("an answer"),
+        Some(5),
         "an answer was lost"
     );
-    assert!(
-        !replace(&before, &other).await.expect("an answer"),
+    assert_eq!(
+        replace(&before, &other).await.expect("an answer"),
+        None,
         "changed in between"
     );
+    assert_eq!(replace(&after, &before).await.expect("an answer"), Some(6));
+    assert_eq!(replace(&before, &after).await.expect("an answer"), Some(7));
     let read = backup.queue(&queue).await.expect("an answer").expect("the queue");
     assert_eq!(
         read,
         StoredQueue {
             settings: after,
+            settings_order: 7,
             ..created
         }
     );

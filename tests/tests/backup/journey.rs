@@ -9,6 +9,7 @@ use std::{
 };
 
 use tempfile::TempDir;
+use tokio::time::Instant as TokioInstant;
 use vestibule::{
     backup::{
         Backup, BackupError, Shelf,
@@ -34,6 +35,11 @@ use vestibule_tests::{
     entries::{configuration, fresh_id, fresh_queue, now_ms},
     servers,
 };
+
+/// Longer than any drain here takes.
+fn long() -> TokioInstant {
+    TokioInstant::now() + Duration::from_mins(1)
+}
 
 /// One queue in a line whose time stands still until it is told to go on, and a file to back it up.
 struct Place {
@@ -196,7 +202,7 @@ async fn a_change_that_the_backup_does_not_take_is_in_the_journal() {
     assert_eq!(changes, std::slice::from_ref(&entered));
 
     // When it is back, a drain brings it there.
-    drain(&place.line, &place.backup, &place.shelf, 10)
+    drain(&place.line, &place.backup, &place.shelf, 10, long())
         .await
         .expect("drained");
     assert_eq!(place.state(entered.id).await, Some(State::Active));
@@ -227,7 +233,7 @@ async fn a_drain_brings_the_journal_into_the_backup_in_order_and_only_once() {
     let (records, ended) = place.unsettled().await;
     assert_eq!(ended, 3 + 3);
 
-    let one = drain(&place.line, &place.backup, &place.shelf, 1)
+    let one = drain(&place.line, &place.backup, &place.shelf, 1, long())
         .await
         .expect("drained");
     assert_eq!(
@@ -247,8 +253,8 @@ async fn a_drain_brings_the_journal_into_the_backup_in_order_and_only_once() {
     // Two at once, and once more what they did.
     let journal = place.line.journal(&place.queue, 100).await.expect("an answer");
     let (a, b) = tokio::join!(
-        drain(&place.line, &place.backup, &place.shelf, 100),
-        drain(&place.line, &place.backup, &place.shelf, 100)
+        drain(&place.line, &place.backup, &place.shelf, 100, long()),
+        drain(&place.line, &place.backup, &place.shelf, 100, long())
     );
     a.expect("drained");
     b.expect("drained");
@@ -270,7 +276,7 @@ async fn a_drain_brings_the_journal_into_the_backup_in_order_and_only_once() {
     for change in left {
         assert_eq!(place.state(change.id).await, Some(State::Completed));
     }
-    let nothing = drain(&place.line, &place.backup, &place.shelf, 100)
+    let nothing = drain(&place.line, &place.backup, &place.shelf, 100, long())
         .await
         .expect("drained");
     assert_eq!(nothing, Drained::default());
@@ -282,7 +288,7 @@ async fn a_drain_that_fails_leaves_the_journal_as_it_is() {
     let entered = place.enter().await;
     place.line.record(&place.queue, &entered).await.expect("recorded");
     let before = place.line.journal(&place.queue, 10).await.expect("an answer");
-    let error = drain(&place.line, &away().await, &place.shelf, 10)
+    let error = drain(&place.line, &away().await, &place.shelf, 10, long())
         .await
         .expect_err("nobody takes it");
     assert!(
@@ -311,7 +317,7 @@ async fn a_line_that_was_lost_comes_back_in_order() {
     }
     place.seconds_pass(20);
     assert_eq!(place.promote().await, 2);
-    drain(&place.line, &place.backup, &place.shelf, 100)
+    drain(&place.line, &place.backup, &place.shelf, 100, long())
         .await
         .expect("drained");
     let claimed = place.claim(ids[5]).await;

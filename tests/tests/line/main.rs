@@ -77,6 +77,7 @@ on_every_line! {
         an_end_is_remembered_until_it_is_settled
         a_late_settlement_leaves_the_next_end_remembered
         configuring
+        configuring_in_order
         an_unknown_queue_is_unknown_to_every_method
         the_view_counts
     }

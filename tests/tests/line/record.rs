@@ -12,7 +12,8 @@ use vestibule::{
         state::State,
     },
     line::{
-        Check, Configured, Departure, Extended, Extension, Joining, LineError, Missing, PromoteOrder, Totals,
+        Check, Configuration, Configured, Departure, Extended, Extension, Joining, LineError, Missing,
+        PromoteOrder, Totals,
     },
 };
 use vestibule_tests::lines::{Subject, configuration, visitor};
@@ -252,6 +253,47 @@ pub(crate) async fn configuring(subject: Subject) {
         assert_eq!(view.configuration, *configuration);
         assert!(view.active >= 1, "whoever is there stays");
     }
+}
+
+pub(crate) async fn configuring_in_order(subject: Subject) {
+    let line = &subject.line;
+    let put = async |configuration: &Configuration| {
+        let answer = line.configure(&subject.queue, configuration, true).await;
+        (answer.expect("an answer"), subject.view().await.configuration)
+    };
+    let ordered = |settings_order, capacity| {
+        let settings = Settings {
+            capacity,
+            ..three_at_a_time()
+        };
+        Configuration {
+            settings_order,
+            ..configuration(&settings)
+        }
+    };
+    let (first, second) = (ordered(1, 5), ordered(2, 6));
+    assert_eq!(put(&first).await, (Configured::Created, first.clone()));
+    assert_eq!(put(&second).await, (Configured::Changed, second.clone()));
+    assert_eq!(
+        put(&first).await,
+        (Configured::Older, second.clone()),
+        "read before"
+    );
+
+    let by_hand = ordered(2, 7);
+    assert_eq!(put(&by_hand).await, (Configured::Changed, by_hand.clone()));
+    let again = ordered(4, 7);
+    assert_eq!(put(&again).await, (Configured::Same, again.clone()));
+    assert_eq!(put(&ordered(3, 8)).await, (Configured::Older, again.clone()));
+
+    let reset = Configuration {
+        generation: 2,
+        salt: Salt::new([9; 32]),
+        ..ordered(0, 9)
+    };
+    assert_eq!(put(&reset).await, (Configured::Changed, reset.clone()));
+    let restored = Configuration { epoch: 2, ..reset };
+    assert_eq!(put(&restored).await, (Configured::Changed, restored.clone()));
 }
 
 pub(crate) async fn an_unknown_queue_is_unknown_to_every_method(subject: Subject) {

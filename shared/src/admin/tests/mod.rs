@@ -87,7 +87,7 @@ impl Desk {
             .backup
             .replace_settings(&queue(), &stored.settings, &settings)
             .await;
-        assert!(replaced.expect("written"));
+        assert!(replaced.expect("written").is_some());
     }
 
     /// A known visitor enters, written through.

@@ -9,7 +9,7 @@ use crate::{
     backup::LinePart,
     domain::settings::FIELDS,
     line::{LineError, Look, memory::MemoryLine},
-    promoter::Policy,
+    promoter::{Policy, Synced, sync},
 };
 
 fn create(settings: &Value) -> Value {
@@ -136,8 +136,6 @@ async fn stored_settings_that_are_wrong_can_be_corrected() {
     assert_eq!(described["stored_settings"]["capacity"], "many");
     assert!(described["stored_settings_problem"].is_string(), "{described}");
 
-    let paused = desk.refused(json!({ "op": "pause", "queue": "q" })).await;
-    assert_eq!(paused["code"], "invalid-stored-setting");
     let half = json!({ "op": "update", "queue": "q", "settings": { "capacity": 9 } });
     let problem = desk.refused(half).await;
     assert_eq!(
@@ -147,6 +145,54 @@ async fn stored_settings_that_are_wrong_can_be_corrected() {
     let whole = json!({ "op": "update", "queue": "q", "settings": { "capacity": 9, "batsh": null } });
     desk.done(whole).await;
     assert_eq!(desk.in_force("capacity").await, 9);
+}
+
+#[tokio::test]
+async fn the_switches_work_where_another_stored_setting_is_wrong() {
+    let desk = Desk::with_queue(json!({ "capacity": 7 })).await;
+    desk.edit(json!({ "capacity": "many", "batch": 3, "batsh": 1 }))
+        .await;
+    for (order, field, value) in [
+        (json!({ "op": "pause", "queue": "q" }), "paused", json!(true)),
+        (
+            json!({ "op": "drain", "queue": "q" }),
+            "entrance",
+            json!("draining"),
+        ),
+        (
+            json!({ "op": "close", "queue": "q", "confirm": "q", "epoch": 1 }),
+            "entrance",
+            json!("closed"),
+        ),
+        (json!({ "op": "open", "queue": "q" }), "entrance", json!("open")),
+    ] {
+        let done = desk.done(order.clone()).await;
+        assert_eq!(
+            (&done["settings"][field], &done["changed"]),
+            (&value, &json!(true)),
+            "{order}"
+        );
+        let problem = done["stored_settings_problem"].as_str().expect("named");
+        assert!(
+            problem.contains("batsh") || problem.contains("capacity"),
+            "{problem}"
+        );
+        let synced = sync(desk.line(), desk.backup(), &queue(), desk.admin.policy).await;
+        assert!(matches!(synced, Ok(Synced::Refused { .. })), "{synced:?}");
+        assert_eq!(
+            desk.in_force(field).await,
+            value,
+            "{order}: a sync does not undo it"
+        );
+    }
+    assert_eq!(desk.in_force("capacity").await, 7, "nothing else acts");
+    assert_eq!(desk.in_force("batch").await, 10, "nothing else acts");
+    assert_eq!(
+        json!(desk.stored().await.settings),
+        json!({ "capacity": "many", "batch": 3, "batsh": 1, "paused": true, "entrance": "open" })
+    );
+    desk.done(json!({ "op": "resume", "queue": "q" })).await;
+    assert_eq!(desk.in_force("paused").await, false);
 }
 
 #[tokio::test]

@@ -13,7 +13,7 @@ use async_trait::async_trait;
 use aws_sdk_dynamodb::{
     Client,
     operation::{transact_write_items::TransactWriteItemsError, update_item::UpdateItemError},
-    types::{AttributeValue, Put, ReturnValuesOnConditionCheckFailure, TransactWriteItem},
+    types::{AttributeValue, Put, ReturnValue, ReturnValuesOnConditionCheckFailure, TransactWriteItem},
 };
 use futures_util::{StreamExt, TryStreamExt, stream};
 use serde_json::{Map, Value};
@@ -214,8 +214,11 @@ impl Backup for DynamoDb {
         queue: &QueueId,
         expected: &Map<String, Value>,
         settings: &Map<String, Value>,
-    ) -> Result<bool, BackupError> {
-        let (update, condition) = ("SET #settings = :settings", "#settings = :expected");
+    ) -> Result<Option<u64>, BackupError> {
+        let (update, condition) = (
+            "SET #settings = :settings ADD #settings_order :one",
+            "#settings = :expected",
+        );
         let request = self
             .client
             .update_item()
@@ -226,14 +229,23 @@ impl Backup for DynamoDb {
             .set_expression_attribute_names(Some(names_in(&[update, condition])))
             .expression_attribute_values(":settings", queues::from_settings(settings))
             .expression_attribute_values(":expected", queues::from_settings(expected))
+            .expression_attribute_values(":one", items::number(1_u32))
+            .return_values(ReturnValue::UpdatedNew)
             .return_values_on_condition_check_failure(ReturnValuesOnConditionCheckFailure::AllOld);
         match request.send().await {
-            Ok(_) => Ok(true),
+            Ok(updated) => {
+                let new = updated
+                    .attributes()
+                    .ok_or_else(|| items::nonsense(queues::SETTINGS))?;
+                queues::to_settings_order(new).map(Some)
+            }
             Err(error) => match error.as_service_error() {
                 Some(UpdateItemError::ConditionalCheckFailedException(refused)) => match refused.item() {
                     // An attempt whose answer was lost has done it.
-                    Some(item) => Ok(queues::to_settings(item)? == *settings),
-                    None => Ok(false),
+                    Some(item) if queues::to_settings(item)? == *settings => {
+                        queues::to_settings_order(item).map(Some)
+                    }
+                    _ => Ok(None),
                 },
                 _ => Err(unavailable("UpdateItem", &error)),
             },

@@ -4,6 +4,7 @@
 //! queue   S   partition key: the queue id
 //! part    S   sort key: "settings" or "line"
 //! settings                  M   in part "settings", which operators edit: plain values, by the names of the settings
+//! settings_order            N   in part "settings": how often Vestibule replaced them; absent means 0
 //! epoch, generation, salt       in part "line", which is Vestibule's own
 //! ```
 
@@ -21,6 +22,7 @@ use crate::{
 pub(super) const QUEUE: &str = "queue";
 pub(super) const PART: &str = "part";
 pub(super) const SETTINGS: &str = "settings";
+const SETTINGS_ORDER: &str = "settings_order";
 pub(super) const SETTINGS_PART: &str = "settings";
 const LINE_PART: &str = "line";
 const EPOCH: &str = "epoch";
@@ -39,6 +41,7 @@ pub(super) fn key(queue: &str, part: &str) -> Item {
 pub(super) fn parts(queue: &QueueId, stored: &StoredQueue) -> [Item; 2] {
     let mut settings = key(queue.as_str(), SETTINGS_PART);
     settings.insert(SETTINGS.to_owned(), from_settings(&stored.settings));
+    settings.insert(SETTINGS_ORDER.to_owned(), number(stored.settings_order));
     let mut line = key(queue.as_str(), LINE_PART);
     line.extend([
         (EPOCH.to_owned(), number(stored.line.epoch)),
@@ -66,6 +69,7 @@ pub(super) fn stored(items: &[Item]) -> Result<Option<StoredQueue>, BackupError>
     };
     Ok(Some(StoredQueue {
         settings: to_settings(settings)?,
+        settings_order: to_settings_order(settings)?,
         line: LinePart {
             epoch: required(line, EPOCH)?,
             generation: required(line, GENERATION)?,
@@ -102,6 +106,19 @@ fn plain(value: &Value) -> AttributeValue {
 pub(super) fn to_settings(item: &Item) -> Result<Map<String, Value>, BackupError> {
     let map = item.get(SETTINGS).and_then(|value| value.as_m().ok());
     object(SETTINGS, map.ok_or_else(|| nonsense(SETTINGS))?)
+}
+
+/// How often they were replaced.
+///
+/// # Errors
+/// [`BackupError::Nonsense`] where the attribute is there and no whole number.
+pub(super) fn to_settings_order(item: &Item) -> Result<u64, BackupError> {
+    // An item that was made by hand, or before there was such a number, has none.
+    if item.contains_key(SETTINGS_ORDER) {
+        required(item, SETTINGS_ORDER)
+    } else {
+        Ok(0)
+    }
 }
 
 fn object(path: &str, map: &Item) -> Result<Map<String, Value>, BackupError> {

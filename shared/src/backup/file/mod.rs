@@ -215,7 +215,7 @@ impl Backup for FileBackup {
         queue: &QueueId,
         expected: &Map<String, Value>,
         settings: &Map<String, Value>,
-    ) -> Result<bool, BackupError> {
+    ) -> Result<Option<u64>, BackupError> {
         let (queue, expected, settings) = (queue.clone(), expected.clone(), settings.clone());
         self.writer
             .commit(move |tables| tables.replace_settings(&queue, &expected, &settings))

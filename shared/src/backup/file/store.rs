@@ -48,6 +48,8 @@ struct StoredRecord {
 #[derive(Serialize, Deserialize)]
 struct QueueOnFile {
     settings: Map<String, Value>,
+    #[serde(default)]
+    settings_order: u64,
     epoch: u32,
     generation: u32,
     salt: String,
@@ -113,16 +115,17 @@ impl<'txn> Tables<'txn> {
         queue: &QueueId,
         expected: &Map<String, Value>,
         settings: &Map<String, Value>,
-    ) -> Result<bool, BackupError> {
+    ) -> Result<Option<u64>, BackupError> {
         let Some(mut stored) = self.queue(queue)? else {
-            return Ok(false);
+            return Ok(None);
         };
         if stored.settings != *expected {
-            return Ok(stored.settings == *settings);
+            return Ok((stored.settings == *settings).then_some(stored.settings_order));
         }
         stored.settings.clone_from(settings);
+        stored.settings_order += 1;
         self.put_queue(queue, &stored)?;
-        Ok(true)
+        Ok(Some(stored.settings_order))
     }
 
     fn queue(&self, queue: &QueueId) -> Result<Option<StoredQueue>, BackupError> {
@@ -232,6 +235,7 @@ fn is_expired(value: &[u8], now_ms: u64) -> bool {
 fn encode_queue(stored: &StoredQueue) -> Vec<u8> {
     let on_file = QueueOnFile {
         settings: stored.settings.clone(),
+        settings_order: stored.settings_order,
         epoch: stored.line.epoch,
         generation: stored.line.generation,
         salt: stored.line.salt.to_text(),
@@ -248,6 +252,7 @@ pub(super) fn decode_queue(value: &[u8]) -> Result<StoredQueue, BackupError> {
     let on_file: QueueOnFile = serde_json::from_slice(value).map_err(|e| nonsense(&e.to_string()))?;
     Ok(StoredQueue {
         settings: on_file.settings,
+        settings_order: on_file.settings_order,
         line: LinePart {
             epoch: on_file.epoch,
             generation: on_file.generation,

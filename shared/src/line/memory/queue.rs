@@ -96,7 +96,13 @@ impl Queue {
     }
 
     pub(super) fn configure(&mut self, now_us: u64, new: &Configuration) -> Configured {
-        if self.configuration == *new {
+        let old = &mut self.configuration;
+        let same_queue = (old.epoch, old.generation, old.salt) == (new.epoch, new.generation, new.salt);
+        if same_queue && new.settings_order < old.settings_order {
+            return Configured::Older;
+        }
+        if same_queue && old.revision == new.revision && old.settings == new.settings {
+            old.settings_order = new.settings_order;
             return Configured::Same;
         }
         let now_ms = self.now_ms(now_us);

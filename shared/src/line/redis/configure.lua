@@ -1,17 +1,18 @@
 #!lua
--- Puts a configuration in force; makes an empty queue of it where there is none and `create` is set.
+-- Puts a configuration in force, unless a later one is; makes an empty queue of it where there is none and `create` is
+-- set.
 -- include: clock pace new_state fields
 -- KEYS: config state
 -- ARGV: given_us create ...
 -- ...:  field value field value …, the whole of the configuration
 -- Output: {'no-queue'}
---         {'created'} | {'changed'} | {'same'}
+--         {'created'} | {'changed'} | {'same'} | {'older'}
 local config, state = KEYS[1], KEYS[2]
 local given_us, create = ARGV[1], ARGV[2]
 
 local new, list = given_fields(3)
 local old = redis.call('HMGET', config, 'epoch', 'generation', 'salt', 'revision', 'settings', 'paused', 'batch',
-  'interval_ms', 'claim_ms')
+  'interval_ms', 'claim_ms', 'settings_order')
 
 if not old[1] then
   if create ~= '1' then
@@ -24,8 +25,12 @@ if not old[1] then
   return { 'created' }
 end
 
-if old[1] == new.epoch and old[2] == new.generation and old[3] == new.salt and old[4] == new.revision
-    and old[5] == new.settings then
+local same_queue = old[1] == new.epoch and old[2] == new.generation and old[3] == new.salt
+if same_queue and tonumber(new.settings_order) < tonumber(old[10] or 0) then
+  return { 'older' }
+end
+if same_queue and old[4] == new.revision and old[5] == new.settings then
+  redis.call('HSET', config, 'settings_order', new.settings_order)
   return { 'same' }
 end
 local s = redis.call('HMGET', state, 'v', 'credit', 'credit_at_ms', 'paused_at_ms', 'paused_ms', 'claim_floor_ms',

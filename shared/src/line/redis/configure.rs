@@ -31,6 +31,7 @@ pub(super) async fn configure(
         "created" => Ok(Configured::Created),
         "changed" => Ok(Configured::Changed),
         "same" => Ok(Configured::Same),
+        "older" => Ok(Configured::Older),
         _ => Err(reply.nonsense("an outcome")),
     }
 }
@@ -52,6 +53,7 @@ pub(super) fn fields(configuration: &Configuration) -> Vec<String> {
         ("generation", configuration.generation.to_string()),
         ("salt", configuration.salt.to_text()),
         ("revision", configuration.revision.clone()),
+        ("settings_order", configuration.settings_order.to_string()),
         ("settings", Value::Object(settings.to_map()).to_string()),
         ("entrance", entrance.to_owned()),
         ("re_entry", re_entry.to_owned()),

@@ -60,6 +60,7 @@ fn configuration(config: &Fields) -> Result<Configuration, LineError> {
     Ok(Configuration {
         settings: Settings::from_map(&settings).map_err(|error| nonsense(error.to_string()))?,
         revision: config.text("revision")?.to_owned(),
+        settings_order: config.number("settings_order")?,
         epoch: config.number("epoch")?,
         generation: config.number("generation")?,
         salt: Salt::from_text(config.text("salt")?).ok_or_else(|| nonsense("not a salt".to_owned()))?,

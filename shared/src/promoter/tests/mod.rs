@@ -2,6 +2,7 @@
 
 mod faulty;
 mod rounds;
+mod slow;
 mod steps;
 
 use std::sync::Arc;
@@ -41,6 +42,7 @@ impl Scene {
         let queue: QueueId = name.parse().expect("a queue id");
         let stored = StoredQueue {
             settings: map(settings),
+            settings_order: 0,
             line: LinePart {
                 epoch: 1,
                 generation: 1,

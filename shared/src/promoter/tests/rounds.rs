@@ -77,6 +77,7 @@ async fn the_loop_takes_edited_settings_over_and_puts_lost_queues_back() {
                 .replace_settings(&queue, &stored.settings, &nine)
                 .await
                 .expect("written")
+                .is_some()
         );
         until(async || {
             line.view(&queue)

@@ -1,21 +1,24 @@
 //! One step: what a tick and a sync answer.
 
+use std::time::Duration;
+
 use serde_json::{Value, json};
+use tokio::time::Instant;
 
 use super::{Scene, map, memory};
 use crate::{
-    backup::{Backup, Shelf},
+    backup::{Backup, drain::drain},
     domain::{pace::HeldBackBy, settings::Settings, state::State},
-    line::{Configured, LineError},
+    line::{Configuration, Configured, LineError},
     promoter::{
         Policy, SyncError, Synced,
-        sync::{configuration, revision},
+        sync::{configuration, put_in_force, revision},
         tick,
     },
 };
 
 #[tokio::test]
-async fn a_tick_promotes_and_takes_the_journal_to_the_backup() {
+async fn a_tick_promotes_and_a_drain_takes_the_journal_to_the_backup() {
     let scene = Scene::new(memory());
     let settings = json!({ "capacity": 2, "batch": 5, "paused": true });
     let (queue, shelf) = scene.queue("q", settings).await;
@@ -31,14 +34,17 @@ async fn a_tick_promotes_and_takes_the_journal_to_the_backup() {
             .replace_settings(&queue, &stored.settings, &open)
             .await
             .expect("replaced")
+            .is_some()
     );
     scene.sync(&queue).await.expect("synced");
 
-    let ticked = tick(&*scene.line, &*scene.backup, &shelf).await.expect("ticked");
+    let ticked = tick(&*scene.line, &queue).await.expect("ticked");
 
     assert_eq!((ticked.promoted, ticked.waiting, ticked.ready), (2, 1, 2));
     assert_eq!(ticked.held_back_by, HeldBackBy::Capacity);
-    assert_eq!(ticked.drained, Ok(2));
+    let until = Instant::now() + Duration::from_secs(30);
+    let drained = drain(&*scene.line, &*scene.backup, &shelf, 10, until).await;
+    assert_eq!(drained.expect("drained").changes, 2);
     assert_eq!(scene.line.view(&queue).await.expect("seen").journal, 0);
     for (id, state) in ids.into_iter().zip([State::Ready, State::Ready, State::Waiting]) {
         let record = scene
@@ -54,11 +60,8 @@ async fn a_tick_promotes_and_takes_the_journal_to_the_backup() {
 #[tokio::test]
 async fn a_tick_of_a_queue_that_the_line_does_not_have_says_so() {
     let scene = Scene::new(memory());
-    let (queue, stored) = scene.store("q", json!({})).await;
-    let shelf = Shelf::of(&queue, &configuration(&stored, Policy::default()).expect("right"));
-    let error = tick(&*scene.line, &*scene.backup, &shelf)
-        .await
-        .expect_err("lost");
+    let (queue, _) = scene.store("q", json!({})).await;
+    let error = tick(&*scene.line, &queue).await.expect_err("lost");
     assert!(matches!(error, LineError::Unknown), "{error}");
 }
 
@@ -74,6 +77,7 @@ async fn settings_edited_in_the_backup_reach_the_line_and_wrong_ones_do_not() {
                 .replace_settings(&queue, &stored.settings, &map(settings))
                 .await
                 .expect("written")
+                .is_some()
         );
         scene.sync(&queue).await.expect("synced")
     };
@@ -106,7 +110,11 @@ async fn settings_edited_in_the_backup_reach_the_line_and_wrong_ones_do_not() {
             Synced::Refused { error, .. } => assert_eq!(error.field, field),
             other => panic!("{field} was taken: {other:?}"),
         }
-        assert_eq!(in_force().await, right, "the old ones stay in force");
+        assert_eq!(
+            in_force().await.settings,
+            right.settings,
+            "the old ones stay in force"
+        );
     }
     let synced = edit(json!({ "capacity": 9 })).await;
     assert!(
@@ -119,6 +127,41 @@ async fn settings_edited_in_the_backup_reach_the_line_and_wrong_ones_do_not() {
         ),
         "{synced:?}"
     );
+}
+
+#[tokio::test]
+async fn settings_that_were_read_before_a_change_do_not_undo_it() {
+    let scene = Scene::new(memory());
+    let (queue, _) = scene.queue("q", json!({ "capacity": 7 })).await;
+    let read = async || scene.backup.queue(&queue).await.expect("read").expect("is there");
+    let in_force = async || scene.line.view(&queue).await.expect("seen").configuration;
+    let stale = read().await;
+    let paused = map(json!({ "capacity": 7, "paused": true }));
+    let replaced = scene
+        .backup
+        .replace_settings(&queue, &stale.settings, &paused)
+        .await;
+    assert_eq!(replaced.expect("written"), Some(1));
+    scene.sync(&queue).await.expect("synced");
+
+    let stale = configuration(&stale, Policy::default()).expect("right");
+    let how = put_in_force(&*scene.line, &*scene.backup, &queue, &stale).await;
+    assert_eq!(how.expect("answered"), Configured::Older);
+    assert!(in_force().await.settings.paused);
+
+    // As after a table was put back: its number is lower than that in force, and yet it is what counts.
+    let ahead = Configuration {
+        settings_order: 9,
+        ..stale
+    };
+    scene
+        .line
+        .configure(&queue, &ahead, false)
+        .await
+        .expect("configured");
+    assert!(!in_force().await.settings.paused);
+    scene.sync(&queue).await.expect("synced");
+    assert!(in_force().await.settings.paused);
 }
 
 #[tokio::test]

@@ -78,6 +78,7 @@ pub(crate) fn configuration(capacity: u32, batch: u32) -> Configuration {
             ..Settings::default()
         },
         revision: "bench".to_owned(),
+        settings_order: 0,
         epoch: 1,
         generation: 1,
         salt: Salt::new([2; 32]),
