@@ -1,7 +1,7 @@
 //! The edge: what visitors and the protected service call.
 //!
 //! One file a route; around them `boundary` (request id, span, what every answer has in common), `problem` (errors as
-//! HTTP), `visitor` (who is asking), `views` and `hold` (how a crowd of polls asks the line once a second). [`serve`]
+//! HTTP), `visitor` (who is asking), `views`, `hold` and `wakes` (how a crowd of polls asks the line once a second). [`serve`]
 //! hands events of API Gateway to the same router that a local listener serves.
 
 mod boundary;
@@ -24,6 +24,7 @@ mod validate;
 mod view;
 mod views;
 mod visitor;
+mod wakes;
 
 use std::{any::Any, fmt, sync::Arc, time::Duration};
 
@@ -46,6 +47,7 @@ use self::{
     gateway::Gateway,
     problem::Problem,
     views::{Seen, Views},
+    wakes::Wakes,
 };
 use crate::{
     backup::{
@@ -68,6 +70,7 @@ pub struct Edge {
     config: EdgeConfig,
     views: Views,
     holds: Semaphore,
+    wakes: Wakes,
     shutdown: watch::Receiver<bool>,
 }
 
@@ -91,6 +94,7 @@ impl Edge {
         Arc::new(Self {
             views: Views::new(line.clone(), backup.clone(), keys.root.clone()),
             holds: Semaphore::new(config.held_budget),
+            wakes: Wakes::default(),
             line,
             backup,
             keys,
@@ -122,9 +126,11 @@ impl Edge {
         }
     }
 
-    /// Writes a change through to the backup, before anybody is told of it.
+    /// Writes a change through to the backup, before anybody is told of it: then those whose polls are held for the entry.
     async fn write(&self, seen: &Seen, change: &Change) -> Result<Through, Problem> {
-        match write_through(&*self.line, &*self.backup, &seen.shelf(), change).await {
+        let through = write_through(&*self.line, &*self.backup, &seen.shelf(), change).await;
+        self.wakes.wake(change.id);
+        match through {
             Ok(through) => Ok(through),
             Err(error) => Err(self.line_failed(&seen.queue, error).await),
         }

@@ -91,3 +91,17 @@ async fn made_up_queues_fill_no_memory() {
     }
     assert!(edge.views.kept() <= 1_000, "{}", edge.views.kept());
 }
+
+#[tokio::test]
+async fn a_hold_that_ended_leaves_nothing_behind() {
+    let wakes = Wakes::default();
+    let id = "0f8fad5b-d9cb-869f-a165-70867728950e".parse().expect("a token");
+    let (mut first, second) = (wakes.sleeper(id), wakes.sleeper(id));
+    drop(second);
+    wakes.wake(id);
+    first.woken().await;
+    assert_eq!(wakes.kept(), 1);
+    drop(first);
+    assert_eq!(wakes.kept(), 0);
+    wakes.wake(id);
+}
