@@ -32,7 +32,7 @@ async fn a_panic_is_a_problem_that_shows_nothing() {
     let dir = tempfile::tempdir().expect("a folder");
     let routes = Router::new().route("/", get(|| async { panic!("the secret is 42") as &'static str }));
     let request = Request::get("/").body(Body::empty()).expect("a request");
-    let Ok(response) = finished(routes, edge(&dir)).oneshot(request).await;
+    let Ok(response) = finished(Router::new(), routes, edge(&dir)).oneshot(request).await;
     assert_eq!(response.status(), 500);
     let body = response.into_body().collect().await.expect("a body").to_bytes();
     let body: Value = serde_json::from_slice(&body).expect("JSON");
