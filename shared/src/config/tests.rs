@@ -39,6 +39,30 @@ fn service_routes_are_never_unguarded_on_lambda() {
 }
 
 #[test]
+fn visitors_guarded_as_the_service_is_are_told_apart_by_a_list() {
+    for guard in ["iam", "api-key"] {
+        for (visitors, callers, starts) in [
+            (guard, None, false),
+            (guard, Some(" , "), false),
+            (guard, Some("key1"), true),
+            ("open", None, true),
+        ] {
+            let vars = |asked: &str| match asked {
+                "VESTIBULE_VISITOR_ROUTES" => Some(visitors.to_owned()),
+                "VESTIBULE_SERVICE_ROUTES" => Some(guard.to_owned()),
+                "VESTIBULE_SERVICE_CALLERS" => callers.map(str::to_owned),
+                _ => None,
+            };
+            let read = EdgeConfig::read(&vars, true);
+            assert_eq!(read.is_ok(), starts, "{read:?}");
+            if let Err(error) = read {
+                assert_eq!(error.name, "VESTIBULE_SERVICE_CALLERS");
+            }
+        }
+    }
+}
+
+#[test]
 fn origins_are_a_list_or_any() {
     let any = read("VESTIBULE_CORS_ORIGINS", "*", true).expect("valid");
     assert_eq!(any.origins, Origins::Any);
