@@ -212,7 +212,7 @@ pub struct EdgeConfig {
     /// visitors are guarded alike.
     pub service_callers: ServiceCallers,
     /// One process on a laptop, without TLS: cookies are plain, and a queue may believe `X-Visitor-Id` although the
-    /// routes are open.
+    /// routes are open. The environment cannot say so; the local runner does.
     pub local: bool,
 }
 
@@ -254,7 +254,8 @@ impl EdgeConfig {
             visitor_routes: visitor_routes("VESTIBULE_VISITOR_ROUTES", vars)?,
             service_routes: service_routes("VESTIBULE_SERVICE_ROUTES", vars, on_lambda)?,
             service_callers: ServiceCallers::new(&vars(SERVICE_CALLERS).unwrap_or_default()),
-            local: !on_lambda,
+            // Never by the lack of a variable: it turns safety off.
+            local: false,
         };
         if config.service_callers.is_empty() && config.is_guarded_alike() {
             return Err(wrong(

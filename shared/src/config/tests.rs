@@ -8,7 +8,10 @@ fn read(name: &'static str, value: &'static str, on_lambda: bool) -> Result<Edge
 
 #[test]
 fn nothing_set_means_the_defaults() {
-    assert_eq!(EdgeConfig::read(&|_| None, true), Ok(EdgeConfig::default()));
+    for on_lambda in [true, false] {
+        let read = EdgeConfig::read(&|_| None, on_lambda);
+        assert_eq!(read, Ok(EdgeConfig::default()), "and never a laptop's");
+    }
 }
 
 #[test]
