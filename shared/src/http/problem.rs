@@ -220,7 +220,7 @@ impl From<IdError> for Problem {
         let field = match error {
             IdError::Queue => "queue",
             IdError::Token | IdError::Member => "token",
-            IdError::Visitor | IdError::Anonymous => "visitor",
+            IdError::Visitor | IdError::VisitorBlank | IdError::Anonymous => "visitor",
         };
         Self::field(field, error.to_string())
     }

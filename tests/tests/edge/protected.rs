@@ -62,9 +62,11 @@ async fn nobody_acts_for_another_or_without_proof() {
             .await
             .is_problem(403, "token-owner-mismatch");
     }
-    edge.send(at(&guest, "validate").json(&json!({ "visitor": "a\nb" })))
-        .await
-        .refuses("visitor");
+    for nobody in ["a\nb", " ada", &format!("{} ", guest.id)] {
+        edge.send(at(&guest, "validate").json(&json!({ "visitor": nobody })))
+            .await
+            .refuses("visitor");
+    }
     let refused = async |pass: &str| {
         let answer = edge
             .send(at(&guest, "validate").json(&json!({ "pass": pass })))
