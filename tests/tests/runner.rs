@@ -169,6 +169,14 @@ fn an_unreachable_redis_or_dynamodb_is_named() {
     );
 }
 
+#[test]
+fn a_dynamodb_that_is_no_address_is_refused_before_anything_is_tried() {
+    let dir = folder();
+    let inner = dir.path().join("inner");
+    one_line(Runner::start(&inner, &["--dynamodb", "nonsense"]), "--dynamodb");
+    assert!(!inner.exists(), "nothing was made");
+}
+
 #[tokio::test]
 async fn the_end_answers_held_polls() {
     let dir = folder();
