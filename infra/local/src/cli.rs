@@ -24,6 +24,14 @@ pub(crate) struct Cli {
     #[arg(long, value_name = "URL")]
     pub dynamodb: Option<String>,
 
+    /// The table that holds the queues, where the backup is in DynamoDB
+    #[arg(long, value_name = "TABLE", env = "VESTIBULE_QUEUES_TABLE")]
+    pub queues_table: Option<String>,
+
+    /// The table that holds the entries, where the backup is in DynamoDB
+    #[arg(long, value_name = "TABLE", env = "VESTIBULE_ENTRIES_TABLE")]
+    pub entries_table: Option<String>,
+
     /// Where the keys and the file backup are kept
     #[arg(long, value_name = "FOLDER", default_value = ".vestibule")]
     pub dir: PathBuf,
