@@ -1,6 +1,8 @@
 //! What the environment says: one struct a concern, each read by its own `from_env`, with errors that name the variable
 //! and never show its value.
 
+mod callers;
+
 use std::fmt;
 
 use axum::http::HeaderValue;
@@ -14,6 +16,8 @@ use crate::{
     domain::id::RootKey,
     pass::{PassError, Signer},
 };
+
+pub use self::callers::ServiceCallers;
 
 /// How many polls one deployment holds at once, unless told.
 pub const HELD_BUDGET: usize = 500;
@@ -204,8 +208,11 @@ pub struct EdgeConfig {
     pub visitor_routes: VisitorRoutes,
     /// How the gateway guards the protected service's routes.
     pub service_routes: ServiceRoutes,
+    /// Which of the callers that pass there are the protected service; where none is listed, all of them, but none where
+    /// visitors are guarded alike.
+    pub service_callers: ServiceCallers,
     /// One process on a laptop, without TLS: cookies are plain, and a queue may believe `X-Visitor-Id` although the
-    /// routes are open.
+    /// routes are open. The environment cannot say so; the local runner does.
     pub local: bool,
 }
 
@@ -218,15 +225,19 @@ impl Default for EdgeConfig {
             visitor_claim: "sub".to_owned(),
             visitor_routes: VisitorRoutes::Open,
             service_routes: ServiceRoutes::Iam,
+            service_callers: ServiceCallers::default(),
             local: false,
         }
     }
 }
 
+const SERVICE_CALLERS: &str = "VESTIBULE_SERVICE_CALLERS";
+
 impl EdgeConfig {
     /// Reads, all optional: `VESTIBULE_CORS_ORIGINS` (origins with commas between, or `*`), `VESTIBULE_HELD_BUDGET`,
-    /// `VESTIBULE_VISITOR_CLAIM` (`sub`), `VESTIBULE_VISITOR_ROUTES` (`open`, `iam` or `api-key`) and
-    /// `VESTIBULE_SERVICE_ROUTES` (`iam`, `api-key`, or off Lambda `none`).
+    /// `VESTIBULE_VISITOR_CLAIM` (`sub`), `VESTIBULE_VISITOR_ROUTES` (`open`, `iam` or `api-key`),
+    /// `VESTIBULE_SERVICE_ROUTES` (`iam`, `api-key`, or off Lambda `none`) and `VESTIBULE_SERVICE_CALLERS` (ARNs or ids
+    /// of API keys with commas between), without which the two must not be guarded the same way.
     ///
     /// # Errors
     /// The first one that is wrong.
@@ -236,14 +247,32 @@ impl EdgeConfig {
 
     fn read(vars: Lookup<'_>, on_lambda: bool) -> Result<Self, ConfigError> {
         let default = Self::default();
-        Ok(Self {
+        let config = Self {
             origins: origins("VESTIBULE_CORS_ORIGINS", vars)?,
             held_budget: held_budget("VESTIBULE_HELD_BUDGET", vars)?,
             visitor_claim: vars("VESTIBULE_VISITOR_CLAIM").unwrap_or(default.visitor_claim),
             visitor_routes: visitor_routes("VESTIBULE_VISITOR_ROUTES", vars)?,
             service_routes: service_routes("VESTIBULE_SERVICE_ROUTES", vars, on_lambda)?,
-            local: !on_lambda,
-        })
+            service_callers: ServiceCallers::new(&vars(SERVICE_CALLERS).unwrap_or_default()),
+            // Never by the lack of a variable: it turns safety off.
+            local: false,
+        };
+        if config.service_callers.is_empty() && config.is_guarded_alike() {
+            return Err(wrong(
+                SERVICE_CALLERS,
+                "is not set, and the visitors' routes are guarded as the protected service's are: nothing else tells \
+                 the two apart",
+            ));
+        }
+        Ok(config)
+    }
+
+    /// Whether visitors come with credentials of the same sort as the protected service's.
+    pub fn is_guarded_alike(&self) -> bool {
+        matches!(
+            (self.visitor_routes, self.service_routes),
+            (VisitorRoutes::Iam, ServiceRoutes::Iam) | (VisitorRoutes::ApiKey, ServiceRoutes::ApiKey)
+        )
     }
 }
 

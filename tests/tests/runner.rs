@@ -218,6 +218,14 @@ fn an_unreachable_redis_or_dynamodb_is_named() {
     );
 }
 
+#[test]
+fn a_dynamodb_that_is_no_address_is_refused_before_anything_is_tried() {
+    let dir = folder();
+    let inner = dir.path().join("inner");
+    one_line(Runner::start(&inner, &["--dynamodb", "nonsense"]), "--dynamodb");
+    assert!(!inner.exists(), "nothing was made");
+}
+
 #[tokio::test]
 async fn the_end_answers_held_polls() {
     let dir = folder();
@@ -301,7 +309,51 @@ async fn orders_are_taken_from_this_machine_alone() {
     }
     for kind in ["text/plain", "application/x-www-form-urlencoded"] {
         let (status, answer) = send("localhost", kind).await;
-        assert_eq!((status, &answer["code"]), (415, &json!("not-json")), "{kind}");
+        assert_eq!(
+            (status, &answer["code"]),
+            (415, &json!("unsupported-media-type")),
+            "{kind}"
+        );
+    }
+}
+
+#[tokio::test]
+async fn whatever_is_served_has_a_request_id_and_is_refused_in_problems() {
+    let dir = folder();
+    let runner = start(&dir);
+    let http = runner.http();
+    for path in ["/", "/page.js", "/_health", "/queues/demo:1"] {
+        let answer = http.get(runner.url(path)).send().await.expect("answered");
+        assert_eq!(answer.status(), 200, "{path}");
+        assert!(answer.headers().contains_key("x-request-id"), "{path}");
+    }
+    let order = |body: String| {
+        http.post(runner.url("/_admin"))
+            .header("Content-Type", "application/json")
+            .body(body)
+    };
+    let large = format!("{{\"op\": \"{}\"}}", "x".repeat(64 * 1024));
+    for (request, status, code) in [
+        (order(large), 413, "body-too-large"),
+        (order("{".to_owned()), 400, "invalid-field"),
+        (http.get(runner.url("/_admin")), 405, "method-not-allowed"),
+        (http.delete(runner.url("/_health")), 405, "method-not-allowed"),
+        (http.post(runner.url("/")), 405, "method-not-allowed"),
+        (http.get(runner.url("/_nothing")), 404, "unknown-route"),
+    ] {
+        let answer = request.send().await.expect("answered");
+        assert_eq!(answer.status().as_u16(), status, "{code}");
+        assert_eq!(answer.headers()["content-type"], "application/problem+json");
+        let id = answer.headers()["x-request-id"]
+            .to_str()
+            .expect("text")
+            .to_owned();
+        assert_eq!(answer.headers().contains_key("allow"), status == 405, "{code}");
+        let problem: Value = answer.json().await.expect("JSON");
+        assert_eq!(
+            (&problem["code"], &problem["request_id"]),
+            (&json!(code), &json!(id))
+        );
     }
 }
 

@@ -14,6 +14,8 @@ use crate::keys::KeyError;
 /// Why the process did not start, or did not end well.
 #[derive(Debug, thiserror::Error)]
 pub(crate) enum StartError {
+    #[error("--dynamodb must be an address such as http://127.0.0.1:8000, not {0:?}")]
+    NoAddress(String),
     #[error("the folder {0} cannot be made: {1}")]
     Folder(PathBuf, io::Error),
     #[error(transparent)]

@@ -22,7 +22,11 @@ use crate::cli::Cli;
 async fn main() -> ExitCode {
     let cli = Cli::parse();
     log(cli.quiet);
-    match run::run(&cli).await {
+    let ran = match cli.check() {
+        Ok(()) => run::run(&cli).await,
+        refused => refused,
+    };
+    match ran {
         Ok(()) => ExitCode::SUCCESS,
         Err(error) => {
             eprintln!("vestibule-local: {error}");

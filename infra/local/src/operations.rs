@@ -5,7 +5,7 @@ use std::{sync::Arc, time::Duration};
 use axum::{
     Json, Router,
     body::Bytes,
-    extract::{DefaultBodyLimit, State},
+    extract::{DefaultBodyLimit, State, rejection::BytesRejection},
     http::{
         HeaderMap, StatusCode,
         header::{CONTENT_TYPE, HOST},
@@ -15,7 +15,10 @@ use axum::{
 };
 use serde_json::{Value, json};
 use tokio::time::timeout;
-use vestibule::admin::Admin;
+use vestibule::{
+    admin::Admin,
+    http::{Code, Problem},
+};
 
 /// The most bytes of an order.
 const ORDER_BYTES: usize = 64 * 1024;
@@ -32,7 +35,11 @@ pub(crate) fn routes(admin: Admin) -> Router {
 
 /// Takes what the admin function takes. Only from this machine: a page of another site may know the address, but its
 /// requests name another host (DNS rebinding), or cannot carry JSON without being asked first.
-async fn order(State(admin): State<Arc<Admin>>, headers: HeaderMap, body: Bytes) -> Response {
+async fn order(
+    State(admin): State<Arc<Admin>>,
+    headers: HeaderMap,
+    body: Result<Bytes, BytesRejection>,
+) -> Result<Response, Problem> {
     let header = |name| {
         headers
             .get(name)
@@ -41,15 +48,23 @@ async fn order(State(admin): State<Arc<Admin>>, headers: HeaderMap, body: Bytes)
     };
     if !is_loopback(header(HOST)) {
         let detail = "orders are taken under the names localhost, 127.0.0.1 and [::1] alone";
-        return problem(StatusCode::FORBIDDEN, "foreign-host", detail);
+        return Err(Problem::new(Code::ForeignHost, detail));
     }
     if !is_json(header(CONTENT_TYPE)) {
         let detail = "send an order as application/json";
-        return problem(StatusCode::UNSUPPORTED_MEDIA_TYPE, "not-json", detail);
+        return Err(Problem::new(Code::UnsupportedMediaType, detail));
     }
-    match serde_json::from_slice::<Value>(&body) {
-        Ok(event) => Json(admin.answer(event).await).into_response(),
-        Err(error) => problem(StatusCode::BAD_REQUEST, "invalid-json", &error.to_string()),
+    let event = serde_json::from_slice::<Value>(&body.map_err(|rejection| unread(&rejection))?)
+        .map_err(|error| Problem::field("body", format!("is broken JSON: {error}")))?;
+    Ok(Json(admin.answer(event).await).into_response())
+}
+
+fn unread(rejection: &BytesRejection) -> Problem {
+    match rejection.status() {
+        StatusCode::PAYLOAD_TOO_LARGE => {
+            Problem::new(Code::BodyTooLarge, format!("{ORDER_BYTES} bytes are the most"))
+        }
+        _ => Problem::field("body", "could not be read to its end"),
     }
 }
 
@@ -68,22 +83,6 @@ async fn health(State(admin): State<Arc<Admin>>) -> Response {
     (
         status,
         Json(json!({ "line": word(line), "backup": word(backup) })),
-    )
-        .into_response()
-}
-
-fn problem(status: StatusCode, code: &str, detail: &str) -> Response {
-    let body = json!({
-        "type": format!("urn:problem-type:vestibule:{code}"),
-        "title": status.canonical_reason(),
-        "status": status.as_u16(),
-        "code": code,
-        "detail": detail,
-    });
-    (
-        status,
-        [(CONTENT_TYPE, "application/problem+json")],
-        body.to_string(),
     )
         .into_response()
 }

@@ -34,14 +34,14 @@ pub(crate) async fn run(cli: &Cli) -> Result<(), StartError> {
         policy,
     };
     first_queue(&admin).await?;
-    let api = router(Edge::new(line, backup, keys, config, stop.receiver()));
+    let edge = Edge::new(line, backup, keys, config, stop.receiver());
     let listener = listen(cli).await?;
 
-    let everything = serve::everything(api.clone(), pages::routes(), operations::routes(admin));
+    let everything = serve::everything(edge.clone(), pages::routes(), operations::routes(admin));
     let (served, (), ()) = tokio::join!(
         serve::serve(listener, everything, &stop),
         promoter.run(stop.wait()),
-        crowd::run(api, cli.crowd, stop.clone()),
+        crowd::run(router(edge), cli.crowd, stop.clone()),
     );
     // The line in memory ends here: whatever only its journal knows goes to the backup now.
     let settled = promoter.settle_all().await;

@@ -1,9 +1,10 @@
 //! The listener and everything behind it, until the end.
 
-use std::{io, time::Duration};
+use std::{io, sync::Arc, time::Duration};
 
 use axum::Router;
 use tokio::{net::TcpListener, time::sleep};
+use vestibule::http::{Edge, router_beside};
 
 use crate::stop::Stop;
 
@@ -11,9 +12,8 @@ use crate::stop::Stop;
 const LAST_ANSWERS: Duration = Duration::from_secs(5);
 
 /// Everything that this process answers: the API, the page, and what only its owner may reach.
-pub(crate) fn everything(api: Router, page: Router, operations: Router) -> Router {
-    // The API comes last: it answers, in its own form, for every address that nobody knows.
-    page.merge(operations).fallback_service(api)
+pub(crate) fn everything(edge: Arc<Edge>, page: Router, operations: Router) -> Router {
+    router_beside(edge, page.merge(operations))
 }
 
 /// Serves until the end comes and the last answers are given.

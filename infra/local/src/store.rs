@@ -6,7 +6,7 @@ use tokio::time::timeout;
 use vestibule::{
     backup::{
         Backup,
-        dynamodb::{Connection, DynamoDb},
+        dynamodb::{Connection, DynamoDb, Tables},
         file::FileBackup,
     },
     line::{Line, memory::MemoryLine, redis::RedisLine},
@@ -41,7 +41,7 @@ pub(crate) async fn backup(cli: &Cli) -> Result<Arc<dyn Backup>, StartError> {
     };
     let connection = Connection {
         endpoint_url: Some(endpoint.clone()),
-        ..Connection::default()
+        tables: tables(cli),
     };
     let backup = DynamoDb::connect(connection).await;
     // Bounded by itself.
@@ -50,4 +50,14 @@ pub(crate) async fn backup(cli: &Cli) -> Result<Arc<dyn Backup>, StartError> {
         .await
         .map_err(StartError::DynamoDb)?;
     Ok(Arc::new(backup))
+}
+
+/// The tables that are named; an empty variable names none.
+fn tables(cli: &Cli) -> Tables {
+    let default = Tables::default();
+    let named = |name: &Option<String>| name.clone().filter(|name| !name.is_empty());
+    Tables {
+        queues: named(&cli.queues_table).unwrap_or(default.queues),
+        entries: named(&cli.entries_table).unwrap_or(default.entries),
+    }
 }

@@ -8,7 +8,10 @@ fn read(name: &'static str, value: &'static str, on_lambda: bool) -> Result<Edge
 
 #[test]
 fn nothing_set_means_the_defaults() {
-    assert_eq!(EdgeConfig::read(&|_| None, true), Ok(EdgeConfig::default()));
+    for on_lambda in [true, false] {
+        let read = EdgeConfig::read(&|_| None, on_lambda);
+        assert_eq!(read, Ok(EdgeConfig::default()), "and never a laptop's");
+    }
 }
 
 #[test]
@@ -36,6 +39,30 @@ fn service_routes_are_never_unguarded_on_lambda() {
     );
     let local = read("VESTIBULE_SERVICE_ROUTES", "none", false).expect("fine on a laptop");
     assert_eq!(local.service_routes, ServiceRoutes::Unguarded);
+}
+
+#[test]
+fn visitors_guarded_as_the_service_is_are_told_apart_by_a_list() {
+    for guard in ["iam", "api-key"] {
+        for (visitors, callers, starts) in [
+            (guard, None, false),
+            (guard, Some(" , "), false),
+            (guard, Some("key1"), true),
+            ("open", None, true),
+        ] {
+            let vars = |asked: &str| match asked {
+                "VESTIBULE_VISITOR_ROUTES" => Some(visitors.to_owned()),
+                "VESTIBULE_SERVICE_ROUTES" => Some(guard.to_owned()),
+                "VESTIBULE_SERVICE_CALLERS" => callers.map(str::to_owned),
+                _ => None,
+            };
+            let read = EdgeConfig::read(&vars, true);
+            assert_eq!(read.is_ok(), starts, "{read:?}");
+            if let Err(error) = read {
+                assert_eq!(error.name, "VESTIBULE_SERVICE_CALLERS");
+            }
+        }
+    }
 }
 
 #[test]

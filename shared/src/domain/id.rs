@@ -36,6 +36,9 @@ pub enum IdError {
     /// Empty, too long, or with control characters.
     #[error("a visitor id is 1 to {VISITOR_ID_MAX} bytes without control characters")]
     Visitor,
+    /// Blanks around it, which a header loses on its way and a claim or a body keeps: the same person would be two.
+    #[error("a visitor id must not begin or end with a blank")]
+    VisitorBlank,
     /// An anonymous visitor id must be a random UUID.
     #[error("the visitor id of an anonymous visitor is a UUID of version 4")]
     Anonymous,
@@ -93,10 +96,14 @@ impl Visitor {
     /// A visitor whose id somebody vouches for.
     ///
     /// # Errors
-    /// [`IdError::Visitor`] where the id is empty, longer than [`VISITOR_ID_MAX`] bytes or has control characters.
+    /// [`IdError::Visitor`] where the id is empty, longer than [`VISITOR_ID_MAX`] bytes or has control characters;
+    /// [`IdError::VisitorBlank`] where it begins or ends with a blank.
     pub fn known(id: &str) -> Result<Self, IdError> {
         if id.is_empty() || id.len() > VISITOR_ID_MAX || id.chars().any(char::is_control) {
             return Err(IdError::Visitor);
+        }
+        if id.trim() != id {
+            return Err(IdError::VisitorBlank);
         }
         Ok(Self {
             kind: VisitorKind::Known,
@@ -365,6 +372,10 @@ mod tests {
         }
         assert_eq!(Visitor::known("a\nb"), Err(IdError::Visitor));
         assert_eq!(Visitor::known(&"a".repeat(257)), Err(IdError::Visitor));
+        for blank in [" ", " ada", "ada ", "ada\u{a0}", "\u{3000}ada"] {
+            assert_eq!(Visitor::known(blank), Err(IdError::VisitorBlank), "{blank:?}");
+        }
+        assert!(Visitor::known("Ada Lovelace").is_ok());
         assert_eq!(Visitor::anonymous("ada"), Err(IdError::Anonymous));
         assert_eq!(
             Visitor::anonymous("0f8fad5b-d9cb-869f-a165-70867728950e"),

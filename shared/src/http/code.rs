@@ -25,6 +25,8 @@ pub enum Code {
     VisitorRequired,
     /// Only the protected service may do this.
     ServiceOnly,
+    /// The request names a host under which this address does not answer.
+    ForeignHost,
     /// The pass proves nothing here and now.
     PassRefused,
     /// Not let in yet.
@@ -92,6 +94,11 @@ impl Code {
                 "service-only",
                 StatusCode::FORBIDDEN,
                 "Only the protected service may do this",
+            ),
+            Self::ForeignHost => (
+                "foreign-host",
+                StatusCode::FORBIDDEN,
+                "The request names another host",
             ),
             Self::PassRefused => ("pass-refused", StatusCode::FORBIDDEN, "The pass was refused"),
             Self::NotYourTurn => (

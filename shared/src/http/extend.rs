@@ -1,5 +1,6 @@
 //! `POST /queues/{queue}/entries/{token}/extend`: more time for an active entry, asked for by the visitor or by the
-//! protected service.
+//! protected service. The service is who the gateway vouches for: where nobody guards the routes, it is the visitor's alone,
+//! since everybody who found a token could say to be the service.
 
 use std::sync::Arc;
 
@@ -58,7 +59,7 @@ pub(super) async fn handle(
     let proven = match credentials.ownership(&seen.ids, id) {
         Ownership::Proven => true,
         Ownership::Mismatch => return Err(mismatch()),
-        Ownership::Unproven if gateway.is_service(&edge.config) => false,
+        Ownership::Unproven if gateway.vouches_for_service(&edge.config) => false,
         Ownership::Unproven => return credentials.prove(&seen.ids, id).map(IntoResponse::into_response),
     };
     let Some(latest_end_ms) = edge.latest_end_ms(&seen, id, wish.visit).await? else {

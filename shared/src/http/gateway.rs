@@ -20,10 +20,10 @@ pub(crate) struct Gateway {
     pub(crate) base_path: String,
     /// What the authorizer said; claims of a JWT are under `claims`.
     pub(crate) authorizer: Map<String, Value>,
-    /// The caller signed the request, and the gateway checked it.
-    pub(crate) signed: bool,
-    /// The caller has an API key, and the gateway checked it.
-    pub(crate) has_api_key: bool,
+    /// Who signed the request, as the gateway checked: an ARN, or another id of IAM's where it gives none.
+    pub(crate) signer: Option<String>,
+    /// The id of the API key that the caller has, as the gateway checked.
+    pub(crate) api_key_id: Option<String>,
 }
 
 impl Gateway {
@@ -37,21 +37,35 @@ impl Gateway {
         }
     }
 
-    /// Whether the caller is the protected service.
+    /// Whether the caller may do what the protected service alone may do.
     pub(super) fn is_service(&self, config: &EdgeConfig) -> bool {
-        match config.service_routes {
-            ServiceRoutes::Iam => self.signed,
-            ServiceRoutes::ApiKey => self.has_api_key,
-            ServiceRoutes::Unguarded => true,
-        }
+        config.service_routes == ServiceRoutes::Unguarded || self.vouches_for_service(config)
+    }
+
+    /// Whether the caller is proven to be the protected service: the gateway let it pass, and it is listed. Without a
+    /// list whoever passes is, unless visitors pass in the same way.
+    pub(super) fn vouches_for_service(&self, config: &EdgeConfig) -> bool {
+        let caller = match config.service_routes {
+            ServiceRoutes::Iam => self.signer.as_deref(),
+            ServiceRoutes::ApiKey => self.api_key_id.as_deref(),
+            ServiceRoutes::Unguarded => None,
+        };
+        let callers = &config.service_callers;
+        caller.is_some_and(|caller| {
+            if callers.is_empty() {
+                !config.is_guarded_alike()
+            } else {
+                callers.include(caller)
+            }
+        })
     }
 
     /// Whether the caller may name visitors where the queue trusts its callers.
     pub(super) fn is_trusted(&self, config: &EdgeConfig) -> bool {
         match config.visitor_routes {
             VisitorRoutes::Open => config.local,
-            VisitorRoutes::Iam => self.signed,
-            VisitorRoutes::ApiKey => self.has_api_key,
+            VisitorRoutes::Iam => self.signer.is_some(),
+            VisitorRoutes::ApiKey => self.api_key_id.is_some(),
         }
     }
 }

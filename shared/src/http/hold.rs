@@ -1,8 +1,8 @@
 //! Holding a poll until something changes.
 //!
 //! A held poll does not ask the line for itself: all that wait in one queue watch the same view of it, renewed once a
-//! second, and each looks at its own entry only when the view says that its turn has come, that the queue was paused or
-//! says something new, when the process shuts down, or at the end.
+//! second, and each looks at its own entry only when the view says that its turn has come, that somebody left, that the
+//! queue was paused or says something new; when this process changed that very entry; when it shuts down, or at the end.
 
 use std::{future::pending, sync::Arc, time::Duration};
 
@@ -33,6 +33,23 @@ pub(super) struct Waiter {
     pub(super) position: u64,
 }
 
+impl Waiter {
+    /// Whether what happened between two views may have changed the entry. Of those who wait, one is either promoted or
+    /// leaves (or is removed); whatever else ends is somebody's who was promoted.
+    fn is_concerned(&self, before: &Seen, after: &Seen) -> bool {
+        after.view.promoted_through >= self.score.raw()
+            || after.view.totals.left != before.view.totals.left
+            // Counts of another epoch cannot be compared: the line was put back in between.
+            || after.view.configuration.epoch != before.view.configuration.epoch
+    }
+
+    /// Whether the entry is where it was: whoever came back to an old place stands behind what was promoted and waits all
+    /// the same, and another score is another visit.
+    fn waits_still(&self, look: Look) -> bool {
+        matches!(look, Look::Here(Standing::Waiting { score, .. }) if score == self.score)
+    }
+}
+
 impl Edge {
     /// Holds the poll of a waiting entry, where it may be held, and looks at it once more; `None` where it was not held.
     pub(super) async fn hold(
@@ -49,26 +66,29 @@ impl Edge {
             return Ok(None);
         };
         let end = Instant::now() + up_to;
+        let mut sleeper = self.wakes.sleeper(waiter.id);
         let mut seen = waiter.seen.clone();
         loop {
-            let newer = tokio::select! {
-                newer = self.views.after(&seen) => newer,
+            let may_have_changed = tokio::select! {
+                newer = self.views.after(&seen) => match newer {
+                    Ok(newer) if notice(&newer) == notice(&waiter.seen) => {
+                        let concerns = waiter.is_concerned(&seen, &newer);
+                        seen = newer;
+                        concerns
+                    }
+                    // Where nothing is to be seen, the look says why.
+                    _ => break,
+                },
+                () = sleeper.woken() => true,
                 () = sleep_until(end) => break,
                 () = self.shut_down() => break,
             };
-            // Where nothing is to be seen, the look says why.
-            let Ok(newer) = newer else { break };
-            if notice(&newer) != notice(&waiter.seen) {
-                break;
-            }
-            // Whoever came back to an old place stands behind it and waits all the same.
-            if newer.view.promoted_through >= waiter.score.raw() {
-                let look = self.line.status(&newer.queue, waiter.id).await?;
-                if !matches!(look, Look::Here(Standing::Waiting { .. })) {
+            if may_have_changed {
+                let look = self.line.status(&seen.queue, waiter.id).await?;
+                if !waiter.waits_still(look) {
                     return Ok(Some(look));
                 }
             }
-            seen = newer;
         }
         self.line.status(&waiter.seen.queue, waiter.id).await.map(Some)
     }

@@ -1,7 +1,7 @@
 //! The edge: what visitors and the protected service call.
 //!
 //! One file a route; around them `boundary` (request id, span, what every answer has in common), `problem` (errors as
-//! HTTP), `visitor` (who is asking), `views` and `hold` (how a crowd of polls asks the line once a second). [`serve`]
+//! HTTP), `visitor` (who is asking), `views`, `hold` and `wakes` (how a crowd of polls asks the line once a second). [`serve`]
 //! hands events of API Gateway to the same router that a local listener serves.
 
 mod boundary;
@@ -24,6 +24,7 @@ mod validate;
 mod view;
 mod views;
 mod visitor;
+mod wakes;
 
 use std::{any::Any, fmt, sync::Arc, time::Duration};
 
@@ -41,11 +42,11 @@ use tower_http::{
     cors::{AllowOrigin, CorsLayer},
 };
 
-pub use self::code::Code;
+pub use self::{code::Code, problem::Problem};
 use self::{
     gateway::Gateway,
-    problem::Problem,
     views::{Seen, Views},
+    wakes::Wakes,
 };
 use crate::{
     backup::{
@@ -68,6 +69,7 @@ pub struct Edge {
     config: EdgeConfig,
     views: Views,
     holds: Semaphore,
+    wakes: Wakes,
     shutdown: watch::Receiver<bool>,
 }
 
@@ -91,6 +93,7 @@ impl Edge {
         Arc::new(Self {
             views: Views::new(line.clone(), backup.clone(), keys.root.clone()),
             holds: Semaphore::new(config.held_budget),
+            wakes: Wakes::default(),
             line,
             backup,
             keys,
@@ -122,9 +125,11 @@ impl Edge {
         }
     }
 
-    /// Writes a change through to the backup, before anybody is told of it.
+    /// Writes a change through to the backup, before anybody is told of it: then those whose polls are held for the entry.
     async fn write(&self, seen: &Seen, change: &Change) -> Result<Through, Problem> {
-        match write_through(&*self.line, &*self.backup, &seen.shelf(), change).await {
+        let through = write_through(&*self.line, &*self.backup, &seen.shelf(), change).await;
+        self.wakes.wake(change.id);
+        match through {
             Ok(through) => Ok(through),
             Err(error) => Err(self.line_failed(&seen.queue, error).await),
         }
@@ -145,25 +150,29 @@ impl Edge {
 
 /// The routes of the function `enter`.
 pub fn enter_routes(edge: Arc<Edge>) -> Router {
-    finished(entering().merge(extending()), edge)
+    finished(entering().merge(extending()), Router::new(), edge)
 }
 
 /// The routes of the function `status`.
 pub fn status_routes(edge: Arc<Edge>) -> Router {
-    finished(looking(), edge)
+    finished(looking(), Router::new(), edge)
 }
 
 /// The routes of the function `validate`.
 pub fn validate_routes(edge: Arc<Edge>) -> Router {
-    finished(serving().merge(extending()), edge)
+    finished(serving().merge(extending()), Router::new(), edge)
 }
 
 /// All routes, for one process that serves them.
 pub fn router(edge: Arc<Edge>) -> Router {
-    finished(
-        entering().merge(looking()).merge(serving()).merge(extending()),
-        edge,
-    )
+    router_beside(edge, Router::new())
+}
+
+/// All routes, and beside them some of the process's own: these too answer with a request id and in problems. What CORS
+/// allows is for our routes alone.
+pub fn router_beside(edge: Arc<Edge>, own: Router) -> Router {
+    let ours = entering().merge(looking()).merge(serving()).merge(extending());
+    finished(ours, own, edge)
 }
 
 fn entering() -> Router<Arc<Edge>> {
@@ -190,18 +199,23 @@ fn extending() -> Router<Arc<Edge>> {
     Router::new().route("/queues/{queue}/entries/{token}/extend", post(extend::handle))
 }
 
-fn finished(routes: Router<Arc<Edge>>, edge: Arc<Edge>) -> Router {
+fn finished(routes: Router<Arc<Edge>>, own: Router, edge: Arc<Edge>) -> Router {
     let cors = cors(&edge.config.origins);
-    routes
+    let routes = routes
         .fallback(|| async { Problem::new(Code::UnknownRoute, "the documentation lists all there are") })
-        .method_not_allowed_fallback(|| async {
-            Problem::new(Code::MethodNotAllowed, "the Allow header lists those it takes")
-        })
+        .method_not_allowed_fallback(method_not_allowed)
         .with_state(edge)
         .layer(DefaultBodyLimit::max(request::BODY_MAX))
         .layer(CatchPanicLayer::custom(panicked))
-        .layer(cors)
+        .layer(cors);
+    own.method_not_allowed_fallback(method_not_allowed)
+        .layer(CatchPanicLayer::custom(panicked))
+        .merge(routes)
         .layer(from_fn(boundary::around))
+}
+
+async fn method_not_allowed() -> Problem {
+    Problem::new(Code::MethodNotAllowed, "the Allow header lists those it takes")
 }
 
 // The signature is the layer's.

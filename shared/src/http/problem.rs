@@ -24,7 +24,7 @@ const RETRY_AFTER_SECONDS: u64 = 2;
 
 /// A request that cannot be answered as its sender would like.
 #[derive(Debug)]
-pub(crate) struct Problem {
+pub struct Problem {
     code: Code,
     /// For the sender to read.
     detail: String,
@@ -60,7 +60,8 @@ struct ProblemBody<'a> {
 }
 
 impl Problem {
-    pub(crate) fn new(code: Code, detail: impl Into<String>) -> Self {
+    /// What went wrong, and a sentence for the sender that says nothing from inside.
+    pub fn new(code: Code, detail: impl Into<String>) -> Self {
         Self {
             code,
             detail: detail.into(),
@@ -71,7 +72,7 @@ impl Problem {
     }
 
     /// Something in the request that is not what it must be.
-    pub(crate) fn field(field: impl Into<String>, detail: impl Into<String>) -> Self {
+    pub fn field(field: impl Into<String>, detail: impl Into<String>) -> Self {
         Self {
             field: Some(field.into()),
             ..Self::new(Code::InvalidField, detail)
@@ -219,7 +220,7 @@ impl From<IdError> for Problem {
         let field = match error {
             IdError::Queue => "queue",
             IdError::Token | IdError::Member => "token",
-            IdError::Visitor | IdError::Anonymous => "visitor",
+            IdError::Visitor | IdError::VisitorBlank | IdError::Anonymous => "visitor",
         };
         Self::field(field, error.to_string())
     }

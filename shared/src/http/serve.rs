@@ -171,12 +171,12 @@ fn gateway(event: &lambda_http::Request, path: &str) -> Gateway {
     };
     if let Some(context) = context(event) {
         let identity = &context.identity;
-        let given = |value: &Option<String>| value.as_deref().is_some_and(|value| !value.is_empty());
+        let given = |value: &Option<String>| value.clone().filter(|value| !value.is_empty());
         gateway.request_id = context.request_id.clone().or(gateway.request_id);
         gateway.base_path = base_path(context, path);
         gateway.authorizer = context.authorizer.fields.clone().into_iter().collect();
-        gateway.signed = given(&identity.user_arn) || given(&identity.caller);
-        gateway.has_api_key = given(&identity.api_key_id);
+        gateway.signer = given(&identity.user_arn).or_else(|| given(&identity.caller));
+        gateway.api_key_id = given(&identity.api_key_id);
     }
     gateway.request_id = gateway.request_id.filter(|id| !id.is_empty());
     gateway

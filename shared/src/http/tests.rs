@@ -32,7 +32,7 @@ async fn a_panic_is_a_problem_that_shows_nothing() {
     let dir = tempfile::tempdir().expect("a folder");
     let routes = Router::new().route("/", get(|| async { panic!("the secret is 42") as &'static str }));
     let request = Request::get("/").body(Body::empty()).expect("a request");
-    let Ok(response) = finished(routes, edge(&dir)).oneshot(request).await;
+    let Ok(response) = finished(Router::new(), routes, edge(&dir)).oneshot(request).await;
     assert_eq!(response.status(), 500);
     let body = response.into_body().collect().await.expect("a body").to_bytes();
     let body: Value = serde_json::from_slice(&body).expect("JSON");
@@ -90,4 +90,18 @@ async fn made_up_queues_fill_no_memory() {
             .forget(&format!("q{number}").parse().expect("a queue id"));
     }
     assert!(edge.views.kept() <= 1_000, "{}", edge.views.kept());
+}
+
+#[tokio::test]
+async fn a_hold_that_ended_leaves_nothing_behind() {
+    let wakes = Wakes::default();
+    let id = "0f8fad5b-d9cb-869f-a165-70867728950e".parse().expect("a token");
+    let (mut first, second) = (wakes.sleeper(id), wakes.sleeper(id));
+    drop(second);
+    wakes.wake(id);
+    first.woken().await;
+    assert_eq!(wakes.kept(), 1);
+    drop(first);
+    assert_eq!(wakes.kept(), 0);
+    wakes.wake(id);
 }

@@ -27,10 +27,16 @@ const COOKIE_DAYS: i64 = 1;
 
 /// What a request presents, before it is known whether the queue trusts its callers.
 pub(super) struct Presented {
-    claim: Option<String>,
+    claim: Option<Claim>,
     header: Option<String>,
     cookie: Option<Visitor>,
     caller_is_trusted: bool,
+}
+
+/// What the authorizer verified.
+struct Claim {
+    name: String,
+    value: String,
 }
 
 impl FromRequestParts<Arc<Edge>> for Presented {
@@ -39,7 +45,10 @@ impl FromRequestParts<Arc<Edge>> for Presented {
     async fn from_request_parts(parts: &mut Parts, edge: &Arc<Edge>) -> Result<Self, Problem> {
         let Ok(gateway) = Gateway::from_request_parts(parts, edge).await;
         Ok(Self {
-            claim: gateway.claim(&edge.config.visitor_claim),
+            claim: gateway.claim(&edge.config.visitor_claim).map(|value| Claim {
+                name: edge.config.visitor_claim.clone(),
+                value,
+            }),
             header: named_once(&parts.headers)?,
             cookie: cookie(&parts.headers, cookie_name(edge.config.local)),
             caller_is_trusted: gateway.is_trusted(&edge.config),
@@ -95,13 +104,14 @@ impl Presented {
         let trusted = self.caller_is_trusted && seen.settings().trust_client_visitor_id;
         // A verified claim is worth more than any header: beside one, the header names an anonymous visitor.
         let header_is_known = trusted && self.claim.is_none();
+        let claimed = |claim: &Claim| known(&claim.name, &claim.value);
         let mut credentials = Credentials {
-            known: self.claim.as_deref().map(known).transpose()?,
+            known: self.claim.as_ref().map(claimed).transpose()?,
             anonymous: None,
             cookie: self.cookie,
         };
         match self.header.as_deref() {
-            Some(id) if header_is_known => credentials.known = Some(known(id)?),
+            Some(id) if header_is_known => credentials.known = Some(known(VISITOR_ID_SHOWN, id)?),
             Some(id) => credentials.anonymous = Some(anonymous(id)?),
             None => {}
         }
@@ -109,8 +119,8 @@ impl Presented {
     }
 }
 
-fn known(id: &str) -> Result<Visitor, Problem> {
-    Visitor::known(id).map_err(|error| Problem::field(VISITOR_ID_SHOWN, error.to_string()))
+fn known(shown: &str, id: &str) -> Result<Visitor, Problem> {
+    Visitor::known(id).map_err(|error| Problem::field(shown, error.to_string()))
 }
 
 fn anonymous(id: &str) -> Result<Visitor, Problem> {
@@ -185,7 +195,7 @@ pub(super) fn mismatch() -> Problem {
 
 /// Whether a token is this visitor's, whom the protected service names: the token's kind says how it knows them.
 pub(super) fn is_owner(ids: &IdKey, token: EntryId, id: &str) -> Result<bool, Problem> {
-    let known = Visitor::known(id).map_err(|error| Problem::field("visitor", error.to_string()))?;
+    let known = known("visitor", id)?;
     let visitor = match token.kind() {
         VisitorKind::Known => Some(known),
         // A name that is no UUID is nobody's who is anonymous.

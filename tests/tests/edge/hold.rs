@@ -2,11 +2,14 @@
 
 use std::{pin::pin, time::Duration};
 
-use futures_util::future::{Either, join_all, select};
+use futures_util::future::{Either, join, join_all, select};
 use serde_json::{Value, json};
 use tokio::time::Instant;
-use vestibule::config::EdgeConfig;
-use vestibule_tests::edge::{Answer, Ask, BOUND, EdgeUnderTest, QUEUE, entry, event, local, until};
+use vestibule::{
+    config::EdgeConfig,
+    line::{Departed, Departure, Line},
+};
+use vestibule_tests::edge::{Answer, Ask, BOUND, EdgeUnderTest, QUEUE, entry, event, local, queue, until};
 
 use crate::{Guest, enters, full};
 
@@ -44,6 +47,56 @@ async fn a_promotion_ends_the_hold() {
     .await;
     assert_eq!(answer.is(200).text("state"), "ready");
     assert!(after < Duration::from_secs(3), "{after:?}");
+}
+
+#[tokio::test]
+async fn leaving_ends_the_hold() {
+    let edge = full(brisk()).await;
+    let (guest, _) = enters(&edge).await;
+    let (answer, after) = wakes(&edge, held(&guest), async || {
+        let leave = Ask::delete(entry(&guest.token)).visitor(&guest.id);
+        edge.send(leave).await.is(204);
+    })
+    .await;
+    answer.is_problem(410, "left");
+    assert!(after < Duration::from_secs(3), "{after:?}");
+}
+
+/// No view tells of it: nobody left, and nobody was promoted.
+#[tokio::test]
+async fn going_to_the_back_ends_the_hold_by_itself() {
+    let mut settings = brisk();
+    settings["re_entry"] = json!("requeue");
+    let edge = full(settings).await;
+    let (guest, first) = enters(&edge).await;
+    let (answer, after) = wakes(&edge, held(&guest), async || {
+        edge.pass_seconds(1);
+        edge.send(Ask::enter().visitor(&guest.id)).await.is(200);
+    })
+    .await;
+    assert_eq!(answer.is(200).text("state"), "waiting");
+    assert_ne!(answer.number("visit"), first.number("visit"));
+    assert!(after < Duration::from_secs(3), "{after:?}");
+}
+
+#[tokio::test]
+async fn what_another_process_ends_ends_the_hold_and_nobody_elses() {
+    let edge = full(brisk()).await;
+    let (evicted, _) = enters(&edge).await;
+    let (other, _) = enters(&edge).await;
+    let since = Instant::now();
+    let others = edge.send(Ask::get(format!("{}?wait=4", entry(&other.token))));
+    let own = wakes(&edge, held(&evicted), async || {
+        let id = evicted.token.parse().expect("a token");
+        let departed = edge.line.leave(&queue(), id, None, Departure::Evict).await;
+        assert!(matches!(departed, Ok(Departed::Gone(_))), "{departed:?}");
+    });
+    let (others, (answer, after)) = join(async { (others.await, since.elapsed()) }, own).await;
+    answer.is(410);
+    assert!(after < Duration::from_secs(3), "{after:?}");
+    let (others, held) = others;
+    assert_eq!(others.is(200).number("position"), 1);
+    assert!(held >= Duration::from_secs(4), "{held:?}");
 }
 
 #[tokio::test]

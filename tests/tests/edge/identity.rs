@@ -197,6 +197,29 @@ async fn a_custom_authorizers_field_serves_where_it_is_configured() {
 }
 
 #[tokio::test]
+async fn a_claim_that_names_nobody_is_refused_by_its_own_name() {
+    for name in ["sub", "email"] {
+        let config = EdgeConfig {
+            visitor_claim: name.to_owned(),
+            ..EdgeConfig::default()
+        };
+        let edge = EdgeUnderTest::with(config, json!({})).await;
+        for (value, why) in [
+            ("", "without control characters"),
+            ("a\nb", "without control characters"),
+            ("ada ", "must not begin or end with a blank"),
+        ] {
+            let enter = event("POST", ENTER, &json!({ "queue": QUEUE }));
+            let mut claims = json!({});
+            claims[name] = json!(value);
+            let answer = edge.send_event(&with_claims(enter, &claims)).await;
+            let detail = answer.refuses(name).text("detail");
+            assert!(detail.contains(why), "{detail}");
+        }
+    }
+}
+
+#[tokio::test]
 async fn whoever_joined_anonymously_and_then_logged_in_keeps_the_place() {
     let edge = EdgeUnderTest::with(EdgeConfig::default(), json!({ "capacity": 1, "batch": 1 })).await;
     let enter = || event("POST", ENTER, &json!({ "queue": QUEUE }));

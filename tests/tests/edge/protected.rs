@@ -3,7 +3,7 @@
 use serde_json::json;
 use std::time::Instant;
 use vestibule::{
-    config::{EdgeConfig, ServiceRoutes},
+    config::{EdgeConfig, ServiceCallers, ServiceRoutes, VisitorRoutes},
     domain::score::Visit,
     pass::{Grant, Signer, new_key_pem},
 };
@@ -62,9 +62,11 @@ async fn nobody_acts_for_another_or_without_proof() {
             .await
             .is_problem(403, "token-owner-mismatch");
     }
-    edge.send(at(&guest, "validate").json(&json!({ "visitor": "a\nb" })))
-        .await
-        .refuses("visitor");
+    for nobody in ["a\nb", " ada", &format!("{} ", guest.id)] {
+        edge.send(at(&guest, "validate").json(&json!({ "visitor": nobody })))
+            .await
+            .refuses("visitor");
+    }
     let refused = async |pass: &str| {
         let answer = edge
             .send(at(&guest, "validate").json(&json!({ "pass": pass })))
@@ -140,7 +142,7 @@ async fn a_ready_visitor_is_claimed_by_name_and_not_by_a_token() {
     edge.send(at(&guest, "complete"))
         .await
         .is_problem(409, "not-your-turn");
-    edge.send(at(&guest, "extend"))
+    edge.send(at(&guest, "extend").visitor(&guest.id))
         .await
         .is_problem(409, "not-your-turn");
     let claimed = edge.send(by_name()).await;
@@ -176,15 +178,11 @@ async fn a_session_is_extended_and_never_past_its_longest() {
     let (guest, entered) = enters(&edge).await;
     let began_ms = edge.now_ms();
     edge.pass_seconds(50);
-    let by_service = edge.send(at(&guest, "extend")).await;
+    let extended = edge.send(at(&guest, "extend").visitor(&guest.id)).await;
     assert_eq!(
-        by_service.is(200).number("expires_at_ms"),
+        extended.is(200).number("expires_at_ms"),
         began_ms + 150_000,
         "session_seconds from now"
-    );
-    assert!(
-        by_service.body.get("pass").is_none(),
-        "the service is not the visitor: {by_service:?}"
     );
     let wish = json!({ "seconds": 10_000, "visit": entered.number("visit") });
     let by_visitor = edge
@@ -197,11 +195,81 @@ async fn a_session_is_extended_and_never_past_its_longest() {
     );
     assert!(by_visitor.body["pass"].is_string());
     let never_shorter = edge
-        .send(at(&guest, "extend").json(&json!({ "seconds": 1 })))
+        .send(
+            at(&guest, "extend")
+                .visitor(&guest.id)
+                .json(&json!({ "seconds": 1 })),
+        )
         .await;
     assert_eq!(never_shorter.is(200).number("expires_at_ms"), began_ms + 250_000);
     let thief = at(&guest, "extend").visitor(&stranger());
     edge.send(thief).await.is_problem(403, "token-owner-mismatch");
+    // Nobody guards these routes, so nobody is proven to be the service.
+    edge.send(at(&guest, "extend"))
+        .await
+        .is_problem(403, "visitor-required");
+}
+
+#[tokio::test]
+async fn where_visitors_come_with_the_services_sort_of_credentials_a_list_tells_them_apart() {
+    const SHOP: &str = "arn:aws:sts::123456789012:assumed-role/shop/i-0123";
+    const APP: &str = "arn:aws:sts::123456789012:assumed-role/app/visitor";
+    for (listed, service_routes, visitor_routes, field, service, visitor) in [
+        (
+            "arn:aws:iam::123456789012:role/shop",
+            ServiceRoutes::Iam,
+            VisitorRoutes::Iam,
+            "userArn",
+            SHOP,
+            APP,
+        ),
+        (
+            "key1,key2",
+            ServiceRoutes::ApiKey,
+            VisitorRoutes::ApiKey,
+            "apiKeyId",
+            "key2",
+            "key3",
+        ),
+        // Whoever forgets the list has no service, rather than one for everybody.
+        ("", ServiceRoutes::Iam, VisitorRoutes::Iam, "userArn", "", SHOP),
+    ] {
+        let config = EdgeConfig {
+            service_routes,
+            visitor_routes,
+            service_callers: ServiceCallers::new(listed),
+            ..EdgeConfig::default()
+        };
+        let edge = EdgeUnderTest::with(config, json!({})).await;
+        let (guest, _) = enters(&edge).await;
+        let call = |what: &str, caller: &str| {
+            let resource = format!("/queues/{{queue}}/entries/{{token}}/{what}");
+            let mut event = event(
+                "POST",
+                &resource,
+                &json!({ "queue": QUEUE, "token": guest.token }),
+            );
+            event["body"] = json!("{}");
+            event["requestContext"]["identity"][field] = json!(caller);
+            with_header(event, "Content-Type", "application/json")
+        };
+        edge.send_event(&call("extend", visitor))
+            .await
+            .is_problem(403, "visitor-required");
+        edge.send_event(&call("complete", visitor))
+            .await
+            .is_problem(403, "service-only");
+        let own = with_header(call("extend", visitor), "X-Visitor-Id", &guest.id);
+        assert!(edge.send_event(&own).await.is(200).body["pass"].is_string());
+        if !listed.is_empty() {
+            let extended = edge.send_event(&call("extend", service)).await;
+            assert!(
+                extended.is(200).body.get("pass").is_none(),
+                "the service is not the visitor: {extended:?}"
+            );
+            edge.send_event(&call("complete", service)).await.is(204);
+        }
+    }
 }
 
 #[tokio::test]

@@ -139,7 +139,8 @@ async fn a_late_retry_never_ends_the_next_visit() {
     edge.send(call("complete").json(&json!({ "visit": last_visit })))
         .await
         .is(204);
-    edge.send(call("extend").json(&json!({ "visit": last_visit })))
+    let late = call("extend").visitor(&guest.id);
+    edge.send(late.json(&json!({ "visit": last_visit })))
         .await
         .is(204);
     let used_up = json!({ "visitor": guest.id, "consume": true, "visit": last_visit });
@@ -228,7 +229,7 @@ async fn without_the_backup_visitors_are_served_and_told_that_it_is_not_durable(
     );
     // What cannot be known without it is not guessed.
     for ask in [
-        Ask::post(format!("{}/extend", entry(&active.token))),
+        Ask::post(format!("{}/extend", entry(&active.token))).visitor(&active.id),
         Ask::get(entry("0f8fad5b-d9cb-869f-a165-70867728950e")),
         Ask::get("/queues/nowhere"),
     ] {

@@ -1,0 +1,93 @@
+//! Which callers are the protected service, where its credentials are of the same sort as the visitors'.
+
+/// The protected service's callers: ARNs of IAM, or ids of API keys.
+#[derive(Debug, Clone, PartialEq, Eq, Default)]
+pub struct ServiceCallers(Vec<String>);
+
+impl ServiceCallers {
+    /// Takes a list with commas between.
+    pub fn new(list: &str) -> Self {
+        let listed = list.split(',').map(str::trim).filter(|caller| !caller.is_empty());
+        Self(listed.map(str::to_owned).collect())
+    }
+
+    /// Whether nobody is listed.
+    pub fn is_empty(&self) -> bool {
+        self.0.is_empty()
+    }
+
+    /// Whether a caller is listed: as such, or as a session of a role that is.
+    pub fn include(&self, caller: &str) -> bool {
+        let role = role_of_session(caller);
+        self.0
+            .iter()
+            .any(|listed| listed == caller || role.as_ref().is_some_and(|role| role.is(listed)))
+    }
+}
+
+/// The role that a session is of. Its ARN has neither the role's path nor anything else that tells it from a role of the
+/// same name with another path: names of roles are unique in an account.
+struct Role<'a> {
+    /// `arn:aws`, or another partition.
+    partition: &'a str,
+    account: &'a str,
+    name: &'a str,
+}
+
+impl Role<'_> {
+    /// Whether an ARN is this role's: `arn:aws:iam::123456789012:role/path/name`.
+    fn is(&self, listed: &str) -> bool {
+        let role = listed
+            .strip_prefix(self.partition)
+            .and_then(|rest| rest.strip_prefix(":iam::"))
+            .and_then(|rest| rest.strip_prefix(self.account))
+            .and_then(|rest| rest.strip_prefix(":role/"));
+        role.and_then(|path| path.rsplit('/').next()) == Some(self.name)
+    }
+}
+
+/// `arn:aws:sts::123456789012:assumed-role/name/session`
+fn role_of_session(caller: &str) -> Option<Role<'_>> {
+    let (partition, rest) = caller.split_once(":sts::")?;
+    let (account, rest) = rest.split_once(":assumed-role/")?;
+    let (name, _session) = rest.split_once('/')?;
+    Some(Role {
+        partition,
+        account,
+        name,
+    })
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_caller_is_listed_as_such_or_by_the_role_of_the_session() {
+        let listed = ServiceCallers::new(
+            "arn:aws:iam::123456789012:role/shop, arn:aws:iam::123456789012:role/a/path/till,, key1",
+        );
+        for own in [
+            "arn:aws:iam::123456789012:role/shop",
+            "arn:aws:sts::123456789012:assumed-role/shop/i-0123",
+            "arn:aws:sts::123456789012:assumed-role/till/anything",
+            "key1",
+        ] {
+            assert!(listed.include(own), "{own}");
+        }
+        for other in [
+            "",
+            "key",
+            "key11",
+            "arn:aws:iam::123456789012:role/shopper",
+            "arn:aws:sts::123456789012:assumed-role/shopper/shop",
+            "arn:aws:sts::123456789012:assumed-role/path/till",
+            "arn:aws:sts::999999999999:assumed-role/shop/i-0123",
+            "arn:aws-cn:sts::123456789012:assumed-role/shop/i-0123",
+            "arn:aws:sts::123456789012:assumed-role/shop",
+        ] {
+            assert!(!listed.include(other), "{other}");
+        }
+        assert!(ServiceCallers::new(" , ").is_empty());
+    }
+}
