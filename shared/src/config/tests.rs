@@ -1,3 +1,9 @@
+use axum::http::HeaderValue;
+use base64::{
+    Engine,
+    engine::general_purpose::{STANDARD, URL_SAFE_NO_PAD},
+};
+
 use super::*;
 use crate::pass::new_key_pem;
 

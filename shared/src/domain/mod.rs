@@ -11,3 +11,4 @@ pub mod score;
 pub mod settings;
 pub mod standing;
 pub mod state;
+pub mod visitor;

@@ -1,6 +1,7 @@
 //! The line in memory: for one process on a laptop, for simulations, and as the plain statement of the rules that the
 //! scripts in [`redis`](super::redis) follow. It outlives its process only by way of the backup.
 
+mod promotion;
 mod queue;
 mod sets;
 #[cfg(feature = "given-time")]

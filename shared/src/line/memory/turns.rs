@@ -1,20 +1,16 @@
-//! What visitors, the protected service and the promoter do to one queue in memory.
+//! What visitors and the protected service do to one queue in memory.
 
 use super::queue::Queue;
 use crate::{
     domain::{
         change::{Change, End, Event},
         id::EntryId,
-        pace::{HeldBackBy, Room},
         score::{DeadlineScore, Visit, WaitScore},
         settings::{Entrance, ReEntry},
         standing::Standing,
         state::State,
     },
-    line::{
-        Check, Claimed, Departed, Departure, Entered, Extended, Extension, Joining, PROMOTE_CHUNK,
-        PromoteOrder, Promotion, Refusal, Validated,
-    },
+    line::{Check, Claimed, Departed, Departure, Entered, Extended, Extension, Joining, Refusal, Validated},
 };
 
 impl Queue {
@@ -277,104 +273,4 @@ impl Queue {
             change,
         }
     }
-
-    pub(super) fn promote(&mut self, now_us: u64, order: PromoteOrder) -> Promotion {
-        let now_ms = self.now_ms(now_us);
-        let clock_ms = self.claim_clock_ms(now_ms);
-        let mut events = Vec::new();
-        let no_shows = drop_due(&mut events, PROMOTE_CHUNK, || self.ready.pop_due(clock_ms));
-        let expired = drop_due(&mut events, PROMOTE_CHUNK - no_shows, || {
-            self.active.pop_due(now_ms)
-        });
-        let dropped = events.len();
-        self.totals.no_shows += no_shows;
-        self.totals.expired += expired;
-
-        let pace = self.settings().pace();
-        let bucket = self.bucket.refilled(pace, now_ms);
-        let room = Room {
-            waiting: self.waiting.len(),
-            capacity: u64::from(self.settings().capacity),
-            taken: self.ready.len() + self.active.len(),
-            tokens: bucket.tokens(pace),
-            asked: order.asked.min(PROMOTE_CHUNK - no_shows - expired),
-        };
-        let (promoted, held_back_by) = if self.settings().promotes() {
-            room.allowance()
-        } else {
-            (0, HeldBackBy::Gate)
-        };
-        self.move_up(now_ms, clock_ms, promoted, &mut events);
-        if promoted > 0 {
-            self.bucket = bucket.spent(pace, promoted);
-            self.window = self.window.counted(now_ms, promoted);
-            self.totals.promoted += promoted;
-        }
-        if order.heartbeat {
-            self.heartbeat_ms = now_ms;
-        }
-        if !events.is_empty() {
-            let version = self.next_version(now_us);
-            let change = |(id, event): (EntryId, Event)| Change {
-                id,
-                version,
-                at_ms: now_ms,
-                event,
-            };
-            let changes: Vec<_> = events.into_iter().map(change).collect();
-            self.ended
-                .extend(changes[..dropped].iter().map(|change| (change.id, *change)));
-            self.record(changes);
-        }
-        Promotion {
-            promoted,
-            no_shows,
-            expired,
-            held_back_by,
-            more: promoted + no_shows + expired == PROMOTE_CHUNK,
-            waiting: self.waiting.len(),
-            ready: self.ready.len(),
-            active: self.active.len(),
-        }
-    }
-
-    fn move_up(&mut self, now_ms: u64, clock_ms: u64, promoted: u64, events: &mut Vec<(EntryId, Event)>) {
-        let claim_ms = self.claim_ms(now_ms);
-        for _ in 0..promoted {
-            let Some((score, id)) = self.waiting.pop_first() else {
-                break;
-            };
-            self.ready
-                .insert(DeadlineScore::new(clock_ms + claim_ms, score.visit()), id);
-            self.promoted_through = self.promoted_through.max(score.raw());
-            events.push((
-                id,
-                Event::Promoted {
-                    score,
-                    claim_by_ms: now_ms + claim_ms,
-                },
-            ));
-        }
-    }
-}
-
-/// Drops entries whose deadline has come, at most so many; says how many.
-fn drop_due(
-    events: &mut Vec<(EntryId, Event)>,
-    most: u64,
-    mut pop: impl FnMut() -> Option<(DeadlineScore, EntryId)>,
-) -> u64 {
-    let mut dropped = 0;
-    while dropped < most {
-        let Some((score, id)) = pop() else { break };
-        events.push((
-            id,
-            Event::Ended {
-                visit: score.visit(),
-                how: End::Expired,
-            },
-        ));
-        dropped += 1;
-    }
-    dropped
 }

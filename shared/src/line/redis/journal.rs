@@ -11,7 +11,7 @@ use super::{
     RedisLine,
     connect::failed,
     keys::Keys,
-    script::{Fields, entry_id, whole},
+    reply::{Fields, entry_id, whole},
 };
 use crate::{
     domain::{

@@ -13,6 +13,7 @@ mod keys;
 mod leave;
 mod promote;
 mod record;
+mod reply;
 mod restore;
 mod script;
 mod settle;

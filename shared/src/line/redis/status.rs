@@ -2,7 +2,7 @@
 
 use std::sync::LazyLock;
 
-use super::{RedisLine, connect::failed, keys::Keys, script::Command, script::whole};
+use super::{RedisLine, connect::failed, keys::Keys, reply::whole, script::Command};
 use crate::{
     domain::{
         id::{EntryId, QueueId},

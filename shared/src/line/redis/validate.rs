@@ -2,11 +2,7 @@
 
 use std::sync::LazyLock;
 
-use super::{
-    RedisLine,
-    leave::named,
-    script::{Command, Reply},
-};
+use super::{RedisLine, leave::named, reply::Reply, script::Command};
 use crate::{
     domain::{
         change::{Change, End, Event},

@@ -2,10 +2,7 @@
 
 use std::sync::LazyLock;
 
-use super::{
-    RedisLine,
-    script::{Command, Fields},
-};
+use super::{RedisLine, reply::Fields, script::Command};
 use crate::{
     domain::{
         change::Version,

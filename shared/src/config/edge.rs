@@ -1,168 +1,11 @@
-//! What the environment says: one struct a concern, each read by its own `from_env`, with errors that name the variable
-//! and never show its value.
-
-mod callers;
-
-use std::fmt;
+//! What the routes are told.
 
 use axum::http::HeaderValue;
-use base64::{
-    Engine,
-    engine::general_purpose::{STANDARD, URL_SAFE_NO_PAD},
-};
 
-use crate::{
-    backup::dynamodb::{Connection, Tables},
-    domain::id::RootKey,
-    pass::{PassError, Signer},
-};
-
-pub use self::callers::ServiceCallers;
+use super::{ConfigError, Lookup, ServiceCallers, environment, on_lambda, wrong};
 
 /// How many polls one deployment holds at once, unless told.
 pub const HELD_BUDGET: usize = 500;
-
-/// A variable that is missing or wrong.
-#[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
-#[error("{name} {reason}")]
-pub struct ConfigError {
-    /// The name of the variable.
-    pub name: &'static str,
-    /// What is wrong with it.
-    pub reason: String,
-}
-
-fn wrong(name: &'static str, reason: impl Into<String>) -> ConfigError {
-    ConfigError {
-        name,
-        reason: reason.into(),
-    }
-}
-
-/// Looks a variable up: the environment's own, or a test's.
-type Lookup<'a> = &'a dyn Fn(&str) -> Option<String>;
-
-/// The process's own environment; an empty variable counts as none.
-fn environment(name: &str) -> Option<String> {
-    std::env::var(name).ok().filter(|value| !value.is_empty())
-}
-
-fn required(vars: Lookup<'_>, name: &'static str) -> Result<String, ConfigError> {
-    vars(name).ok_or_else(|| wrong(name, "is not set"))
-}
-
-/// Whether this process runs as a Lambda function.
-pub fn on_lambda() -> bool {
-    environment("AWS_LAMBDA_RUNTIME_API").is_some()
-}
-
-/// Where the line is.
-#[derive(Clone, PartialEq, Eq)]
-pub struct RedisConfig {
-    /// `redis://` or `rediss://`; may hold a password, so `Debug` prints `***`.
-    pub url: String,
-}
-
-impl fmt::Debug for RedisConfig {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.write_str("RedisConfig(***)")
-    }
-}
-
-impl RedisConfig {
-    /// Reads `VESTIBULE_REDIS_URL`.
-    ///
-    /// # Errors
-    /// Where it is missing.
-    pub fn from_env() -> Result<Self, ConfigError> {
-        Ok(Self {
-            url: required(&environment, "VESTIBULE_REDIS_URL")?,
-        })
-    }
-}
-
-/// Where the backup is: reads `VESTIBULE_QUEUES_TABLE`, `VESTIBULE_ENTRIES_TABLE` and, for an emulator,
-/// `VESTIBULE_DYNAMODB_ENDPOINT`.
-///
-/// # Errors
-/// Where a table is missing: a default would hide it until the first write fails.
-pub fn dynamodb_from_env() -> Result<Connection, ConfigError> {
-    Ok(Connection {
-        endpoint_url: environment("VESTIBULE_DYNAMODB_ENDPOINT"),
-        tables: Tables {
-            queues: required(&environment, "VESTIBULE_QUEUES_TABLE")?,
-            entries: required(&environment, "VESTIBULE_ENTRIES_TABLE")?,
-        },
-    })
-}
-
-/// The secrets of a deployment.
-#[derive(Debug, Clone)]
-pub struct Keys {
-    /// From which entry ids are derived.
-    pub root: RootKey,
-    /// With which passes are signed.
-    pub signer: Signer,
-}
-
-impl Keys {
-    /// Reads `VESTIBULE_ROOT_KEY` (base64 or hex, 32 bytes or more) and `VESTIBULE_SIGNING_KEY` (an Ed25519 key in
-    /// PKCS#8 as PEM, where `\n` may stand for a line's end). `issuer` is what passes name as theirs.
-    ///
-    /// # Errors
-    /// The first one that is missing or wrong.
-    pub fn from_env(issuer: &str) -> Result<Self, ConfigError> {
-        Self::read(&environment, issuer)
-    }
-
-    fn read(vars: Lookup<'_>, issuer: &str) -> Result<Self, ConfigError> {
-        Ok(Self {
-            root: read_root_key(vars)?,
-            signer: signer(
-                "VESTIBULE_SIGNING_KEY",
-                &required(vars, "VESTIBULE_SIGNING_KEY")?,
-                issuer,
-            )?,
-        })
-    }
-}
-
-/// Reads `VESTIBULE_ROOT_KEY` alone: for a function that finds entries and signs nothing.
-///
-/// # Errors
-/// Where it is missing or wrong.
-pub fn root_key_from_env() -> Result<RootKey, ConfigError> {
-    read_root_key(&environment)
-}
-
-fn read_root_key(vars: Lookup<'_>) -> Result<RootKey, ConfigError> {
-    root_key("VESTIBULE_ROOT_KEY", &required(vars, "VESTIBULE_ROOT_KEY")?)
-}
-
-fn root_key(name: &'static str, text: &str) -> Result<RootKey, ConfigError> {
-    let text = text.trim();
-    let bytes = from_hex(text)
-        .or_else(|| STANDARD.decode(text).ok())
-        .or_else(|| URL_SAFE_NO_PAD.decode(text.trim_end_matches('=')).ok())
-        .ok_or_else(|| wrong(name, "is neither base64 nor hex"))?;
-    RootKey::new(bytes).map_err(|found| wrong(name, format!("holds {found} bytes, and 32 are the least")))
-}
-
-/// `None` where it is anything but whole bytes in hex. Hex is tried first: 64 digits of it are base64 as well.
-fn from_hex(text: &str) -> Option<Vec<u8>> {
-    if !text.len().is_multiple_of(2) || !text.bytes().all(|b| b.is_ascii_hexdigit()) {
-        return None;
-    }
-    (0..text.len())
-        .step_by(2)
-        .map(|at| u8::from_str_radix(&text[at..at + 2], 16).ok())
-        .collect()
-}
-
-fn signer(name: &'static str, pem: &str, issuer: &str) -> Result<Signer, ConfigError> {
-    Signer::from_pem(issuer, &pem.replace("\\n", "\n"))
-        .map_err(|error: PassError| wrong(name, format!("does not serve: {error}")))
-}
 
 /// Which pages may call from a browser.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -245,7 +88,7 @@ impl EdgeConfig {
         Self::read(&environment, on_lambda())
     }
 
-    fn read(vars: Lookup<'_>, on_lambda: bool) -> Result<Self, ConfigError> {
+    pub(super) fn read(vars: Lookup<'_>, on_lambda: bool) -> Result<Self, ConfigError> {
         let default = Self::default();
         let config = Self {
             origins: origins("VESTIBULE_CORS_ORIGINS", vars)?,
@@ -274,14 +117,6 @@ impl EdgeConfig {
             (VisitorRoutes::Iam, ServiceRoutes::Iam) | (VisitorRoutes::ApiKey, ServiceRoutes::ApiKey)
         )
     }
-}
-
-/// The issuer that passes name, from `VESTIBULE_ISSUER`: an address of the deployment.
-///
-/// # Errors
-/// Where it is missing.
-pub fn issuer_from_env() -> Result<String, ConfigError> {
-    required(&environment, "VESTIBULE_ISSUER")
 }
 
 fn origins(name: &'static str, vars: Lookup<'_>) -> Result<Origins, ConfigError> {
@@ -355,6 +190,3 @@ fn service_routes(
         Some(_) => Err(wrong(name, "must be one of: iam, api-key, none")),
     }
 }
-
-#[cfg(test)]
-mod tests;
