@@ -2,6 +2,8 @@
 
 use std::sync::LazyLock;
 
+use redis::{Cmd, Pipeline};
+
 use super::{RedisLine, connect::failed, keys::Keys, reply::whole, script::Command};
 use crate::{
     domain::{
@@ -20,16 +22,14 @@ pub(super) static STATUS: LazyLock<Command> =
 pub(super) async fn status(line: &RedisLine, queue: &QueueId, id: EntryId) -> Result<Look, LineError> {
     let (key, member) = (Keys::new(queue).key("waiting"), id.to_member());
     let mut link = line.connection.link().await?;
-    let (rank, score): (Option<u64>, Option<String>) = redis::pipe()
-        .cmd("ZRANK")
-        .arg(&key)
-        .arg(&member)
-        .cmd("ZSCORE")
-        .arg(&key)
-        .arg(&member)
-        .query_async(&mut link)
-        .await
-        .map_err(failed)?;
+    // With room for what goes in: this is the call that a crowd repeats.
+    let mut looks = Pipeline::with_capacity(2);
+    for name in ["ZRANK", "ZSCORE"] {
+        let mut look = Cmd::with_capacity(3, name.len() + key.len() + member.len());
+        look.arg(name).arg(&key).arg(&member);
+        looks.add_command(look);
+    }
+    let (rank, score): (Option<u64>, Option<String>) = looks.query_async(&mut link).await.map_err(failed)?;
     let score = score
         .and_then(|score| whole(&score))
         .and_then(WaitScore::from_raw);
