@@ -166,13 +166,13 @@ pub enum Extended {
 /// What a promotion is asked for.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct PromoteOrder {
-    /// The most entries to promote; one call moves [`PROMOTE_CHUNK`] at most.
+    /// The most entries to promote; one call moves [`PROMOTE_CHUNK`](super::PROMOTE_CHUNK) at most.
     pub asked: u64,
     /// Whether the caller is a driver of the line: its heartbeat is noted.
     pub heartbeat: bool,
 }
 
-/// What one call of [`Line::promote`] did, and how the queue stands after it.
+/// What one call of [`Line::promote`](super::Line::promote) did, and how the queue stands after it.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Promotion {
     /// Waiting to ready.
@@ -278,7 +278,7 @@ pub struct Totals {
 /// One record of the journal: changes that are not in the backup yet.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct JournalRecord {
-    /// Names the record, for [`Line::settle`].
+    /// Names the record, for [`Line::settle`](super::Line::settle).
     pub key: String,
     /// Of different entries, so they may be written in any order.
     pub changes: Vec<Change>,
