@@ -1,6 +1,6 @@
 SHELL := bash
 .DEFAULT_GOAL := help
-.PHONY: help run check test bench-line clean
+.PHONY: help run check test build bench-line clean
 
 SCRIPTS := infra/*.sh .ci/run
 
@@ -19,6 +19,9 @@ check: ## Check formatting, lints, documentation, dependencies and scripts
 
 test: ## Run every test, against servers that it installs and starts itself
 	infra/test.sh
+
+build: ## Build every function as AWS runs it and print the sizes (ARCHITECTURE=x86_64 for the other processor)
+	infra/build.sh
 
 bench-line: ## Measure the line's operations against Redis (ARGS are passed on)
 	infra/bench-line.sh $(ARGS)

@@ -10,6 +10,7 @@
 #   need_cargo_deny  prints the path of cargo-deny
 #   need_sam         prints the folder with sam and cfn-lint
 #   need_cargo_lambda  puts cargo-lambda and its linker for other systems on the PATH
+#   need_rust_target   the standard library for another processor, from rustup
 #
 # A tool that cannot be had ends the script with a line that says what to do. Messages go to stderr.
 # Bash 3.2 is enough, since that is what macOS carries. `set -e` does not reach into `$(...)`: check each step.
@@ -150,6 +151,13 @@ need_cargo_lambda() {
   need_environment lambda "$CARGO_LAMBDA_PACKAGE" "$ZIG_PACKAGE" ||
     fail "pip could not install $CARGO_LAMBDA_PACKAGE. Its own message is above."
   PATH=$tools_dir/lambda/bin:$PATH
+}
+
+need_rust_target() { # TRIPLE
+  [[ -d $(rustc --print sysroot)/lib/rustlib/$1/lib ]] && return
+  have rustup || fail "Rust's standard library for $1 is missing, and there is no rustup to fetch it with."
+  say "installing Rust's standard library for $1"
+  rustup target add "$1" >&2 || fail "rustup could not install $1. Its own message is above."
 }
 
 # The pinned version and no other: lints change between versions, and deny.toml is written for this one.
