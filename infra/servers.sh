@@ -9,6 +9,8 @@
 #   valkey     Valkey                                   TEST_VALKEY_URL
 #   cluster    Redis Cluster of one node                TEST_REDIS_CLUSTER_URL
 #   dynamodb   MiniStack, which emulates DynamoDB       TEST_DYNAMODB_URL
+#   aws        MiniStack with all that a deployment     AWS_ENDPOINT_URL
+#              needs; only where it is asked for
 #
 # Every server gets free loopback ports and a temporary directory, and keeps nothing: runs do not disturb each other.
 # The exit status is that of COMMAND. `infra/servers.sh run -- bash` gives a shell to try things in.
@@ -19,10 +21,11 @@ source "$(dirname "${BASH_SOURCE[0]}")/tools.sh"
 
 readonly READY_SECONDS=60 # Machines that compile at the same time are slow.
 readonly STOP_SECONDS=5
+readonly AWS_SERVICES=apigateway,cloudformation,cloudwatch,dynamodb,ec2,events,iam,lambda,logs,s3,secretsmanager,sns,sts
 readonly ATTEMPTS=3 # For a port that somebody took between our look and the server's.
 
 usage() {
-  fail "usage: infra/servers.sh run [--only redis,valkey,cluster,dynamodb] -- COMMAND..."
+  fail "usage: infra/servers.sh run [--only redis,valkey,cluster,dynamodb,aws] -- COMMAND..."
 }
 
 # Prints that many different free ports.
@@ -53,6 +56,12 @@ launch_redis_like() { # NAME SERVER PORT OPTION...
     --enable-debug-command local "${@:4}"
 }
 
+# Only the services asked for: others of MiniStack listen on fixed ports, where two runs would meet.
+launch_ministack() { # NAME PORT SERVICES
+  launch "$1" env TMPDIR="$work/$1" BIND_HOST=127.0.0.1 GATEWAY_PORT="$2" SERVICES="$3" \
+    IOT_MTLS_ENABLED=0 SFTP_ENABLED=0 USE_SSL=0 PERSIST_STATE=0 LOG_LEVEL=INFO "$ministack_python" -m ministack
+}
+
 start() { # NAME
   local name=$1 port bus_port
   rm -rf "${work:?}/$name"
@@ -68,9 +77,11 @@ start() { # NAME
         --cluster-enabled yes --cluster-port "$bus_port" --cluster-announce-ip 127.0.0.1
       ;;
     dynamodb)
-      # DynamoDB alone: other services of MiniStack listen on fixed ports, where two runs would meet.
-      launch dynamodb env TMPDIR="$work/dynamodb" BIND_HOST=127.0.0.1 GATEWAY_PORT="$port" SERVICES=dynamodb \
-        IOT_MTLS_ENABLED=0 SFTP_ENABLED=0 USE_SSL=0 PERSIST_STATE=0 LOG_LEVEL=INFO "$ministack_python" -m ministack
+      launch_ministack dynamodb "$port" dynamodb
+      ;;
+    aws)
+      # Functions run as processes of this machine and inherit the address.
+      AWS_ENDPOINT_URL="http://127.0.0.1:$port" LAMBDA_EXECUTOR=local launch_ministack aws "$port" "$AWS_SERVICES"
       ;;
   esac
 }
@@ -86,14 +97,14 @@ is_ready() { # NAME
       [[ $state == *cluster_slots_assigned:16384* ]] || cli cluster cluster addslotsrange 0 16383 >/dev/null
       [[ $state == *cluster_state:ok* ]]
       ;;
-    dynamodb)
+    dynamodb | aws)
       # The line comes after binding, so it says whose the port is; the request loads the service, too.
-      grep -q 'Running on http' "$work/dynamodb/log" && "$python" -c '
+      grep -q 'Running on http' "$work/$1/log" && "$python" -c '
 import http.client, sys
 connection = http.client.HTTPConnection("127.0.0.1", int(sys.argv[1]), timeout=5)
 headers = {"X-Amz-Target": "DynamoDB_20120810.ListTables", "Content-Type": "application/x-amz-json-1.0"}
 connection.request("POST", "/", "{}", headers)
-sys.exit(connection.getresponse().status != 200)' "$(port_of dynamodb)" 2>/dev/null
+sys.exit(connection.getresponse().status != 200)' "$(port_of "$1")" 2>/dev/null
       ;;
   esac
 }
@@ -158,8 +169,8 @@ for name in $names; do
       need_redis # For redis-cli; the package has none.
       valkey_server=$(need_valkey)
       ;;
-    dynamodb) ministack_python=$(need_ministack) ;;
-    *) fail "there is no server '$name'; there are redis, valkey, cluster and dynamodb" ;;
+    dynamodb | aws) ministack_python=$(need_ministack) ;;
+    *) fail "there is no server '$name'; there are redis, valkey, cluster, dynamodb and aws" ;;
   esac
 done
 
@@ -180,6 +191,7 @@ for name in $names; do
     valkey) export TEST_VALKEY_URL="redis://$address" ;;
     cluster) export TEST_REDIS_CLUSTER_URL="redis://$address" ;;
     dynamodb) export TEST_DYNAMODB_URL="http://$address" ;;
+    aws) export AWS_ENDPOINT_URL="http://$address" ;;
   esac
   ready+=" $name=$address"
 done

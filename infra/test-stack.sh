@@ -1,0 +1,83 @@
+#!/usr/bin/env bash
+#
+# Deploys template.yaml, as `sam build` packages it, to an emulator of AWS and sends visitors through the deployed API.
+#
+#   infra/test-stack.sh
+#   AWS_ENDPOINT_URL=http://127.0.0.1:4566 STACK_REDIS_URL=redis://valkey:6379 infra/test-stack.sh
+#
+# Without AWS_ENDPOINT_URL it starts MiniStack and a Redis, and stops them. With it, an emulator that runs is asked, such
+# as the LocalStack of infra/compose.yaml; STACK_REDIS_URL is then the Redis as the functions see it, and TEST_REDIS_URL
+# (redis://127.0.0.1:6379) as this machine does. Arguments go to the test runner.
+set -euo pipefail
+cd "$(dirname "${BASH_SOURCE[0]}")/.."
+
+# shellcheck source=infra/tools.sh
+source infra/tools.sh
+
+readonly STACK=vestibule-test REGION=us-east-1
+
+# What no emulator that we know does, by parameters alone: the template is the one that AWS gets. docs/testing.md has the
+# reasons. Everything else of it is deployed: roles, tables, secrets, log groups, schedule, gateway, dashboard, alarms.
+emulator_parameters() {
+  printf '%s\n' \
+    "RedisUrl=$redis_url" \
+    "Architecture=$architecture" \
+    "ServiceAuth=api-key" \
+    "StatusConcurrency=0"
+}
+
+case $(uname -m) in
+  arm64 | aarch64) architecture=arm64 ;;
+  *) architecture=x86_64 ;;
+esac
+
+if [[ -z ${AWS_ENDPOINT_URL:-} ]]; then
+  need_sam >/dev/null # Before the long compilation, so that a tool that cannot be had is heard of at once.
+  need_ministack >/dev/null
+  infra/sam-build.sh "$architecture" --fast
+  exec infra/servers.sh run --only redis,aws -- "${BASH_SOURCE[0]}" --deploy "$@"
+elif [[ ${1:-} == --deploy ]]; then
+  shift
+else
+  infra/sam-build.sh "$architecture" --fast
+fi
+
+export TEST_REDIS_URL=${TEST_REDIS_URL:-redis://127.0.0.1:6379}
+redis_url=${STACK_REDIS_URL:-$TEST_REDIS_URL}
+sam=$(need_sam)/sam
+export SAM_CLI_TELEMETRY=0 AWS_REGION=$REGION AWS_DEFAULT_REGION=$REGION
+export AWS_ACCESS_KEY_ID=${AWS_ACCESS_KEY_ID:-test} AWS_SECRET_ACCESS_KEY=${AWS_SECRET_ACCESS_KEY:-test}
+
+parameters=()
+while IFS= read -r parameter; do parameters+=("$parameter"); done < <(emulator_parameters)
+started_at=$SECONDS
+"$sam" deploy --template-file .aws-sam/build/template.yaml --stack-name "$STACK" --region "$REGION" --resolve-s3 \
+  --capabilities CAPABILITY_IAM --no-confirm-changeset --no-fail-on-empty-changeset --no-progressbar \
+  --parameter-overrides "${parameters[@]}" >&2
+say "deployed after $((SECONDS - started_at)) s"
+
+TEST_STACK_OUTPUTS=$("$sam" list stack-outputs --stack-name "$STACK" --region "$REGION" --output json)
+export TEST_STACK_OUTPUTS
+output() { # NAME
+  "$(need_python)" -c '
+import json, os, sys
+print(*(o["OutputValue"] for o in json.loads(os.environ["TEST_STACK_OUTPUTS"]) if o["OutputKey"] == sys.argv[1]))' "$1"
+}
+
+# An emulator's API is at its own address: https://ID.execute-api.REGION.amazonaws.com/STAGE stands for that.
+api_url=$(output ApiUrl)
+api_host=${api_url#*://}
+export TEST_API_URL="$AWS_ENDPOINT_URL/_aws/execute-api/${api_host%%.*}/${api_host#*/}"
+export TEST_DYNAMODB_URL=$AWS_ENDPOINT_URL
+TEST_QUEUES_TABLE=$(output QueuesTableName)
+TEST_ENTRIES_TABLE=$(output EntriesTableName)
+export TEST_QUEUES_TABLE TEST_ENTRIES_TABLE
+
+run() { # TEST ARGUMENT...
+  if cargo nextest --version >/dev/null 2>&1; then
+    cargo nextest run --package vestibule-tests --locked --features stack --test "$@"
+  else
+    cargo test --package vestibule-tests --locked --features stack --test "$@"
+  fi
+}
+run stack "$@"

@@ -1,0 +1,249 @@
+//! Visitors on their way through the deployed stack: API Gateway, the functions, the schedule, the tables, the metrics.
+
+use std::time::Duration;
+
+use aws_config::BehaviorVersion;
+use aws_sdk_dynamodb::types::AttributeValue;
+use reqwest::{Client, Method};
+use serde_json::{Value, json};
+use tokio::time::{Instant, sleep};
+use uuid::Uuid;
+use vestibule_tests::stack::Stack;
+
+/// The schedule fires each minute, an emulator's somewhat later; what a run logs may come at its end.
+const BOUND: Duration = Duration::from_secs(240);
+
+/// Somebody in line, or the protected service.
+struct Caller<'a> {
+    stack: &'a Stack,
+    http: Client,
+}
+
+struct Visitor {
+    id: String,
+    token: String,
+    state: String,
+}
+
+impl<'a> Caller<'a> {
+    fn of(stack: &'a Stack) -> Self {
+        let http = Client::builder()
+            .timeout(Duration::from_secs(60))
+            .build()
+            .expect("a client");
+        Self { stack, http }
+    }
+
+    async fn call(
+        &self,
+        method: Method,
+        path: &str,
+        header: (&str, &str),
+        body: Option<Value>,
+    ) -> (u16, Value) {
+        let mut request = self
+            .http
+            .request(method, format!("{}{path}", self.stack.api))
+            .header(header.0, header.1);
+        if let Some(body) = body {
+            request = request.json(&body);
+        }
+        let answer = request.send().await.expect("the gateway answers");
+        let status = answer.status().as_u16();
+        let body = answer.text().await.expect("a body");
+        let body = if body.is_empty() {
+            Value::Null
+        } else {
+            serde_json::from_str(&body).unwrap_or_else(|error| panic!("{path}: {error} in {body}"))
+        };
+        (status, body)
+    }
+
+    async fn enters(&self, queue: &str) -> Visitor {
+        let id = Uuid::new_v4().to_string();
+        let path = format!("/queues/{queue}/entries");
+        let (status, entry) = self
+            .call(Method::POST, &path, ("x-visitor-id", &id), Some(json!({})))
+            .await;
+        assert_eq!(status, 201, "{entry}");
+        assert_eq!(entry["durable"], true, "{entry}");
+        Visitor {
+            id,
+            token: entry["token"].as_str().expect("a token").to_owned(),
+            state: entry["state"].as_str().expect("a state").to_owned(),
+        }
+    }
+
+    /// Looks again and again, each time as long as the gateway lets a poll be held, until the entry is in this state.
+    async fn waits_for(&self, queue: &str, visitor: &Visitor, state: &str) -> Value {
+        let path = format!("/queues/{queue}/entries/{}?wait=10", visitor.token);
+        let end = Instant::now() + BOUND;
+        loop {
+            let (status, entry) = self
+                .call(Method::GET, &path, ("x-visitor-id", &visitor.id), None)
+                .await;
+            if entry["state"] == state {
+                return entry;
+            }
+            assert_eq!(status, 200, "{entry}");
+            assert!(Instant::now() < end, "never {state}: {entry}");
+            let pause = entry["retry_after_ms"].as_u64().unwrap_or(1_000);
+            sleep(Duration::from_millis(pause.min(2_000))).await;
+        }
+    }
+}
+
+/// Waits until a look finds what it looks for.
+async fn eventually<T>(what: &str, mut look: impl AsyncFnMut() -> Option<T>) -> T {
+    let end = Instant::now() + BOUND;
+    loop {
+        if let Some(found) = look().await {
+            return found;
+        }
+        assert!(Instant::now() < end, "in {BOUND:?} it was never so: {what}");
+        sleep(Duration::from_secs(1)).await;
+    }
+}
+
+async fn dynamodb() -> aws_sdk_dynamodb::Client {
+    let config = aws_config::load_defaults(BehaviorVersion::latest()).await;
+    aws_sdk_dynamodb::Client::new(&config)
+}
+
+/// What the table of entries holds of one, by its token: every shard is asked.
+async fn statuses(stack: &Stack, queue: &str) -> Vec<(String, String)> {
+    let found = dynamodb()
+        .await
+        .scan()
+        .table_name(stack.output("EntriesTableName"))
+        .filter_expression("begins_with(shard, :queue)")
+        .expression_attribute_values(":queue", AttributeValue::S(format!("{queue}#")))
+        .consistent_read(true)
+        .send()
+        .await
+        .expect("the table");
+    let text = |value: &AttributeValue| value.as_s().expect("a text").clone();
+    found
+        .items()
+        .iter()
+        .map(|item| (text(&item["entry"]), text(&item["status"])))
+        .collect()
+}
+
+/// Changes one setting as the console's editor does: the item as it is, with one value replaced.
+async fn edit_setting(stack: &Stack, queue: &str, name: &str, value: AttributeValue) {
+    dynamodb()
+        .await
+        .update_item()
+        .table_name(stack.output("QueuesTableName"))
+        .key("queue", AttributeValue::S(queue.to_owned()))
+        .key("part", AttributeValue::S("settings".to_owned()))
+        .update_expression("SET settings.#name = :value")
+        .expression_attribute_names("#name", name)
+        .expression_attribute_values(":value", value)
+        .send()
+        .await
+        .expect("the table takes it");
+}
+
+#[tokio::test]
+async fn visitors_go_through_and_the_schedule_promotes_them() {
+    let stack = Stack::deployed();
+    let caller = Caller::of(&stack);
+    let key = stack.service_key().await;
+    let queue = format!("stack-{}", Uuid::new_v4());
+    stack
+        .order(json!({ "op": "create", "queue": queue, "settings":
+            { "capacity": 2, "batch": 2, "interval_seconds": 1, "claim_seconds": 120 } }))
+        .await;
+
+    // Two find room at once; three stand in line, in the order in which they came.
+    let mut visitors = Vec::new();
+    for _ in 0..5 {
+        visitors.push(caller.enters(&queue).await);
+    }
+    let states: Vec<_> = visitors.iter().map(|visitor| visitor.state.as_str()).collect();
+    assert_eq!(states, ["active", "active", "waiting", "waiting", "waiting"]);
+
+    // The protected service may not be played by anybody.
+    let complete = |visitor: &Visitor| format!("/queues/{queue}/entries/{}/complete", visitor.token);
+    let (status, refused) = caller
+        .call(Method::POST, &complete(&visitors[0]), ("accept", "*/*"), Some(json!({})))
+        .await;
+    assert_eq!(status, 403, "{refused}");
+    for visitor in &visitors[..2] {
+        let (status, body) = caller
+            .call(Method::POST, &complete(visitor), ("x-api-key", &key), Some(json!({})))
+            .await;
+        assert_eq!(status, 204, "{body}");
+    }
+
+    // Nobody promotes them but the schedule.
+    for visitor in &visitors[2..4] {
+        caller.waits_for(&queue, visitor, "ready").await;
+    }
+    let path = format!("/queues/{queue}/entries/{}", visitors[4].token);
+    let (_, last) = caller
+        .call(Method::GET, &path, ("x-visitor-id", &visitors[4].id), None)
+        .await;
+    assert_eq!((&last["state"], &last["position"]), (&json!("waiting"), &json!(1)), "{last}");
+
+    let chosen = &visitors[2];
+    let path = format!("/queues/{queue}/entries/{}", chosen.token);
+    let (status, claimed) = caller
+        .call(Method::POST, &format!("{path}/claim"), ("x-visitor-id", &chosen.id), Some(json!({})))
+        .await;
+    assert_eq!((status, &claimed["state"]), (200, &json!("active")), "{claimed}");
+    let (status, valid) = caller
+        .call(
+            Method::POST,
+            &format!("{path}/validate"),
+            ("x-api-key", &key),
+            Some(json!({ "pass": claimed["pass"] })),
+        )
+        .await;
+    assert_eq!((status, &valid["valid"]), (200, &json!(true)), "{valid}");
+
+    // More room, by an edit of the table: a number as text, as a form may send it. The last one's turn comes by it.
+    edit_setting(&stack, &queue, "capacity", AttributeValue::S("3".to_owned())).await;
+    caller.waits_for(&queue, &visitors[4], "ready").await;
+    // A wrong one is refused, and says so where operators look.
+    edit_setting(&stack, &queue, "capacity", AttributeValue::S("many".to_owned())).await;
+    eventually("the refusal is described", async || {
+        let described = stack.order(json!({ "op": "describe", "queue": queue })).await;
+        described.to_string().contains("capacity").then_some(())?;
+        let trouble = described["refused"].to_string();
+        trouble.contains("capacity").then_some(())
+    })
+    .await;
+
+    // The table has everybody, once the journal is there.
+    let expected = ["COMPLETED", "COMPLETED", "ACTIVE", "READY", "READY"];
+    eventually("the table has every entry as it is", async || {
+        let found = statuses(&stack, &queue).await;
+        let status_of = |visitor: &Visitor| {
+            let own = found.iter().find(|(entry, _)| *entry == visitor.token);
+            own.map(|(_, status)| status.as_str())
+        };
+        let all = visitors.iter().zip(expected).all(|(visitor, status)| status_of(visitor) == Some(status));
+        (found.len() == 5 && all).then_some(())
+    })
+    .await;
+
+    // The metrics have counted each of them once. They come with what the promoter has logged.
+    let group = stack.output("PromoterLogGroup");
+    for (name, expected) in [("Entered", 5.0), ("Promoted", 3.0), ("Completed", 2.0)] {
+        eventually(&format!("{name} is {expected}"), async || {
+            let values = stack.metric(group, &queue, name).await;
+            let sum: f64 = values.iter().sum();
+            assert!(sum <= expected, "{name}: {values:?}");
+            (sum == expected).then_some(())
+        })
+        .await;
+    }
+    eventually("the refused setting is counted", async || {
+        let values = stack.metric(group, &queue, "SettingsRefused").await;
+        values.contains(&1.0).then_some(())
+    })
+    .await;
+}
