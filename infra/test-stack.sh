@@ -22,7 +22,6 @@ emulator_parameters() {
   printf '%s\n' \
     "RedisUrl=$redis_url" \
     "Architecture=$architecture" \
-    "ServiceAuth=api-key" \
     "StatusConcurrency=0"
 }
 

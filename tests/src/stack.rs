@@ -50,7 +50,7 @@ impl Stack {
             api: url("TEST_API_URL").parse().expect("an address"),
             outputs,
             http: Client::builder()
-                .timeout(Duration::from_secs(120))
+                .timeout(Duration::from_mins(2))
                 .build()
                 .expect("a client"),
             endpoint,
@@ -81,14 +81,6 @@ impl Stack {
         answer["result"].take()
     }
 
-    /// The key that the protected service sends.
-    pub async fn service_key(&self) -> String {
-        let path = format!("/apikeys/{}?includeValue=true", self.output("ServiceApiKeyId"));
-        let request = self.http.get(self.endpoint.join(&path).expect("a path"));
-        let key = self.call("apigateway", request.build().expect("a request")).await;
-        key["value"].as_str().expect("the value of the key").to_owned()
-    }
-
     /// Every line in JSON that a log group has, oldest first.
     pub async fn logged(&self, group: &str) -> Vec<Logged> {
         let mut lines = Vec::new();
@@ -116,15 +108,15 @@ impl Stack {
         }
     }
 
-    /// The documents of metrics that a log group has: all numbers of one metric of one queue.
-    pub async fn metric(&self, group: &str, queue: &str, name: &str) -> Vec<f64> {
+    /// The documents of metrics that a log group has: all whole numbers of one metric of one queue.
+    pub async fn metric(&self, group: &str, queue: &str, name: &str) -> Vec<u64> {
         let lines = self.logged(group).await;
         let of_queue = lines
             .iter()
             .filter(|line| !line["_aws"].is_null() && line["Queue"] == queue);
         let values = of_queue.flat_map(|line| match &line[name] {
-            Value::Array(values) => values.iter().filter_map(Value::as_f64).collect(),
-            value => value.as_f64().into_iter().collect::<Vec<_>>(),
+            Value::Array(values) => values.iter().filter_map(Value::as_u64).collect(),
+            value => value.as_u64().into_iter().collect::<Vec<_>>(),
         });
         values.collect()
     }
@@ -143,8 +135,9 @@ impl Stack {
     }
 }
 
-/// Signs a request with the credentials of the environment. Emulators look at the signature to tell services apart.
-fn signed(service: &str, mut request: Request) -> Request {
+/// Signs a request with the credentials of the environment, for a service of AWS: `execute-api` is an API of one's own.
+/// Emulators look at the signature to tell services apart.
+pub fn signed(service: &str, mut request: Request) -> Request {
     let (id, secret) = (url("AWS_ACCESS_KEY_ID"), url("AWS_SECRET_ACCESS_KEY"));
     let identity = Credentials::new(id, secret, None, None, "environment").into();
     let params = SigningParams::builder()
@@ -156,7 +149,10 @@ fn signed(service: &str, mut request: Request) -> Request {
         .build()
         .expect("complete")
         .into();
-    let body = request.body().and_then(reqwest::Body::as_bytes).unwrap_or_default();
+    let body = request
+        .body()
+        .and_then(reqwest::Body::as_bytes)
+        .unwrap_or_default();
     let headers = request
         .headers()
         .iter()
