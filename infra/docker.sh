@@ -1,4 +1,4 @@
-# shellcheck shell=bash
+# shellcheck shell=bash source=infra/tools.sh
 #
 # Sourced after tools.sh: a container engine for `sam local`, and the image that the functions run on.
 #
@@ -92,7 +92,7 @@ stop_docker() {
   [[ -n $engine_pid ]] || return 0
   end_engine
   local mount
-  for mount in $(awk -v under="$engine_work/" 'index($2, under) == 1 { print $2 }' /proc/mounts); do umount "$mount"; done
+  awk -v under="$engine_work/" 'index($2, under) == 1 { print $2 }' /proc/mounts | while read -r mount; do umount "$mount"; done
   if [[ -n $engine_made_bridge ]]; then ip link delete docker0 2>/dev/null || true; fi
   rm -rf "$engine_work"
 }
@@ -102,7 +102,7 @@ need_lambda_image() { # x86_64|arm64
   local image=public.ecr.aws/lambda/provided:al2023-$1
   image_options=(--skip-pull-image)
   if bounded "$PULL_SECONDS" docker pull --quiet "$image" >/dev/null 2>&1 || has_image "$image"; then return; fi
-  have apt-get && have dpkg-deb || fail "the registry of $image cannot be reached, and without apt-get there is nothing to" \
+  { have apt-get && have dpkg-deb; } || fail "the registry of $image cannot be reached, and without apt-get there is nothing to" \
     "make a stand-in of. Load the image (docker load) and run this again."
   local release stand_in
   release=$(apt-cache policy libc6 2>/dev/null | awk '$1 == "Candidate:" { gsub(/[^A-Za-z0-9.]/, "-", $2); print $2 }')
@@ -128,7 +128,7 @@ make_stand_in() { # IMAGE
   done
   for package in sh cat chmod ls mv; do ln -sf busybox "$system/usr/bin/$package"; done
   cat "$system"/usr/share/ca-certificates/mozilla/*.crt >"$system/etc/ssl/certs/ca-certificates.crt"
-  rm -rf "$system/usr/share"
+  rm -rf "${system:?}/usr/share"
   chmod 1777 "$system/tmp"
   tar -C "$system" --owner=0 --group=0 -c . | docker import --change 'WORKDIR /var/task' --change \
     'ENV PATH=/usr/bin LAMBDA_TASK_ROOT=/var/task LAMBDA_RUNTIME_DIR=/var/runtime' - "$1" >/dev/null ||
