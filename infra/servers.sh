@@ -8,7 +8,7 @@
 #   redis      Redis                                    TEST_REDIS_URL
 #   valkey     Valkey                                   TEST_VALKEY_URL
 #   cluster    Redis Cluster of one node                TEST_REDIS_CLUSTER_URL
-#   dynamodb   MiniStack, which emulates DynamoDB       TEST_DYNAMODB_URL
+#   dynamodb   MiniStack, which emulates DynamoDB       TEST_DYNAMODB_URL (and Secrets Manager)
 #   aws        MiniStack with all that a deployment     AWS_ENDPOINT_URL
 #              needs; only where it is asked for
 #
@@ -77,7 +77,7 @@ start() { # NAME
         --cluster-enabled yes --cluster-port "$bus_port" --cluster-announce-ip 127.0.0.1
       ;;
     dynamodb)
-      launch_ministack dynamodb "$port" dynamodb
+      launch_ministack dynamodb "$port" dynamodb,secretsmanager
       ;;
     aws)
       # Functions run as processes of this machine and inherit the address.

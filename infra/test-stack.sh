@@ -50,7 +50,7 @@ export AWS_ACCESS_KEY_ID=${AWS_ACCESS_KEY_ID:-test} AWS_SECRET_ACCESS_KEY=${AWS_
 parameters=()
 while IFS= read -r parameter; do parameters+=("$parameter"); done < <(emulator_parameters)
 started_at=$SECONDS
-"$sam" deploy --template-file .aws-sam/build/template.yaml --stack-name "$STACK" --region "$REGION" --resolve-s3 \
+"$sam" deploy --template-file .aws-sam/fast/template.yaml --stack-name "$STACK" --region "$REGION" --resolve-s3 \
   --capabilities CAPABILITY_IAM --no-confirm-changeset --no-fail-on-empty-changeset --no-progressbar \
   --parameter-overrides "${parameters[@]}" >&2
 say "deployed after $((SECONDS - started_at)) s"
@@ -68,8 +68,8 @@ api_url=$(output ApiUrl)
 api_host=${api_url#*://}
 export TEST_API_URL="$AWS_ENDPOINT_URL/_aws/execute-api/${api_host%%.*}/${api_host#*/}"
 export TEST_DYNAMODB_URL=$AWS_ENDPOINT_URL
-TEST_QUEUES_TABLE=$(output QueuesTableName)
-TEST_ENTRIES_TABLE=$(output EntriesTableName)
+TEST_QUEUES_TABLE=$(output QueuesTable)
+TEST_ENTRIES_TABLE=$(output EntriesTable)
 export TEST_QUEUES_TABLE TEST_ENTRIES_TABLE
 
 run() { # TEST ARGUMENT...

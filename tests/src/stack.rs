@@ -76,7 +76,7 @@ impl Stack {
 
     /// Gives the admin function an order, and the result where it took it.
     pub async fn order(&self, order: Value) -> Value {
-        let mut answer = self.invoke(self.output("AdminFunctionName"), &order).await;
+        let mut answer = self.invoke(self.output("AdminFunction"), &order).await;
         assert_eq!(answer["ok"], true, "{order}: {answer}");
         answer["result"].take()
     }

@@ -119,7 +119,7 @@ async fn statuses(stack: &Stack, queue: &str) -> Vec<(String, String)> {
     let found = dynamodb()
         .await
         .scan()
-        .table_name(stack.output("EntriesTableName"))
+        .table_name(stack.output("EntriesTable"))
         .filter_expression("begins_with(shard, :queue)")
         .expression_attribute_values(":queue", AttributeValue::S(format!("{queue}#")))
         .consistent_read(true)
@@ -139,7 +139,7 @@ async fn edit_setting(stack: &Stack, queue: &str, name: &str, value: AttributeVa
     dynamodb()
         .await
         .update_item()
-        .table_name(stack.output("QueuesTableName"))
+        .table_name(stack.output("QueuesTable"))
         .key("queue", AttributeValue::S(queue.to_owned()))
         .key("part", AttributeValue::S("settings".to_owned()))
         .update_expression("SET settings.#name = :value")
@@ -242,7 +242,7 @@ async fn visitors_go_through_and_the_schedule_promotes_them() {
     .await;
 
     // The metrics have counted each of them once. They come with what the promoter has logged.
-    let group = stack.output("PromoterLogGroup");
+    let group = &format!("/aws/lambda/{}", stack.output("PromoterFunction"));
     for (name, expected) in [("Entered", 5), ("Promoted", 3), ("Completed", 2)] {
         eventually(&format!("{name} is {expected}"), async || {
             let values = stack.metric(group, &queue, name).await;

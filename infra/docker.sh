@@ -1,0 +1,145 @@
+# shellcheck shell=bash source=infra/tools.sh
+#
+# Sourced after tools.sh: a container engine for `sam local`, and the image that the functions run on.
+#
+#   need_docker          a container engine that answers: the running one, or one of our own, installed where it is missing
+#   stop_docker          stops the engine that need_docker started, and leaves any other alone
+#   need_lambda_image    sets image_options: what `sam local` must be told about the image of the functions
+#
+# An engine of our own keeps its images in .tools/docker, has its socket in a temporary directory, which DOCKER_HOST then
+# names, and leaves the host's firewall and forwarding alone: its containers reach the host, and nothing behind it.
+
+readonly ENGINE_SECONDS=60 # For starting as well as for stopping.
+readonly PULL_SECONDS=300
+readonly STAND_IN=vestibule/provided-stand-in # Not Amazon's name, since it is not Amazon's image.
+readonly STAND_IN_PACKAGES=(libc6 libgcc-s1 busybox-static ca-certificates)
+
+engine_pid=
+engine_work=
+engine_made_bridge=
+
+engine_answers() { have docker && docker info >/dev/null 2>&1; }
+
+need_docker() {
+  if engine_answers; then return; fi
+  [[ -z ${DOCKER_HOST:-} ]] || fail "no container engine answers at DOCKER_HOST=$DOCKER_HOST."
+  [[ $(uname -s) == Linux ]] || fail "no container engine answers. Start Docker, and run this again."
+  if ! have dockerd || ! have docker; then
+    have apt-get || fail "Docker is missing. Install its engine, start it, and run this again."
+    apt_install docker.io iproute2
+    hash -r
+    engine_soon && return # Where there is a systemd, the package has started it.
+  fi
+  is_root || fail "no container engine answers. Start it (sudo systemctl start docker) and see that you may use it" \
+    "(docker info), or run this as root, and it starts one of its own."
+  start_engine
+}
+
+# Just installed, an engine may be about to answer.
+engine_soon() {
+  have systemctl && systemctl is-active --quiet docker 2>/dev/null || return 1
+  local deadline=$((SECONDS + ENGINE_SECONDS))
+  until engine_answers; do
+    if ((SECONDS >= deadline)); then return 1; fi
+    sleep 0.2
+  done
+}
+
+start_engine() {
+  # Outside TMPDIR, since the path of a socket must be short.
+  engine_work=$(mktemp -d /tmp/vestibule-docker.XXXXXX)
+  mkdir -p "$tools_dir/docker"
+  ip link show docker0 >/dev/null 2>&1 || engine_made_bridge=yes
+  local driver
+  # The second one is slow and large, and works on any file system.
+  for driver in overlay2 vfs; do
+    say "starting a container engine of our own (dockerd, $driver)"
+    set -m # A process group of its own: Ctrl-C must not end it before the containers in it are gone.
+    dockerd --host "unix://$engine_work/socket" --data-root "$tools_dir/docker" --exec-root "$engine_work/run" \
+      --pidfile "$engine_work/pid" --storage-driver "$driver" --iptables=false --ip6tables=false --ip-forward=false \
+      --ip-masq=false >"$engine_work/log" 2>&1 </dev/null &
+    engine_pid=$!
+    set +m
+    export DOCKER_HOST=unix://$engine_work/socket
+    if engine_came_up; then return; fi
+    end_engine
+  done
+  say "dockerd does not run here. The end of its log:"
+  tail -n 20 "$engine_work/log" | sed 's/^/  | /' >&2
+  fail "a container engine is needed: start one, let DOCKER_HOST name it, and run this again."
+}
+
+engine_came_up() {
+  local deadline=$((SECONDS + ENGINE_SECONDS))
+  until engine_answers; do
+    if ! kill -0 "$engine_pid" 2>/dev/null || ((SECONDS >= deadline)); then return 1; fi
+    sleep 0.2
+  done
+}
+
+# Ends dockerd, which ends its containers and its containerd.
+end_engine() {
+  local deadline=$((SECONDS + ENGINE_SECONDS)) signal=TERM
+  while kill -s "$signal" "$engine_pid" 2>/dev/null; do
+    if ((SECONDS >= deadline)); then signal=KILL; fi
+    sleep 0.2
+  done
+  wait "$engine_pid" 2>/dev/null || true
+  engine_pid=
+}
+
+stop_docker() {
+  [[ -n $engine_pid ]] || return 0
+  end_engine
+  local mount
+  awk -v under="$engine_work/" 'index($2, under) == 1 { print $2 }' /proc/mounts | while read -r mount; do umount "$mount"; done
+  if [[ -n $engine_made_bridge ]]; then ip link delete docker0 2>/dev/null || true; fi
+  rm -rf "$engine_work"
+}
+
+# Amazon's image where its registry answers or the image is here already; else a stand-in.
+need_lambda_image() { # x86_64|arm64
+  local image=public.ecr.aws/lambda/provided:al2023-$1
+  image_options=(--skip-pull-image)
+  if bounded "$PULL_SECONDS" docker pull --quiet "$image" >/dev/null 2>&1 || has_image "$image"; then return; fi
+  { have apt-get && have dpkg-deb; } || fail "the registry of $image cannot be reached, and without apt-get there is nothing to" \
+    "make a stand-in of. Load the image (docker load) and run this again."
+  local release stand_in
+  release=$(apt-cache policy libc6 2>/dev/null | awk '$1 == "Candidate:" { gsub(/[^A-Za-z0-9.]/, "-", $2); print $2 }')
+  stand_in=$STAND_IN:libc6-${release:-unknown}
+  say "no registry answers, so the functions run on a stand-in for Amazon's image: Debian's libc6 ${release:-} and busybox"
+  has_image "$stand_in" || make_stand_in "$stand_in"
+  image_options+=(--invoke-image "$stand_in")
+}
+
+has_image() { docker image inspect "$1" >/dev/null 2>&1; }
+
+# A root file system of what a `provided` function and the emulator around it need: a C library, certificates, a shell.
+make_stand_in() { # IMAGE
+  local work=$tools_dir/stand-in package
+  local system=$work/root
+  rm -rf "$work"
+  mkdir -p "$system"/usr/{bin,lib,lib64,sbin} "$system"/{etc/ssl/certs,opt,tmp,var/runtime,var/task}
+  # As Debian has it now: one tree, whichever of the two a package was made for.
+  for package in bin lib lib64 sbin; do ln -s "usr/$package" "$system/$package"; done
+  download_packages "$work"
+  for package in "$work"/*.deb; do
+    dpkg-deb --fsys-tarfile "$package" | tar -x --keep-directory-symlink -C "$system" || fail "$package cannot be unpacked."
+  done
+  for package in sh cat chmod ls mv; do ln -sf busybox "$system/usr/bin/$package"; done
+  cat "$system"/usr/share/ca-certificates/mozilla/*.crt >"$system/etc/ssl/certs/ca-certificates.crt"
+  rm -rf "${system:?}/usr/share"
+  chmod 1777 "$system/tmp"
+  tar -C "$system" --owner=0 --group=0 -c . | docker import --change 'WORKDIR /var/task' --change \
+    'ENV PATH=/usr/bin LAMBDA_TASK_ROOT=/var/task LAMBDA_RUNTIME_DIR=/var/runtime' - "$1" >/dev/null ||
+    fail "docker import refused the stand-in image. Its own message is above."
+  # What `sam local` built on an older one has the same name, whatever the tag.
+  docker image rm --force "$STAND_IN:rapid-$(docker info --format '{{.Architecture}}')" >/dev/null 2>&1 || true
+  rm -rf "$work"
+}
+
+download_packages() { # DIRECTORY
+  if (cd "$1" && apt-get download -qq "${STAND_IN_PACKAGES[@]}") >/dev/null 2>&1; then return; fi
+  as_root apt-get update -qq >&2 || true
+  (cd "$1" && apt-get download -qq "${STAND_IN_PACKAGES[@]}") >&2 || fail "apt-get could not download the packages of the stand-in."
+}

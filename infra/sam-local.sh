@@ -1,0 +1,234 @@
+#!/usr/bin/env bash
+#
+# Builds the functions and serves them with `sam local`, in containers, beside a Redis and an emulator of AWS on the host.
+#
+#   infra/sam-local.sh [OPTION...]         serves until Ctrl-C; options go to `sam local start-api`
+#   infra/sam-local.sh run -- COMMAND...   serves on free ports, runs a command, stops; the exit status is the command's
+#
+#   REDIS_URL          your own Redis; without it, one is started (infra/servers.sh)
+#   AWS_ENDPOINT_URL   your own emulator of DynamoDB and Secrets Manager; without it, MiniStack is started
+#   PORT, LAMBDA_PORT  where the API (3000) and Lambda's own interface (3001) listen
+#
+# The command finds the API in TEST_API_URL, and what is behind it in TEST_REDIS_URL, TEST_DYNAMODB_URL, TEST_QUEUES_TABLE
+# and TEST_ENTRIES_TABLE.
+#
+# `sam local` fires no schedule: here a loop invokes PromoterFunction each minute with the event of the schedule, so that it
+# is the real function in a container with the real deadline that ticks.
+set -euo pipefail
+cd "$(dirname "${BASH_SOURCE[0]}")/.."
+
+# shellcheck source=infra/tools.sh
+source infra/tools.sh
+# shellcheck source=infra/docker.sh
+source infra/docker.sh
+
+readonly READY_SECONDS=120 # The first call makes the image that the functions run on.
+readonly STOP_SECONDS=20
+readonly MINUTE=60
+readonly TICK_EVENT=infra/events/tick.json
+
+command=()
+options=()
+case ${1:-} in
+  run)
+    [[ ${2:-} == -- && $# -gt 2 ]] || fail "usage: infra/sam-local.sh [OPTION...] | run -- COMMAND..."
+    command=("${@:3}")
+    ;;
+  *) options=("$@") ;;
+esac
+
+# Servers that are not given are started around this very script.
+if [[ -z ${VESTIBULE_SERVERS_STARTED:-} ]]; then
+  missing=
+  if [[ -z ${REDIS_URL:-} ]]; then missing=redis; fi
+  if [[ -z ${AWS_ENDPOINT_URL:-} ]]; then missing=${missing:+$missing,}dynamodb; fi
+  if [[ -n $missing ]]; then
+    export VESTIBULE_SERVERS_STARTED=$missing
+    exec infra/servers.sh run --only "$missing" -- infra/sam-local.sh "$@"
+  fi
+else
+  REDIS_URL=${REDIS_URL:-$TEST_REDIS_URL}
+  AWS_ENDPOINT_URL=${AWS_ENDPOINT_URL:-$TEST_DYNAMODB_URL}
+fi
+redis_url=$REDIS_URL aws_url=$AWS_ENDPOINT_URL
+# The tools below must not take these for theirs. An emulator takes any credentials.
+unset REDIS_URL AWS_ENDPOINT_URL
+export AWS_ACCESS_KEY_ID=${AWS_ACCESS_KEY_ID:-test} AWS_SECRET_ACCESS_KEY=${AWS_SECRET_ACCESS_KEY:-test}
+export AWS_REGION=${AWS_REGION:-us-east-1} SAM_CLI_TELEMETRY=0
+export AWS_DEFAULT_REGION=$AWS_REGION
+
+started=() # The process groups of what runs beside this script.
+network=
+work=$(mktemp -d "${TMPDIR:-/tmp}/vestibule-sam.XXXXXX")
+trap stop_all EXIT
+trap 'exit 129' HUP
+trap 'exit 130' INT
+trap 'exit 143' TERM
+
+# Ends what this script started, by its own ids, the containers before the engine that runs them.
+# shellcheck disable=SC2317 # The trap calls it.
+stop_all() {
+  trap '' INT TERM HUP # A second Ctrl-C must not leave a container behind.
+  # As Ctrl-C would, since that is when the SAM CLI takes its containers away.
+  local deadline=$((SECONDS + STOP_SECONDS)) signal=INT group
+  while [[ -n $(jobs -pr) ]]; do
+    for group in ${started[@]+"${started[@]}"}; do kill -s "$signal" -- "-$group" 2>/dev/null || true; done
+    sleep 0.2
+    if ((SECONDS >= deadline)); then signal=KILL; fi
+    if [[ $(jobs -pr) == "$engine_pid" ]]; then break; fi
+  done
+  if [[ -n $network ]]; then
+    docker ps --all --quiet --filter "network=$network" | xargs -r docker rm --force >/dev/null 2>&1 || true
+    docker network rm "$network" >/dev/null 2>&1 || say "the network $network of the engine could not be removed"
+  fi
+  stop_docker
+  rm -rf "$work"
+}
+
+launch() { # NAME COMMAND...
+  local name=$1
+  shift
+  set -m # A process group of its own: Ctrl-C must reach the command, and not the servers under it.
+  "$@" >"$work/$name.log" 2>&1 </dev/null &
+  set +m
+  started+=($!)
+}
+
+clock=$SECONDS
+took() { # WHAT
+  say "$1: $((SECONDS - clock)) s"
+  clock=$SECONDS
+}
+
+free_port() { "$python" -c 'import socket; print(socket.create_server(("127.0.0.1", 0)).getsockname()[1])'; }
+
+# Sets `reached` to the address under which containers find a server. What listens on the host's loopback is not theirs
+# to see: it is passed on from the address that the host has in their network.
+reach() { # URL
+  reached=$1
+  [[ $1 =~ ^([a-z+]+)://([^/@]*@)?(127\.[0-9.]+|localhost|\[::1\])(:([0-9]+))?(/.*)?$ ]] || return 0
+  local scheme=${BASH_REMATCH[1]} user=${BASH_REMATCH[2]} host=${BASH_REMATCH[3]} port=${BASH_REMATCH[5]} rest=${BASH_REMATCH[6]}
+  if [[ $scheme == *+cluster ]]; then fail "containers cannot reach a Redis cluster on loopback: it sends them to 127.0.0.1."; fi
+  if [[ -z $port ]]; then case $scheme in redis*) port=6379 ;; https) port=443 ;; *) port=80 ;; esac; fi
+  if [[ $gateway != host.docker.internal ]]; then
+    launch "forward-$port" socat "TCP-LISTEN:$port,bind=$gateway,fork,reuseaddr" "TCP:$host:$port"
+  fi
+  reached=$scheme://$user$gateway:$port$rest
+}
+
+# A network of our own: its containers are ours, and the engine says what the host is called in it. Where that is no
+# address of this host, the engine is in a machine of its own (Docker Desktop), which has a name for the host's loopback.
+make_network() {
+  docker network create "vestibule-sam-$$" >/dev/null || fail "the container engine made no network. Its own message is above."
+  network=vestibule-sam-$$
+  gateway=$(docker network inspect "$network" --format '{{(index .IPAM.Config 0).Gateway}}')
+  if ! "$python" -c 'import socket, sys; socket.create_server((sys.argv[1], 0))' "$gateway" 2>/dev/null; then
+    gateway=host.docker.internal
+  elif ! have socat; then
+    have apt-get || fail "socat is missing. Install it and run this again."
+    apt_install socat
+  fi
+}
+
+# The variables of the functions that differ from the template's, for all of them.
+write_variables() {
+  local made
+  made=$("$python" infra/sam-local.py "$template" "$aws_url") || fail "the tables and secrets could not be made at $aws_url."
+  reach "$redis_url"
+  local redis=$reached
+  reach "$aws_url"
+  "$python" -c '
+import json, sys
+made, redis, aws, api = sys.argv[1:]
+print(json.dumps({"Parameters": json.loads(made) | {
+    "VESTIBULE_REDIS_URL": redis, "VESTIBULE_DYNAMODB_ENDPOINT": aws, "VESTIBULE_SECRETS_ENDPOINT": aws,
+    "VESTIBULE_ISSUER": api}}))' "$made" "$redis" "$reached" "$api_url" >"$work/variables.json"
+}
+
+# `sam local` without warm containers: one container a request, as slow as that is. A warm one answers one request at a time,
+# and a held poll would keep every other visitor waiting for it.
+launch_sam() { # NAME COMMAND PORT OPTION...
+  launch "$1" "$sam" local "$2" --template "$template" --port "$3" --env-vars "$work/variables.json" \
+    --docker-network "$network" "${image_options[@]}" "${@:4}" \
+    --parameter-overrides "Architecture=$architecture" Emulator=yes ServiceAuth=none "RedisUrl=$redis_url"
+}
+
+invoke() { # FUNCTION BODY
+  curl --silent --show-error --fail-with-body --request POST "$lambda_url/2015-03-31/functions/$1/invocations" --data "$2"
+}
+
+await() { # WHAT LOG COMMAND...
+  local what=$1 log=$2 deadline=$((SECONDS + READY_SECONDS))
+  shift 2
+  until "$@" >"$work/answer" 2>&1; do
+    if ((SECONDS >= deadline)); then
+      say "$what does not answer after $READY_SECONDS seconds. The end of its log:"
+      tail -n 30 "$work/$log.log" "$work/answer" | sed 's/^/  | /' >&2
+      exit 1
+    fi
+    sleep 0.3
+  done
+}
+
+# One run a minute, whether it lasts to its deadline or, with every line empty, ends at once.
+promote_each_minute() {
+  local began
+  while true; do
+    began=$SECONDS
+    invoke PromoterFunction "@$TICK_EVENT" || true
+    echo
+    if ((SECONDS < began + MINUTE)); then sleep $((began + MINUTE - SECONDS)); fi
+  done
+}
+
+has_demo_queue() {
+  [[ $(invoke AdminFunction '{"op": "create", "queue": "demo:1", "settings": {"capacity": 3, "batch": 1, "interval_seconds": 5}}') == *'"ok": true'* ]]
+}
+
+sam=$(need_sam)/sam
+python=$tools_dir/sam/bin/python
+have curl || { have apt-get && apt_install curl; } || fail "curl is missing. Install it and run this again."
+case $(uname -m) in
+  x86_64 | amd64) architecture=x86_64 ;;
+  aarch64 | arm64) architecture=arm64 ;;
+  *) fail "Lambda has no processor like $(uname -m)." ;;
+esac
+need_docker
+need_lambda_image "$architecture"
+took "container engine and image"
+
+template=$(infra/sam-build.sh "$architecture" --fast | tail -n 1)
+took "functions built"
+
+if [[ ${#command[@]} -gt 0 ]]; then PORT=$(free_port) LAMBDA_PORT=$(free_port); fi
+api_url=http://127.0.0.1:${PORT:=3000} lambda_url=http://127.0.0.1:${LAMBDA_PORT:=3001}
+make_network
+write_variables
+launch_sam lambda start-lambda "$LAMBDA_PORT"
+launch_sam api start-api "$PORT" ${options[@]+"${options[@]}"}
+await "Lambda's interface" lambda has_demo_queue
+launch promoter promote_each_minute
+await "the API" api curl --silent --fail "$api_url/queues/demo:1"
+took "serving"
+
+if [[ ${#command[@]} -gt 0 ]]; then
+  export TEST_API_URL=$api_url TEST_REDIS_URL=$redis_url TEST_DYNAMODB_URL=$aws_url
+  export TEST_QUEUES_TABLE=vestibule-QueuesTable TEST_ENTRIES_TABLE=vestibule-EntriesTable
+  status=0
+  "${command[@]}" || status=$?
+  took "the command"
+  if ((status != 0)); then
+    for log in api lambda; do
+      say "the end of the log of '$log':"
+      tail -n 40 "$work/$log.log" | sed 's/^/  | /' >&2
+    done
+  fi
+  exit "$status"
+fi
+
+say "the API is at $api_url, and queue demo:1 is open (a request starts a container, which takes a moment). Enter it:"
+say "  curl -s $api_url/queues/demo:1/entries -H 'Content-Type: application/json' -d '{}'"
+say "an operator's order:"
+say "  curl -s $lambda_url/2015-03-31/functions/AdminFunction/invocations -d '{\"op\": \"describe\", \"queue\": \"demo:1\"}'"
+say "the logs of the functions follow; Ctrl-C ends it all."
+tail -n 0 -f "$work/api.log" "$work/lambda.log" "$work/promoter.log"
