@@ -1,4 +1,4 @@
-# shellcheck shell=bash source=infra/tools.sh
+# shellcheck shell=bash
 #
 # Sourced after tools.sh: a container engine for `sam local`, and the image that the functions run on.
 #
@@ -48,6 +48,7 @@ engine_soon() {
 start_engine() {
   # Outside TMPDIR, since the path of a socket must be short.
   engine_work=$(mktemp -d /tmp/vestibule-docker.XXXXXX)
+  # shellcheck disable=SC2154 # tools.sh sets it.
   mkdir -p "$tools_dir/docker"
   ip link show docker0 >/dev/null 2>&1 || engine_made_bridge=yes
   local driver

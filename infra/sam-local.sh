@@ -8,9 +8,10 @@
 #   REDIS_URL          your own Redis; without it, one is started (infra/servers.sh)
 #   AWS_ENDPOINT_URL   your own emulator of DynamoDB and Secrets Manager; without it, MiniStack is started
 #   PORT, LAMBDA_PORT  where the API (3000) and Lambda's own interface (3001) listen
+#   CORS_ORIGINS       pages that may call from a browser (*)
 #
-# The command finds the API in TEST_API_URL, and what is behind it in TEST_REDIS_URL, TEST_DYNAMODB_URL, TEST_QUEUES_TABLE
-# and TEST_ENTRIES_TABLE.
+# The command finds the API in TEST_API_URL (TEST_GATEWAY and TEST_CORS_ORIGIN say more of it), and what is behind it in
+# TEST_REDIS_URL, TEST_DYNAMODB_URL, TEST_QUEUES_TABLE and TEST_ENTRIES_TABLE.
 #
 # `sam local` fires no schedule: here a loop invokes PromoterFunction each minute with the event of the schedule, so that it
 # is the real function in a container with the real deadline that ticks.
@@ -25,7 +26,7 @@ source infra/docker.sh
 readonly READY_SECONDS=120 # The first call makes the image that the functions run on.
 readonly STOP_SECONDS=20
 readonly MINUTE=60
-readonly TICK_EVENT=infra/events/tick.json
+readonly SCHEDULE_EVENT=infra/events/schedule.json
 
 command=()
 options=()
@@ -150,7 +151,8 @@ print(json.dumps({"Parameters": json.loads(made) | {
 launch_sam() { # NAME COMMAND PORT OPTION...
   launch "$1" "$sam" local "$2" --template "$template" --port "$3" --env-vars "$work/variables.json" \
     --docker-network "$network" "${image_options[@]}" "${@:4}" \
-    --parameter-overrides "Architecture=$architecture" Emulator=yes ServiceAuth=none "RedisUrl=$redis_url"
+    --parameter-overrides "Architecture=$architecture" Emulator=yes ServiceAuth=none "RedisUrl=$redis_url" \
+    "CorsOrigins=$cors_origins"
 }
 
 invoke() { # FUNCTION BODY
@@ -175,7 +177,7 @@ promote_each_minute() {
   local began
   while true; do
     began=$SECONDS
-    invoke PromoterFunction "@$TICK_EVENT" || true
+    invoke PromoterFunction "@$SCHEDULE_EVENT" || true
     echo
     if ((SECONDS < began + MINUTE)); then sleep $((began + MINUTE - SECONDS)); fi
   done
@@ -200,7 +202,11 @@ took "container engine and image"
 template=$(infra/sam-build.sh "$architecture" --fast | tail -n 1)
 took "functions built"
 
-if [[ ${#command[@]} -gt 0 ]]; then PORT=$(free_port) LAMBDA_PORT=$(free_port); fi
+cors_origins=${CORS_ORIGINS:-*}
+if [[ ${#command[@]} -gt 0 ]]; then
+  PORT=$(free_port) LAMBDA_PORT=$(free_port)
+  cors_origins=https://shop.example # One that is named: what holds for any page says little.
+fi
 api_url=http://127.0.0.1:${PORT:=3000} lambda_url=http://127.0.0.1:${LAMBDA_PORT:=3001}
 make_network
 write_variables
@@ -212,7 +218,7 @@ await "the API" api curl --silent --fail "$api_url/queues/demo:1"
 took "serving"
 
 if [[ ${#command[@]} -gt 0 ]]; then
-  export TEST_API_URL=$api_url TEST_REDIS_URL=$redis_url TEST_DYNAMODB_URL=$aws_url
+  export TEST_API_URL=$api_url TEST_GATEWAY=sam-local TEST_CORS_ORIGIN=$cors_origins TEST_REDIS_URL=$redis_url TEST_DYNAMODB_URL=$aws_url
   export TEST_QUEUES_TABLE=vestibule-QueuesTable TEST_ENTRIES_TABLE=vestibule-EntriesTable
   status=0
   "${command[@]}" || status=$?
