@@ -93,6 +93,7 @@ launch() { # NAME COMMAND...
   "$@" >"$work/$name.log" 2>&1 </dev/null &
   set +m
   started+=($!)
+  printf '%s\n' $! >"$work/$name.pid"
 }
 
 clock=$SECONDS
@@ -148,9 +149,9 @@ print(json.dumps({"Parameters": json.loads(made) | {
 
 # `sam local` without warm containers: one container a request, as slow as that is. A warm one answers one request at a time,
 # and a held poll would keep every other visitor waiting for it.
-launch_sam() { # NAME COMMAND PORT OPTION...
-  launch "$1" "$sam" local "$2" --template "$template" --port "$3" --env-vars "$work/variables.json" \
-    --docker-network "$network" "${image_options[@]}" "${@:4}" \
+launch_sam() { # api|lambda PORT OPTION...
+  launch "$1" "$sam" local "start-$1" --template "$template" --port "$2" --env-vars "$work/variables.json" \
+    --docker-network "$network" "${image_options[@]}" "${@:3}" \
     --parameter-overrides "Architecture=$architecture" Emulator=yes ServiceAuth=none "RedisUrl=$redis_url" \
     "CorsOrigins=$cors_origins"
 }
@@ -159,17 +160,24 @@ invoke() { # FUNCTION BODY
   curl --silent --show-error --fail-with-body --request POST "$lambda_url/2015-03-31/functions/$1/invocations" --data "$2"
 }
 
-await() { # WHAT LOG COMMAND...
-  local what=$1 log=$2 deadline=$((SECONDS + READY_SECONDS))
-  shift 2
+await() { # NAME COMMAND...
+  local name=$1 deadline=$((SECONDS + READY_SECONDS)) trouble
+  shift
   until "$@" >"$work/answer" 2>&1; do
-    if ((SECONDS >= deadline)); then
-      say "$what does not answer after $READY_SECONDS seconds. The end of its log:"
-      tail -n 30 "$work/$log.log" "$work/answer" | sed 's/^/  | /' >&2
+    trouble=
+    if ((SECONDS >= deadline)); then trouble="was not ready after $READY_SECONDS seconds"; fi
+    kill -0 "$(cat "$work/$name.pid")" 2>/dev/null || trouble="ended before it was ready"
+    if [[ -n $trouble ]]; then
+      say "sam local start-$name $trouble. The end of its log:"
+      show_log "$name"
       exit 1
     fi
     sleep 0.3
   done
+}
+
+show_log() { # NAME
+  tail -n 40 "$work/$1.log" | sed 's/^/  | /' >&2
 }
 
 # One run a minute, whether it lasts to its deadline or, with every line empty, ends at once.
@@ -210,11 +218,11 @@ fi
 api_url=http://127.0.0.1:${PORT:=3000} lambda_url=http://127.0.0.1:${LAMBDA_PORT:=3001}
 make_network
 write_variables
-launch_sam lambda start-lambda "$LAMBDA_PORT"
-launch_sam api start-api "$PORT" ${options[@]+"${options[@]}"}
-await "Lambda's interface" lambda has_demo_queue
+launch_sam lambda "$LAMBDA_PORT"
+launch_sam api "$PORT" ${options[@]+"${options[@]}"}
+await lambda has_demo_queue
 launch promoter promote_each_minute
-await "the API" api curl --silent --fail "$api_url/queues/demo:1"
+await api curl --silent --fail "$api_url/queues/demo:1"
 took "serving"
 
 if [[ ${#command[@]} -gt 0 ]]; then
@@ -226,7 +234,7 @@ if [[ ${#command[@]} -gt 0 ]]; then
   if ((status != 0)); then
     for log in api lambda; do
       say "the end of the log of '$log':"
-      tail -n 40 "$work/$log.log" | sed 's/^/  | /' >&2
+      show_log "$log"
     done
   fi
   exit "$status"
