@@ -1,6 +1,6 @@
 SHELL := bash
 .DEFAULT_GOAL := help
-.PHONY: help run check test build bench-line clean
+.PHONY: help run check test build sam-local test-sam bench-line clean
 
 SCRIPTS := infra/*.sh .ci/run
 
@@ -23,9 +23,15 @@ test: ## Run every test, against servers that it installs and starts itself
 build: ## Build every function as AWS runs it and print the sizes (ARCHITECTURE=x86_64 for the other processor)
 	infra/build.sh
 
+sam-local: ## Serve the functions in containers by `sam local` (PORT=3000, REDIS_URL, AWS_ENDPOINT_URL and ARGS are passed on)
+	infra/sam-local.sh $(ARGS)
+
+test-sam: ## Hold `sam local` to the suite over HTTP (ARGS are passed to the test runner)
+	infra/test-sam.sh $(ARGS)
+
 bench-line: ## Measure the line's operations against Redis (ARGS are passed on)
 	infra/bench-line.sh $(ARGS)
 
 clean: ## Remove what was built, the tools under .tools and the local line under .vestibule
 	cargo clean
-	rm -rf .tools .vestibule
+	rm -rf .tools .vestibule .aws-sam

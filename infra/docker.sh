@@ -1,4 +1,4 @@
-# shellcheck shell=bash source=infra/tools.sh
+# shellcheck shell=bash
 #
 # Sourced after tools.sh: a container engine for `sam local`, and the image that the functions run on.
 #
@@ -10,6 +10,7 @@
 # names, and leaves the host's firewall and forwarding alone: its containers reach the host, and nothing behind it.
 
 readonly ENGINE_SECONDS=60 # For starting as well as for stopping.
+readonly ASK_SECONDS=10
 readonly PULL_SECONDS=300
 readonly STAND_IN=vestibule/provided-stand-in # Not Amazon's name, since it is not Amazon's image.
 readonly STAND_IN_PACKAGES=(libc6 libgcc-s1 busybox-static ca-certificates)
@@ -28,26 +29,17 @@ need_docker() {
     have apt-get || fail "Docker is missing. Install its engine, start it, and run this again."
     apt_install docker.io iproute2
     hash -r
-    engine_soon && return # Where there is a systemd, the package has started it.
+    if engine_answers; then return; fi # Where there is a systemd, the package has started it.
   fi
   is_root || fail "no container engine answers. Start it (sudo systemctl start docker) and see that you may use it" \
     "(docker info), or run this as root, and it starts one of its own."
   start_engine
 }
 
-# Just installed, an engine may be about to answer.
-engine_soon() {
-  have systemctl && systemctl is-active --quiet docker 2>/dev/null || return 1
-  local deadline=$((SECONDS + ENGINE_SECONDS))
-  until engine_answers; do
-    if ((SECONDS >= deadline)); then return 1; fi
-    sleep 0.2
-  done
-}
-
 start_engine() {
   # Outside TMPDIR, since the path of a socket must be short.
   engine_work=$(mktemp -d /tmp/vestibule-docker.XXXXXX)
+  # shellcheck disable=SC2154 # tools.sh sets it.
   mkdir -p "$tools_dir/docker"
   ip link show docker0 >/dev/null 2>&1 || engine_made_bridge=yes
   local driver
@@ -97,11 +89,14 @@ stop_docker() {
   rm -rf "$engine_work"
 }
 
-# Amazon's image where its registry answers or the image is here already; else a stand-in.
+# Amazon's image where it is here already or its registry answers; else a stand-in.
 need_lambda_image() { # x86_64|arm64
   local image=public.ecr.aws/lambda/provided:al2023-$1
   image_options=(--skip-pull-image)
-  if bounded "$PULL_SECONDS" docker pull --quiet "$image" >/dev/null 2>&1 || has_image "$image"; then return; fi
+  if has_image "$image"; then return; fi
+  # Asked first, since a closed network may take minutes to refuse a pull. Any answer is one.
+  if curl --silent --max-time "$ASK_SECONDS" --output /dev/null https://public.ecr.aws/v2/ &&
+    bounded "$PULL_SECONDS" docker pull --quiet "$image" >/dev/null; then return; fi
   { have apt-get && have dpkg-deb; } || fail "the registry of $image cannot be reached, and without apt-get there is nothing to" \
     "make a stand-in of. Load the image (docker load) and run this again."
   local release stand_in

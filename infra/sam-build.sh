@@ -36,7 +36,11 @@ fi
 # names the target for arm64 alone, and so must this: another name is another build.
 target=()
 if [[ $architecture == arm64 ]]; then target=(--arm64); fi
-(cd functions && cargo lambda build --release --locked "${target[@]}") >&2
+(cd functions && cargo lambda build --release --locked ${target[@]+"${target[@]}"}) >&2
 
-"$sam" build --template "$template" --build-dir "$directory" --parameter-overrides "Architecture=$architecture" >&2
+# What it says besides is advice, and of use where it failed.
+if ! said=$("$sam" build --template "$template" --build-dir "$directory" --parameter-overrides "Architecture=$architecture" 2>&1); then
+  printf '%s\n' "$said" >&2
+  fail "sam build failed. Its own messages are above."
+fi
 printf '%s\n' "$directory/template.yaml"

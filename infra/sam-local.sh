@@ -8,9 +8,10 @@
 #   REDIS_URL          your own Redis; without it, one is started (infra/servers.sh)
 #   AWS_ENDPOINT_URL   your own emulator of DynamoDB and Secrets Manager; without it, MiniStack is started
 #   PORT, LAMBDA_PORT  where the API (3000) and Lambda's own interface (3001) listen
+#   CORS_ORIGINS       pages that may call from a browser (*)
 #
-# The command finds the API in TEST_API_URL, and what is behind it in TEST_REDIS_URL, TEST_DYNAMODB_URL, TEST_QUEUES_TABLE
-# and TEST_ENTRIES_TABLE.
+# The command finds the API in TEST_API_URL (TEST_GATEWAY and TEST_CORS_ORIGIN say more of it), and what is behind it in
+# TEST_REDIS_URL, TEST_DYNAMODB_URL, TEST_QUEUES_TABLE and TEST_ENTRIES_TABLE.
 #
 # `sam local` fires no schedule: here a loop invokes PromoterFunction each minute with the event of the schedule, so that it
 # is the real function in a container with the real deadline that ticks.
@@ -25,7 +26,7 @@ source infra/docker.sh
 readonly READY_SECONDS=120 # The first call makes the image that the functions run on.
 readonly STOP_SECONDS=20
 readonly MINUTE=60
-readonly TICK_EVENT=infra/events/tick.json
+readonly SCHEDULE_EVENT=infra/events/schedule.json
 
 command=()
 options=()
@@ -92,6 +93,7 @@ launch() { # NAME COMMAND...
   "$@" >"$work/$name.log" 2>&1 </dev/null &
   set +m
   started+=($!)
+  printf '%s\n' $! >"$work/$name.pid"
 }
 
 clock=$SECONDS
@@ -147,27 +149,35 @@ print(json.dumps({"Parameters": json.loads(made) | {
 
 # `sam local` without warm containers: one container a request, as slow as that is. A warm one answers one request at a time,
 # and a held poll would keep every other visitor waiting for it.
-launch_sam() { # NAME COMMAND PORT OPTION...
-  launch "$1" "$sam" local "$2" --template "$template" --port "$3" --env-vars "$work/variables.json" \
-    --docker-network "$network" "${image_options[@]}" "${@:4}" \
-    --parameter-overrides "Architecture=$architecture" Emulator=yes ServiceAuth=none "RedisUrl=$redis_url"
+launch_sam() { # api|lambda PORT OPTION...
+  launch "$1" "$sam" local "start-$1" --template "$template" --port "$2" --env-vars "$work/variables.json" \
+    --docker-network "$network" "${image_options[@]}" "${@:3}" \
+    --parameter-overrides "Architecture=$architecture" Emulator=yes ServiceAuth=none "RedisUrl=$redis_url" \
+    "CorsOrigins=$cors_origins"
 }
 
 invoke() { # FUNCTION BODY
   curl --silent --show-error --fail-with-body --request POST "$lambda_url/2015-03-31/functions/$1/invocations" --data "$2"
 }
 
-await() { # WHAT LOG COMMAND...
-  local what=$1 log=$2 deadline=$((SECONDS + READY_SECONDS))
-  shift 2
+await() { # NAME COMMAND...
+  local name=$1 deadline=$((SECONDS + READY_SECONDS)) trouble
+  shift
   until "$@" >"$work/answer" 2>&1; do
-    if ((SECONDS >= deadline)); then
-      say "$what does not answer after $READY_SECONDS seconds. The end of its log:"
-      tail -n 30 "$work/$log.log" "$work/answer" | sed 's/^/  | /' >&2
+    trouble=
+    if ((SECONDS >= deadline)); then trouble="was not ready after $READY_SECONDS seconds"; fi
+    kill -0 "$(cat "$work/$name.pid")" 2>/dev/null || trouble="ended before it was ready"
+    if [[ -n $trouble ]]; then
+      say "sam local start-$name $trouble. The end of its log:"
+      show_log "$name"
       exit 1
     fi
     sleep 0.3
   done
+}
+
+show_log() { # NAME
+  tail -n 40 "$work/$1.log" | sed 's/^/  | /' >&2
 }
 
 # One run a minute, whether it lasts to its deadline or, with every line empty, ends at once.
@@ -175,7 +185,7 @@ promote_each_minute() {
   local began
   while true; do
     began=$SECONDS
-    invoke PromoterFunction "@$TICK_EVENT" || true
+    invoke PromoterFunction "@$SCHEDULE_EVENT" || true
     echo
     if ((SECONDS < began + MINUTE)); then sleep $((began + MINUTE - SECONDS)); fi
   done
@@ -200,19 +210,23 @@ took "container engine and image"
 template=$(infra/sam-build.sh "$architecture" --fast | tail -n 1)
 took "functions built"
 
-if [[ ${#command[@]} -gt 0 ]]; then PORT=$(free_port) LAMBDA_PORT=$(free_port); fi
+cors_origins=${CORS_ORIGINS:-*}
+if [[ ${#command[@]} -gt 0 ]]; then
+  PORT=$(free_port) LAMBDA_PORT=$(free_port)
+  cors_origins=https://shop.example # One that is named: what holds for any page says little.
+fi
 api_url=http://127.0.0.1:${PORT:=3000} lambda_url=http://127.0.0.1:${LAMBDA_PORT:=3001}
 make_network
 write_variables
-launch_sam lambda start-lambda "$LAMBDA_PORT"
-launch_sam api start-api "$PORT" ${options[@]+"${options[@]}"}
-await "Lambda's interface" lambda has_demo_queue
+launch_sam lambda "$LAMBDA_PORT"
+launch_sam api "$PORT" ${options[@]+"${options[@]}"}
+await lambda has_demo_queue
 launch promoter promote_each_minute
-await "the API" api curl --silent --fail "$api_url/queues/demo:1"
+await api curl --silent --fail "$api_url/queues/demo:1"
 took "serving"
 
 if [[ ${#command[@]} -gt 0 ]]; then
-  export TEST_API_URL=$api_url TEST_REDIS_URL=$redis_url TEST_DYNAMODB_URL=$aws_url
+  export TEST_API_URL=$api_url TEST_GATEWAY=sam-local TEST_CORS_ORIGIN=$cors_origins TEST_REDIS_URL=$redis_url TEST_DYNAMODB_URL=$aws_url
   export TEST_QUEUES_TABLE=vestibule-QueuesTable TEST_ENTRIES_TABLE=vestibule-EntriesTable
   status=0
   "${command[@]}" || status=$?
@@ -220,7 +234,7 @@ if [[ ${#command[@]} -gt 0 ]]; then
   if ((status != 0)); then
     for log in api lambda; do
       say "the end of the log of '$log':"
-      tail -n 40 "$work/$log.log" | sed 's/^/  | /' >&2
+      show_log "$log"
     done
   fi
   exit "$status"

@@ -8,7 +8,8 @@
 #   redis      Redis                                    TEST_REDIS_URL
 #   valkey     Valkey                                   TEST_VALKEY_URL
 #   cluster    Redis Cluster of one node                TEST_REDIS_CLUSTER_URL
-#   dynamodb   MiniStack, which emulates DynamoDB       TEST_DYNAMODB_URL (and Secrets Manager)
+#   dynamodb   MiniStack, which emulates DynamoDB       TEST_DYNAMODB_URL
+#              and, at the same address, Secrets Manager
 #   aws        MiniStack with all that a deployment     AWS_ENDPOINT_URL
 #              needs; only where it is asked for
 #

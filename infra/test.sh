@@ -25,8 +25,10 @@ else
   runner=(cargo test --workspace --all-targets --locked --no-fail-fast)
 fi
 
-# The suites that run the local runner as a process get the one that people run: without what only tests ask for.
-cargo build --locked --package vestibule-local
-export VESTIBULE_LOCAL_BIN=${CARGO_TARGET_DIR:-$root/target}/debug/vestibule-local
+# The suites that run the local runner and the functions as processes get those that people run: without what only tests
+# ask for.
+cargo build --locked --package vestibule-local --package functions
+export VESTIBULE_FUNCTIONS_DIR=${CARGO_TARGET_DIR:-$root/target}/debug
+export VESTIBULE_LOCAL_BIN=$VESTIBULE_FUNCTIONS_DIR/vestibule-local
 
 infra/servers.sh run -- "${runner[@]}" "$@"

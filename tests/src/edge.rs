@@ -333,6 +333,11 @@ impl Ask {
         ask
     }
 
+    /// For whoever sends it another way: method, path, headers and body.
+    pub(crate) fn into_parts(self) -> (Method, String, HeaderMap, Vec<u8>) {
+        (self.method, self.path, self.headers, self.body)
+    }
+
     fn into_request(self) -> Request<Body> {
         let mut request = Request::builder()
             .method(self.method)
@@ -361,7 +366,7 @@ pub struct Answer {
 }
 
 impl Answer {
-    fn new(status: StatusCode, headers: HeaderMap, body: &[u8]) -> Self {
+    pub(crate) fn new(status: StatusCode, headers: HeaderMap, body: &[u8]) -> Self {
         let body = if body.is_empty() {
             Value::Null
         } else {

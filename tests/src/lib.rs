@@ -1,7 +1,10 @@
 //! The harness that the suites share.
 
+pub mod api;
 pub mod edge;
 pub mod entries;
+pub mod functions;
+pub mod lambda;
 pub mod lines;
 pub mod runner;
 pub mod servers;

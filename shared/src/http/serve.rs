@@ -5,7 +5,6 @@
 
 use std::{
     convert::Infallible,
-    sync::Arc,
     time::{Duration, Instant, SystemTime, UNIX_EPOCH},
 };
 
@@ -19,55 +18,11 @@ use lambda_http::{
     Body, Context, RequestExt, aws_lambda_events::apigw::ApiGatewayProxyRequestContext,
     aws_lambda_events::query_map::QueryMap, request::RequestContext, service_fn,
 };
-use percent_encoding::{AsciiSet, NON_ALPHANUMERIC, percent_decode_str, utf8_percent_encode};
-use tokio::sync::watch;
+use percent_encoding::percent_decode_str;
 use tower::ServiceExt;
 
-use super::{Edge, gateway::Gateway, problem::Problem};
-use crate::{
-    backup::dynamodb::DynamoDb,
-    config::{ConfigError, EdgeConfig, Keys, RedisConfig, dynamodb_from_env, issuer_from_env},
-    line::{LineError, redis::RedisLine},
-};
-
-/// What stays as it is in one segment of a path: the unreserved characters of RFC 3986.
-const SEGMENT: &AsciiSet = &NON_ALPHANUMERIC
-    .remove(b'-')
-    .remove(b'.')
-    .remove(b'_')
-    .remove(b'~');
-
-/// Why a function cannot start.
-#[derive(Debug, thiserror::Error)]
-pub enum StartError {
-    /// The environment lacks something.
-    #[error(transparent)]
-    Config(#[from] ConfigError),
-    /// The line cannot be reached.
-    #[error(transparent)]
-    Line(#[from] LineError),
-}
-
-/// The line in Redis and the backup in DynamoDB behind the routes, as the environment says.
-///
-/// # Errors
-/// [`StartError`], naming the variable or the server.
-pub async fn edge_from_env() -> Result<Arc<Edge>, StartError> {
-    let config = EdgeConfig::from_env()?;
-    let keys = Keys::from_env(&issuer_from_env()?)?;
-    let connection = dynamodb_from_env()?;
-    let line = RedisLine::connect(&RedisConfig::from_env()?.url).await?;
-    let backup = DynamoDb::connect(connection).await;
-    // Lambda freezes a function or ends it, but never while it answers: nobody has to be told.
-    let (_, shutdown) = watch::channel(false);
-    Ok(Edge::new(
-        Arc::new(line),
-        Arc::new(backup),
-        keys,
-        config,
-        shutdown,
-    ))
-}
+use super::{gateway::Gateway, problem::Problem};
+use crate::uri;
 
 /// Serves events until the function ends.
 ///
@@ -159,7 +114,7 @@ fn filled(resource: &str, parameters: &QueryMap) -> String {
 fn encoded(parameter: &str) -> String {
     let decoded = percent_decode_str(parameter).decode_utf8();
     let decoded = decoded.as_deref().unwrap_or(parameter);
-    utf8_percent_encode(decoded, SEGMENT).to_string()
+    uri::encoded(decoded)
 }
 
 fn gateway(event: &lambda_http::Request, path: &str) -> Gateway {

@@ -1,0 +1,298 @@
+//! The API from outside, whatever is behind it: one suite, held to by every way of running Vestibule.
+
+// A harness panics where a test is to fail.
+#![allow(clippy::missing_panics_doc)]
+
+mod differences;
+mod operator;
+
+use std::{env, time::Duration};
+
+use reqwest::{Client, Url};
+use serde_json::{Value, json};
+use tempfile::TempDir;
+use tokio::time::{Instant, sleep};
+use uuid::Uuid;
+
+pub use self::differences::Kind;
+use self::operator::Operator;
+use crate::{
+    edge::{Answer, Ask},
+    functions::{API_KEY, Choices, Deployment, ORIGIN, fresh_tables},
+    runner::Runner,
+    servers::{dynamodb_url, url},
+};
+
+/// The longest that anything here takes: a container may have to start first, and a machine may be slow.
+pub const BOUND: Duration = Duration::from_secs(60);
+/// A Redis database of the runners, beside those of other suites.
+const REDIS_DATABASE: u8 = 14;
+
+/// Something that answers, and somebody who may give it orders.
+#[derive(Debug)]
+pub struct Backend {
+    /// What it is.
+    pub kind: Kind,
+    base: Url,
+    http: Client,
+    api_key: Option<String>,
+    origin: Option<String>,
+    operator: Operator,
+    _dir: Option<TempDir>,
+}
+
+/// A queue of one test.
+#[derive(Debug)]
+pub struct Queue<'a> {
+    /// Where it is.
+    pub backend: &'a Backend,
+    /// Its id.
+    pub id: String,
+}
+
+/// A visitor who has a place.
+#[derive(Debug, Clone)]
+pub struct Guest {
+    /// The visitor's id.
+    pub id: String,
+    /// The token of the place.
+    pub token: String,
+    /// The number of the visit.
+    pub visit: u64,
+}
+
+/// The address of what is running already, where something is.
+pub fn running() -> Option<String> {
+    env::var("TEST_API_URL").ok().filter(|url| !url.is_empty())
+}
+
+impl Backend {
+    /// Starts it, or finds what is running.
+    pub async fn open(kind: Kind) -> Self {
+        match kind {
+            Kind::Runner => Self::runner(kind, Vec::new()),
+            Kind::RunnerWithServers => {
+                let tables = fresh_tables();
+                let redis = url("TEST_REDIS_URL");
+                let redis = format!("{}/{REDIS_DATABASE}", redis.trim_end_matches('/'));
+                let with = ["--redis", &redis, "--dynamodb", &dynamodb_url()].map(str::to_owned);
+                let of = [
+                    "--queues-table",
+                    &tables.queues,
+                    "--entries-table",
+                    &tables.entries,
+                ];
+                Self::runner(kind, with.into_iter().chain(of.map(str::to_owned)).collect())
+            }
+            Kind::Functions => {
+                let deployment = Deployment::start(Choices::default()).await;
+                let url = deployment.url().to_owned();
+                Self {
+                    api_key: Some(API_KEY.to_owned()),
+                    origin: Some(ORIGIN.to_owned()),
+                    ..Self::at(kind, &url, Operator::Function(deployment))
+                }
+            }
+            Kind::SamLocal | Kind::MiniStack | Kind::ApiGateway => {
+                let url = running().expect("TEST_API_URL says where");
+                let given = |name| env::var(name).ok().filter(|value| !value.is_empty());
+                Self {
+                    api_key: given("TEST_API_KEY"),
+                    origin: given("TEST_CORS_ORIGIN"),
+                    ..Self::at(kind, &url, Operator::library().await)
+                }
+            }
+        }
+    }
+
+    fn runner(kind: Kind, with: Vec<String>) -> Self {
+        let dir = tempfile::tempdir().expect("a folder");
+        let arguments = ["--crowd", "0"].map(str::to_owned).into_iter().chain(with);
+        let arguments: Vec<_> = arguments.collect();
+        let arguments: Vec<_> = arguments.iter().map(String::as_str).collect();
+        let runner = Runner::start(dir.path(), &arguments).expect("it starts");
+        let url = runner.url("");
+        Self {
+            _dir: Some(dir),
+            ..Self::at(kind, &url, Operator::Runner(runner))
+        }
+    }
+
+    fn at(kind: Kind, url: &str, operator: Operator) -> Self {
+        let base = format!("{}/", url.trim_end_matches('/'));
+        Self {
+            kind,
+            base: base.parse().expect("an address"),
+            // Redirects are nothing that the API has.
+            http: Client::builder()
+                .redirect(reqwest::redirect::Policy::none())
+                .timeout(BOUND)
+                .build()
+                .expect("a client"),
+            api_key: None,
+            origin: None,
+            operator,
+            _dir: None,
+        }
+    }
+
+    /// Makes a queue that nobody has had.
+    pub async fn queue(&self, settings: Value) -> Queue<'_> {
+        let queue = Queue {
+            backend: self,
+            id: format!("test:{}", Uuid::new_v4()),
+        };
+        queue.order(json!({ "op": "create", "settings": settings })).await;
+        queue
+    }
+
+    /// A queue where nobody gets in before a promotion: the one place is taken, and the bucket with it. Room is made by
+    /// whoever is in there going.
+    pub async fn full_queue(&self, mut settings: Value) -> (Queue<'_>, Guest) {
+        for (name, value) in [("capacity", 1), ("batch", 1), ("interval_seconds", 1)] {
+            settings
+                .as_object_mut()
+                .expect("an object")
+                .entry(name)
+                .or_insert(value.into());
+        }
+        let queue = self.queue(settings).await;
+        let (first, entered) = queue.enters().await;
+        assert_eq!(entered.text("state"), "active");
+        (queue, first)
+    }
+
+    /// Sends a request; its path is one below the stage.
+    pub async fn send(&self, ask: Ask) -> Answer {
+        let (method, path, headers, body) = ask.into_parts();
+        let url = self.address(&path);
+        let request = self.http.request(method, url).headers(headers).body(body);
+        self.answer(request).await
+    }
+
+    /// Sends a request of the protected service.
+    pub async fn send_as_service(&self, ask: Ask) -> Answer {
+        match &self.api_key {
+            Some(key) => self.send(ask.header("x-api-key", key)).await,
+            None => self.send(ask).await,
+        }
+    }
+
+    /// Follows the `Location` of an answer.
+    pub async fn follow(&self, answer: &Answer) -> Answer {
+        let url = self.base.join(answer.header("location")).expect("an address");
+        self.answer(self.http.get(url)).await
+    }
+
+    /// Whether the gateway proves who the protected service is; on a laptop nobody does.
+    pub fn guards_the_service(&self) -> bool {
+        self.api_key.is_some()
+    }
+
+    /// An origin whose pages may call, where there is one.
+    pub fn origin(&self) -> Option<&str> {
+        self.origin.as_deref()
+    }
+
+    async fn answer(&self, request: reqwest::RequestBuilder) -> Answer {
+        let response = request.send().await.expect("answered");
+        let (status, headers) = (response.status(), response.headers().clone());
+        Answer::new(status, headers, &response.bytes().await.expect("to its end"))
+    }
+
+    /// Text, and not joined: an address with `%2e` or `//` in it is sent as it stands.
+    fn address(&self, path: &str) -> String {
+        format!("{}{path}", self.base.as_str().trim_end_matches('/'))
+    }
+}
+
+impl Queue<'_> {
+    /// An address in it.
+    pub fn path(&self, below: &str) -> String {
+        format!("/queues/{}{below}", self.id)
+    }
+
+    /// Asks to enter.
+    pub fn entering(&self) -> Ask {
+        Ask::post(self.path("/entries"))
+    }
+
+    /// Somebody new enters.
+    pub async fn enters(&self) -> (Guest, Answer) {
+        let id = stranger();
+        let answer = self.backend.send(self.entering().visitor(&id)).await;
+        let token = answer.is(201).text("token").to_owned();
+        let visit = answer.number("visit");
+        (Guest { id, token, visit }, answer)
+    }
+
+    /// A path of a guest's entry.
+    pub fn of(&self, guest: &Guest, below: &str) -> String {
+        self.path(&format!("/entries/{}{below}", guest.token))
+    }
+
+    /// The guest looks.
+    pub async fn looks(&self, guest: &Guest) -> Answer {
+        self.backend
+            .send(Ask::get(self.of(guest, "")).visitor(&guest.id))
+            .await
+    }
+
+    /// The guest says to be there.
+    pub async fn claims(&self, guest: &Guest) -> Answer {
+        self.backend
+            .send(Ask::post(self.of(guest, "/claim")).visitor(&guest.id))
+            .await
+    }
+
+    /// The guest goes.
+    pub async fn leaves(&self, guest: &Guest) -> Answer {
+        self.backend
+            .send(Ask::delete(self.of(guest, "")).visitor(&guest.id))
+            .await
+    }
+
+    /// The protected service asks something of a guest's entry.
+    pub async fn service(&self, what: &str, guest: &Guest, body: &Value) -> Answer {
+        let ask = Ask::post(self.of(guest, &format!("/{what}"))).json(body);
+        self.backend.send_as_service(ask).await
+    }
+
+    /// An operator's order.
+    pub async fn order(&self, mut order: Value) -> Value {
+        order["queue"] = json!(self.id);
+        self.backend.operator.order(&order).await
+    }
+
+    /// Until somebody has promoted the guest, a promoter or this test.
+    pub async fn is_promoted(&self, guest: &Guest) -> Answer {
+        let end = Instant::now() + BOUND;
+        loop {
+            self.order(json!({ "op": "promote", "count": 1 })).await;
+            let answer = self.looks(guest).await;
+            if answer.is(200).text("state") == "ready" {
+                return answer;
+            }
+            assert!(Instant::now() < end, "never promoted: {answer:?}");
+            sleep(Duration::from_millis(50)).await;
+        }
+    }
+}
+
+/// Repeats a request until its answer is as wanted.
+pub async fn until(what: &str, ask: impl AsyncFn() -> Answer, is_so: impl Fn(&Answer) -> bool) -> Answer {
+    let end = Instant::now() + BOUND;
+    loop {
+        let answer = ask().await;
+        if is_so(&answer) {
+            return answer;
+        }
+        assert!(Instant::now() < end, "it was never so: {what}; but {answer:?}");
+        sleep(Duration::from_millis(50)).await;
+    }
+}
+
+/// The id of somebody new.
+pub fn stranger() -> String {
+    Uuid::new_v4().to_string()
+}

@@ -1,0 +1,232 @@
+//! The deployment's own functions under Lambda on this machine, with tables of their own and API Gateway in front.
+
+// A harness panics where a test is to fail.
+#![allow(clippy::missing_panics_doc)]
+
+use std::{
+    collections::{BTreeMap, HashMap},
+    path::PathBuf,
+    process::Command,
+    sync::OnceLock,
+    time::Duration,
+};
+
+use axum::http::Method;
+use serde_json::{Value, json};
+use uuid::Uuid;
+use vestibule::{
+    backup::dynamodb::{Connection, DynamoDb, Tables},
+    pass::new_key_pem,
+};
+
+use crate::{
+    lambda::{
+        Function, Lambda,
+        gateway::{Gateway, Guard, Listening, Route},
+    },
+    servers::{dynamodb_url, url},
+};
+
+/// The origin whose pages may call.
+pub const ORIGIN: &str = "https://shop.example";
+/// The key of the protected service.
+pub const API_KEY: &str = "a-key-of-the-shop";
+/// What API Gateway calls that key.
+const API_KEY_ID: &str = "key1";
+/// Who signs as the protected service.
+pub const SHOP_ARN: &str = "arn:aws:sts::000000000000:assumed-role/shop/i-0123";
+/// With which access key.
+pub const SHOP_ACCESS_KEY_ID: &str = "AKIDSHOP";
+/// The deployment's stage.
+const STAGE: &str = "v1";
+/// A Redis database of its own, beside those of the runners.
+const REDIS_DATABASE: u8 = 13;
+
+/// How a deployment differs from the usual.
+#[derive(Debug, Clone)]
+pub struct Choices {
+    /// How the protected service's routes are guarded.
+    pub service: Guard,
+    /// How long the function `status` may run.
+    pub status_timeout: Duration,
+    /// How long the promoter may run.
+    pub promoter_timeout: Duration,
+    /// How many environments a function may have.
+    pub environments_max: usize,
+}
+
+impl Default for Choices {
+    fn default() -> Self {
+        Self {
+            service: Guard::ApiKey,
+            status_timeout: Duration::from_secs(29),
+            promoter_timeout: Duration::from_mins(1),
+            environments_max: 20,
+        }
+    }
+}
+
+/// A deployment.
+#[derive(Debug)]
+pub struct Deployment {
+    /// Its functions.
+    pub lambda: Lambda,
+    /// Its tables.
+    pub backup: DynamoDb,
+    gateway: Listening,
+}
+
+impl Deployment {
+    /// Makes the tables, and starts nothing else: Lambda starts what is called.
+    pub async fn start(choices: Choices) -> Self {
+        let tables = fresh_tables();
+        let connection = Connection {
+            endpoint_url: Some(dynamodb_url()),
+            tables: tables.clone(),
+        };
+        let backup = DynamoDb::connect(connection).await;
+        backup.create_tables_if_missing().await.expect("tables");
+        let lambda = Lambda::new(functions(&choices, &variables(&choices, &tables)));
+        let gateway = Gateway {
+            lambda: lambda.clone(),
+            stage: STAGE.to_owned(),
+            routes: routes(choices.service),
+            api_keys: HashMap::from([(API_KEY.to_owned(), API_KEY_ID.to_owned())]),
+            signers: HashMap::from([(SHOP_ACCESS_KEY_ID.to_owned(), SHOP_ARN.to_owned())]),
+        };
+        Self {
+            lambda,
+            backup,
+            gateway: gateway.listen().await,
+        }
+    }
+
+    /// Where its API is, with the stage.
+    pub fn url(&self) -> &str {
+        &self.gateway.url
+    }
+
+    /// Carries an order of an operator out, by the function `admin`.
+    pub async fn order(&self, order: &Value) -> Value {
+        self.lambda.invoke("admin", order).await.expect("an answer")
+    }
+
+    /// What the schedule does each minute.
+    pub async fn promoter_runs(&self) -> Result<Value, crate::lambda::Failure> {
+        let event = json!({ "source": "aws.events", "detail-type": "Scheduled Event", "detail": {} });
+        self.lambda.invoke("promoter", &event).await
+    }
+}
+
+/// Tables that nobody else has: a promoter serves every queue that it finds in them.
+pub fn fresh_tables() -> Tables {
+    let run = Uuid::new_v4();
+    Tables {
+        queues: format!("test-queues-{run}"),
+        entries: format!("test-entries-{run}"),
+    }
+}
+
+fn variables(choices: &Choices, tables: &Tables) -> BTreeMap<String, String> {
+    let redis = url("TEST_REDIS_URL");
+    let service_routes = match choices.service {
+        Guard::Iam => "iam",
+        Guard::ApiKey | Guard::Open => "api-key",
+    };
+    [
+        (
+            "VESTIBULE_REDIS_URL",
+            format!("{}/{REDIS_DATABASE}", redis.trim_end_matches('/')),
+        ),
+        ("VESTIBULE_DYNAMODB_ENDPOINT", dynamodb_url()),
+        ("VESTIBULE_QUEUES_TABLE", tables.queues.clone()),
+        ("VESTIBULE_ENTRIES_TABLE", tables.entries.clone()),
+        ("VESTIBULE_ROOT_KEY", "07".repeat(32)),
+        ("VESTIBULE_SIGNING_KEY", new_key_pem(rand::random())),
+        ("VESTIBULE_ISSUER", "https://wait.example".to_owned()),
+        ("VESTIBULE_CORS_ORIGINS", ORIGIN.to_owned()),
+        ("VESTIBULE_SERVICE_ROUTES", service_routes.to_owned()),
+        ("RUST_LOG", "warn".to_owned()),
+    ]
+    .map(|(name, value)| (name.to_owned(), value))
+    .into()
+}
+
+fn functions(choices: &Choices, variables: &BTreeMap<String, String>) -> Vec<Function> {
+    let minute = Duration::from_mins(1);
+    [
+        ("enter", Duration::from_secs(10), choices.environments_max),
+        ("status", choices.status_timeout, choices.environments_max),
+        ("validate", Duration::from_secs(10), choices.environments_max),
+        ("admin", minute, choices.environments_max),
+        ("promoter", choices.promoter_timeout, 1),
+    ]
+    .into_iter()
+    .map(|(name, timeout, environments_max)| Function {
+        name,
+        program: binaries().join(name),
+        variables: variables.clone(),
+        timeout,
+        environments_max,
+    })
+    .collect()
+}
+
+/// Which function serves what: section 11 of the design.
+fn routes(service: Guard) -> Vec<Route> {
+    const ENTRY: &str = "/queues/{queue}/entries/{token}";
+    let route = |method: Method, resource: &str, function: &str, guard| Route {
+        method,
+        resource: resource.to_owned(),
+        function: function.to_owned(),
+        guard,
+    };
+    let below = |what: &str| format!("{ENTRY}/{what}");
+    let mut routes = vec![
+        route(Method::POST, "/queues/{queue}/entries", "enter", Guard::Open),
+        route(Method::GET, ENTRY, "status", Guard::Open),
+        route(Method::DELETE, ENTRY, "enter", Guard::Open),
+        route(Method::POST, &below("claim"), "enter", Guard::Open),
+        route(Method::POST, &below("validate"), "validate", service),
+        route(Method::POST, &below("complete"), "validate", service),
+        route(Method::POST, &below("extend"), "validate", service),
+        route(Method::POST, "/queues/{queue}/load", "validate", service),
+        route(Method::GET, "/queues/{queue}", "enter", Guard::Open),
+        route(Method::GET, "/.well-known/jwks.json", "enter", Guard::Open),
+    ];
+    let mut resources: Vec<_> = routes.iter().map(|route| route.resource.clone()).collect();
+    resources.dedup();
+    resources.retain(|resource| resource != "/queues/{queue}/load");
+    for resource in resources {
+        let function = routes
+            .iter()
+            .find(|route| route.resource == resource)
+            .map(|route| route.function.clone())
+            .expect("one of them");
+        routes.push(route(Method::OPTIONS, &resource, &function, Guard::Open));
+    }
+    routes
+}
+
+/// Where the functions' programs are: `VESTIBULE_FUNCTIONS_DIR`, or built beside this test, so that no stale one is
+/// tested.
+fn binaries() -> &'static PathBuf {
+    static BINARIES: OnceLock<PathBuf> = OnceLock::new();
+    BINARIES.get_or_init(|| {
+        if let Some(path) = std::env::var_os("VESTIBULE_FUNCTIONS_DIR") {
+            return path.into();
+        }
+        let built = Command::new(env!("CARGO"))
+            .args(["build", "--quiet", "--package", "functions"])
+            .current_dir(env!("CARGO_MANIFEST_DIR"))
+            .status()
+            .expect("cargo can be started");
+        assert!(built.success(), "the functions do not build");
+        // This test is target/debug/deps/name-hash.
+        let test = std::env::current_exe().expect("a test knows its own path");
+        test.ancestors()
+            .nth(2)
+            .expect("it lies in a target folder")
+            .to_owned()
+    })
+}
