@@ -11,7 +11,6 @@ use std::{
     time::Duration,
 };
 
-use axum::http::Method;
 use serde_json::{Value, json};
 use uuid::Uuid;
 use vestibule::{
@@ -22,7 +21,8 @@ use vestibule::{
 use crate::{
     lambda::{
         Function, Lambda,
-        gateway::{Gateway, Guard, Listening, Route},
+        document::{Conditions, Document},
+        gateway::{Gateway, Listening},
     },
     servers::{dynamodb_url, url},
 };
@@ -42,11 +42,20 @@ const STAGE: &str = "v1";
 /// A Redis database of its own, beside those of the runners.
 const REDIS_DATABASE: u8 = 13;
 
+/// How the protected service's routes are guarded: the template's parameter.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum ServiceAuth {
+    /// By an API key.
+    ApiKey,
+    /// By an AWS signature.
+    Iam,
+}
+
 /// How a deployment differs from the usual.
 #[derive(Debug, Clone)]
 pub struct Choices {
     /// How the protected service's routes are guarded.
-    pub service: Guard,
+    pub service: ServiceAuth,
     /// How long the function `status` may run.
     pub status_timeout: Duration,
     /// How long the promoter may run.
@@ -58,7 +67,7 @@ pub struct Choices {
 impl Default for Choices {
     fn default() -> Self {
         Self {
-            service: Guard::ApiKey,
+            service: ServiceAuth::ApiKey,
             status_timeout: Duration::from_secs(29),
             promoter_timeout: Duration::from_mins(1),
             environments_max: 20,
@@ -90,7 +99,7 @@ impl Deployment {
         let gateway = Gateway {
             lambda: lambda.clone(),
             stage: STAGE.to_owned(),
-            routes: routes(choices.service),
+            document: Document::read(&conditions(&choices)),
             api_keys: HashMap::from([(API_KEY.to_owned(), API_KEY_ID.to_owned())]),
             signers: HashMap::from([(SHOP_ACCESS_KEY_ID.to_owned(), SHOP_ARN.to_owned())]),
         };
@@ -130,8 +139,8 @@ pub fn fresh_tables() -> Tables {
 fn variables(choices: &Choices, tables: &Tables) -> BTreeMap<String, String> {
     let redis = url("TEST_REDIS_URL");
     let service_routes = match choices.service {
-        Guard::Iam => "iam",
-        Guard::ApiKey | Guard::Open => "api-key",
+        ServiceAuth::Iam => "iam",
+        ServiceAuth::ApiKey => "api-key",
     };
     [
         (
@@ -172,40 +181,18 @@ fn functions(choices: &Choices, variables: &BTreeMap<String, String>) -> Vec<Fun
     .collect()
 }
 
-/// Which function serves what: section 11 of the design.
-fn routes(service: Guard) -> Vec<Route> {
-    const ENTRY: &str = "/queues/{queue}/entries/{token}";
-    let route = |method: Method, resource: &str, function: &str, guard| Route {
-        method,
-        resource: resource.to_owned(),
-        function: function.to_owned(),
-        guard,
-    };
-    let below = |what: &str| format!("{ENTRY}/{what}");
-    let mut routes = vec![
-        route(Method::POST, "/queues/{queue}/entries", "enter", Guard::Open),
-        route(Method::GET, ENTRY, "status", Guard::Open),
-        route(Method::DELETE, ENTRY, "enter", Guard::Open),
-        route(Method::POST, &below("claim"), "enter", Guard::Open),
-        route(Method::POST, &below("validate"), "validate", service),
-        route(Method::POST, &below("complete"), "validate", service),
-        route(Method::POST, &below("extend"), "validate", service),
-        route(Method::POST, "/queues/{queue}/load", "validate", service),
-        route(Method::GET, "/queues/{queue}", "enter", Guard::Open),
-        route(Method::GET, "/.well-known/jwks.json", "enter", Guard::Open),
-    ];
-    let mut resources: Vec<_> = routes.iter().map(|route| route.resource.clone()).collect();
-    resources.dedup();
-    resources.retain(|resource| resource != "/queues/{queue}/load");
-    for resource in resources {
-        let function = routes
-            .iter()
-            .find(|route| route.resource == resource)
-            .map(|route| route.function.clone())
-            .expect("one of them");
-        routes.push(route(Method::OPTIONS, &resource, &function, Guard::Open));
-    }
-    routes
+/// The template's conditions, as this deployment decides them.
+fn conditions(choices: &Choices) -> Conditions {
+    [
+        ("VisitorsAreOpen", true),
+        ("VisitorsAreOfCognito", false),
+        ("VisitorsAreOfAnAuthorizer", false),
+        ("VisitorsHaveKeys", false),
+        ("ServiceIsUnguarded", false),
+        ("ServiceHasKeys", choices.service == ServiceAuth::ApiKey),
+        ("AnyOrigin", false),
+    ]
+    .into()
 }
 
 /// Where the functions' programs are: `VESTIBULE_FUNCTIONS_DIR`, or built beside this test, so that no stale one is

@@ -7,6 +7,7 @@
 // A harness panics where a test is to fail.
 #![allow(clippy::missing_panics_doc)]
 
+pub mod document;
 mod environment;
 mod event;
 pub mod gateway;
