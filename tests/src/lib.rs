@@ -9,3 +9,4 @@ pub mod lines;
 pub mod runner;
 pub mod servers;
 pub mod stack;
+pub mod template;
