@@ -30,15 +30,22 @@ case $(uname -m) in
   *) architecture=x86_64 ;;
 esac
 
-if [[ -z ${AWS_ENDPOINT_URL:-} ]]; then
+run() { # TEST ARGUMENT...
+  if cargo nextest --version >/dev/null 2>&1; then
+    cargo nextest run --package vestibule-tests --locked --features stack --test "$@"
+  else
+    cargo test --package vestibule-tests --locked --features stack --test "$@"
+  fi
+}
+
+if [[ ${1:-} != --deploy ]]; then
   need_sam >/dev/null # Before the long compilation, so that a tool that cannot be had is heard of at once.
   need_ministack >/dev/null
-  infra/sam-build.sh "$architecture" --fast
-  exec infra/servers.sh run --only redis,aws -- "${BASH_SOURCE[0]}" --deploy "$@"
-elif [[ ${1:-} == --deploy ]]; then
-  shift
+  infra/sam-build.sh "$architecture" --fast >/dev/null
+  run stack --no-run
+  [[ -n ${AWS_ENDPOINT_URL:-} ]] || exec infra/servers.sh run --only redis,aws -- "${BASH_SOURCE[0]}" --deploy "$@"
 else
-  infra/sam-build.sh "$architecture" --fast
+  shift
 fi
 
 export TEST_REDIS_URL=${TEST_REDIS_URL:-redis://127.0.0.1:6379}
@@ -72,11 +79,4 @@ TEST_QUEUES_TABLE=$(output QueuesTable)
 TEST_ENTRIES_TABLE=$(output EntriesTable)
 export TEST_QUEUES_TABLE TEST_ENTRIES_TABLE
 
-run() { # TEST ARGUMENT...
-  if cargo nextest --version >/dev/null 2>&1; then
-    cargo nextest run --package vestibule-tests --locked --features stack --test "$@"
-  else
-    cargo test --package vestibule-tests --locked --features stack --test "$@"
-  fi
-}
 run stack "$@"
