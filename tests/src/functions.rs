@@ -127,6 +127,12 @@ impl Deployment {
     }
 }
 
+/// The database in Redis that every deployment of a test has.
+pub fn redis_url() -> String {
+    let server = url("TEST_REDIS_URL");
+    format!("{}/{REDIS_DATABASE}", server.trim_end_matches('/'))
+}
+
 /// Tables that nobody else has: a promoter serves every queue that it finds in them.
 pub fn fresh_tables() -> Tables {
     let run = Uuid::new_v4();
@@ -137,16 +143,12 @@ pub fn fresh_tables() -> Tables {
 }
 
 fn variables(choices: &Choices, tables: &Tables) -> BTreeMap<String, String> {
-    let redis = url("TEST_REDIS_URL");
     let service_routes = match choices.service {
         ServiceAuth::Iam => "iam",
         ServiceAuth::ApiKey => "api-key",
     };
     [
-        (
-            "VESTIBULE_REDIS_URL",
-            format!("{}/{REDIS_DATABASE}", redis.trim_end_matches('/')),
-        ),
+        ("VESTIBULE_REDIS_URL", redis_url()),
         ("VESTIBULE_DYNAMODB_ENDPOINT", dynamodb_url()),
         ("VESTIBULE_QUEUES_TABLE", tables.queues.clone()),
         ("VESTIBULE_ENTRIES_TABLE", tables.entries.clone()),
