@@ -1,6 +1,6 @@
 SHELL := bash
 .DEFAULT_GOAL := help
-.PHONY: help run check test bench-line bench-cold clean
+.PHONY: help run check test bench-line bench-cold watch clean
 
 SCRIPTS := infra/*.sh .ci/run
 
@@ -19,6 +19,9 @@ check: ## Check formatting, lints, documentation, dependencies and scripts
 
 test: ## Run every test, against servers that it installs and starts itself
 	infra/test.sh
+
+watch: ## Serve the functions with cargo lambda watch, built anew at every change (PORT=9000, REDIS_URL, AWS_ENDPOINT_URL)
+	infra/watch.sh
 
 bench-line: ## Measure the line's operations against Redis (ARGS are passed on)
 	infra/bench-line.sh $(ARGS)
