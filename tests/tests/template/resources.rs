@@ -179,6 +179,15 @@ fn permissions_name_what_they_are_for() {
 }
 
 #[test]
+fn every_parameter_is_in_the_guide() {
+    let template = template();
+    let guide = text("docs/deploying.md");
+    for name in template["Parameters"].as_object().expect("parameters").keys() {
+        assert!(guide.contains(&format!("`{name}`")), "{name}");
+    }
+}
+
+#[test]
 fn every_condition_is_used() {
     let (template, document) = (template(), document());
     let mut used = BTreeSet::new();
