@@ -1,6 +1,6 @@
 SHELL := bash
 .DEFAULT_GOAL := help
-.PHONY: help run check test bench-line clean
+.PHONY: help run check test watch bench-line clean
 
 SCRIPTS := infra/*.sh .ci/run
 
@@ -20,6 +20,9 @@ check: ## Check formatting, lints, documentation, dependencies, the template and
 
 test: ## Run every test, against servers that it installs and starts itself
 	infra/test.sh
+
+watch: ## Serve the functions with cargo lambda watch, built anew at every change (PORT=9000, REDIS_URL, AWS_ENDPOINT_URL)
+	infra/watch.sh
 
 bench-line: ## Measure the line's operations against Redis (ARGS are passed on)
 	infra/bench-line.sh $(ARGS)

@@ -9,6 +9,7 @@
 #   valkey     Valkey                                   TEST_VALKEY_URL
 #   cluster    Redis Cluster of one node                TEST_REDIS_CLUSTER_URL
 #   dynamodb   MiniStack, which emulates DynamoDB       TEST_DYNAMODB_URL
+#              and, at the same address, Secrets Manager
 #
 # Every server gets free loopback ports and a temporary directory, and keeps nothing: runs do not disturb each other.
 # The exit status is that of COMMAND. `infra/servers.sh run -- bash` gives a shell to try things in.
@@ -68,8 +69,8 @@ start() { # NAME
         --cluster-enabled yes --cluster-port "$bus_port" --cluster-announce-ip 127.0.0.1
       ;;
     dynamodb)
-      # DynamoDB alone: other services of MiniStack listen on fixed ports, where two runs would meet.
-      launch dynamodb env TMPDIR="$work/dynamodb" BIND_HOST=127.0.0.1 GATEWAY_PORT="$port" SERVICES=dynamodb \
+      # What the functions use alone: other services of MiniStack listen on fixed ports, where two runs would meet.
+      launch dynamodb env TMPDIR="$work/dynamodb" BIND_HOST=127.0.0.1 GATEWAY_PORT="$port" SERVICES=dynamodb,secretsmanager \
         IOT_MTLS_ENABLED=0 SFTP_ENABLED=0 USE_SSL=0 PERSIST_STATE=0 LOG_LEVEL=INFO "$ministack_python" -m ministack
       ;;
   esac

@@ -5,19 +5,16 @@ use std::sync::Arc;
 use lambda_runtime::{Error, LambdaEvent, run, service_fn};
 use serde_json::Value;
 use vestibule::{
-    backup::dynamodb::DynamoDb,
-    config::{EdgeConfig, RedisConfig, dynamodb_from_env},
-    line::redis::RedisLine,
+    config::EdgeConfig,
     promoter::{Promoter, almost},
-    telemetry,
+    start, telemetry,
 };
 
 #[tokio::main]
 async fn main() -> Result<(), Error> {
     telemetry::init();
-    let line = RedisLine::connect(&RedisConfig::from_env()?.url).await?;
-    let backup = DynamoDb::connect(dynamodb_from_env()?).await;
     let policy = (&EdgeConfig::from_env()?).into();
+    let (line, backup) = start::line_and_backup().await?;
     let promoter = Arc::new(Promoter::new(Arc::new(line), Arc::new(backup), policy));
     run(service_fn(|schedule: LambdaEvent<Value>| {
         let promoter = promoter.clone();

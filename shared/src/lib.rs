@@ -11,9 +11,11 @@
 //!   DynamoDB or in a file; [`pass`]: signed proof of being let in
 //! - [`domain`]: ids, scores, states, settings, pace, estimates: pure rules
 //!
-//! [`config`] reads the environment and [`telemetry`] sets up the logs, for whoever wires these together.
+//! [`start`] wires these together for a function: [`config`] reads the environment, [`telemetry`] sets up the logs, and
+//! [`aws`] is what clients of AWS share.
 
 pub mod admin;
+pub mod aws;
 pub mod backup;
 pub mod config;
 pub mod domain;
@@ -21,4 +23,6 @@ pub mod http;
 pub mod line;
 pub mod pass;
 pub mod promoter;
+pub mod start;
 pub mod telemetry;
+mod uri;

@@ -2,7 +2,7 @@
 
 use axum::http::HeaderValue;
 
-use super::{ConfigError, Lookup, ServiceCallers, environment, on_lambda, wrong};
+use super::{ConfigError, Lookup, ServiceCallers, environment, wrong};
 
 /// How many polls one deployment holds at once, unless told.
 pub const HELD_BUDGET: usize = 500;
@@ -79,23 +79,23 @@ const SERVICE_CALLERS: &str = "VESTIBULE_SERVICE_CALLERS";
 impl EdgeConfig {
     /// Reads, all optional: `VESTIBULE_CORS_ORIGINS` (origins with commas between, or `*`), `VESTIBULE_HELD_BUDGET`,
     /// `VESTIBULE_VISITOR_CLAIM` (`sub`), `VESTIBULE_VISITOR_ROUTES` (`open`, `iam` or `api-key`),
-    /// `VESTIBULE_SERVICE_ROUTES` (`iam`, `api-key`, or off Lambda `none`) and `VESTIBULE_SERVICE_CALLERS` (ARNs or ids
+    /// `VESTIBULE_SERVICE_ROUTES` (`iam`, `api-key`, or on a laptop `none`) and `VESTIBULE_SERVICE_CALLERS` (ARNs or ids
     /// of API keys with commas between), without which the two must not be guarded the same way.
     ///
     /// # Errors
     /// The first one that is wrong.
     pub fn from_env() -> Result<Self, ConfigError> {
-        Self::read(&environment, on_lambda())
+        Self::read(&environment)
     }
 
-    pub(super) fn read(vars: Lookup<'_>, on_lambda: bool) -> Result<Self, ConfigError> {
+    pub(super) fn read(vars: Lookup<'_>) -> Result<Self, ConfigError> {
         let default = Self::default();
         let config = Self {
             origins: origins("VESTIBULE_CORS_ORIGINS", vars)?,
             held_budget: held_budget("VESTIBULE_HELD_BUDGET", vars)?,
             visitor_claim: vars("VESTIBULE_VISITOR_CLAIM").unwrap_or(default.visitor_claim),
             visitor_routes: visitor_routes("VESTIBULE_VISITOR_ROUTES", vars)?,
-            service_routes: service_routes("VESTIBULE_SERVICE_ROUTES", vars, on_lambda)?,
+            service_routes: service_routes("VESTIBULE_SERVICE_ROUTES", vars)?,
             service_callers: ServiceCallers::new(&vars(SERVICE_CALLERS).unwrap_or_default()),
             // Never by the lack of a variable: it turns safety off.
             local: false,
@@ -174,19 +174,27 @@ fn visitor_routes(name: &'static str, vars: Lookup<'_>) -> Result<VisitorRoutes,
     }
 }
 
-fn service_routes(
-    name: &'static str,
-    vars: Lookup<'_>,
-    on_lambda: bool,
-) -> Result<ServiceRoutes, ConfigError> {
+fn service_routes(name: &'static str, vars: Lookup<'_>) -> Result<ServiceRoutes, ConfigError> {
     match vars(name).as_deref() {
         None | Some("iam") => Ok(ServiceRoutes::Iam),
         Some("api-key") => Ok(ServiceRoutes::ApiKey),
-        Some("none") if on_lambda => Err(wrong(
+        Some("none") if is_on_lambda(vars) => Err(wrong(
             name,
             "must not be none on Lambda: anybody could validate and complete",
         )),
         Some("none") => Ok(ServiceRoutes::Unguarded),
         Some(_) => Err(wrong(name, "must be one of: iam, api-key, none")),
     }
+}
+
+/// Where Lambda puts a function's code. `LAMBDA_TASK_ROOT` says so, which nobody who configures a function can set.
+const TASK_ROOT: &str = "/var/task";
+
+/// Whether this is a function on AWS, and not one that a laptop runs in the same way: `cargo lambda watch` names no task
+/// root, emulators of the whole of AWS run a process in a folder of their own, and `sam local`, whose container looks
+/// like the original, says what it is.
+fn is_on_lambda(vars: Lookup<'_>) -> bool {
+    vars("AWS_LAMBDA_RUNTIME_API").is_some()
+        && vars("LAMBDA_TASK_ROOT").as_deref() == Some(TASK_ROOT)
+        && vars("AWS_SAM_LOCAL").as_deref() != Some("true")
 }

@@ -4,13 +4,14 @@
 mod callers;
 mod edge;
 mod keys;
-
-use std::fmt;
+mod redis;
+mod secret;
 
 pub use self::{
     callers::ServiceCallers,
     edge::{EdgeConfig, HELD_BUDGET, Origins, ServiceRoutes, VisitorRoutes},
-    keys::{Keys, issuer_from_env, root_key_from_env},
+    keys::{Keys, KeysConfig, RootKeyConfig},
+    redis::RedisConfig,
 };
 use crate::backup::dynamodb::{Connection, Tables};
 
@@ -32,7 +33,7 @@ fn wrong(name: &'static str, reason: impl Into<String>) -> ConfigError {
 }
 
 /// Looks a variable up: the environment's own, or a test's.
-type Lookup<'a> = &'a dyn Fn(&str) -> Option<String>;
+pub type Lookup<'a> = &'a dyn Fn(&str) -> Option<String>;
 
 /// The process's own environment; an empty variable counts as none.
 fn environment(name: &str) -> Option<String> {
@@ -41,36 +42,6 @@ fn environment(name: &str) -> Option<String> {
 
 fn required(vars: Lookup<'_>, name: &'static str) -> Result<String, ConfigError> {
     vars(name).ok_or_else(|| wrong(name, "is not set"))
-}
-
-/// Whether this process runs as a Lambda function.
-pub fn on_lambda() -> bool {
-    environment("AWS_LAMBDA_RUNTIME_API").is_some()
-}
-
-/// Where the line is.
-#[derive(Clone, PartialEq, Eq)]
-pub struct RedisConfig {
-    /// `redis://` or `rediss://`; may hold a password, so `Debug` prints `***`.
-    pub url: String,
-}
-
-impl fmt::Debug for RedisConfig {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.write_str("RedisConfig(***)")
-    }
-}
-
-impl RedisConfig {
-    /// Reads `VESTIBULE_REDIS_URL`.
-    ///
-    /// # Errors
-    /// Where it is missing.
-    pub fn from_env() -> Result<Self, ConfigError> {
-        Ok(Self {
-            url: required(&environment, "VESTIBULE_REDIS_URL")?,
-        })
-    }
 }
 
 /// Where the backup is: reads `VESTIBULE_QUEUES_TABLE`, `VESTIBULE_ENTRIES_TABLE` and, for an emulator,

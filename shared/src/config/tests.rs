@@ -1,3 +1,6 @@
+use std::collections::HashMap;
+
+use aws_config::{BehaviorVersion, SdkConfig};
 use axum::http::HeaderValue;
 use base64::{
     Engine,
@@ -7,17 +10,29 @@ use base64::{
 use super::*;
 use crate::pass::new_key_pem;
 
-fn read(name: &'static str, value: &'static str, on_lambda: bool) -> Result<EdgeConfig, ConfigError> {
-    let vars = move |asked: &str| (asked == name).then(|| value.to_owned());
-    EdgeConfig::read(&vars, on_lambda)
+/// As `CloudFormation`'s `GenerateSecretString` makes it: 64 letters and digits.
+const GENERATED: &str = "Zk3vQ9sT1xWb7LrN5yPcE2mHdJ8fGaU0oKiVXtR4uSqYwMzBnCjDhFgA6eIlOpT1";
+/// Of the key that stands for, by another implementation (Python's `hmac`, and `cryptography` for Ed25519):
+/// `Ed25519PrivateKey.from_private_bytes(hmac.digest(text, b"vestibule pass signing key 1", "sha256")).public_key()`
+const GENERATED_PUBLIC_KEY: &str = "9PKnDmCjJ5SrZWsyW5B1-CbVjx0VUmVD5WsUAw9U1QM";
+
+fn read(name: &'static str, value: &'static str) -> Result<EdgeConfig, ConfigError> {
+    EdgeConfig::read(&vars(&[(name, value)]))
+}
+
+/// An environment that has these variables alone.
+fn vars(set: &[(&str, &str)]) -> impl Fn(&str) -> Option<String> {
+    let set: HashMap<_, _> = set
+        .iter()
+        .map(|(name, value)| ((*name).to_owned(), (*value).to_owned()))
+        .collect();
+    move |asked| set.get(asked).cloned()
 }
 
 #[test]
 fn nothing_set_means_the_defaults() {
-    for on_lambda in [true, false] {
-        let read = EdgeConfig::read(&|_| None, on_lambda);
-        assert_eq!(read, Ok(EdgeConfig::default()), "and never a laptop's");
-    }
+    let read = EdgeConfig::read(&|_| None);
+    assert_eq!(read, Ok(EdgeConfig::default()), "and never a laptop's");
 }
 
 #[test]
@@ -30,21 +45,52 @@ fn an_error_names_the_variable() {
         ("VESTIBULE_VISITOR_ROUTES", "none"),
         ("VESTIBULE_SERVICE_ROUTES", "open"),
     ] {
-        assert_eq!(read(name, value, true).expect_err(value).name, name, "{value}");
+        assert_eq!(read(name, value).expect_err(value).name, name, "{value}");
     }
 }
 
 #[test]
 fn service_routes_are_never_unguarded_on_lambda() {
-    let refused = read("VESTIBULE_SERVICE_ROUTES", "none", true).expect_err("refused");
-    assert!(
-        refused
-            .to_string()
-            .starts_with("VESTIBULE_SERVICE_ROUTES must not be none"),
-        "{refused}"
-    );
-    let local = read("VESTIBULE_SERVICE_ROUTES", "none", false).expect("fine on a laptop");
-    assert_eq!(local.service_routes, ServiceRoutes::Unguarded);
+    let lambda = [
+        ("VESTIBULE_SERVICE_ROUTES", "none"),
+        ("AWS_LAMBDA_RUNTIME_API", "169.254.100.1:9001"),
+        ("LAMBDA_TASK_ROOT", "/var/task"),
+    ];
+    for more in [&[][..], &[("AWS_SAM_LOCAL", "no")]] {
+        let refused = EdgeConfig::read(&vars(&[&lambda, more].concat())).expect_err("refused");
+        assert!(
+            refused
+                .to_string()
+                .starts_with("VESTIBULE_SERVICE_ROUTES must not be none"),
+            "{refused}"
+        );
+    }
+}
+
+#[test]
+fn a_laptop_may_leave_service_routes_unguarded() {
+    let runtime = ("AWS_LAMBDA_RUNTIME_API", "127.0.0.1:9001");
+    for (what, laptop) in [
+        ("a process of its own", &[][..]),
+        (
+            "cargo lambda watch",
+            &[("AWS_LAMBDA_RUNTIME_API", "http://[::]:9000/.rt/validate/")],
+        ),
+        ("an emulator", &[runtime, ("LAMBDA_TASK_ROOT", "/tmp/code")]),
+        (
+            "sam local",
+            &[
+                runtime,
+                ("LAMBDA_TASK_ROOT", "/var/task"),
+                ("AWS_SAM_LOCAL", "true"),
+            ],
+        ),
+    ] {
+        let all = [&[("VESTIBULE_SERVICE_ROUTES", "none")], laptop].concat();
+        let config = EdgeConfig::read(&vars(&all)).expect(what);
+        assert_eq!(config.service_routes, ServiceRoutes::Unguarded, "{what}");
+        assert!(!config.local, "{what}: nothing else is loosened");
+    }
 }
 
 #[test]
@@ -62,7 +108,7 @@ fn visitors_guarded_as_the_service_is_are_told_apart_by_a_list() {
                 "VESTIBULE_SERVICE_CALLERS" => callers.map(str::to_owned),
                 _ => None,
             };
-            let read = EdgeConfig::read(&vars, true);
+            let read = EdgeConfig::read(&vars);
             assert_eq!(read.is_ok(), starts, "{read:?}");
             if let Err(error) = read {
                 assert_eq!(error.name, "VESTIBULE_SERVICE_CALLERS");
@@ -73,47 +119,153 @@ fn visitors_guarded_as_the_service_is_are_told_apart_by_a_list() {
 
 #[test]
 fn origins_are_a_list_or_any() {
-    let any = read("VESTIBULE_CORS_ORIGINS", "*", true).expect("valid");
+    let any = read("VESTIBULE_CORS_ORIGINS", "*").expect("valid");
     assert_eq!(any.origins, Origins::Any);
     let named = read(
         "VESTIBULE_CORS_ORIGINS",
         "https://a.example, http://localhost:3000",
-        true,
     );
     let expected = ["https://a.example", "http://localhost:3000"].map(HeaderValue::from_static);
     assert_eq!(named.expect("valid").origins, Origins::Named(expected.to_vec()));
 }
 
-#[test]
-fn keys_are_read_in_both_forms_and_never_shown() {
+/// Reads and fetches keys, none of which is in Secrets Manager.
+async fn keys(set: &[(&str, &str)]) -> Result<Keys, ConfigError> {
+    let aws = SdkConfig::builder()
+        .behavior_version(BehaviorVersion::latest())
+        .build();
+    let issuer = [("VESTIBULE_ISSUER", "https://wait.example")];
+    KeysConfig::read(&vars(&[&issuer, set].concat()))?
+        .fetch(&aws)
+        .await
+}
+
+#[tokio::test]
+async fn keys_are_read_in_every_form_and_never_shown() {
     let pem = new_key_pem([5; 32]).replace('\n', "\\n");
     for root in [
         "ab".repeat(32),
         STANDARD.encode([7; 32]),
         URL_SAFE_NO_PAD.encode([0xff; 40]),
+        GENERATED.to_owned(),
     ] {
-        let vars = |name: &str| {
-            Some(if name == "VESTIBULE_ROOT_KEY" {
-                root.clone()
-            } else {
-                pem.clone()
-            })
-        };
-        let keys = Keys::read(&vars, "https://wait.example").expect("valid");
-        let shown = format!("{keys:?}");
+        for signing in [pem.as_str(), GENERATED] {
+            let set = [
+                ("VESTIBULE_ROOT_KEY", root.as_str()),
+                ("VESTIBULE_SIGNING_KEY", signing),
+            ];
+            let keys = keys(&set).await.expect("valid");
+            let shown = format!("{keys:?}");
+            assert!(
+                !shown.contains(&root) && shown.contains("RootKey(***)"),
+                "{shown}"
+            );
+            let config = format!(
+                "{:?}",
+                KeysConfig::read(&vars(&[&set[..], &[("VESTIBULE_ISSUER", "x")]].concat()))
+            );
+            assert!(!config.contains(&root) && !config.contains(signing), "{config}");
+        }
+    }
+}
+
+#[tokio::test]
+async fn a_wrong_key_is_named_and_not_shown() {
+    let pem = new_key_pem([5; 32]);
+    let good = "ab".repeat(32);
+    for (root, signing, named) in [
+        ("abcd", pem.as_str(), "VESTIBULE_ROOT_KEY"),
+        ("not a key", &pem, "VESTIBULE_ROOT_KEY"),
+        (&good, "not a key", "VESTIBULE_SIGNING_KEY"),
+        (&good, &GENERATED[1..], "VESTIBULE_SIGNING_KEY"),
+    ] {
+        let error = keys(&[("VESTIBULE_ROOT_KEY", root), ("VESTIBULE_SIGNING_KEY", signing)]).await;
+        let error = error.expect_err(named);
+        assert_eq!(error.name, named);
         assert!(
-            !shown.contains(&root) && shown.contains("RootKey(***)"),
-            "{shown}"
+            !error.to_string().contains(root) && !error.to_string().contains(signing),
+            "{error}"
         );
     }
-    for (root, pem, named) in [
-        ("abcd", pem.as_str(), "VESTIBULE_ROOT_KEY"),
-        ("not a key", pem.as_str(), "VESTIBULE_ROOT_KEY"),
-        (&"ab".repeat(32), "not a key", "VESTIBULE_SIGNING_KEY"),
+}
+
+#[tokio::test]
+async fn a_generated_text_stands_for_the_same_key_forever() {
+    let keys = keys(&[
+        ("VESTIBULE_ROOT_KEY", GENERATED),
+        ("VESTIBULE_SIGNING_KEY", GENERATED),
+    ])
+    .await;
+    let jwks = serde_json::to_value(keys.expect("valid").signer.jwks()).expect("JSON");
+    assert_eq!(jwks["keys"][0]["x"], GENERATED_PUBLIC_KEY);
+}
+
+#[tokio::test]
+async fn a_key_is_given_in_one_way() {
+    let plain = ("VESTIBULE_ROOT_KEY", GENERATED);
+    let secret = ("VESTIBULE_SIGNING_KEY_SECRET", "vestibule/signing");
+    for (set, named, says) in [
+        (
+            &[plain][..],
+            "VESTIBULE_SIGNING_KEY",
+            "neither is VESTIBULE_SIGNING_KEY_SECRET",
+        ),
+        (
+            &[secret],
+            "VESTIBULE_ROOT_KEY",
+            "neither is VESTIBULE_ROOT_KEY_SECRET",
+        ),
+        (
+            &[plain, secret, ("VESTIBULE_ROOT_KEY_SECRET", "vestibule/root")],
+            "VESTIBULE_ROOT_KEY_SECRET",
+            "beside VESTIBULE_ROOT_KEY:",
+        ),
+        (
+            &[plain, secret, ("VESTIBULE_SIGNING_KEY", GENERATED)],
+            "VESTIBULE_SIGNING_KEY_SECRET",
+            "beside VESTIBULE_SIGNING_KEY:",
+        ),
     ] {
-        let vars = |name: &str| Some(if name == "VESTIBULE_ROOT_KEY" { root } else { pem }.to_owned());
-        let error = Keys::read(&vars, "x").expect_err(named);
+        let error = keys(set).await.expect_err(says);
         assert_eq!(error.name, named);
-        assert!(!error.to_string().contains(root), "{error}");
+        assert!(
+            error.reason.contains(says) && !error.reason.contains(GENERATED),
+            "{error}"
+        );
+    }
+}
+
+#[test]
+fn a_login_by_iam_is_whole_and_goes_over_tls() {
+    let (cache, user) = (
+        ("VESTIBULE_REDIS_IAM_CACHE", "line"),
+        ("VESTIBULE_REDIS_IAM_USER", "app"),
+    );
+    let url = |url| ("VESTIBULE_REDIS_URL", url);
+    for good in ["rediss://cache:6379", "rediss+cluster://cache:6379"] {
+        let read = RedisConfig::read(&vars(&[url(good), cache, user])).expect(good);
+        assert_eq!(
+            read.iam.map(|iam| (iam.cache, iam.user)),
+            Some(("line".into(), "app".into()))
+        );
+        assert_eq!(RedisConfig::read(&vars(&[url(good)])).expect(good).iam, None);
+    }
+    for (set, named) in [
+        (&[cache, user][..], "VESTIBULE_REDIS_URL"),
+        (&[url("redis://cache:6379"), cache, user], "VESTIBULE_REDIS_URL"),
+        (
+            &[url("redis+cluster://cache:6379"), cache, user],
+            "VESTIBULE_REDIS_URL",
+        ),
+        (
+            &[url("rediss://app:secret@cache:6379"), cache, user],
+            "VESTIBULE_REDIS_URL",
+        ),
+        (&[url("rediss://cache:6379"), cache], "VESTIBULE_REDIS_IAM_USER"),
+        (&[url("rediss://cache:6379"), user], "VESTIBULE_REDIS_IAM_CACHE"),
+    ] {
+        let error = RedisConfig::read(&vars(set)).expect_err(named);
+        assert_eq!(error.name, named);
+        assert!(!error.to_string().contains("secret"), "{error}");
     }
 }

@@ -3,8 +3,10 @@
 mod bad_input;
 mod events;
 mod hold;
+mod http_api;
 mod identity;
 mod killed;
+mod load;
 mod protected;
 mod visit;
 

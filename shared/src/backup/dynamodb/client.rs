@@ -1,19 +1,15 @@
 //! The client: how long it tries, and what its failures become.
 
-use std::{env, error::Error, time::Duration};
+use std::{error::Error, time::Duration};
 
-use aws_config::{
-    BehaviorVersion, environment::EnvironmentVariableRegionProvider, meta::region::RegionProviderChain,
-    retry::RetryConfig, timeout::TimeoutConfig,
-};
+use aws_config::{SdkConfig, retry::RetryConfig, timeout::TimeoutConfig};
 use aws_sdk_dynamodb::{
-    Client,
-    config::Credentials,
+    Client, config,
     error::{ProvideErrorMetadata, SdkError},
 };
 
 use super::Tables;
-use crate::backup::BackupError;
+use crate::{aws, backup::BackupError};
 
 /// One operation with all its attempts. A visitor waits for it.
 const OPERATION: Duration = Duration::from_millis(1_500);
@@ -34,7 +30,7 @@ pub struct Connection {
 }
 
 /// A client with bounded timeouts and retries.
-pub(super) async fn connect(endpoint_url: Option<String>) -> Client {
+pub(super) fn new(aws: &SdkConfig, endpoint_url: Option<&str>) -> Client {
     let timeouts = TimeoutConfig::builder()
         .operation_timeout(OPERATION)
         .operation_attempt_timeout(ATTEMPT)
@@ -43,22 +39,10 @@ pub(super) async fn connect(endpoint_url: Option<String>) -> Client {
     let retries = RetryConfig::standard()
         .with_max_attempts(ATTEMPTS)
         .with_initial_backoff(FIRST_PAUSE);
-    let mut loader = aws_config::defaults(BehaviorVersion::latest())
+    let config = config::Builder::from(&aws::at(aws, endpoint_url))
         .timeout_config(timeouts)
         .retry_config(retries);
-    if let Some(url) = endpoint_url {
-        // An emulator speaks plain HTTP and takes any credentials: nobody needs an account to try things.
-        if url.starts_with("http://") && env::var_os("AWS_ACCESS_KEY_ID").is_none() {
-            loader = loader
-                .credentials_provider(Credentials::new("local", "local", None, None, "emulator"))
-                .region(
-                    RegionProviderChain::first_try(EnvironmentVariableRegionProvider::new())
-                        .or_else("us-east-1"),
-                );
-        }
-        loader = loader.endpoint_url(url);
-    }
-    Client::new(&loader.load().await)
+    Client::from_conf(config.build())
 }
 
 /// What a call that gave no answer comes to. The text has the service's own code where there is one, for whoever
@@ -68,19 +52,5 @@ where
     E: Error + ProvideErrorMetadata + 'static,
     R: std::fmt::Debug + 'static,
 {
-    let text = match error.code() {
-        Some(code) => format!("{operation}: {code}: {}", error.message().unwrap_or("no message")),
-        None => format!("{operation}: {}", chain(error)),
-    };
-    BackupError::Unavailable(text)
-}
-
-fn chain(error: &dyn Error) -> String {
-    let mut text = error.to_string();
-    let mut next = error.source();
-    while let Some(cause) = next {
-        text = format!("{text}: {cause}");
-        next = cause.source();
-    }
-    text
+    BackupError::Unavailable(format!("{operation}: {}", aws::reason(error)))
 }

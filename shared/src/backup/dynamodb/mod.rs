@@ -10,6 +10,7 @@ mod tables;
 mod writes;
 
 use async_trait::async_trait;
+use aws_config::SdkConfig;
 use aws_sdk_dynamodb::{
     Client,
     operation::{transact_write_items::TransactWriteItemsError, update_item::UpdateItemError},
@@ -20,11 +21,14 @@ use serde_json::{Map, Value};
 
 use self::{client::unavailable, items::names_in};
 use super::{Backup, BackupError, Shelf, StoredQueue, Written};
-use crate::domain::{
-    change::Change,
-    id::{EntryId, QueueId},
-    record::Record,
-    state::State,
+use crate::{
+    aws,
+    domain::{
+        change::Change,
+        id::{EntryId, QueueId},
+        record::Record,
+        state::State,
+    },
 };
 
 pub use self::client::Connection;
@@ -71,7 +75,13 @@ impl DynamoDb {
     /// The backup at an address, its timeouts and retries bounded so that a visitor never waits long for it.
     /// Credentials and region come from the environment, as for every AWS client.
     pub async fn connect(connection: Connection) -> Self {
-        let client = client::connect(connection.endpoint_url).await;
+        let aws = aws::load([connection.endpoint_url.as_deref()]).await;
+        Self::on(&aws, connection)
+    }
+
+    /// The same with a configuration that other clients share.
+    pub fn on(aws: &SdkConfig, connection: Connection) -> Self {
+        let client = client::new(aws, connection.endpoint_url.as_deref());
         Self::new(client, connection.tables)
     }
 

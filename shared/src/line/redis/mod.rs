@@ -11,6 +11,7 @@ mod enter;
 mod journal;
 mod keys;
 mod leave;
+mod load;
 mod promote;
 mod record;
 mod reply;
@@ -26,6 +27,7 @@ use std::fmt;
 
 use async_trait::async_trait;
 
+pub use self::connect::{IamLogin, IamUser, WallClock};
 use self::{
     connect::{Connection, failed},
     keys::Keys,
@@ -38,6 +40,7 @@ use super::{
 use crate::domain::{
     change::{Change, Ending},
     id::{EntryId, QueueId},
+    load::LoadReport,
     record::Record,
     score::Visit,
 };
@@ -57,8 +60,33 @@ impl RedisLine {
     /// # Errors
     /// [`LineError::Unavailable`] where the address is wrong or nobody answers there.
     pub async fn connect(url: &str) -> Result<Self, LineError> {
+        Self::open(url, None).await
+    }
+
+    /// Connects as [`connect`](Self::connect) does, with a fresh token of a login for each connection.
+    ///
+    /// # Errors
+    /// [`LineError::Unavailable`], too, where the address is one without TLS: a token is a password.
+    pub async fn connect_as(url: &str, login: IamLogin) -> Result<Self, LineError> {
+        if !url.starts_with("rediss") {
+            let reason = "a login goes over TLS alone: rediss:// or rediss+cluster://";
+            return Err(LineError::Unavailable(reason.to_owned()));
+        }
+        Self::open(url, Some(login)).await
+    }
+
+    /// Connects as [`connect_as`](Self::connect_as) does, to a test's own server, TLS or not.
+    ///
+    /// # Errors
+    /// [`LineError::Unavailable`] where the address is wrong or nobody answers there.
+    #[cfg(feature = "given-time")]
+    pub async fn connect_as_in_the_clear(url: &str, login: IamLogin) -> Result<Self, LineError> {
+        Self::open(url, Some(login)).await
+    }
+
+    async fn open(url: &str, login: Option<IamLogin>) -> Result<Self, LineError> {
         Ok(Self {
-            connection: Connection::open(url).await?,
+            connection: Connection::open(url, login).await?,
             given: None,
         })
     }
@@ -151,6 +179,10 @@ impl Line for RedisLine {
         entries: &[Record],
     ) -> Result<Configured, LineError> {
         restore::restore(self, queue, configuration, entries).await
+    }
+
+    async fn keep_load(&self, queue: &QueueId, report: &LoadReport) -> Result<(), LineError> {
+        load::keep(self, queue, report).await
     }
 
     async fn view(&self, queue: &QueueId) -> Result<View, LineError> {

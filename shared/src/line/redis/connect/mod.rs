@@ -1,5 +1,7 @@
 //! A connection that is shared by every call of a process, to one server or to a cluster.
 
+mod iam;
+
 use std::{
     sync::{
         Arc, PoisonError, RwLock,
@@ -15,6 +17,7 @@ use redis::{
     cluster_async::ClusterConnection,
 };
 
+pub use self::iam::{IamLogin, IamUser, WallClock};
 use crate::line::LineError;
 
 const CONNECT_TIMEOUT: Duration = Duration::from_secs(1);
@@ -27,6 +30,7 @@ const IDLE_MS: u64 = 5_000;
 #[derive(Clone)]
 pub(super) struct Connection {
     link: Link,
+    login: Option<IamLogin>,
     opened: Instant,
     last_used_ms: Arc<AtomicU64>,
 }
@@ -39,28 +43,33 @@ enum Link {
 
 struct Server {
     client: Client,
+    config: ConnectionManagerConfig,
     manager: RwLock<ConnectionManager>,
 }
 
 impl Connection {
-    /// Connects to `redis://`, `rediss://` (TLS), or with `+cluster` behind either scheme to a cluster.
-    pub(super) async fn open(url: &str) -> Result<Self, LineError> {
+    /// Connects to `redis://`, `rediss://` (TLS), or with `+cluster` behind either scheme to a cluster; with a login's
+    /// tokens where there is one, else with what the address says.
+    pub(super) async fn open(url: &str, login: Option<IamLogin>) -> Result<Self, LineError> {
         // Two crates in the tree bring two crypto providers; rustls wants to be told which. Being told twice is fine.
         let _ = rustls::crypto::aws_lc_rs::default_provider().install_default();
         let link = if let Some((scheme, rest)) = url.split_once("+cluster://") {
-            let client = ClusterClientBuilder::new(vec![format!("{scheme}://{rest}")])
-                .connection_timeout(CONNECT_TIMEOUT)
-                .response_timeout(RESPONSE_TIMEOUT)
-                .build()
-                .map_err(failed)?;
-            Link::Cluster(Box::new(client.get_async_connection().await.map_err(failed)?))
+            Link::Cluster(Box::new(
+                cluster(format!("{scheme}://{rest}"), login.as_ref()).await?,
+            ))
         } else {
             let client = Client::open(url).map_err(failed)?;
-            let manager = RwLock::new(connect(&client).await.map_err(failed)?);
-            Link::Server(Arc::new(Server { client, manager }))
+            let config = manager_config(login.as_ref());
+            let manager = RwLock::new(connect(&client, &config).await?);
+            Link::Server(Arc::new(Server {
+                client,
+                config,
+                manager,
+            }))
         };
         Ok(Self {
             link,
+            login,
             opened: Instant::now(),
             last_used_ms: Arc::default(),
         })
@@ -68,6 +77,9 @@ impl Connection {
 
     /// The link to send on, pinged first and replaced where it was idle and is dead.
     pub(super) async fn link(&self) -> Result<Sender, LineError> {
+        if let Some(login) = &self.login {
+            login.note_use();
+        }
         let now_ms = u64::try_from(self.opened.elapsed().as_millis()).unwrap_or(u64::MAX);
         let idle = now_ms - self.last_used_ms.swap(now_ms, Ordering::Relaxed).min(now_ms) > IDLE_MS;
         match &self.link {
@@ -79,7 +91,7 @@ impl Connection {
                     .unwrap_or_else(PoisonError::into_inner)
                     .clone();
                 if idle && redis::cmd("PING").query_async::<()>(&mut current).await.is_err() {
-                    current = connect(&server.client).await.map_err(failed)?;
+                    current = connect(&server.client, &server.config).await?;
                     *server.manager.write().unwrap_or_else(PoisonError::into_inner) = current.clone();
                 }
                 Ok(Sender::Server(current))
@@ -88,13 +100,33 @@ impl Connection {
     }
 }
 
-async fn connect(client: &Client) -> Result<ConnectionManager, RedisError> {
+async fn cluster(url: String, login: Option<&IamLogin>) -> Result<ClusterConnection, LineError> {
+    let mut builder = ClusterClientBuilder::new(vec![url])
+        .connection_timeout(CONNECT_TIMEOUT)
+        .response_timeout(RESPONSE_TIMEOUT);
+    if let Some(login) = login {
+        builder = builder.set_credentials_provider(login.clone());
+    }
+    let client = builder.build().map_err(failed)?;
+    client.get_async_connection().await.map_err(failed)
+}
+
+fn manager_config(login: Option<&IamLogin>) -> ConnectionManagerConfig {
     let config = ConnectionManagerConfig::new()
         .set_connection_timeout(Some(CONNECT_TIMEOUT))
         .set_response_timeout(Some(RESPONSE_TIMEOUT))
         // Whoever calls has a deadline and retries by itself; waiting here would only hide the outage.
         .set_number_of_retries(1);
-    ConnectionManager::new_with_config(client.clone(), config).await
+    match login {
+        Some(login) => config.set_credentials_provider(login.clone()),
+        None => config,
+    }
+}
+
+async fn connect(client: &Client, config: &ConnectionManagerConfig) -> Result<ConnectionManager, LineError> {
+    ConnectionManager::new_with_config(client.clone(), config.clone())
+        .await
+        .map_err(failed)
 }
 
 /// What one call sends on.

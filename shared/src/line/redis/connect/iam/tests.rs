@@ -1,0 +1,111 @@
+use std::{
+    collections::BTreeSet,
+    sync::atomic::{AtomicU64, Ordering},
+};
+
+use aws_config::{BehaviorVersion, Region};
+use aws_credential_types::Credentials;
+use futures_util::{FutureExt, StreamExt};
+
+use super::*;
+
+/// 2026-09-01T12:00:00Z
+const START: u64 = 1_788_264_000;
+
+/// The signatures are botocore's (1.43.127, `SigV4QueryAuth` with its clock set), of the same request:
+///
+/// ```python
+/// request = AWSRequest("GET", "http://vestibule-line/?Action=connect&User=vestibule-app&ResourceType=ServerlessCache")
+/// credentials = Credentials("AKIDEXAMPLE", "wJalrXUtnFEMI/K7MDENG+bPxRfiCYEXAMPLEKEY", session_token)
+/// SigV4QueryAuth(credentials, "elasticache", "eu-central-1", expires=900).add_auth(request)
+/// ```
+const RECORDED: [(Option<&str>, &str); 2] = [
+    (
+        None,
+        "vestibule-line/?Action=connect&User=vestibule-app&ResourceType=ServerlessCache\
+         &X-Amz-Algorithm=AWS4-HMAC-SHA256\
+         &X-Amz-Credential=AKIDEXAMPLE%2F20260901%2Feu-central-1%2Felasticache%2Faws4_request\
+         &X-Amz-Date=20260901T120000Z&X-Amz-Expires=900&X-Amz-SignedHeaders=host\
+         &X-Amz-Signature=3f9c831e6485bcb4eefc73844a9e4e32fa50329f0377d74881d86ad49c7b69b1",
+    ),
+    (
+        Some("AQoDYXdzEPT//////////wEXAMPLE+/="),
+        "vestibule-line/?Action=connect&User=vestibule-app&ResourceType=ServerlessCache\
+         &X-Amz-Algorithm=AWS4-HMAC-SHA256\
+         &X-Amz-Credential=AKIDEXAMPLE%2F20260901%2Feu-central-1%2Felasticache%2Faws4_request\
+         &X-Amz-Date=20260901T120000Z&X-Amz-Expires=900&X-Amz-SignedHeaders=host\
+         &X-Amz-Security-Token=AQoDYXdzEPT%2F%2F%2F%2F%2F%2F%2F%2F%2F%2FwEXAMPLE%2B%2F%3D\
+         &X-Amz-Signature=46106fd4753fecb6414524238b4be8e5efcb4507e437b9d3aabed9c600e04e76",
+    ),
+];
+
+fn login(session: Option<&str>, clock: &Arc<AtomicU64>) -> IamLogin {
+    let secret = "wJalrXUtnFEMI/K7MDENG+bPxRfiCYEXAMPLEKEY";
+    let credentials = Credentials::new("AKIDEXAMPLE", secret, session.map(str::to_owned), None, "test");
+    let aws = SdkConfig::builder()
+        .behavior_version(BehaviorVersion::latest())
+        .region(Region::new("eu-central-1"))
+        .credentials_provider(SharedCredentialsProvider::new(credentials))
+        .build();
+    let user = IamUser {
+        cache: "Vestibule-Line".to_owned(),
+        user: "vestibule-app".to_owned(),
+    };
+    let clock = Arc::clone(clock);
+    let now = move || SystemTime::UNIX_EPOCH + Duration::from_secs(clock.load(Ordering::SeqCst));
+    IamLogin::new(user, &aws)
+        .expect("complete")
+        .with_clock(Arc::new(now))
+}
+
+/// The order of a query's parameters means nothing: signatures are made over the sorted ones.
+fn parts(token: &str) -> (&str, BTreeSet<&str>) {
+    let (host, query) = token.split_once("/?").expect("a path and a query");
+    (host, query.split('&').collect())
+}
+
+#[tokio::test]
+async fn a_token_is_what_another_signer_makes_of_the_same_request() {
+    for (session, recorded) in RECORDED {
+        let token = login(session, &Arc::new(AtomicU64::new(START))).token().await;
+        assert_eq!(parts(&token.expect("signed")), parts(recorded));
+    }
+}
+
+#[tokio::test]
+async fn a_login_is_made_when_asked_for_and_again_when_it_is_old_and_in_use() {
+    let clock = Arc::new(AtomicU64::new(START));
+    let login = login(None, &clock);
+    let hours = |hours: u64| clock.store(START + hours * 3_600, Ordering::SeqCst);
+
+    let mut connection = login.subscribe();
+    let first = connection.next().await.expect("one").expect("signed");
+    assert_eq!(first.username(), "vestibule-app");
+    assert!(first.password().contains("X-Amz-Date=20260901T120000Z"));
+
+    hours(5);
+    login.note_use();
+    assert!(
+        connection.next().now_or_never().is_none(),
+        "five hours are not old"
+    );
+    hours(7);
+    assert!(connection.next().now_or_never().is_none(), "nobody uses it");
+    login.note_use();
+    let second = connection.next().await.expect("another").expect("signed");
+    assert!(second.password().contains("X-Amz-Date=20260901T190000Z"));
+    login.note_use();
+    assert!(connection.next().now_or_never().is_none(), "once");
+
+    // A connection that is opened after a long sleep starts with a token of its own.
+    hours(30);
+    let later = login.subscribe().next().await.expect("one").expect("signed");
+    assert!(later.password().contains("X-Amz-Date=20260902T180000Z"));
+}
+
+#[test]
+fn what_is_secret_is_not_shown() {
+    let shown = format!("{:?}", login(Some("SESSION"), &Arc::default()));
+    assert!(shown.contains("vestibule-app"), "{shown}");
+    assert!(!shown.contains("wJalr") && !shown.contains("SESSION"), "{shown}");
+}

@@ -1,0 +1,218 @@
+//! Logging in with tokens that are made when they are needed, on a server and in a cluster, whose user has for a
+//! password the token of one moment alone.
+
+use std::{
+    sync::{
+        Arc,
+        atomic::{AtomicU64, Ordering},
+    },
+    time::{Duration, SystemTime},
+};
+
+use aws_config::{BehaviorVersion, Region, SdkConfig};
+use aws_credential_types::{
+    Credentials,
+    provider::{ProvideCredentials, SharedCredentialsProvider, future},
+};
+use redis::{Client, aio::MultiplexedConnection};
+use tokio::sync::watch;
+use uuid::Uuid;
+use vestibule::line::{
+    Line,
+    redis::{IamLogin, IamUser, RedisLine},
+};
+use vestibule_tests::lines::Backend;
+
+/// 2026-09-01T12:00:00Z
+const START: u64 = 1_788_264_000;
+const BOUND: Duration = Duration::from_secs(20);
+const HOUR: u64 = 3_600;
+
+/// Credentials that are there once the gate is open.
+#[derive(Debug)]
+struct Gated(watch::Sender<bool>);
+
+impl ProvideCredentials for Gated {
+    fn provide_credentials<'a>(&'a self) -> future::ProvideCredentials<'a>
+    where
+        Self: 'a,
+    {
+        let mut open = self.0.subscribe();
+        future::ProvideCredentials::new(async move {
+            open.wait_for(|open| *open).await.expect("the sender lives");
+            let session = Some("session".to_owned());
+            Ok(Credentials::new("AKIDEXAMPLE", "secret", session, None, "test"))
+        })
+    }
+}
+
+/// A user of a server, who logs in with tokens by a clock that the test moves.
+struct User {
+    name: String,
+    login: IamLogin,
+    clock: Arc<AtomicU64>,
+    gate: watch::Sender<bool>,
+    operator: MultiplexedConnection,
+}
+
+impl User {
+    async fn new(backend: Backend) -> Self {
+        let name = format!("app-{}", Uuid::new_v4());
+        let (clock, gate) = (Arc::new(AtomicU64::new(START)), watch::Sender::new(true));
+        let operator = Client::open(backend.url().replacen("+cluster", "", 1)).expect("an address");
+        Self {
+            login: login(&name, &clock, &gate),
+            name,
+            clock,
+            gate,
+            operator: operator
+                .get_multiplexed_async_connection()
+                .await
+                .expect("the server answers"),
+        }
+    }
+
+    /// Time passes, and from now on the server takes the token of this moment and no other. Like `ElastiCache`, it asks
+    /// nothing of a connection that is open.
+    async fn token_of(&mut self, hours: u64) {
+        self.clock.store(START + hours * HOUR, Ordering::SeqCst);
+        let token = self.login.token().await.expect("signed");
+        let mut set = redis::cmd("ACL");
+        set.arg(&["SETUSER", &self.name, "on", "resetpass", "~*", "&*", "+@all"])
+            .arg(format!(">{token}"));
+        set.query_async::<()>(&mut self.operator).await.expect("set");
+    }
+
+    /// The id and the last command of each of the user's connections.
+    async fn connections(&mut self) -> Vec<(String, String)> {
+        let list: String = redis::cmd("CLIENT")
+            .arg("LIST")
+            .query_async(&mut self.operator)
+            .await
+            .expect("list");
+        let field = |line: &str, name: &str| {
+            let value = line
+                .split(' ')
+                .find_map(|field| field.strip_prefix(name)?.strip_prefix('='));
+            value.unwrap_or_default().to_owned()
+        };
+        let own = list.lines().filter(|line| field(line, "user") == self.name);
+        own.map(|line| (field(line, "id"), field(line, "cmd"))).collect()
+    }
+
+    /// Waits until the last thing on every connection of the user is this command, pinging where asked.
+    async fn until_all_did(&mut self, command: &str, pinging: Option<&RedisLine>) -> Vec<String> {
+        let wait = async {
+            loop {
+                if let Some(line) = pinging {
+                    line.ping().await.expect("pings");
+                }
+                let connections = self.connections().await;
+                if !connections.is_empty() && connections.iter().all(|(_, last)| last == command) {
+                    return connections.into_iter().map(|(id, _)| id).collect();
+                }
+                tokio::time::sleep(Duration::from_millis(20)).await;
+            }
+        };
+        tokio::time::timeout(BOUND, wait)
+            .await
+            .unwrap_or_else(|_| panic!("not all did {command}"))
+    }
+}
+
+fn login(name: &str, clock: &Arc<AtomicU64>, gate: &watch::Sender<bool>) -> IamLogin {
+    let aws = SdkConfig::builder()
+        .behavior_version(BehaviorVersion::latest())
+        .region(Region::new("eu-central-1"))
+        .credentials_provider(SharedCredentialsProvider::new(Gated(gate.clone())))
+        .build();
+    let user = IamUser {
+        cache: "line".to_owned(),
+        user: name.to_owned(),
+    };
+    let clock = Arc::clone(clock);
+    let now = move || SystemTime::UNIX_EPOCH + Duration::from_secs(clock.load(Ordering::SeqCst));
+    IamLogin::new(user, &aws)
+        .expect("complete")
+        .with_clock(Arc::new(now))
+}
+
+async fn each_connection_has_a_fresh_token(backend: Backend) {
+    let mut user = User::new(backend).await;
+    user.token_of(0).await;
+    let line = RedisLine::connect_as_in_the_clear(&backend.url(), user.login.clone())
+        .await
+        .expect("logs in");
+    line.ping().await.expect("pings");
+
+    // The process slept, and its connection is dead.
+    user.token_of(2).await;
+    let mut kill = redis::cmd("CLIENT");
+    kill.arg(&["KILL", "USER", &user.name]);
+    let killed: u64 = kill.query_async(&mut user.operator).await.expect("killed");
+    assert!(killed > 0, "it was the user's");
+    let again = async {
+        while line.ping().await.is_err() {
+            tokio::time::sleep(Duration::from_millis(20)).await;
+        }
+    };
+    tokio::time::timeout(BOUND, again)
+        .await
+        .expect("logs in with the token of now");
+}
+
+async fn a_live_connection_logs_in_again(backend: Backend) {
+    let mut user = User::new(backend).await;
+    user.token_of(0).await;
+    let line = RedisLine::connect_as_in_the_clear(&backend.url(), user.login.clone())
+        .await
+        .expect("logs in");
+    let before = user.until_all_did("ping", Some(&line)).await;
+
+    user.token_of(7).await;
+    // The login is made beside the call, before it or after: here it is held back until it must come after.
+    user.gate.send_replace(false);
+    line.ping().await.expect("pings, which is use");
+    assert_eq!(user.until_all_did("ping", None).await, before);
+    user.gate.send_replace(true);
+    let after = user.until_all_did("auth", None).await;
+    assert_eq!(before, after, "the same connections");
+    line.ping().await.expect("and they are of use still");
+}
+
+async fn a_wrong_token_is_refused(backend: Backend) {
+    let mut user = User::new(backend).await;
+    user.token_of(1).await;
+    user.clock.store(START, Ordering::SeqCst);
+    let refused = RedisLine::connect_as_in_the_clear(&backend.url(), user.login.clone())
+        .await
+        .expect_err("refused");
+    let token = user.login.token().await.expect("signed");
+    assert!(refused.to_string().contains("cannot be reached"), "{refused}");
+    assert!(!refused.to_string().contains(&token), "{refused}");
+}
+
+macro_rules! on_each {
+    ($($name:ident),*) => {
+        mod server { $(#[tokio::test] async fn $name() { super::$name(super::Backend::Redis).await; })* }
+        mod valkey { $(#[tokio::test] async fn $name() { super::$name(super::Backend::Valkey).await; })* }
+        mod cluster { $(#[tokio::test] async fn $name() { super::$name(super::Backend::Cluster).await; })* }
+    };
+}
+
+on_each!(
+    each_connection_has_a_fresh_token,
+    a_live_connection_logs_in_again,
+    a_wrong_token_is_refused
+);
+
+#[tokio::test]
+async fn no_token_goes_over_a_wire_that_anybody_reads() {
+    for backend in [Backend::Redis, Backend::Cluster] {
+        let login = login("app", &Arc::new(AtomicU64::new(START)), &watch::Sender::new(true));
+        let refused = RedisLine::connect_as(&backend.url(), login)
+            .await
+            .expect_err("refused");
+        assert!(refused.to_string().contains("TLS"), "{refused}");
+    }
+}
