@@ -1,6 +1,6 @@
 SHELL := bash
 .DEFAULT_GOAL := help
-.PHONY: help run check test build sam-local test-sam bench-line clean
+.PHONY: help run check test build watch sam-local test-sam bench-line bench-cold clean
 
 SCRIPTS := infra/*.sh .ci/run
 
@@ -21,6 +21,9 @@ check: ## Check formatting, lints, documentation, dependencies, the template and
 test: ## Run every test, against servers that it installs and starts itself
 	infra/test.sh
 
+watch: ## Serve the functions with cargo lambda watch, built anew at every change (PORT=9000, REDIS_URL, AWS_ENDPOINT_URL)
+	infra/watch.sh
+
 build: ## Build every function as AWS runs it and print the sizes (ARCHITECTURE=x86_64 for the other processor)
 	infra/build.sh
 
@@ -32,6 +35,9 @@ test-sam: ## Hold `sam local` to the suite over HTTP (ARGS are passed to the tes
 
 bench-line: ## Measure the line's operations against Redis (ARGS are passed on)
 	infra/bench-line.sh $(ARGS)
+
+bench-cold: ## Measure how the functions start, and how large they are
+	infra/bench-cold.sh $(ARGS)
 
 clean: ## Remove what was built, the tools under .tools and the local line under .vestibule
 	cargo clean

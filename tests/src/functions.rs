@@ -15,6 +15,7 @@ use serde_json::{Value, json};
 use uuid::Uuid;
 use vestibule::{
     backup::dynamodb::{Connection, DynamoDb, Tables},
+    domain::id::RootKey,
     pass::new_key_pem,
 };
 
@@ -37,6 +38,8 @@ const API_KEY_ID: &str = "key1";
 pub const SHOP_ARN: &str = "arn:aws:sts::000000000000:assumed-role/shop/i-0123";
 /// With which access key.
 pub const SHOP_ACCESS_KEY_ID: &str = "AKIDSHOP";
+/// In hex.
+const ROOT_KEY: &str = "0707070707070707070707070707070707070707070707070707070707070707";
 /// The deployment's stage.
 const STAGE: &str = "v1";
 /// A Redis database of its own, beside those of the runners.
@@ -127,6 +130,17 @@ impl Deployment {
     }
 }
 
+/// The database in Redis that every deployment of a test has.
+pub fn redis_url() -> String {
+    let server = url("TEST_REDIS_URL");
+    format!("{}/{REDIS_DATABASE}", server.trim_end_matches('/'))
+}
+
+/// The root key of every deployment of a test.
+pub fn root_key() -> RootKey {
+    RootKey::new(vec![7; 32]).expect("long enough")
+}
+
 /// Tables that nobody else has: a promoter serves every queue that it finds in them.
 pub fn fresh_tables() -> Tables {
     let run = Uuid::new_v4();
@@ -136,21 +150,18 @@ pub fn fresh_tables() -> Tables {
     }
 }
 
-fn variables(choices: &Choices, tables: &Tables) -> BTreeMap<String, String> {
-    let redis = url("TEST_REDIS_URL");
+/// The environment of every function of a deployment.
+pub fn variables(choices: &Choices, tables: &Tables) -> BTreeMap<String, String> {
     let service_routes = match choices.service {
         ServiceAuth::Iam => "iam",
         ServiceAuth::ApiKey => "api-key",
     };
     [
-        (
-            "VESTIBULE_REDIS_URL",
-            format!("{}/{REDIS_DATABASE}", redis.trim_end_matches('/')),
-        ),
+        ("VESTIBULE_REDIS_URL", redis_url()),
         ("VESTIBULE_DYNAMODB_ENDPOINT", dynamodb_url()),
         ("VESTIBULE_QUEUES_TABLE", tables.queues.clone()),
         ("VESTIBULE_ENTRIES_TABLE", tables.entries.clone()),
-        ("VESTIBULE_ROOT_KEY", "07".repeat(32)),
+        ("VESTIBULE_ROOT_KEY", ROOT_KEY.to_owned()),
         ("VESTIBULE_SIGNING_KEY", new_key_pem(rand::random())),
         ("VESTIBULE_ISSUER", "https://wait.example".to_owned()),
         ("VESTIBULE_CORS_ORIGINS", ORIGIN.to_owned()),
