@@ -1,6 +1,6 @@
 SHELL := bash
 .DEFAULT_GOAL := help
-.PHONY: help run check test sam-local test-sam bench-line clean
+.PHONY: help run check test sam-local test-sam bench-line bench-cold clean
 
 SCRIPTS := infra/*.sh .ci/run
 
@@ -28,6 +28,9 @@ test-sam: ## Hold `sam local` to the suite over HTTP (ARGS are passed to the tes
 
 bench-line: ## Measure the line's operations against Redis (ARGS are passed on)
 	infra/bench-line.sh $(ARGS)
+
+bench-cold: ## Measure how the functions start, and how large they are
+	infra/bench-cold.sh $(ARGS)
 
 clean: ## Remove what was built, the tools under .tools and the local line under .vestibule
 	cargo clean

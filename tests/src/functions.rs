@@ -11,18 +11,19 @@ use std::{
     time::Duration,
 };
 
-use axum::http::Method;
 use serde_json::{Value, json};
 use uuid::Uuid;
 use vestibule::{
     backup::dynamodb::{Connection, DynamoDb, Tables},
+    domain::id::RootKey,
     pass::new_key_pem,
 };
 
 use crate::{
     lambda::{
         Function, Lambda,
-        gateway::{Gateway, Guard, Listening, Route},
+        document::{Conditions, Document},
+        gateway::{Gateway, Listening},
     },
     servers::{dynamodb_url, url},
 };
@@ -37,16 +38,27 @@ const API_KEY_ID: &str = "key1";
 pub const SHOP_ARN: &str = "arn:aws:sts::000000000000:assumed-role/shop/i-0123";
 /// With which access key.
 pub const SHOP_ACCESS_KEY_ID: &str = "AKIDSHOP";
+/// In hex.
+const ROOT_KEY: &str = "0707070707070707070707070707070707070707070707070707070707070707";
 /// The deployment's stage.
 const STAGE: &str = "v1";
 /// A Redis database of its own, beside those of the runners.
 const REDIS_DATABASE: u8 = 13;
 
+/// How the protected service's routes are guarded: the template's parameter.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum ServiceAuth {
+    /// By an API key.
+    ApiKey,
+    /// By an AWS signature.
+    Iam,
+}
+
 /// How a deployment differs from the usual.
 #[derive(Debug, Clone)]
 pub struct Choices {
     /// How the protected service's routes are guarded.
-    pub service: Guard,
+    pub service: ServiceAuth,
     /// How long the function `status` may run.
     pub status_timeout: Duration,
     /// How long the promoter may run.
@@ -58,7 +70,7 @@ pub struct Choices {
 impl Default for Choices {
     fn default() -> Self {
         Self {
-            service: Guard::ApiKey,
+            service: ServiceAuth::ApiKey,
             status_timeout: Duration::from_secs(29),
             promoter_timeout: Duration::from_mins(1),
             environments_max: 20,
@@ -90,7 +102,7 @@ impl Deployment {
         let gateway = Gateway {
             lambda: lambda.clone(),
             stage: STAGE.to_owned(),
-            routes: routes(choices.service),
+            document: Document::read(&conditions(&choices)),
             api_keys: HashMap::from([(API_KEY.to_owned(), API_KEY_ID.to_owned())]),
             signers: HashMap::from([(SHOP_ACCESS_KEY_ID.to_owned(), SHOP_ARN.to_owned())]),
         };
@@ -118,6 +130,17 @@ impl Deployment {
     }
 }
 
+/// The database in Redis that every deployment of a test has.
+pub fn redis_url() -> String {
+    let server = url("TEST_REDIS_URL");
+    format!("{}/{REDIS_DATABASE}", server.trim_end_matches('/'))
+}
+
+/// The root key of every deployment of a test.
+pub fn root_key() -> RootKey {
+    RootKey::new(vec![7; 32]).expect("long enough")
+}
+
 /// Tables that nobody else has: a promoter serves every queue that it finds in them.
 pub fn fresh_tables() -> Tables {
     let run = Uuid::new_v4();
@@ -127,21 +150,18 @@ pub fn fresh_tables() -> Tables {
     }
 }
 
-fn variables(choices: &Choices, tables: &Tables) -> BTreeMap<String, String> {
-    let redis = url("TEST_REDIS_URL");
+/// The environment of every function of a deployment.
+pub fn variables(choices: &Choices, tables: &Tables) -> BTreeMap<String, String> {
     let service_routes = match choices.service {
-        Guard::Iam => "iam",
-        Guard::ApiKey | Guard::Open => "api-key",
+        ServiceAuth::Iam => "iam",
+        ServiceAuth::ApiKey => "api-key",
     };
     [
-        (
-            "VESTIBULE_REDIS_URL",
-            format!("{}/{REDIS_DATABASE}", redis.trim_end_matches('/')),
-        ),
+        ("VESTIBULE_REDIS_URL", redis_url()),
         ("VESTIBULE_DYNAMODB_ENDPOINT", dynamodb_url()),
         ("VESTIBULE_QUEUES_TABLE", tables.queues.clone()),
         ("VESTIBULE_ENTRIES_TABLE", tables.entries.clone()),
-        ("VESTIBULE_ROOT_KEY", "07".repeat(32)),
+        ("VESTIBULE_ROOT_KEY", ROOT_KEY.to_owned()),
         ("VESTIBULE_SIGNING_KEY", new_key_pem(rand::random())),
         ("VESTIBULE_ISSUER", "https://wait.example".to_owned()),
         ("VESTIBULE_CORS_ORIGINS", ORIGIN.to_owned()),
@@ -172,40 +192,18 @@ fn functions(choices: &Choices, variables: &BTreeMap<String, String>) -> Vec<Fun
     .collect()
 }
 
-/// Which function serves what: section 11 of the design.
-fn routes(service: Guard) -> Vec<Route> {
-    const ENTRY: &str = "/queues/{queue}/entries/{token}";
-    let route = |method: Method, resource: &str, function: &str, guard| Route {
-        method,
-        resource: resource.to_owned(),
-        function: function.to_owned(),
-        guard,
-    };
-    let below = |what: &str| format!("{ENTRY}/{what}");
-    let mut routes = vec![
-        route(Method::POST, "/queues/{queue}/entries", "enter", Guard::Open),
-        route(Method::GET, ENTRY, "status", Guard::Open),
-        route(Method::DELETE, ENTRY, "enter", Guard::Open),
-        route(Method::POST, &below("claim"), "enter", Guard::Open),
-        route(Method::POST, &below("validate"), "validate", service),
-        route(Method::POST, &below("complete"), "validate", service),
-        route(Method::POST, &below("extend"), "validate", service),
-        route(Method::POST, "/queues/{queue}/load", "validate", service),
-        route(Method::GET, "/queues/{queue}", "enter", Guard::Open),
-        route(Method::GET, "/.well-known/jwks.json", "enter", Guard::Open),
-    ];
-    let mut resources: Vec<_> = routes.iter().map(|route| route.resource.clone()).collect();
-    resources.dedup();
-    resources.retain(|resource| resource != "/queues/{queue}/load");
-    for resource in resources {
-        let function = routes
-            .iter()
-            .find(|route| route.resource == resource)
-            .map(|route| route.function.clone())
-            .expect("one of them");
-        routes.push(route(Method::OPTIONS, &resource, &function, Guard::Open));
-    }
-    routes
+/// The template's conditions, as this deployment decides them.
+fn conditions(choices: &Choices) -> Conditions {
+    [
+        ("VisitorsAreOpen", true),
+        ("VisitorsAreOfCognito", false),
+        ("VisitorsAreOfAnAuthorizer", false),
+        ("VisitorsHaveKeys", false),
+        ("ServiceIsUnguarded", false),
+        ("ServiceHasKeys", choices.service == ServiceAuth::ApiKey),
+        ("AnyOrigin", false),
+    ]
+    .into()
 }
 
 /// Where the functions' programs are: `VESTIBULE_FUNCTIONS_DIR`, or built beside this test, so that no stale one is

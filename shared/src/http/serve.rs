@@ -1,4 +1,5 @@
-//! Events of API Gateway (REST, payload 1.0) to requests of the router, and its answers back.
+//! Events of API Gateway to requests of the router, and its answers back: those of a REST API (payload 1.0), which the
+//! template makes, and those of an HTTP API (payload 2.0), which `cargo lambda watch` and a function's own address send.
 //!
 //! The path is built anew from the event's `resource` and `pathParameters`, so that stages and base paths never matter;
 //! what the gateway vouches for goes along as an extension, where no header can reach it.
@@ -15,10 +16,16 @@ use axum::{
     response::IntoResponse,
 };
 use lambda_http::{
-    Body, Context, RequestExt, aws_lambda_events::apigw::ApiGatewayProxyRequestContext,
-    aws_lambda_events::query_map::QueryMap, request::RequestContext, service_fn,
+    Body, Context, RequestExt,
+    aws_lambda_events::{
+        apigw::{ApiGatewayProxyRequestContext, ApiGatewayV2httpRequestContext},
+        query_map::QueryMap,
+    },
+    request::RequestContext,
+    service_fn,
 };
 use percent_encoding::percent_decode_str;
+use serde_json::Value;
 use tower::ServiceExt;
 
 use super::{gateway::Gateway, problem::Problem};
@@ -74,19 +81,32 @@ async fn answer(router: Router, mut parts: Parts, body: Body, gateway: Gateway) 
     response
 }
 
-fn context(event: &lambda_http::Request) -> Option<&ApiGatewayProxyRequestContext> {
+/// The resource with its parameters filled in; the path that the client used where no resource is named.
+fn path(event: &lambda_http::Request) -> String {
+    let used = event.raw_http_path();
     match event.request_context_ref() {
-        Some(RequestContext::ApiGatewayV1(context)) => Some(context),
-        _ => None,
+        Some(RequestContext::ApiGatewayV1(context)) => match &context.resource_path {
+            Some(resource) => filled(resource, &event.path_parameters()),
+            None => used.to_owned(),
+        },
+        Some(RequestContext::ApiGatewayV2(context)) => {
+            // `GET /queues/{queue}`; `$default` names no resource.
+            let route = context.route_key.as_deref().and_then(|key| key.split_once(' '));
+            match route {
+                Some((_, resource)) => filled(resource, &event.path_parameters()),
+                None => segments(without_stage(used, context.stage.as_deref())),
+            }
+        }
+        _ => used.to_owned(),
     }
 }
 
-/// The resource with its parameters filled in.
-fn path(event: &lambda_http::Request) -> String {
-    match context(event).and_then(|context| context.resource_path.as_deref()) {
-        Some(resource) => filled(resource, &event.path_parameters()),
-        None => event.raw_http_path().to_owned(),
-    }
+/// An HTTP API has the stage in the path, but for the stage `$default`.
+fn without_stage<'a>(path: &'a str, stage: Option<&str>) -> &'a str {
+    stage
+        .and_then(|stage| path.strip_prefix('/')?.strip_prefix(stage))
+        .filter(|rest| rest.starts_with('/'))
+        .unwrap_or(path)
 }
 
 fn filled(resource: &str, parameters: &QueryMap) -> String {
@@ -98,15 +118,16 @@ fn filled(resource: &str, parameters: &QueryMap) -> String {
             None => segment.to_owned(),
             Some(name) => match name.strip_suffix('+') {
                 // A greedy one holds the rest of the path.
-                Some(name) => {
-                    let rest = parameters.first(name).unwrap_or_default();
-                    rest.split('/').map(encoded).collect::<Vec<_>>().join("/")
-                }
+                Some(name) => segments(parameters.first(name).unwrap_or_default()),
                 None => encoded(parameters.first(name).unwrap_or_default()),
             },
         }
     });
     segments.collect::<Vec<_>>().join("/")
+}
+
+fn segments(path: &str) -> String {
+    path.split('/').map(encoded).collect::<Vec<_>>().join("/")
 }
 
 /// One parameter as a segment. Gateways differ in whether they decode it: it is decoded here once, and only where it
@@ -119,27 +140,59 @@ fn encoded(parameter: &str) -> String {
 
 fn gateway(event: &lambda_http::Request, path: &str) -> Gateway {
     let lambda = event.lambda_context_ref();
-    let mut gateway = Gateway {
-        request_id: lambda.map(|lambda| lambda.request_id.clone()),
-        deadline: lambda.and_then(deadline),
-        ..Gateway::default()
+    let mut gateway = match event.request_context_ref() {
+        Some(RequestContext::ApiGatewayV1(context)) => of_rest_api(context, path),
+        Some(RequestContext::ApiGatewayV2(context)) => of_http_api(context, path),
+        _ => Gateway::default(),
     };
-    if let Some(context) = context(event) {
-        let identity = &context.identity;
-        let given = |value: &Option<String>| value.clone().filter(|value| !value.is_empty());
-        gateway.request_id = context.request_id.clone().or(gateway.request_id);
-        gateway.base_path = base_path(context, path);
-        gateway.authorizer = context.authorizer.fields.clone().into_iter().collect();
-        gateway.signer = given(&identity.user_arn).or_else(|| given(&identity.caller));
-        gateway.api_key_id = given(&identity.api_key_id);
-    }
-    gateway.request_id = gateway.request_id.filter(|id| !id.is_empty());
+    let invocation = lambda.map(|lambda| lambda.request_id.clone());
+    gateway.request_id = given(gateway.request_id.as_ref()).or_else(|| given(invocation.as_ref()));
+    gateway.deadline = lambda.and_then(deadline);
     gateway
 }
 
+fn of_rest_api(context: &ApiGatewayProxyRequestContext, path: &str) -> Gateway {
+    let identity = &context.identity;
+    Gateway {
+        request_id: context.request_id.clone(),
+        base_path: base_path(context.path.as_deref(), path),
+        authorizer: context.authorizer.fields.clone().into_iter().collect(),
+        signer: given(identity.user_arn.as_ref()).or_else(|| given(identity.caller.as_ref())),
+        api_key_id: given(identity.api_key_id.as_ref()),
+        ..Gateway::default()
+    }
+}
+
+/// An HTTP API or a function's own address (payload 2.0), which have no API keys.
+fn of_http_api(context: &ApiGatewayV2httpRequestContext, path: &str) -> Gateway {
+    let mut gateway = Gateway {
+        request_id: context.request_id.clone(),
+        base_path: base_path(context.http.path.as_deref(), path),
+        ..Gateway::default()
+    };
+    if let Some(authorizer) = &context.authorizer {
+        gateway.authorizer = authorizer.fields.clone().into_iter().collect();
+        if let Some(jwt) = &authorizer.jwt {
+            let claims = jwt.claims.clone().into_iter();
+            let claims = claims.map(|(name, value)| (name, Value::String(value))).collect();
+            gateway
+                .authorizer
+                .insert("claims".to_owned(), Value::Object(claims));
+        }
+        if let Some(iam) = &authorizer.iam {
+            gateway.signer = given(iam.user_arn.as_ref()).or_else(|| given(iam.caller_id.as_ref()));
+        }
+    }
+    gateway
+}
+
+fn given(value: Option<&String>) -> Option<String> {
+    value.filter(|value| !value.is_empty()).cloned()
+}
+
 /// What stands before our path in the one that the client used, which has so many segments more.
-fn base_path(context: &ApiGatewayProxyRequestContext, path: &str) -> String {
-    let used: Vec<_> = context.path.as_deref().unwrap_or_default().split('/').collect();
+fn base_path(used: Option<&str>, path: &str) -> String {
+    let used: Vec<_> = used.unwrap_or_default().split('/').collect();
     let before = used.len().saturating_sub(path.split('/').count());
     used[..=before].join("/")
 }

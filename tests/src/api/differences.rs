@@ -68,7 +68,7 @@ impl Kind {
         if self.is_runner() {
             answer.is_problem(404, "unknown-route");
         } else {
-            self.refused_by_gateway(answer);
+            self.refused_by_gateway(answer, "unsigned");
         }
     }
 
@@ -78,13 +78,23 @@ impl Kind {
             answer.is_problem(405, "method-not-allowed");
             assert_eq!(answer.header("allow"), allowed);
         } else {
-            self.refused_by_gateway(answer);
+            self.refused_by_gateway(answer, "unsigned");
         }
     }
 
-    /// The gateway's own 403.
-    #[allow(clippy::unused_self)]
-    pub fn refused_by_gateway(self, answer: &Answer) {
-        answer.is(403);
+    /// The gateway's own 403. `sam local` does not know what the document says of it.
+    pub fn refused_by_gateway(self, answer: &Answer, code: &str) {
+        match self {
+            Self::SamLocal => answer.is(403),
+            _ => answer.is_problem(403, code),
+        };
+    }
+
+    /// A wrong body where the document has the gateway check it. It cannot say which field is wrong.
+    pub fn refuses_checked_body(self, answer: &Answer, field: &str) {
+        match self {
+            Self::MiniStack | Self::ApiGateway if answer.body["field"] == "body" => answer.refuses("body"),
+            _ => answer.refuses(field),
+        };
     }
 }

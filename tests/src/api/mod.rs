@@ -164,10 +164,7 @@ impl Backend {
 
     /// Sends a request; its path is one below the stage.
     pub async fn send(&self, ask: Ask) -> Answer {
-        let (method, path, headers, body) = ask.into_parts();
-        let url = self.address(&path);
-        let request = self.http.request(method, url).headers(headers).body(body);
-        self.answer(request).await
+        send(&self.http, self.base.as_str(), ask).await
     }
 
     /// Sends a request of the protected service.
@@ -181,7 +178,7 @@ impl Backend {
     /// Follows the `Location` of an answer.
     pub async fn follow(&self, answer: &Answer) -> Answer {
         let url = self.base.join(answer.header("location")).expect("an address");
-        self.answer(self.http.get(url)).await
+        answered(self.http.get(url)).await
     }
 
     /// Whether the gateway proves who the protected service is; on a laptop nobody does.
@@ -193,17 +190,20 @@ impl Backend {
     pub fn origin(&self) -> Option<&str> {
         self.origin.as_deref()
     }
+}
 
-    async fn answer(&self, request: reqwest::RequestBuilder) -> Answer {
-        let response = request.send().await.expect("answered");
-        let (status, headers) = (response.status(), response.headers().clone());
-        Answer::new(status, headers, &response.bytes().await.expect("to its end"))
-    }
+/// Sends a request to an API at this address.
+pub async fn send(http: &Client, base: &str, ask: Ask) -> Answer {
+    let (method, path, headers, body) = ask.into_parts();
+    // As text and not joined, so that whatever stands in the path is sent as it is.
+    let url = format!("{}{path}", base.trim_end_matches('/'));
+    answered(http.request(method, url).headers(headers).body(body)).await
+}
 
-    /// Text, and not joined: an address with `%2e` or `//` in it is sent as it stands.
-    fn address(&self, path: &str) -> String {
-        format!("{}{path}", self.base.as_str().trim_end_matches('/'))
-    }
+async fn answered(request: reqwest::RequestBuilder) -> Answer {
+    let response = request.send().await.expect("answered");
+    let (status, headers) = (response.status(), response.headers().clone());
+    Answer::new(status, headers, &response.bytes().await.expect("to its end"))
 }
 
 impl Queue<'_> {

@@ -3,17 +3,18 @@
 use std::{collections::HashMap, net::SocketAddr, sync::Arc};
 
 use axum::{
-    Json, Router,
+    Router,
     body::{Body, to_bytes},
     extract::{Request, State},
-    http::{HeaderMap, Method, StatusCode, header},
-    response::{IntoResponse, Response},
+    http::{HeaderMap, HeaderName, HeaderValue, Method, StatusCode, header, request::Parts},
+    response::Response,
 };
-use serde_json::{Value, json};
 use tokio::{net::TcpListener, task::AbortHandle};
+use uuid::Uuid;
 
 use super::{
     Failure, Lambda,
+    document::Document,
     event::{self, Asked, Caller},
 };
 
@@ -52,7 +53,7 @@ pub struct Gateway {
     /// The first segment of every path.
     pub stage: String,
     /// Everything that it answers.
-    pub routes: Vec<Route>,
+    pub document: Document,
     /// API keys and their ids.
     pub api_keys: HashMap<String, String>,
     /// Access key ids and the ARNs of those who sign with them.
@@ -79,17 +80,39 @@ impl Gateway {
         let listener = TcpListener::bind("127.0.0.1:0").await.expect("a free port");
         let address: SocketAddr = listener.local_addr().expect("an address");
         let url = format!("http://{address}/{}", self.stage);
-        let router = Router::new().fallback(handle).with_state(Arc::new(self));
+        let routes = self.document.routes();
+        let front = Front {
+            gateway: self,
+            routes,
+        };
+        let router = Router::new().fallback(handle).with_state(Arc::new(front));
         let serving = tokio::spawn(async move { axum::serve(listener, router).await });
         Listening {
             url,
             serving: serving.abort_handle(),
         }
     }
+}
 
+/// A gateway that has read its document.
+struct Front {
+    gateway: Gateway,
+    routes: Vec<Route>,
+}
+
+/// Why the gateway answers by itself, as AWS names it, and the status that this has by default.
+type Case = (&'static str, u16);
+const NO_TOKEN: Case = ("MISSING_AUTHENTICATION_TOKEN", 403);
+const NO_KEY: Case = ("INVALID_API_KEY", 403);
+const TOO_LARGE: Case = ("REQUEST_TOO_LARGE", 413);
+const NO_FUNCTION: Case = ("INTEGRATION_FAILURE", 504);
+/// What comes of a function that failed, or that answered what is no answer.
+const NO_ANSWER: Case = ("DEFAULT_5XX", 502);
+
+impl Front {
     /// The route of a path and what its parameters are, as they were sent; `None` where nothing answers there.
     fn route(&self, method: &Method, path: &str) -> Option<(&Route, Vec<(String, String)>)> {
-        let path = path.strip_prefix('/')?.strip_prefix(&self.stage)?;
+        let path = path.strip_prefix('/')?.strip_prefix(&self.gateway.stage)?;
         let mut found: Vec<_> = self
             .routes
             .iter()
@@ -102,30 +125,30 @@ impl Gateway {
     }
 
     /// Who calls, where the route lets them; else the gateway's own refusal.
-    fn caller(&self, guard: Guard, headers: &HeaderMap) -> Result<Caller, (StatusCode, &'static str)> {
+    fn caller(&self, guard: Guard, headers: &HeaderMap) -> Result<Caller, Case> {
         let text = |name| headers.get(name).and_then(|value| value.to_str().ok());
         match guard {
             Guard::Open => Ok(Caller::default()),
             Guard::ApiKey => {
-                let key =
-                    text("x-api-key").and_then(|key| Some((key.to_owned(), self.api_keys.get(key)?.clone())));
+                let key = text("x-api-key")
+                    .and_then(|key| Some((key.to_owned(), self.gateway.api_keys.get(key)?.clone())));
                 match key {
                     Some((api_key, api_key_id)) => Ok(Caller {
                         api_key: Some(api_key),
                         api_key_id: Some(api_key_id),
                         ..Caller::default()
                     }),
-                    None => Err((StatusCode::FORBIDDEN, "Forbidden")),
+                    None => Err(NO_KEY),
                 }
             }
             Guard::Iam => {
                 let credential = text("authorization").and_then(access_key_id);
-                match credential.and_then(|id| self.signers.get(id)) {
+                match credential.and_then(|id| self.gateway.signers.get(id)) {
                     Some(arn) => Ok(Caller {
                         user_arn: Some(arn.clone()),
                         ..Caller::default()
                     }),
-                    None => Err((StatusCode::FORBIDDEN, "Missing Authentication Token")),
+                    None => Err(NO_TOKEN),
                 }
             }
         }
@@ -155,42 +178,64 @@ fn parameters(resource: &str, path: &str) -> Option<Vec<(String, String)>> {
     Some(parameters)
 }
 
-async fn handle(State(gateway): State<Arc<Gateway>>, request: Request) -> Response {
+async fn handle(State(front): State<Arc<Front>>, request: Request) -> Response {
     let (parts, body) = request.into_parts();
-    let Some((route, parameters)) = gateway.route(&parts.method, parts.uri.path()) else {
-        return refusal(StatusCode::FORBIDDEN, "Missing Authentication Token");
-    };
-    let caller = match gateway.caller(route.guard, &parts.headers) {
-        Ok(caller) => caller,
-        Err((status, message)) => return refusal(status, message),
-    };
-    let Ok(body) = to_bytes(body, REQUEST_BYTES).await else {
-        return refusal(StatusCode::PAYLOAD_TOO_LARGE, "Request Too Long");
-    };
-    let asked = Asked {
-        parts: &parts,
-        body: &body,
-        resource: &route.resource,
-        stage: &gateway.stage,
-        parameters,
-        caller,
-    };
-    match gateway.lambda.invoke(&route.function, &asked.event()).await {
-        Ok(answer) => event::answer(&answer).unwrap_or_else(malformed),
-        Err(Failure::Throttled) => refusal(StatusCode::TOO_MANY_REQUESTS, "Too Many Requests"),
-        Err(failure) => malformed(&format!("{failure:?}")),
+    match front.answer(&parts, body).await {
+        Ok(response) => response,
+        Err(case) => own_answer(&front.gateway.document, case, &parts.headers),
     }
 }
 
-/// What comes of a function that failed, or that answered what is no answer.
-fn malformed(why: &str) -> Response {
-    eprintln!("gateway: no proxy response: {why}");
-    refusal(StatusCode::BAD_GATEWAY, "Internal server error")
+impl Front {
+    async fn answer(&self, parts: &Parts, body: Body) -> Result<Response, Case> {
+        let (route, parameters) = self.route(&parts.method, parts.uri.path()).ok_or(NO_TOKEN)?;
+        let caller = self.caller(route.guard, &parts.headers)?;
+        let body = to_bytes(body, REQUEST_BYTES).await.map_err(|_| TOO_LARGE)?;
+        let asked = Asked {
+            parts,
+            body: &body,
+            resource: &route.resource,
+            stage: &self.gateway.stage,
+            parameters,
+            caller,
+        };
+        match self.gateway.lambda.invoke(&route.function, &asked.event()).await {
+            Ok(answer) => event::answer(&answer).map_err(|why| {
+                eprintln!("gateway: {why} in {answer}");
+                NO_ANSWER
+            }),
+            Err(failure) => {
+                eprintln!("gateway: {} brought no answer: {failure:?}", route.function);
+                let is_start = matches!(failure, Failure::Throttled | Failure::Init(_));
+                Err(if is_start { NO_FUNCTION } else { NO_ANSWER })
+            }
+        }
+    }
 }
 
-fn refusal(status: StatusCode, message: &str) -> Response {
-    let body: Json<Value> = Json(json!({ "message": message }));
-    (status, body).into_response()
+/// What the document says for this case.
+fn own_answer(document: &Document, (case, status): Case, asked: &HeaderMap) -> Response {
+    let own = document.own_answer(case, status);
+    let request_id = Uuid::new_v4().to_string();
+    let body = own.template.replace("$context.requestId", &request_id);
+    let mut response = plain(body.into_bytes());
+    *response.status_mut() = StatusCode::from_u16(own.status).expect("a status");
+    for (name, value) in &own.headers {
+        let quoted = value
+            .strip_prefix('\'')
+            .and_then(|value| value.strip_suffix('\''));
+        let value = match (quoted, value.as_str()) {
+            (Some(text), _) => HeaderValue::from_str(text).ok(),
+            (None, "context.requestId") => HeaderValue::from_str(&request_id).ok(),
+            (None, "method.request.header.origin") => asked.get(header::ORIGIN).cloned(),
+            (None, other) => panic!("{other} is nothing that this gateway knows"),
+        };
+        if let Some(value) = value {
+            let name: HeaderName = name.parse().expect("a header's name");
+            response.headers_mut().insert(name, value);
+        }
+    }
+    response
 }
 
 /// An answer of a body and nothing else.

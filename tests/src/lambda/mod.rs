@@ -7,6 +7,7 @@
 // A harness panics where a test is to fail.
 #![allow(clippy::missing_panics_doc)]
 
+pub mod document;
 mod environment;
 mod event;
 pub mod gateway;
@@ -106,14 +107,18 @@ impl Lambda {
 
     /// Kills every environment of a function, with SIGKILL, as it stands; says how many worked.
     pub fn kill(&self, function: &str) -> usize {
-        let pool = self.pool(function);
-        lock(&pool.idle).clear();
-        let busy = lock(&pool.busy).clone();
+        lock(&self.pool(function).idle).clear();
+        self.signal(function, "KILL")
+    }
+
+    /// Sends a signal to every environment of a function that works; says how many.
+    pub fn signal(&self, function: &str, signal: &str) -> usize {
+        let busy = lock(&self.pool(function).busy).clone();
         for pid in &busy {
-            let killed = std::process::Command::new("kill")
-                .args(["-KILL", &pid.to_string()])
+            let sent = std::process::Command::new("kill")
+                .args([&format!("-{signal}"), &pid.to_string()])
                 .status();
-            assert!(killed.expect("kill can be started").success());
+            assert!(sent.expect("kill can be started").success());
         }
         busy.len()
     }

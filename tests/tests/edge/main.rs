@@ -3,6 +3,7 @@
 mod bad_input;
 mod events;
 mod hold;
+mod http_api;
 mod identity;
 mod killed;
 mod protected;

@@ -1,0 +1,103 @@
+//! What the functions are called with: a deployment with one queue, and somebody in it.
+
+use std::{collections::BTreeMap, error::Error, sync::Arc};
+
+use serde_json::{Value, json};
+use uuid::Uuid;
+use vestibule::{
+    admin::Admin,
+    backup::dynamodb::{Connection, DynamoDb},
+    domain::id::{IdKey, RootKey, Visitor},
+    line::{Line, redis::RedisLine},
+    promoter::Policy,
+};
+use vestibule_tests::{
+    edge::{event, with_header},
+    functions::{Choices, fresh_tables, redis_url, root_key, variables},
+    servers::dynamodb_url,
+};
+
+const ENTRY: &str = "/queues/{queue}/entries/{token}";
+
+/// What the functions are called with.
+pub(crate) struct Calls {
+    variables: BTreeMap<String, String>,
+    queue: String,
+    visitor: String,
+    token: String,
+}
+
+impl Calls {
+    /// Makes a queue with room for everybody, and lets somebody in.
+    pub(crate) async fn prepare() -> Result<Self, Box<dyn Error>> {
+        let tables = fresh_tables();
+        let variables = variables(&Choices::default(), &tables);
+        let backup = DynamoDb::connect(Connection {
+            endpoint_url: Some(dynamodb_url()),
+            tables,
+        })
+        .await;
+        backup.create_tables_if_missing().await?;
+        let line = RedisLine::connect(&redis_url()).await?;
+        let admin = Admin {
+            line: Arc::new(line.clone()),
+            backup: Arc::new(backup),
+            root_key: root_key(),
+            policy: Policy::default(),
+        };
+        let queue = format!("bench:{}", Uuid::new_v4());
+        let settings = json!({ "capacity": 1_000, "batch": 1_000 });
+        let created = admin
+            .answer(json!({ "op": "create", "queue": queue, "settings": settings }))
+            .await;
+        if created["ok"] != true {
+            return Err(format!("no queue: {created}").into());
+        }
+        let visitor = Uuid::new_v4().to_string();
+        let token = enter(&line, &queue, &visitor, &root_key()).await?;
+        Ok(Self {
+            variables,
+            queue,
+            visitor,
+            token,
+        })
+    }
+
+    /// The environment of every function.
+    pub(crate) fn variables(&self) -> BTreeMap<String, String> {
+        self.variables.clone()
+    }
+
+    /// A call of a function that does its usual work.
+    pub(crate) fn of(&self, function: &str) -> Value {
+        let entry = json!({ "queue": self.queue, "token": self.token });
+        match function {
+            "enter" => {
+                let enter = event("POST", "/queues/{queue}/entries", &json!({ "queue": self.queue }));
+                with_header(enter, "X-Visitor-Id", &Uuid::new_v4().to_string())
+            }
+            "status" => with_header(event("GET", ENTRY, &entry), "X-Visitor-Id", &self.visitor),
+            "validate" => {
+                let mut question = event("POST", &format!("{ENTRY}/validate"), &entry);
+                question["requestContext"]["identity"]["apiKeyId"] = json!("key1");
+                question["body"] = json!(json!({ "visitor": self.visitor }).to_string());
+                with_header(question, "Content-Type", "application/json")
+            }
+            "admin" => json!({ "op": "stats", "queue": self.queue }),
+            _ => json!({ "source": "aws.events" }),
+        }
+    }
+}
+
+async fn enter(
+    line: &RedisLine,
+    queue: &str,
+    visitor: &str,
+    root: &RootKey,
+) -> Result<String, Box<dyn Error>> {
+    let queue = queue.parse()?;
+    let salt = line.view(&queue).await?.configuration.salt;
+    let id = IdKey::derive(root, &queue, &salt).entry_id(&Visitor::anonymous(visitor)?);
+    line.enter(&queue, id).await?;
+    Ok(id.to_string())
+}

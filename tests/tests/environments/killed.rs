@@ -1,0 +1,130 @@
+//! An environment of `status` that is killed while it holds a poll.
+
+use std::time::Duration;
+
+use serde_json::json;
+use vestibule::line::View;
+use vestibule_tests::{
+    edge::Ask,
+    functions::{Choices, redis_url},
+};
+
+use crate::{Guest, Stage, until};
+
+/// A line that moves fast enough for its head to be held, and has no room.
+async fn full_stage(choices: Choices) -> (Stage, Guest) {
+    let settings = json!({ "capacity": 1, "batch": 1, "interval_seconds": 1 });
+    let stage = Stage::open(choices, settings).await;
+    let (_, entered) = stage.enters().await;
+    assert_eq!(entered.text("state"), "active");
+    let (guest, _) = stage.enters().await;
+    (stage, guest)
+}
+
+/// Everything that stands in Redis of a queue, and how many listen for its changes.
+async fn left_in_redis(stage: &Stage) -> (Vec<(String, Vec<u8>)>, i64) {
+    let client = redis::Client::open(redis_url()).expect("an address");
+    let mut connection = client
+        .get_multiplexed_async_connection()
+        .await
+        .expect("Redis answers");
+    let mut keys: Vec<String> = redis::cmd("KEYS")
+        .arg(format!("vestibule:{{{}}}:*", stage.queue))
+        .query_async(&mut connection)
+        .await
+        .expect("keys");
+    keys.sort();
+    let mut dumps = Vec::new();
+    for key in keys {
+        let dump = redis::cmd("DUMP")
+            .arg(&key)
+            .query_async(&mut connection)
+            .await
+            .expect("a dump");
+        dumps.push((key, dump));
+    }
+    let listening: Vec<(String, i64)> = redis::cmd("PUBSUB")
+        .arg("SHARDNUMSUB")
+        .arg(format!("vestibule:{{{}}}:changes", stage.queue))
+        .query_async(&mut connection)
+        .await
+        .expect("a count");
+    (dumps, listening.iter().map(|(_, count)| count).sum())
+}
+
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn it_leaves_nothing_behind_when_its_time_is_over() {
+    let choices = Choices {
+        status_timeout: Duration::from_secs(6),
+        ..Choices::default()
+    };
+    let (stage, guest) = full_stage(choices).await;
+    let (before, _) = left_in_redis(&stage).await;
+    let view: View = stage.view().await;
+
+    let held = stage.send(Ask::get(stage.of(&guest, "?wait=20")).visitor(&guest.id));
+    let stop = async {
+        until("the poll is held", async || {
+            stage.deployment.lambda.busy("status") == 1
+        })
+        .await;
+        // It would answer before its time is over. A process that is not scheduled any more cannot.
+        stage.deployment.lambda.signal("status", "STOP");
+    };
+    let (answer, ()) = futures_util::future::join(held, stop).await;
+    answer.is_problem(500, "internal");
+    assert_eq!(stage.deployment.lambda.busy("status"), 0);
+
+    until("nobody listens any more", async || {
+        left_in_redis(&stage).await.1 == 0
+    })
+    .await;
+    assert_eq!(left_in_redis(&stage).await.0, before, "the line is as it was");
+    assert_eq!(stage.view().await.version, view.version);
+    let again = stage.looks(&guest).await;
+    assert_eq!(
+        (again.is(200).text("state"), again.number("position")),
+        ("waiting", 1)
+    );
+    assert_eq!(
+        stage.deployment.lambda.started("status"),
+        2,
+        "in another environment"
+    );
+}
+
+/// What a function is told of its time it keeps: a poll that may be held for longer is answered before.
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn a_poll_is_answered_before_the_function_is_stopped() {
+    let choices = Choices {
+        status_timeout: Duration::from_secs(4),
+        ..Choices::default()
+    };
+    let (stage, guest) = full_stage(choices).await;
+    let answer = stage
+        .send(Ask::get(stage.of(&guest, "?wait=20")).visitor(&guest.id))
+        .await;
+    assert_eq!(answer.is(200).text("state"), "waiting");
+    assert_eq!(stage.deployment.lambda.started("status"), 1);
+}
+
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn one_poll_too_many_is_refused_by_the_gateway_and_harms_nobody() {
+    let choices = Choices {
+        environments_max: 1,
+        ..Choices::default()
+    };
+    let (stage, guest) = full_stage(choices).await;
+    let held = stage.send(Ask::get(stage.of(&guest, "?wait=3")).visitor(&guest.id));
+    let one_more = async {
+        until("the poll is held", async || {
+            stage.deployment.lambda.busy("status") == 1
+        })
+        .await;
+        stage.looks(&guest).await
+    };
+    let (held, one_more) = futures_util::future::join(held, one_more).await;
+    assert_eq!(held.is(200).text("state"), "waiting");
+    let refused = one_more.is_problem(503, "function-unavailable");
+    assert!(refused.header("retry-after").parse::<u64>().expect("seconds") >= 1);
+}

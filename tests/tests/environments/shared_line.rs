@@ -1,0 +1,75 @@
+//! Several environments of a function at once, and one line.
+
+use std::collections::{HashMap, HashSet};
+
+use futures_util::{StreamExt, stream};
+use serde_json::json;
+use uuid::Uuid;
+use vestibule_tests::functions::Choices;
+
+use crate::Stage;
+
+const ENVIRONMENTS: usize = 4;
+const VISITORS: usize = 12;
+/// Clients that hear nothing try again: each of these is another request with the same visitor.
+const TRIES: usize = 5;
+
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn nobody_gets_a_second_place() {
+    let choices = Choices {
+        environments_max: ENVIRONMENTS,
+        ..Choices::default()
+    };
+    let stage = Stage::open(choices, json!({ "paused": true })).await;
+    let visitors: Vec<_> = (0..VISITORS).map(|_| Uuid::new_v4().to_string()).collect();
+    let tries = (0..TRIES).flat_map(|_| &visitors);
+    let answers: Vec<_> = stream::iter(tries)
+        .map(async |visitor| (visitor, stage.send(stage.entering(visitor)).await))
+        .buffer_unordered(ENVIRONMENTS)
+        .collect()
+        .await;
+    assert_eq!(
+        stage.deployment.lambda.started("enter"),
+        ENVIRONMENTS,
+        "several at once"
+    );
+
+    let (mut tokens, mut new) = (HashMap::<_, HashSet<_>>::new(), HashMap::<_, usize>::new());
+    for (visitor, answer) in &answers {
+        assert!(
+            answer.status.is_success() && answer.body["durable"] == true,
+            "{answer:?}"
+        );
+        let place = (
+            answer.text("token"),
+            answer.number("visit"),
+            answer.number("joined_at_ms"),
+        );
+        tokens.entry(visitor).or_default().insert(place);
+        *new.entry(visitor).or_default() += usize::from(answer.status == 201);
+    }
+    assert!(
+        tokens.values().all(|places| places.len() == 1),
+        "one place each: {tokens:?}"
+    );
+    assert!(new.values().all(|new| *new == 1), "new once: {new:?}");
+
+    let mut positions = HashSet::new();
+    for (_, place) in tokens {
+        let (token, ..) = place.into_iter().next().expect("one");
+        let guest = crate::Guest {
+            id: String::new(),
+            token: token.to_owned(),
+        };
+        let look = stage
+            .send(vestibule_tests::edge::Ask::get(stage.of(&guest, "")))
+            .await;
+        positions.insert(look.is(200).number("position"));
+    }
+    assert_eq!(
+        positions,
+        (1..=VISITORS as u64).collect(),
+        "no two at the same place"
+    );
+    assert_eq!(stage.view().await.waiting, VISITORS as u64);
+}
