@@ -1,6 +1,6 @@
 SHELL := bash
 .DEFAULT_GOAL := help
-.PHONY: help run check test sam-local test-sam bench-line bench-cold clean
+.PHONY: help run check test watch sam-local test-sam bench-line bench-cold clean
 
 SCRIPTS := infra/*.sh .ci/run
 
@@ -25,6 +25,9 @@ sam-local: ## Serve the functions in containers by `sam local` (PORT=3000, REDIS
 
 test-sam: ## Hold `sam local` to the suite over HTTP (ARGS are passed to the test runner)
 	infra/test-sam.sh $(ARGS)
+
+watch: ## Serve the functions with cargo lambda watch, built anew at every change (PORT=9000, REDIS_URL, AWS_ENDPOINT_URL)
+	infra/watch.sh
 
 bench-line: ## Measure the line's operations against Redis (ARGS are passed on)
 	infra/bench-line.sh $(ARGS)

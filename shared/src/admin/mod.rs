@@ -8,6 +8,7 @@ mod create;
 mod describe;
 mod entry;
 mod order;
+mod plan;
 mod problem;
 mod promote;
 mod settings;
@@ -91,6 +92,7 @@ impl Admin {
             }
             Order::Inspect(queue, whom) => self.inspect(&queue, &whom).await,
             Order::Stats(queue) => self.stats(&queue).await,
+            Order::Plan(demand) => plan::plan(&demand),
         }
     }
 

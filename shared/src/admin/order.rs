@@ -1,14 +1,19 @@
 //! What an operator may ask for, and how it is read from JSON: strictly, so that a slip of the pen does nothing.
 
+use std::ops::RangeInclusive;
+
 use serde_json::{Map, Value};
 
 use super::problem::Problem;
-use crate::domain::id::{EntryId, QueueId, Visitor, VisitorKind};
+use crate::domain::{
+    id::{EntryId, QueueId, Visitor, VisitorKind},
+    plan::Demand,
+};
 
 /// Every operation there is.
-pub const OPERATIONS: [&str; 13] = [
+pub const OPERATIONS: [&str; 14] = [
     "create", "update", "describe", "list", "open", "pause", "resume", "drain", "close", "promote", "evict",
-    "inspect", "stats",
+    "inspect", "stats", "plan",
 ];
 
 /// The most that one manual promote may ask for.
@@ -43,6 +48,8 @@ pub enum Order {
     Inspect(QueueId, Whom),
     /// Shows how a queue stands.
     Stats(QueueId),
+    /// Works out the settings for a protected service.
+    Plan(Demand),
 }
 
 /// Which entry is meant.
@@ -89,6 +96,7 @@ impl Order {
             "evict" => Self::Evict(fields.queue()?, fields.whom()?, fields.confirmation()?),
             "inspect" => Self::Inspect(fields.queue()?, fields.whom()?),
             "stats" => Self::Stats(fields.queue()?),
+            "plan" => Self::Plan(fields.demand()?),
             other => {
                 let reason = format!(
                     "there is no operation {other:?}; there are {}",
@@ -103,7 +111,7 @@ impl Order {
 }
 
 /// The fields not yet read.
-struct Fields(Map<String, Value>);
+pub(super) struct Fields(Map<String, Value>);
 
 impl Fields {
     fn text(&mut self, name: &str) -> Result<Option<String>, Problem> {
@@ -122,6 +130,25 @@ impl Fields {
                 None => Err(Problem::field(name, "must be a whole number")),
             },
         }
+    }
+
+    /// A whole number within a range; one without a default must be there.
+    pub(super) fn whole(
+        &mut self,
+        name: &str,
+        default: Option<u32>,
+        range: RangeInclusive<u32>,
+    ) -> Result<u32, Problem> {
+        let given = self
+            .number(name)?
+            .map(|number| u32::try_from(number).unwrap_or(u32::MAX));
+        given
+            .or(default)
+            .filter(|number| range.contains(number))
+            .ok_or_else(|| {
+                let (min, max) = (range.start(), range.end());
+                Problem::field(name, format!("must be a whole number from {min} to {max}"))
+            })
     }
 
     fn flag(&mut self, name: &str) -> Result<bool, Problem> {

@@ -67,6 +67,12 @@ fn statistics(queue: &QueueId, view: &View) -> Value {
         "bucket_tokens": view.bucket.refilled(pace, view.now_ms).tokens(pace),
         "promoted_per_second": view.window.per_second(view.now_ms),
         "totals": view.totals,
+        "load": view.load.map(|load| json!({
+            "tps": load.report.tps,
+            "latency_ms": load.report.latency_ms,
+            "healthy": load.report.healthy,
+            "age_ms": load.age_ms(view.now_ms),
+        })),
         "epoch": view.configuration.epoch,
         "generation": view.configuration.generation,
     })

@@ -4,8 +4,10 @@
 pub mod change;
 pub mod estimate;
 pub mod id;
+pub mod load;
 pub mod pace;
 pub mod pacing;
+pub mod plan;
 pub mod record;
 pub mod score;
 pub mod settings;

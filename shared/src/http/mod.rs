@@ -16,6 +16,7 @@ mod gone;
 mod hold;
 mod jwks;
 mod leave;
+mod load;
 mod problem;
 mod request;
 pub mod serve;
@@ -192,6 +193,7 @@ fn serving() -> Router<Arc<Edge>> {
     Router::new()
         .route("/queues/{queue}/entries/{token}/validate", post(validate::handle))
         .route("/queues/{queue}/entries/{token}/complete", post(complete::handle))
+        .route("/queues/{queue}/load", post(load::handle))
 }
 
 /// For the visitor and for the protected service: whichever function the gateway sends it to.

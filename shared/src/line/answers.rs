@@ -4,6 +4,7 @@ use crate::domain::{
     change::{Change, Version},
     estimate::RateWindow,
     id::Salt,
+    load::LastLoad,
     pace::{Bucket, HeldBackBy},
     score::Visit,
     settings::Settings,
@@ -252,6 +253,8 @@ pub struct View {
     pub version: Version,
     /// Counts since the queue was created.
     pub totals: Totals,
+    /// The protected service's last load report, where it still counts.
+    pub load: Option<LastLoad>,
 }
 
 /// Counts since the queue was created.

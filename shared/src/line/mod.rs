@@ -18,6 +18,7 @@ pub use self::answers::*;
 use crate::domain::{
     change::{Change, Ending},
     id::{EntryId, QueueId},
+    load::LoadReport,
     record::Record,
     score::Visit,
 };
@@ -93,6 +94,10 @@ pub trait Line: Send + Sync + 'static {
         configuration: &Configuration,
         entries: &[Record],
     ) -> Result<Configured, LineError>;
+
+    /// Keeps what the protected service says of its load, in place of what it said before. It is forgotten after
+    /// [`LOAD_TTL_SECONDS`](crate::domain::load::LOAD_TTL_SECONDS).
+    async fn keep_load(&self, queue: &QueueId, report: &LoadReport) -> Result<(), LineError>;
 
     /// Says how the queue stands.
     async fn view(&self, queue: &QueueId) -> Result<View, LineError>;

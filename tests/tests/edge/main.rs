@@ -6,6 +6,7 @@ mod hold;
 mod http_api;
 mod identity;
 mod killed;
+mod load;
 mod protected;
 mod visit;
 

@@ -3,6 +3,7 @@
 
 mod crowd;
 mod gate;
+mod load;
 mod order;
 mod pace;
 mod record;
@@ -70,6 +71,10 @@ on_every_line! {
         validating_by_state
         validating_may_claim_and_consume
         extending_is_bounded_and_never_shortens
+    }
+    load {
+        a_load_report_is_kept_for_a_minute
+        the_last_load_report_counts_and_nothing_of_those_before
     }
     record {
         the_journal_has_promotions_and_expiries_in_order

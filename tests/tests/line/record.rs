@@ -6,6 +6,7 @@ use vestibule::{
     domain::{
         change::{Change, End, Ending, Event, Version},
         id::Salt,
+        load::LoadReport,
         score::Visit,
         settings::Settings,
         standing::Standing,
@@ -319,6 +320,11 @@ pub(crate) async fn an_unknown_queue_is_unknown_to_every_method(subject: Subject
         event: missed(Visit::new(1).expect("below 4096")),
     };
     let configuration = configuration(&Settings::default());
+    let report = LoadReport {
+        tps: 1,
+        latency_ms: None,
+        healthy: true,
+    };
     let answers = [
         line.enter(queue, id).await.map(drop),
         line.status(queue, id).await.map(drop),
@@ -329,6 +335,7 @@ pub(crate) async fn an_unknown_queue_is_unknown_to_every_method(subject: Subject
         line.extend(queue, id, extension).await.map(drop),
         line.promote(queue, order).await.map(drop),
         line.configure(queue, &configuration, false).await.map(drop),
+        line.keep_load(queue, &report).await,
         line.view(queue).await.map(drop),
         line.journal(queue, 1).await.map(drop),
         line.record(queue, &change).await,

@@ -1,8 +1,11 @@
 //! What may happen to a queue.
 
-use proptest::{collection::vec, prelude::*, strategy::Union};
+use proptest::{collection::vec, option, prelude::*, strategy::Union};
 use vestibule::{
-    domain::settings::{Entrance, ReEntry, Settings},
+    domain::{
+        load::LoadReport,
+        settings::{Entrance, ReEntry, Settings},
+    },
     line::Departure,
 };
 
@@ -42,6 +45,8 @@ pub(crate) enum Op {
     },
     /// The backup did not take a change: of this kind.
     Record(u64, usize),
+    /// The protected service reports its load.
+    Load(LoadReport),
     PassMicros(u64),
     GoBackMicros(u64),
     Set(Setting),
@@ -100,6 +105,7 @@ fn op() -> impl Strategy<Value = Op> {
         1 => (0_usize..6, vec(visitor(), 0..4), any::<bool>())
             .prop_map(|(records, ended, late)| Op::Settle { records, ended, late }),
         1 => (visitor(), 0_usize..8).prop_map(|(id, kind)| Op::Record(id, kind)),
+        1 => load().prop_map(Op::Load),
         6 => passing().prop_map(Op::PassMicros),
         1 => passing().prop_map(Op::GoBackMicros),
         2 => setting().prop_map(Op::Set),
@@ -108,6 +114,14 @@ fn op() -> impl Strategy<Value = Op> {
 
 fn visitor() -> impl Strategy<Value = u64> {
     1..=VISITORS
+}
+
+fn load() -> impl Strategy<Value = LoadReport> {
+    (0_u32..5, option::of(0_u32..100), any::<bool>()).prop_map(|(tps, latency_ms, healthy)| LoadReport {
+        tps,
+        latency_ms,
+        healthy,
+    })
 }
 
 fn asked() -> impl Strategy<Value = u64> {

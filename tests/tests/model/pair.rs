@@ -86,7 +86,7 @@ impl Pair {
         match op {
             // Nobody was called: there is nothing to compare but line time.
             Op::PassMicros(_) | Op::GoBackMicros(_) => self.compare_views().await,
-            Op::Set(_) => {
+            Op::Set(_) | Op::Load(_) => {
                 self.compare_views().await?;
                 self.compare_states().await
             }
@@ -169,6 +169,7 @@ impl Pair {
                 text(line.settle(queue, &keys, &ended).await)
             }
             Op::Record(..) => text(line.record(queue, record.expect("made for it")).await),
+            Op::Load(report) => text(line.keep_load(queue, report).await),
             Op::PassMicros(_) | Op::GoBackMicros(_) => String::new(),
             Op::Set(_) => text(line.configure(queue, &configuration(&self.settings), false).await),
         }

@@ -36,6 +36,43 @@ async fn whatever_is_wrong_with_an_order_is_named() {
         ),
         (json!({ "op": "promote", "queue": "q", "count": "3" }), "count"),
         (json!({ "op": "close", "queue": "q", "epoch": "1" }), "epoch"),
+        (json!({ "op": "plan", "calls": 6, "session_seconds": 300 }), "tps"),
+        (
+            json!({ "op": "plan", "tps": 1_000, "session_seconds": 300 }),
+            "calls",
+        ),
+        (
+            json!({ "op": "plan", "tps": 1_000, "calls": 6 }),
+            "session_seconds",
+        ),
+        (
+            json!({ "op": "plan", "tps": 0, "calls": 6, "session_seconds": 300 }),
+            "tps",
+        ),
+        (
+            json!({ "op": "plan", "tps": 4_294_967_296_u64, "calls": 6, "session_seconds": 300 }),
+            "tps",
+        ),
+        (
+            json!({ "op": "plan", "tps": 1, "calls": 6, "session_seconds": 1 }),
+            "tps",
+        ),
+        (
+            json!({ "op": "plan", "tps": 1, "calls": 6, "session_seconds": 300, "interval_seconds": 1 }),
+            "interval_seconds",
+        ),
+        (
+            json!({ "op": "plan", "tps": 1, "calls": 6, "session_seconds": 300, "interval_seconds": 4_294_967_296_u64 }),
+            "interval_seconds",
+        ),
+        (
+            json!({ "op": "plan", "tps": 1_000, "calls": 6, "session_seconds": 300, "failure_percent": 0.15 }),
+            "failure_percent",
+        ),
+        (
+            json!({ "op": "plan", "tps": 1_000, "calls": 6, "session_seconds": 300, "queue": "q" }),
+            "queue",
+        ),
         (json!({ "op": "inspect", "queue": "q" }), "token"),
         (json!({ "op": "inspect", "queue": "q", "token": "x" }), "token"),
         (json!({ "op": "inspect", "queue": "q", "visitor": "" }), "visitor"),
@@ -73,7 +110,7 @@ async fn every_operation_on_a_queue_says_when_there_is_none() {
     let desk = Desk::new();
     for op in OPERATIONS
         .into_iter()
-        .filter(|op| !matches!(*op, "create" | "list"))
+        .filter(|op| !matches!(*op, "create" | "list" | "plan"))
     {
         let mut order = json!({ "op": op, "queue": "q" });
         match op {
@@ -115,4 +152,17 @@ async fn what_takes_something_away_must_be_confirmed() {
         assert_eq!(desk.in_force("entrance").await, "open", "nothing happened");
         desk.done(order(json!("q"), json!(1))).await;
     }
+}
+
+#[tokio::test]
+async fn a_plan_is_settings_that_a_queue_can_be_created_with() {
+    let desk = Desk::new();
+    let order =
+        json!({ "op": "plan", "tps": 1_000, "calls": 6, "session_seconds": 300, "failure_percent": 15 });
+    let planned = desk.done(order).await["settings"].take();
+    let expected =
+        json!({ "capacity": 43_478, "batch": 1_449, "interval_seconds": 10, "session_seconds": 300 });
+    assert_eq!(planned, expected);
+    desk.done(json!({ "op": "create", "queue": "q", "settings": planned }))
+        .await;
 }

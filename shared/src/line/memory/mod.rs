@@ -27,6 +27,7 @@ use super::{
 use crate::domain::{
     change::{Change, Ending},
     id::{EntryId, QueueId},
+    load::LoadReport,
     record::Record,
     score::Visit,
 };
@@ -162,6 +163,10 @@ impl Line for MemoryLine {
         Ok(self.add(queue, |now_us| {
             Queue::restored(now_us, configuration.clone(), entries)
         }))
+    }
+
+    async fn keep_load(&self, queue: &QueueId, report: &LoadReport) -> Result<(), LineError> {
+        self.with(queue, |queue, now_us| queue.keep_load(now_us, *report))
     }
 
     async fn view(&self, queue: &QueueId) -> Result<View, LineError> {

@@ -8,6 +8,7 @@ use crate::{
         change::{Change, Ending, Event, Version},
         estimate::RateWindow,
         id::EntryId,
+        load::{LastLoad, LoadReport},
         pace::Bucket,
         record::Record,
         settings::Settings,
@@ -42,6 +43,7 @@ pub(super) struct Queue {
     pub(super) claim_floor_ms: u64,
     pub(super) claim_floor_until_ms: u64,
     pub(super) totals: Totals,
+    load: Option<LastLoad>,
 }
 
 impl Queue {
@@ -65,6 +67,7 @@ impl Queue {
             claim_floor_ms: 0,
             claim_floor_until_ms: 0,
             totals: Totals::default(),
+            load: None,
             configuration,
         }
     }
@@ -152,7 +155,15 @@ impl Queue {
                 v: self.v,
             },
             totals: self.totals,
+            load: self.load.filter(|load| load.counts(self.now_ms(now_us))),
         }
+    }
+
+    pub(super) fn keep_load(&mut self, now_us: u64, report: LoadReport) {
+        self.load = Some(LastLoad {
+            report,
+            at_ms: self.now_ms(now_us),
+        });
     }
 
     pub(super) fn journal(&self, most: usize) -> Vec<JournalRecord> {

@@ -18,8 +18,8 @@ impl Keys {
         }
     }
 
-    /// The key of one of: `waiting`, `ready`, `active` (sorted sets), `ended`, `config`, `state` (hashes),
-    /// `journal` (stream), `changes` (channel).
+    /// The key of one of: `waiting`, `ready`, `active` (sorted sets), `ended`, `config`, `state`, `load`
+    /// (hashes), `journal` (stream), `changes` (channel).
     pub(super) fn key(&self, name: &str) -> String {
         format!("{}{name}", self.prefix)
     }

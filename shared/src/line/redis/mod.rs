@@ -11,6 +11,7 @@ mod enter;
 mod journal;
 mod keys;
 mod leave;
+mod load;
 mod promote;
 mod record;
 mod reply;
@@ -39,6 +40,7 @@ use super::{
 use crate::domain::{
     change::{Change, Ending},
     id::{EntryId, QueueId},
+    load::LoadReport,
     record::Record,
     score::Visit,
 };
@@ -177,6 +179,10 @@ impl Line for RedisLine {
         entries: &[Record],
     ) -> Result<Configured, LineError> {
         restore::restore(self, queue, configuration, entries).await
+    }
+
+    async fn keep_load(&self, queue: &QueueId, report: &LoadReport) -> Result<(), LineError> {
+        load::keep(self, queue, report).await
     }
 
     async fn view(&self, queue: &QueueId) -> Result<View, LineError> {

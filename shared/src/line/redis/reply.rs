@@ -143,6 +143,11 @@ impl Fields {
         Self { of, fields }
     }
 
+    /// Whether there is such a field.
+    pub(super) fn has(&self, name: &str) -> bool {
+        self.fields.contains_key(name)
+    }
+
     pub(super) fn text(&self, name: &str) -> Result<&str, LineError> {
         let missing = || LineError::Nonsense(format!("{} has no field {name}", self.of));
         self.fields.get(name).map(String::as_str).ok_or_else(missing)

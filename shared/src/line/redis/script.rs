@@ -127,11 +127,12 @@ impl Call<'_> {
 mod tests {
     use super::*;
 
-    const SCRIPTS: [&str; 12] = [
+    const SCRIPTS: [&str; 13] = [
         include_str!("claim.lua"),
         include_str!("configure.lua"),
         include_str!("enter.lua"),
         include_str!("leave.lua"),
+        include_str!("load.lua"),
         include_str!("promote.lua"),
         include_str!("record.lua"),
         include_str!("restore.lua"),

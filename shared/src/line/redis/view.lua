@@ -1,12 +1,13 @@
 #!lua flags=no-writes
 -- Says how a queue stands.
 -- include: clock
--- KEYS: waiting ready active ended config state journal
+-- KEYS: waiting ready active ended config state journal load
 -- ARGV: given_us
 -- Output: {'no-queue'}
---         {'view', now_ms, in line, ready, active, ended, journal records, fields of config, fields of state}
+--         {'view', now_ms, in line, ready, active, ended, journal records, fields of config, fields of state,
+--          fields of load}
 local waiting, ready, active, ended, config, state = KEYS[1], KEYS[2], KEYS[3], KEYS[4], KEYS[5], KEYS[6]
-local journal = KEYS[7]
+local journal, load = KEYS[7], KEYS[8]
 local given_us = ARGV[1]
 
 local fields = redis.call('HGETALL', config)
@@ -15,4 +16,5 @@ if #fields == 0 then
 end
 local now_ms = math.floor(line_time_us(given_us, tonumber(redis.call('HGET', state, 'v'))) / 1000)
 return { 'view', now_ms, redis.call('ZCARD', waiting), redis.call('ZCARD', ready), redis.call('ZCARD', active),
-  redis.call('HLEN', ended), redis.call('XLEN', journal), fields, redis.call('HGETALL', state) }
+  redis.call('HLEN', ended), redis.call('XLEN', journal), fields, redis.call('HGETALL', state),
+  redis.call('HGETALL', load) }

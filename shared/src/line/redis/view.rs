@@ -2,7 +2,7 @@
 
 use std::sync::LazyLock;
 
-use super::{RedisLine, reply::Fields, script::Command};
+use super::{RedisLine, load::last, reply::Fields, script::Command};
 use crate::{
     domain::{
         change::Version,
@@ -22,7 +22,7 @@ pub(super) async fn view(line: &RedisLine, queue: &QueueId) -> Result<View, Line
     let (waiting, ready, active) = (reply.number()?, reply.number()?, reply.number()?);
     let (ended, journal) = (reply.number()?, reply.number()?);
     let configuration = configuration(&reply.fields()?)?;
-    let state = reply.fields()?;
+    let (state, load) = (reply.fields()?, reply.fields()?);
     Ok(View {
         now_ms,
         waiting,
@@ -46,6 +46,7 @@ pub(super) async fn view(line: &RedisLine, queue: &QueueId) -> Result<View, Line
             v: state.number("v")?,
         },
         totals: totals(&state)?,
+        load: last(&load)?.filter(|load| load.counts(now_ms)),
         configuration,
     })
 }

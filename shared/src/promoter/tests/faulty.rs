@@ -13,6 +13,7 @@ use crate::{
     domain::{
         change::{Change, Ending},
         id::{EntryId, QueueId},
+        load::LoadReport,
         record::Record,
         score::Visit,
     },
@@ -136,6 +137,10 @@ impl Line for Faulty {
         entries: &[Record],
     ) -> Result<Configured, LineError> {
         self.sound().restore(queue, configuration, entries).await
+    }
+
+    async fn keep_load(&self, queue: &QueueId, report: &LoadReport) -> Result<(), LineError> {
+        self.sound().keep_load(queue, report).await
     }
 
     async fn view(&self, queue: &QueueId) -> Result<View, LineError> {

@@ -1,0 +1,148 @@
+#!/usr/bin/env bash
+#
+# Serves the functions with `cargo lambda watch`, which builds them anew whenever a file changes, beside a Redis and an
+# emulator of DynamoDB.
+#
+#   infra/watch.sh                   serves until Ctrl-C
+#   infra/watch.sh run -- COMMAND... serves on a free port, runs a command, stops; the exit status is the command's
+#
+#   REDIS_URL         your own Redis; without it, one is started (infra/servers.sh)
+#   AWS_ENDPOINT_URL  your own emulator of DynamoDB; without it, MiniStack is started
+#   PORT              where the API listens (9000)
+#
+# The command finds the API in TEST_API_URL, and what is behind it in TEST_REDIS_URL, TEST_DYNAMODB_URL, TEST_QUEUES_TABLE
+# and TEST_ENTRIES_TABLE. Nothing fires the schedule of the promoter here: a loop invokes it again whenever it is done.
+set -euo pipefail
+cd "$(dirname "${BASH_SOURCE[0]}")/.."
+
+# shellcheck source=infra/tools.sh
+source infra/tools.sh
+
+readonly READY_SECONDS=600 # The first start compiles everything.
+readonly STOP_SECONDS=10
+readonly QUEUES_TABLE=vestibule-queues ENTRIES_TABLE=vestibule-entries
+
+command=()
+case ${1:-} in
+  run)
+    [[ ${2:-} == -- && $# -gt 2 ]] || fail "usage: infra/watch.sh [run -- COMMAND...]"
+    command=("${@:3}")
+    ;;
+  '') ;;
+  *) fail "usage: infra/watch.sh [run -- COMMAND...]" ;;
+esac
+
+# Servers that are not given are started around this very script.
+if [[ -z ${VESTIBULE_SERVERS_STARTED:-} ]]; then
+  missing=
+  if [[ -z ${REDIS_URL:-} ]]; then missing=redis; fi
+  if [[ -z ${AWS_ENDPOINT_URL:-} ]]; then missing=${missing:+$missing,}dynamodb; fi
+  if [[ -n $missing ]]; then
+    export VESTIBULE_SERVERS_STARTED=$missing
+    exec infra/servers.sh run --only "$missing" -- infra/watch.sh "$@"
+  fi
+fi
+redis_url=${REDIS_URL:-${TEST_REDIS_URL:-}} aws_url=${AWS_ENDPOINT_URL:-${TEST_DYNAMODB_URL:-}}
+unset AWS_ENDPOINT_URL # The functions are told by a variable of their own.
+
+need_cargo_lambda
+python=$(need_python)
+
+# Sends one order to DynamoDB; tables that are there already are as good.
+make_table() { # NAME PARTITION_KEY SORT_KEY
+  "$python" - "$aws_url" "$@" <<'PYTHON'
+import json, sys, urllib.error, urllib.request
+url, name, partition_key, sort_key = sys.argv[1:]
+keys = {partition_key: "HASH", sort_key: "RANGE"}
+table = {
+    "TableName": name,
+    "BillingMode": "PAY_PER_REQUEST",
+    "KeySchema": [{"AttributeName": key, "KeyType": kind} for key, kind in keys.items()],
+    "AttributeDefinitions": [{"AttributeName": key, "AttributeType": "S"} for key in keys],
+}
+headers = {
+    "X-Amz-Target": "DynamoDB_20120810.CreateTable",
+    "Content-Type": "application/x-amz-json-1.0",
+    "Authorization": "AWS4-HMAC-SHA256 Credential=local/20260101/us-east-1/dynamodb/aws4_request",
+}
+try:
+    urllib.request.urlopen(urllib.request.Request(url, json.dumps(table).encode(), headers), timeout=30)
+except urllib.error.HTTPError as error:
+    if b"ResourceInUse" not in (answer := error.read()):
+        sys.exit(f"{name}: {answer.decode()}")
+PYTHON
+}
+make_table "$QUEUES_TABLE" queue part || fail "the table $QUEUES_TABLE could not be made at $aws_url."
+make_table "$ENTRIES_TABLE" shard entry || fail "the table $ENTRIES_TABLE could not be made at $aws_url."
+
+free_port() { "$python" -c 'import socket; print(socket.create_server(("127.0.0.1", 0)).getsockname()[1])'; }
+random_text() { "$python" -c 'import secrets; print(secrets.token_hex(32))'; }
+
+if ((${#command[@]})); then port=$(free_port); else port=${PORT:-9000}; fi
+api_url=http://127.0.0.1:$port
+
+# As good as any for one run: who stays in line from one run to the next needs the same ones again.
+export VESTIBULE_ROOT_KEY=${VESTIBULE_ROOT_KEY:-$(random_text)}
+export VESTIBULE_SIGNING_KEY=${VESTIBULE_SIGNING_KEY:-$(random_text)}
+export VESTIBULE_REDIS_URL=$redis_url VESTIBULE_DYNAMODB_ENDPOINT=$aws_url VESTIBULE_ISSUER=$api_url
+export VESTIBULE_QUEUES_TABLE=$QUEUES_TABLE VESTIBULE_ENTRIES_TABLE=$ENTRIES_TABLE
+export VESTIBULE_SERVICE_ROUTES=none VESTIBULE_CORS_ORIGINS=${VESTIBULE_CORS_ORIGINS:-*}
+
+work=$(mktemp -d "${TMPDIR:-/tmp}/vestibule-watch.XXXXXX")
+trap stop_all EXIT
+trap 'exit 129' HUP
+trap 'exit 130' INT
+trap 'exit 143' TERM
+
+# Ends what this script started, by the ids of its own process groups.
+# shellcheck disable=SC2317 # The trap calls it.
+stop_all() {
+  trap '' INT TERM HUP # A second Ctrl-C must not leave a function behind.
+  local deadline=$((SECONDS + STOP_SECONDS)) signal=TERM pid
+  while [[ -n $(jobs -pr) ]]; do
+    for pid in $(jobs -pr); do kill -s "$signal" -- "-$pid" 2>/dev/null || true; done
+    sleep 0.2
+    if ((SECONDS >= deadline)); then signal=KILL; fi
+  done
+  rm -rf "$work"
+}
+
+# So that a fault in the code shows here, and the first call does not wait for it.
+cargo build --package functions --locked
+
+set -m # A process group of its own, with the functions that it starts.
+cargo lambda watch --package functions --invoke-address 127.0.0.1 --invoke-port "$port" >"$work/log" 2>&1 </dev/null &
+watch_pid=$!
+set +m
+
+is_ready() { curl --fail --silent --max-time 5 --output /dev/null "$api_url/.well-known/jwks.json"; }
+deadline=$((SECONDS + READY_SECONDS))
+until is_ready; do
+  if ! kill -0 "$watch_pid" 2>/dev/null || ((SECONDS >= deadline)); then
+    say "cargo lambda watch does not serve. The end of its log:"
+    tail -n 20 "$work/log" | sed 's/^/  | /' >&2
+    exit 1
+  fi
+  sleep 0.5
+done
+
+tick() {
+  while true; do
+    curl --silent --output /dev/null --data '{}' "$api_url/2015-03-31/functions/promoter/invocations" || true
+    sleep 1
+  done
+}
+set -m
+tick &
+set +m
+
+say "the functions are at $api_url"
+if ((${#command[@]})); then
+  export TEST_API_URL=$api_url TEST_REDIS_URL=$redis_url TEST_DYNAMODB_URL=$aws_url
+  export TEST_QUEUES_TABLE=$QUEUES_TABLE TEST_ENTRIES_TABLE=$ENTRIES_TABLE
+  "${command[@]}"
+  exit
+fi
+say "operators' orders: curl $api_url/2015-03-31/functions/admin/invocations --data '{\"op\": \"create\", \"queue\": \"demo:1\"}'"
+tail -n +1 -f "$work/log" &
+wait "$watch_pid"

@@ -1,0 +1,166 @@
+//! Sizing a queue: how many a protected service can bear at once, and how fast they may come.
+//!
+//! Little's law ([Little 1961](https://doi.org/10.1287/opre.9.3.383)): those inside are as many as come each second times
+//! the seconds that they stay. A service that answers `tps` calls a second, of which every visitor makes `calls` and some
+//! twice, serves `tps / (calls * (1 + failure rate))` visitors a second.
+
+use super::settings::{FIELDS, Takes};
+
+/// What the protected service can do, and what its visitors do there.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct Demand {
+    /// Calls that the service answers each second.
+    pub tps: u32,
+    /// Calls that a visitor makes in one session.
+    pub calls: u32,
+    /// How long a session is.
+    pub session_seconds: u32,
+    /// How many of a hundred calls fail and are made again.
+    pub failure_percent: u32,
+    /// How often visitors are to be let in.
+    pub interval_seconds: u32,
+}
+
+/// Settings that meet a demand.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct Plan {
+    /// The most that may be inside at once.
+    pub capacity: u64,
+    /// How many are let in each interval.
+    pub batch: u64,
+}
+
+/// A demand that no queue can meet.
+#[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
+#[error("{field} {reason}")]
+pub struct PlanError {
+    /// The part of the demand to change.
+    pub field: &'static str,
+    /// Why.
+    pub reason: String,
+}
+
+impl Plan {
+    /// The settings for a demand, rounded down: the service is never promised more than it can do.
+    ///
+    /// # Errors
+    /// [`PlanError`] where a setting would be out of its range.
+    pub fn of(demand: &Demand) -> Result<Self, PlanError> {
+        Ok(Self {
+            capacity: settled("capacity", "tps", served(demand, demand.session_seconds))?,
+            batch: settled(
+                "batch",
+                "interval_seconds",
+                served(demand, demand.interval_seconds),
+            )?,
+        })
+    }
+}
+
+/// How many visitors are served in so many seconds.
+fn served(demand: &Demand, seconds: u32) -> u64 {
+    let hundred_calls = u64::from(demand.calls) * (100 + u64::from(demand.failure_percent));
+    u64::from(demand.tps) * u64::from(seconds) * 100 / hundred_calls.max(1)
+}
+
+/// The value, where the setting takes it.
+fn settled(setting: &str, field: &'static str, value: u64) -> Result<u64, PlanError> {
+    let takes = FIELDS
+        .iter()
+        .find(|known| known.name == setting)
+        .map(|known| known.takes);
+    match takes {
+        Some(Takes::Number { min, max }) if !(u64::from(min)..=u64::from(max)).contains(&value) => {
+            let reason = format!("makes a {setting} of {value}, and {min} to {max} are possible");
+            Err(PlanError { field, reason })
+        }
+        _ => Ok(value),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use proptest::prelude::*;
+
+    use super::*;
+
+    /// 1,000 calls a second, six a visitor, five minutes, 15 % of them twice.
+    const SHOP: Demand = Demand {
+        tps: 1_000,
+        calls: 6,
+        session_seconds: 300,
+        failure_percent: 15,
+        interval_seconds: 10,
+    };
+
+    #[test]
+    fn a_shop_of_1000_calls_a_second() {
+        let plan = Plan::of(&SHOP).expect("possible");
+        assert_eq!((plan.capacity, plan.batch), (43_478, 1_449));
+        let sure = Demand {
+            failure_percent: 0,
+            ..SHOP
+        };
+        let plan = Plan::of(&sure).expect("possible");
+        assert_eq!((plan.capacity, plan.batch), (50_000, 1_666));
+    }
+
+    #[test]
+    fn what_no_queue_can_do_is_named() {
+        for (demand, field) in [
+            (
+                Demand {
+                    tps: 1,
+                    calls: 1_000,
+                    ..SHOP
+                },
+                "tps",
+            ),
+            (
+                Demand {
+                    tps: 10_000_000,
+                    calls: 1,
+                    ..SHOP
+                },
+                "tps",
+            ),
+            (
+                Demand {
+                    tps: 1,
+                    calls: 20,
+                    ..SHOP
+                },
+                "interval_seconds",
+            ),
+            (
+                Demand {
+                    tps: 1_000_000,
+                    calls: 100,
+                    session_seconds: 1,
+                    interval_seconds: 3_600,
+                    ..SHOP
+                },
+                "interval_seconds",
+            ),
+        ] {
+            assert_eq!(Plan::of(&demand).expect_err(field).field, field, "{demand:?}");
+        }
+    }
+
+    proptest! {
+        #[test]
+        fn the_service_is_never_promised_more_than_it_can_do(
+            tps in 1_u32..100_000, calls in 1_u32..100, session_seconds in 1_u32..3_600,
+            failure_percent in 0_u32..=100, interval_seconds in 1_u32..600,
+        ) {
+            let demand = Demand { tps, calls, session_seconds, failure_percent, interval_seconds };
+            if let Ok(plan) = Plan::of(&demand) {
+                let calls_of = |visitors: u64| visitors * u64::from(calls) * u64::from(100 + failure_percent);
+                let hundred_can = |seconds: u32| u64::from(tps) * u64::from(seconds) * 100;
+                prop_assert!(calls_of(plan.capacity) <= hundred_can(session_seconds));
+                prop_assert!(calls_of(plan.batch) <= hundred_can(interval_seconds));
+                prop_assert!(calls_of(plan.batch + 1) > hundred_can(interval_seconds), "and no less");
+            }
+        }
+    }
+}
