@@ -10,11 +10,12 @@ help: ## Print this list
 run: ## Run all of Vestibule in one process on localhost (PORT=8080 and ARGS="--help" are passed on)
 	cargo run --profile local --package vestibule-local -- $(ARGS)
 
-check: ## Check formatting, lints, documentation, dependencies and scripts
+check: ## Check formatting, lints, documentation, dependencies, the template and scripts
 	cargo fmt --all --check
 	cargo clippy --workspace --all-targets --locked -- -D warnings
 	RUSTDOCFLAGS="-D warnings" cargo doc --workspace --no-deps --locked
 	@source infra/tools.sh && check_dependencies
+	@source infra/tools.sh && check_template
 	@source infra/tools.sh && check_scripts $(SCRIPTS)
 
 test: ## Run every test, against servers that it installs and starts itself

@@ -19,6 +19,7 @@ MINISTACK_PACKAGE="ministack==1.5.33"
 SAM_TRANSLATOR_PACKAGE="aws-sam-translator==1.115.0" # MiniStack reads SAM templates with it.
 SAM_PACKAGE="aws-sam-cli==1.170.0" # In an environment apart from MiniStack's: they want different versions of botocore.
 CFN_LINT_PACKAGE="cfn-lint==1.58.0"
+OPENAPI_PACKAGE="openapi-spec-validator==0.9.0"
 CARGO_LAMBDA_PACKAGE="cargo-lambda==1.9.2"
 ZIG_PACKAGE="ziglang==0.17.1" # The linker that cargo-lambda takes for other processors and an older libc.
 CARGO_DENY_VERSION="0.20.2"
@@ -181,6 +182,16 @@ check_dependencies() {
   else
     say "advisories NOT checked: their database cannot be fetched from here (cargo deny fetch db says why)"
   fi
+}
+
+# The template and the document of the API. Neither tool needs an account; a region they want to be told.
+check_template() {
+  local bin
+  bin=$(need_sam) || exit 1
+  need_environment openapi "$OPENAPI_PACKAGE" || fail "pip could not install $OPENAPI_PACKAGE. Its own message is above."
+  AWS_DEFAULT_REGION=us-east-1 "$bin/cfn-lint" "$root/template.yaml" || exit 1
+  AWS_DEFAULT_REGION=us-east-1 SAM_CLI_TELEMETRY=0 "$bin/sam" validate --lint --template "$root/template.yaml" >&2 || exit 1
+  "$tools_dir/openapi/bin/python" "$root/infra/check-openapi.py" "$root/infra/openapi.yaml" || exit 1
 }
 
 check_scripts() { # SCRIPT...

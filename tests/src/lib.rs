@@ -8,3 +8,4 @@ pub mod lambda;
 pub mod lines;
 pub mod runner;
 pub mod servers;
+pub mod template;

@@ -1,0 +1,5 @@
+//! What is deployed, held to the code: `template.yaml` and `infra/openapi.yaml`.
+
+mod answers;
+mod resources;
+mod routes;

@@ -1,0 +1,236 @@
+//! What the functions are given: variables, tables, permissions; and what is watched.
+
+use std::collections::BTreeSet;
+
+use aws_config::BehaviorVersion;
+use aws_sdk_dynamodb::{Client, types::BillingMode};
+use serde_json::{Value, json};
+use vestibule::backup::dynamodb::Tables;
+use vestibule_tests::{
+    servers,
+    template::{document, each, template, text, words_with},
+};
+
+/// For a process without Secrets Manager: a deployment has no secret in a variable.
+const ELSEWHERE: [&str; 2] = ["VESTIBULE_ROOT_KEY", "VESTIBULE_SIGNING_KEY"];
+/// In the template ahead of the code.
+const AHEAD: [&str; 6] = [
+    "VESTIBULE_DEPLOYMENT",
+    "VESTIBULE_REDIS_IAM_CACHE",
+    "VESTIBULE_REDIS_IAM_USER",
+    "VESTIBULE_ROOT_KEY_SECRET",
+    "VESTIBULE_SECRETS_ENDPOINT",
+    "VESTIBULE_SIGNING_KEY_SECRET",
+];
+const METRICS: [&str; 18] = [
+    "Waiting",
+    "Ready",
+    "Active",
+    "JournalLength",
+    "BackupLagMs",
+    "TickAgeMs",
+    "WaitMeanMs",
+    "WaitMaxMs",
+    "RedisRoundTripMs",
+    "EstimateErrorMs",
+    "Entered",
+    "Promoted",
+    "Expired",
+    "NoShows",
+    "Left",
+    "Completed",
+    "HeldPolls",
+    "SettingsRefused",
+];
+
+#[test]
+fn functions_are_given_the_variables_that_the_code_reads() {
+    let template = template();
+    let mut given = BTreeSet::new();
+    each(&template, "Variables", &mut |variables| {
+        let names = variables.as_object().expect("variables").keys().cloned();
+        given.extend(names.filter(|name| name.starts_with("VESTIBULE_")));
+    });
+    let sources = [
+        "shared/src/config/mod.rs",
+        "shared/src/config/edge.rs",
+        "shared/src/config/keys.rs",
+    ];
+    let mut read: BTreeSet<String> = sources
+        .iter()
+        .flat_map(|path| words_with(&text(path), "VESTIBULE_"))
+        .collect();
+    for name in ELSEWHERE {
+        assert!(read.remove(name), "{name} is not read any more");
+    }
+    for name in AHEAD {
+        assert!(
+            read.insert(name.to_owned()),
+            "{name} is read by now: take it off the list"
+        );
+    }
+    assert_eq!(given, read);
+}
+
+#[test]
+fn every_function_finds_its_binary() {
+    let template = template();
+    let manifest = text("functions/Cargo.toml");
+    for (name, resource) in of_type(&template, "AWS::Serverless::Function") {
+        let binary = &resource["Metadata"]["BuildProperties"]["Binary"];
+        let line = format!("name = {binary}");
+        assert!(manifest.contains(&line), "{name}: no {line}");
+        assert_eq!(resource["Metadata"]["BuildMethod"], "rust-cargolambda", "{name}");
+    }
+}
+
+#[tokio::test]
+async fn the_tables_are_those_that_the_code_makes() {
+    servers::dynamodb().await;
+    let config = aws_config::defaults(BehaviorVersion::latest())
+        .endpoint_url(servers::dynamodb_url())
+        .load()
+        .await;
+    let client = Client::new(&config);
+    let names = Tables::default();
+    let template = template();
+    for (id, name) in [("QueuesTable", &names.queues), ("EntriesTable", &names.entries)] {
+        let said = &template["Resources"][id]["Properties"];
+        let answer = client
+            .describe_table()
+            .table_name(name)
+            .send()
+            .await
+            .expect("the table");
+        let table = answer.table().expect("the table");
+        let keys: Value = table
+            .key_schema()
+            .iter()
+            .map(|key| json!({ "AttributeName": key.attribute_name(), "KeyType": key.key_type().as_str() }))
+            .collect();
+        assert_eq!(said["KeySchema"], keys, "{id}");
+        let attributes: Value = table
+            .attribute_definitions()
+            .iter()
+            .map(|a| json!({ "AttributeName": a.attribute_name(), "AttributeType": a.attribute_type().as_str() }))
+            .collect();
+        assert_eq!(said["AttributeDefinitions"], attributes, "{id}");
+        assert_eq!(said["BillingMode"], BillingMode::PayPerRequest.as_str(), "{id}");
+
+        let answer = client
+            .describe_time_to_live()
+            .table_name(name)
+            .send()
+            .await
+            .expect("an answer");
+        let attribute = answer
+            .time_to_live_description()
+            .and_then(|ttl| ttl.attribute_name());
+        assert_eq!(
+            said["TimeToLiveSpecification"]["AttributeName"].as_str(),
+            attribute,
+            "{id}"
+        );
+    }
+}
+
+#[test]
+fn what_is_kept_outlives_the_stack() {
+    let template = template();
+    for kind in ["AWS::DynamoDB::Table", "AWS::SecretsManager::Secret"] {
+        for (name, resource) in of_type(&template, kind) {
+            assert_eq!(resource["DeletionPolicy"], "Retain", "{name}");
+            assert_eq!(resource["UpdateReplacePolicy"], "Retain", "{name}");
+        }
+    }
+    for (name, resource) in of_type(&template, "AWS::DynamoDB::Table") {
+        let said = &resource["Properties"];
+        assert_eq!(
+            said["PointInTimeRecoverySpecification"]["PointInTimeRecoveryEnabled"], true,
+            "{name}"
+        );
+        assert_eq!(said["SSESpecification"]["SSEEnabled"], true, "{name}");
+        assert_eq!(
+            said["DeletionProtectionEnabled"]["Ref"], "DeletionProtection",
+            "{name}"
+        );
+    }
+}
+
+#[test]
+fn permissions_name_what_they_are_for() {
+    let template = template();
+    let resources = template["Resources"].as_object().expect("resources");
+    for (name, resource) in resources {
+        let mut all = 0;
+        each(resource, "Resource", &mut |of| all += usize::from(of == "*"));
+        // Traces have no ARN, and network interfaces are made by Lambda.
+        assert_eq!(
+            all,
+            if name == "RunPolicy" { 2 } else { 0 },
+            "{name} has a permission on everything"
+        );
+    }
+    for (name, role) in of_type(&template, "AWS::IAM::Role") {
+        each(role, "Action", &mut |action| {
+            assert!(!action.to_string().contains('*'), "{name} may do {action}");
+        });
+    }
+}
+
+#[test]
+fn every_parameter_is_in_the_guide() {
+    let template = template();
+    let guide = text("docs/deploying.md");
+    for name in template["Parameters"].as_object().expect("parameters").keys() {
+        assert!(guide.contains(&format!("`{name}`")), "{name}");
+    }
+}
+
+#[test]
+fn every_condition_is_used() {
+    let (template, document) = (template(), document());
+    let mut used = BTreeSet::new();
+    for place in [&template, &document] {
+        each(place, "Fn::If", &mut |choice| used.extend(choice[0].as_str()));
+        each(place, "Condition", &mut |name| used.extend(name.as_str()));
+    }
+    let conditions = template["Conditions"].as_object().expect("conditions");
+    for name in conditions.keys() {
+        assert!(used.contains(name.as_str()), "{name} is not used");
+    }
+}
+
+#[test]
+fn every_metric_is_shown_and_alarms_watch_none_that_is_not_written() {
+    let template = template();
+    let body = &template["Resources"]["Dashboard"]["Properties"]["DashboardBody"]["Fn::Sub"];
+    let body: Value = serde_json::from_str(body.as_str().expect("a text")).expect("JSON");
+    let mut shown = BTreeSet::new();
+    each(&body, "expression", &mut |expression| {
+        let search = expression.as_str().expect("a text");
+        if let Some(rest) = search.strip_prefix("SEARCH('{Vestibule,Deployment,Queue} MetricName=\"") {
+            shown.extend(rest.split('"').next().map(str::to_owned));
+        }
+    });
+    assert_eq!(shown, METRICS.map(str::to_owned).into());
+    let alarms = of_type(&template, "AWS::CloudWatch::Alarm");
+    assert_eq!(alarms.len(), 6);
+    for (name, alarm) in alarms {
+        let said = &alarm["Properties"];
+        if said["Namespace"] == "Vestibule" {
+            assert!(
+                METRICS.contains(&said["MetricName"].as_str().expect("a text")),
+                "{name}"
+            );
+        }
+    }
+}
+
+fn of_type<'a>(template: &'a Value, kind: &str) -> Vec<(&'a String, &'a Value)> {
+    let resources = template["Resources"].as_object().expect("resources");
+    resources
+        .iter()
+        .filter(|(_, resource)| resource["Type"] == kind)
+        .collect()
+}
