@@ -14,7 +14,7 @@ source infra/tools.sh
 readonly SUITE_SECONDS=1800 # Some minutes are usual: each request starts a container.
 
 if cargo nextest --version >/dev/null 2>&1; then
-  runner=(cargo nextest run)
+  runner=(cargo nextest run --profile sam-local)
 else
   say "cargo-nextest is not installed: running with cargo test, which has no time limit for a test"
   runner=(cargo test)
