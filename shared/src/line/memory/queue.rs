@@ -2,7 +2,10 @@
 
 use std::collections::{HashMap, VecDeque};
 
-use super::sets::{Timed, Waiting};
+use super::{
+    report::Unreported,
+    sets::{Timed, Waiting},
+};
 use crate::{
     domain::{
         change::{Change, Ending, Event, Version},
@@ -26,7 +29,7 @@ pub(super) struct Queue {
     pub(super) active: Timed,
     /// Each end that the backup may not have.
     pub(super) ended: HashMap<EntryId, Change>,
-    journal: VecDeque<JournalRecord>,
+    pub(super) journal: VecDeque<JournalRecord>,
     journal_records: u64,
     pub(super) last_order: u64,
     pub(super) v: u64,
@@ -42,6 +45,7 @@ pub(super) struct Queue {
     pub(super) claim_floor_ms: u64,
     pub(super) claim_floor_until_ms: u64,
     pub(super) totals: Totals,
+    pub(super) unreported: Unreported,
 }
 
 impl Queue {
@@ -65,6 +69,7 @@ impl Queue {
             claim_floor_ms: 0,
             claim_floor_until_ms: 0,
             totals: Totals::default(),
+            unreported: Unreported::default(),
             configuration,
         }
     }
