@@ -151,7 +151,7 @@ impl EdgeUnderTest {
             salt: Salt::new([1; 32]),
         };
         let stored = StoredQueue {
-            settings: settings.clone(),
+            settings: settings.clone().into(),
             settings_order: 0,
             line,
         };

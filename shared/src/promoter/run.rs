@@ -187,7 +187,7 @@ impl Promoter {
                 self.known.found(queue, shelf.clone());
                 note(Ok(()));
             }
-            Ok(Synced::Refused { error, shelf }) => {
+            Ok(Synced::Refused { error, shelf, .. }) => {
                 self.known.found(queue, shelf.clone());
                 note(Err(format!(
                     "the stored settings are wrong, all but the switches stay as they were: {error}"

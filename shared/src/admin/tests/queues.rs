@@ -123,7 +123,7 @@ async fn an_update_changes_what_it_names_in_both_places() {
         (&json!(7), &json!(3), &json!("soon"))
     );
     assert_eq!(desk.in_force("batch").await, 3);
-    assert_eq!(desk.stored().await.settings["batch"], 3);
+    assert_eq!(desk.stored().await.settings.to_value()["batch"], 3);
     assert_eq!(desk.done(update).await["changed"], false, "again is harmless");
 }
 
@@ -188,7 +188,7 @@ async fn the_switches_work_where_another_stored_setting_is_wrong() {
     assert_eq!(desk.in_force("capacity").await, 7, "nothing else acts");
     assert_eq!(desk.in_force("batch").await, 10, "nothing else acts");
     assert_eq!(
-        json!(desk.stored().await.settings),
+        desk.stored().await.settings.to_value(),
         json!({ "capacity": "many", "batch": 3, "batsh": 1, "paused": true, "entrance": "open" })
     );
     desk.done(json!({ "op": "resume", "queue": "q" })).await;
@@ -219,7 +219,7 @@ async fn the_switches_of_a_queue() {
             "{order}"
         );
         assert_eq!(desk.in_force(field).await, value, "{order}");
-        assert_eq!(desk.stored().await.settings[field], value, "{order}");
+        assert_eq!(desk.stored().await.settings.to_value()[field], value, "{order}");
         assert_eq!(
             desk.done(order.clone()).await["changed"],
             false,

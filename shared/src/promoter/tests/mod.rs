@@ -41,7 +41,7 @@ impl Scene {
     async fn store(&self, name: &str, settings: Value) -> (QueueId, StoredQueue) {
         let queue: QueueId = name.parse().expect("a queue id");
         let stored = StoredQueue {
-            settings: map(settings),
+            settings: map(settings).into(),
             settings_order: 0,
             line: LinePart {
                 epoch: 1,
