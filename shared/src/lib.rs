@@ -11,7 +11,8 @@
 //!   DynamoDB or in a file; [`pass`]: signed proof of being let in
 //! - [`domain`]: ids, scores, states, settings, pace, estimates: pure rules
 //!
-//! [`config`] reads the environment and [`telemetry`] sets up the logs, for whoever wires these together.
+//! [`config`] reads the environment and [`telemetry`] sets up the logs and writes the metrics,
+//! for whoever wires these together.
 
 pub mod admin;
 pub mod backup;

@@ -5,3 +5,4 @@ pub mod entries;
 pub mod lines;
 pub mod runner;
 pub mod servers;
+pub mod written;

@@ -23,10 +23,11 @@ use crate::{
     },
 };
 
-/// How often a queue is reported on.
+/// How often a queue is reported on. Of one where nothing happens there is a report in every minute: an alarm may stand on
+/// there being none.
 const ORDER: ReportOrder = ReportOrder {
     every_ms: 10_000,
-    idle_ms: 60_000,
+    idle_ms: 50_000,
 };
 
 /// What one promoter writes, and what it remembers for it.

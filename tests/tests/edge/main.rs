@@ -6,6 +6,7 @@ mod hold;
 mod identity;
 mod killed;
 mod protected;
+mod samples;
 mod visit;
 
 use serde_json::Value;

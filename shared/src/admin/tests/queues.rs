@@ -195,6 +195,49 @@ async fn the_switches_work_where_another_stored_setting_is_wrong() {
     assert_eq!(desk.in_force("paused").await, false);
 }
 
+/// What a hand can leave there that is no map: the line goes on, the brake works, and nothing is guessed.
+#[tokio::test]
+async fn what_is_no_map_of_settings_is_named_and_mended() {
+    let right = json!({ "capacity": 7, "message": "soon" });
+    let describe = json!({ "op": "describe", "queue": "q" });
+    for (left, reason) in [
+        (json!("{\"capacity\": 9}"), "settings: must be a map of settings"),
+        (json!([]), "settings: must be a map of settings"),
+        (json!(null), "settings: is missing"),
+    ] {
+        let mut desk = Desk::with_queue(right.clone()).await;
+        desk.leave(left.clone()).await;
+        let described = desk.done(describe.clone()).await;
+        assert_eq!(described["stored_settings"], left);
+        let problem = described["stored_settings_problem"].as_str().expect("named");
+        assert!(problem.starts_with(reason), "{problem}");
+        assert_eq!(described["settings"]["capacity"], 7, "the old ones are in force");
+        match sync(desk.line(), desk.backup(), &queue(), desk.admin.policy).await {
+            Ok(Synced::Refused { error, .. }) => assert_eq!(error.field, "settings"),
+            other => panic!("{other:?}"),
+        }
+        assert_eq!(desk.in_force("message").await, "soon");
+
+        desk.done(json!({ "op": "pause", "queue": "q" })).await;
+        let described = desk.done(describe.clone()).await;
+        assert_eq!(described["stored_settings_problem"], json!(null));
+        for settings in [&described["settings"], &described["stored_settings"]] {
+            assert_eq!(
+                (&settings["paused"], &settings["capacity"]),
+                (&json!(true), &json!(7))
+            );
+        }
+
+        desk.leave(left.clone()).await;
+        desk.admin.line = Arc::new(MemoryLine::new());
+        let lost = desk.refused(json!({ "op": "pause", "queue": "q" })).await;
+        assert_eq!(
+            lost["code"], "invalid-stored-setting",
+            "nothing says what was in force"
+        );
+    }
+}
+
 #[tokio::test]
 async fn the_switches_of_a_queue() {
     let desk = Desk::with_queue(json!({})).await;

@@ -97,7 +97,7 @@ impl Backup for Slow {
 }
 
 /// A line whose clock is tokio's, so that it stands still where tokio's does.
-fn paced_line() -> Arc<MemoryLine> {
+pub(super) fn paced_line() -> Arc<MemoryLine> {
     let start = Instant::now();
     Arc::new(MemoryLine::with_clock(Arc::new(move || {
         let passed = Instant::now().duration_since(start).as_micros();
