@@ -11,7 +11,8 @@
 //!   DynamoDB or in a file; [`pass`]: signed proof of being let in
 //! - [`domain`]: ids, scores, states, settings, pace, estimates: pure rules
 //!
-//! [`start`] wires these together for a function: [`config`] reads the environment, [`telemetry`] sets up the logs,
+//! [`start`] wires these together for a function: [`config`] reads the environment, [`telemetry`] sets up the logs
+//! and writes the metrics,
 //! [`deadline`](mod@deadline) says when it is stopped, and [`aws`] is what clients of AWS share.
 
 pub mod admin;

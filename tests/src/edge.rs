@@ -40,6 +40,8 @@ use vestibule::{
     pass::{Signer, new_key_pem},
 };
 
+use crate::written::Written;
+
 /// The queue of every test: each has a line of its own.
 pub const QUEUE: &str = "TIMEDEAL:123";
 /// What passes name as their issuer.
@@ -55,6 +57,8 @@ pub struct EdgeUnderTest {
     pub backup: Arc<FileBackup>,
     /// All routes.
     pub router: Router,
+    /// The metrics that were written.
+    pub written: Written,
     now_us: Arc<AtomicU64>,
     looks: Arc<AtomicU64>,
     stop: watch::Sender<bool>,
@@ -128,11 +132,20 @@ impl EdgeUnderTest {
             signer: signer(),
         };
         let behind = other.unwrap_or_else(|| backup.clone());
-        let edge = Edge::new(Arc::new(line.clone()), behind, keys, config, stopped);
+        let written = Written::default();
+        let edge = Edge::with_metrics(
+            Arc::new(line.clone()),
+            behind,
+            keys,
+            config,
+            stopped,
+            written.metrics(),
+        );
         let this = Self {
             line,
             backup,
             router: router(edge),
+            written,
             now_us,
             looks,
             stop,
@@ -151,7 +164,7 @@ impl EdgeUnderTest {
             salt: Salt::new([1; 32]),
         };
         let stored = StoredQueue {
-            settings: settings.clone(),
+            settings: settings.clone().into(),
             settings_order: 0,
             line,
         };

@@ -10,3 +10,4 @@ pub mod runner;
 pub mod servers;
 pub mod stack;
 pub mod template;
+pub mod written;

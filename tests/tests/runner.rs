@@ -127,7 +127,7 @@ async fn a_wrong_stored_setting_keeps_its_queue_out_and_no_other() {
             .expect("read")
             .expect("is there")
             .settings;
-        let mut wrong = right.clone();
+        let mut wrong = right.map().expect("a map").clone();
         wrong.insert("capacity".to_owned(), json!("many"));
         let replaced = backup.replace_settings(&queue, &right, &wrong).await;
         assert!(replaced.expect("written").is_some());
@@ -147,7 +147,7 @@ async fn a_wrong_stored_setting_keeps_its_queue_out_and_no_other() {
     let problem = described["stored_settings_problem"].as_str().expect("named");
     assert!(problem.starts_with("capacity: "), "{problem}");
 
-    let corrected = json!({ "capacity": right["capacity"] });
+    let corrected = json!({ "capacity": right.to_value()["capacity"] });
     runner
         .order(json!({ "op": "update", "queue": QUEUE, "settings": corrected }))
         .await;

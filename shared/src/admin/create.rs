@@ -18,7 +18,7 @@ impl Admin {
         let settings = Settings::from_map(given).and_then(|settings| self.policy.check(settings));
         let settings = settings.map_err(|error| Problem::setting(&error))?;
         let new = StoredQueue {
-            settings: settings.to_map(),
+            settings: settings.to_map().into(),
             settings_order: 0,
             line: LinePart {
                 epoch: 1,
@@ -59,7 +59,7 @@ impl Admin {
     /// The queue that is there already, where it has these settings.
     async fn same(&self, queue: &QueueId, settings: &Settings) -> Result<StoredQueue, Problem> {
         let stored = self.stored(queue).await?;
-        match Settings::from_map(&stored.settings) {
+        match stored.settings.parse() {
             Ok(found) if found == *settings => Ok(stored),
             _ => Err(Problem::queue_exists()),
         }

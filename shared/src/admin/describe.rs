@@ -26,7 +26,7 @@ impl Admin {
             "queue": queue.as_str(),
             "settings": in_force.as_ref().map(|configuration| &configuration.settings),
             "revision": in_force.as_ref().map(|configuration| &configuration.revision),
-            "stored_settings": stored.settings,
+            "stored_settings": stored.settings.to_value(),
             "stored_settings_problem": wrong.map(|error| error.to_string()),
             "epoch": stored.line.epoch,
             "generation": stored.line.generation,

@@ -29,7 +29,7 @@ use crate::{
     backup::{Backup, Shelf, StoredQueue},
     domain::{
         id::{QueueId, RootKey},
-        settings::{Entrance, Settings},
+        settings::Entrance,
     },
     line::Line,
     promoter::Policy,
@@ -116,7 +116,7 @@ impl Admin {
 
 /// Where the entries of a stored queue stand. Where its settings are wrong, ended entries are kept for the default time.
 fn shelf(queue: &QueueId, stored: &StoredQueue) -> Shelf {
-    let settings = Settings::from_map(&stored.settings).unwrap_or_default();
+    let settings = stored.settings.parse().unwrap_or_default();
     Shelf {
         queue: queue.clone(),
         generation: stored.line.generation,

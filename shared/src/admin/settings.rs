@@ -1,6 +1,7 @@
 //! Changing the settings of a queue: in the backup first, then in the line.
 
 use serde_json::{Map, Value, json};
+use tracing::warn;
 
 use super::{Admin, Problem};
 use crate::{
@@ -9,7 +10,7 @@ use crate::{
         id::QueueId,
         settings::{FIELDS, Settings},
     },
-    line::{Configuration, Configured},
+    line::{Configuration, Configured, LineError},
     promoter::sync::{configuration, put_in_force, switched},
 };
 
@@ -59,20 +60,36 @@ impl Admin {
     ) -> Result<StoredQueue, Problem> {
         for _ in 0..TRIES {
             let stored = self.stored(queue).await?;
-            let settings = change(&stored.settings)?;
+            let settings = match stored.settings.map() {
+                Some(map) => change(map)?,
+                None => change(&self.in_force(queue, &stored).await?)?,
+            };
             let replaced = self
                 .backup
                 .replace_settings(queue, &stored.settings, &settings)
                 .await?;
             if let Some(settings_order) = replaced {
                 return Ok(StoredQueue {
-                    settings,
+                    settings: settings.into(),
                     settings_order,
                     ..stored
                 });
             }
         }
         Err(Problem::busy())
+    }
+
+    /// The settings to change where those stored are no map of settings: nothing but what is in force can be meant.
+    async fn in_force(&self, queue: &QueueId, stored: &StoredQueue) -> Result<Map<String, Value>, Problem> {
+        match (self.line.view(queue).await, stored.settings.parse()) {
+            (Ok(view), wrong) => {
+                let wrong = wrong.err().map(|error| error.to_string());
+                warn!(%queue, wrong, "what was stored as settings is replaced by those in force");
+                Ok(view.configuration.settings.to_map())
+            }
+            (Err(LineError::Unknown), Err(wrong)) => Err(Problem::stored_setting(&wrong)),
+            (Err(error), _) => Err(error.into()),
+        }
     }
 
     async fn put_in_force(&self, queue: &QueueId, configuration: Configuration) -> Result<Value, Problem> {

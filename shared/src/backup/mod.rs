@@ -10,11 +10,13 @@ pub mod drain;
 pub mod dynamodb;
 pub mod file;
 pub mod restore;
+mod stored;
 pub mod write_through;
 
 use async_trait::async_trait;
 use serde_json::{Map, Value};
 
+pub use self::stored::{StoredSettings, fingerprint};
 use crate::domain::{
     change::Change,
     id::{EntryId, QueueId, Salt},
@@ -78,8 +80,8 @@ pub struct LinePart {
 /// A queue as the backup holds it.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct StoredQueue {
-    /// The settings as they were last written, by us or by an operator's hand: not yet validated.
-    pub settings: Map<String, Value>,
+    /// The settings as they were last written.
+    pub settings: StoredSettings,
     /// Goes up with each [`Backup::replace_settings`]; a change by hand leaves it alone. Of two readings of the settings
     /// the one with the higher number is the later one.
     pub settings_order: u64,
@@ -118,7 +120,7 @@ pub trait Backup: Send + Sync + 'static {
     async fn replace_settings(
         &self,
         queue: &QueueId,
-        expected: &Map<String, Value>,
+        expected: &StoredSettings,
         settings: &Map<String, Value>,
     ) -> Result<Option<u64>, BackupError>;
 

@@ -65,6 +65,8 @@ impl Edge {
         let Ok(_permit) = self.holds.try_acquire() else {
             return Ok(None);
         };
+        // At the beginning: a function that is stopped while it holds has held.
+        self.held_polls.count(&waiter.seen.queue);
         let end = Instant::now() + up_to;
         let mut sleeper = self.wakes.sleeper(waiter.id);
         let mut seen = waiter.seen.clone();

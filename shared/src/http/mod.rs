@@ -57,6 +57,7 @@ use crate::{
     config::{EdgeConfig, Keys, Origins},
     domain::{change::Change, id::QueueId},
     line::{Line, LineError},
+    telemetry::{emf::Metrics, metrics::HELD_POLLS, samples::Tally},
 };
 
 /// How long a browser may remember what CORS allows.
@@ -70,6 +71,7 @@ pub struct Edge {
     config: EdgeConfig,
     views: Views,
     holds: Semaphore,
+    held_polls: Tally,
     wakes: Wakes,
     shutdown: watch::Receiver<bool>,
 }
@@ -91,9 +93,23 @@ impl Edge {
         config: EdgeConfig,
         shutdown: watch::Receiver<bool>,
     ) -> Arc<Self> {
+        let metrics = Metrics::of_process();
+        Self::with_metrics(line, backup, keys, config, shutdown, metrics)
+    }
+
+    /// The same, writing its metrics there instead of where the process does.
+    pub fn with_metrics(
+        line: Arc<dyn Line>,
+        backup: Arc<dyn Backup>,
+        keys: Keys,
+        config: EdgeConfig,
+        shutdown: watch::Receiver<bool>,
+        metrics: Metrics,
+    ) -> Arc<Self> {
         Arc::new(Self {
             views: Views::new(line.clone(), backup.clone(), keys.root.clone()),
             holds: Semaphore::new(config.held_budget),
+            held_polls: Tally::new(HELD_POLLS, metrics),
             wakes: Wakes::default(),
             line,
             backup,

@@ -5,8 +5,8 @@ use crate::domain::{
     estimate::RateWindow,
     id::Salt,
     load::LastLoad,
-    pace::{Bucket, HeldBackBy},
-    score::Visit,
+    pace::{Bucket, HeldBackBy, Pace},
+    score::{Visit, WaitScore},
     settings::Settings,
     standing::Standing,
 };
@@ -192,6 +192,83 @@ pub struct Promotion {
     pub ready: u64,
     /// Let in.
     pub active: u64,
+    /// The highest score promoted so far.
+    pub promoted_through: u64,
+    /// Line time, in Unix milliseconds.
+    pub now_ms: u64,
+}
+
+/// How often a queue is reported on, however many ask.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct ReportOrder {
+    /// Milliseconds between two reports.
+    pub every_ms: u64,
+    /// The same for a queue where nobody is and nothing happened.
+    pub idle_ms: u64,
+}
+
+/// The answer to asking for a report.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Reported {
+    /// It was due, and nobody else gets this one.
+    Due(Report),
+    /// Somebody had one a moment ago, or there is nothing to report.
+    Early {
+        /// Ask again in so many milliseconds.
+        due_in_ms: u64,
+    },
+}
+
+/// What happened to a queue since the report before, and how it stands.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct Report {
+    /// Line time, in Unix milliseconds.
+    pub now_ms: u64,
+    /// In line.
+    pub waiting: u64,
+    /// Promoted and not yet claimed.
+    pub ready: u64,
+    /// Let in.
+    pub active: u64,
+    /// Records in the journal.
+    pub journal: u64,
+    /// How long ago the first change in the journal happened; 0 where there is none.
+    pub backup_lag_ms: u64,
+    /// The place of the head of the line.
+    pub head: Option<WaitScore>,
+    /// The place of the last one in line.
+    pub tail: Option<WaitScore>,
+    /// The longest time without a heartbeat.
+    pub tick_age_ms: u64,
+    /// How long those who were promoted waited, all together.
+    pub waited_ms: u64,
+    /// The longest of these waits.
+    pub waited_max_ms: u64,
+    /// What happened.
+    pub happened: Happened,
+    /// The queue's generation.
+    pub generation: u32,
+    /// The pace that the settings ask for.
+    pub pace: Pace,
+    /// How many were promoted lately.
+    pub window: RateWindow,
+}
+
+/// Counts since the report before.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
+pub struct Happened {
+    /// New visits.
+    pub entered: u64,
+    /// Waiting to ready.
+    pub promoted: u64,
+    /// Done.
+    pub completed: u64,
+    /// Walked away, or removed.
+    pub left: u64,
+    /// Sessions that ran out.
+    pub expired: u64,
+    /// Promoted, and never claimed in time.
+    pub no_shows: u64,
 }
 
 /// What a queue is set up with.

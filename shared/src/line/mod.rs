@@ -75,6 +75,10 @@ pub trait Line: Send + Sync + 'static {
     /// call it at any moment: the amount depends on stored time and state alone.
     async fn promote(&self, queue: &QueueId, order: PromoteOrder) -> Result<Promotion, LineError>;
 
+    /// Takes what happened since the last report, for whoever asks first when one is due: any number of callers may ask
+    /// at any moment, and each event is in one report.
+    async fn report(&self, queue: &QueueId, order: ReportOrder) -> Result<Reported, LineError>;
+
     /// Puts a configuration in force. A queue that the line does not have is created, empty, where `create` is set. One
     /// whose `settings_order` is lower than that in force, in the same epoch and generation, is [`Configured::Older`]:
     /// whoever read it was overtaken. Of the same order the last one counts, since a change by hand leaves it alone.

@@ -8,6 +8,8 @@ pub mod sync;
 pub mod tick;
 
 mod known;
+mod probes;
+mod report;
 mod run;
 mod steps;
 #[cfg(test)]

@@ -8,10 +8,11 @@ use std::{
 };
 
 use tokio::time::{Instant, MissedTickBehavior, interval, sleep, timeout};
-use tracing::{debug, warn};
+use tracing::{debug, info, warn};
 
 use super::{
     known::Known,
+    report::Reporter,
     steps::{Step, Steps},
     sync::{Policy, SyncError, Synced, sync},
     tick::tick,
@@ -22,7 +23,8 @@ use crate::{
         drain::{DrainError, RECORDS_MAX, drain},
     },
     domain::id::QueueId,
-    line::{Line, LineError},
+    line::{Configured, Line, LineError},
+    telemetry::emf::Metrics,
 };
 
 /// Between two ticks of a queue.
@@ -58,6 +60,7 @@ pub struct Promoter {
     backup: Arc<dyn Backup>,
     policy: Policy,
     known: Known,
+    reporter: Reporter,
     steps: Steps,
 }
 
@@ -69,7 +72,17 @@ impl Promoter {
             backup,
             policy,
             known: Known::default(),
+            reporter: Reporter::new(Metrics::of_process()),
             steps: Steps::default(),
+        }
+    }
+
+    /// The same promoter, which writes its metrics there instead of where the process does.
+    #[must_use]
+    pub fn with_metrics(self, metrics: Metrics) -> Self {
+        Self {
+            reporter: Reporter::new(metrics),
+            ..self
         }
     }
 
@@ -154,12 +167,16 @@ impl Promoter {
             Step::Sync(queue) => self.sync_one(queue).await,
             Step::Tick(queue) => self.tick_one(queue).await,
             Step::Drain(queue) => self.drain_one(queue).await,
+            Step::Report(queue) => self.report_one(queue).await,
         }
     }
 
     async fn list(self: &Arc<Self>) {
         match timeout(LIST_TIMEOUT, self.backup.queues()).await {
-            Ok(Ok(queues)) => self.known.listed(queues),
+            Ok(Ok(queues)) => {
+                self.reporter.listed(&queues);
+                self.known.listed(queues);
+            }
             Ok(Err(error)) => warn!(%error, "the queues cannot be listed"),
             Err(_) => warn!("the queues cannot be listed: the backup does not answer"),
         }
@@ -183,18 +200,29 @@ impl Promoter {
     fn take_over(&self, queue: &QueueId, outcome: &Result<Synced, SyncError>) {
         let note = |trouble: Result<(), String>| self.known.note(queue, "sync", trouble);
         match outcome {
-            Ok(Synced::InForce { shelf, .. }) => {
+            Ok(Synced::InForce { how, revision, shelf }) => {
                 self.known.found(queue, shelf.clone());
+                self.reporter.settings(queue, false);
                 note(Ok(()));
+                if *how == Configured::Changed {
+                    info!(%queue, revision, "changed settings are in force");
+                }
             }
-            Ok(Synced::Refused { error, shelf }) => {
+            Ok(Synced::Refused { error, stored, shelf }) => {
                 self.known.found(queue, shelf.clone());
+                self.reporter.settings(queue, true);
+                // With the name of what is stored: another wrong value is another trouble.
                 note(Err(format!(
-                    "the stored settings are wrong, all but the switches stay as they were: {error}"
+                    "the stored settings ({stored}) are wrong, all but the switches stay as they were: {error}"
                 )));
             }
             Ok(Synced::Gone) => self.known.gone(queue),
-            Err(error) => note(Err(error.to_string())),
+            Err(error) => {
+                if matches!(error, SyncError::Stuck(_)) {
+                    self.reporter.settings(queue, true);
+                }
+                note(Err(error.to_string()));
+            }
         }
     }
 
@@ -207,6 +235,10 @@ impl Promoter {
             Ok(Ok(ticked)) => {
                 debug!(%queue, ?ticked, "ticked");
                 self.start(Step::Drain(queue.clone()));
+                self.reporter.ticked(queue, &ticked);
+                if self.reporter.is_due(queue) {
+                    self.start(Step::Report(queue.clone()));
+                }
                 Ok(())
             }
             Ok(Err(error)) => {
@@ -219,6 +251,15 @@ impl Promoter {
             Err(_) => Err("took too long and was given up".to_owned()),
         };
         self.known.note(queue, "tick", outcome);
+    }
+
+    async fn report_one(&self, queue: &QueueId) {
+        let _permit = self.steps.ticks.acquire().await;
+        let outcome = match timeout(TICK_TIMEOUT, self.reporter.report(&*self.line, queue)).await {
+            Ok(outcome) => outcome.map_err(|error| error.to_string()),
+            Err(_) => Err("took too long and was given up".to_owned()),
+        };
+        self.known.note(queue, "report", outcome);
     }
 
     async fn drain_one(&self, queue: &QueueId) {

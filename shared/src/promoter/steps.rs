@@ -26,6 +26,8 @@ pub(super) enum Step {
     Tick(QueueId),
     /// Take the journal to the backup.
     Drain(QueueId),
+    /// Write the metrics.
+    Report(QueueId),
 }
 
 /// The steps under way. Ticks are counted apart from those that ask the backup: one that is slow or hangs must not keep

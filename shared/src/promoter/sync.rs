@@ -3,10 +3,9 @@
 use std::collections::BTreeMap;
 
 use serde_json::json;
-use sha2::{Digest, Sha256};
 
 use crate::{
-    backup::{Backup, BackupError, Shelf, StoredQueue, restore},
+    backup::{Backup, BackupError, Shelf, StoredQueue, fingerprint, restore},
     config::{EdgeConfig, VisitorRoutes},
     domain::{
         id::QueueId,
@@ -53,10 +52,7 @@ impl Policy {
 /// of their names.
 pub fn revision(settings: &Settings) -> String {
     let in_order: BTreeMap<_, _> = settings.to_map().into_iter().collect();
-    let digest = Sha256::digest(json!(in_order).to_string());
-    digest[..8]
-        .iter()
-        .fold(String::new(), |digits, byte| digits + &format!("{byte:02x}"))
+    fingerprint(&json!(in_order))
 }
 
 /// What a stored queue is to be set up with.
@@ -64,7 +60,7 @@ pub fn revision(settings: &Settings) -> String {
 /// # Errors
 /// The first field of the stored settings that is wrong, by name.
 pub fn configuration(stored: &StoredQueue, policy: Policy) -> Result<Configuration, SettingsError> {
-    let settings = policy.check(Settings::from_map(&stored.settings)?)?;
+    let settings = policy.check(stored.settings.parse()?)?;
     Ok(configuration_with(stored, settings))
 }
 
@@ -87,6 +83,8 @@ pub enum Synced {
     InForce {
         /// Whether they were before.
         how: Configured,
+        /// Names them.
+        revision: String,
         /// Where its entries stand.
         shelf: Shelf,
     },
@@ -94,6 +92,8 @@ pub enum Synced {
     Refused {
         /// The field, by name.
         error: SettingsError,
+        /// Names what is stored.
+        stored: String,
         /// Where its entries stand.
         shelf: Shelf,
     },
@@ -134,6 +134,7 @@ pub async fn sync(
     match configuration(&stored, policy) {
         Ok(wanted) => Ok(Synced::InForce {
             how: put_in_force(line, backup, queue, &wanted).await?,
+            revision: wanted.revision.clone(),
             shelf: Shelf::of(queue, &wanted),
         }),
         Err(error) => {
@@ -141,6 +142,7 @@ pub async fn sync(
             put_in_force(line, backup, queue, &wanted).await?;
             Ok(Synced::Refused {
                 error,
+                stored: stored.settings.fingerprint(),
                 shelf: Shelf::of(queue, &wanted),
             })
         }
@@ -159,7 +161,11 @@ pub async fn switched(
 ) -> Result<Configuration, SyncError> {
     match line.view(queue).await {
         Ok(view) => {
-            let settings = view.configuration.settings.with_switches(&stored.settings);
+            let in_force = view.configuration.settings;
+            let settings = match stored.settings.map() {
+                Some(map) => in_force.with_switches(map),
+                None => in_force,
+            };
             Ok(configuration_with(stored, settings))
         }
         Err(LineError::Unknown) => Err(SyncError::Stuck(wrong.clone())),

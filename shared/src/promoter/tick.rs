@@ -27,6 +27,10 @@ pub struct Ticked {
     pub ready: u64,
     /// Let in.
     pub active: u64,
+    /// The highest score promoted so far.
+    pub promoted_through: u64,
+    /// Line time, in Unix milliseconds.
+    pub now_ms: u64,
 }
 
 /// Ticks one queue.
@@ -53,6 +57,8 @@ pub async fn tick(line: &dyn Line, queue: &QueueId) -> Result<Ticked, LineError>
                 waiting: step.waiting,
                 ready: step.ready,
                 active: step.active,
+                promoted_through: step.promoted_through,
+                now_ms: step.now_ms,
             });
         }
     }

@@ -267,7 +267,7 @@ fn map(value: &Value) -> Map<String, Value> {
 
 pub(super) fn stored(settings: &Value) -> StoredQueue {
     StoredQueue {
-        settings: map(settings),
+        settings: map(settings).into(),
         settings_order: 4,
         line: LinePart {
             epoch: 3,
@@ -293,7 +293,10 @@ async fn a_queue_is_created_once(backup: &dyn Backup) {
 async fn settings_are_replaced_only_where_they_are_as_expected(backup: &dyn Backup) {
     let queue = fresh_queue();
     let [before, after, other] = [1, 2, 3].map(|capacity| map(&json!({ "capacity": capacity })));
-    let replace = |expected, settings| backup.replace_settings(&queue, expected, settings);
+    let replace = async |expected: &Map<String, Value>, settings: &Map<String, Value>| {
+        let expected = expected.clone().into();
+        backup.replace_settings(&queue, &expected, settings).await
+    };
     assert_eq!(
         replace(&before, &after).await.expect("an answer"),
         None,
@@ -324,7 +327,7 @@ async fn settings_are_replaced_only_where_they_are_as_expected(backup: &dyn Back
     assert_eq!(
         read,
         StoredQueue {
-            settings: after,
+            settings: after.into(),
             settings_order: 7,
             ..created
         }

@@ -8,7 +8,7 @@ use serde_json::json;
 use tokio::net::TcpListener;
 use vestibule::{
     backup::{
-        Backup, BackupError,
+        Backup, BackupError, StoredSettings,
         dynamodb::{Connection, DynamoDb, Tables},
     },
     domain::{change::Event, settings::Settings},
@@ -79,7 +79,7 @@ async fn settings_that_an_operator_wrote_by_hand_are_read() {
     ))
     .await;
     let read = backup.queue(&queue).await.expect("an answer").expect("the queue");
-    let settings = Settings::from_map(&read.settings).expect("valid");
+    let settings = read.settings.parse().expect("valid");
     assert_eq!(
         (settings.capacity, settings.batch, settings.paused),
         (70, 5, true)
@@ -94,19 +94,66 @@ async fn settings_that_an_operator_wrote_by_hand_are_read() {
         "what was read by hand is what is expected"
     );
 
+    let one = |name: &str, value| AttributeValue::M([(name.to_owned(), value)].into());
     let strange = AttributeValue::Ss(vec!["a".to_owned()]);
-    write(AttributeValue::M([("message".to_owned(), strange)].into())).await;
-    let error = backup.queue(&queue).await.expect_err("no setting is a set");
-    assert!(
-        matches!(&error, BackupError::Nonsense(text) if text.contains("settings.message")),
-        "{error}"
+    for (wrong, field) in [
+        (one("message", strange.clone()), "message"),
+        // DynamoDB JSON, pasted where plain JSON was wanted.
+        (one("capacity", one("N", text("100"))), "capacity"),
+        (one("capacity", AttributeValue::N("1e30".to_owned())), "capacity"),
+        (text("{\"capacity\": 3}"), "settings"),
+        (AttributeValue::L(vec![]), "settings"),
+        (strange, "settings"),
+    ] {
+        write(wrong.clone()).await;
+        let read = backup.queue(&queue).await.expect("an answer").expect("the queue");
+        let error = read.settings.parse().expect_err("no such setting");
+        assert_eq!(error.field, field, "{wrong:?}");
+        let replaced = backup.replace_settings(&queue, &read.settings, &new).await;
+        assert!(
+            replaced.expect("an answer").is_some(),
+            "{wrong:?}: what was read is what is expected"
+        );
+    }
+}
+
+#[tokio::test]
+async fn an_attribute_that_a_hand_deleted_can_be_put_back() {
+    let (backup, queue) = (servers::dynamodb().await, fresh_queue());
+    let created = stored(&json!({ "capacity": 1 }));
+    backup.create_queue(&queue, &created).await.expect("created");
+    let deleted = by_hand()
+        .await
+        .update_item()
+        .table_name(Tables::default().queues)
+        .key("queue", AttributeValue::S(queue.to_string()))
+        .key("part", AttributeValue::S("settings".to_owned()))
+        .update_expression("REMOVE #settings")
+        .expression_attribute_names("#settings", "settings")
+        .send()
+        .await;
+    deleted.expect("written");
+    let read = backup.queue(&queue).await.expect("an answer").expect("the queue");
+    assert_eq!(read.settings, StoredSettings::Missing);
+    let new = Settings::default().to_map();
+    let replace = |expected| {
+        let (backup, queue, new) = (&backup, &queue, &new);
+        async move { backup.replace_settings(queue, &expected, new).await }
+    };
+    let replaced = replace(StoredSettings::Missing).await.expect("an answer");
+    assert_eq!(replaced, Some(created.settings_order + 1));
+    let other = StoredSettings::Other(json!("else"));
+    assert_eq!(
+        replace(other).await.expect("an answer"),
+        replaced,
+        "an answer was lost"
     );
-    write(text("capacity 3")).await;
-    let error = backup.queue(&queue).await.expect_err("no map");
-    assert!(
-        matches!(&error, BackupError::Nonsense(text) if text.contains("settings")),
-        "{error}"
-    );
+    let nobody = fresh_queue();
+    let replaced = backup
+        .replace_settings(&nobody, &StoredSettings::Missing, &new)
+        .await;
+    assert_eq!(replaced.expect("an answer"), None, "no such queue");
+    assert_eq!(backup.queue(&nobody).await.expect("an answer"), None);
 }
 
 #[tokio::test]

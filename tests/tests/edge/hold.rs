@@ -50,6 +50,29 @@ async fn a_promotion_ends_the_hold() {
 }
 
 #[tokio::test]
+async fn polls_that_are_held_are_counted() {
+    let edge = full(brisk()).await;
+    let (guest, _) = enters(&edge).await;
+    edge.send(Ask::get(entry(&guest.token)).visitor(&guest.id))
+        .await
+        .is(200);
+    assert!(edge.written.lines().is_empty(), "it did not offer to be held");
+    wakes(&edge, held(&guest), async || {
+        edge.pass_seconds(5);
+        edge.promote().await;
+    })
+    .await;
+    let lines = edge.written.lines();
+    assert_eq!(lines.len(), 1, "{lines:?}");
+    assert_eq!(
+        (&lines[0]["HeldPolls"], &lines[0]["Queue"]),
+        (&json!(1), &json!(QUEUE))
+    );
+    let text = edge.written.text();
+    assert!(!text.contains(&guest.id) && !text.contains(&guest.token));
+}
+
+#[tokio::test]
 async fn leaving_ends_the_hold() {
     let edge = full(brisk()).await;
     let (guest, _) = enters(&edge).await;

@@ -8,6 +8,7 @@ mod identity;
 mod killed;
 mod load;
 mod protected;
+mod samples;
 mod visit;
 
 use serde_json::Value;

@@ -194,7 +194,7 @@ async fn what_was_lost_with_the_line_is_recovering_and_not_gone() {
         .expect("the queue");
     let id = "lost".parse().expect("a queue id");
     let stored = vestibule::backup::StoredQueue {
-        settings: lost,
+        settings: lost.into(),
         ..stored
     };
     assert!(edge.backup.create_queue(&id, &stored).await.expect("taken"));

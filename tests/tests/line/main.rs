@@ -7,6 +7,7 @@ mod load;
 mod order;
 mod pace;
 mod record;
+mod report;
 mod restore;
 mod visit;
 
@@ -85,6 +86,14 @@ on_every_line! {
         configuring_in_order
         an_unknown_queue_is_unknown_to_every_method
         the_view_counts
+    }
+    report {
+        a_report_counts_what_happened_since_the_last_one
+        each_event_is_in_one_report_however_many_ask
+        a_queue_where_nothing_happens_is_reported_on_less_often
+        a_report_tells_how_long_people_wait
+        a_report_tells_of_a_promoter_that_was_away
+        a_report_tells_how_far_the_backup_is_behind
     }
     restore {
         a_restore_brings_everybody_back

@@ -19,6 +19,8 @@ use vestibule::{
 };
 use vestibule_tests::lines::{Subject, configuration, visitor};
 
+use crate::report::EACH_10_SECONDS;
+
 fn three_at_a_time() -> Settings {
     Settings {
         capacity: 100,
@@ -334,6 +336,7 @@ pub(crate) async fn an_unknown_queue_is_unknown_to_every_method(subject: Subject
         line.validate(queue, id, check).await.map(drop),
         line.extend(queue, id, extension).await.map(drop),
         line.promote(queue, order).await.map(drop),
+        line.report(queue, EACH_10_SECONDS).await.map(drop),
         line.configure(queue, &configuration, false).await.map(drop),
         line.keep_load(queue, &report).await,
         line.view(queue).await.map(drop),

@@ -50,6 +50,11 @@ pub(crate) enum Op {
     PassMicros(u64),
     GoBackMicros(u64),
     Set(Setting),
+    /// Between two reports, and the same where nothing happens.
+    Report {
+        every_ms: u64,
+        idle_ms: u64,
+    },
 }
 
 /// Which visit an operation names; what that is shows when its time comes.
@@ -109,6 +114,7 @@ fn op() -> impl Strategy<Value = Op> {
         6 => passing().prop_map(Op::PassMicros),
         1 => passing().prop_map(Op::GoBackMicros),
         2 => setting().prop_map(Op::Set),
+        2 => (1_u64..40_000, 1_u64..200_000).prop_map(|(every_ms, idle_ms)| Op::Report { every_ms, idle_ms }),
     ]
 }
 

@@ -11,7 +11,7 @@ use vestibule::{
         settings::Settings,
     },
     line::{
-        Check, Extension, JournalRecord, Line, Look, PromoteOrder,
+        Check, Extension, JournalRecord, Line, Look, PromoteOrder, ReportOrder,
         memory::{MemoryLine, Snapshot},
         redis::RedisLine,
     },
@@ -171,6 +171,13 @@ impl Pair {
             Op::Record(..) => text(line.record(queue, record.expect("made for it")).await),
             Op::Load(report) => text(line.keep_load(queue, report).await),
             Op::PassMicros(_) | Op::GoBackMicros(_) => String::new(),
+            Op::Report { every_ms, idle_ms } => {
+                let order = ReportOrder {
+                    every_ms: *every_ms,
+                    idle_ms: *idle_ms,
+                };
+                text(line.report(queue, order).await)
+            }
             Op::Set(_) => text(line.configure(queue, &configuration(&self.settings), false).await),
         }
     }

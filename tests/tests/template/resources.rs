@@ -5,7 +5,8 @@ use std::collections::BTreeSet;
 use aws_config::BehaviorVersion;
 use aws_sdk_dynamodb::{Client, types::BillingMode};
 use serde_json::{Value, json};
-use vestibule::backup::dynamodb::Tables;
+use vestibule::{backup::dynamodb::Tables, telemetry::metrics};
+
 use vestibule_tests::{
     servers,
     template::{document, each, sources, template, text, words_with},
@@ -13,28 +14,6 @@ use vestibule_tests::{
 
 /// For a process without Secrets Manager: a deployment has no secret in a variable.
 const ELSEWHERE: [&str; 2] = ["VESTIBULE_ROOT_KEY", "VESTIBULE_SIGNING_KEY"];
-/// In the template ahead of the code.
-const AHEAD: [&str; 1] = ["VESTIBULE_DEPLOYMENT"];
-const METRICS: [&str; 18] = [
-    "Waiting",
-    "Ready",
-    "Active",
-    "JournalLength",
-    "BackupLagMs",
-    "TickAgeMs",
-    "WaitMeanMs",
-    "WaitMaxMs",
-    "RedisRoundTripMs",
-    "EstimateErrorMs",
-    "Entered",
-    "Promoted",
-    "Expired",
-    "NoShows",
-    "Left",
-    "Completed",
-    "HeldPolls",
-    "SettingsRefused",
-];
 
 #[test]
 fn functions_are_given_the_variables_that_the_code_reads() {
@@ -50,12 +29,6 @@ fn functions_are_given_the_variables_that_the_code_reads() {
         .collect();
     for name in ELSEWHERE {
         assert!(read.remove(name), "{name} is not read any more");
-    }
-    for name in AHEAD {
-        assert!(
-            read.insert(name.to_owned()),
-            "{name} is read by now: take it off the list"
-        );
     }
     assert_eq!(given, read);
 }
@@ -201,14 +174,15 @@ fn every_metric_is_shown_and_alarms_watch_none_that_is_not_written() {
             shown.extend(rest.split('"').next().map(str::to_owned));
         }
     });
-    assert_eq!(shown, METRICS.map(str::to_owned).into());
+    let written = metrics::ALL.map(|metric| metric.name);
+    assert_eq!(shown, written.map(str::to_owned).into());
     let alarms = of_type(&template, "AWS::CloudWatch::Alarm");
     assert_eq!(alarms.len(), 6);
     for (name, alarm) in alarms {
         let said = &alarm["Properties"];
         if said["Namespace"] == "Vestibule" {
             assert!(
-                METRICS.contains(&said["MetricName"].as_str().expect("a text")),
+                written.contains(&said["MetricName"].as_str().expect("a text")),
                 "{name}"
             );
         }

@@ -1,6 +1,7 @@
 //! Every operation and every refusal, against the line in memory and the backup in a file.
 
 mod entries;
+mod events;
 mod orders;
 mod queues;
 
@@ -11,7 +12,9 @@ use tempfile::TempDir;
 
 use super::Admin;
 use crate::{
-    backup::{Backup, LinePart, Shelf, StoredQueue, file::FileBackup, write_through::write_through},
+    backup::{
+        Backup, LinePart, Shelf, StoredQueue, StoredSettings, file::FileBackup, write_through::write_through,
+    },
     domain::id::{EntryId, IdKey, QueueId, RootKey, Visitor},
     line::{Entered, Line, memory::MemoryLine},
     promoter::Policy,
@@ -20,7 +23,7 @@ use crate::{
 /// An operator's desk: the admin and what is behind it.
 struct Desk {
     admin: Admin,
-    _dir: TempDir,
+    dir: TempDir,
 }
 
 impl Desk {
@@ -33,7 +36,7 @@ impl Desk {
             root_key: RootKey::new(vec![1; 32]).expect("long enough"),
             policy: Policy::default(),
         };
-        Self { admin, _dir: dir }
+        Self { admin, dir: dir }
     }
 
     /// A desk with a queue `q`.
@@ -88,6 +91,23 @@ impl Desk {
             .replace_settings(&queue(), &stored.settings, &settings)
             .await;
         assert!(replaced.expect("written").is_some());
+    }
+
+    /// Leaves what may be no map of settings in their place, as a hand can in a table: in a backup that begins with it.
+    async fn leave(&mut self, left: Value) {
+        let settings = match left {
+            Value::Object(map) => map.into(),
+            Value::Null => StoredSettings::Missing,
+            other => StoredSettings::Other(other),
+        };
+        let stored = StoredQueue {
+            settings,
+            ..self.stored().await
+        };
+        let path = self.dir.path().join(uuid::Uuid::new_v4().to_string());
+        self.admin.backup = Arc::new(FileBackup::open(path).expect("a new store"));
+        let created = self.admin.backup.create_queue(&queue(), &stored).await;
+        assert!(created.expect("written"));
     }
 
     /// A known visitor enters, written through.

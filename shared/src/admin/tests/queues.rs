@@ -123,7 +123,7 @@ async fn an_update_changes_what_it_names_in_both_places() {
         (&json!(7), &json!(3), &json!("soon"))
     );
     assert_eq!(desk.in_force("batch").await, 3);
-    assert_eq!(desk.stored().await.settings["batch"], 3);
+    assert_eq!(desk.stored().await.settings.to_value()["batch"], 3);
     assert_eq!(desk.done(update).await["changed"], false, "again is harmless");
 }
 
@@ -188,11 +188,54 @@ async fn the_switches_work_where_another_stored_setting_is_wrong() {
     assert_eq!(desk.in_force("capacity").await, 7, "nothing else acts");
     assert_eq!(desk.in_force("batch").await, 10, "nothing else acts");
     assert_eq!(
-        json!(desk.stored().await.settings),
+        desk.stored().await.settings.to_value(),
         json!({ "capacity": "many", "batch": 3, "batsh": 1, "paused": true, "entrance": "open" })
     );
     desk.done(json!({ "op": "resume", "queue": "q" })).await;
     assert_eq!(desk.in_force("paused").await, false);
+}
+
+/// What a hand can leave there that is no map: the line goes on, the brake works, and nothing is guessed.
+#[tokio::test]
+async fn what_is_no_map_of_settings_is_named_and_mended() {
+    let right = json!({ "capacity": 7, "message": "soon" });
+    let describe = json!({ "op": "describe", "queue": "q" });
+    for (left, reason) in [
+        (json!("{\"capacity\": 9}"), "settings: must be a map of settings"),
+        (json!([]), "settings: must be a map of settings"),
+        (json!(null), "settings: is missing"),
+    ] {
+        let mut desk = Desk::with_queue(right.clone()).await;
+        desk.leave(left.clone()).await;
+        let described = desk.done(describe.clone()).await;
+        assert_eq!(described["stored_settings"], left);
+        let problem = described["stored_settings_problem"].as_str().expect("named");
+        assert!(problem.starts_with(reason), "{problem}");
+        assert_eq!(described["settings"]["capacity"], 7, "the old ones are in force");
+        match sync(desk.line(), desk.backup(), &queue(), desk.admin.policy).await {
+            Ok(Synced::Refused { error, .. }) => assert_eq!(error.field, "settings"),
+            other => panic!("{other:?}"),
+        }
+        assert_eq!(desk.in_force("message").await, "soon");
+
+        desk.done(json!({ "op": "pause", "queue": "q" })).await;
+        let described = desk.done(describe.clone()).await;
+        assert_eq!(described["stored_settings_problem"], json!(null));
+        for settings in [&described["settings"], &described["stored_settings"]] {
+            assert_eq!(
+                (&settings["paused"], &settings["capacity"]),
+                (&json!(true), &json!(7))
+            );
+        }
+
+        desk.leave(left.clone()).await;
+        desk.admin.line = Arc::new(MemoryLine::new());
+        let lost = desk.refused(json!({ "op": "pause", "queue": "q" })).await;
+        assert_eq!(
+            lost["code"], "invalid-stored-setting",
+            "nothing says what was in force"
+        );
+    }
 }
 
 #[tokio::test]
@@ -219,7 +262,7 @@ async fn the_switches_of_a_queue() {
             "{order}"
         );
         assert_eq!(desk.in_force(field).await, value, "{order}");
-        assert_eq!(desk.stored().await.settings[field], value, "{order}");
+        assert_eq!(desk.stored().await.settings.to_value()[field], value, "{order}");
         assert_eq!(
             desk.done(order.clone()).await["changed"],
             false,

@@ -20,7 +20,7 @@ use futures_util::{StreamExt, TryStreamExt, stream};
 use serde_json::{Map, Value};
 
 use self::{client::unavailable, items::names_in};
-use super::{Backup, BackupError, Shelf, StoredQueue, Written};
+use super::{Backup, BackupError, Shelf, StoredQueue, StoredSettings, Written};
 use crate::{
     aws,
     domain::{
@@ -222,14 +222,17 @@ impl Backup for DynamoDb {
     async fn replace_settings(
         &self,
         queue: &QueueId,
-        expected: &Map<String, Value>,
+        expected: &StoredSettings,
         settings: &Map<String, Value>,
     ) -> Result<Option<u64>, BackupError> {
-        let (update, condition) = (
-            "SET #settings = :settings ADD #settings_order :one",
-            "#settings = :expected",
-        );
-        let request = self
+        let update = "SET #settings = :settings ADD #settings_order :one";
+        let expected = queues::from_stored(expected);
+        let condition = match expected {
+            Some(_) => "#settings = :expected",
+            // Of a queue that is there.
+            None => "attribute_exists(#queue) AND attribute_not_exists(#settings)",
+        };
+        let mut request = self
             .client
             .update_item()
             .table_name(&self.tables.queues)
@@ -238,10 +241,12 @@ impl Backup for DynamoDb {
             .condition_expression(condition)
             .set_expression_attribute_names(Some(names_in(&[update, condition])))
             .expression_attribute_values(":settings", queues::from_settings(settings))
-            .expression_attribute_values(":expected", queues::from_settings(expected))
             .expression_attribute_values(":one", items::number(1_u32))
             .return_values(ReturnValue::UpdatedNew)
             .return_values_on_condition_check_failure(ReturnValuesOnConditionCheckFailure::AllOld);
+        if let Some(expected) = expected {
+            request = request.expression_attribute_values(":expected", expected);
+        }
         match request.send().await {
             Ok(updated) => {
                 let new = updated
@@ -252,7 +257,7 @@ impl Backup for DynamoDb {
             Err(error) => match error.as_service_error() {
                 Some(UpdateItemError::ConditionalCheckFailedException(refused)) => match refused.item() {
                     // An attempt whose answer was lost has done it.
-                    Some(item) if queues::to_settings(item)? == *settings => {
+                    Some(item) if queues::to_settings(item).map() == Some(settings) => {
                         queues::to_settings_order(item).map(Some)
                     }
                     _ => Ok(None),

@@ -3,19 +3,21 @@
 //! ```text
 //! queue   S   partition key: the queue id
 //! part    S   sort key: "settings" or "line"
-//! settings                  M   in part "settings", which operators edit: plain values, by the names of the settings
+//! settings                  M   in part "settings", which operators edit: plain values, by the names of the settings;
+//!                               whatever else a hand leaves there is read as well, and refused by name
 //! settings_order            N   in part "settings": how often Vestibule replaced them; absent means 0
 //! epoch, generation, salt       in part "line", which is Vestibule's own
 //! ```
 
 use std::collections::HashMap;
 
-use aws_sdk_dynamodb::types::AttributeValue;
-use serde_json::{Map, Number, Value};
+use aws_sdk_dynamodb::{primitives::Blob, types::AttributeValue};
+use base64::{Engine, engine::general_purpose::STANDARD};
+use serde_json::{Map, Number, Value, json};
 
 use super::items::{Item, nonsense, number, required, text};
 use crate::{
-    backup::{BackupError, LinePart, StoredQueue},
+    backup::{BackupError, LinePart, StoredQueue, StoredSettings},
     domain::id::{QueueId, Salt},
 };
 
@@ -40,7 +42,9 @@ pub(super) fn key(queue: &str, part: &str) -> Item {
 /// Both parts of a queue.
 pub(super) fn parts(queue: &QueueId, stored: &StoredQueue) -> [Item; 2] {
     let mut settings = key(queue.as_str(), SETTINGS_PART);
-    settings.insert(SETTINGS.to_owned(), from_settings(&stored.settings));
+    if let Some(stored) = from_stored(&stored.settings) {
+        settings.insert(SETTINGS.to_owned(), stored);
+    }
     settings.insert(SETTINGS_ORDER.to_owned(), number(stored.settings_order));
     let mut line = key(queue.as_str(), LINE_PART);
     line.extend([
@@ -68,7 +72,7 @@ pub(super) fn stored(items: &[Item]) -> Result<Option<StoredQueue>, BackupError>
         (Some(_), None) => return Err(lacks(LINE_PART)),
     };
     Ok(Some(StoredQueue {
-        settings: to_settings(settings)?,
+        settings: to_settings(settings),
         settings_order: to_settings_order(settings)?,
         line: LinePart {
             epoch: required(line, EPOCH)?,
@@ -88,24 +92,22 @@ pub(super) fn from_settings(settings: &Map<String, Value>) -> AttributeValue {
     AttributeValue::M(named.collect())
 }
 
-fn plain(value: &Value) -> AttributeValue {
-    match value {
-        Value::Null => AttributeValue::Null(true),
-        Value::Bool(flag) => AttributeValue::Bool(*flag),
-        Value::Number(number) => AttributeValue::N(number.to_string()),
-        Value::String(text) => AttributeValue::S(text.clone()),
-        Value::Array(values) => AttributeValue::L(values.iter().map(plain).collect()),
-        Value::Object(map) => from_settings(map),
+/// What is stored, as the attribute that holds it; `None` for no attribute.
+pub(super) fn from_stored(settings: &StoredSettings) -> Option<AttributeValue> {
+    match settings {
+        StoredSettings::Map(map) => Some(from_settings(map)),
+        StoredSettings::Other(value) => Some(plain(value)),
+        StoredSettings::Missing => None,
     }
 }
 
-/// The settings that an item of part `settings` holds.
-///
-/// # Errors
-/// [`BackupError::Nonsense`] where there are none, or one is of a type that no setting has: it is named.
-pub(super) fn to_settings(item: &Item) -> Result<Map<String, Value>, BackupError> {
-    let map = item.get(SETTINGS).and_then(|value| value.as_m().ok());
-    object(SETTINGS, map.ok_or_else(|| nonsense(SETTINGS))?)
+/// What an item of part `settings` holds.
+pub(super) fn to_settings(item: &Item) -> StoredSettings {
+    match item.get(SETTINGS) {
+        Some(AttributeValue::M(map)) => StoredSettings::Map(object(map)),
+        Some(other) => StoredSettings::Other(json(other)),
+        None => StoredSettings::Missing,
+    }
 }
 
 /// How often they were replaced.
@@ -121,29 +123,111 @@ pub(super) fn to_settings_order(item: &Item) -> Result<u64, BackupError> {
     }
 }
 
-fn object(path: &str, map: &Item) -> Result<Map<String, Value>, BackupError> {
+fn object(map: &Item) -> Map<String, Value> {
     map.iter()
-        .map(|(name, value)| Ok((name.clone(), json(&format!("{path}.{name}"), value)?)))
+        .map(|(name, value)| (name.clone(), json(value)))
         .collect()
 }
 
-fn json(path: &str, value: &AttributeValue) -> Result<Value, BackupError> {
-    Ok(match value {
+/// The names of the types that JSON has nothing for. A value of theirs is read as an object with its type in front, as
+/// the console's DynamoDB JSON has it: no setting takes an object, so it is refused, and shown, and can be told from what
+/// somebody put in its place meanwhile. A map that only looks like one has an `M` in front.
+const TAGS: [&str; 6] = ["N", "B", "SS", "NS", "BS", "M"];
+
+fn json(value: &AttributeValue) -> Value {
+    match value {
         AttributeValue::Null(_) => Value::Null,
         AttributeValue::Bool(flag) => Value::Bool(*flag),
-        AttributeValue::N(digits) => Value::Number(parse_number(digits).ok_or_else(|| nonsense(path))?),
+        AttributeValue::N(digits) => exact(digits).map_or_else(|| json!({ "N": digits }), Value::Number),
         AttributeValue::S(text) => Value::String(text.clone()),
-        AttributeValue::L(values) => values
-            .iter()
-            .map(|value| json(path, value))
-            .collect::<Result<_, _>>()?,
-        AttributeValue::M(map) => Value::Object(object(path, map)?),
-        _ => return Err(nonsense(path)),
+        AttributeValue::L(values) => values.iter().map(json).collect(),
+        AttributeValue::M(map) if map.len() == 1 && map.keys().all(|name| TAGS.contains(&name.as_str())) => {
+            json!({ "M": object(map) })
+        }
+        AttributeValue::M(map) => Value::Object(object(map)),
+        AttributeValue::Ss(texts) => json!({ "SS": texts }),
+        AttributeValue::Ns(numbers) => json!({ "NS": numbers }),
+        AttributeValue::B(bytes) => json!({ "B": STANDARD.encode(bytes) }),
+        AttributeValue::Bs(all) => {
+            json!({ "BS": all.iter().map(|bytes| STANDARD.encode(bytes)).collect::<Vec<_>>() })
+        }
+        // Of a type that there was not when this was written.
+        _ => json!({ "?": null }),
+    }
+}
+
+/// Back from [`json`].
+fn plain(value: &Value) -> AttributeValue {
+    match value {
+        Value::Null => AttributeValue::Null(true),
+        Value::Bool(flag) => AttributeValue::Bool(*flag),
+        Value::Number(number) => AttributeValue::N(number.to_string()),
+        Value::String(text) => AttributeValue::S(text.clone()),
+        Value::Array(values) => AttributeValue::L(values.iter().map(plain).collect()),
+        Value::Object(map) => tagged(map).unwrap_or_else(|| from_settings(map)),
+    }
+}
+
+fn tagged(map: &Map<String, Value>) -> Option<AttributeValue> {
+    let (tag, value) = map.iter().next().filter(|_| map.len() == 1)?;
+    let text = |value: &Value| value.as_str().map(str::to_owned);
+    let bytes = |value: &Value| STANDARD.decode(value.as_str()?).ok().map(Blob::new);
+    Some(match tag.as_str() {
+        "N" => AttributeValue::N(text(value)?),
+        "B" => AttributeValue::B(bytes(value)?),
+        "SS" => AttributeValue::Ss(value.as_array()?.iter().map(text).collect::<Option<_>>()?),
+        "NS" => AttributeValue::Ns(value.as_array()?.iter().map(text).collect::<Option<_>>()?),
+        "BS" => AttributeValue::Bs(value.as_array()?.iter().map(bytes).collect::<Option<_>>()?),
+        "M" => from_settings(value.as_object()?),
+        _ => return None,
     })
 }
 
-fn parse_number(digits: &str) -> Option<Number> {
+/// The number that is written like that, where JSON has it to the last digit.
+fn exact(digits: &str) -> Option<Number> {
     let whole = digits.parse::<u64>().map(Number::from);
     let whole = whole.or_else(|_| digits.parse::<i64>().map(Number::from));
-    whole.ok().or_else(|| Number::from_f64(digits.parse().ok()?))
+    let number = whole.ok().or_else(|| Number::from_f64(digits.parse().ok()?))?;
+    (number.to_string() == digits).then_some(number)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    /// Whatever a hand may leave there is read, and expected word for word by the next replacement.
+    #[test]
+    fn every_type_reads_back_as_it_was() {
+        let text = |text: &str| AttributeValue::S(text.to_owned());
+        let digits = |digits: &str| AttributeValue::N(digits.to_owned());
+        let map = |name: &str, value| AttributeValue::M([(name.to_owned(), value)].into());
+        let blob = || Blob::new([0, 159]);
+        let values = [
+            AttributeValue::Null(true),
+            AttributeValue::Bool(true),
+            text("100"),
+            digits("100"),
+            digits("-1"),
+            digits("1.5"),
+            digits("12345678901234567890123456789012345678"),
+            AttributeValue::L(vec![text("a"), digits("1")]),
+            AttributeValue::Ss(vec!["a".to_owned()]),
+            AttributeValue::Ns(vec!["1".to_owned()]),
+            AttributeValue::B(blob()),
+            AttributeValue::Bs(vec![blob()]),
+            map("capacity", digits("100")),
+            // DynamoDB JSON that was pasted as plain JSON.
+            map("N", text("100")),
+            map("M", map("N", text("100"))),
+            map("SS", AttributeValue::L(vec![text("a")])),
+        ];
+        for value in values {
+            assert_eq!(plain(&json(&value)), value);
+            for stored in [value.clone(), map("capacity", value)] {
+                let item = HashMap::from([(SETTINGS.to_owned(), stored.clone())]);
+                assert_eq!(from_stored(&to_settings(&item)), Some(stored));
+            }
+        }
+        assert_eq!(to_settings(&HashMap::new()), StoredSettings::Missing);
+    }
 }

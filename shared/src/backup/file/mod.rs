@@ -18,7 +18,7 @@ use self::{
     store::{ENTRIES, QUEUES, Tables, unavailable},
     writer::{Writer, now_ms},
 };
-use super::{Backup, BackupError, Shelf, StoredQueue, Written};
+use super::{Backup, BackupError, Shelf, StoredQueue, StoredSettings, Written};
 use crate::domain::{
     change::Change,
     id::{EntryId, QueueId},
@@ -213,7 +213,7 @@ impl Backup for FileBackup {
     async fn replace_settings(
         &self,
         queue: &QueueId,
-        expected: &Map<String, Value>,
+        expected: &StoredSettings,
         settings: &Map<String, Value>,
     ) -> Result<Option<u64>, BackupError> {
         let (queue, expected, settings) = (queue.clone(), expected.clone(), settings.clone());

@@ -6,7 +6,7 @@ use serde::{Deserialize, Serialize};
 use serde_json::{Map, Value};
 
 use crate::{
-    backup::{BackupError, LinePart, Shelf, StoredQueue, Written},
+    backup::{BackupError, LinePart, Shelf, StoredQueue, StoredSettings, Written},
     domain::{
         change::{Change, Version},
         id::{EntryId, QueueId, Salt},
@@ -47,7 +47,7 @@ struct StoredRecord {
 /// A queue as the file holds it, as JSON.
 #[derive(Serialize, Deserialize)]
 struct QueueOnFile {
-    settings: Map<String, Value>,
+    settings: Value,
     #[serde(default)]
     settings_order: u64,
     epoch: u32,
@@ -113,16 +113,17 @@ impl<'txn> Tables<'txn> {
     pub(super) fn replace_settings(
         &mut self,
         queue: &QueueId,
-        expected: &Map<String, Value>,
+        expected: &StoredSettings,
         settings: &Map<String, Value>,
     ) -> Result<Option<u64>, BackupError> {
         let Some(mut stored) = self.queue(queue)? else {
             return Ok(None);
         };
         if stored.settings != *expected {
-            return Ok((stored.settings == *settings).then_some(stored.settings_order));
+            let done = stored.settings.map() == Some(settings);
+            return Ok(done.then_some(stored.settings_order));
         }
-        stored.settings.clone_from(settings);
+        stored.settings = settings.clone().into();
         stored.settings_order += 1;
         self.put_queue(queue, &stored)?;
         Ok(Some(stored.settings_order))
@@ -234,7 +235,7 @@ fn is_expired(value: &[u8], now_ms: u64) -> bool {
 
 fn encode_queue(stored: &StoredQueue) -> Vec<u8> {
     let on_file = QueueOnFile {
-        settings: stored.settings.clone(),
+        settings: stored.settings.to_value(),
         settings_order: stored.settings_order,
         epoch: stored.line.epoch,
         generation: stored.line.generation,
@@ -251,7 +252,11 @@ pub(super) fn decode_queue(value: &[u8]) -> Result<StoredQueue, BackupError> {
     let nonsense = |what: &str| BackupError::Nonsense(format!("a queue: {what}"));
     let on_file: QueueOnFile = serde_json::from_slice(value).map_err(|e| nonsense(&e.to_string()))?;
     Ok(StoredQueue {
-        settings: on_file.settings,
+        settings: match on_file.settings {
+            Value::Object(map) => StoredSettings::Map(map),
+            Value::Null => StoredSettings::Missing,
+            other => StoredSettings::Other(other),
+        },
         settings_order: on_file.settings_order,
         line: LinePart {
             epoch: on_file.epoch,

@@ -3,6 +3,7 @@
 
 mod promotion;
 mod queue;
+mod report;
 mod sets;
 #[cfg(feature = "given-time")]
 mod snapshot;
@@ -22,7 +23,7 @@ use self::queue::Queue;
 pub use self::snapshot::Snapshot;
 use super::{
     Check, Claimed, Configuration, Configured, Departed, Departure, Entered, Extended, Extension,
-    JournalRecord, Line, LineError, Look, PromoteOrder, Promotion, Validated, View,
+    JournalRecord, Line, LineError, Look, PromoteOrder, Promotion, ReportOrder, Reported, Validated, View,
 };
 use crate::domain::{
     change::{Change, Ending},
@@ -138,6 +139,10 @@ impl Line for MemoryLine {
 
     async fn promote(&self, queue: &QueueId, order: PromoteOrder) -> Result<Promotion, LineError> {
         self.with(queue, |queue, now_us| queue.promote(now_us, order))
+    }
+
+    async fn report(&self, queue: &QueueId, order: ReportOrder) -> Result<Reported, LineError> {
+        self.with(queue, |queue, now_us| queue.report(now_us, order))
     }
 
     async fn configure(

@@ -45,6 +45,9 @@ impl Queue {
             self.totals.promoted += promoted;
         }
         if order.heartbeat {
+            if self.heartbeat_ms > 0 {
+                self.unreported.tick_gap(now_ms.saturating_sub(self.heartbeat_ms));
+            }
             self.heartbeat_ms = now_ms;
         }
         if !events.is_empty() {
@@ -69,6 +72,8 @@ impl Queue {
             waiting: self.waiting.len(),
             ready: self.ready.len(),
             active: self.active.len(),
+            promoted_through: self.promoted_through,
+            now_ms,
         }
     }
 
@@ -81,6 +86,9 @@ impl Queue {
             self.ready
                 .insert(DeadlineScore::new(clock_ms + claim_ms, score.visit()), id);
             self.promoted_through = self.promoted_through.max(score.raw());
+            // A place in a crowded millisecond may lie ahead of the clock.
+            self.unreported
+                .waited(now_ms.saturating_sub(score.joined_at_ms()));
             events.push((
                 id,
                 Event::Promoted {

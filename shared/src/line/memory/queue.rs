@@ -2,7 +2,10 @@
 
 use std::collections::{HashMap, VecDeque};
 
-use super::sets::{Timed, Waiting};
+use super::{
+    report::Unreported,
+    sets::{Timed, Waiting},
+};
 use crate::{
     domain::{
         change::{Change, Ending, Event, Version},
@@ -27,7 +30,7 @@ pub(super) struct Queue {
     pub(super) active: Timed,
     /// Each end that the backup may not have.
     pub(super) ended: HashMap<EntryId, Change>,
-    journal: VecDeque<JournalRecord>,
+    pub(super) journal: VecDeque<JournalRecord>,
     journal_records: u64,
     pub(super) last_order: u64,
     pub(super) v: u64,
@@ -44,6 +47,7 @@ pub(super) struct Queue {
     pub(super) claim_floor_until_ms: u64,
     pub(super) totals: Totals,
     load: Option<LastLoad>,
+    pub(super) unreported: Unreported,
 }
 
 impl Queue {
@@ -68,6 +72,7 @@ impl Queue {
             claim_floor_until_ms: 0,
             totals: Totals::default(),
             load: None,
+            unreported: Unreported::default(),
             configuration,
         }
     }

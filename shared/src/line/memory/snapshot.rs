@@ -81,6 +81,7 @@ impl Queue {
             ("no_shows", self.totals.no_shows),
         ]
         .into_iter()
+        .chain(self.unreported.numbers())
         .map(|(name, number)| (name.to_owned(), number))
         .collect()
     }

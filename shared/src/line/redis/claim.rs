@@ -16,11 +16,7 @@ pub(super) static CLAIM: LazyLock<Command> =
     LazyLock::new(|| Command::new("claim", include_str!("claim.lua")));
 
 pub(super) async fn claim(line: &RedisLine, queue: &QueueId, id: EntryId) -> Result<Claimed, LineError> {
-    let mut reply = line
-        .call(&CLAIM, queue)
-        .arg(id.to_member())
-        .send(&line.connection)
-        .await?;
+    let mut reply = line.call(&CLAIM, queue).arg(id.to_member()).send(line).await?;
     match reply.outcome() {
         "not-yet" => return Ok(Claimed::NotYet(reply.standing()?)),
         "gone" => return Ok(Claimed::Gone(reply.missing()?)),

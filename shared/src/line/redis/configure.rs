@@ -26,7 +26,7 @@ pub(super) async fn configure(
         .call(&CONFIGURE, queue)
         .arg(u8::from(create))
         .args(fields(configuration));
-    let reply = call.send(&line.connection).await?;
+    let reply = call.send(line).await?;
     match reply.outcome() {
         "created" => Ok(Configured::Created),
         "changed" => Ok(Configured::Changed),

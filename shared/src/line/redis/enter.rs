@@ -16,11 +16,7 @@ pub(super) static ENTER: LazyLock<Command> =
     LazyLock::new(|| Command::new("enter", include_str!("enter.lua")));
 
 pub(super) async fn enter(line: &RedisLine, queue: &QueueId, id: EntryId) -> Result<Entered, LineError> {
-    let mut reply = line
-        .call(&ENTER, queue)
-        .arg(id.to_member())
-        .send(&line.connection)
-        .await?;
+    let mut reply = line.call(&ENTER, queue).arg(id.to_member()).send(line).await?;
     if reply.outcome() == "refused" {
         return match reply.word()?.as_str() {
             "draining" => Ok(Entered::Refused(Refusal::Draining)),

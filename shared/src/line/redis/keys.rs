@@ -7,13 +7,15 @@
 use crate::domain::id::QueueId;
 
 /// The keys of one queue.
-pub(super) struct Keys {
+pub(super) struct Keys<'a> {
+    pub(super) queue: &'a QueueId,
     prefix: String,
 }
 
-impl Keys {
-    pub(super) fn new(queue: &QueueId) -> Self {
+impl<'a> Keys<'a> {
+    pub(super) fn new(queue: &'a QueueId) -> Self {
         Self {
+            queue,
             prefix: format!("vestibule:{{{queue}}}:"),
         }
     }

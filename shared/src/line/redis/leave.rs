@@ -32,7 +32,7 @@ pub(super) async fn leave(
         .arg(id.to_member())
         .arg(named(visit))
         .arg(departure);
-    let mut reply = call.send(&line.connection).await?;
+    let mut reply = call.send(line).await?;
     match reply.outcome() {
         "other-visit" => return Ok(Departed::OtherVisit),
         "not-active" => return Ok(Departed::NotActive(reply.standing()?)),

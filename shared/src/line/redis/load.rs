@@ -20,7 +20,7 @@ pub(super) async fn keep(line: &RedisLine, queue: &QueueId, report: &LoadReport)
         .into_iter()
         .flat_map(|(name, value)| [name.to_owned(), value.to_string()]);
     let call = line.call(&LOAD, queue).arg(LOAD_TTL_SECONDS * 1_000).args(fields);
-    call.send(&line.connection).await.map(|_| ())
+    call.send(line).await.map(|_| ())
 }
 
 /// The last report, where there is one.

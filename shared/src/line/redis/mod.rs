@@ -15,6 +15,7 @@ mod load;
 mod promote;
 mod record;
 mod reply;
+mod report;
 mod restore;
 mod script;
 mod settle;
@@ -23,7 +24,7 @@ mod status;
 mod validate;
 mod view;
 
-use std::fmt;
+use std::{fmt, sync::Arc};
 
 use async_trait::async_trait;
 
@@ -35,14 +36,18 @@ use self::{
 };
 use super::{
     Check, Claimed, Configuration, Configured, Departed, Departure, Entered, Extended, Extension,
-    JournalRecord, Line, LineError, Look, PromoteOrder, Promotion, Validated, View, memory::Clock,
+    JournalRecord, Line, LineError, Look, PromoteOrder, Promotion, ReportOrder, Reported, Validated, View,
+    memory::Clock,
 };
-use crate::domain::{
-    change::{Change, Ending},
-    id::{EntryId, QueueId},
-    load::LoadReport,
-    record::Record,
-    score::Visit,
+use crate::{
+    domain::{
+        change::{Change, Ending},
+        id::{EntryId, QueueId},
+        load::LoadReport,
+        record::Record,
+        score::Visit,
+    },
+    telemetry::{emf::Metrics, metrics::REDIS_ROUND_TRIP, samples::Durations},
 };
 
 /// Every queue of a Redis.
@@ -51,6 +56,7 @@ pub struct RedisLine {
     connection: Connection,
     /// Stands in for the server's clock in tests; nothing sets it elsewhere.
     given: Option<Clock>,
+    round_trips: Arc<Durations>,
 }
 
 impl RedisLine {
@@ -88,7 +94,17 @@ impl RedisLine {
         Ok(Self {
             connection: Connection::open(url, login).await?,
             given: None,
+            round_trips: Arc::new(Durations::new(REDIS_ROUND_TRIP, Metrics::of_process())),
         })
+    }
+
+    /// The same line, whose round trips are written there instead of where the process writes its metrics.
+    #[must_use]
+    pub fn with_metrics(self, metrics: Metrics) -> Self {
+        Self {
+            round_trips: Arc::new(Durations::new(REDIS_ROUND_TRIP, metrics)),
+            ..self
+        }
     }
 
     /// The same line by another clock: every script takes its time from the caller.
@@ -102,7 +118,7 @@ impl RedisLine {
     }
 
     /// Begins a call of a script whose first argument is the time, empty for the server's own.
-    fn call<'a>(&self, command: &'a Command, queue: &QueueId) -> Call<'a> {
+    fn call<'a>(&self, command: &'a Command, queue: &'a QueueId) -> Call<'a> {
         let given = self
             .given
             .as_ref()
@@ -161,6 +177,10 @@ impl Line for RedisLine {
 
     async fn promote(&self, queue: &QueueId, order: PromoteOrder) -> Result<Promotion, LineError> {
         promote::promote(self, queue, order).await
+    }
+
+    async fn report(&self, queue: &QueueId, order: ReportOrder) -> Result<Reported, LineError> {
+        report::report(self, queue, order).await
     }
 
     async fn configure(

@@ -6,7 +6,7 @@
 -- KEYS: waiting ready active ended config state journal changes
 -- ARGV: given_us asked chunk heartbeat window_ms
 -- Output: {'no-queue'}
---         {'promoted', promoted, no_shows, expired, held_back_by, in line, ready, active}
+--         {'promoted', promoted, no_shows, expired, held_back_by, in line, ready, active, promoted_through, now_ms}
 local waiting, ready, active, ended, config, state = KEYS[1], KEYS[2], KEYS[3], KEYS[4], KEYS[5], KEYS[6]
 local journal, changes = KEYS[7], KEYS[8]
 local given_us, asked, chunk, heartbeat = ARGV[1], tonumber(ARGV[2]), tonumber(ARGV[3]), ARGV[4]
@@ -17,7 +17,8 @@ if not c[1] then
   return { 'no-queue' }
 end
 local s = redis.call('HMGET', state, 'v', 'paused_at_ms', 'paused_ms', 'credit', 'credit_at_ms', 'claim_floor_ms',
-  'claim_floor_until_ms', 'window_start_ms', 'window_count', 'window_before', 'promoted_through')
+  'claim_floor_until_ms', 'window_start_ms', 'window_count', 'window_before', 'promoted_through', 'heartbeat_ms',
+  'tick_gap_ms', 'waited_ms', 'waited_max_ms')
 local v = tonumber(s[1])
 local us = line_time_us(given_us, v)
 local now_ms = math.floor(us / 1000)
@@ -70,7 +71,7 @@ if c[2] == '1' or c[3] == 'closed' then
 end
 
 -- Moves the head of the line up.
-local moved, claim_by_ms = '', 0
+local moved, claim_by_ms, through = '', 0, tonumber(s[11])
 if going > 0 then
   local claim_ms = tonumber(c[7])
   if now_ms < tonumber(s[7]) then
@@ -80,9 +81,19 @@ if going > 0 then
   local first = redis.call('ZRANGE', waiting, 0, going - 1, 'WITHSCORES')
   moved = table.concat(first, ' ')
   local additions = {}
+  local waited_ms, waited_max_ms = 0, tonumber(s[15] or 0)
   for i = 1, going do
-    additions[i * 2 - 1] = deadline_score(clock_ms + claim_ms, visit_of(tonumber(first[i * 2])))
+    local score = tonumber(first[i * 2])
+    additions[i * 2 - 1] = deadline_score(clock_ms + claim_ms, visit_of(score))
     additions[i * 2] = first[i * 2 - 1]
+    -- A place in a crowded millisecond may lie ahead of the clock.
+    local wait_ms = now_ms - joined_at_ms(score)
+    if wait_ms > 0 then
+      waited_ms = waited_ms + wait_ms
+      if wait_ms > waited_max_ms then
+        waited_max_ms = wait_ms
+      end
+    end
   end
   redis.call('ZREMRANGEBYRANK', waiting, 0, going - 1)
   redis.call('ZADD', ready, unpack(additions))
@@ -93,12 +104,13 @@ if going > 0 then
     before = (start_ms - window_start_ms == window_ms) and count or 0
     window_start_ms, count = start_ms, 0
   end
-  local through = tonumber(first[going * 2])
+  local highest = tonumber(first[going * 2])
+  through = math.max(through, highest)
   redis.call('HSET', state, 'credit', credit - going * interval_ms, 'credit_at_ms', math.max(now_ms, tonumber(s[5])),
     'window_start_ms', window_start_ms, 'window_count', count + going, 'window_before', before,
-    'promoted_through', math.max(through, tonumber(s[11])))
+    'promoted_through', through, 'waited_ms', tonumber(s[14] or 0) + waited_ms, 'waited_max_ms', waited_max_ms)
   redis.call('HINCRBY', state, 'promoted', going)
-  redis.call('SPUBLISH', changes, through)
+  redis.call('SPUBLISH', changes, highest)
 end
 
 if going + no_shows + expired > 0 then
@@ -107,7 +119,9 @@ if going + no_shows + expired > 0 then
     'no_shows', no_show_list, 'expired', expired_list, 'promoted', moved)
 end
 if heartbeat == '1' then
-  redis.call('HSET', state, 'heartbeat_ms', now_ms)
+  local beat_ms = tonumber(s[12])
+  local gap_ms = beat_ms > 0 and now_ms - beat_ms or 0
+  redis.call('HSET', state, 'heartbeat_ms', now_ms, 'tick_gap_ms', math.max(gap_ms, tonumber(s[13] or 0)))
 end
 return { 'promoted', going, no_shows, expired, held_back_by, in_line - going, redis.call('ZCARD', ready),
-  redis.call('ZCARD', active) }
+  redis.call('ZCARD', active), through, now_ms }

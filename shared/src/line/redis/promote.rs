@@ -21,7 +21,7 @@ pub(super) async fn promote(
         .arg(order.asked)
         .arg(PROMOTE_CHUNK)
         .arg(u8::from(order.heartbeat));
-    let mut reply = call.arg(WINDOW_MS).send(&line.connection).await?;
+    let mut reply = call.arg(WINDOW_MS).send(line).await?;
     let (promoted, no_shows, expired) = (reply.number()?, reply.number()?, reply.number()?);
     let held_back_by = match reply.word()?.as_str() {
         "line" => HeldBackBy::Line,
@@ -40,5 +40,7 @@ pub(super) async fn promote(
         waiting: reply.number()?,
         ready: reply.number()?,
         active: reply.number()?,
+        promoted_through: reply.number()?,
+        now_ms: reply.number()?,
     })
 }

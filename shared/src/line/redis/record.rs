@@ -15,7 +15,7 @@ pub(super) async fn record(line: &RedisLine, queue: &QueueId, change: &Change) -
     RECORD
         .of(&Keys::new(queue))
         .args(fields(change))
-        .send(&line.connection)
+        .send(line)
         .await
         .map(drop)
 }

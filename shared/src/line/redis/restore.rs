@@ -48,7 +48,7 @@ pub(super) async fn restore(
         .arg(now_us)
         .arg(restored.last_order)
         .arg(restored.v);
-    let reply = call.args(fields(configuration)).send(&line.connection).await?;
+    let reply = call.args(fields(configuration)).send(line).await?;
     match reply.outcome() {
         "created" => Ok(Configured::Created),
         "same" => Ok(Configured::Same),

@@ -7,12 +7,8 @@ use std::fmt::Display;
 
 use redis::{Script, Value};
 
-use super::{
-    connect::{Connection, failed},
-    keys::Keys,
-    reply::Reply,
-};
-use crate::line::LineError;
+use super::{RedisLine, connect::failed, keys::Keys, reply::Reply};
+use crate::{domain::id::QueueId, line::LineError};
 
 const INCLUDES: [(&str, &str); 8] = [
     ("clock", include_str!("include/clock.lua")),
@@ -55,8 +51,11 @@ impl Command {
     }
 
     /// Begins a call for one queue: the keys are those that the header names.
-    pub(super) fn of<'a>(&'a self, keys: &Keys) -> Call<'a> {
-        self.on(self.keys.iter().map(|name| keys.key(name)))
+    pub(super) fn of<'a>(&'a self, keys: &Keys<'a>) -> Call<'a> {
+        Call {
+            queue: Some(keys.queue),
+            ..self.on(self.keys.iter().map(|name| keys.key(name)))
+        }
     }
 
     /// Begins a call on the given keys, as many as the header names.
@@ -70,6 +69,7 @@ impl Command {
         debug_assert_eq!(given, self.keys.len(), "{} names its keys", self.name);
         Call {
             command: self,
+            queue: None,
             invocation,
             args: 0,
         }
@@ -87,6 +87,8 @@ fn header(body: &'static str, name: &str) -> Vec<&'static str> {
 /// One call of a script.
 pub(super) struct Call<'a> {
     command: &'a Command,
+    /// The queue that it counts for; none for the steps of a restore, which move thousands of entries each.
+    queue: Option<&'a QueueId>,
     invocation: redis::ScriptInvocation<'a>,
     args: usize,
 }
@@ -105,7 +107,7 @@ impl Call<'_> {
     }
 
     /// Sends it, loading the script where the server does not have it.
-    pub(super) async fn send(self, connection: &Connection) -> Result<Reply, LineError> {
+    pub(super) async fn send(self, line: &RedisLine) -> Result<Reply, LineError> {
         let names = &self.command.args;
         let open = names.last() == Some(&"...");
         debug_assert!(
@@ -117,7 +119,16 @@ impl Call<'_> {
             "{} names its arguments",
             self.command.name
         );
-        let mut link = connection.link().await?;
+        let begun = line.round_trips.begin();
+        let reply = self.ask(line).await;
+        if let Some(queue) = self.queue {
+            line.round_trips.end(queue, begun, reply.is_ok());
+        }
+        reply
+    }
+
+    async fn ask(&self, line: &RedisLine) -> Result<Reply, LineError> {
+        let mut link = line.connection.link().await?;
         let values: Vec<Value> = self.invocation.invoke_async(&mut link).await.map_err(failed)?;
         Reply::read(self.command.name, values)
     }
@@ -127,7 +138,7 @@ impl Call<'_> {
 mod tests {
     use super::*;
 
-    const SCRIPTS: [&str; 13] = [
+    const SCRIPTS: [&str; 14] = [
         include_str!("claim.lua"),
         include_str!("configure.lua"),
         include_str!("enter.lua"),
@@ -135,6 +146,7 @@ mod tests {
         include_str!("load.lua"),
         include_str!("promote.lua"),
         include_str!("record.lua"),
+        include_str!("report.lua"),
         include_str!("restore.lua"),
         include_str!("settle.lua"),
         include_str!("stage.lua"),

@@ -21,5 +21,5 @@ pub(super) async fn settle(
         .iter()
         .flat_map(|end| [end.id.to_member(), end.version.v.to_string()]);
     let call = SETTLE.of(&Keys::new(queue)).arg(keys.len()).args(keys).args(ends);
-    call.send(&line.connection).await.map(drop)
+    call.send(line).await.map(drop)
 }

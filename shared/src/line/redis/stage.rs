@@ -28,7 +28,7 @@ pub(super) async fn stage(
             .on([staged.to_owned()])
             .arg(TTL_SECONDS)
             .args(additions)
-            .send(&line.connection)
+            .send(line)
             .await?;
     }
     Ok(())

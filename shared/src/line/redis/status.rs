@@ -21,32 +21,36 @@ pub(super) static STATUS: LazyLock<Command> =
 /// go first, at the speed of the server. Whoever moved between the two is asked for by the script.
 pub(super) async fn status(line: &RedisLine, queue: &QueueId, id: EntryId) -> Result<Look, LineError> {
     let (key, member) = (Keys::new(queue).key("waiting"), id.to_member());
+    let begun = line.round_trips.begin();
+    let place = place(line, &key, &member).await;
+    line.round_trips.end(queue, begun, matches!(place, Ok(Some(_))));
+    if let Some(waiting) = place? {
+        return Ok(Look::Here(waiting));
+    }
+    let mut reply = line.call(&STATUS, queue).arg(member).send(line).await?;
+    match reply.outcome() {
+        "here" => Ok(Look::Here(reply.standing()?)),
+        "gone" => Ok(Look::Gone(reply.missing()?)),
+        _ => Err(reply.nonsense("an outcome")),
+    }
+}
+
+/// The place of a waiting entry; `None` where it is not in line.
+async fn place(line: &RedisLine, key: &str, member: &str) -> Result<Option<Standing>, LineError> {
     let mut link = line.connection.link().await?;
     // With room for what goes in: this is the call that a crowd repeats.
     let mut looks = Pipeline::with_capacity(2);
     for name in ["ZRANK", "ZSCORE"] {
         let mut look = Cmd::with_capacity(3, name.len() + key.len() + member.len());
-        look.arg(name).arg(&key).arg(&member);
+        look.arg(name).arg(key).arg(member);
         looks.add_command(look);
     }
     let (rank, score): (Option<u64>, Option<String>) = looks.query_async(&mut link).await.map_err(failed)?;
     let score = score
         .and_then(|score| whole(&score))
         .and_then(WaitScore::from_raw);
-    if let Some((rank, score)) = rank.zip(score) {
-        return Ok(Look::Here(Standing::Waiting {
-            score,
-            position: rank + 1,
-        }));
-    }
-    let mut reply = line
-        .call(&STATUS, queue)
-        .arg(member)
-        .send(&line.connection)
-        .await?;
-    match reply.outcome() {
-        "here" => Ok(Look::Here(reply.standing()?)),
-        "gone" => Ok(Look::Gone(reply.missing()?)),
-        _ => Err(reply.nonsense("an outcome")),
-    }
+    Ok(rank.zip(score).map(|(rank, score)| Standing::Waiting {
+        score,
+        position: rank + 1,
+    }))
 }

@@ -30,7 +30,7 @@ pub(super) async fn validate(
         .arg(u8::from(check.consumes))
         .arg("")
         .arg("");
-    answer(id, call.send(&line.connection).await?)
+    answer(id, call.send(line).await?)
 }
 
 pub(super) async fn extend(
@@ -48,7 +48,7 @@ pub(super) async fn extend(
     let call = call
         .arg(u64::from(extension.seconds) * 1_000)
         .arg(extension.latest_end_ms);
-    match answer(id, call.send(&line.connection).await?)? {
+    match answer(id, call.send(line).await?)? {
         Validated::Active {
             standing,
             change: Some(change),

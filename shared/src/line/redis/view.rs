@@ -17,7 +17,7 @@ use crate::{
 pub(super) static VIEW: LazyLock<Command> = LazyLock::new(|| Command::new("view", include_str!("view.lua")));
 
 pub(super) async fn view(line: &RedisLine, queue: &QueueId) -> Result<View, LineError> {
-    let mut reply = line.call(&VIEW, queue).send(&line.connection).await?;
+    let mut reply = line.call(&VIEW, queue).send(line).await?;
     let now_ms = reply.number()?;
     let (waiting, ready, active) = (reply.number()?, reply.number()?, reply.number()?);
     let (ended, journal) = (reply.number()?, reply.number()?);

@@ -19,7 +19,8 @@ use crate::{
     },
     line::{
         Check, Claimed, Configuration, Configured, Departed, Departure, Entered, Extended, Extension,
-        JournalRecord, Line, LineError, Look, PromoteOrder, Promotion, Validated, View, memory::MemoryLine,
+        JournalRecord, Line, LineError, Look, PromoteOrder, Promotion, ReportOrder, Reported, Validated,
+        View, memory::MemoryLine,
     },
 };
 
@@ -119,6 +120,10 @@ impl Line for Faulty {
         extension: Extension,
     ) -> Result<Extended, LineError> {
         self.sound().extend(queue, id, extension).await
+    }
+
+    async fn report(&self, queue: &QueueId, order: ReportOrder) -> Result<Reported, LineError> {
+        self.sound().report(queue, order).await
     }
 
     async fn configure(

@@ -1,9 +1,11 @@
 //! The scene on which steps and rounds are tested.
 
 mod faulty;
+mod metrics;
 mod rounds;
 mod slow;
 mod steps;
+mod written;
 
 use std::sync::Arc;
 
@@ -41,7 +43,7 @@ impl Scene {
     async fn store(&self, name: &str, settings: Value) -> (QueueId, StoredQueue) {
         let queue: QueueId = name.parse().expect("a queue id");
         let stored = StoredQueue {
-            settings: map(settings),
+            settings: map(settings).into(),
             settings_order: 0,
             line: LinePart {
                 epoch: 1,
@@ -80,6 +82,16 @@ impl Scene {
             other => panic!("did not enter: {other:?}"),
         }
         id
+    }
+
+    /// Puts other settings in the place of the stored ones, as somebody does by hand.
+    async fn edit(&self, queue: &QueueId, settings: Value) {
+        let stored = self.backup.queue(queue).await.expect("read").expect("is there");
+        let replaced = self
+            .backup
+            .replace_settings(queue, &stored.settings, &map(settings))
+            .await;
+        assert!(replaced.expect("written").is_some());
     }
 
     fn promoter(&self) -> Arc<Promoter> {

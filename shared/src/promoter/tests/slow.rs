@@ -15,7 +15,7 @@ use tokio::time::{Instant, sleep};
 use super::{Scene, id};
 use crate::{
     backup::{
-        Backup, BackupError, Shelf, StoredQueue, Written,
+        Backup, BackupError, Shelf, StoredQueue, StoredSettings, Written,
         drain::{RECORD_TIMEOUT, drain},
         file::FileBackup,
     },
@@ -85,7 +85,7 @@ impl Backup for Slow {
     async fn replace_settings(
         &self,
         queue: &QueueId,
-        expected: &Map<String, Value>,
+        expected: &StoredSettings,
         settings: &Map<String, Value>,
     ) -> Result<Option<u64>, BackupError> {
         self.backup.replace_settings(queue, expected, settings).await
@@ -97,7 +97,7 @@ impl Backup for Slow {
 }
 
 /// A line whose clock is tokio's, so that it stands still where tokio's does.
-fn paced_line() -> Arc<MemoryLine> {
+pub(super) fn paced_line() -> Arc<MemoryLine> {
     let start = Instant::now();
     Arc::new(MemoryLine::with_clock(Arc::new(move || {
         let passed = Instant::now().duration_since(start).as_micros();

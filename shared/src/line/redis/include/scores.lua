@@ -13,3 +13,8 @@ end
 local function visit_of(score)
   return (math.floor(score / 256) + score % 256 * 16) % 4096
 end
+
+-- When the entry with this place joined.
+local function joined_at_ms(score)
+  return math.floor(score / 256) % 2199023255552 + ERA_MS
+end

@@ -1,4 +1,9 @@
-//! Logs: one JSON object a line on standard output, where Lambda and a terminal both look for them.
+//! What a process says of itself: logs, one JSON object a line on standard output, where Lambda and a terminal both look
+//! for them; and [metrics](mod@metrics), in lines of their own among them, which CloudWatch reads out of the logs.
+
+pub mod emf;
+pub mod metrics;
+pub mod samples;
 
 use tracing_subscriber::EnvFilter;
 

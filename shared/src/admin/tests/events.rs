@@ -1,0 +1,87 @@
+//! The events that come with the product, for the console's Test tab: each does what its name says.
+
+use std::{collections::BTreeSet, fs, path::PathBuf};
+
+use serde_json::{Value, json};
+
+use super::{Desk, queue};
+use crate::admin::OPERATIONS;
+
+const PREFIX: &str = "admin-";
+
+fn folder() -> PathBuf {
+    PathBuf::from(env!("CARGO_MANIFEST_DIR")).join("../infra/events")
+}
+
+fn event(op: &str) -> Value {
+    let path = folder().join(format!("{PREFIX}{op}.json"));
+    let text = fs::read_to_string(&path).unwrap_or_else(|error| panic!("{}: {error}", path.display()));
+    serde_json::from_str(&text).expect("an event is JSON")
+}
+
+#[test]
+fn each_operation_has_its_event_and_no_event_another() {
+    let names = fs::read_dir(folder()).expect("the folder").map(|file| {
+        let name = file.expect("readable").file_name();
+        name.into_string().expect("UTF-8")
+    });
+    let events: BTreeSet<_> = names
+        .filter_map(|name| Some(name.strip_prefix(PREFIX)?.strip_suffix(".json")?.to_owned()))
+        .collect();
+    let operations: BTreeSet<_> = OPERATIONS.into_iter().map(str::to_owned).collect();
+    assert_eq!(events, operations);
+    for op in OPERATIONS {
+        assert_eq!(event(op)["op"], op);
+    }
+}
+
+/// In the order of a day, on a queue of the name that the tests use: all else is sent as it is in the file.
+#[tokio::test]
+async fn every_event_is_carried_out() {
+    let desk = Desk::new();
+    let named = |op: &str| {
+        let mut event = event(op);
+        if event.get("queue").is_some() {
+            event["queue"] = json!(queue().as_str());
+        }
+        if event.get("confirm").is_some() {
+            event["confirm"] = json!(queue().as_str());
+        }
+        event
+    };
+    let mut sent: BTreeSet<&str> = BTreeSet::new();
+    for op in ["create", "describe", "list", "pause"] {
+        desk.done(named(op)).await;
+        sent.insert(op);
+    }
+    assert_eq!(desk.in_force("paused").await, true);
+    let in_line = desk.enter("ada").await;
+    let mut results = Vec::new();
+    for op in ["inspect", "resume", "promote", "update", "stats", "drain", "open"] {
+        results.push((op, desk.done(named(op)).await));
+        sent.insert(op);
+    }
+    let result = |op: &str| &results.iter().find(|(of, _)| *of == op).expect("sent").1;
+    assert_eq!(result("inspect")["token"], in_line.to_string());
+    assert_eq!(result("promote")["promoted"], 1);
+    assert_eq!(result("stats")["ready"], 1);
+    assert_eq!(desk.in_force("batch").await, event("update")["settings"]["batch"]);
+
+    for op in ["evict", "close"] {
+        // As it is in the file it does no harm: the epoch is to be looked up.
+        let mut order = named(op);
+        let problem = desk.refused(order.clone()).await;
+        assert_eq!(problem["field"], "epoch", "{problem}");
+        let described = desk.done(named("describe")).await;
+        order["epoch"] = described["epoch"].clone();
+        desk.done(order).await;
+        sent.insert(op);
+    }
+    assert_eq!(desk.in_force("entrance").await, "closed");
+    // What asks for no queue of this desk is sent as well.
+    for op in OPERATIONS {
+        if !sent.contains(op) {
+            desk.done(named(op)).await;
+        }
+    }
+}

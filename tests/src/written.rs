@@ -1,0 +1,65 @@
+//! What is written as metrics, kept for a test to read.
+
+// A harness stops the test where it cannot go on.
+#![allow(clippy::missing_panics_doc)]
+
+use std::{
+    io::{self, Write},
+    sync::{Arc, Mutex},
+};
+
+use serde_json::Value;
+use vestibule::telemetry::{emf::Metrics, metrics::Metric};
+
+/// All that was written.
+#[derive(Debug, Clone, Default)]
+pub struct Written(Arc<Mutex<Vec<u8>>>);
+
+impl Write for Written {
+    fn write(&mut self, bytes: &[u8]) -> io::Result<usize> {
+        self.0.lock().expect("whole").write(bytes)
+    }
+
+    fn flush(&mut self) -> io::Result<()> {
+        Ok(())
+    }
+}
+
+impl Written {
+    /// Where to write it.
+    pub fn metrics(&self) -> Metrics {
+        Metrics::new("test", self.clone())
+    }
+
+    /// As it stands in the logs.
+    pub fn text(&self) -> String {
+        String::from_utf8(self.0.lock().expect("whole").clone()).expect("UTF-8")
+    }
+
+    /// Every line, each a JSON object.
+    pub fn lines(&self) -> Vec<Value> {
+        let text = self.text();
+        let lines = text.lines();
+        lines
+            .map(|line| serde_json::from_str(line).expect("a line is JSON"))
+            .collect()
+    }
+
+    /// Every value of a metric, in order.
+    pub fn values(&self, metric: Metric) -> Vec<f64> {
+        let values = self
+            .lines()
+            .into_iter()
+            .flat_map(|mut line| match line[metric.name].take() {
+                Value::Array(values) => values,
+                Value::Null => Vec::new(),
+                value => vec![value],
+            });
+        values.map(|value| value.as_f64().expect("a number")).collect()
+    }
+
+    /// All values together.
+    pub fn sum(&self, metric: Metric) -> f64 {
+        self.values(metric).iter().sum()
+    }
+}

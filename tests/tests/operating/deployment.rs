@@ -1,0 +1,142 @@
+//! Functions of one deployment, each with connections of its own, and tables that no other test has.
+
+use std::{sync::Arc, time::Duration};
+
+use aws_config::BehaviorVersion;
+use aws_sdk_dynamodb::{Client, types::AttributeValue};
+use serde_json::Value;
+use tokio::time::{sleep, timeout};
+use vestibule::{
+    admin::Admin,
+    backup::dynamodb::{Connection, DynamoDb, Tables},
+    domain::{
+        id::{QueueId, RootKey},
+        settings::Settings,
+    },
+    line::{Line, redis::RedisLine},
+    promoter::{Policy, Promoter},
+};
+use vestibule_tests::{
+    lines::{Backend, fresh_queue},
+    servers,
+    written::Written,
+};
+
+/// Longer than anything here takes on a machine that does much else.
+const BOUND: Duration = Duration::from_secs(40);
+
+pub(crate) struct Deployment {
+    pub(crate) queue: QueueId,
+    pub(crate) written: Written,
+    tables: Tables,
+    table: Client,
+}
+
+impl Deployment {
+    pub(crate) async fn new() -> Self {
+        let queue = fresh_queue();
+        let prefix = queue.as_str().replace(':', "-");
+        let tables = Tables {
+            queues: format!("{prefix}-queues"),
+            entries: format!("{prefix}-entries"),
+        };
+        let config = aws_config::defaults(BehaviorVersion::latest())
+            .endpoint_url(servers::dynamodb_url())
+            .load()
+            .await;
+        let this = Self {
+            queue,
+            written: Written::default(),
+            tables,
+            table: Client::new(&config),
+        };
+        let backup = this.backup().await;
+        backup.create_tables_if_missing().await.expect("tables");
+        this
+    }
+
+    pub(crate) async fn backup(&self) -> DynamoDb {
+        DynamoDb::connect(Connection {
+            endpoint_url: Some(servers::dynamodb_url()),
+            tables: self.tables.clone(),
+        })
+        .await
+    }
+
+    pub(crate) async fn line(&self) -> RedisLine {
+        let line = RedisLine::connect(&Backend::Redis.url()).await;
+        line.expect("Redis answers").with_metrics(self.written.metrics())
+    }
+
+    pub(crate) async fn promoter(&self) -> Arc<Promoter> {
+        let (line, backup) = (Arc::new(self.line().await), Arc::new(self.backup().await));
+        let promoter = Promoter::new(line, backup, Policy::default());
+        Arc::new(promoter.with_metrics(self.written.metrics()))
+    }
+
+    pub(crate) async fn admin(&self) -> Admin {
+        Admin {
+            line: Arc::new(self.line().await),
+            backup: Arc::new(self.backup().await),
+            root_key: RootKey::new(vec![7; 32]).expect("long enough"),
+            policy: Policy::default(),
+        }
+    }
+
+    /// The settings in force.
+    pub(crate) async fn in_force(&self, line: &RedisLine) -> Settings {
+        line.view(&self.queue).await.expect("seen").configuration.settings
+    }
+
+    /// Changes the item of the queue as the console's form does. `expression` names attributes as `#settings.#batch`.
+    pub(crate) async fn edit(&self, expression: &str, value: Option<AttributeValue>) {
+        let mut update = self
+            .table
+            .update_item()
+            .table_name(&self.tables.queues)
+            .key("queue", AttributeValue::S(self.queue.to_string()))
+            .key("part", AttributeValue::S("settings".to_owned()))
+            .update_expression(expression)
+            .set_expression_attribute_values(value.map(|value| [(":value".to_owned(), value)].into()));
+        let names = expression.split(|c: char| !(c.is_ascii_lowercase() || "#_".contains(c)));
+        for name in names.filter(|name| name.starts_with('#')) {
+            update = update.expression_attribute_names(name, &name[1..]);
+        }
+        update.send().await.expect("written");
+    }
+
+    /// The whole item of the settings.
+    pub(crate) async fn item(&self) -> std::collections::HashMap<String, AttributeValue> {
+        let read = self
+            .table
+            .get_item()
+            .table_name(&self.tables.queues)
+            .key("queue", AttributeValue::S(self.queue.to_string()))
+            .key("part", AttributeValue::S("settings".to_owned()))
+            .consistent_read(true);
+        read.send().await.expect("read").item.expect("is there")
+    }
+
+    /// Saves a whole item, as the console's JSON view does.
+    pub(crate) async fn put(&self, item: std::collections::HashMap<String, AttributeValue>) {
+        let put = self.table.put_item().table_name(&self.tables.queues);
+        put.set_item(Some(item)).send().await.expect("written");
+    }
+}
+
+/// The result of an order that must be carried out.
+pub(crate) async fn done(admin: &Admin, order: Value) -> Value {
+    let mut answer = admin.answer(order.clone()).await;
+    assert_eq!(answer["ok"], true, "{order}: {answer}");
+    answer["result"].take()
+}
+
+pub(crate) async fn until(what: &str, mut condition: impl AsyncFnMut() -> bool) {
+    let waiting = async {
+        while !condition().await {
+            sleep(Duration::from_millis(25)).await;
+        }
+    };
+    let in_time = timeout(BOUND, waiting).await;
+    assert!(in_time.is_ok(), "not within {BOUND:?}: {what}");
+}

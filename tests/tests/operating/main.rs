@@ -1,0 +1,5 @@
+//! What an operator does and sees, against Redis and DynamoDB: edits in the console, and metrics.
+
+mod console;
+mod deployment;
+mod metrics;

@@ -1,0 +1,99 @@
+//! What the functions of a deployment write, over a line in Redis.
+
+use serde_json::json;
+use vestibule::{
+    line::{Departure, Line},
+    telemetry::metrics::{
+        COMPLETED, ENTERED, LEFT, NO_SHOWS, PROMOTED, READY, REDIS_ROUND_TRIP, TICK_AGE, WAITING,
+    },
+};
+use vestibule_tests::lines::visitor;
+
+use crate::deployment::{Deployment, done, until};
+
+#[tokio::test]
+async fn two_promoters_on_redis_count_each_event_once() {
+    let deployment = Deployment::new().await;
+    let (admin, line) = (deployment.admin().await, deployment.line().await);
+    let (queue, name) = (&deployment.queue, deployment.queue.as_str());
+    let settings = json!({ "capacity": 40, "batch": 40, "interval_seconds": 1, "paused": true });
+    done(
+        &admin,
+        json!({ "op": "create", "queue": name, "settings": settings }),
+    )
+    .await;
+    for number in 1..=100 {
+        line.enter(queue, visitor(number)).await.expect("entered");
+    }
+    let written = &deployment.written;
+    let sums = || {
+        let counted = [ENTERED, PROMOTED, COMPLETED, LEFT, NO_SHOWS];
+        counted.map(|metric| written.sum(metric))
+    };
+    let operator = async {
+        until("the arrivals are reported", async || written.sum(ENTERED) > 0.0).await;
+        done(&admin, json!({ "op": "resume", "queue": name })).await;
+        until("the first forty are promoted", async || {
+            line.view(queue).await.expect("seen").ready == 40
+        })
+        .await;
+        for number in 1..=3 {
+            line.claim(queue, visitor(number)).await.expect("claimed");
+        }
+        for number in [1, 100] {
+            let left = line.leave(queue, visitor(number), None, Departure::Leave);
+            left.await.expect("gone");
+        }
+        until("all of it is reported", async || {
+            sums() == [100.0, 41.0, 1.0, 1.0, 0.0]
+        })
+        .await;
+        // Nothing comes twice in what either of the two reports after that.
+        let reports = || written.values(WAITING).len();
+        let before = reports();
+        until("one more report", async || reports() > before).await;
+        assert_eq!(sums(), [100.0, 41.0, 1.0, 1.0, 0.0]);
+        assert_eq!(written.values(WAITING).last(), Some(&58.0));
+        assert_eq!(written.values(READY).last(), Some(&38.0));
+    };
+    let (one, other) = (deployment.promoter().await, deployment.promoter().await);
+    let (stop, stopped) = tokio::sync::oneshot::channel::<()>();
+    tokio::join!(
+        async {
+            one.run(operator).await;
+            let _ = stop.send(());
+        },
+        other.run(async { drop(stopped.await) })
+    );
+    assert!(written.values(TICK_AGE).iter().all(|ms| *ms < 60_000.0));
+    let text = written.text();
+    for number in [1, 2, 100] {
+        let id = visitor(number);
+        assert!(!text.contains(&id.to_string()) && !text.contains(&id.to_member()));
+    }
+}
+
+#[tokio::test]
+async fn round_trips_are_measured_for_queues_that_are_there() {
+    let deployment = Deployment::new().await;
+    let line = deployment.line().await;
+    let create =
+        json!({ "op": "create", "queue": deployment.queue.as_str(), "settings": { "paused": true } });
+    done(&deployment.admin().await, create).await;
+    let before = deployment.written.values(REDIS_ROUND_TRIP).len();
+    for number in 1..=150 {
+        line.enter(&deployment.queue, visitor(number))
+            .await
+            .expect("entered");
+        line.status(&deployment.queue, visitor(number))
+            .await
+            .expect("seen");
+        let made_up = format!("made-up-{number}").parse().expect("an id");
+        assert!(line.enter(&made_up, visitor(number)).await.is_err());
+    }
+    let values = deployment.written.values(REDIS_ROUND_TRIP);
+    // One at once, and then as many as fill a document; what is left waits for the tenth second.
+    assert_eq!(values.len() - before, 201);
+    assert!(values.iter().all(|ms| *ms > 0.0 && *ms < 10_000.0), "{values:?}");
+    assert!(!deployment.written.text().contains("made-up"));
+}
