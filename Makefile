@@ -1,6 +1,6 @@
 SHELL := bash
 .DEFAULT_GOAL := help
-.PHONY: help run check test build watch sam-local test-sam bench-line bench-cold clean
+.PHONY: help run check test test-stack build watch sam-local test-sam bench-line bench-cold clean
 
 SCRIPTS := infra/*.sh .ci/run
 
@@ -12,7 +12,7 @@ run: ## Run all of Vestibule in one process on localhost (PORT=8080 and ARGS="--
 
 check: ## Check formatting, lints, documentation, dependencies, the template and scripts
 	cargo fmt --all --check
-	cargo clippy --workspace --all-targets --locked -- -D warnings
+	cargo clippy --workspace --all-targets --features vestibule-tests/stack --locked -- -D warnings
 	RUSTDOCFLAGS="-D warnings" cargo doc --workspace --no-deps --locked
 	@source infra/tools.sh && check_dependencies
 	@source infra/tools.sh && check_template
@@ -20,6 +20,10 @@ check: ## Check formatting, lints, documentation, dependencies, the template and
 
 test: ## Run every test, against servers that it installs and starts itself
 	infra/test.sh
+	infra/test-stack.sh
+
+test-stack: ## Deploy template.yaml to an emulator of AWS and send visitors through (AWS_ENDPOINT_URL for one that runs)
+	infra/test-stack.sh $(ARGS)
 
 watch: ## Serve the functions with cargo lambda watch, built anew at every change (PORT=9000, REDIS_URL, AWS_ENDPOINT_URL)
 	infra/watch.sh

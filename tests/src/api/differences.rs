@@ -82,10 +82,10 @@ impl Kind {
         }
     }
 
-    /// The gateway's own 403. `sam local` does not know what the document says of it.
+    /// The gateway's own 403. Those who imitate it do not know what the document says of it.
     pub fn refused_by_gateway(self, answer: &Answer, code: &str) {
         match self {
-            Self::SamLocal => answer.is(403),
+            Self::SamLocal | Self::MiniStack => answer.is(403),
             _ => answer.is_problem(403, code),
         };
     }

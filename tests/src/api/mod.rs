@@ -6,9 +6,9 @@
 mod differences;
 mod operator;
 
-use std::{env, time::Duration};
+use std::{env, future::Future, time::Duration};
 
-use reqwest::{Client, Url};
+use reqwest::{Client, RequestBuilder, Response, Url};
 use serde_json::{Value, json};
 use tempfile::TempDir;
 use tokio::time::{Instant, sleep};
@@ -21,6 +21,7 @@ use crate::{
     functions::{API_KEY, Choices, Deployment, ORIGIN, fresh_tables},
     runner::Runner,
     servers::{dynamodb_url, url},
+    stack::signed,
 };
 
 /// The longest that anything here takes: a container may have to start first, and a machine may be slow.
@@ -35,10 +36,18 @@ pub struct Backend {
     pub kind: Kind,
     base: Url,
     http: Client,
-    api_key: Option<String>,
+    service: Option<Credential>,
     origin: Option<String>,
     operator: Operator,
     _dir: Option<TempDir>,
+}
+
+/// How the protected service proves itself.
+#[derive(Debug)]
+enum Credential {
+    ApiKey(String),
+    /// By the credentials of the environment.
+    Signature,
 }
 
 /// A queue of one test.
@@ -88,7 +97,7 @@ impl Backend {
                 let deployment = Deployment::start(Choices::default()).await;
                 let url = deployment.url().to_owned();
                 Self {
-                    api_key: Some(API_KEY.to_owned()),
+                    service: Some(Credential::ApiKey(API_KEY.to_owned())),
                     origin: Some(ORIGIN.to_owned()),
                     ..Self::at(kind, &url, Operator::Function(deployment))
                 }
@@ -97,7 +106,9 @@ impl Backend {
                 let url = running().expect("TEST_API_URL says where");
                 let given = |name| env::var(name).ok().filter(|value| !value.is_empty());
                 Self {
-                    api_key: given("TEST_API_KEY"),
+                    service: given("TEST_API_KEY")
+                        .map(Credential::ApiKey)
+                        .or_else(|| given("TEST_API_SIGNED").map(|_| Credential::Signature)),
                     origin: given("TEST_CORS_ORIGIN"),
                     ..Self::at(kind, &url, Operator::library().await)
                 }
@@ -129,7 +140,7 @@ impl Backend {
                 .timeout(BOUND)
                 .build()
                 .expect("a client"),
-            api_key: None,
+            service: None,
             origin: None,
             operator,
             _dir: None,
@@ -169,8 +180,13 @@ impl Backend {
 
     /// Sends a request of the protected service.
     pub async fn send_as_service(&self, ask: Ask) -> Answer {
-        match &self.api_key {
-            Some(key) => self.send(ask.header("x-api-key", key)).await,
+        match &self.service {
+            Some(Credential::ApiKey(key)) => self.send(ask.header("x-api-key", key)).await,
+            Some(Credential::Signature) => {
+                let request = request(&self.http, self.base.as_str(), ask).build();
+                let signed = signed("execute-api", request.expect("a request"));
+                answered(self.http.execute(signed)).await
+            }
             None => self.send(ask).await,
         }
     }
@@ -178,12 +194,12 @@ impl Backend {
     /// Follows the `Location` of an answer.
     pub async fn follow(&self, answer: &Answer) -> Answer {
         let url = self.base.join(answer.header("location")).expect("an address");
-        answered(self.http.get(url)).await
+        answered(self.http.get(url).send()).await
     }
 
     /// Whether the gateway proves who the protected service is; on a laptop nobody does.
     pub fn guards_the_service(&self) -> bool {
-        self.api_key.is_some()
+        self.service.is_some()
     }
 
     /// An origin whose pages may call, where there is one.
@@ -194,14 +210,18 @@ impl Backend {
 
 /// Sends a request to an API at this address.
 pub async fn send(http: &Client, base: &str, ask: Ask) -> Answer {
+    answered(request(http, base, ask).send()).await
+}
+
+fn request(http: &Client, base: &str, ask: Ask) -> RequestBuilder {
     let (method, path, headers, body) = ask.into_parts();
     // As text and not joined, so that whatever stands in the path is sent as it is.
     let url = format!("{}{path}", base.trim_end_matches('/'));
-    answered(http.request(method, url).headers(headers).body(body)).await
+    http.request(method, url).headers(headers).body(body)
 }
 
-async fn answered(request: reqwest::RequestBuilder) -> Answer {
-    let response = request.send().await.expect("answered");
+async fn answered(response: impl Future<Output = reqwest::Result<Response>>) -> Answer {
+    let response = response.await.expect("answered");
     let (status, headers) = (response.status(), response.headers().clone());
     Answer::new(status, headers, &response.bytes().await.expect("to its end"))
 }

@@ -2,9 +2,10 @@
 //! each backend, with a backend of its own:
 //!
 //! - where `TEST_API_URL` names one that is running, with its stage, for that one. `TEST_REDIS_URL`, `TEST_DYNAMODB_URL`,
-//!   `TEST_QUEUES_TABLE` and `TEST_ENTRIES_TABLE` say where it keeps its queues, `TEST_API_KEY` is what the protected
-//!   service sends, `TEST_CORS_ORIGIN` an origin whose pages may call, and `TEST_GATEWAY` (`sam-local`, `ministack` or
-//!   `api-gateway`) what it is where its address does not show that;
+//!   `TEST_QUEUES_TABLE` and `TEST_ENTRIES_TABLE` say where it keeps its queues; `TEST_API_KEY` is what the protected
+//!   service sends, or `TEST_API_SIGNED` says that it signs with the credentials of the environment; `TEST_CORS_ORIGIN`
+//!   is an origin whose pages may call, and `TEST_GATEWAY` (`sam-local`, `ministack` or `api-gateway`) says what it is
+//!   where its address does not show that;
 //! - else for the local runner, in memory and with Redis and `DynamoDB`, and for the functions under Lambda and API Gateway
 //!   of the harness.
 

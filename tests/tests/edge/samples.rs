@@ -28,6 +28,7 @@ async fn every_event_is_answered() {
     for (name, status) in [
         ("enter", 201),
         ("view", 200),
+        ("load", 204),
         ("jwks", 200),
         ("status", 200),
         ("claim", 200),
