@@ -1,6 +1,7 @@
 //! Every operation and every refusal, against the line in memory and the backup in a file.
 
 mod entries;
+mod load;
 mod orders;
 mod queues;
 
