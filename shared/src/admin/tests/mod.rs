@@ -2,6 +2,7 @@
 
 mod entries;
 mod events;
+mod load;
 mod orders;
 mod queues;
 

@@ -7,7 +7,7 @@ use serde_json::{Value, json};
 use super::{Desk, queue};
 use crate::{
     backup::LinePart,
-    domain::{load::LoadReport, settings::FIELDS},
+    domain::settings::FIELDS,
     line::{LineError, Look, memory::MemoryLine},
     promoter::{Policy, Synced, sync},
 };
@@ -337,27 +337,5 @@ async fn the_figures_of_a_queue() {
     assert_eq!(
         (&stats["heartbeat_age_ms"], &stats["promoted_per_second"]),
         (&Value::Null, &Value::Null)
-    );
-}
-
-#[tokio::test]
-async fn the_last_load_report_is_shown_with_its_age() {
-    let desk = Desk::with_queue(json!({})).await;
-    let stats = || desk.done(json!({ "op": "stats", "queue": "q" }));
-    assert_eq!(stats().await["load"], json!(null));
-    let report = LoadReport {
-        tps: 812,
-        latency_ms: Some(40),
-        healthy: true,
-    };
-    desk.admin.line.keep_load(&queue(), &report).await.expect("kept");
-    let load = stats().await["load"].take();
-    assert!(
-        load["age_ms"].as_u64().is_some_and(|age_ms| age_ms < 60_000),
-        "{load}"
-    );
-    assert_eq!(
-        (&load["tps"], &load["latency_ms"], &load["healthy"]),
-        (&json!(812), &json!(40), &json!(true))
     );
 }
