@@ -128,12 +128,14 @@ done
 
 tick() {
   while true; do
-    curl --silent --output /dev/null --data '{}' "$api_url/2015-03-31/functions/promoter/invocations" || true
+    # A minute, as that of the schedule. One that was built anew meanwhile never answers.
+    curl --silent --max-time 75 --output /dev/null --data '{}' "$api_url/2015-03-31/functions/promoter/invocations" || true
     sleep 1
   done
 }
 set -m
 tick &
+if ((${#command[@]} == 0)); then tail -n +1 -f "$work/log" & fi
 set +m
 
 say "the functions are at $api_url"
@@ -144,5 +146,4 @@ if ((${#command[@]})); then
   exit
 fi
 say "operators' orders: curl $api_url/2015-03-31/functions/admin/invocations --data '{\"op\": \"create\", \"queue\": \"demo:1\"}'"
-tail -n +1 -f "$work/log" &
 wait "$watch_pid"

@@ -6,6 +6,7 @@ use lambda_runtime::{Error, LambdaEvent, run, service_fn};
 use serde_json::Value;
 use vestibule::{
     config::EdgeConfig,
+    deadline::deadline,
     promoter::{Promoter, almost},
     start, telemetry,
 };
@@ -19,7 +20,7 @@ async fn main() -> Result<(), Error> {
     run(service_fn(|schedule: LambdaEvent<Value>| {
         let promoter = promoter.clone();
         async move {
-            promoter.run(almost(schedule.context.deadline())).await;
+            promoter.run(almost(deadline(&schedule.context))).await;
             Ok::<(), Error>(())
         }
     }))

@@ -11,13 +11,14 @@
 //!   DynamoDB or in a file; [`pass`]: signed proof of being let in
 //! - [`domain`]: ids, scores, states, settings, pace, estimates: pure rules
 //!
-//! [`start`] wires these together for a function: [`config`] reads the environment, [`telemetry`] sets up the logs, and
-//! [`aws`] is what clients of AWS share.
+//! [`start`] wires these together for a function: [`config`] reads the environment, [`telemetry`] sets up the logs,
+//! [`deadline`](mod@deadline) says when it is stopped, and [`aws`] is what clients of AWS share.
 
 pub mod admin;
 pub mod aws;
 pub mod backup;
 pub mod config;
+pub mod deadline;
 pub mod domain;
 pub mod http;
 pub mod line;

@@ -21,7 +21,7 @@ use vestibule::{
 
 use crate::{
     lambda::{
-        Function, Lambda,
+        Failure, Function, Lambda,
         document::{Conditions, Document},
         gateway::{Gateway, Listening},
     },
@@ -124,7 +124,10 @@ impl Deployment {
     }
 
     /// What the schedule does each minute.
-    pub async fn promoter_runs(&self) -> Result<Value, crate::lambda::Failure> {
+    ///
+    /// # Errors
+    /// Where the run was killed, for example.
+    pub async fn promoter_runs(&self) -> Result<Value, Failure> {
         let event = json!({ "source": "aws.events", "detail-type": "Scheduled Event", "detail": {} });
         self.lambda.invoke("promoter", &event).await
     }

@@ -24,6 +24,27 @@ pub fn text(path: &str) -> String {
     fs::read_to_string(&path).unwrap_or_else(|error| panic!("{}: {error}", path.display()))
 }
 
+/// The Rust files under a folder of the repository as texts, but for tests.
+pub fn sources(folder: &str) -> Vec<String> {
+    let mut found = Vec::new();
+    let mut folders = vec![Path::new(env!("CARGO_MANIFEST_DIR")).join("..").join(folder)];
+    while let Some(folder) = folders.pop() {
+        for entry in fs::read_dir(&folder).expect("a folder") {
+            let path = entry.expect("an entry").path();
+            let name = path.file_stem().unwrap_or_default();
+            if name == "tests" {
+                continue;
+            }
+            if path.is_dir() {
+                folders.push(path);
+            } else if path.extension().is_some_and(|extension| extension == "rs") {
+                found.push(fs::read_to_string(&path).expect("a text"));
+            }
+        }
+    }
+    found
+}
+
 fn read(path: &str) -> Value {
     let text = text(path);
     let documents = Yaml::load_from_str(&text).unwrap_or_else(|error| panic!("{path}: {error}"));

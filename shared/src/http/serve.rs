@@ -6,7 +6,7 @@
 
 use std::{
     convert::Infallible,
-    time::{Duration, Instant, SystemTime, UNIX_EPOCH},
+    time::{Instant, SystemTime},
 };
 
 use axum::{
@@ -29,7 +29,7 @@ use serde_json::Value;
 use tower::ServiceExt;
 
 use super::{gateway::Gateway, problem::Problem};
-use crate::uri;
+use crate::{deadline::deadline, uri};
 
 /// Serves events until the function ends.
 ///
@@ -147,7 +147,7 @@ fn gateway(event: &lambda_http::Request, path: &str) -> Gateway {
     };
     let invocation = lambda.map(|lambda| lambda.request_id.clone());
     gateway.request_id = given(gateway.request_id.as_ref()).or_else(|| given(invocation.as_ref()));
-    gateway.deadline = lambda.and_then(deadline);
+    gateway.deadline = lambda.and_then(ends_at);
     gateway
 }
 
@@ -198,11 +198,12 @@ fn base_path(used: Option<&str>, path: &str) -> String {
 }
 
 /// When the function is stopped; `None` where nobody says.
-fn deadline(lambda: &Context) -> Option<Instant> {
+fn ends_at(lambda: &Context) -> Option<Instant> {
     if lambda.deadline == 0 {
         return None;
     }
-    let at = UNIX_EPOCH + Duration::from_millis(lambda.deadline);
-    let left = at.duration_since(SystemTime::now()).unwrap_or_default();
+    let left = deadline(lambda)
+        .duration_since(SystemTime::now())
+        .unwrap_or_default();
     Instant::now().checked_add(left)
 }

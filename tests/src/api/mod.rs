@@ -24,7 +24,7 @@ use crate::{
 };
 
 /// The longest that anything here takes: a container may have to start first, and a machine may be slow.
-pub const BOUND: Duration = Duration::from_secs(60);
+pub const BOUND: Duration = Duration::from_mins(1);
 /// A Redis database of the runners, beside those of other suites.
 const REDIS_DATABASE: u8 = 14;
 

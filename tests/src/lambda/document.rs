@@ -6,6 +6,7 @@ use axum::http::Method;
 use serde_json::{Map, Value};
 
 use super::gateway::{Guard, Route};
+use crate::template;
 
 /// The conditions of the template that the document names, as a deployment decides them.
 pub type Conditions = BTreeMap<&'static str, bool>;
@@ -26,10 +27,7 @@ pub(super) struct OwnAnswer {
 impl Document {
     /// Reads the repository's own.
     pub fn read(conditions: &Conditions) -> Self {
-        let path = concat!(env!("CARGO_MANIFEST_DIR"), "/../infra/openapi.yaml");
-        let text = std::fs::read_to_string(path).unwrap_or_else(|error| panic!("{path}: {error}"));
-        let document: Value = serde_saphyr::from_str(&text).unwrap_or_else(|error| panic!("{path}: {error}"));
-        Self(decided(document, conditions).expect("the document is something"))
+        Self(decided(template::document(), conditions).expect("the document is something"))
     }
 
     /// Everything that is answered.

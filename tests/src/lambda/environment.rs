@@ -35,15 +35,6 @@ pub(super) struct Environment {
     api: RuntimeApi,
 }
 
-/// What is left of an environment after an invocation.
-#[derive(Debug)]
-pub(super) enum Kept {
-    /// It takes the next one.
-    Idle(Environment),
-    /// Nothing.
-    Gone,
-}
-
 impl Environment {
     /// Starts a process and waits until it asks for work.
     pub(super) async fn start(function: &Function) -> Result<Self, Failure> {
@@ -81,8 +72,12 @@ impl Environment {
         }
     }
 
-    /// Has the process work on one invocation, for so long at most.
-    pub(super) async fn invoke(mut self, payload: Bytes, limit: Duration) -> (Kept, Result<Bytes, Failure>) {
+    /// Has the process work on one invocation, for so long at most. What comes back takes the next one.
+    pub(super) async fn invoke(
+        mut self,
+        payload: Bytes,
+        limit: Duration,
+    ) -> (Option<Self>, Result<Bytes, Failure>) {
         let answer = self.api.hand_over(payload, limit).await;
         let outcome = tokio::select! {
             biased;
@@ -95,10 +90,10 @@ impl Environment {
         match outcome {
             Err(Failure::TimedOut) => {
                 self.child.kill().await.expect("it runs");
-                (Kept::Gone, outcome)
+                (None, outcome)
             }
-            Err(Failure::Exited(_)) => (Kept::Gone, outcome),
-            _ => (Kept::Idle(self), outcome),
+            Err(Failure::Exited(_)) => (None, outcome),
+            _ => (Some(self), outcome),
         }
     }
 }

@@ -27,7 +27,7 @@ use axum::body::Bytes;
 use serde_json::Value;
 use tokio::sync::Semaphore;
 
-use self::environment::{Environment, Kept};
+use self::environment::Environment;
 
 /// What one function is.
 #[derive(Debug, Clone)]
@@ -146,18 +146,17 @@ impl Pool {
             return Err(Failure::Throttled);
         };
         let idle = lock(&self.idle).pop();
-        let environment = match idle {
-            Some(environment) => environment,
-            None => {
-                self.started.fetch_add(1, Ordering::SeqCst);
-                Environment::start(&self.function).await?
-            }
+        let environment = if let Some(environment) = idle {
+            environment
+        } else {
+            self.started.fetch_add(1, Ordering::SeqCst);
+            Environment::start(&self.function).await?
         };
         let pid = environment.pid;
         lock(&self.busy).push(pid);
         let (kept, outcome) = environment.invoke(payload, self.function.timeout).await;
         lock(&self.busy).retain(|busy| *busy != pid);
-        if let Kept::Idle(environment) = kept {
+        if let Some(environment) = kept {
             lock(&self.idle).push(environment);
         }
         outcome

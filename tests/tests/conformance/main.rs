@@ -14,6 +14,7 @@ mod cross_origin;
 mod enter;
 mod identity;
 mod leave;
+mod load;
 mod pass;
 mod public;
 mod service;
@@ -75,6 +76,7 @@ fn all() -> impl Iterator<Item = Case> {
         enter::cases(),
         identity::cases(),
         leave::cases(),
+        load::cases(),
         pass::cases(),
         public::cases(),
         service::cases(),

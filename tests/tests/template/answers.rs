@@ -3,7 +3,7 @@
 use serde_json::{Value, json};
 use uuid::Uuid;
 use vestibule_tests::{
-    edge::{Answer, Ask, EdgeUnderTest, entry},
+    edge::{Answer, Ask, EdgeUnderTest, QUEUE, entry},
     template::document,
 };
 
@@ -96,6 +96,47 @@ async fn a_visit_answers_as_documented() {
     is("post", &claim_path, claimed.is(200));
     let left = edge.send(Ask::delete(&waiting).visitor(&id)).await;
     is("delete", ENTRY, left.is(204));
+}
+
+#[tokio::test]
+async fn bodies_are_taken_as_documented() {
+    let document = document();
+    let edge = EdgeUnderTest::open(json!({})).await;
+    let entered = edge.send(Ask::enter()).await;
+    let (visitor, token) = (entered.text("visitor"), entered.text("token"));
+    let entry = "/queues/{queue}/entries/{token}";
+    for (path, mut body, done) in [
+        ("/queues/{queue}/load".to_owned(), json!({ "tps": 1 }), 204),
+        (format!("{entry}/extend"), json!({}), 200),
+        (format!("{entry}/validate"), json!({ "visitor": visitor }), 200),
+        (format!("{entry}/complete"), json!({}), 204),
+    ] {
+        let operation = &document["paths"][&path]["post"];
+        let schema = &operation["requestBody"]["content"]["application/json"]["schema"];
+        let at = path.replace("{queue}", QUEUE).replace("{token}", token);
+        let send = |body: &Value| edge.send(Ask::post(&at).visitor(visitor).json(body));
+        for (name, field) in resolved(&document, schema)["properties"]
+            .as_object()
+            .expect("fields")
+        {
+            let Some(most) = field["maximum"].as_u64() else {
+                continue;
+            };
+            let before = body.clone();
+            body[name] = json!(most + 1);
+            send(&body).await.refuses(name);
+            body = before;
+            // A visit that is not this one is taken as well; it is tried where nothing depends on it.
+            if name != "visit" {
+                body[name] = json!(most);
+            }
+        }
+        body["other"] = json!(1);
+        send(&body).await.refuses("other");
+        body.as_object_mut().expect("an object").remove("other");
+        let answer = send(&body).await;
+        matches(&document, "post", &path, answer.is(done));
+    }
 }
 
 #[tokio::test]

@@ -8,20 +8,13 @@ use serde_json::{Value, json};
 use vestibule::backup::dynamodb::Tables;
 use vestibule_tests::{
     servers,
-    template::{document, each, template, text, words_with},
+    template::{document, each, sources, template, text, words_with},
 };
 
 /// For a process without Secrets Manager: a deployment has no secret in a variable.
 const ELSEWHERE: [&str; 2] = ["VESTIBULE_ROOT_KEY", "VESTIBULE_SIGNING_KEY"];
 /// In the template ahead of the code.
-const AHEAD: [&str; 6] = [
-    "VESTIBULE_DEPLOYMENT",
-    "VESTIBULE_REDIS_IAM_CACHE",
-    "VESTIBULE_REDIS_IAM_USER",
-    "VESTIBULE_ROOT_KEY_SECRET",
-    "VESTIBULE_SECRETS_ENDPOINT",
-    "VESTIBULE_SIGNING_KEY_SECRET",
-];
+const AHEAD: [&str; 1] = ["VESTIBULE_DEPLOYMENT"];
 const METRICS: [&str; 18] = [
     "Waiting",
     "Ready",
@@ -51,14 +44,9 @@ fn functions_are_given_the_variables_that_the_code_reads() {
         let names = variables.as_object().expect("variables").keys().cloned();
         given.extend(names.filter(|name| name.starts_with("VESTIBULE_")));
     });
-    let sources = [
-        "shared/src/config/mod.rs",
-        "shared/src/config/edge.rs",
-        "shared/src/config/keys.rs",
-    ];
-    let mut read: BTreeSet<String> = sources
+    let mut read: BTreeSet<String> = sources("shared/src")
         .iter()
-        .flat_map(|path| words_with(&text(path), "VESTIBULE_"))
+        .flat_map(|source| words_with(source, "VESTIBULE_"))
         .collect();
     for name in ELSEWHERE {
         assert!(read.remove(name), "{name} is not read any more");
