@@ -26,7 +26,7 @@ source infra/docker.sh
 readonly READY_SECONDS=120 # The first call makes the image that the functions run on.
 readonly STOP_SECONDS=20
 readonly MINUTE=60
-readonly SCHEDULE_EVENT=infra/events/schedule.json
+readonly SCHEDULE_EVENT=infra/events/promoter-schedule.json
 
 command=()
 options=()
