@@ -97,8 +97,8 @@ need_lambda_image() { # x86_64|arm64
   # Asked first, since a closed network may take minutes to refuse a pull. Any answer is one.
   if curl --silent --max-time "$ASK_SECONDS" --output /dev/null https://public.ecr.aws/v2/ &&
     bounded "$PULL_SECONDS" docker pull --quiet "$image" >/dev/null; then return; fi
-  { have apt-get && have dpkg-deb; } || fail "the registry of $image cannot be reached, and without apt-get there is nothing to" \
-    "make a stand-in of. Load the image (docker load) and run this again."
+  { have apt-get && have dpkg-deb; } || fail "the registry of $image cannot be reached, and without apt-get there is" \
+    "nothing to make a stand-in of. Load the image (docker load) and run this again."
   local release stand_in
   release=$(apt-cache policy libc6 2>/dev/null | awk '$1 == "Candidate:" { gsub(/[^A-Za-z0-9.]/, "-", $2); print $2 }')
   stand_in=$STAND_IN:libc6-${release:-unknown}
@@ -136,5 +136,6 @@ make_stand_in() { # IMAGE
 download_packages() { # DIRECTORY
   if (cd "$1" && apt-get download -qq "${STAND_IN_PACKAGES[@]}") >/dev/null 2>&1; then return; fi
   as_root apt-get update -qq >&2 || true
-  (cd "$1" && apt-get download -qq "${STAND_IN_PACKAGES[@]}") >&2 || fail "apt-get could not download the packages of the stand-in."
+  (cd "$1" && apt-get download -qq "${STAND_IN_PACKAGES[@]}") >&2 ||
+    fail "apt-get could not download the packages of the stand-in. Its own message is above."
 }

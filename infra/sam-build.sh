@@ -39,7 +39,8 @@ if [[ $architecture == arm64 ]]; then target=(--arm64); fi
 (cd functions && cargo lambda build --release --locked ${target[@]+"${target[@]}"}) >&2
 
 # What it says besides is advice, and of use where it failed.
-if ! said=$("$sam" build --template "$template" --build-dir "$directory" --parameter-overrides "Architecture=$architecture" 2>&1); then
+if ! said=$("$sam" build --template "$template" --build-dir "$directory" \
+  --parameter-overrides "Architecture=$architecture" 2>&1); then
   printf '%s\n' "$said" >&2
   fail "sam build failed. Its own messages are above."
 fi

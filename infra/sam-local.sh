@@ -109,8 +109,11 @@ free_port() { "$python" -c 'import socket; print(socket.create_server(("127.0.0.
 reach() { # URL
   reached=$1
   [[ $1 =~ ^([a-z+]+)://([^/@]*@)?(127\.[0-9.]+|localhost|\[::1\])(:([0-9]+))?(/.*)?$ ]] || return 0
-  local scheme=${BASH_REMATCH[1]} user=${BASH_REMATCH[2]} host=${BASH_REMATCH[3]} port=${BASH_REMATCH[5]} rest=${BASH_REMATCH[6]}
-  if [[ $scheme == *+cluster ]]; then fail "containers cannot reach a Redis cluster on loopback: it sends them to 127.0.0.1."; fi
+  local scheme=${BASH_REMATCH[1]} user=${BASH_REMATCH[2]} host=${BASH_REMATCH[3]}
+  local port=${BASH_REMATCH[5]} rest=${BASH_REMATCH[6]}
+  if [[ $scheme == *+cluster ]]; then
+    fail "containers cannot reach a Redis cluster on loopback: it sends them to 127.0.0.1."
+  fi
   if [[ -z $port ]]; then case $scheme in redis*) port=6379 ;; https) port=443 ;; *) port=80 ;; esac; fi
   if [[ $gateway != host.docker.internal ]]; then
     launch "forward-$port" socat "TCP-LISTEN:$port,bind=$gateway,fork,reuseaddr" "TCP:$host:$port"
@@ -191,9 +194,9 @@ promote_each_minute() {
   done
 }
 
-has_demo_queue() {
-  [[ $(invoke AdminFunction '{"op": "create", "queue": "demo:1", "settings": {"capacity": 3, "batch": 1, "interval_seconds": 5}}') == *'"ok": true'* ]]
-}
+readonly DEMO='{"op": "create", "queue": "demo:1", "settings": {"capacity": 3, "batch": 1, "interval_seconds": 5}}'
+
+has_demo_queue() { [[ $(invoke AdminFunction "$DEMO") == *'"ok": true'* ]]; }
 
 sam=$(need_sam)/sam
 python=$tools_dir/sam/bin/python
@@ -240,7 +243,7 @@ if [[ ${#command[@]} -gt 0 ]]; then
   exit "$status"
 fi
 
-say "the API is at $api_url, and queue demo:1 is open (a request starts a container, which takes a moment). Enter it:"
+say "the API is at $api_url, and queue demo:1 is open. Enter it (a request starts a container, which takes a moment):"
 say "  curl -s $api_url/queues/demo:1/entries -H 'Content-Type: application/json' -d '{}'"
 say "an operator's order:"
 say "  curl -s $lambda_url/2015-03-31/functions/AdminFunction/invocations -d '{\"op\": \"describe\", \"queue\": \"demo:1\"}'"

@@ -82,6 +82,11 @@ impl Kind {
         }
     }
 
+    /// Whether each request has an id of its own: the SAM CLI draws one when it starts, and gives it to all of them.
+    pub fn tells_requests_apart(self) -> bool {
+        self != Self::SamLocal
+    }
+
     /// The gateway's own 403. Those who imitate it do not know what the document says of it.
     pub fn refused_by_gateway(self, answer: &Answer, code: &str) {
         match self {
