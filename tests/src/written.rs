@@ -1,4 +1,4 @@
-//! What is written as metrics, kept for a test to read.
+//! What is written as metrics or as logs, kept for a test to read.
 
 // A harness stops the test where it cannot go on.
 #![allow(clippy::missing_panics_doc)]
@@ -9,6 +9,7 @@ use std::{
 };
 
 use serde_json::Value;
+use tracing_subscriber::fmt::MakeWriter;
 use vestibule::telemetry::{emf::Metrics, metrics::Metric};
 
 /// All that was written.
@@ -22,6 +23,14 @@ impl Write for Written {
 
     fn flush(&mut self) -> io::Result<()> {
         Ok(())
+    }
+}
+
+impl MakeWriter<'_> for Written {
+    type Writer = Self;
+
+    fn make_writer(&self) -> Self {
+        self.clone()
     }
 }
 
@@ -58,8 +67,9 @@ impl Written {
         values.map(|value| value.as_f64().expect("a number")).collect()
     }
 
-    /// All values together.
-    pub fn sum(&self, metric: Metric) -> f64 {
-        self.values(metric).iter().sum()
+    /// All values of a metric that counts, together.
+    pub fn sum(&self, metric: Metric) -> u64 {
+        let lines = self.lines();
+        lines.iter().filter_map(|line| line[metric.name].as_u64()).sum()
     }
 }

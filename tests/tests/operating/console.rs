@@ -231,7 +231,7 @@ async fn edits_by_hand_and_orders_at_once_lose_nothing() {
             .await;
         }
     };
-    promoter.run(operators).await;
+    Box::pin(promoter.run(operators)).await;
 }
 
 /// By the JSON view, which saves the item as it was when it was opened: what is stored counts, and orders work on.

@@ -31,7 +31,7 @@ async fn two_promoters_on_redis_count_each_event_once() {
         counted.map(|metric| written.sum(metric))
     };
     let operator = async {
-        until("the arrivals are reported", async || written.sum(ENTERED) > 0.0).await;
+        until("the arrivals are reported", async || written.sum(ENTERED) > 0).await;
         done(&admin, json!({ "op": "resume", "queue": name })).await;
         until("the first forty are promoted", async || {
             line.view(queue).await.expect("seen").ready == 40
@@ -44,15 +44,12 @@ async fn two_promoters_on_redis_count_each_event_once() {
             let left = line.leave(queue, visitor(number), None, Departure::Leave);
             left.await.expect("gone");
         }
-        until("all of it is reported", async || {
-            sums() == [100.0, 41.0, 1.0, 1.0, 0.0]
-        })
-        .await;
+        until("all of it is reported", async || sums() == [100, 41, 1, 1, 0]).await;
         // Nothing comes twice in what either of the two reports after that.
         let reports = || written.values(WAITING).len();
         let before = reports();
         until("one more report", async || reports() > before).await;
-        assert_eq!(sums(), [100.0, 41.0, 1.0, 1.0, 0.0]);
+        assert_eq!(sums(), [100, 41, 1, 1, 0]);
         assert_eq!(written.values(WAITING).last(), Some(&58.0));
         assert_eq!(written.values(READY).last(), Some(&38.0));
     };

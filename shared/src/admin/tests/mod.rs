@@ -37,7 +37,7 @@ impl Desk {
             root_key: RootKey::new(vec![1; 32]).expect("long enough"),
             policy: Policy::default(),
         };
-        Self { admin, dir: dir }
+        Self { admin, dir }
     }
 
     /// A desk with a queue `q`.

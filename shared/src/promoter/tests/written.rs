@@ -1,4 +1,4 @@
-//! What a promoter writes, kept for a test to read: metrics or logs.
+//! The metrics that a promoter writes, kept for a test to read.
 
 use std::{
     io::{self, Write},
@@ -6,7 +6,6 @@ use std::{
 };
 
 use serde_json::Value;
-use tracing_subscriber::fmt::MakeWriter;
 
 use crate::telemetry::metrics::Metric;
 
@@ -20,14 +19,6 @@ impl Write for Written {
 
     fn flush(&mut self) -> io::Result<()> {
         Ok(())
-    }
-}
-
-impl MakeWriter<'_> for Written {
-    type Writer = Self;
-
-    fn make_writer(&self) -> Self {
-        self.clone()
     }
 }
 

@@ -1,0 +1,79 @@
+//! What the log says of settings that an operator edits. The only test of its process, which has one log.
+
+use std::{sync::Arc, time::Duration};
+
+use serde_json::{Value, json};
+use tokio::time::{sleep, timeout};
+use vestibule::{
+    admin::Admin,
+    backup::{Backup, file::FileBackup},
+    domain::id::{QueueId, RootKey},
+    line::memory::MemoryLine,
+    promoter::{Policy, Promoter},
+    telemetry::metrics::SETTINGS_REFUSED,
+};
+use vestibule_tests::written::Written;
+
+const BOUND: Duration = Duration::from_mins(1);
+
+async fn until(what: &str, condition: impl Fn() -> bool) {
+    let waiting = async {
+        while !condition() {
+            sleep(Duration::from_millis(25)).await;
+        }
+    };
+    assert!(timeout(BOUND, waiting).await.is_ok(), "{what}");
+}
+
+#[tokio::test]
+async fn a_refused_edit_is_logged_once_for_each_change() {
+    let (logs, metrics) = (Written::default(), Written::default());
+    let subscriber = tracing_subscriber::fmt()
+        .json()
+        .with_writer(logs.clone())
+        .finish();
+    tracing::subscriber::set_global_default(subscriber).expect("the only log");
+    let dir = tempfile::tempdir().expect("a folder");
+    let line = Arc::new(MemoryLine::new());
+    let backup = Arc::new(FileBackup::open(dir.path().join("store")).expect("a store"));
+    let admin = Admin {
+        line: line.clone(),
+        backup: backup.clone(),
+        root_key: RootKey::new(vec![7; 32]).expect("long enough"),
+        policy: Policy::default(),
+    };
+    let created = admin.answer(json!({ "op": "create", "queue": "q" })).await;
+    assert_eq!(created["ok"], true, "{created}");
+    let edit = async |settings: Value| {
+        let queue: QueueId = "q".parse().expect("an id");
+        let stored = backup.queue(&queue).await.expect("read").expect("is there");
+        let settings = settings.as_object().expect("an object").clone();
+        let replaced = backup.replace_settings(&queue, &stored.settings, &settings).await;
+        assert!(replaced.expect("written").is_some());
+    };
+    let said = |what: &str| logs.text().lines().filter(|line| line.contains(what)).count();
+    let refused = || {
+        metrics
+            .values(SETTINGS_REFUSED)
+            .iter()
+            .filter(|value| **value > 0.0)
+            .count()
+    };
+    let reason = "capacity: must be a whole number of entries from 1 to 10000000";
+    let operator = async {
+        edit(json!({ "capacity": "many" })).await;
+        until("refused", || said(reason) == 1).await;
+        // Ten seconds later it was read again, several times over.
+        until("refused again", || refused() == 2).await;
+        assert_eq!(said(reason), 1);
+        // The same reason, but another edit.
+        edit(json!({ "capacity": "lots" })).await;
+        until("the next one", || said(reason) == 2).await;
+        edit(json!({ "capacity": "9" })).await;
+        until("corrected", || said("changed settings are in force") == 1).await;
+        assert_eq!((said("the trouble is over"), said(reason)), (1, 2));
+    };
+    let promoter = Promoter::new(line, backup.clone(), Policy::default());
+    let promoter = Arc::new(promoter.with_metrics(metrics.metrics()));
+    promoter.run(operator).await;
+}
