@@ -60,7 +60,7 @@ started_at=$SECONDS
 say "deployed after $((SECONDS - started_at)) s"
 
 TEST_STACK_OUTPUTS=$("$sam" list stack-outputs --stack-name "$STACK" --region "$REGION" --output json)
-export TEST_STACK_OUTPUTS
+export TEST_STACK_OUTPUTS TEST_STACK_NAME=$STACK
 output() { # NAME
   "$(need_python)" -c '
 import json, os, sys

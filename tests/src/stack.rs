@@ -25,6 +25,8 @@ const REGION: &str = "us-east-1";
 
 /// What the stack's outputs say, and how to reach it.
 pub struct Stack {
+    /// Its name, which is that of the deployment.
+    pub name: String,
     /// The API with its stage, without a slash at its end.
     pub api: Url,
     /// By their names in `template.yaml`.
@@ -47,6 +49,7 @@ impl Stack {
             .map(|output| (text(output, "OutputKey"), text(output, "OutputValue")))
             .collect();
         Self {
+            name: url("TEST_STACK_NAME"),
             api: url("TEST_API_URL").parse().expect("an address"),
             outputs,
             http: Client::builder()

@@ -241,7 +241,7 @@ async fn visitors_go_through_and_the_schedule_promotes_them() {
     .await;
 
     // The metrics have counted each of them once. They come with what the promoter has logged.
-    let group = &format!("/aws/lambda/{}", stack.output("PromoterFunction"));
+    let group = &format!("/vestibule/{}/promoter", stack.name);
     for (name, expected) in [("Entered", 5), ("Promoted", 3), ("Completed", 2)] {
         eventually(&format!("{name} is {expected}"), async || {
             let values = stack.metric(group, &queue, name).await;
