@@ -27,9 +27,11 @@ target=${CARGO_TARGET_DIR:-$root/target}
 built=${1:-$target/lambda}
 if [[ $# == 0 ]]; then
   need_cargo_lambda
-  cargo lambda build --release --locked --package functions >&2
+  # From the folder of the package, as `sam build` does it.
+  (cd functions && cargo lambda build --release --locked) >&2
 fi
-cargo build --profile local --locked --package vestibule-tests --bin bench-cold
+# What measures need not be fast: the figures are the emulator's and the kernel's.
+cargo build --locked --package vestibule-tests --bin bench-cold
 
 work=$(mktemp -d "${TMPDIR:-/tmp}/vestibule-cold.XXXXXX")
 trap 'rm -rf "$work"' EXIT
@@ -45,4 +47,4 @@ with zipfile.ZipFile("bootstrap.zip", "w", zipfile.ZIP_DEFLATED) as package:
     package.write("bootstrap")')
 done
 
-infra/servers.sh run --only redis,dynamodb -- "$target/local/bench-cold" "$work" "$work/emulator"
+infra/servers.sh run --only redis,dynamodb -- "$target/debug/bench-cold" "$work" "$work/emulator"
