@@ -26,22 +26,23 @@ case $(uname -m) in
   *) architecture=x86_64 ;;
 esac
 
-run() { # TEST ARGUMENT...
-  if cargo nextest --version >/dev/null 2>&1; then
-    cargo nextest run --package vestibule-tests --locked --features stack --test "$@"
-  else
-    cargo test --package vestibule-tests --locked --features stack --test "$@"
-  fi
-}
+suites=(--package vestibule-tests --locked --features stack --test stack --test conformance)
+if cargo nextest --version >/dev/null 2>&1; then
+  runner=(cargo nextest run "${suites[@]}")
+else
+  runner=(cargo test "${suites[@]}" --no-fail-fast)
+fi
 
 if [[ ${1:-} != --deploy ]]; then
   need_sam >/dev/null # Before the long compilation, so that a tool that cannot be had is heard of at once.
   need_ministack >/dev/null
   infra/sam-build.sh "$architecture" --fast >/dev/null
-  run stack --no-run
+  "${runner[@]}" --no-run
   [[ -n ${AWS_ENDPOINT_URL:-} ]] || exec infra/servers.sh run --only redis,aws -- "${BASH_SOURCE[0]}" --deploy "$@"
+  emulator_domain=localhost.localstack.cloud # Which is this machine, for those who can ask for names.
 else
   shift
+  emulator_domain=localhost
 fi
 
 export TEST_CORS_ORIGIN=https://shop.example TEST_API_SIGNED=yes TEST_GATEWAY=ministack
@@ -67,19 +68,13 @@ import json, os, sys
 print(*(o["OutputValue"] for o in json.loads(os.environ["TEST_STACK_OUTPUTS"]) if o["OutputKey"] == sys.argv[1]))' "$1"
 }
 
-# An emulator's API is at its own address: https://ID.execute-api.REGION.amazonaws.com/STAGE stands for that.
+# The emulator's own address in the place of AWS's: https://ID.execute-api.REGION.amazonaws.com/STAGE
 api_url=$(output ApiUrl)
 api_host=${api_url#*://}
-export TEST_API_URL="$AWS_ENDPOINT_URL/_aws/execute-api/${api_host%%.*}/${api_host#*/}"
+export TEST_API_URL="http://${api_host%%.*}.execute-api.$emulator_domain:${AWS_ENDPOINT_URL##*:}/${api_host#*/}"
 export TEST_DYNAMODB_URL=$AWS_ENDPOINT_URL
 TEST_QUEUES_TABLE=$(output QueuesTable)
 TEST_ENTRIES_TABLE=$(output EntriesTable)
 export TEST_QUEUES_TABLE TEST_ENTRIES_TABLE
 
-# The schedule has to fire and a run of the promoter to end, which takes its minutes: the other suite goes on beside it.
-run stack "$@" &
-stack=$!
-status=0
-run conformance "$@" || status=$?
-wait "$stack" || status=$?
-exit "$status"
+"${runner[@]}" "$@"

@@ -1,7 +1,11 @@
 //! Where the servers are that the suites talk to: `infra/servers.sh` starts them and says so in the environment.
 
-use std::{env, net::TcpListener};
+use std::{
+    env,
+    net::{Ipv4Addr, TcpListener},
+};
 
+use reqwest::{Client, ClientBuilder, Url};
 use vestibule::backup::dynamodb::{Connection, DynamoDb, Tables};
 
 /// The address of the DynamoDB emulator.
@@ -34,6 +38,22 @@ pub async fn dynamodb() -> DynamoDb {
 pub fn closed_port_url() -> String {
     let listener = TcpListener::bind("127.0.0.1:0").expect("a free port");
     format!("http://{}", listener.local_addr().expect("an address"))
+}
+
+/// A client of an API at this address. Names under `localhost` are this machine (RFC 6761, section 6.3), which not every
+/// resolver knows; emulators tell APIs apart by them.
+///
+/// # Panics
+/// Where the address is none.
+pub fn client_of(url: &str) -> ClientBuilder {
+    let url: Url = url.parse().expect("an address");
+    match url.host_str() {
+        // The port is the address's own.
+        Some(host) if host.ends_with(".localhost") => {
+            Client::builder().resolve(host, (Ipv4Addr::LOCALHOST, 0).into())
+        }
+        _ => Client::builder(),
+    }
 }
 
 /// The address of a server, by the variable that names it.

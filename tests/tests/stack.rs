@@ -8,7 +8,10 @@ use reqwest::{Client, Method, Request, RequestBuilder};
 use serde_json::{Value, json};
 use tokio::time::{Instant, sleep};
 use uuid::Uuid;
-use vestibule_tests::stack::{Stack, signed};
+use vestibule_tests::{
+    servers::client_of,
+    stack::{Stack, signed},
+};
 
 /// The schedule fires each minute, an emulator's somewhat later; what a run logs may come at its end.
 const BOUND: Duration = Duration::from_mins(4);
@@ -27,7 +30,7 @@ struct Visitor {
 
 impl<'a> Caller<'a> {
     fn of(stack: &'a Stack) -> Self {
-        let http = Client::builder()
+        let http = client_of(stack.api.as_str())
             .timeout(Duration::from_mins(1))
             .build()
             .expect("a client");
@@ -120,7 +123,8 @@ async fn statuses(stack: &Stack, queue: &str) -> Vec<(String, String)> {
         .await
         .scan()
         .table_name(stack.output("EntriesTable"))
-        .filter_expression("begins_with(shard, :queue)")
+        .filter_expression("begins_with(#shard, :queue)")
+        .expression_attribute_names("#shard", "shard")
         .expression_attribute_values(":queue", AttributeValue::S(format!("{queue}#")))
         .consistent_read(true)
         .send()

@@ -20,7 +20,7 @@ use crate::{
     edge::{Answer, Ask},
     functions::{API_KEY, Choices, Deployment, ORIGIN, fresh_tables},
     runner::Runner,
-    servers::{dynamodb_url, url},
+    servers::{client_of, dynamodb_url, url},
     stack::signed,
 };
 
@@ -135,7 +135,7 @@ impl Backend {
             kind,
             base: base.parse().expect("an address"),
             // Redirects are nothing that the API has.
-            http: Client::builder()
+            http: client_of(url)
                 .redirect(reqwest::redirect::Policy::none())
                 .timeout(BOUND)
                 .build()
