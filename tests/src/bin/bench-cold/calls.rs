@@ -2,10 +2,12 @@
 
 use std::{collections::BTreeMap, error::Error, sync::Arc};
 
+use aws_sdk_secretsmanager::Client;
 use serde_json::{Value, json};
 use uuid::Uuid;
 use vestibule::{
     admin::Admin,
+    aws,
     backup::dynamodb::{Connection, DynamoDb},
     domain::id::{IdKey, RootKey, Visitor},
     line::{Line, redis::RedisLine},
@@ -31,7 +33,8 @@ impl Calls {
     /// Makes a queue with room for everybody, and lets somebody in.
     pub(crate) async fn prepare() -> Result<Self, Box<dyn Error>> {
         let tables = fresh_tables();
-        let variables = variables(&Choices::default(), &tables);
+        let mut variables = variables(&Choices::default(), &tables);
+        keep_keys(&mut variables).await?;
         let backup = DynamoDb::connect(Connection {
             endpoint_url: Some(dynamodb_url()),
             tables,
@@ -87,6 +90,23 @@ impl Calls {
             _ => json!({ "source": "aws.events" }),
         }
     }
+}
+
+/// Takes the keys to Secrets Manager, where the functions of a deployment fetch them when they start.
+async fn keep_keys(variables: &mut BTreeMap<String, String>) -> Result<(), Box<dyn Error>> {
+    let address = dynamodb_url(); // The emulator has both.
+    let vault = Client::new(&aws::at(&aws::load([Some(address.as_str())]).await, Some(&address)));
+    for name in ["VESTIBULE_ROOT_KEY", "VESTIBULE_SIGNING_KEY"] {
+        let key = variables.remove(name).ok_or("a deployment has both keys")?;
+        let secret = vault
+            .create_secret()
+            .name(format!("bench/{}", Uuid::new_v4()))
+            .secret_string(key);
+        let arn = secret.send().await?.arn.ok_or("a secret has an ARN")?;
+        variables.insert(format!("{name}_SECRET"), arn);
+    }
+    variables.insert("VESTIBULE_SECRETS_ENDPOINT".to_owned(), address);
+    Ok(())
 }
 
 async fn enter(

@@ -1,7 +1,8 @@
 //! Measures how the real functions start: ten cold starts of each under AWS's own runtime emulator, with a real Redis and
-//! an emulated `DynamoDB` behind them.
+//! an emulated `DynamoDB` and Secrets Manager behind them.
 //!
-//! - init: from the start of the process to its first request for an invocation, as the emulator reports it;
+//! - init: from the start of the process to its first request for an invocation, as the emulator reports it; their keys are
+//!   fetched and the line is connected in that time;
 //! - first call: what the first invocation takes after that, with nothing connected yet but what init connected; the
 //!   emulated tables' answers are part of it;
 //! - peak resident memory after that call, as the kernel counts it (`VmHWM`).
