@@ -69,11 +69,13 @@ engine_came_up() {
   done
 }
 
-# Ends dockerd, which ends its containers and its containerd.
+# Ends dockerd, which ends its containers and its containerd. It is asked once: asked again and again, it ends at once and
+# leaves them as they are.
 end_engine() {
-  local deadline=$((SECONDS + ENGINE_SECONDS)) signal=TERM
-  while kill -s "$signal" "$engine_pid" 2>/dev/null; do
-    if ((SECONDS >= deadline)); then signal=KILL; fi
+  local deadline=$((SECONDS + ENGINE_SECONDS))
+  kill -s TERM "$engine_pid" 2>/dev/null || true
+  while kill -0 "$engine_pid" 2>/dev/null; do
+    if ((SECONDS >= deadline)); then kill -s KILL "$engine_pid" 2>/dev/null || true; fi
     sleep 0.2
   done
   wait "$engine_pid" 2>/dev/null || true

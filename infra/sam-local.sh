@@ -58,7 +58,6 @@ export AWS_ACCESS_KEY_ID=${AWS_ACCESS_KEY_ID:-test} AWS_SECRET_ACCESS_KEY=${AWS_
 export AWS_REGION=${AWS_REGION:-us-east-1} SAM_CLI_TELEMETRY=0
 export AWS_DEFAULT_REGION=$AWS_REGION
 
-started=() # The process groups of what runs beside this script.
 network=
 work=$(mktemp -d "${TMPDIR:-/tmp}/vestibule-sam.XXXXXX")
 trap stop_all EXIT
@@ -73,7 +72,9 @@ stop_all() {
   # As Ctrl-C would, since that is when the SAM CLI takes its containers away.
   local deadline=$((SECONDS + STOP_SECONDS)) signal=INT group
   while [[ -n $(jobs -pr) ]]; do
-    for group in ${started[@]+"${started[@]}"}; do kill -s "$signal" -- "-$group" 2>/dev/null || true; done
+    for group in $(jobs -pr); do
+      [[ $group == "$engine_pid" ]] || kill -s "$signal" -- "-$group" 2>/dev/null || true
+    done
     sleep 0.2
     if ((SECONDS >= deadline)); then signal=KILL; fi
     if [[ $(jobs -pr) == "$engine_pid" ]]; then break; fi
@@ -92,7 +93,6 @@ launch() { # NAME COMMAND...
   set -m # A process group of its own: Ctrl-C must reach the command, and not the servers under it.
   "$@" >"$work/$name.log" 2>&1 </dev/null &
   set +m
-  started+=($!)
   printf '%s\n' $! >"$work/$name.pid"
 }
 

@@ -38,7 +38,7 @@ if [[ ${1:-} != --deploy ]]; then
   need_ministack >/dev/null
   infra/sam-build.sh "$architecture" --fast >/dev/null
   "${runner[@]}" --no-run
-  [[ -n ${AWS_ENDPOINT_URL:-} ]] || exec infra/servers.sh run --only redis,aws -- "${BASH_SOURCE[0]}" --deploy "$@"
+  [[ -n ${AWS_ENDPOINT_URL:-} ]] || exec infra/servers.sh run --only redis,aws -- infra/test-stack.sh --deploy "$@"
   emulator_domain=localhost.localstack.cloud # Which is this machine, for those who can ask for names.
 else
   shift

@@ -47,6 +47,7 @@ unset AWS_ENDPOINT_URL # The functions are told by a variable of their own.
 
 need_cargo_lambda
 python=$(need_python)
+have curl || { have apt-get && apt_install curl; } || fail "curl is missing. Install it and run this again."
 
 # Sends one order to DynamoDB; tables that are there already are as good.
 make_table() { # NAME PARTITION_KEY SORT_KEY

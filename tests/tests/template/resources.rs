@@ -140,6 +140,35 @@ fn permissions_name_what_they_are_for() {
 }
 
 #[test]
+fn what_else_is_in_a_given_network_goes_on_as_before() {
+    let template = template();
+    let resources = &template["Resources"];
+    let tables = &resources["DynamoDbGateway"]["Properties"]["PolicyDocument"]["Fn::If"];
+    assert_eq!(tables[0], "MakesNetwork");
+    assert_eq!(tables[2]["Ref"], "AWS::NoValue", "it is everybody's way");
+    // This one lets in the functions alone, so it must not take the service's name.
+    let secrets = &resources["SecretsInterface"]["Properties"];
+    assert_eq!(
+        secrets["PrivateDnsEnabled"],
+        json!({ "Fn::If": ["AddsEndpoints", false, true] })
+    );
+    let asked = &template["Globals"]["Function"]["Environment"]["Variables"]["VESTIBULE_SECRETS_ENDPOINT"];
+    assert_eq!(asked["Fn::If"][0], "AddsEndpoints");
+    assert!(asked["Fn::If"][1].to_string().contains("SecretsInterface"));
+}
+
+#[test]
+fn a_cache_in_other_subnets_has_another_name() {
+    let template = template();
+    let name = &template["Resources"]["Cache"]["Properties"]["ServerlessCacheName"];
+    for subnet in ["SubnetIds", "SubnetA"] {
+        let mut named = false;
+        each(name, "Ref", &mut |of| named |= of == subnet);
+        assert!(named, "{subnet}");
+    }
+}
+
+#[test]
 fn every_parameter_is_in_the_guide() {
     let template = template();
     let guide = text("docs/deploying.md");
