@@ -103,7 +103,7 @@ impl Document {
     }
 }
 
-/// The function that answers: `…:function:…/${EnterFunction.Alias}/invocations` is `enter`.
+/// The function that answers: `…/functions/${EnterFunction.Arn}:live/invocations` is `enter`.
 fn function(operation: &Value) -> String {
     let uri = operation["x-amazon-apigateway-integration"]["uri"]["Fn::Sub"].as_str();
     let uri = uri.unwrap_or_else(|| panic!("nothing answers {operation}"));

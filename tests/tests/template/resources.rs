@@ -218,6 +218,33 @@ fn every_metric_is_shown_and_alarms_watch_none_that_is_not_written() {
     }
 }
 
+/// A version that SAM publishes would keep the old variables where a parameter alone has changed.
+#[test]
+fn what_the_api_calls_is_the_latest_unless_it_is_started_ahead() {
+    let template = template();
+    let mut called = BTreeSet::new();
+    let document = text("infra/openapi.yaml");
+    for (uri, _) in document.match_indices("/functions/${") {
+        let rest = &document[uri + "/functions/${".len()..];
+        let (function, rest) = rest.split_once(".Arn}").expect("a function's own name");
+        assert!(rest.starts_with(":live/invocations"), "{function}");
+        called.insert(function.to_owned());
+    }
+    for (name, alias) in of_type(&template, "AWS::Lambda::Alias") {
+        let said = &alias["Properties"];
+        assert_eq!(said["Name"], "live");
+        assert_eq!(said["FunctionVersion"]["Fn::If"][2], "$LATEST", "{name}");
+        let function = said["FunctionName"]["Ref"].as_str().expect("a function");
+        assert!(called.remove(function), "{name}: nobody calls {function}");
+        let permissions = of_type(&template, "AWS::Lambda::Permission");
+        let allowed = permissions
+            .iter()
+            .any(|(_, permission)| permission["Properties"]["FunctionName"]["Ref"] == **name);
+        assert!(allowed, "{name}: the gateway may not call it");
+    }
+    assert!(called.is_empty(), "no alias: {called:?}");
+}
+
 fn of_type<'a>(template: &'a Value, kind: &str) -> Vec<(&'a String, &'a Value)> {
     let resources = template["Resources"].as_object().expect("resources");
     resources
