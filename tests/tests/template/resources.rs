@@ -226,7 +226,11 @@ fn what_the_api_calls_is_the_latest_unless_it_is_started_ahead() {
     let document = text("infra/openapi.yaml");
     for (uri, _) in document.match_indices("/functions/${") {
         let rest = &document[uri + "/functions/${".len()..];
-        let (function, rest) = rest.split_once(".Arn}").expect("a function's own name");
+        let (name, rest) = rest.split_once('}').expect("a name ends");
+        // Else it is an authorizer of the owner's.
+        let Some(function) = name.strip_suffix(".Arn") else {
+            continue;
+        };
         assert!(rest.starts_with(":live/invocations"), "{function}");
         called.insert(function.to_owned());
     }
