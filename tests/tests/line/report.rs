@@ -175,14 +175,15 @@ pub(crate) async fn a_report_tells_how_long_people_wait(mut subject: Subject) {
 
 pub(crate) async fn a_report_tells_whether_anybody_may_be_promoted(mut subject: Subject) {
     subject.open(four_at_a_time()).await;
-    let switches: [(fn(&mut Settings), bool); 4] = [
-        (|settings| settings.paused = true, false),
-        (|settings| settings.paused = false, true),
-        (|settings| settings.entrance = Entrance::Draining, true),
-        (|settings| settings.entrance = Entrance::Closed, false),
-    ];
-    for (switch, promotes) in switches {
-        subject.set(switch).await;
+    for (paused, entrance, promotes) in [
+        (true, Entrance::Open, false),
+        (false, Entrance::Open, true),
+        (false, Entrance::Draining, true),
+        (false, Entrance::Closed, false),
+    ] {
+        subject
+            .set(|settings| (settings.paused, settings.entrance) = (paused, entrance))
+            .await;
         assert_eq!(report(&subject).await.promotes, promotes);
         subject.pass_seconds(60);
     }
