@@ -169,6 +169,7 @@ pub fn variables(choices: &Choices, tables: &Tables) -> BTreeMap<String, String>
         ("VESTIBULE_ISSUER", "https://wait.example".to_owned()),
         ("VESTIBULE_CORS_ORIGINS", ORIGIN.to_owned()),
         ("VESTIBULE_SERVICE_ROUTES", service_routes.to_owned()),
+        ("VESTIBULE_DEPLOYMENT", "test".to_owned()),
         ("RUST_LOG", "warn".to_owned()),
     ]
     .map(|(name, value)| (name.to_owned(), value))

@@ -69,6 +69,10 @@ impl Admin {
                 .replace_settings(queue, &stored.settings, &settings)
                 .await?;
             if let Some(settings_order) = replaced {
+                if stored.settings.map().is_none() {
+                    let wrong = stored.settings.parse().err().map(|error| error.to_string());
+                    warn!(%queue, wrong, "what was stored as settings is replaced by those in force");
+                }
                 return Ok(StoredQueue {
                     settings: settings.into(),
                     settings_order,
@@ -82,11 +86,7 @@ impl Admin {
     /// The settings to change where those stored are no map of settings: nothing but what is in force can be meant.
     async fn in_force(&self, queue: &QueueId, stored: &StoredQueue) -> Result<Map<String, Value>, Problem> {
         match (self.line.view(queue).await, stored.settings.parse()) {
-            (Ok(view), wrong) => {
-                let wrong = wrong.err().map(|error| error.to_string());
-                warn!(%queue, wrong, "what was stored as settings is replaced by those in force");
-                Ok(view.configuration.settings.to_map())
-            }
+            (Ok(view), _) => Ok(view.configuration.settings.to_map()),
             (Err(LineError::Unknown), Err(wrong)) => Err(Problem::stored_setting(&wrong)),
             (Err(error), _) => Err(error.into()),
         }

@@ -248,6 +248,8 @@ pub struct Report {
     pub happened: Happened,
     /// The queue's generation.
     pub generation: u32,
+    /// Whether anybody may be promoted: where not, nobody is told how long it takes.
+    pub promotes: bool,
     /// The pace that the settings ask for.
     pub pace: Pace,
     /// How many were promoted lately.

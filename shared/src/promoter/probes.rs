@@ -24,15 +24,17 @@ struct Probe {
 }
 
 impl Probes {
-    /// Remembers what the last one in line is told now. Where there are too many, every other one goes, so that a long
-    /// wait is still seen from its beginning to its end.
+    /// Remembers what the last one in line is told now, which is nothing while nobody is promoted. Where there are too
+    /// many, every other one goes, so that a long wait is still seen from its beginning to its end.
     pub(super) fn remember(&mut self, report: &Report) {
         if self.generation != report.generation {
             // Another line, where the old places mean nothing.
             self.probes.clear();
             self.generation = report.generation;
         }
-        let Some(score) = report.tail else { return };
+        let Some(score) = report.tail.filter(|_| report.promotes) else {
+            return;
+        };
         if self.probes.len() == PROBES_MAX {
             let mut is_kept = false;
             self.probes.retain(|_| {
@@ -94,6 +96,7 @@ mod tests {
             waited_max_ms: 0,
             happened: Happened::default(),
             generation: 1,
+            promotes: true,
             pace: Pace {
                 batch: 20,
                 interval_ms: 10_000,
@@ -111,6 +114,17 @@ mod tests {
         assert_eq!(probes.come_true(1_060, 40, START_MS + 25_000), [-5_000]);
         assert_eq!(probes.come_true(1_101, 9, START_MS + 62_000), [12_000]);
         assert_eq!(probes.come_true(2_000, 9, START_MS + 90_000), [0_i64; 0], "once");
+    }
+
+    #[test]
+    fn nobody_is_told_anything_while_nobody_is_promoted() {
+        let mut probes = Probes::default();
+        let paused = Report {
+            promotes: false,
+            ..report(0, 60, 1_060)
+        };
+        probes.remember(&paused);
+        assert_eq!(probes.come_true(1_060, 40, START_MS + 600_000), [0_i64; 0]);
     }
 
     #[test]

@@ -218,7 +218,11 @@ impl Promoter {
             }
             Ok(Synced::Gone) => self.known.gone(queue),
             Err(error) => {
-                if matches!(error, SyncError::Stuck(_)) {
+                // What a hand left there can be seen, whichever part of it is wrong.
+                if matches!(
+                    error,
+                    SyncError::Stuck(_) | SyncError::Backup(BackupError::Nonsense(_))
+                ) {
                     self.reporter.settings(queue, true);
                 }
                 note(Err(error.to_string()));

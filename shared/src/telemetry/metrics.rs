@@ -67,7 +67,7 @@ pub const LEFT: Metric = count("Left");
 pub const COMPLETED: Metric = count("Completed");
 /// Polls that began to be held: the sum counts them.
 pub const HELD_POLLS: Metric = count("HeldPolls");
-/// 1 while the stored settings of a queue are refused, 0 otherwise.
+/// 1 while the stored settings of a queue are refused, or the item that holds them is damaged or gone; 0 otherwise.
 pub const SETTINGS_REFUSED: Metric = count("SettingsRefused");
 
 /// All of them.

@@ -10,7 +10,7 @@ use tokio::{
 };
 
 use super::{
-    Failure, Function,
+    Failure, Function, Logs, lock,
     runtime_api::{Init, RuntimeApi},
 };
 
@@ -36,14 +36,14 @@ pub(super) struct Environment {
 }
 
 impl Environment {
-    /// Starts a process and waits until it asks for work.
-    pub(super) async fn start(function: &Function) -> Result<Self, Failure> {
+    /// Starts a process and waits until it asks for work. What it logs is kept in `logs` as well.
+    pub(super) async fn start(function: &Function, logs: &Logs) -> Result<Self, Failure> {
         let api = RuntimeApi::listen(function.name).await;
         let mut child = command(function, &api.address)
             .spawn()
             .unwrap_or_else(|error| panic!("{} cannot be started: {error}", function.program.display()));
-        forward(function.name, child.stdout.take().expect("piped"));
-        forward(function.name, child.stderr.take().expect("piped"));
+        forward(function.name, child.stdout.take().expect("piped"), logs);
+        forward(function.name, child.stderr.take().expect("piped"), logs);
         let mut environment = Self {
             pid: child.id().expect("it was not waited for"),
             child,
@@ -128,11 +128,13 @@ fn command(function: &Function, runtime_api: &str) -> Command {
 }
 
 /// What a function logs is part of a failed test's output.
-fn forward(name: &'static str, output: impl AsyncRead + Send + Unpin + 'static) {
+fn forward(name: &'static str, output: impl AsyncRead + Send + Unpin + 'static, logs: &Logs) {
+    let logs = logs.clone();
     tokio::spawn(async move {
         let mut lines = BufReader::new(output).lines();
         while let Ok(Some(line)) = lines.next_line().await {
             eprintln!("{name}: {line}");
+            lock(&logs).push(line);
         }
     });
 }

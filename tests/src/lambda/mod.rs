@@ -63,6 +63,9 @@ pub enum Failure {
 #[derive(Debug, Clone)]
 pub struct Lambda(Arc<HashMap<&'static str, Arc<Pool>>>);
 
+/// The lines that the processes of a function wrote.
+type Logs = Arc<Mutex<Vec<String>>>;
+
 /// The environments of one function.
 #[derive(Debug)]
 struct Pool {
@@ -71,6 +74,7 @@ struct Pool {
     idle: Mutex<Vec<Environment>>,
     busy: Mutex<Vec<u32>>,
     started: AtomicUsize,
+    logs: Logs,
 }
 
 impl Lambda {
@@ -82,6 +86,7 @@ impl Lambda {
                 idle: Mutex::default(),
                 busy: Mutex::default(),
                 started: AtomicUsize::new(0),
+                logs: Logs::default(),
                 function,
             };
             (pool.function.name, Arc::new(pool))
@@ -133,6 +138,13 @@ impl Lambda {
         self.pool(function).started.load(Ordering::SeqCst)
     }
 
+    /// Whether a process of a function wrote a line with this in it.
+    pub fn logged(&self, function: &str, text: &str) -> bool {
+        lock(&self.pool(function).logs)
+            .iter()
+            .any(|line| line.contains(text))
+    }
+
     fn pool(&self, function: &str) -> &Arc<Pool> {
         self.0
             .get(function)
@@ -150,7 +162,7 @@ impl Pool {
             environment
         } else {
             self.started.fetch_add(1, Ordering::SeqCst);
-            Environment::start(&self.function).await?
+            Environment::start(&self.function, &self.logs).await?
         };
         let pid = environment.pid;
         lock(&self.busy).push(pid);

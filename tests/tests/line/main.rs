@@ -92,6 +92,7 @@ on_every_line! {
         each_event_is_in_one_report_however_many_ask
         a_queue_where_nothing_happens_is_reported_on_less_often
         a_report_tells_how_long_people_wait
+        a_report_tells_whether_anybody_may_be_promoted
         a_report_tells_of_a_promoter_that_was_away
         a_report_tells_how_far_the_backup_is_behind
     }

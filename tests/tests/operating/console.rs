@@ -260,3 +260,46 @@ async fn an_item_that_was_opened_before_an_order_is_what_is_stored() {
     };
     promoter.run(operator).await;
 }
+
+/// An item that is damaged or gone: the queue goes on as it was, and the operator sees what is wrong until it is put back.
+#[tokio::test]
+async fn an_item_that_was_damaged_or_deleted_is_seen_and_can_be_put_back() {
+    let deployment = open(json!({ "capacity": 7 })).await;
+    let (line, admin, promoter) = (
+        deployment.line().await,
+        deployment.admin().await,
+        deployment.promoter().await,
+    );
+    let refused = |value: f64| deployment.written.values(SETTINGS_REFUSED).last() == Some(&value);
+    let seen = async |what: &str| {
+        until(what, async || refused(1.0)).await;
+        let describe = json!({ "op": "describe", "queue": deployment.queue.as_str() });
+        let answer = admin.answer(describe).await;
+        let detail = answer["problem"]["detail"].as_str().expect("a problem");
+        assert!(detail.contains(what), "{detail}");
+        assert_eq!(deployment.in_force(&line).await.capacity, 7);
+    };
+    let operator = async {
+        until("it is served", async || refused(0.0)).await;
+        let item = deployment.item().await;
+        let set = "SET #settings_order = :value";
+        deployment.edit(set, Some(text("one"))).await;
+        seen("settings_order").await;
+        deployment.put(item.clone()).await;
+        until("it is put right", async || refused(0.0)).await;
+
+        deployment.delete("settings").await;
+        seen("settings").await;
+        let listed = done(&admin, json!({ "op": "list" })).await;
+        assert_eq!(listed["queues"][0]["queue"], deployment.queue.as_str());
+        let key = ["queue", "part"].map(|name| (name.to_owned(), item[name].clone()));
+        let mut new = HashMap::from(key);
+        new.insert("settings".to_owned(), map([("capacity", text("9"))]));
+        deployment.put(new).await;
+        until("what was put there is in force", async || {
+            refused(0.0) && deployment.in_force(&line).await.capacity == 9
+        })
+        .await;
+    };
+    promoter.run(operator).await;
+}

@@ -105,6 +105,17 @@ impl Deployment {
         update.send().await.expect("written");
     }
 
+    /// Deletes the item of a part.
+    pub(crate) async fn delete(&self, part: &str) {
+        let delete = self
+            .table
+            .delete_item()
+            .table_name(&self.tables.queues)
+            .key("queue", AttributeValue::S(self.queue.to_string()))
+            .key("part", AttributeValue::S(part.to_owned()));
+        delete.send().await.expect("deleted");
+    }
+
     /// The whole item of the settings.
     pub(crate) async fn item(&self) -> std::collections::HashMap<String, AttributeValue> {
         let read = self

@@ -9,6 +9,8 @@ mod queues;
 mod tables;
 mod writes;
 
+use std::collections::BTreeSet;
+
 use async_trait::async_trait;
 use aws_config::SdkConfig;
 use aws_sdk_dynamodb::{
@@ -169,16 +171,18 @@ impl Backup for DynamoDb {
             .scan()
             .table_name(&self.tables.queues)
             .consistent_read(true)
-            .filter_expression("#part = :settings")
             .projection_expression("#queue")
-            .set_expression_attribute_names(Some(names_in(&["#queue #part"])))
-            .expression_attribute_values(":settings", AttributeValue::S(queues::SETTINGS_PART.to_owned()))
+            .set_expression_attribute_names(Some(names_in(&["#queue"])))
             .set_limit(self.page_items);
         let mut found = scan.into_paginator().items().send();
-        let mut ids = Vec::new();
+        // By either part: a queue whose other one a hand deleted must not go unseen.
+        let mut names = BTreeSet::new();
         while let Some(item) = found.next().await {
             let item = item.map_err(|e| unavailable("Scan", &e))?;
-            let name = items::text(&item, queues::QUEUE)?;
+            names.insert(items::text(&item, queues::QUEUE)?.to_owned());
+        }
+        let mut ids = Vec::with_capacity(names.len());
+        for name in names {
             match name.parse() {
                 Ok(id) => ids.push(id),
                 // Written by hand. The other queues must not stand still for it.

@@ -96,6 +96,7 @@ impl Queue {
             waited_max_ms: taken.waited_max_ms,
             happened,
             generation: self.configuration.generation,
+            promotes: self.settings().promotes(),
             pace: self.settings().pace(),
             window: self.window,
         })

@@ -53,6 +53,7 @@ pub(super) async fn report(
             no_shows: reply.number()?,
         },
         generation: u32::try_from(reply.number()?).map_err(|_| reply.nonsense("a generation"))?,
+        promotes: reply.number()? == 1,
         pace: Pace {
             batch: reply.number()?,
             interval_ms: reply.number()?,
