@@ -26,7 +26,7 @@ use tokio::{
 use tower::ServiceExt;
 use vestibule::{
     backup::{
-        Backup, LinePart, StoredQueue,
+        Backup, LinePart, Shelf, StoredQueue,
         dynamodb::{Connection, DynamoDb},
         file::FileBackup,
     },
@@ -40,7 +40,10 @@ use vestibule::{
     pass::{Signer, new_key_pem},
 };
 
-use crate::written::Written;
+use crate::{
+    switched::{Switch, Switched},
+    written::Written,
+};
 
 /// The queue of every test: each has a line of its own.
 pub const QUEUE: &str = "TIMEDEAL:123";
@@ -53,6 +56,8 @@ pub const BOUND: Duration = Duration::from_secs(15);
 pub struct EdgeUnderTest {
     /// The line.
     pub line: MemoryLine,
+    /// Whether the edge reaches it.
+    pub switch: Switch,
     /// The backup.
     pub backup: Arc<FileBackup>,
     /// All routes.
@@ -95,6 +100,13 @@ impl EdgeUnderTest {
         Self::over(config, settings, None).await
     }
 
+    /// A local edge by a line's clock that stood an hour before the process's.
+    pub async fn an_hour_ago(settings: Value) -> Self {
+        let edge = Self::open(settings).await;
+        edge.now_us.fetch_sub(3_600_000_000, Ordering::SeqCst);
+        edge
+    }
+
     /// A local edge whose backup nobody can reach; the queue is in the line alone.
     pub async fn without_backup(settings: Value) -> Self {
         let connection = Connection {
@@ -133,8 +145,13 @@ impl EdgeUnderTest {
         };
         let behind = other.unwrap_or_else(|| backup.clone());
         let written = Written::default();
+        let switch = Switch::default();
+        let switched = Switched {
+            line: line.clone(),
+            switch: switch.clone(),
+        };
         let edge = Edge::with_metrics(
-            Arc::new(line.clone()),
+            Arc::new(switched),
             behind,
             keys,
             config,
@@ -143,6 +160,7 @@ impl EdgeUnderTest {
         );
         let this = Self {
             line,
+            switch,
             backup,
             router: router(edge),
             written,
@@ -190,6 +208,26 @@ impl EdgeUnderTest {
             .expect("there is the queue");
     }
 
+    /// Stores other settings in the backup, right or wrong, as an operator's hand would.
+    pub async fn store(&self, settings: Value) {
+        let stored = self.backup.queue(&queue()).await.expect("the backup answers");
+        let expected = stored.expect("there is the queue").settings;
+        let replaced = self
+            .backup
+            .replace_settings(&queue(), &expected, &object(settings))
+            .await;
+        assert!(replaced.expect("the backup answers").is_some());
+    }
+
+    /// Where the records of the queue's entries are.
+    pub fn shelf(&self) -> Shelf {
+        Shelf {
+            queue: queue(),
+            generation: 1,
+            retain_hours: 24,
+        }
+    }
+
     /// Moves the line's clock.
     pub fn pass_seconds(&self, seconds: u64) {
         self.now_us.fetch_add(seconds * 1_000_000, Ordering::SeqCst);
@@ -224,11 +262,7 @@ impl EdgeUnderTest {
 
     /// Sends a request as a local listener would.
     pub async fn send(&self, ask: Ask) -> Answer {
-        let response = timeout(BOUND, self.router.clone().oneshot(ask.into_request()));
-        let Ok(response) = response.await.expect("an answer in time");
-        let (parts, body) = response.into_parts();
-        let body = to_bytes(body, usize::MAX).await.expect("a body");
-        Answer::new(parts.status, parts.headers, &body)
+        send(&self.router, ask).await
     }
 
     /// Hands an event of API Gateway to the edge, as the Lambda runtime would.
@@ -252,7 +286,7 @@ impl EdgeUnderTest {
 }
 
 /// A configuration of the first generation.
-fn configuration(settings: &Map<String, Value>, revision: &str) -> Configuration {
+pub fn configuration(settings: &Map<String, Value>, revision: &str) -> Configuration {
     Configuration {
         settings: Settings::from_map(settings).expect("settings"),
         revision: revision.to_owned(),
@@ -268,6 +302,15 @@ fn object(value: Value) -> Map<String, Value> {
         Value::Object(map) => map,
         other => panic!("settings are an object: {other}"),
     }
+}
+
+/// Sends a request to any routes, as a local listener would.
+pub async fn send(router: &Router, ask: Ask) -> Answer {
+    let response = timeout(BOUND, router.clone().oneshot(ask.into_request()));
+    let Ok(response) = response.await.expect("an answer in time");
+    let (parts, body) = response.into_parts();
+    let body = to_bytes(body, usize::MAX).await.expect("a body");
+    Answer::new(parts.status, parts.headers, &body)
 }
 
 /// Waits until something is so.

@@ -56,7 +56,8 @@ struct Answer {
     expires_at_ms: u64,
     #[serde(skip_serializing_if = "Option::is_none")]
     durable: Option<bool>,
-    /// Whether nobody could ask the line.
+    /// Whether nobody could ask the line; left out where somebody did.
+    #[serde(skip_serializing_if = "std::ops::Not::not")]
     degraded: bool,
 }
 
