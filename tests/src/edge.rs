@@ -52,6 +52,8 @@ pub const ISSUER: &str = "https://wait.example";
 /// The longest that anything here takes.
 pub const BOUND: Duration = Duration::from_secs(15);
 
+const AN_HOUR: Duration = Duration::from_hours(1);
+
 /// The edge and all that is behind it.
 pub struct EdgeUnderTest {
     /// The line.
@@ -97,14 +99,12 @@ impl EdgeUnderTest {
 
     /// An edge with one queue of these settings.
     pub async fn with(config: EdgeConfig, settings: Value) -> Self {
-        Self::over(config, settings, None).await
+        Self::over(config, settings, None, Duration::ZERO).await
     }
 
     /// A local edge by a line's clock that stood an hour before the process's.
     pub async fn an_hour_ago(settings: Value) -> Self {
-        let edge = Self::open(settings).await;
-        edge.now_us.fetch_sub(3_600_000_000, Ordering::SeqCst);
-        edge
+        Self::over(local(), settings, None, AN_HOUR).await
     }
 
     /// A local edge whose backup nobody can reach; the queue is in the line alone.
@@ -118,14 +118,21 @@ impl EdgeUnderTest {
             local(),
             settings,
             Some(Arc::new(DynamoDb::connect(connection).await)),
+            Duration::ZERO,
         )
         .await
     }
 
-    async fn over(config: EdgeConfig, settings: Value, other: Option<Arc<dyn Backup>>) -> Self {
+    async fn over(
+        config: EdgeConfig,
+        settings: Value,
+        other: Option<Arc<dyn Backup>>,
+        behind_by: Duration,
+    ) -> Self {
         let dir = tempfile::tempdir().expect("a folder");
         let backup = Arc::new(FileBackup::open(dir.path().join("store")).expect("a store"));
-        let now = SystemTime::now().duration_since(UNIX_EPOCH).expect("after 1970");
+        let then = SystemTime::now() - behind_by;
+        let now = then.duration_since(UNIX_EPOCH).expect("after 1970");
         let now_us = Arc::new(AtomicU64::new(
             u64::try_from(now.as_micros()).expect("not that late"),
         ));

@@ -5,10 +5,10 @@
 
 use std::{
     sync::Arc,
-    time::{SystemTime, UNIX_EPOCH},
+    time::{Duration, SystemTime, UNIX_EPOCH},
 };
 
-use tokio::time::timeout;
+use tokio::time::{Instant, timeout_at};
 
 use super::{
     Edge,
@@ -31,6 +31,8 @@ use crate::{
     pass::{Grant, Pass, PassClaims, PassError},
 };
 
+/// Nobody waits longer than this for an answer without the line, the wait for the line included.
+const ANSWER_WITHIN: Duration = Duration::from_millis(1_800);
 /// How far this process's clock may be behind the line's, by which passes are made.
 const SKEW_SECONDS: u64 = 5;
 
@@ -47,6 +49,8 @@ pub(super) struct Away {
     pub(super) known: Arc<Known>,
     /// Why the line gave no answer.
     cause: String,
+    /// How long the backup may take for the entry.
+    until: Instant,
 }
 
 impl Away {
@@ -55,6 +59,7 @@ impl Away {
         Self {
             known: Arc::new(Known::of(seen)),
             cause,
+            until: Instant::now() + READ_TIMEOUT,
         }
     }
 
@@ -89,13 +94,14 @@ pub(super) struct Honoured {
 impl Edge {
     /// How a queue stands, by the backup where the line is away.
     pub(super) async fn sight(&self, queue: &QueueId) -> Result<Sight, Problem> {
+        let until = Instant::now() + ANSWER_WITHIN;
         let cause = match self.views.get(queue).await {
             Ok(seen) => return Ok(Sight::Line(seen)),
             Err(Absence::LineAway(cause)) => cause,
             Err(absence) => return Err(Problem::from(&absence)),
         };
         match self.views.known(queue).await {
-            Ok(known) => Ok(Sight::Backup(Away { known, cause })),
+            Ok(known) => Ok(Sight::Backup(Away { known, cause, until })),
             Err(Absence::BackupAway(other)) => Err(Problem::line_away(format!("{cause}; {other}"))),
             Err(absence) => Err(Problem::from(&absence)),
         }
@@ -108,7 +114,7 @@ impl Edge {
         id: EntryId,
         ownership: Ownership,
     ) -> Result<EntryBody, Problem> {
-        let stored = self.stored(&away.known, id).await;
+        let stored = self.stored(away, id).await;
         let record = stored.map_err(|error| Problem::line_away(format!("{}; {error}", away.cause)))?;
         let Some(record) = record else {
             return Err(Problem::unknown_entry());
@@ -193,7 +199,7 @@ impl Edge {
         claims: &PassClaims,
     ) -> Result<(), Problem> {
         let is_of_today = claims.epoch >= away.known.epoch;
-        match self.stored(&away.known, id).await {
+        match self.stored(away, id).await {
             Ok(Some(record)) if record.visit != visit => Err(of_another_visit()),
             Ok(Some(record)) if !record.state.is_live() => Err(Problem::gone(&record)),
             Ok(Some(_)) => Ok(()),
@@ -203,9 +209,9 @@ impl Edge {
         }
     }
 
-    async fn stored(&self, known: &Known, id: EntryId) -> Result<Option<Record>, BackupError> {
-        let shelf = known.shelf();
-        timeout(READ_TIMEOUT, self.backup.entry(&shelf, id))
+    async fn stored(&self, away: &Away, id: EntryId) -> Result<Option<Record>, BackupError> {
+        let shelf = away.known.shelf();
+        timeout_at(away.until, self.backup.entry(&shelf, id))
             .await
             .unwrap_or_else(|_| Err(BackupError::Unavailable("no answer in time".to_owned())))
     }

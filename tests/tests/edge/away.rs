@@ -217,9 +217,11 @@ async fn an_open_queue_honours_a_pass_for_a_while_past_its_end() {
     let (other, _) = enters(&edge).await;
     let pass = |ago| json!({ "pass": pass_of(&edge, &guest, &entered, 1, ago) });
     edge.switch.turn_off();
-    for ago in [0, 59, 100] {
-        let answer = edge.send(validate(&guest, &pass(ago))).await;
-        assert_eq!(answer.is(200).body["valid"], true, "{ago}");
+    for ago in [100, 59, 0] {
+        // While the line is taken to be there, a pass that is over is refused.
+        let honoured = |answer: &Answer| answer.status == 200;
+        let answer = in_time(&edge, || validate(&guest, &pass(ago)), honoured).await;
+        assert_eq!(answer.body["valid"], true);
         assert_eq!(answer.body["degraded"], true);
         assert_eq!(answer.number("visit"), entered.number("visit"));
         let exp = (edge.now_ms() - ago * 1_000) / 1_000 + 60;
