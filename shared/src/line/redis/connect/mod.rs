@@ -28,6 +28,9 @@ const RESPONSE_TIMEOUT: Duration = Duration::from_millis(500);
 const CALL_TIMEOUT: Duration = Duration::from_millis(600);
 /// The look whether an old link is alive. A link that is only slow is replaced, which does no harm.
 const PING_TIMEOUT: Duration = Duration::from_millis(200);
+const CLUSTER_RETRIES: u32 = 4;
+const CLUSTER_RETRY_MIN_MS: u64 = 20;
+const CLUSTER_RETRY_MAX_MS: u64 = 150;
 /// A socket that was not used for so long may be dead without knowing it: a Lambda thaws with those it froze with. The
 /// client of a cluster sees to its many connections itself: it replaces a dead one and sends again.
 const IDLE_MS: u64 = 5_000;
@@ -178,7 +181,11 @@ impl Cluster {
 fn cluster(url: String, login: Option<&IamLogin>) -> Result<ClusterClient, LineError> {
     let mut builder = ClusterClientBuilder::new(vec![url])
         .connection_timeout(CONNECT_TIMEOUT)
-        .response_timeout(RESPONSE_TIMEOUT);
+        .response_timeout(RESPONSE_TIMEOUT)
+        // Within the time of a call. Its own are longer, and there are 16 of them: it would go on for callers who are gone.
+        .retries(CLUSTER_RETRIES)
+        .min_retry_wait(CLUSTER_RETRY_MIN_MS)
+        .max_retry_wait(CLUSTER_RETRY_MAX_MS);
     if let Some(login) = login {
         builder = builder.set_credentials_provider(login.clone());
     }
