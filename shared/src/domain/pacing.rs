@@ -104,7 +104,8 @@ mod tests {
             prop_assert!(retry * 3 <= claim_s * 1_000 * 2, "two thirds of claim_seconds at most");
             prop_assert!(retry >= RETRY_MS_MIN);
             let away = retry_away_ms(claim_s * 1_000, jitter);
-            prop_assert!(away >= RETRY_MS_MIN && away <= RETRY_AWAY_MS_MAX && away * 3 <= claim_s * 1_000 * 2);
+            prop_assert!((RETRY_MS_MIN..=RETRY_AWAY_MS_MAX).contains(&away));
+            prop_assert!(away * 3 <= claim_s * 1_000 * 2, "two thirds of claim_seconds at most");
         }
 
         #[test]
