@@ -204,16 +204,7 @@ impl Signer {
         entry: EntryId,
         now_ms: u64,
     ) -> Result<PassClaims, PassError> {
-        let header = decode_header(pass).map_err(|_| PassError::Malformed)?;
-        if header.alg != Algorithm::EdDSA || header.typ.as_deref() != Some(PASS_TYPE) {
-            return Err(PassError::Kind);
-        }
-        if header.kid.as_deref() != Some(self.key_id.as_str()) {
-            return Err(PassError::UnknownKey);
-        }
-        let claims = decode::<PassClaims>(pass, &self.checking, &self.expected(queue, entry))
-            .map_err(|error| refusal(error.kind()))?
-            .claims;
+        let claims = self.read(pass, queue, entry)?;
         let now = now_ms / 1_000;
         if now < claims.nbf {
             return Err(PassError::TooEarly);
@@ -222,6 +213,23 @@ impl Signer {
             return Err(PassError::Expired);
         }
         Ok(claims)
+    }
+
+    /// What a pass says, where it is one of this deployment for this queue and entry, whenever that is or was.
+    ///
+    /// # Errors
+    /// As [`verify`](Self::verify), but for the two of its time.
+    pub fn read(&self, pass: &str, queue: &QueueId, entry: EntryId) -> Result<PassClaims, PassError> {
+        let header = decode_header(pass).map_err(|_| PassError::Malformed)?;
+        if header.alg != Algorithm::EdDSA || header.typ.as_deref() != Some(PASS_TYPE) {
+            return Err(PassError::Kind);
+        }
+        if header.kid.as_deref() != Some(self.key_id.as_str()) {
+            return Err(PassError::UnknownKey);
+        }
+        decode::<PassClaims>(pass, &self.checking, &self.expected(queue, entry))
+            .map(|decoded| decoded.claims)
+            .map_err(|error| refusal(error.kind()))
     }
 
     /// The public keys that check passes.

@@ -12,7 +12,7 @@ use crate::{
     config::{ConfigError, EdgeConfig, KeysConfig, RedisConfig, RootKeyConfig, dynamodb_from_env},
     http::Edge,
     line::{
-        LineError,
+        Line, LineError,
         redis::{IamLogin, RedisLine},
     },
 };
@@ -37,7 +37,14 @@ pub async fn edge() -> Result<Arc<Edge>, StartError> {
     let keys = KeysConfig::from_env()?;
     let servers = Servers::from_env()?;
     let aws = aws::load([servers.endpoint_url(), keys.endpoint_url()]).await;
-    let (line, keys) = tokio::try_join!(servers.line(&aws), async { Ok(keys.fetch(&aws).await?) })?;
+    let line = servers.line_later(&aws)?;
+    // Reached for meanwhile. Where nobody answers, the function starts all the same: it has the backup to answer from, and
+    // looks for the line again with every call.
+    let (reached, keys) = tokio::join!(line.ping(), keys.fetch(&aws));
+    if let Err(error) = reached {
+        tracing::warn!(%error, "started without the line");
+    }
+    let keys = keys?;
     // Lambda freezes a function or ends it, but never while it answers: nobody has to be told.
     let (_, shutdown) = watch::channel(false);
     Ok(Edge::new(
@@ -96,11 +103,19 @@ impl Servers {
     }
 
     async fn line(&self, aws: &aws_config::SdkConfig) -> Result<RedisLine, StartError> {
-        let Some(user) = self.redis.iam.clone() else {
-            return Ok(RedisLine::connect(&self.redis.url).await?);
-        };
-        let login = IamLogin::new(user, aws).ok_or_else(no_region)?;
-        Ok(RedisLine::connect_as(&self.redis.url, login).await?)
+        Ok(match self.login(aws)? {
+            Some(login) => RedisLine::connect_as(&self.redis.url, login).await?,
+            None => RedisLine::connect(&self.redis.url).await?,
+        })
+    }
+
+    fn line_later(&self, aws: &aws_config::SdkConfig) -> Result<RedisLine, StartError> {
+        Ok(RedisLine::connect_later(&self.redis.url, self.login(aws)?)?)
+    }
+
+    fn login(&self, aws: &aws_config::SdkConfig) -> Result<Option<IamLogin>, ConfigError> {
+        let login = |user| IamLogin::new(user, aws).ok_or_else(no_region);
+        self.redis.iam.clone().map(login).transpose()
     }
 
     fn backup(&self, aws: &aws_config::SdkConfig) -> DynamoDb {

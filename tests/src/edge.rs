@@ -26,7 +26,7 @@ use tokio::{
 use tower::ServiceExt;
 use vestibule::{
     backup::{
-        Backup, LinePart, StoredQueue,
+        Backup, LinePart, Shelf, StoredQueue,
         dynamodb::{Connection, DynamoDb},
         file::FileBackup,
     },
@@ -40,7 +40,10 @@ use vestibule::{
     pass::{Signer, new_key_pem},
 };
 
-use crate::written::Written;
+use crate::{
+    switched::{Switch, Switched},
+    written::Written,
+};
 
 /// The queue of every test: each has a line of its own.
 pub const QUEUE: &str = "TIMEDEAL:123";
@@ -49,10 +52,14 @@ pub const ISSUER: &str = "https://wait.example";
 /// The longest that anything here takes.
 pub const BOUND: Duration = Duration::from_secs(15);
 
+const AN_HOUR: Duration = Duration::from_hours(1);
+
 /// The edge and all that is behind it.
 pub struct EdgeUnderTest {
     /// The line.
     pub line: MemoryLine,
+    /// Whether the edge reaches it.
+    pub switch: Switch,
     /// The backup.
     pub backup: Arc<FileBackup>,
     /// All routes.
@@ -92,7 +99,12 @@ impl EdgeUnderTest {
 
     /// An edge with one queue of these settings.
     pub async fn with(config: EdgeConfig, settings: Value) -> Self {
-        Self::over(config, settings, None).await
+        Self::over(config, settings, None, Duration::ZERO).await
+    }
+
+    /// A local edge by a line's clock that stood an hour before the process's.
+    pub async fn an_hour_ago(settings: Value) -> Self {
+        Self::over(local(), settings, None, AN_HOUR).await
     }
 
     /// A local edge whose backup nobody can reach; the queue is in the line alone.
@@ -106,14 +118,21 @@ impl EdgeUnderTest {
             local(),
             settings,
             Some(Arc::new(DynamoDb::connect(connection).await)),
+            Duration::ZERO,
         )
         .await
     }
 
-    async fn over(config: EdgeConfig, settings: Value, other: Option<Arc<dyn Backup>>) -> Self {
+    async fn over(
+        config: EdgeConfig,
+        settings: Value,
+        other: Option<Arc<dyn Backup>>,
+        behind_by: Duration,
+    ) -> Self {
         let dir = tempfile::tempdir().expect("a folder");
         let backup = Arc::new(FileBackup::open(dir.path().join("store")).expect("a store"));
-        let now = SystemTime::now().duration_since(UNIX_EPOCH).expect("after 1970");
+        let then = SystemTime::now() - behind_by;
+        let now = then.duration_since(UNIX_EPOCH).expect("after 1970");
         let now_us = Arc::new(AtomicU64::new(
             u64::try_from(now.as_micros()).expect("not that late"),
         ));
@@ -133,8 +152,13 @@ impl EdgeUnderTest {
         };
         let behind = other.unwrap_or_else(|| backup.clone());
         let written = Written::default();
+        let switch = Switch::default();
+        let switched = Switched {
+            line: line.clone(),
+            switch: switch.clone(),
+        };
         let edge = Edge::with_metrics(
-            Arc::new(line.clone()),
+            Arc::new(switched),
             behind,
             keys,
             config,
@@ -143,6 +167,7 @@ impl EdgeUnderTest {
         );
         let this = Self {
             line,
+            switch,
             backup,
             router: router(edge),
             written,
@@ -190,6 +215,26 @@ impl EdgeUnderTest {
             .expect("there is the queue");
     }
 
+    /// Stores other settings in the backup, right or wrong, as an operator's hand would.
+    pub async fn store(&self, settings: Value) {
+        let stored = self.backup.queue(&queue()).await.expect("the backup answers");
+        let expected = stored.expect("there is the queue").settings;
+        let replaced = self
+            .backup
+            .replace_settings(&queue(), &expected, &object(settings))
+            .await;
+        assert!(replaced.expect("the backup answers").is_some());
+    }
+
+    /// Where the records of the queue's entries are.
+    pub fn shelf(&self) -> Shelf {
+        Shelf {
+            queue: queue(),
+            generation: 1,
+            retain_hours: 24,
+        }
+    }
+
     /// Moves the line's clock.
     pub fn pass_seconds(&self, seconds: u64) {
         self.now_us.fetch_add(seconds * 1_000_000, Ordering::SeqCst);
@@ -224,11 +269,7 @@ impl EdgeUnderTest {
 
     /// Sends a request as a local listener would.
     pub async fn send(&self, ask: Ask) -> Answer {
-        let response = timeout(BOUND, self.router.clone().oneshot(ask.into_request()));
-        let Ok(response) = response.await.expect("an answer in time");
-        let (parts, body) = response.into_parts();
-        let body = to_bytes(body, usize::MAX).await.expect("a body");
-        Answer::new(parts.status, parts.headers, &body)
+        send(&self.router, ask).await
     }
 
     /// Hands an event of API Gateway to the edge, as the Lambda runtime would.
@@ -252,7 +293,7 @@ impl EdgeUnderTest {
 }
 
 /// A configuration of the first generation.
-fn configuration(settings: &Map<String, Value>, revision: &str) -> Configuration {
+pub fn configuration(settings: &Map<String, Value>, revision: &str) -> Configuration {
     Configuration {
         settings: Settings::from_map(settings).expect("settings"),
         revision: revision.to_owned(),
@@ -268,6 +309,15 @@ fn object(value: Value) -> Map<String, Value> {
         Value::Object(map) => map,
         other => panic!("settings are an object: {other}"),
     }
+}
+
+/// Sends a request to any routes, as a local listener would.
+pub async fn send(router: &Router, ask: Ask) -> Answer {
+    let response = timeout(BOUND, router.clone().oneshot(ask.into_request()));
+    let Ok(response) = response.await.expect("an answer in time");
+    let (parts, body) = response.into_parts();
+    let body = to_bytes(body, usize::MAX).await.expect("a body");
+    Answer::new(parts.status, parts.headers, &body)
 }
 
 /// Waits until something is so.

@@ -9,5 +9,6 @@ pub mod lines;
 pub mod runner;
 pub mod servers;
 pub mod stack;
+pub mod switched;
 pub mod template;
 pub mod written;

@@ -6,6 +6,8 @@
 
 /// The soonest that a waiting visitor is asked to come back.
 pub const RETRY_MS_MIN: u64 = 2_000;
+/// The longest until somebody looks again who was answered without the line.
+pub const RETRY_AWAY_MS_MAX: u64 = 60_000;
 /// The longest that a poll is held; API Gateway gives up at 29 s.
 pub const HOLD_MS_MAX: u64 = 20_000;
 /// Nobody whose turn is further away than this is held.
@@ -71,6 +73,19 @@ pub fn retry_after_ms(eta_ms: u64, claim_ms: u64, jitter: f64) -> u64 {
     jittered.clamp(RETRY_MS_MIN.min(cap_ms), cap_ms)
 }
 
+/// Milliseconds until somebody should look again who was answered without the line, and so without an estimate: the cap
+/// of [`retry_after_ms`] or half of it, spread over all in between, and a minute at most.
+pub fn retry_away_ms(claim_ms: u64, jitter: f64) -> u64 {
+    let cap_ms = (claim_ms / 3 * 2).min(RETRY_AWAY_MS_MAX);
+    #[allow(
+        clippy::cast_precision_loss,
+        clippy::cast_possible_truncation,
+        clippy::cast_sign_loss
+    )]
+    let spread = (cap_ms as f64 * (0.5 + 0.5 * jitter)) as u64;
+    spread.clamp(RETRY_MS_MIN.min(cap_ms), cap_ms)
+}
+
 /// Milliseconds until the holder of a pass should come for the next one: two thirds of its life.
 pub fn renew_after_ms(pass_ms: u64) -> u64 {
     pass_ms / 3 * 2
@@ -88,6 +103,9 @@ mod tests {
             let retry = retry_after_ms(eta, claim_s * 1_000, jitter);
             prop_assert!(retry * 3 <= claim_s * 1_000 * 2, "two thirds of claim_seconds at most");
             prop_assert!(retry >= RETRY_MS_MIN);
+            let away = retry_away_ms(claim_s * 1_000, jitter);
+            prop_assert!((RETRY_MS_MIN..=RETRY_AWAY_MS_MAX).contains(&away));
+            prop_assert!(away * 3 <= claim_s * 1_000 * 2, "two thirds of claim_seconds at most");
         }
 
         #[test]

@@ -6,12 +6,16 @@ use axum::{
 };
 use serde::Serialize;
 
-use super::{Edge, problem::Problem, views::Seen};
+use super::{
+    Edge,
+    problem::Problem,
+    views::{Known, Seen},
+};
 use crate::{
     domain::{
         estimate::{Estimate, eta_ms},
         id::{EntryId, Visitor},
-        pacing::{RETRY_READY_MS, renew_after_ms, retry_after_ms},
+        pacing::{RETRY_MS_MIN, RETRY_READY_MS, renew_after_ms, retry_after_ms, retry_away_ms},
         record::Record,
         standing::Standing,
         state::State,
@@ -144,6 +148,39 @@ impl EntryBody {
         self.waiting = Some(seen.view.waiting.max(position));
         self.estimated_wait_seconds = settings.promotes().then(|| Estimate::around(eta_ms));
         self.retry_after_ms = retry_after_ms(eta_ms, settings.claim_ms(), rand::random());
+    }
+
+    /// An entry as its record has it, while the line is away: nobody knows its position, nor how long it takes.
+    pub(super) fn stored(known: &Known, record: &Record, pass: Option<Pass>, now_ms: u64) -> Self {
+        let deadline_of = |state| record.expires_at_ms.filter(|_| record.state == state);
+        let expires_at_ms = deadline_of(State::Active);
+        let again_ms = retry_away_ms(known.settings.claim_ms(), rand::random());
+        let retry_after_ms = match &pass {
+            Some(_) => {
+                let pass_ms = u64::from(known.settings.pass_seconds) * 1_000;
+                let left_ms = expires_at_ms.map_or(0, |end_ms| end_ms.saturating_sub(now_ms));
+                renew_after_ms(pass_ms).min(left_ms.max(RETRY_MS_MIN))
+            }
+            None => again_ms,
+        };
+        Self {
+            queue: known.queue.to_string(),
+            token: record.id.to_string(),
+            visit: record.visit.number(),
+            state: record.state,
+            position: None,
+            waiting: None,
+            estimated_wait_seconds: None,
+            retry_after_ms,
+            joined_at_ms: record.joined_at_ms(),
+            promoted_at_ms: record.promoted_at_ms,
+            claim_by_ms: deadline_of(State::Ready),
+            expires_at_ms,
+            pass,
+            durable: None,
+            degraded: true,
+            visitor: None,
+        }
     }
 
     /// With the visitor whom the server drew.

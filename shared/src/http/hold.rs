@@ -8,7 +8,11 @@ use std::{future::pending, sync::Arc, time::Duration};
 
 use tokio::time::{Instant, sleep_until};
 
-use super::{Edge, gateway::Gateway, views::Seen};
+use super::{
+    Edge,
+    gateway::Gateway,
+    views::{Absence, Seen},
+};
 use crate::{
     domain::{
         estimate::eta_ms,
@@ -78,6 +82,8 @@ impl Edge {
                         seen = newer;
                         concerns
                     }
+                    // A look would wait for the line once more.
+                    Err(Absence::LineAway(cause)) => return Err(LineError::Unavailable(cause)),
                     // Where nothing is to be seen, the look says why.
                     _ => break,
                 },

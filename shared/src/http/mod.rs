@@ -4,6 +4,7 @@
 //! HTTP), `visitor` (who is asking), `views`, `hold` and `wakes` (how a crowd of polls asks the line once a second). [`serve`]
 //! hands events of API Gateway to the same router that a local listener serves.
 
+mod away;
 mod boundary;
 mod claim;
 mod code;

@@ -11,6 +11,7 @@ use axum::{
 
 use super::{
     Edge,
+    away::{Away, Sight},
     entry::Shown,
     gateway::Gateway,
     hold::Waiter,
@@ -21,7 +22,7 @@ use super::{
 };
 use crate::{
     domain::{id::EntryId, record::Record, standing::Standing},
-    line::Look,
+    line::{LineError, Look},
 };
 
 /// The longest `wait` that is understood, in seconds.
@@ -34,12 +35,22 @@ pub(super) async fn handle(
     wait: Wait,
     gateway: Gateway,
 ) -> Result<Response, Problem> {
-    let mut seen = edge.seen(&queue).await?;
-    let ownership = presented.credentials(&seen)?.ownership(&seen.ids, id);
+    let sight = edge.sight(&queue).await?;
+    let credentials = presented.credentials_by(sight.settings())?;
+    let ownership = credentials.ownership(sight.ids(), id);
     if ownership == Ownership::Mismatch {
         return Err(mismatch());
     }
-    let mut look = edge.look(&seen, id).await?;
+    let stored = async |away| Ok(edge.show_stored(&away, id, ownership).await?.into_response());
+    let mut seen = match sight {
+        Sight::Line(seen) => seen,
+        Sight::Backup(away) => return stored(away).await,
+    };
+    let mut look = match edge.line.status(&queue, id).await {
+        Ok(look) => look,
+        Err(LineError::Unavailable(cause)) => return stored(Away::after(&seen, cause)).await,
+        Err(error) => return Err(edge.line_failed(&queue, error).await),
+    };
     let mut held = false;
     if let (Look::Here(Standing::Waiting { score, position }), false) = (look, wait.offered.is_zero()) {
         let waiter = Waiter {
@@ -54,6 +65,7 @@ pub(super) async fn handle(
                 seen = edge.seen(&queue).await?;
             }
             Ok(None) => {}
+            Err(LineError::Unavailable(cause)) => return stored(Away::after(&seen, cause)).await,
             Err(error) => return Err(edge.line_failed(&queue, error).await),
         }
     }

@@ -8,6 +8,7 @@ use serde::Serialize;
 
 use super::{
     Edge,
+    away::{Away, Honoured, Sight},
     code::Code,
     entry::json,
     gateway::Gateway,
@@ -18,15 +19,15 @@ use super::{
 };
 use crate::{
     domain::{id::EntryId, score::Visit, standing::Standing, state::State as EntryState},
-    line::{Check, Validated},
+    line::{Check, LineError, Validated},
 };
 
 /// What the protected service asks.
 pub(super) struct Question {
-    visitor: Option<String>,
-    pass: Option<String>,
-    consume: bool,
-    visit: Option<Visit>,
+    pub(super) visitor: Option<String>,
+    pub(super) pass: Option<String>,
+    pub(super) consume: bool,
+    pub(super) visit: Option<Visit>,
 }
 
 impl TryFrom<Fields> for Question {
@@ -40,6 +41,9 @@ impl TryFrom<Fields> for Question {
             visit: fields.visit()?,
         };
         fields.finish()?;
+        if question.visitor.is_none() && question.pass.is_none() {
+            return Err(Problem::field("visitor", "must be given, or a pass instead"));
+        }
         Ok(question)
     }
 }
@@ -52,6 +56,23 @@ struct Answer {
     expires_at_ms: u64,
     #[serde(skip_serializing_if = "Option::is_none")]
     durable: Option<bool>,
+    /// Whether nobody could ask the line; left out where somebody did.
+    #[serde(skip_serializing_if = "std::ops::Not::not")]
+    degraded: bool,
+}
+
+impl Answer {
+    /// Until when the pass is honoured takes the place of the session's end, which only the line knows.
+    fn without_line(honoured: &Honoured) -> Self {
+        Self {
+            valid: true,
+            state: EntryState::Active,
+            visit: honoured.visit.number(),
+            expires_at_ms: honoured.until_ms,
+            durable: None,
+            degraded: true,
+        }
+    }
 }
 
 pub(super) async fn handle(
@@ -61,7 +82,14 @@ pub(super) async fn handle(
     Body(question): Body<Question>,
 ) -> Result<Response, Problem> {
     edge.service_only(&gateway)?;
-    let seen = edge.seen(&queue).await?;
+    let honour = async |away| {
+        let honoured = edge.honour(&away, id, &question).await?;
+        Ok(json(StatusCode::OK, &Answer::without_line(&honoured)))
+    };
+    let seen = match edge.sight(&queue).await? {
+        Sight::Line(seen) => seen,
+        Sight::Backup(away) => return honour(away).await,
+    };
     let check = edge.check(&seen, id, &question)?;
     let (standing, change) = match edge.line.validate(&queue, id, check).await {
         Ok(Validated::Active { standing, change }) => (standing, change),
@@ -71,6 +99,7 @@ pub(super) async fn handle(
         }
         Ok(Validated::OtherVisit) => return Err(Problem::other_visit()),
         Ok(Validated::Gone(missing)) => return Err(edge.gone(&seen, id, missing).await),
+        Err(LineError::Unavailable(cause)) => return honour(Away::after(&seen, cause)).await,
         Err(error) => return Err(edge.line_failed(&queue, error).await),
     };
     let Standing::Active {
@@ -91,6 +120,7 @@ pub(super) async fn handle(
         visit: visit.number(),
         expires_at_ms: session_end_ms,
         durable,
+        degraded: false,
     };
     Ok(json(StatusCode::OK, &answer))
 }
@@ -98,9 +128,6 @@ pub(super) async fn handle(
 impl Edge {
     /// What to ask of the line, once whatever was presented has proven true.
     fn check(&self, seen: &Seen, id: EntryId, question: &Question) -> Result<Check, Problem> {
-        if question.visitor.is_none() && question.pass.is_none() {
-            return Err(Problem::field("visitor", "must be given, or a pass instead"));
-        }
         if let Some(visitor) = &question.visitor
             && !is_owner(&seen.ids, id, visitor)?
         {

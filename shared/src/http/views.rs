@@ -1,5 +1,7 @@
 //! How every queue stands, asked of the line once a second at most, however many ask.
 
+mod known;
+
 use std::{
     collections::HashMap,
     sync::{Arc, Mutex, PoisonError},
@@ -11,6 +13,8 @@ use tokio::{
     time::{Instant, sleep_until},
 };
 
+use self::known::Remembered;
+pub(crate) use self::known::{Known, READ_TIMEOUT};
 use crate::{
     backup::{Backup, Shelf},
     domain::{
@@ -24,6 +28,10 @@ use crate::{
 const FRESH: Duration = Duration::from_secs(1);
 /// How old a failure may be: long enough that a crowd does not queue up behind what is away, and no longer.
 const FRESH_FAILURE: Duration = Duration::from_millis(250);
+/// How old the news may be that the line is away: whoever asks for it waits until it has not answered.
+const FRESH_AWAY: Duration = Duration::from_secs(1);
+/// How old it may be for those who ask while somebody looks whether the line is back. They would all wait.
+const LOOKING_MAX: Duration = Duration::from_secs(5);
 /// How many queues are kept: a process serves few, and somebody who makes names up fills no memory.
 const QUEUES_MAX: usize = 1_000;
 
@@ -84,8 +92,16 @@ struct Answer {
 
 impl Answer {
     fn is_fresh(&self) -> bool {
-        let fresh = if self.seen.is_ok() { FRESH } else { FRESH_FAILURE };
+        let fresh = match self.seen {
+            Ok(_) => FRESH,
+            Err(Absence::LineAway(_)) => FRESH_AWAY,
+            Err(_) => FRESH_FAILURE,
+        };
         self.at.elapsed() < fresh
+    }
+
+    fn says_away(&self) -> bool {
+        matches!(self.seen, Err(Absence::LineAway(_))) && self.at.elapsed() < LOOKING_MAX
     }
 }
 
@@ -93,11 +109,17 @@ impl Answer {
 struct Slot {
     turn: tokio::sync::Mutex<()>,
     latest: watch::Sender<Option<Answer>>,
+    remembered: Remembered,
 }
 
 impl Slot {
     fn fresh(&self) -> Option<Answer> {
         self.latest.borrow().clone().filter(Answer::is_fresh)
+    }
+
+    /// That the line was away a moment ago, where it was.
+    fn away(&self) -> Option<Answer> {
+        self.latest.borrow().clone().filter(Answer::says_away)
     }
 }
 
@@ -125,11 +147,18 @@ impl Views {
         if let Some(answer) = slot.fresh() {
             return answer.seen;
         }
-        let _turn = slot.turn.lock().await;
+        let _turn = match (slot.turn.try_lock(), slot.away()) {
+            (Ok(turn), _) => turn,
+            (Err(_), Some(answer)) => return answer.seen,
+            (Err(_), None) => slot.turn.lock().await,
+        };
         if let Some(answer) = slot.fresh() {
             return answer.seen;
         }
         let answer = self.ask(queue).await;
+        if let Ok(seen) = &answer.seen {
+            slot.remembered.keep(seen);
+        }
         slot.latest.send_replace(Some(answer.clone()));
         answer.seen
     }
@@ -216,6 +245,7 @@ impl Views {
         let slot = Arc::new(Slot {
             turn: tokio::sync::Mutex::new(()),
             latest: watch::Sender::new(None),
+            remembered: Remembered::default(),
         });
         slots.insert(queue.clone(), slot.clone());
         slot

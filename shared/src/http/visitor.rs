@@ -13,7 +13,10 @@ use axum::{
 use cookie::{Cookie, SameSite, time::Duration};
 
 use super::{Edge, code::Code, gateway::Gateway, problem::Problem, views::Seen};
-use crate::domain::id::{EntryId, IdKey, Visitor, VisitorKind};
+use crate::domain::{
+    id::{EntryId, IdKey, Visitor, VisitorKind},
+    settings::Settings,
+};
 
 /// Names the visitor, as the client says.
 pub(super) const VISITOR_ID: HeaderName = HeaderName::from_static("x-visitor-id");
@@ -101,7 +104,12 @@ pub(super) fn set_cookie(visitor: &Visitor, local: bool) -> HeaderValue {
 impl Presented {
     /// The credentials that the queue accepts.
     pub(super) fn credentials(self, seen: &Seen) -> Result<Credentials, Problem> {
-        let trusted = self.caller_is_trusted && seen.settings().trust_client_visitor_id;
+        self.credentials_by(seen.settings())
+    }
+
+    /// Those that a queue of these settings accepts.
+    pub(super) fn credentials_by(self, settings: &Settings) -> Result<Credentials, Problem> {
+        let trusted = self.caller_is_trusted && settings.trust_client_visitor_id;
         // A verified claim is worth more than any header: beside one, the header names an anonymous visitor.
         let header_is_known = trusted && self.claim.is_none();
         let claimed = |claim: &Claim| known(&claim.name, &claim.value);

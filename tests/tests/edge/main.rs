@@ -1,5 +1,6 @@
 //! What visitors and the protected service can do at the edge, and what they cannot.
 
+mod away;
 mod bad_input;
 mod events;
 mod hold;

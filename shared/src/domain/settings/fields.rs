@@ -43,7 +43,7 @@ pub struct Field {
 const DAY_SECONDS: u32 = 86_400;
 
 /// Every setting there is.
-pub const FIELDS: [Field; 14] = [
+pub const FIELDS: [Field; 16] = [
     Field {
         name: "capacity",
         unit: "entries",
@@ -142,6 +142,20 @@ pub const FIELDS: [Field; 14] = [
         takes: Takes::Flag,
         default: "false",
         meaning: "Whether the X-Visitor-Id header is believed to name the visitor.",
+    },
+    Field {
+        name: "on_outage",
+        unit: "word",
+        takes: Takes::Word(&["closed", "open"]),
+        default: "closed",
+        meaning: "What validate says while Redis is away: 503, or yes to whoever shows a pass that was good.",
+    },
+    Field {
+        name: "outage_grace_seconds",
+        unit: "seconds",
+        takes: Takes::Number { min: 0, max: 3_600 },
+        default: "300",
+        meaning: "With on_outage open: how long a pass is honoured past its end while Redis is away.",
     },
     Field {
         name: "message",

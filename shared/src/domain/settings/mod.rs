@@ -36,6 +36,16 @@ pub enum Entrance {
     Closed,
 }
 
+/// What `validate` says while the line cannot be reached.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "lowercase")]
+pub enum OnOutage {
+    /// Nothing: nobody is let through unseen.
+    Closed,
+    /// Yes to whoever shows a pass that was good a while ago.
+    Open,
+}
+
 /// The settings of a queue, each within its range.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize)]
 pub struct Settings {
@@ -63,6 +73,10 @@ pub struct Settings {
     pub paused: bool,
     /// Whether `X-Visitor-Id` is believed to name the visitor.
     pub trust_client_visitor_id: bool,
+    /// What `validate` says while the line cannot be reached.
+    pub on_outage: OnOutage,
+    /// How long a pass is honoured past its end meanwhile, where the above is [`OnOutage::Open`].
+    pub outage_grace_seconds: u32,
     /// Shown to those who wait.
     pub message: Option<String>,
     /// Where the waiting page sends a visitor who was let in.
@@ -99,6 +113,8 @@ impl Default for Settings {
             entrance: Entrance::Open,
             paused: false,
             trust_client_visitor_id: false,
+            on_outage: OnOutage::Closed,
+            outage_grace_seconds: 300,
             message: None,
             target_url: None,
         }
@@ -199,6 +215,8 @@ impl Settings {
             "entrance" => self.entrance = word(field, value)?,
             "paused" => self.paused = flag(field, value)?,
             "trust_client_visitor_id" => self.trust_client_visitor_id = flag(field, value)?,
+            "on_outage" => self.on_outage = word(field, value)?,
+            "outage_grace_seconds" => self.outage_grace_seconds = number(field, value)?,
             "message" => self.message = text(field, value)?,
             "target_url" => self.target_url = url(field, value)?,
             other => unreachable!("every name in FIELDS is set above: {other}"),

@@ -47,7 +47,7 @@ fn a_wrong_field_is_refused_by_name() {
             assert_eq!(error.field, field.name, "{wrong}");
         }
         if let Takes::Number { min, max } = field.takes {
-            for wrong in [u64::from(min) - 1, u64::from(max) + 1, u64::MAX] {
+            for wrong in [i64::from(min) - 1, i64::from(max) + 1, i64::MAX] {
                 let error = parse(&json!({ field.name: wrong })).expect_err("out of range");
                 assert!(
                     error.to_string().contains(&format!("from {min} to {max}")),

@@ -1,6 +1,10 @@
 //! Reads an end that the backup may not have, as the scripts write it into `ended`: `epoch v visit how at_ms`.
 
-use super::{RedisLine, connect::failed, keys::Keys};
+use super::{
+    RedisLine,
+    connect::{Sender, failed},
+    keys::Keys,
+};
 use crate::{
     domain::{
         change::{Change, End, Event, Version},
@@ -11,14 +15,13 @@ use crate::{
 };
 
 pub(super) async fn end(line: &RedisLine, queue: &QueueId, id: EntryId) -> Result<Option<Change>, LineError> {
-    let mut link = line.connection.link().await?;
     let keys = Keys::new(queue);
-    let (end, known): (Option<String>, bool) = redis::pipe()
+    let mut asked = redis::pipe();
+    asked
         .hget(keys.key("ended"), id.to_member())
-        .exists(keys.key("config"))
-        .query_async(&mut link)
-        .await
-        .map_err(failed)?;
+        .exists(keys.key("config"));
+    let ask = async |mut link: Sender| asked.query_async(&mut link).await.map_err(failed);
+    let (end, known): (Option<String>, bool) = line.connection.call(ask).await?;
     if !known {
         return Err(LineError::Unknown);
     }

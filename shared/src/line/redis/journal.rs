@@ -9,7 +9,7 @@ use redis::streams::StreamRangeReply;
 
 use super::{
     RedisLine,
-    connect::failed,
+    connect::{Sender, failed},
     keys::Keys,
     reply::{Fields, entry_id, whole},
 };
@@ -27,18 +27,17 @@ pub(super) async fn read(
     queue: &QueueId,
     most: usize,
 ) -> Result<Vec<JournalRecord>, LineError> {
-    let mut link = line.connection.link().await?;
     let (journal, config) = (Keys::new(queue).key("journal"), Keys::new(queue).key("config"));
-    let (records, known): (StreamRangeReply, bool) = redis::pipe()
+    let mut asked = redis::pipe();
+    asked
         .cmd("XRANGE")
         .arg(journal)
         .arg(&["-", "+", "COUNT"])
         .arg(most)
         .cmd("EXISTS")
-        .arg(config)
-        .query_async(&mut link)
-        .await
-        .map_err(failed)?;
+        .arg(config);
+    let ask = async |mut link: Sender| asked.query_async(&mut link).await.map_err(failed);
+    let (records, known): (StreamRangeReply, bool) = line.connection.call(ask).await?;
     if !known {
         return Err(LineError::Unknown);
     }

@@ -30,7 +30,7 @@ use async_trait::async_trait;
 
 pub use self::connect::{IamLogin, IamUser, WallClock};
 use self::{
-    connect::{Connection, failed},
+    connect::{Connection, Sender, failed},
     keys::Keys,
     script::{Call, Command},
 };
@@ -74,10 +74,7 @@ impl RedisLine {
     /// # Errors
     /// [`LineError::Unavailable`], too, where the address is one without TLS: a token is a password.
     pub async fn connect_as(url: &str, login: IamLogin) -> Result<Self, LineError> {
-        if !url.starts_with("rediss") {
-            let reason = "a login goes over TLS alone: rediss:// or rediss+cluster://";
-            return Err(LineError::Unavailable(reason.to_owned()));
-        }
+        over_tls(url)?;
         Self::open(url, Some(login)).await
     }
 
@@ -90,12 +87,28 @@ impl RedisLine {
         Self::open(url, Some(login)).await
     }
 
+    /// Knows where to connect to, and does so with the first call: for whoever has something to say also where nobody
+    /// answers there. With a login as for [`connect_as`](Self::connect_as).
+    ///
+    /// # Errors
+    /// [`LineError::Unavailable`] where the address is wrong, or a login would go in the clear.
+    pub fn connect_later(url: &str, login: Option<IamLogin>) -> Result<Self, LineError> {
+        if login.is_some() {
+            over_tls(url)?;
+        }
+        Ok(Self::on(Connection::new(url, login)?))
+    }
+
     async fn open(url: &str, login: Option<IamLogin>) -> Result<Self, LineError> {
-        Ok(Self {
-            connection: Connection::open(url, login).await?,
+        Ok(Self::on(Connection::open(url, login).await?))
+    }
+
+    fn on(connection: Connection) -> Self {
+        Self {
+            connection,
             given: None,
             round_trips: Arc::new(Durations::new(REDIS_ROUND_TRIP, Metrics::of_process())),
-        })
+        }
     }
 
     /// The same line, whose round trips are written there instead of where the process writes its metrics.
@@ -125,6 +138,14 @@ impl RedisLine {
             .map_or_else(String::new, |clock| clock().to_string());
         command.of(&Keys::new(queue)).arg(given)
     }
+}
+
+fn over_tls(url: &str) -> Result<(), LineError> {
+    if url.starts_with("rediss") {
+        return Ok(());
+    }
+    let reason = "a login goes over TLS alone: rediss:// or rediss+cluster://";
+    Err(LineError::Unavailable(reason.to_owned()))
 }
 
 impl fmt::Debug for RedisLine {
@@ -222,7 +243,7 @@ impl Line for RedisLine {
     }
 
     async fn ping(&self) -> Result<(), LineError> {
-        let mut link = self.connection.link().await?;
-        redis::cmd("PING").query_async(&mut link).await.map_err(failed)
+        let ping = async |mut link: Sender| redis::cmd("PING").query_async(&mut link).await.map_err(failed);
+        self.connection.call(ping).await
     }
 }

@@ -4,7 +4,14 @@ use std::sync::LazyLock;
 
 use uuid::Uuid;
 
-use super::{RedisLine, configure::fields, connect::failed, keys::Keys, script::Command, stage::stage};
+use super::{
+    RedisLine,
+    configure::fields,
+    connect::{Sender, failed},
+    keys::Keys,
+    script::Command,
+    stage::stage,
+};
 use crate::{
     domain::{id::QueueId, record::Record},
     line::{Configuration, Configured, LineError, restored::Restored},
@@ -61,7 +68,7 @@ async fn now_us(line: &RedisLine) -> Result<u64, LineError> {
     if let Some(clock) = &line.given {
         return Ok(clock());
     }
-    let mut link = line.connection.link().await?;
-    let (seconds, micros): (u64, u64) = redis::cmd("TIME").query_async(&mut link).await.map_err(failed)?;
+    let ask = async |mut link: Sender| redis::cmd("TIME").query_async(&mut link).await.map_err(failed);
+    let (seconds, micros): (u64, u64) = line.connection.call(ask).await?;
     Ok(seconds * 1_000_000 + micros)
 }

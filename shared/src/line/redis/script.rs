@@ -7,7 +7,12 @@ use std::fmt::Display;
 
 use redis::{Script, Value};
 
-use super::{RedisLine, connect::failed, keys::Keys, reply::Reply};
+use super::{
+    RedisLine,
+    connect::{Sender, failed},
+    keys::Keys,
+    reply::Reply,
+};
 use crate::{domain::id::QueueId, line::LineError};
 
 const INCLUDES: [(&str, &str); 8] = [
@@ -128,8 +133,8 @@ impl Call<'_> {
     }
 
     async fn ask(&self, line: &RedisLine) -> Result<Reply, LineError> {
-        let mut link = line.connection.link().await?;
-        let values: Vec<Value> = self.invocation.invoke_async(&mut link).await.map_err(failed)?;
+        let send = async |mut link: Sender| self.invocation.invoke_async(&mut link).await.map_err(failed);
+        let values: Vec<Value> = line.connection.call(send).await?;
         Reply::read(self.command.name, values)
     }
 }

@@ -4,7 +4,13 @@ use std::sync::LazyLock;
 
 use redis::{Cmd, Pipeline};
 
-use super::{RedisLine, connect::failed, keys::Keys, reply::whole, script::Command};
+use super::{
+    RedisLine,
+    connect::{Sender, failed},
+    keys::Keys,
+    reply::whole,
+    script::Command,
+};
 use crate::{
     domain::{
         id::{EntryId, QueueId},
@@ -37,7 +43,6 @@ pub(super) async fn status(line: &RedisLine, queue: &QueueId, id: EntryId) -> Re
 
 /// The place of a waiting entry; `None` where it is not in line.
 async fn place(line: &RedisLine, key: &str, member: &str) -> Result<Option<Standing>, LineError> {
-    let mut link = line.connection.link().await?;
     // With room for what goes in: this is the call that a crowd repeats.
     let mut looks = Pipeline::with_capacity(2);
     for name in ["ZRANK", "ZSCORE"] {
@@ -45,7 +50,8 @@ async fn place(line: &RedisLine, key: &str, member: &str) -> Result<Option<Stand
         look.arg(name).arg(key).arg(member);
         looks.add_command(look);
     }
-    let (rank, score): (Option<u64>, Option<String>) = looks.query_async(&mut link).await.map_err(failed)?;
+    let ask = async |mut link: Sender| looks.query_async(&mut link).await.map_err(failed);
+    let (rank, score): (Option<u64>, Option<String>) = line.connection.call(ask).await?;
     let score = score
         .and_then(|score| whole(&score))
         .and_then(WaitScore::from_raw);

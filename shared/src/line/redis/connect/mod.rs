@@ -5,7 +5,7 @@ mod iam;
 use std::{
     sync::{
         Arc, PoisonError, RwLock,
-        atomic::{AtomicU64, Ordering},
+        atomic::{AtomicBool, AtomicU64, Ordering},
     },
     time::{Duration, Instant},
 };
@@ -13,15 +13,24 @@ use std::{
 use redis::{
     Client, Cmd, Pipeline, RedisError, RedisFuture, Value,
     aio::{ConnectionLike, ConnectionManager, ConnectionManagerConfig},
-    cluster::ClusterClientBuilder,
+    cluster::{ClusterClient, ClusterClientBuilder},
     cluster_async::ClusterConnection,
 };
+use tokio::time::timeout;
 
 pub use self::iam::{IamLogin, IamUser, WallClock};
 use crate::line::LineError;
 
 const CONNECT_TIMEOUT: Duration = Duration::from_secs(1);
 const RESPONSE_TIMEOUT: Duration = Duration::from_millis(500);
+/// One call with all that it may need: a look whether an old link is alive, a new one, the script. What somebody waits for
+/// is at most two of these and a read of the backup, and that within 2 s.
+const CALL_TIMEOUT: Duration = Duration::from_millis(600);
+/// The look whether an old link is alive. A link that is only slow is replaced, which does no harm.
+const PING_TIMEOUT: Duration = Duration::from_millis(200);
+const CLUSTER_RETRIES: u32 = 4;
+const CLUSTER_RETRY_MIN_MS: u64 = 20;
+const CLUSTER_RETRY_MAX_MS: u64 = 150;
 /// A socket that was not used for so long may be dead without knowing it: a Lambda thaws with those it froze with. The
 /// client of a cluster sees to its many connections itself: it replaces a dead one and sends again.
 const IDLE_MS: u64 = 5_000;
@@ -33,12 +42,14 @@ pub(super) struct Connection {
     login: Option<IamLogin>,
     opened: Instant,
     last_used_ms: Arc<AtomicU64>,
+    /// The last call failed: the link may be dead, or the server may have come back on another one.
+    suspect: Arc<AtomicBool>,
 }
 
 #[derive(Clone)]
 enum Link {
     Server(Arc<Server>),
-    Cluster(Box<ClusterConnection>),
+    Cluster(Arc<Cluster>),
 }
 
 struct Server {
@@ -47,24 +58,31 @@ struct Server {
     manager: RwLock<ConnectionManager>,
 }
 
+struct Cluster {
+    client: ClusterClient,
+    /// None before any node answered.
+    open: RwLock<Option<ClusterConnection>>,
+}
+
 impl Connection {
-    /// Connects to `redis://`, `rediss://` (TLS), or with `+cluster` behind either scheme to a cluster; with a login's
-    /// tokens where there is one, else with what the address says.
-    pub(super) async fn open(url: &str, login: Option<IamLogin>) -> Result<Self, LineError> {
+    /// Knows where to connect to, and does so with the first call: `redis://`, `rediss://` (TLS), or with `+cluster` behind
+    /// either scheme a cluster; with a login's tokens where there is one, else with what the address says.
+    pub(super) fn new(url: &str, login: Option<IamLogin>) -> Result<Self, LineError> {
         // Two crates in the tree bring two crypto providers; rustls wants to be told which. Being told twice is fine.
         let _ = rustls::crypto::aws_lc_rs::default_provider().install_default();
         let link = if let Some((scheme, rest)) = url.split_once("+cluster://") {
-            Link::Cluster(Box::new(
-                cluster(format!("{scheme}://{rest}"), login.as_ref()).await?,
-            ))
+            Link::Cluster(Arc::new(Cluster {
+                client: cluster(format!("{scheme}://{rest}"), login.as_ref())?,
+                open: RwLock::default(),
+            }))
         } else {
             let client = Client::open(url).map_err(failed)?;
             let config = manager_config(login.as_ref());
-            let manager = RwLock::new(connect(&client, &config).await?);
+            let manager = ConnectionManager::new_lazy_with_config(client.clone(), config.clone());
             Link::Server(Arc::new(Server {
                 client,
                 config,
-                manager,
+                manager: RwLock::new(manager.map_err(failed)?),
             }))
         };
         Ok(Self {
@@ -72,43 +90,106 @@ impl Connection {
             login,
             opened: Instant::now(),
             last_used_ms: Arc::default(),
+            suspect: Arc::default(),
         })
     }
 
-    /// The link to send on, pinged first and replaced where it was idle and is dead.
-    pub(super) async fn link(&self) -> Result<Sender, LineError> {
+    /// The same, connected.
+    pub(super) async fn open(url: &str, login: Option<IamLogin>) -> Result<Self, LineError> {
+        let connection = Self::new(url, login)?;
+        match &connection.link {
+            Link::Cluster(cluster) => drop(cluster.connect().await?),
+            Link::Server(server) => drop(server.connect().await?),
+        }
+        Ok(connection)
+    }
+
+    /// Makes a call, and gives up on it when [`CALL_TIMEOUT`] has passed. Whether it was carried out is not known then.
+    pub(super) async fn call<T>(
+        &self,
+        call: impl AsyncFnOnce(Sender) -> Result<T, LineError>,
+    ) -> Result<T, LineError> {
+        let outcome = timeout(CALL_TIMEOUT, async { call(self.link().await?).await })
+            .await
+            .unwrap_or_else(|_| Err(LineError::Unavailable("no answer in time".to_owned())));
+        if let Err(LineError::Unavailable(_)) = &outcome {
+            self.suspect.store(true, Ordering::Relaxed);
+        }
+        outcome
+    }
+
+    /// The link to send on, pinged first and replaced where it was idle, or failed, and is dead.
+    async fn link(&self) -> Result<Sender, LineError> {
         if let Some(login) = &self.login {
             login.note_use();
         }
         let now_ms = u64::try_from(self.opened.elapsed().as_millis()).unwrap_or(u64::MAX);
         let idle = now_ms - self.last_used_ms.swap(now_ms, Ordering::Relaxed).min(now_ms) > IDLE_MS;
+        let suspect = self.suspect.swap(false, Ordering::Relaxed);
         match &self.link {
-            Link::Cluster(cluster) => Ok(Sender::Cluster(cluster.clone())),
-            Link::Server(server) => {
-                let mut current = server
-                    .manager
-                    .read()
-                    .unwrap_or_else(PoisonError::into_inner)
-                    .clone();
-                if idle && redis::cmd("PING").query_async::<()>(&mut current).await.is_err() {
-                    current = connect(&server.client, &server.config).await?;
-                    *server.manager.write().unwrap_or_else(PoisonError::into_inner) = current.clone();
-                }
-                Ok(Sender::Server(current))
-            }
+            Link::Cluster(cluster) => cluster.link().await,
+            Link::Server(server) => server.link(idle || suspect).await,
         }
     }
 }
 
-async fn cluster(url: String, login: Option<&IamLogin>) -> Result<ClusterConnection, LineError> {
+impl Server {
+    async fn link(&self, doubted: bool) -> Result<Sender, LineError> {
+        let mut current = self
+            .manager
+            .read()
+            .unwrap_or_else(PoisonError::into_inner)
+            .clone();
+        if doubted && !is_alive(&mut current).await {
+            current = self.connect().await?;
+        }
+        Ok(Sender::Server(current))
+    }
+
+    async fn connect(&self) -> Result<ConnectionManager, LineError> {
+        let new = ConnectionManager::new_with_config(self.client.clone(), self.config.clone())
+            .await
+            .map_err(failed)?;
+        *self.manager.write().unwrap_or_else(PoisonError::into_inner) = new.clone();
+        Ok(new)
+    }
+}
+
+async fn is_alive(link: &mut ConnectionManager) -> bool {
+    let ping = redis::cmd("PING");
+    let pinged = timeout(PING_TIMEOUT, ping.query_async::<()>(link)).await;
+    pinged.is_ok_and(|answer| answer.is_ok())
+}
+
+impl Cluster {
+    async fn link(&self) -> Result<Sender, LineError> {
+        let open = self.open.read().unwrap_or_else(PoisonError::into_inner).clone();
+        let open = match open {
+            Some(open) => open,
+            None => self.connect().await?,
+        };
+        Ok(Sender::Cluster(Box::new(open)))
+    }
+
+    async fn connect(&self) -> Result<ClusterConnection, LineError> {
+        let new = self.client.get_async_connection().await.map_err(failed)?;
+        *self.open.write().unwrap_or_else(PoisonError::into_inner) = Some(new.clone());
+        Ok(new)
+    }
+}
+
+fn cluster(url: String, login: Option<&IamLogin>) -> Result<ClusterClient, LineError> {
     let mut builder = ClusterClientBuilder::new(vec![url])
         .connection_timeout(CONNECT_TIMEOUT)
-        .response_timeout(RESPONSE_TIMEOUT);
+        .response_timeout(RESPONSE_TIMEOUT)
+        // Within the time of a call. Its own are longer, and there are 16 of them: it would go on for callers who are gone.
+        .retries(CLUSTER_RETRIES)
+        .min_retry_wait(CLUSTER_RETRY_MIN_MS)
+        .max_retry_wait(CLUSTER_RETRY_MAX_MS);
     if let Some(login) = login {
         builder = builder.set_credentials_provider(login.clone());
     }
-    let client = builder.build().map_err(failed)?;
-    client.get_async_connection().await.map_err(failed)
+    builder.build().map_err(failed)
 }
 
 fn manager_config(login: Option<&IamLogin>) -> ConnectionManagerConfig {
@@ -121,12 +202,6 @@ fn manager_config(login: Option<&IamLogin>) -> ConnectionManagerConfig {
         Some(login) => config.set_credentials_provider(login.clone()),
         None => config,
     }
-}
-
-async fn connect(client: &Client, config: &ConnectionManagerConfig) -> Result<ConnectionManager, LineError> {
-    ConnectionManager::new_with_config(client.clone(), config.clone())
-        .await
-        .map_err(failed)
 }
 
 /// What one call sends on.
