@@ -224,11 +224,7 @@ impl EdgeUnderTest {
 
     /// Sends a request as a local listener would.
     pub async fn send(&self, ask: Ask) -> Answer {
-        let response = timeout(BOUND, self.router.clone().oneshot(ask.into_request()));
-        let Ok(response) = response.await.expect("an answer in time");
-        let (parts, body) = response.into_parts();
-        let body = to_bytes(body, usize::MAX).await.expect("a body");
-        Answer::new(parts.status, parts.headers, &body)
+        send_to(&self.router, ask).await
     }
 
     /// Hands an event of API Gateway to the edge, as the Lambda runtime would.
@@ -249,6 +245,15 @@ impl EdgeUnderTest {
         let (parts, body) = response.await.expect("an answer in time").into_parts();
         Answer::new(parts.status, parts.headers, &body)
     }
+}
+
+/// Sends a request to these routes as a local listener would.
+pub async fn send_to(router: &Router, ask: Ask) -> Answer {
+    let response = timeout(BOUND, router.clone().oneshot(ask.into_request()));
+    let Ok(response) = response.await.expect("an answer in time");
+    let (parts, body) = response.into_parts();
+    let body = to_bytes(body, usize::MAX).await.expect("a body");
+    Answer::new(parts.status, parts.headers, &body)
 }
 
 /// A configuration of the first generation.

@@ -2,7 +2,8 @@
 //! conformance suite: [`dynamodb`] for every deployment and [`file`](mod@file) for one process on a laptop.
 //!
 //! [`write_through`](mod@write_through) writes what a visitor did before it is acknowledged, [`drain`](mod@drain) what
-//! the promoter did, and [`restore`](mod@restore) brings a line back that was lost.
+//! the promoter did, and [`restore`](mod@restore) brings a line back that was lost,
+//! [`revive`](mod@revive) a single entry.
 //!
 //! No visitor id ever reaches it: an entry is known by its token alone.
 
@@ -10,6 +11,7 @@ pub mod drain;
 pub mod dynamodb;
 pub mod file;
 pub mod restore;
+pub mod revive;
 mod stored;
 pub mod write_through;
 

@@ -13,6 +13,7 @@ use super::{
     Edge,
     entry::{Shown, json},
     gateway::Gateway,
+    gone::Fate,
     problem::Problem,
     request::{AtQueue, Body, Nothing},
     views::Seen,
@@ -84,11 +85,14 @@ impl Edge {
         match (credentials.known(), credentials.anonymous()) {
             (Some(known), Some(anonymous)) => {
                 let id = seen.ids.entry_id(anonymous);
-                match self.line.status(&seen.queue, id).await {
-                    Ok(Look::Here(_)) => Ok((anonymous.clone(), false)),
-                    Ok(Look::Gone(_)) => Ok((known.clone(), false)),
-                    Err(error) => Err(self.line_failed(&seen.queue, error).await),
-                }
+                let stands = match self.line.status(&seen.queue, id).await {
+                    Ok(Look::Here(_)) => true,
+                    // The line may have lost it.
+                    Ok(Look::Gone(missing)) => matches!(self.fate(seen, id, missing).await?, Fate::Back),
+                    Err(error) => return Err(self.line_failed(&seen.queue, error).await),
+                };
+                let visitor = if stands { anonymous } else { known };
+                Ok((visitor.clone(), false))
             }
             (Some(visitor), None) | (None, Some(visitor)) => Ok((visitor.clone(), false)),
             (None, None) => Ok((Visitor::from_random(Uuid::new_v4()), true)),

@@ -52,6 +52,10 @@ pub(super) async fn handle(
             Ok(Some(later)) => {
                 (look, held) = (later, true);
                 seen = edge.seen(&queue).await?;
+                if matches!(look, Look::Gone(_)) {
+                    // The line may have lost it while it was held.
+                    look = edge.look(&seen, id).await?;
+                }
             }
             Ok(None) => {}
             Err(error) => return Err(edge.line_failed(&queue, error).await),
@@ -85,10 +89,7 @@ pub(super) async fn handle(
 
 impl Edge {
     pub(super) async fn look(&self, seen: &Seen, id: EntryId) -> Result<Look, Problem> {
-        match self.line.status(&seen.queue, id).await {
-            Ok(look) => Ok(look),
-            Err(error) => Err(self.line_failed(&seen.queue, error).await),
-        }
+        self.ask(seen, id, || self.line.status(&seen.queue, id)).await
     }
 
     /// The record of an entry, for what is good to know: where the backup is away, it is left out.

@@ -63,15 +63,15 @@ pub(super) async fn handle(
     edge.service_only(&gateway)?;
     let seen = edge.seen(&queue).await?;
     let check = edge.check(&seen, id, &question)?;
-    let (standing, change) = match edge.line.validate(&queue, id, check).await {
-        Ok(Validated::Active { standing, change }) => (standing, change),
-        Ok(Validated::NotYet(standing)) => return Err(Problem::not_your_turn(&standing)),
-        Ok(Validated::OtherVisit) if question.pass.is_some() => {
+    let validated = edge.ask(&seen, id, || edge.line.validate(&queue, id, check));
+    let (standing, change) = match validated.await? {
+        Validated::Active { standing, change } => (standing, change),
+        Validated::NotYet(standing) => return Err(Problem::not_your_turn(&standing)),
+        Validated::OtherVisit if question.pass.is_some() => {
             return Err(Problem::new(Code::PassRefused, "it is of another visit"));
         }
-        Ok(Validated::OtherVisit) => return Err(Problem::other_visit()),
-        Ok(Validated::Gone(missing)) => return Err(edge.gone(&seen, id, missing).await),
-        Err(error) => return Err(edge.line_failed(&queue, error).await),
+        Validated::OtherVisit => return Err(Problem::other_visit()),
+        Validated::Gone(missing) => return Err(edge.gone(&seen, id, missing).await),
     };
     let Standing::Active {
         visit,

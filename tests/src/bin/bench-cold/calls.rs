@@ -95,7 +95,10 @@ impl Calls {
 /// Takes the keys to Secrets Manager, where the functions of a deployment fetch them when they start.
 async fn keep_keys(variables: &mut BTreeMap<String, String>) -> Result<(), Box<dyn Error>> {
     let address = dynamodb_url(); // The emulator has both.
-    let vault = Client::new(&aws::at(&aws::load([Some(address.as_str())]).await, Some(&address)));
+    let vault = Client::new(&aws::at(
+        &aws::load([Some(address.as_str())]).await,
+        Some(&address),
+    ));
     for name in ["VESTIBULE_ROOT_KEY", "VESTIBULE_SIGNING_KEY"] {
         let key = variables.remove(name).ok_or("a deployment has both keys")?;
         let secret = vault
