@@ -1,6 +1,7 @@
 //! A Redis that missed the last writes, as a replica that was promoted may have: what it forgot is taken out of it by hand,
 //! and the journal with it. Nobody notices: everybody keeps the place that they were given.
 
+mod entered_again;
 mod found_again;
 
 use std::sync::Arc;
