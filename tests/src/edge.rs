@@ -269,7 +269,7 @@ impl EdgeUnderTest {
 
     /// Sends a request as a local listener would.
     pub async fn send(&self, ask: Ask) -> Answer {
-        send(&self.router, ask).await
+        send_to(&self.router, ask).await
     }
 
     /// Hands an event of API Gateway to the edge, as the Lambda runtime would.
@@ -292,6 +292,15 @@ impl EdgeUnderTest {
     }
 }
 
+/// Sends a request to these routes as a local listener would.
+pub async fn send_to(router: &Router, ask: Ask) -> Answer {
+    let response = timeout(BOUND, router.clone().oneshot(ask.into_request()));
+    let Ok(response) = response.await.expect("an answer in time");
+    let (parts, body) = response.into_parts();
+    let body = to_bytes(body, usize::MAX).await.expect("a body");
+    Answer::new(parts.status, parts.headers, &body)
+}
+
 /// A configuration of the first generation.
 pub fn configuration(settings: &Map<String, Value>, revision: &str) -> Configuration {
     Configuration {
@@ -309,15 +318,6 @@ fn object(value: Value) -> Map<String, Value> {
         Value::Object(map) => map,
         other => panic!("settings are an object: {other}"),
     }
-}
-
-/// Sends a request to any routes, as a local listener would.
-pub async fn send(router: &Router, ask: Ask) -> Answer {
-    let response = timeout(BOUND, router.clone().oneshot(ask.into_request()));
-    let Ok(response) = response.await.expect("an answer in time");
-    let (parts, body) = response.into_parts();
-    let body = to_bytes(body, usize::MAX).await.expect("a body");
-    Answer::new(parts.status, parts.headers, &body)
 }
 
 /// Waits until something is so.

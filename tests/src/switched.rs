@@ -16,8 +16,8 @@ use vestibule::{
     },
     line::{
         Check, Claimed, Configuration, Configured, Departed, Departure, Entered, Extended, Extension,
-        JournalRecord, Line, LineError, Look, PromoteOrder, Promotion, ReportOrder, Reported, Validated,
-        View, memory::MemoryLine,
+        JournalRecord, Line, LineError, Look, PromoteOrder, Promotion, ReportOrder, Reported, Revival,
+        Revived, Validated, View, memory::MemoryLine,
     },
 };
 
@@ -126,6 +126,10 @@ impl Line for Switched {
         entries: &[Record],
     ) -> Result<Configured, LineError> {
         self.reach()?.restore(queue, configuration, entries).await
+    }
+
+    async fn revive(&self, queue: &QueueId, revival: &Revival) -> Result<Revived, LineError> {
+        self.reach()?.revive(queue, revival).await
     }
 
     async fn keep_load(&self, queue: &QueueId, report: &LoadReport) -> Result<(), LineError> {

@@ -25,7 +25,7 @@ use vestibule::{
     line::{Line, redis::RedisLine},
 };
 use vestibule_tests::{
-    edge::{Answer, Ask, BOUND, configuration, local, send, signer},
+    edge::{Answer, Ask, BOUND, configuration, local, send_to, signer},
     lines::fresh_queue,
     servers,
 };
@@ -164,7 +164,7 @@ impl Process {
     /// Sends it and sees that it does not hang.
     async fn send(&self, ask: Ask) -> (Answer, Duration) {
         let begun = Instant::now();
-        let answer = send(&self.routes, ask).await;
+        let answer = send_to(&self.routes, ask).await;
         let took = begun.elapsed();
         assert!(took < NO_HANG, "{took:?} for {answer:?}");
         (answer, took)

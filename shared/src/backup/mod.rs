@@ -1,15 +1,18 @@
 //! The durable backup: the record of every entry and the settings of every queue. Two backups ship, held to one
 //! conformance suite: [`dynamodb`] for every deployment and [`file`](mod@file) for one process on a laptop.
 //!
-//! [`write_through`](mod@write_through) writes what a visitor did before it is acknowledged, [`drain`](mod@drain) what
-//! the promoter did, and [`restore`](mod@restore) brings a line back that was lost.
+//! [`write_through`](mod@write_through) and, for who enters, [`place`](mod@place) write what a visitor did before it is
+//! acknowledged, [`drain`](mod@drain) what the promoter did; [`restore`](mod@restore) brings a line back that was lost,
+//! and [`revive`](mod@revive) a single entry.
 //!
 //! No visitor id ever reaches it: an entry is known by its token alone.
 
 pub mod drain;
 pub mod dynamodb;
 pub mod file;
+pub mod place;
 pub mod restore;
+pub mod revive;
 mod stored;
 pub mod write_through;
 
@@ -66,6 +69,15 @@ pub enum Written {
     Older,
 }
 
+/// What became of writing a place.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub enum Placing {
+    /// Nothing was in its way.
+    Written(Written),
+    /// Another visit stands there that is not over: nothing was written.
+    Taken(Record),
+}
+
 /// The part of a queue's record that is Vestibule's own.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct LinePart {
@@ -94,6 +106,10 @@ pub struct StoredQueue {
 pub trait Backup: Send + Sync + 'static {
     /// Writes one change, unless the record shows it or a later one already.
     async fn write(&self, shelf: &Shelf, change: &Change) -> Result<Written, BackupError>;
+
+    /// Writes a change of somebody who entered, as [`write`](Self::write) does, unless another visit of theirs stands there
+    /// that is not over.
+    async fn write_place(&self, shelf: &Shelf, change: &Change) -> Result<Placing, BackupError>;
 
     /// Writes changes of different entries, in any order. On an error some may have been written: write them all again.
     async fn write_all(&self, shelf: &Shelf, changes: &[Change]) -> Result<(), BackupError>;

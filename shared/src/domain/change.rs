@@ -2,6 +2,7 @@
 
 use super::{
     score::{Visit, WaitScore},
+    standing::Standing,
     state::State,
 };
 use crate::domain::id::EntryId;
@@ -112,6 +113,18 @@ impl Event {
             Self::Promoted { .. } => State::Ready,
             Self::FastTracked { .. } | Self::Claimed { .. } | Self::Extended { .. } => State::Active,
             Self::Ended { how, .. } => how.state(),
+        }
+    }
+
+    /// The same with the deadline that the entry has now.
+    #[must_use]
+    pub fn until(self, standing: &Standing) -> Self {
+        match (self, standing) {
+            (Self::Promoted { score, .. }, Standing::Ready { claim_by_ms, .. }) => Self::Promoted {
+                score,
+                claim_by_ms: *claim_by_ms,
+            },
+            (event, _) => event,
         }
     }
 

@@ -41,6 +41,11 @@ impl Record {
         self.score.map(WaitScore::joined_at_ms)
     }
 
+    /// Whether it is of another visit than the change, and one that is not over.
+    pub fn is_another_live_visit(&self, change: &Change) -> bool {
+        self.state.is_live() && self.visit != change.event.visit()
+    }
+
     /// What a change makes of the record that stands, or of none; `None` where the record shows that change or a later
     /// one already and nothing in it was missing: repeats and late arrivals change nothing.
     pub fn after(standing: Option<&Self>, change: &Change, retain_hours: u32) -> Option<Self> {

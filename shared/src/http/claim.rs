@@ -21,11 +21,11 @@ pub(super) async fn handle(
 ) -> Result<EntryBody, Problem> {
     let seen = edge.seen(&queue).await?;
     presented.credentials(&seen)?.prove(&seen.ids, id)?;
-    let (standing, change) = match edge.line.claim(&queue, id).await {
-        Ok(Claimed::Active { standing, change }) => (standing, change),
-        Ok(Claimed::NotYet(standing)) => return Err(Problem::not_your_turn(&standing)),
-        Ok(Claimed::Gone(missing)) => return Err(edge.gone(&seen, id, missing).await),
-        Err(error) => return Err(edge.line_failed(&queue, error).await),
+    let claimed = edge.ask(&seen, id, || edge.line.claim(&queue, id));
+    let (standing, change) = match claimed.await? {
+        Claimed::Active { standing, change } => (standing, change),
+        Claimed::NotYet(standing) => return Err(Problem::not_your_turn(&standing)),
+        Claimed::Gone(missing) => return Err(edge.gone(&seen, id, missing).await),
     };
     let through = edge.write(&seen, &change).await?;
     edge.show(Shown {

@@ -13,13 +13,20 @@ use super::{
     Edge,
     entry::{Shown, json},
     gateway::Gateway,
+    gone::Fate,
     problem::Problem,
     request::{AtQueue, Body, Nothing},
     views::Seen,
     visitor::{Credentials, Presented, set_cookie},
 };
 use crate::{
-    domain::id::{EntryId, QueueId, Visitor},
+    backup::place::place,
+    domain::{
+        change::Change,
+        id::{EntryId, QueueId, Visitor},
+        record::Record,
+        standing::Standing,
+    },
     line::{Entered, Joining, Look},
 };
 
@@ -46,27 +53,21 @@ pub(super) async fn handle(
         } => (how, standing, change),
         Entered::Refused(refusal) => return Err(refusal.into()),
     };
-    let (record, durable) = match change {
-        Some(change) => {
-            let through = edge.write(&seen, &change).await?;
-            (through.record, Some(through.durable))
-        }
-        None => (edge.record(&seen, id).await, None),
-    };
+    let placed = edge.placed(&seen, id, how, standing, change).await?;
     let mut body = edge.show(Shown {
         seen: &seen,
         id,
-        standing,
-        record,
-        durable,
+        standing: placed.standing,
+        record: placed.record,
+        durable: placed.durable,
         proven: true,
     })?;
     if drawn {
         body = body.with_visitor(&visitor);
     }
     let status = match how {
-        Joining::New => StatusCode::CREATED,
-        Joining::Kept | Joining::Moved => StatusCode::OK,
+        Joining::New if !placed.given_back => StatusCode::CREATED,
+        Joining::New | Joining::Kept | Joining::Moved => StatusCode::OK,
     };
     let mut response = json(status, &body);
     let headers = response.headers_mut();
@@ -77,18 +78,68 @@ pub(super) async fn handle(
     Ok(response)
 }
 
+/// What somebody who entered is shown.
+struct Place {
+    standing: Standing,
+    record: Option<Record>,
+    durable: Option<bool>,
+    /// It is the one they had before, and the line had lost it.
+    given_back: bool,
+}
+
 impl Edge {
+    /// Writes the place that the line gave, or gives back the one that it had lost.
+    async fn placed(
+        &self,
+        seen: &Seen,
+        id: EntryId,
+        how: Joining,
+        standing: Standing,
+        change: Option<Change>,
+    ) -> Result<Place, Problem> {
+        let given = |record, durable| Place {
+            standing,
+            record,
+            durable,
+            given_back: false,
+        };
+        let change = match (how, change) {
+            (_, None) => return Ok(given(self.record(seen, id).await, None)),
+            // The place that stands in the backup is the one that is given up.
+            (Joining::Moved, Some(change)) => {
+                let through = self.write(seen, &change).await?;
+                return Ok(given(through.record, Some(through.durable)));
+            }
+            (Joining::New | Joining::Kept, Some(change)) => change,
+        };
+        let placed = place(&*self.line, &*self.backup, &seen.shelf(), standing, &change).await;
+        self.wakes.wake(id);
+        match placed {
+            Ok(Some(placed)) => Ok(Place {
+                standing: placed.standing,
+                record: placed.record,
+                durable: Some(placed.durable),
+                given_back: placed.given_back,
+            }),
+            Ok(None) => Err(Problem::recovering("the entry is being changed by somebody else")),
+            Err(error) => Err(self.line_failed(&seen.queue, error).await),
+        }
+    }
+
     /// The visitor who enters, and whether the server drew them. Who joined anonymously and then logged in keeps the
     /// place: it counts while it is live, and only then.
     async fn who_enters(&self, seen: &Seen, credentials: &Credentials) -> Result<(Visitor, bool), Problem> {
         match (credentials.known(), credentials.anonymous()) {
             (Some(known), Some(anonymous)) => {
                 let id = seen.ids.entry_id(anonymous);
-                match self.line.status(&seen.queue, id).await {
-                    Ok(Look::Here(_)) => Ok((anonymous.clone(), false)),
-                    Ok(Look::Gone(_)) => Ok((known.clone(), false)),
-                    Err(error) => Err(self.line_failed(&seen.queue, error).await),
-                }
+                let stands = match self.line.status(&seen.queue, id).await {
+                    Ok(Look::Here(_)) => true,
+                    // The line may have lost it.
+                    Ok(Look::Gone(missing)) => matches!(self.fate(seen, id, missing).await?, Fate::Back),
+                    Err(error) => return Err(self.line_failed(&seen.queue, error).await),
+                };
+                let visitor = if stands { anonymous } else { known };
+                Ok((visitor.clone(), false))
             }
             (Some(visitor), None) | (None, Some(visitor)) => Ok((visitor.clone(), false)),
             (None, None) => Ok((Visitor::from_random(Uuid::new_v4()), true)),

@@ -71,12 +71,12 @@ pub(super) async fn handle(
         seconds: wish.seconds.unwrap_or(seen.settings().session_seconds),
         latest_end_ms,
     };
-    let (standing, change) = match edge.line.extend(&queue, id, extension).await {
-        Ok(Extended::Active { standing, change }) => (standing, change),
-        Ok(Extended::NotYet(standing)) => return Err(Problem::not_your_turn(&standing)),
-        Ok(Extended::OtherVisit) => return Ok(StatusCode::NO_CONTENT.into_response()),
-        Ok(Extended::Gone(missing)) => return Err(edge.gone(&seen, id, missing).await),
-        Err(error) => return Err(edge.line_failed(&queue, error).await),
+    let extended = edge.ask(&seen, id, || edge.line.extend(&queue, id, extension));
+    let (standing, change) = match extended.await? {
+        Extended::Active { standing, change } => (standing, change),
+        Extended::NotYet(standing) => return Err(Problem::not_your_turn(&standing)),
+        Extended::OtherVisit => return Ok(StatusCode::NO_CONTENT.into_response()),
+        Extended::Gone(missing) => return Err(edge.gone(&seen, id, missing).await),
     };
     let through = edge.write(&seen, &change).await?;
     let body = edge.show(Shown {

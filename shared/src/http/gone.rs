@@ -1,9 +1,10 @@
-//! What became of an entry that has no place in the line.
+//! What became of an entry that has no place in the line: it ended, it never was, or the line lost it and has it back now.
 
 use super::{Edge, problem::Problem, views::Seen};
 use crate::{
+    backup::revive::{Found, ReviveError, revive},
     domain::{change::Change, id::EntryId, record::Record},
-    line::Missing,
+    line::{Claimed, Extended, LineError, Look, Missing, Validated},
 };
 
 /// What the backup knows of an entry that the line does not have.
@@ -12,10 +13,26 @@ pub(super) enum Fate {
     Ended(Record),
     /// Its deadline came a moment ago, and no promotion has dropped it yet.
     TimedOut(Option<Record>),
-    /// The backup has it in line: the line lost it.
-    Lost,
+    /// The backup had it in line, and so has the line again: ask once more.
+    Back,
+    /// The backup has it in line, and nobody can say now whether the line should.
+    Unclear,
     /// There never was one, or it was too long ago.
     Never,
+}
+
+/// Why a question about an entry has no answer.
+pub(super) enum Unanswered {
+    /// The line does not answer.
+    LineAway(String),
+    /// There is no such answer to be had.
+    Refused(Problem),
+}
+
+impl From<Problem> for Unanswered {
+    fn from(problem: Problem) -> Self {
+        Self::Refused(problem)
+    }
 }
 
 impl Edge {
@@ -36,12 +53,25 @@ impl Edge {
                 Missing::Unknown => return Err(Problem::backup_away(&error)),
             },
         };
-        Ok(match (record, missing) {
-            (Some(record), _) if !record.state.is_live() => Fate::Ended(record),
-            (record, Missing::Ended) => Fate::TimedOut(record),
-            (Some(_), Missing::Unknown) => Fate::Lost,
-            (None, Missing::Unknown) => Fate::Never,
-        })
+        match (record, missing) {
+            (Some(record), _) if !record.state.is_live() => Ok(Fate::Ended(record)),
+            (record, Missing::Ended) => Ok(Fate::TimedOut(record)),
+            (Some(record), Missing::Unknown) => self.revived(seen, record).await,
+            (None, Missing::Unknown) => Ok(Fate::Never),
+        }
+    }
+
+    /// Puts back what the line lost.
+    async fn revived(&self, seen: &Seen, record: Record) -> Result<Fate, Problem> {
+        match revive(&*self.line, &*self.backup, &seen.shelf(), record).await {
+            Ok(Found::Here) => Ok(Fate::Back),
+            Ok(Found::Over(Some(record))) => Ok(Fate::Ended(record)),
+            Ok(Found::Over(None)) => Ok(Fate::Never),
+            // It ended a moment ago: whoever asks next hears how.
+            Ok(Found::Ended | Found::Unclear) => Ok(Fate::Unclear),
+            Err(ReviveError::Backup(error)) => Err(Problem::backup_away(&error)),
+            Err(ReviveError::Line(error)) => Err(self.line_failed(&seen.queue, error).await),
+        }
     }
 
     async fn fate_of(&self, seen: &Seen, end: &Change) -> Result<Fate, Problem> {
@@ -52,6 +82,8 @@ impl Edge {
         };
         Ok(match standing {
             Some(record) if !record.state.is_live() => Fate::Ended(record),
+            // What ended was an earlier visit: the line lost the one that came after it.
+            Some(record) if record.version > end.version => return self.revived(seen, record).await,
             // The backup is away, or behind: it will stand like this.
             standing => match Record::after(standing.as_ref(), end, seen.shelf().retain_hours) {
                 Some(record) if !record.state.is_live() => Fate::Ended(record),
@@ -60,28 +92,83 @@ impl Edge {
         })
     }
 
-    /// The answer to whoever asks for an entry that has no place.
-    pub(super) async fn gone(&self, seen: &Seen, id: EntryId, missing: Missing) -> Problem {
-        match self.fate(seen, id, missing).await {
-            Ok(Fate::Ended(record)) => Problem::gone(&record),
-            Ok(Fate::TimedOut(record)) => Problem::timed_out(record.map(|record| record.visit)),
-            Ok(Fate::Lost) => Problem::recovering("the line does not have the entry"),
-            Ok(Fate::Never) => Problem::unknown_entry(),
-            Err(problem) => problem,
-        }
-    }
-
-    /// The answer to whoever ends an entry that has no place: it is as they wish, unless it never was.
-    pub(super) async fn ended_already(
+    /// Asks the line about an entry, for whoever cannot do without it: as [`ask_line`](Self::ask_line).
+    pub(super) async fn ask<T: MayMiss, F: Future<Output = Result<T, LineError>>>(
         &self,
         seen: &Seen,
         id: EntryId,
-        missing: Missing,
-    ) -> Result<(), Problem> {
+        question: impl Fn() -> F,
+    ) -> Result<T, Problem> {
+        let answer = self.ask_line(seen, id, question).await;
+        answer.map_err(|unanswered| match unanswered {
+            Unanswered::LineAway(cause) => Problem::line_away(cause),
+            Unanswered::Refused(problem) => problem,
+        })
+    }
+
+    /// Asks the line about an entry. What the line lost goes back first, and it is asked again; of what is gone the answer
+    /// is what became of it.
+    pub(super) async fn ask_line<T: MayMiss, F: Future<Output = Result<T, LineError>>>(
+        &self,
+        seen: &Seen,
+        id: EntryId,
+        question: impl Fn() -> F,
+    ) -> Result<T, Unanswered> {
+        let answer = self.answered(seen, question().await).await?;
+        let Some(missing) = answer.missing() else {
+            return Ok(answer);
+        };
         match self.fate(seen, id, missing).await? {
-            Fate::Ended(_) | Fate::TimedOut(_) => Ok(()),
-            Fate::Lost => Err(Problem::recovering("the line does not have the entry")),
-            Fate::Never => Err(Problem::unknown_entry()),
+            Fate::Back => self.answered(seen, question().await).await,
+            gone => Err(Unanswered::Refused(gone.into())),
+        }
+    }
+
+    async fn answered<T>(&self, seen: &Seen, answer: Result<T, LineError>) -> Result<T, Unanswered> {
+        match answer {
+            Ok(answer) => Ok(answer),
+            Err(LineError::Unavailable(cause)) => Err(Unanswered::LineAway(cause)),
+            Err(error) => Err(self.line_failed(&seen.queue, error).await.into()),
+        }
+    }
+
+    /// The answer to whoever asks for an entry that has no place.
+    pub(super) async fn gone(&self, seen: &Seen, id: EntryId, missing: Missing) -> Problem {
+        match self.fate(seen, id, missing).await {
+            Ok(fate) => fate.into(),
+            Err(problem) => problem,
+        }
+    }
+}
+
+/// An answer of the line that may be that the entry has no place.
+pub(super) trait MayMiss {
+    /// What is known of one that has none.
+    fn missing(&self) -> Option<Missing>;
+}
+
+macro_rules! may_miss {
+    ($($answer:ident)*) => {
+        $(impl MayMiss for $answer {
+            fn missing(&self) -> Option<Missing> {
+                match self {
+                    Self::Gone(missing) => Some(*missing),
+                    _ => None,
+                }
+            }
+        })*
+    };
+}
+
+may_miss! { Look Claimed Validated Extended }
+
+impl From<Fate> for Problem {
+    fn from(fate: Fate) -> Self {
+        match fate {
+            Fate::Ended(record) => Self::gone(&record),
+            Fate::TimedOut(record) => Self::timed_out(record.map(|record| record.visit)),
+            Fate::Back | Fate::Unclear => Self::recovering("the line did not have the entry a moment ago"),
+            Fate::Never => Self::unknown_entry(),
         }
     }
 }

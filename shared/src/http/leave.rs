@@ -6,6 +6,7 @@ use axum::{extract::State, http::StatusCode};
 
 use super::{
     Edge,
+    gone::Fate,
     problem::Problem,
     request::{AtEntry, Queries},
     views::Seen,
@@ -38,12 +39,21 @@ impl Edge {
         visit: Option<Visit>,
         departure: Departure,
     ) -> Result<(), Problem> {
-        match self.line.leave(&seen.queue, id, visit, departure).await {
-            Ok(Departed::Gone(change)) => self.write(seen, &change).await.map(drop),
-            Ok(Departed::OtherVisit) => Ok(()),
-            Ok(Departed::NotActive(standing)) => Err(Problem::not_your_turn(&standing)),
-            Ok(Departed::Missing(missing)) => self.ended_already(seen, id, missing).await,
-            Err(error) => Err(self.line_failed(&seen.queue, error).await),
+        for _ in 0..2 {
+            match self.line.leave(&seen.queue, id, visit, departure).await {
+                Ok(Departed::Gone(change)) => return self.write(seen, &change).await.map(drop),
+                Ok(Departed::OtherVisit) => return Ok(()),
+                Ok(Departed::NotActive(standing)) => return Err(Problem::not_your_turn(&standing)),
+                Ok(Departed::Missing(missing)) => match self.fate(seen, id, missing).await? {
+                    // It is as they wish.
+                    Fate::Ended(_) | Fate::TimedOut(_) => return Ok(()),
+                    // The line had lost it: now it can be ended.
+                    Fate::Back => {}
+                    other => return Err(other.into()),
+                },
+                Err(error) => return Err(self.line_failed(&seen.queue, error).await),
+            }
         }
+        Err(Fate::Unclear.into())
     }
 }

@@ -14,6 +14,7 @@ use super::{
     away::{Away, Sight},
     entry::Shown,
     gateway::Gateway,
+    gone::Unanswered,
     hold::Waiter,
     problem::Problem,
     request::{AtEntry, Queries},
@@ -46,10 +47,11 @@ pub(super) async fn handle(
         Sight::Line(seen) => seen,
         Sight::Backup(away) => return stored(away).await,
     };
-    let mut look = match edge.line.status(&queue, id).await {
+    let asked = edge.ask_line(&seen, id, || edge.line.status(&queue, id));
+    let mut look = match asked.await {
         Ok(look) => look,
-        Err(LineError::Unavailable(cause)) => return stored(Away::after(&seen, cause)).await,
-        Err(error) => return Err(edge.line_failed(&queue, error).await),
+        Err(Unanswered::LineAway(cause)) => return stored(Away::after(&seen, cause)).await,
+        Err(Unanswered::Refused(problem)) => return Err(problem),
     };
     let mut held = false;
     if let (Look::Here(Standing::Waiting { score, position }), false) = (look, wait.offered.is_zero()) {
@@ -63,6 +65,10 @@ pub(super) async fn handle(
             Ok(Some(later)) => {
                 (look, held) = (later, true);
                 seen = edge.seen(&queue).await?;
+                if matches!(look, Look::Gone(_)) {
+                    // The line may have lost it while it was held.
+                    look = edge.look(&seen, id).await?;
+                }
             }
             Ok(None) => {}
             Err(LineError::Unavailable(cause)) => return stored(Away::after(&seen, cause)).await,
@@ -97,10 +103,7 @@ pub(super) async fn handle(
 
 impl Edge {
     pub(super) async fn look(&self, seen: &Seen, id: EntryId) -> Result<Look, Problem> {
-        match self.line.status(&seen.queue, id).await {
-            Ok(look) => Ok(look),
-            Err(error) => Err(self.line_failed(&seen.queue, error).await),
-        }
+        self.ask(seen, id, || self.line.status(&seen.queue, id)).await
     }
 
     /// The record of an entry, for what is good to know: where the backup is away, it is left out.

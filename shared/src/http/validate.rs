@@ -12,6 +12,7 @@ use super::{
     code::Code,
     entry::json,
     gateway::Gateway,
+    gone::Unanswered,
     problem::Problem,
     request::{AtEntry, Body, Fields},
     views::Seen,
@@ -19,7 +20,7 @@ use super::{
 };
 use crate::{
     domain::{id::EntryId, score::Visit, standing::Standing, state::State as EntryState},
-    line::{Check, LineError, Validated},
+    line::{Check, Validated},
 };
 
 /// What the protected service asks.
@@ -91,16 +92,20 @@ pub(super) async fn handle(
         Sight::Backup(away) => return honour(away).await,
     };
     let check = edge.check(&seen, id, &question)?;
-    let (standing, change) = match edge.line.validate(&queue, id, check).await {
-        Ok(Validated::Active { standing, change }) => (standing, change),
-        Ok(Validated::NotYet(standing)) => return Err(Problem::not_your_turn(&standing)),
-        Ok(Validated::OtherVisit) if question.pass.is_some() => {
+    let validated = edge.ask_line(&seen, id, || edge.line.validate(&queue, id, check));
+    let validated = match validated.await {
+        Ok(validated) => validated,
+        Err(Unanswered::LineAway(cause)) => return honour(Away::after(&seen, cause)).await,
+        Err(Unanswered::Refused(problem)) => return Err(problem),
+    };
+    let (standing, change) = match validated {
+        Validated::Active { standing, change } => (standing, change),
+        Validated::NotYet(standing) => return Err(Problem::not_your_turn(&standing)),
+        Validated::OtherVisit if question.pass.is_some() => {
             return Err(Problem::new(Code::PassRefused, "it is of another visit"));
         }
-        Ok(Validated::OtherVisit) => return Err(Problem::other_visit()),
-        Ok(Validated::Gone(missing)) => return Err(edge.gone(&seen, id, missing).await),
-        Err(LineError::Unavailable(cause)) => return honour(Away::after(&seen, cause)).await,
-        Err(error) => return Err(edge.line_failed(&queue, error).await),
+        Validated::OtherVisit => return Err(Problem::other_visit()),
+        Validated::Gone(missing) => return Err(edge.gone(&seen, id, missing).await),
     };
     let Standing::Active {
         visit,

@@ -1,14 +1,16 @@
 //! What a line is asked with, and what it answers.
 
 use crate::domain::{
-    change::{Change, Version},
+    change::{Change, Event, Version},
     estimate::RateWindow,
     id::Salt,
     load::LastLoad,
     pace::{Bucket, HeldBackBy, Pace},
+    record::Record,
     score::{Visit, WaitScore},
     settings::Settings,
     standing::Standing,
+    state::State,
 };
 
 /// The answer to entering.
@@ -162,6 +164,66 @@ pub enum Extended {
     OtherVisit,
     /// Has no place.
     Gone(Missing),
+}
+
+/// An entry to put back.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Revival {
+    /// What the backup shows of it.
+    pub record: Record,
+    /// The generation that the record is of.
+    pub generation: u32,
+    /// What it comes in place of.
+    pub instead: Instead,
+}
+
+/// What an entry that is put back comes in place of.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Instead {
+    /// It stands nowhere, and was not sought yet.
+    Nothing,
+    /// It stands nowhere, and the record was read after it was sought: by this mark.
+    Sought(u64),
+    /// A new visit that somebody was given who had a place already.
+    Place(Visit),
+}
+
+impl Revival {
+    /// What puts the entry back, as the backup has it; `None` where it is gone, or not all that is needed is known.
+    pub(super) fn event(&self) -> Option<Event> {
+        let record = &self.record;
+        match (record.state, record.score, record.expires_at_ms) {
+            (State::Waiting, Some(score), _) => Some(Event::Entered { score }),
+            (State::Ready, Some(score), Some(claim_by_ms)) => Some(Event::Promoted { score, claim_by_ms }),
+            (State::Active, _, Some(session_end_ms)) => Some(Event::Claimed {
+                visit: record.visit,
+                session_end_ms,
+            }),
+            _ => None,
+        }
+    }
+}
+
+/// The answer to putting an entry back.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub enum Revived {
+    /// It has its place again.
+    Back {
+        /// Where it stands.
+        standing: Standing,
+        /// What to write: a version that nothing of the lost history has.
+        change: Change,
+    },
+    /// It has a place, that one or another: nothing changed.
+    Here(Standing),
+    /// It stands nowhere, by this mark. See [`Instead::Sought`].
+    Sought(u64),
+    /// Its session ended while the line did not have it.
+    Expired(Change),
+    /// It ended, and the line knows: nothing changed.
+    Ended,
+    /// The record is of another generation, or of a later epoch than the line.
+    Refused,
 }
 
 /// What a promotion is asked for.

@@ -99,6 +99,11 @@ pub trait Line: Send + Sync + 'static {
         entries: &[Record],
     ) -> Result<Configured, LineError>;
 
+    /// Puts one entry back that the line lost and the backup has: waiting at its place, ready with a new deadline, active
+    /// until its end. The first call for an entry that stands nowhere answers [`Revived::Sought`]: whoever got that reads
+    /// the record again and comes back with it.
+    async fn revive(&self, queue: &QueueId, revival: &Revival) -> Result<Revived, LineError>;
+
     /// Keeps what the protected service says of its load, in place of what it said before. It is forgotten after
     /// [`LOAD_TTL_SECONDS`](crate::domain::load::LOAD_TTL_SECONDS).
     async fn keep_load(&self, queue: &QueueId, report: &LoadReport) -> Result<(), LineError>;

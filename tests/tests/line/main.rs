@@ -9,6 +9,7 @@ mod pace;
 mod record;
 mod report;
 mod restore;
+mod revive;
 mod visit;
 
 /// Makes of each case one test for each line.
@@ -99,5 +100,15 @@ on_every_line! {
     restore {
         a_restore_brings_everybody_back
         a_restore_leaves_a_live_queue_alone
+    }
+    revive {
+        a_lost_place_is_as_it_was
+        whoever_comes_later_is_behind_even_where_the_clock_is_behind
+        ready_and_active_ones_come_back_and_nobody_else_gets_in_until_there_is_room
+        what_ended_stays_gone
+        a_session_that_is_over_expires
+        two_who_bring_back_the_same_come_to_the_same
+        a_record_of_another_line_changes_nothing
+        the_old_place_replaces_a_new_one
     }
 }

@@ -155,7 +155,7 @@ pub(crate) async fn entering_again_after_the_end_is_a_new_visit(mut subject: Sub
     let view = subject.view().await;
     assert_eq!(
         (view.ended, view.totals.entered),
-        (3, 10),
+        (5, 10),
         "the ends of the first visits are remembered until they are settled"
     );
     assert_eq!((view.totals.no_shows, view.totals.expired), (1, 1));

@@ -45,6 +45,13 @@ pub(crate) enum Op {
     },
     /// The backup did not take a change: of this kind.
     Record(u64, usize),
+    /// The record of a visit that was seen goes back, sought before or not, or in place of the one that stands.
+    Revive {
+        visitor: u64,
+        state: usize,
+        sought: bool,
+        instead: bool,
+    },
     /// The protected service reports its load.
     Load(LoadReport),
     PassMicros(u64),
@@ -110,6 +117,9 @@ fn op() -> impl Strategy<Value = Op> {
         1 => (0_usize..6, vec(visitor(), 0..4), any::<bool>())
             .prop_map(|(records, ended, late)| Op::Settle { records, ended, late }),
         1 => (visitor(), 0_usize..8).prop_map(|(id, kind)| Op::Record(id, kind)),
+        4 => (visitor(), 0_usize..3, any::<bool>(), any::<bool>()).prop_map(|(visitor, state, sought, instead)| {
+            Op::Revive { visitor, state, sought, instead }
+        }),
         1 => load().prop_map(Op::Load),
         6 => passing().prop_map(Op::PassMicros),
         1 => passing().prop_map(Op::GoBackMicros),

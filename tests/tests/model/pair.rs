@@ -1,17 +1,22 @@
 //! The same queue twice: in memory and in Redis, by the same clock.
 
-use std::{collections::BTreeMap, time::Duration};
+use std::{
+    collections::{BTreeMap, VecDeque},
+    time::Duration,
+};
 
 use redis::aio::MultiplexedConnection;
 use vestibule::{
     domain::{
-        change::{Change, End, Ending, Event},
+        change::{Change, End, Ending, Event, Version},
         id::{EntryId, QueueId},
+        record::Record,
         score::{Visit, WaitScore},
         settings::Settings,
+        standing::Standing,
     },
     line::{
-        Check, Extension, JournalRecord, Line, Look, PromoteOrder, ReportOrder,
+        Check, Extension, Instead, JournalRecord, Line, Look, PromoteOrder, ReportOrder, Revival, Revived,
         memory::{MemoryLine, Snapshot},
         redis::RedisLine,
     },
@@ -33,6 +38,8 @@ pub(crate) struct Pair {
     settings: Settings,
     /// The visit that each visitor was last seen in.
     visits: BTreeMap<u64, Visit>,
+    /// The place that each visitor was given, but the last one where they had two, with the version of that.
+    places: BTreeMap<u64, VecDeque<(WaitScore, Version)>>,
 }
 
 impl Pair {
@@ -53,6 +60,7 @@ impl Pair {
                 ..Settings::default()
             },
             visits: BTreeMap::new(),
+            places: BTreeMap::new(),
         };
         for line in pair.lines() {
             let created = line
@@ -99,6 +107,16 @@ impl Pair {
             let look = self.memory.status(&self.queue, visitor(number)).await;
             if let Look::Here(standing) = look.expect("status") {
                 self.visits.insert(number, standing.visit());
+                if let Standing::Waiting { score, .. } = standing {
+                    let version = self.memory.view(&self.queue).await.expect("view").version;
+                    let places = self.places.entry(number).or_default();
+                    if places.back().is_none_or(|(last, _)| *last != score) {
+                        places.push_back((score, version));
+                    }
+                    if places.len() > 2 {
+                        places.pop_front();
+                    }
+                }
             }
         }
     }
@@ -168,6 +186,32 @@ impl Pair {
                 let ended: Vec<_> = ended.iter().copied().map(ending).collect();
                 text(line.settle(queue, &keys, &ended).await)
             }
+            Op::Revive {
+                visitor: number,
+                state,
+                sought,
+                instead,
+            } => {
+                let Some(record) = self.old_record(*number, *state) else {
+                    return String::new();
+                };
+                let mut revival = Revival {
+                    record,
+                    generation: 1,
+                    instead: if *instead {
+                        Instead::Place(self.visit(*number, Named::Right).expect("named"))
+                    } else {
+                        Instead::Nothing
+                    },
+                };
+                let first = line.revive(queue, &revival).await;
+                let mark = match &first {
+                    Ok(Revived::Sought(mark)) if *sought => *mark,
+                    _ => return text(first),
+                };
+                revival.instead = Instead::Sought(mark);
+                text((mark, line.revive(queue, &revival).await))
+            }
             Op::Record(..) => text(line.record(queue, record.expect("made for it")).await),
             Op::Load(report) => text(line.keep_load(queue, report).await),
             Op::PassMicros(_) | Op::GoBackMicros(_) => String::new(),
@@ -180,6 +224,37 @@ impl Pair {
             }
             Op::Set(_) => text(line.configure(queue, &configuration(&self.settings), false).await),
         }
+    }
+
+    /// What the backup may have of a place that the visitor had, in each state that is live.
+    fn old_record(&self, number: u64, state: usize) -> Option<Record> {
+        let (score, version) = *self.places.get(&number)?.front()?;
+        let deadline_ms = score.joined_at_ms() + 45_000;
+        let (id, visit) = (visitor(number), score.visit());
+        let events = [
+            Event::Entered { score },
+            Event::Promoted {
+                score,
+                claim_by_ms: deadline_ms,
+            },
+            Event::FastTracked {
+                score,
+                session_end_ms: deadline_ms,
+            },
+        ];
+        let event = events[state];
+        assert_eq!(event.visit(), visit);
+        let at_ms = score.joined_at_ms();
+        Record::after(
+            None,
+            &Change {
+                id,
+                version,
+                at_ms,
+                event,
+            },
+            24,
+        )
     }
 
     /// A change of each kind, of the visit that the visitor was last seen in.

@@ -64,6 +64,21 @@ pub(super) fn nothing_or_older(change: &Change) -> Expression {
     }
 }
 
+/// Of a change that begins a visit where no other one may stand that is not over.
+pub(super) fn nothing_or_over(change: &Change) -> Expression {
+    let mut values = visit_values(change);
+    for state in State::ALL.into_iter().filter(|state| !state.is_live()) {
+        let status = AttributeValue::S(state.table_name().to_owned());
+        values.insert(format!(":{}", state.name()), status);
+    }
+    Expression {
+        text: format!(
+            "attribute_not_exists(#entry) OR ({OLDER} AND (#visit = :visit OR #status IN (:completed, :left, :expired)))"
+        ),
+        values,
+    }
+}
+
 /// Of a change to a visit of which nothing stands there yet.
 pub(super) fn nothing_or_older_visit(change: &Change) -> Expression {
     Expression {

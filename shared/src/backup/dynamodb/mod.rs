@@ -22,7 +22,7 @@ use futures_util::{StreamExt, TryStreamExt, stream};
 use serde_json::{Map, Value};
 
 use self::{client::unavailable, items::names_in};
-use super::{Backup, BackupError, Shelf, StoredQueue, StoredSettings, Written};
+use super::{Backup, BackupError, Placing, Shelf, StoredQueue, StoredSettings, Written};
 use crate::{
     aws,
     domain::{
@@ -108,6 +108,10 @@ impl DynamoDb {
 impl Backup for DynamoDb {
     async fn write(&self, shelf: &Shelf, change: &Change) -> Result<Written, BackupError> {
         self.write_change(shelf, change).await
+    }
+
+    async fn write_place(&self, shelf: &Shelf, change: &Change) -> Result<Placing, BackupError> {
+        self.write_place_change(shelf, change).await
     }
 
     async fn write_all(&self, shelf: &Shelf, changes: &[Change]) -> Result<(), BackupError> {

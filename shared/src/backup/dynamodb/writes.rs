@@ -12,7 +12,7 @@ use super::{
     items::{self, Expression, Item, names_in},
 };
 use crate::{
-    backup::{BackupError, Shelf, Written},
+    backup::{Backup, BackupError, Placing, Shelf, Written},
     domain::{
         change::{Change, Event},
         record::Record,
@@ -44,6 +44,35 @@ impl DynamoDb {
         match self.put(shelf, alone, condition).await? {
             Attempt::Stored(record) => Ok(Written::Stored(record)),
             Attempt::Refused(standing) => self.fill(shelf, change, standing).await,
+        }
+    }
+
+    /// Writes a change of somebody who entered, unless another visit stands there that is not over.
+    pub(super) async fn write_place_change(
+        &self,
+        shelf: &Shelf,
+        change: &Change,
+    ) -> Result<Placing, BackupError> {
+        let taken = |standing: &Option<Record>| {
+            let is_taken = |record: &&Record| record.is_another_live_visit(change);
+            standing.as_ref().filter(is_taken).cloned()
+        };
+        if !matches!(change.event, Event::Entered { .. } | Event::FastTracked { .. }) {
+            // Said again of one that was let in: nobody else begins a visit of that entry meanwhile.
+            return match taken(&self.entry(shelf, change.id).await?) {
+                Some(record) => Ok(Placing::Taken(record)),
+                None => self.write_change(shelf, change).await.map(Placing::Written),
+            };
+        }
+        let Some(alone) = Record::after(None, change, shelf.retain_hours) else {
+            return Ok(Placing::Written(Written::Older));
+        };
+        match self.put(shelf, alone, items::nothing_or_over(change)).await? {
+            Attempt::Stored(record) => Ok(Placing::Written(Written::Stored(record))),
+            Attempt::Refused(standing) => match taken(&standing) {
+                Some(record) => Ok(Placing::Taken(record)),
+                None => self.fill(shelf, change, standing).await.map(Placing::Written),
+            },
         }
     }
 

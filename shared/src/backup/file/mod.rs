@@ -18,7 +18,7 @@ use self::{
     store::{ENTRIES, QUEUES, Tables, unavailable},
     writer::{Writer, now_ms},
 };
-use super::{Backup, BackupError, Shelf, StoredQueue, StoredSettings, Written};
+use super::{Backup, BackupError, Placing, Shelf, StoredQueue, StoredSettings, Written};
 use crate::domain::{
     change::Change,
     id::{EntryId, QueueId},
@@ -136,6 +136,13 @@ impl Backup for FileBackup {
         let (shelf, change) = (shelf.clone(), *change);
         self.writer
             .commit(move |tables| tables.write(&shelf, &change))
+            .await
+    }
+
+    async fn write_place(&self, shelf: &Shelf, change: &Change) -> Result<Placing, BackupError> {
+        let (shelf, change) = (shelf.clone(), *change);
+        self.writer
+            .commit(move |tables| tables.write_place(&shelf, &change))
             .await
     }
 

@@ -6,7 +6,7 @@ use serde::{Deserialize, Serialize};
 use serde_json::{Map, Value};
 
 use crate::{
-    backup::{BackupError, LinePart, Shelf, StoredQueue, StoredSettings, Written},
+    backup::{BackupError, LinePart, Placing, Shelf, StoredQueue, StoredSettings, Written},
     domain::{
         change::{Change, Version},
         id::{EntryId, QueueId, Salt},
@@ -76,24 +76,29 @@ impl<'txn> Tables<'txn> {
 
     /// Puts what a change makes of the record that stands.
     pub(super) fn write(&mut self, shelf: &Shelf, change: &Change) -> Result<Written, BackupError> {
-        let key = (
-            shelf.queue.as_str(),
-            shelf.generation,
-            change.id.shard(),
-            change.id.as_bytes(),
-        );
-        let standing = match self.entries.get(key).map_err(|e| unavailable(&e))? {
-            Some(value) => Some(decode(change.id, value.value())?),
-            None => None,
-        };
+        let standing = self.standing(shelf, change.id)?;
         let Some(record) = Record::after(standing.as_ref(), change, shelf.retain_hours) else {
             return Ok(Written::Older);
         };
         let value = encode(&record);
         self.entries
-            .insert(key, value.as_slice())
+            .insert(entry_key(shelf, &change.id), value.as_slice())
             .map_err(|e| unavailable(&e))?;
         Ok(Written::Stored(record))
+    }
+
+    /// The same, unless another visit stands there that is not over.
+    pub(super) fn write_place(&mut self, shelf: &Shelf, change: &Change) -> Result<Placing, BackupError> {
+        match self.standing(shelf, change.id)? {
+            Some(taken) if taken.is_another_live_visit(change) => Ok(Placing::Taken(taken)),
+            _ => self.write(shelf, change).map(Placing::Written),
+        }
+    }
+
+    fn standing(&self, shelf: &Shelf, id: EntryId) -> Result<Option<Record>, BackupError> {
+        let key = entry_key(shelf, &id);
+        let value = self.entries.get(key).map_err(|e| unavailable(&e))?;
+        value.map(|value| decode(id, value.value())).transpose()
     }
 
     /// Adds a queue where there is none of that id.
@@ -174,6 +179,10 @@ impl<'txn> Tables<'txn> {
         }
         Ok(())
     }
+}
+
+fn entry_key<'a>(shelf: &'a Shelf, id: &'a EntryId) -> (&'a str, u32, u8, &'a [u8; 16]) {
+    (shelf.queue.as_str(), shelf.generation, id.shard(), id.as_bytes())
 }
 
 fn encode(record: &Record) -> Vec<u8> {

@@ -4,6 +4,7 @@
 mod promotion;
 mod queue;
 mod report;
+mod revival;
 mod sets;
 #[cfg(feature = "given-time")]
 mod snapshot;
@@ -23,7 +24,8 @@ use self::queue::Queue;
 pub use self::snapshot::Snapshot;
 use super::{
     Check, Claimed, Configuration, Configured, Departed, Departure, Entered, Extended, Extension,
-    JournalRecord, Line, LineError, Look, PromoteOrder, Promotion, ReportOrder, Reported, Validated, View,
+    JournalRecord, Line, LineError, Look, PromoteOrder, Promotion, ReportOrder, Reported, Revival, Revived,
+    Validated, View,
 };
 use crate::domain::{
     change::{Change, Ending},
@@ -168,6 +170,10 @@ impl Line for MemoryLine {
         Ok(self.add(queue, |now_us| {
             Queue::restored(now_us, configuration.clone(), entries)
         }))
+    }
+
+    async fn revive(&self, queue: &QueueId, revival: &Revival) -> Result<Revived, LineError> {
+        self.with(queue, |queue, now_us| queue.revive(now_us, revival))
     }
 
     async fn keep_load(&self, queue: &QueueId, report: &LoadReport) -> Result<(), LineError> {

@@ -30,6 +30,9 @@ pub(super) struct Queue {
     pub(super) active: Timed,
     /// Each end that the backup may not have.
     pub(super) ended: HashMap<EntryId, Change>,
+    /// Who stood nowhere when somebody meant to put them back, with the mark of that; of none of them has an end been
+    /// settled since.
+    pub(super) sought: HashMap<EntryId, u64>,
     pub(super) journal: VecDeque<JournalRecord>,
     journal_records: u64,
     pub(super) last_order: u64,
@@ -58,6 +61,7 @@ impl Queue {
             ready: Timed::default(),
             active: Timed::default(),
             ended: HashMap::new(),
+            sought: HashMap::new(),
             journal: VecDeque::new(),
             journal_records: 0,
             last_order: 0,
@@ -192,6 +196,7 @@ impl Queue {
                 .is_some_and(|end| end.version <= ending.version)
             {
                 self.ended.remove(&ending.id);
+                self.sought.remove(&ending.id);
             }
         }
     }

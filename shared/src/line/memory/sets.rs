@@ -30,13 +30,15 @@ impl Waiting {
     }
 
     pub(super) fn insert(&mut self, score: WaitScore, id: EntryId) {
-        self.order.insert(self.index(score), (score, id));
+        let index = self.order.partition_point(|other| *other < (score, id));
+        self.order.insert(index, (score, id));
         self.scores.insert(id, score);
     }
 
     pub(super) fn remove(&mut self, id: EntryId) -> Option<WaitScore> {
         let score = self.scores.remove(&id)?;
-        self.order.remove(self.index(score));
+        let index = self.order.partition_point(|other| *other < (score, id));
+        self.order.remove(index);
         Some(score)
     }
 

@@ -70,10 +70,28 @@ impl Queue {
     }
 
     fn join(&mut self, now_us: u64, id: EntryId) -> Entered {
-        let now_ms = self.now_ms(now_us);
         // Timed out, but not dropped yet.
-        self.totals.no_shows += u64::from(self.ready.remove(id).is_some());
-        self.totals.expired += u64::from(self.active.remove(id).is_some());
+        let (no_show, expired) = (self.ready.remove(id), self.active.remove(id));
+        self.totals.no_shows += u64::from(no_show.is_some());
+        self.totals.expired += u64::from(expired.is_some());
+        let mut entered = self.join_anew(now_us, id);
+        if let Some(due) = no_show.or(expired)
+            && let Entered::Joined {
+                change: Some(change), ..
+            } = &mut entered
+        {
+            // The backup still shows it: whoever writes the new place writes this end first.
+            let (visit, how) = (due.visit(), End::Expired);
+            let event = Event::Ended { visit, how };
+            self.ended.insert(id, Change { event, ..*change });
+            self.v += 1;
+            change.version.v = self.v;
+        }
+        entered
+    }
+
+    fn join_anew(&mut self, now_us: u64, id: EntryId) -> Entered {
+        let now_ms = self.now_ms(now_us);
         self.totals.entered += 1;
         let score = self.next_score(now_us);
         let pace = self.settings().pace();

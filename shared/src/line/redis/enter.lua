@@ -1,14 +1,14 @@
 #!lua
 -- Gives a visitor a place: the one they have, the fast track, or the back of the line.
 -- It is the call that a crowd makes, so what it needs of the configuration stands in `state` as well: one read less.
--- include: clock claim_clock scores pace
--- KEYS: waiting ready active config state
+-- include: clock claim_clock scores pace end
+-- KEYS: waiting ready active ended config state
 -- ARGV: given_us id
 -- Output: {'no-queue'}
 --         {'refused', entrance}
 --         {'joined', 'new' | 'kept' | 'moved', epoch, v or 0 where nothing changed,
 --          state, score or visit, position or deadline_ms, now_ms, for one on the fast track its score}
-local waiting, ready, active, config, state = KEYS[1], KEYS[2], KEYS[3], KEYS[4], KEYS[5]
+local waiting, ready, active, ended, config, state = KEYS[1], KEYS[2], KEYS[3], KEYS[4], KEYS[5], KEYS[6]
 local given_us, id = ARGV[1], ARGV[2]
 
 local s = redis.call('HMGET', state, 'epoch', 'entrance', 're_entry', 'paused', 'v', 'last_order', 'entered',
@@ -80,6 +80,11 @@ end
 if active_score then
   redis.call('ZREM', active, id)
   redis.call('HINCRBY', state, 'expired', 1)
+end
+if ready_score or active_score then
+  -- The backup still shows it: whoever writes the new place writes this end first.
+  redis.call('HSET', ended, id, end_text(epoch, v, (ready_score or active_score) % 4096, 'expired', now_ms))
+  v = v + 1
 end
 redis.call('HSET', state, 'v', v, 'last_order', order, 'entered', s[7] + 1)
 if session_end_ms then

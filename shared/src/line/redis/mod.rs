@@ -17,6 +17,7 @@ mod record;
 mod reply;
 mod report;
 mod restore;
+mod revive;
 mod script;
 mod settle;
 mod stage;
@@ -36,8 +37,8 @@ use self::{
 };
 use super::{
     Check, Claimed, Configuration, Configured, Departed, Departure, Entered, Extended, Extension,
-    JournalRecord, Line, LineError, Look, PromoteOrder, Promotion, ReportOrder, Reported, Validated, View,
-    memory::Clock,
+    JournalRecord, Line, LineError, Look, PromoteOrder, Promotion, ReportOrder, Reported, Revival, Revived,
+    Validated, View, memory::Clock,
 };
 use crate::{
     domain::{
@@ -220,6 +221,10 @@ impl Line for RedisLine {
         entries: &[Record],
     ) -> Result<Configured, LineError> {
         restore::restore(self, queue, configuration, entries).await
+    }
+
+    async fn revive(&self, queue: &QueueId, revival: &Revival) -> Result<Revived, LineError> {
+        revive::revive(self, queue, revival).await
     }
 
     async fn keep_load(&self, queue: &QueueId, report: &LoadReport) -> Result<(), LineError> {

@@ -143,7 +143,7 @@ impl Call<'_> {
 mod tests {
     use super::*;
 
-    const SCRIPTS: [&str; 14] = [
+    const SCRIPTS: [&str; 15] = [
         include_str!("claim.lua"),
         include_str!("configure.lua"),
         include_str!("enter.lua"),
@@ -153,6 +153,7 @@ mod tests {
         include_str!("record.lua"),
         include_str!("report.lua"),
         include_str!("restore.lua"),
+        include_str!("revive.lua"),
         include_str!("settle.lua"),
         include_str!("stage.lua"),
         include_str!("status.lua"),

@@ -2,12 +2,13 @@
 -- Drops journal records that the backup has, and forgets ends that it has. Of an entry that came again and ended again,
 -- the later end stays.
 -- What frees room, or keeps an acknowledged change, runs also where the server's memory is full.
--- KEYS: ended journal config
+-- What is sought has to be sought again: its record may be older than the end.
+-- KEYS: ended sought journal config
 -- ARGV: records ...
 -- ...:  as many journal keys as `records` says, then member v member v …
 -- Output: {'no-queue'}
 --         {'settled'}
-local ended, journal, config = KEYS[1], KEYS[2], KEYS[3]
+local ended, sought, journal, config = KEYS[1], KEYS[2], KEYS[3], KEYS[4]
 local records = tonumber(ARGV[1])
 
 if redis.call('EXISTS', config) == 0 then
@@ -16,10 +17,14 @@ end
 for i = 2, records + 1 do
   redis.call('XDEL', journal, ARGV[i])
 end
+local seeking = redis.call('EXISTS', sought) == 1
 for i = records + 2, #ARGV, 2 do
   local v = string.match(redis.call('HGET', ended, ARGV[i]) or '', '^%d+ (%d+)')
   if v and tonumber(v) <= tonumber(ARGV[i + 1]) then
     redis.call('HDEL', ended, ARGV[i])
+    if seeking then
+      redis.call('HDEL', sought, ARGV[i])
+    end
   end
 end
 return { 'settled' }

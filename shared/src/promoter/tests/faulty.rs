@@ -19,8 +19,8 @@ use crate::{
     },
     line::{
         Check, Claimed, Configuration, Configured, Departed, Departure, Entered, Extended, Extension,
-        JournalRecord, Line, LineError, Look, PromoteOrder, Promotion, ReportOrder, Reported, Validated,
-        View, memory::MemoryLine,
+        JournalRecord, Line, LineError, Look, PromoteOrder, Promotion, ReportOrder, Reported, Revival,
+        Revived, Validated, View, memory::MemoryLine,
     },
 };
 
@@ -142,6 +142,10 @@ impl Line for Faulty {
         entries: &[Record],
     ) -> Result<Configured, LineError> {
         self.sound().restore(queue, configuration, entries).await
+    }
+
+    async fn revive(&self, queue: &QueueId, revival: &Revival) -> Result<Revived, LineError> {
+        self.sound().revive(queue, revival).await
     }
 
     async fn keep_load(&self, queue: &QueueId, report: &LoadReport) -> Result<(), LineError> {

@@ -15,7 +15,7 @@ use tokio::time::{Instant, sleep};
 use super::{Scene, id};
 use crate::{
     backup::{
-        Backup, BackupError, Shelf, StoredQueue, StoredSettings, Written,
+        Backup, BackupError, Placing, Shelf, StoredQueue, StoredSettings, Written,
         drain::{RECORD_TIMEOUT, drain},
         file::FileBackup,
     },
@@ -60,6 +60,10 @@ impl Backup for Slow {
 
     async fn write(&self, shelf: &Shelf, change: &Change) -> Result<Written, BackupError> {
         self.backup.write(shelf, change).await
+    }
+
+    async fn write_place(&self, shelf: &Shelf, change: &Change) -> Result<Placing, BackupError> {
+        self.backup.write_place(shelf, change).await
     }
 
     async fn entry(&self, shelf: &Shelf, id: EntryId) -> Result<Option<Record>, BackupError> {

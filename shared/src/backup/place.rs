@@ -1,0 +1,117 @@
+//! Writing the place of somebody who entered, unless they have one already that the line lost.
+
+use std::future::Future;
+
+use tokio::time::{Instant, timeout_at};
+
+use super::{
+    Backup, BackupError, Placing, Shelf, Written,
+    write_through::{WRITE_DEADLINE, write_through},
+};
+use crate::{
+    domain::{change::Change, record::Record, standing::Standing},
+    line::{Instead, Line, LineError, Revival, Revived},
+};
+
+/// How often a write is tried again after what stood in its way was cleared.
+const ROUNDS: usize = 4;
+
+/// What somebody who entered has.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Placed {
+    /// Where they stand: where they stood before, if the line had lost that.
+    pub standing: Standing,
+    /// Whether the backup has it.
+    pub durable: bool,
+    /// The record, where it was written or read.
+    pub record: Option<Record>,
+    /// Whether it is another place than the line had given.
+    pub given_back: bool,
+}
+
+/// Writes the place that the line gave, by the change that it made of it. Where the backup shows another visit that is not
+/// over, the line lost that one: the old place is put back instead of the new one. What the line knows to be over, though
+/// the backup does not, is written first. `None` where the line and the backup do not agree on what is over: ask again.
+///
+/// # Errors
+/// [`LineError`] where neither the backup nor the line's journal took it.
+pub async fn place(
+    line: &dyn Line,
+    backup: &dyn Backup,
+    shelf: &Shelf,
+    standing: Standing,
+    change: &Change,
+) -> Result<Option<Placed>, LineError> {
+    let (queue, id) = (&shelf.queue, change.id);
+    let deadline = Instant::now() + WRITE_DEADLINE;
+    let placed = |durable, record| Placed {
+        standing,
+        durable,
+        record,
+        given_back: false,
+    };
+    for _ in 0..ROUNDS {
+        let taken = match within(deadline, backup.write_place(shelf, change)).await {
+            Ok(Placing::Written(Written::Stored(record))) => return Ok(Some(placed(true, Some(record)))),
+            Ok(Placing::Written(Written::Older)) => return Ok(Some(placed(true, None))),
+            Ok(Placing::Taken(record)) => record,
+            Err(error) => {
+                tracing::warn!(%queue, entry = %id, %error, "the backup did not take a place: it goes by the journal");
+                line.record(queue, change).await?;
+                return Ok(Some(placed(false, None)));
+            }
+        };
+        // What the line does not remember as over is in the backup, if it is over: so the look comes before the reading.
+        if let Some(end) = line.end(queue, id).await?
+            && end.version >= taken.version
+        {
+            write_through(line, backup, shelf, &end).await?;
+            continue;
+        }
+        let record = match within(deadline, backup.entry(shelf, id)).await {
+            Ok(Some(record)) if record.is_another_live_visit(change) => record,
+            // It ended in between, or the backup is away: the write says.
+            _ => continue,
+        };
+        let revival = Revival {
+            record,
+            generation: shelf.generation,
+            instead: Instead::Place(change.event.visit()),
+        };
+        match line.revive(queue, &revival).await? {
+            Revived::Back { standing, change } => {
+                let through = write_through(line, backup, shelf, &change).await?;
+                tracing::warn!(%queue, entry = %id, "the line had lost an entry: it has its old place back");
+                return Ok(Some(Placed {
+                    standing,
+                    durable: through.durable,
+                    record: through.record,
+                    given_back: true,
+                }));
+            }
+            // Somebody else gave it back a moment ago.
+            Revived::Here(standing) => {
+                return Ok(Some(Placed {
+                    standing,
+                    durable: standing.visit() == revival.record.visit,
+                    record: Some(revival.record),
+                    given_back: true,
+                }));
+            }
+            Revived::Expired(end) => {
+                write_through(line, backup, shelf, &end).await?;
+            }
+            Revived::Ended => {}
+            Revived::Refused | Revived::Sought(_) => return Ok(None),
+        }
+    }
+    Ok(None)
+}
+
+async fn within<T>(
+    deadline: Instant,
+    answer: impl Future<Output = Result<T, BackupError>>,
+) -> Result<T, BackupError> {
+    let late = |_| Err(BackupError::Unavailable("no answer in time".to_owned()));
+    timeout_at(deadline, answer).await.unwrap_or_else(late)
+}

@@ -1,0 +1,189 @@
+//! Whoever asks about an entry that Redis forgot finds it where it was.
+
+use serde_json::json;
+use tokio::join;
+use vestibule::{
+    domain::state::State,
+    line::{Departed, Departure, Instead, Line, Look, Missing, Revival, Revived},
+};
+use vestibule_tests::edge::{Ask, send_to};
+
+use crate::{Scene, usual};
+
+#[tokio::test]
+async fn a_forgotten_place_is_where_it_was() {
+    let scene = Scene::open(usual()).await;
+    let guests = scene.guests(6).await;
+    scene.forget(&[guests[4].clone(), guests[2].clone()]).await;
+    // Whoever comes next meanwhile stands in front of nobody who came before.
+    let newcomer = scene.guests(1).await;
+    // The last one first, so that the order of asking decides nothing.
+    scene.status(&guests[4]).await.is(200);
+    assert_eq!(scene.positions(&guests[1..]).await, [1, 2, 3, 4, 5]);
+    assert_eq!(scene.positions(&newcomer).await, [6]);
+    let record = scene.record(&guests[2]).await;
+    assert_eq!(record.state, State::Waiting);
+    // The visit is the old one, and may be ended as such.
+    let leave = Ask::delete(format!(
+        "{}?visit={}",
+        scene.path(&guests[2]),
+        record.visit.number()
+    ));
+    scene.send(leave.visitor(&guests[2].id)).await.is(204);
+    assert_eq!(scene.record(&guests[2]).await.state, State::Left);
+    scene.status(&guests[2]).await.is_problem(410, "left");
+}
+
+#[tokio::test]
+async fn a_forgotten_one_may_leave_and_nobody_brings_them_back() {
+    let scene = Scene::open(usual()).await;
+    let guests = scene.guests(3).await;
+    scene.forget(&guests).await;
+    scene
+        .send(Ask::delete(scene.path(&guests[1])).visitor(&guests[1].id))
+        .await
+        .is(204);
+    assert_eq!(scene.record(&guests[1]).await.state, State::Left);
+    // The first is active: the protected service is done.
+    scene
+        .send(scene.service(&guests[0], "complete", &json!({})))
+        .await
+        .is(204);
+    assert_eq!(scene.record(&guests[0]).await.state, State::Completed);
+    // And the line forgets that, too.
+    scene.forget(&guests).await;
+    for guest in &guests[..2] {
+        assert_eq!(scene.status(guest).await.status, 410);
+        let look = scene.line.status(&scene.queue, guest.entry()).await;
+        assert_eq!(look.expect("status"), Look::Gone(Missing::Unknown));
+    }
+    assert_eq!(scene.positions(&guests[2..]).await, [1]);
+}
+
+#[tokio::test]
+async fn a_forgotten_turn_can_be_claimed() {
+    let scene = Scene::open(json!({ "capacity": 1, "batch": 2 })).await;
+    let guests = scene.guests(3).await;
+    scene
+        .send(scene.service(&guests[0], "complete", &json!({})))
+        .await
+        .is(204);
+    scene.promote().await;
+    scene.drain().await;
+    scene.forget(&guests).await;
+    let claimed = scene
+        .send(Ask::post(format!("{}/claim", scene.path(&guests[1]))).visitor(&guests[1].id))
+        .await;
+    claimed.is(200);
+    assert_eq!(claimed.text("state"), "active");
+    assert_eq!(claimed.body["durable"], true);
+    assert!(claimed.body["pass"].is_string());
+    assert_eq!(
+        scene.positions(&guests[2..]).await,
+        [1],
+        "and nobody else is let in"
+    );
+    scene.promote().await;
+    assert_eq!(scene.positions(&guests[2..]).await, [1]);
+}
+
+#[tokio::test]
+async fn whoever_was_let_in_and_forgotten_may_act_until_the_same_end() {
+    let scene = Scene::open(usual()).await;
+    let guests = scene.guests(2).await;
+    let before = scene.status(&guests[0]).await;
+    let asked = json!({ "visitor": guests[0].id });
+    scene.forget(&guests).await;
+    let valid = scene.send(scene.service(&guests[0], "validate", &asked)).await;
+    valid.is(200);
+    assert_eq!(valid.number("expires_at_ms"), before.number("expires_at_ms"));
+    scene.forget(&guests).await;
+    let longer = json!({ "seconds": 400 });
+    let extend = scene
+        .service(&guests[0], "extend", &longer)
+        .visitor(&guests[0].id);
+    let extended = scene.send(extend).await;
+    assert!(extended.is(200).number("expires_at_ms") > before.number("expires_at_ms"));
+    let waits = scene
+        .send(scene.service(&guests[1], "validate", &json!({ "visitor": guests[1].id })))
+        .await;
+    waits.is_problem(409, "not-your-turn");
+}
+
+#[tokio::test]
+async fn a_held_poll_ends_with_the_place_it_began_with() {
+    let scene = Scene::open(json!({ "interval_seconds": 1 })).await;
+    let guests = scene.guests(3).await;
+    let held = scene.send(Ask::get(format!("{}?wait=3", scene.path(&guests[2]))).visitor(&guests[2].id));
+    let forgets = async {
+        // Once the poll has looked, or before: it ends the same.
+        tokio::task::yield_now().await;
+        scene.forget(&guests[1..]).await;
+    };
+    let (answer, ()) = join!(held, forgets);
+    answer.is(200);
+    assert_eq!(answer.text("state"), "waiting");
+    assert_eq!(scene.positions(&guests[1..]).await, [1, 2]);
+}
+
+#[tokio::test]
+async fn one_that_ended_is_gone_though_the_backup_does_not_know_yet() {
+    let scene = Scene::open(usual()).await;
+    let guests = scene.guests(3).await;
+    let left = scene
+        .line
+        .leave(&scene.queue, guests[1].entry(), None, Departure::Leave)
+        .await;
+    assert!(
+        matches!(left, Ok(Departed::Gone(_))),
+        "and the process dies: {left:?}"
+    );
+    assert_eq!(scene.record(&guests[1]).await.state, State::Waiting);
+    scene.status(&guests[1]).await.is_problem(410, "left");
+    assert_eq!(scene.record(&guests[1]).await.state, State::Left);
+    assert_eq!(scene.positions(&guests[2..]).await, [1]);
+}
+
+#[tokio::test]
+async fn many_ask_at_once_for_a_forgotten_one() {
+    let scene = Scene::open(usual()).await;
+    let guests = scene.guests(4).await;
+    scene.forget(&guests).await;
+    let asks = (0..12).map(|n| {
+        let guest = &guests[1 + n % 3];
+        let ask = Ask::get(scene.path(guest)).visitor(&guest.id);
+        send_to(&scene.routers[n % 2], ask)
+    });
+    for answer in futures_util::future::join_all(asks).await {
+        answer.is(200);
+    }
+    assert_eq!(scene.positions(&guests[1..]).await, [1, 2, 3]);
+    let view = scene.line.view(&scene.queue).await.expect("view");
+    assert_eq!((view.waiting, view.ready, view.active), (3, 0, 0));
+}
+
+#[tokio::test]
+async fn a_process_killed_while_it_puts_one_back_leaves_nothing_behind() {
+    let scene = Scene::open(usual()).await;
+    let guests = scene.guests(4).await;
+    scene.forget(&guests).await;
+    for (killed_after, guest) in (1..).zip(&guests[1..3]) {
+        let mut instead = Instead::Nothing;
+        for _ in 0..killed_after {
+            let revival = Revival {
+                record: scene.record(guest).await,
+                generation: 1,
+                instead,
+            };
+            if let Revived::Sought(mark) = scene.line.revive(&scene.queue, &revival).await.expect("revive") {
+                instead = Instead::Sought(mark);
+            }
+        }
+    }
+    assert_eq!(
+        scene.positions(&guests[3..]).await,
+        [2],
+        "one of the two stands in front"
+    );
+    assert_eq!(scene.positions(&guests[1..]).await, [1, 2, 3]);
+}

@@ -1,0 +1,304 @@
+//! One entry goes back that the line lost and the backup has. What is lost here is what another queue of the same line has.
+
+use vestibule::{
+    domain::{change::Change, record::Record, settings::Settings, standing::Standing, state::State},
+    line::{Departure, Instead, Line, LineError, Missing, Revival, Revived},
+};
+use vestibule_tests::lines::{Subject, visitor};
+
+fn two_at_a_time() -> Settings {
+    Settings {
+        capacity: 2,
+        batch: 2,
+        interval_seconds: 1,
+        ..Settings::default()
+    }
+}
+
+/// What the backup shows after these changes of one entry.
+fn record(changes: &[Change]) -> Record {
+    let folded = changes.iter().fold(None, |standing: Option<Record>, change| {
+        Record::after(standing.as_ref(), change, 24).or(standing)
+    });
+    folded.expect("there are changes")
+}
+
+async fn revive(subject: &Subject, record: &Record, instead: Instead) -> Revived {
+    let revival = Revival {
+        record: record.clone(),
+        generation: 1,
+        instead,
+    };
+    let revived = subject.line.revive(&subject.queue, &revival).await;
+    revived.expect("revive")
+}
+
+/// Seeks it first, as everybody must.
+async fn bring_back(subject: &Subject, record: &Record) -> Revived {
+    match revive(subject, record, Instead::Nothing).await {
+        Revived::Sought(mark) => revive(subject, record, Instead::Sought(mark)).await,
+        other => other,
+    }
+}
+
+async fn back(subject: &Subject, record: &Record) -> (Standing, Change) {
+    match bring_back(subject, record).await {
+        Revived::Back { standing, change } => (standing, change),
+        other => panic!("not back: {other:?}"),
+    }
+}
+
+/// A queue whose visitors 1 to 6 came one after the other, and the same queue without 2, 4 and 6, with the changes of all.
+async fn lost_every_other(mut subject: Subject) -> (Subject, Vec<Change>) {
+    subject.open(two_at_a_time()).await;
+    let mut all = subject.another(two_at_a_time()).await;
+    all.set(|settings| settings.paused = true).await;
+    subject.set(|settings| settings.paused = true).await;
+    let mut changes = Vec::new();
+    for number in 1..=6 {
+        changes.extend(all.enter(visitor(number)).await.change);
+        if number % 2 == 1 {
+            subject.enter(visitor(number)).await;
+        }
+        subject.pass_ms(3);
+    }
+    (subject, changes)
+}
+
+pub(crate) async fn a_lost_place_is_as_it_was(subject: Subject) {
+    let (subject, changes) = lost_every_other(subject).await;
+    let before = subject.view().await;
+    // Last first, so that the order of coming back decides nothing.
+    for (number, entered) in [(6, &changes[5]), (4, &changes[3]), (2, &changes[1])] {
+        assert_eq!(subject.missing(visitor(number)).await, Missing::Unknown);
+        let record = record(&[*entered]);
+        let (standing, change) = back(&subject, &record).await;
+        assert_eq!(standing, subject.standing(visitor(number)).await);
+        assert!(
+            change.version > record.version,
+            "nothing of the lost history is later"
+        );
+        let rewritten = Record::after(Some(&record), &change, 24).expect("later");
+        assert_eq!((rewritten.state, rewritten.score), (record.state, record.score));
+        assert_eq!(
+            revive(&subject, &record, Instead::Nothing).await,
+            Revived::Here(standing)
+        );
+    }
+    for number in 1..=6 {
+        assert_eq!(
+            subject.position(visitor(number)).await,
+            number,
+            "the order in which they came"
+        );
+    }
+    // Whoever comes next is behind everybody.
+    subject.enter(visitor(7)).await;
+    assert_eq!(subject.position(visitor(7)).await, 7);
+    assert_eq!(subject.view().await.totals.entered, before.totals.entered + 4);
+}
+
+pub(crate) async fn whoever_comes_later_is_behind_even_where_the_clock_is_behind(mut subject: Subject) {
+    subject.open(two_at_a_time()).await;
+    let other = subject.another(two_at_a_time()).await;
+    other.pass_seconds(60);
+    for number in 1..=3 {
+        other.enter(visitor(number)).await;
+    }
+    let change = other.enter(visitor(4)).await.change.expect("it is new");
+    other.clock.go_back(std::time::Duration::from_mins(1));
+    let (_, revived) = back(&subject, &record(&[change])).await;
+    assert!(revived.version > change.version);
+    let next = subject.enter(visitor(5)).await;
+    assert_eq!(
+        (
+            subject.position(visitor(4)).await,
+            subject.position(visitor(5)).await
+        ),
+        (1, 2)
+    );
+    assert!(next.change.expect("it is new").version > revived.version);
+}
+
+pub(crate) async fn ready_and_active_ones_come_back_and_nobody_else_gets_in_until_there_is_room(
+    mut subject: Subject,
+) {
+    subject.open(two_at_a_time()).await;
+    let mut other = subject.another(two_at_a_time()).await;
+    for subject in [&mut subject, &mut other] {
+        subject.line_up(1..=4).await;
+        subject.tick().await;
+    }
+    // The replica has 1 and 2 ready; of the other history come one active and one ready besides.
+    let (_, claimed) = other.claim(visitor(1)).await;
+    other.leave(visitor(2), Departure::Leave).await;
+    other.pass_seconds(1);
+    other.tick().await;
+    let journal = other.journal().await;
+    let of = |number| {
+        let mut changes: Vec<_> = journal
+            .iter()
+            .flat_map(|record| &record.changes)
+            .copied()
+            .collect();
+        changes.push(claimed);
+        changes.retain(|change| change.id == visitor(number));
+        changes.sort_by_key(|change| change.version);
+        record(&changes)
+    };
+    let lost = subject.another(two_at_a_time()).await;
+    lost.enter(visitor(8)).await;
+    lost.enter(visitor(9)).await;
+    lost.enter(visitor(10)).await;
+    lost.pass_seconds(20);
+    let (standing, _) = back(&lost, &of(1)).await;
+    assert_eq!(standing.visit(), of(1).visit);
+    assert!(
+        matches!(standing, Standing::Active { session_end_ms, .. } if Some(session_end_ms) == of(1).expires_at_ms),
+        "the session ends when it would have: {standing:?}"
+    );
+    let (standing, change) = back(&lost, &of(3)).await;
+    let now_ms = lost.clock.now_ms();
+    let claim_by_ms = now_ms + 60_000;
+    let visit = of(3).visit;
+    assert_eq!(
+        standing,
+        Standing::Ready {
+            visit,
+            claim_by_ms,
+            now_ms
+        },
+        "the time to claim is there anew"
+    );
+    let rewritten = Record::after(Some(&of(3)), &change, 24).expect("later");
+    assert_eq!(
+        (rewritten.state, rewritten.expires_at_ms),
+        (State::Ready, Some(claim_by_ms))
+    );
+    // Four in a room of two: nobody goes in, however long.
+    assert_eq!((lost.view().await.ready, lost.view().await.active), (1, 3));
+    lost.pass_seconds(2);
+    assert_eq!(lost.tick().await.promoted, 0);
+    assert_eq!(lost.enter(visitor(11)).await.standing.state(), State::Waiting);
+    for number in [8, 9] {
+        lost.leave(visitor(number), Departure::Complete).await;
+        assert_eq!(lost.tick().await.promoted, 0, "there is no room yet");
+    }
+    lost.leave(visitor(1), Departure::Complete).await;
+    assert_eq!(lost.tick().await.promoted, 1);
+}
+
+pub(crate) async fn what_ended_stays_gone(subject: Subject) {
+    let (subject, changes) = lost_every_other(subject).await;
+    // It ended, and the backup does not know yet.
+    let entered = subject.enter(visitor(1)).await.change.expect("said again");
+    let left = subject.leave(visitor(1), Departure::Leave).await;
+    assert_eq!(bring_back(&subject, &record(&[entered])).await, Revived::Ended);
+    // A later visit than the one that ended was lost: it comes back.
+    let mut later = changes[0];
+    later.version.v = left.version.v + 1;
+    back(&subject, &record(&[later])).await;
+
+    // It came, went and was settled while somebody who had read the record before was on the way.
+    let stale = record(&changes[1..2]);
+    let Revived::Sought(mark) = revive(&subject, &stale, Instead::Nothing).await else {
+        panic!("it stands nowhere");
+    };
+    subject.enter(visitor(2)).await;
+    subject.leave(visitor(2), Departure::Leave).await;
+    assert_eq!(
+        revive(&subject, &stale, Instead::Sought(mark)).await,
+        Revived::Ended
+    );
+    subject.settle(&[visitor(2)]).await;
+    let revived = revive(&subject, &stale, Instead::Sought(mark)).await;
+    assert!(
+        matches!(revived, Revived::Sought(again) if again != mark),
+        "the record has to be read again: {revived:?}"
+    );
+    assert_eq!(subject.missing(visitor(2)).await, Missing::Unknown);
+}
+
+pub(crate) async fn a_session_that_is_over_expires(mut subject: Subject) {
+    subject.open(two_at_a_time()).await;
+    let other = subject.another(two_at_a_time()).await;
+    let change = other.enter(visitor(1)).await.change.expect("it is new");
+    let active = record(&[change]);
+    subject.pass_seconds(300);
+    let Revived::Expired(end) = bring_back(&subject, &active).await else {
+        panic!("the session is over");
+    };
+    let after = Record::after(Some(&active), &end, 24).expect("later");
+    assert_eq!((after.state, after.visit), (State::Expired, active.visit));
+    assert_eq!(subject.missing(visitor(1)).await, Missing::Ended);
+    assert_eq!(
+        subject.line.end(&subject.queue, visitor(1)).await.expect("end"),
+        Some(end),
+        "whoever asks next writes it, should this caller be killed"
+    );
+}
+
+pub(crate) async fn two_who_bring_back_the_same_come_to_the_same(subject: Subject) {
+    let (subject, changes) = lost_every_other(subject).await;
+    let lost = record(&changes[1..2]);
+    let marks = [
+        revive(&subject, &lost, Instead::Nothing).await,
+        revive(&subject, &lost, Instead::Nothing).await,
+    ];
+    let [Revived::Sought(one), Revived::Sought(two)] = marks else {
+        panic!("{marks:?}");
+    };
+    let (first, second) = tokio::join!(
+        revive(&subject, &lost, Instead::Sought(one)),
+        revive(&subject, &lost, Instead::Sought(two))
+    );
+    let back = [&first, &second].map(|answer| matches!(answer, Revived::Back { .. }));
+    let here = [&first, &second].map(|answer| matches!(answer, Revived::Here(_)));
+    assert_ne!(back, here, "{first:?} {second:?}");
+    assert_eq!((back[0], here[0]), (here[1], back[1]));
+    assert_eq!(subject.position(visitor(2)).await, 2);
+    assert_eq!(subject.view().await.waiting, 4);
+}
+
+pub(crate) async fn a_record_of_another_line_changes_nothing(subject: Subject) {
+    let (subject, changes) = lost_every_other(subject).await;
+    let lost = record(&changes[1..2]);
+    let mut of_later_epoch = lost.clone();
+    of_later_epoch.version.epoch = 2;
+    assert_eq!(bring_back(&subject, &of_later_epoch).await, Revived::Refused);
+    let revival = Revival {
+        record: lost,
+        generation: 2,
+        instead: Instead::Nothing,
+    };
+    let line: &dyn Line = &*subject.line;
+    let revived = line.revive(&subject.queue, &revival).await;
+    assert_eq!(revived.expect("revive"), Revived::Refused);
+    assert_eq!(subject.missing(visitor(2)).await, Missing::Unknown);
+    let nobody = subject.another(two_at_a_time()).await.queue;
+    let unknown: vestibule::domain::id::QueueId = format!("{nobody}.x").parse().expect("a queue id");
+    let revived = line.revive(&unknown, &revival).await;
+    assert!(matches!(revived, Err(LineError::Unknown)), "{revived:?}");
+}
+
+pub(crate) async fn the_old_place_replaces_a_new_one(subject: Subject) {
+    let (subject, changes) = lost_every_other(subject).await;
+    let lost = record(&changes[1..2]);
+    let new = subject.enter(visitor(2)).await.standing;
+    assert_eq!(subject.position(visitor(2)).await, 4, "at the back");
+    let Revived::Back { standing, change } = revive(&subject, &lost, Instead::Place(new.visit())).await
+    else {
+        panic!("not back");
+    };
+    assert_eq!(standing.visit(), lost.visit);
+    assert!(change.version > lost.version);
+    assert_eq!(subject.position(visitor(2)).await, 2);
+    assert_eq!(subject.position(visitor(5)).await, 4);
+    assert_eq!(subject.view().await.waiting, 4, "one place, not two");
+    // Whoever means the same comes too late for it.
+    let again = revive(&subject, &lost, Instead::Place(new.visit())).await;
+    assert_eq!(again, Revived::Here(standing));
+    subject.leave(visitor(2), Departure::Leave).await;
+    let again = revive(&subject, &lost, Instead::Place(new.visit())).await;
+    assert_eq!(again, Revived::Ended);
+}
