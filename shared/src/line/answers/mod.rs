@@ -1,0 +1,6 @@
+//! What a line is asked with, and what it answers.
+
+mod entry;
+mod queue;
+
+pub use self::{entry::*, queue::*};

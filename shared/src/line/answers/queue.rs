@@ -1,0 +1,213 @@
+//! About a whole queue.
+
+use crate::domain::{
+    change::{Change, Version},
+    estimate::RateWindow,
+    id::Salt,
+    load::LastLoad,
+    pace::{Bucket, HeldBackBy, Pace},
+    score::WaitScore,
+    settings::Settings,
+};
+
+/// What a promotion is asked for.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct PromoteOrder {
+    /// The most entries to promote; one call moves [`PROMOTE_CHUNK`](crate::line::PROMOTE_CHUNK) at most.
+    pub asked: u64,
+    /// Whether the caller is a driver of the line: its heartbeat is noted.
+    pub heartbeat: bool,
+}
+
+/// What one call of [`Line::promote`](crate::line::Line::promote) did, and how the queue stands after it.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct Promotion {
+    /// Waiting to ready.
+    pub promoted: u64,
+    /// Ready entries dropped because nobody claimed them.
+    pub no_shows: u64,
+    /// Active entries dropped at the end of their session.
+    pub expired: u64,
+    /// What kept more from being promoted.
+    pub held_back_by: HeldBackBy,
+    /// The chunk was full: there is more to do right away.
+    pub more: bool,
+    /// In line.
+    pub waiting: u64,
+    /// Promoted and not yet claimed.
+    pub ready: u64,
+    /// Let in.
+    pub active: u64,
+    /// The highest score promoted so far.
+    pub promoted_through: u64,
+    /// Line time, in Unix milliseconds.
+    pub now_ms: u64,
+}
+
+/// How often a queue is reported on, however many ask.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct ReportOrder {
+    /// Milliseconds between two reports.
+    pub every_ms: u64,
+    /// The same for a queue where nobody is and nothing happened.
+    pub idle_ms: u64,
+}
+
+/// The answer to asking for a report.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Reported {
+    /// It was due, and nobody else gets this one.
+    Due(Report),
+    /// Somebody had one a moment ago, or there is nothing to report.
+    Early {
+        /// Ask again in so many milliseconds.
+        due_in_ms: u64,
+    },
+}
+
+/// What happened to a queue since the report before, and how it stands.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct Report {
+    /// Line time, in Unix milliseconds.
+    pub now_ms: u64,
+    /// In line.
+    pub waiting: u64,
+    /// Promoted and not yet claimed.
+    pub ready: u64,
+    /// Let in.
+    pub active: u64,
+    /// Records in the journal.
+    pub journal: u64,
+    /// How long ago the first change in the journal happened; 0 where there is none.
+    pub backup_lag_ms: u64,
+    /// The place of the head of the line.
+    pub head: Option<WaitScore>,
+    /// The place of the last one in line.
+    pub tail: Option<WaitScore>,
+    /// The longest time without a heartbeat.
+    pub tick_age_ms: u64,
+    /// How long those who were promoted waited, all together.
+    pub waited_ms: u64,
+    /// The longest of these waits.
+    pub waited_max_ms: u64,
+    /// What happened.
+    pub happened: Happened,
+    /// The queue's generation.
+    pub generation: u32,
+    /// Whether anybody may be promoted: where not, nobody is told how long it takes.
+    pub promotes: bool,
+    /// The pace that the settings ask for.
+    pub pace: Pace,
+    /// How many were promoted lately.
+    pub window: RateWindow,
+}
+
+/// Counts since the report before.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
+pub struct Happened {
+    /// New visits.
+    pub entered: u64,
+    /// Waiting to ready.
+    pub promoted: u64,
+    /// Done.
+    pub completed: u64,
+    /// Walked away, or removed.
+    pub left: u64,
+    /// Sessions that ran out.
+    pub expired: u64,
+    /// Promoted, and never claimed in time.
+    pub no_shows: u64,
+}
+
+/// What a queue is set up with.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Configuration {
+    /// The settings in force.
+    pub settings: Settings,
+    /// Names these settings: another revision is another configuration.
+    pub revision: String,
+    /// How often Vestibule replaced the stored settings: of two readings the one with the higher number is the later.
+    pub settings_order: u64,
+    /// Goes up at each restore.
+    pub epoch: u32,
+    /// Goes up at each reset.
+    pub generation: u32,
+    /// Of this generation.
+    pub salt: Salt,
+}
+
+/// The answer to configuring.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Configured {
+    /// The queue is new to the line.
+    Created,
+    /// Another configuration is in force now.
+    Changed,
+    /// It was in force already.
+    Same,
+    /// A later one is in force, and stays so.
+    Older,
+}
+
+/// How a queue stands.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct View {
+    /// What it is set up with.
+    pub configuration: Configuration,
+    /// Line time, in Unix milliseconds.
+    pub now_ms: u64,
+    /// In line.
+    pub waiting: u64,
+    /// Promoted and not yet claimed.
+    pub ready: u64,
+    /// Let in.
+    pub active: u64,
+    /// Ends that the backup may not have yet, also of those who came again since.
+    pub ended: u64,
+    /// Records in the journal.
+    pub journal: u64,
+    /// The highest score promoted so far: whoever waits below it has been promoted.
+    pub promoted_through: u64,
+    /// When a driver last ticked, in Unix milliseconds; 0 for never.
+    pub heartbeat_ms: u64,
+    /// The pace bucket as it stood at its last change.
+    pub bucket: Bucket,
+    /// How many were promoted lately.
+    pub window: RateWindow,
+    /// The version of the last change.
+    pub version: Version,
+    /// Counts since the queue was created.
+    pub totals: Totals,
+    /// The protected service's last load report, where it still counts.
+    pub load: Option<LastLoad>,
+}
+
+/// Counts since the queue was created.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default, serde::Serialize)]
+pub struct Totals {
+    /// New visits.
+    pub entered: u64,
+    /// Of these, let in at once.
+    pub fast_tracked: u64,
+    /// Waiting to ready.
+    pub promoted: u64,
+    /// Ready to active.
+    pub claimed: u64,
+    /// Done.
+    pub completed: u64,
+    /// Walked away, or removed.
+    pub left: u64,
+    /// Sessions that ran out.
+    pub expired: u64,
+    /// Promoted, and never claimed in time.
+    pub no_shows: u64,
+}
+
+/// One record of the journal: changes that are not in the backup yet.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct JournalRecord {
+    /// Names the record, for [`Line::settle`](crate::line::Line::settle).
+    pub key: String,
+    /// Of different entries, so they may be written in any order.
+    pub changes: Vec<Change>,
+}
