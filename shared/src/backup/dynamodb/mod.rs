@@ -20,6 +20,7 @@ use aws_sdk_dynamodb::{
 };
 use futures_util::{StreamExt, TryStreamExt, stream};
 use serde_json::{Map, Value};
+use uuid::Uuid;
 
 use self::{client::unavailable, items::names_in};
 use super::{Backup, BackupError, Placing, Shelf, StoredQueue, StoredSettings, Written};
@@ -200,7 +201,9 @@ impl Backup for DynamoDb {
 
     async fn create_queue(&self, queue: &QueueId, stored: &StoredQueue) -> Result<bool, BackupError> {
         let condition = "attribute_not_exists(#queue)";
-        let mut request = self.client.transact_write_items();
+        // Of the system's randomness: the client's own tokens come of a generator that is seeded with the time alone.
+        let token = Uuid::new_v4().to_string();
+        let mut request = self.client.transact_write_items().client_request_token(token);
         for part in queues::parts(queue, stored) {
             let put = Put::builder()
                 .table_name(&self.tables.queues)
@@ -221,6 +224,10 @@ impl Backup for DynamoDb {
                         .any(|reason| reason.code() == Some("ConditionalCheckFailed")) =>
                 {
                     Ok(false)
+                }
+                // Nobody else has the token: an earlier attempt of this very call came through, and its answer did not.
+                Some(TransactWriteItemsError::IdempotentParameterMismatchException(_)) => {
+                    Ok(self.queue(queue).await?.as_ref() == Some(stored))
                 }
                 _ => Err(unavailable("TransactWriteItems", &error)),
             },
