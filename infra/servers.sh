@@ -143,12 +143,7 @@ give_up() { # NAME WHAT
 # shellcheck disable=SC2317 # The traps call it.
 stop_all() {
   trap '' INT TERM HUP # A second Ctrl-C must not leave a server behind.
-  local deadline=$((SECONDS + STOP_SECONDS)) signal=TERM pid
-  while [[ -n $(jobs -pr) ]]; do
-    for pid in $(jobs -pr); do kill -s "$signal" -- "-$pid" 2>/dev/null || true; done
-    sleep 0.1
-    if ((SECONDS >= deadline)); then signal=KILL; fi
-  done
+  end_jobs "$STOP_SECONDS"
   rm -rf "$work"
 }
 

@@ -58,6 +58,16 @@ bounded() { # SECONDS COMMAND...
   return "$status"
 }
 
+# Ends what this shell has in the background, politely first. Each job is a process group of its own (`set -m`).
+end_jobs() { # SECONDS
+  local deadline=$((SECONDS + $1)) signal=TERM group
+  while [[ -n $(jobs -pr) ]]; do
+    for group in $(jobs -pr); do kill -s "$signal" -- "-$group" 2>/dev/null || true; done
+    sleep 0.1
+    if ((SECONDS >= deadline)); then signal=KILL; fi
+  done
+}
+
 # Debian's package lists may be absent or old, so they are fetched first. One broken third-party list is no reason to stop.
 apt_install() {
   is_root || have sudo || fail "$* is missing, and there is no sudo to install it with. As root: apt-get install $*"
