@@ -1,5 +1,6 @@
 //! A connection that is shared by every call of a process, to one server or to a cluster.
 
+mod address;
 mod iam;
 
 use std::{
@@ -13,11 +14,12 @@ use std::{
 use redis::{
     Client, Cmd, Pipeline, RedisError, RedisFuture, Value,
     aio::{ConnectionLike, ConnectionManager, ConnectionManagerConfig},
-    cluster::{ClusterClient, ClusterClientBuilder},
+    cluster::ClusterClient,
     cluster_async::ClusterConnection,
 };
 use tokio::time::timeout;
 
+pub(crate) use self::address::Address;
 pub use self::iam::{IamLogin, IamUser, WallClock};
 use crate::line::LineError;
 
@@ -65,18 +67,20 @@ struct Cluster {
 }
 
 impl Connection {
-    /// Knows where to connect to, and does so with the first call: `redis://`, `rediss://` (TLS), or with `+cluster` behind
-    /// either scheme a cluster; with a login's tokens where there is one, else with what the address says.
+    /// Knows where to connect to ([`Address::parse`]), and does so with the first call; with a login's tokens where there is
+    /// one, else with what the address says.
     pub(super) fn new(url: &str, login: Option<IamLogin>) -> Result<Self, LineError> {
         // Two crates in the tree bring two crypto providers; rustls wants to be told which. Being told twice is fine.
         let _ = rustls::crypto::aws_lc_rs::default_provider().install_default();
-        let link = if let Some((scheme, rest)) = url.split_once("+cluster://") {
+        let address = Address::parse(url)
+            .map_err(|error| LineError::Unavailable(format!("the address of the line {error}")))?;
+        let link = if address.is_cluster {
             Link::Cluster(Arc::new(Cluster {
-                client: cluster(format!("{scheme}://{rest}"), login.as_ref())?,
+                client: cluster(&address, login.as_ref())?,
                 open: RwLock::default(),
             }))
         } else {
-            let client = Client::open(url).map_err(failed)?;
+            let client = address.server().map_err(failed)?;
             let config = manager_config(login.as_ref());
             let manager = ConnectionManager::new_lazy_with_config(client.clone(), config.clone());
             Link::Server(Arc::new(Server {
@@ -178,8 +182,9 @@ impl Cluster {
     }
 }
 
-fn cluster(url: String, login: Option<&IamLogin>) -> Result<ClusterClient, LineError> {
-    let mut builder = ClusterClientBuilder::new(vec![url])
+fn cluster(address: &Address, login: Option<&IamLogin>) -> Result<ClusterClient, LineError> {
+    let mut builder = address
+        .cluster()
         .connection_timeout(CONNECT_TIMEOUT)
         .response_timeout(RESPONSE_TIMEOUT)
         // Within the time of a call. Its own are longer, and there are 16 of them: it would go on for callers who are gone.
