@@ -75,7 +75,12 @@ impl Cluster {
             let (address, _) = fields[1].split_once('@').expect("with the port of the bus");
             nodes.push(Node {
                 id: fields[0].to_owned(),
-                port: address.rsplit(':').next().expect("a port").parse().expect("a number"),
+                port: address
+                    .rsplit(':')
+                    .next()
+                    .expect("a port")
+                    .parse()
+                    .expect("a number"),
                 follows: (fields[3] != "-").then(|| fields[3].to_owned()),
                 slots: fields[8..].iter().map(|&slots| slots.to_owned()).collect(),
                 link: self.link(&format!("rediss://{address}")).await,
@@ -145,7 +150,10 @@ async fn ask<T: FromRedisValue>(link: &mut MultiplexedConnection, command: &Cmd)
 
 fn signal(name: &str, pid: &str) {
     let sent = Command::new("kill").args([&format!("-{name}"), pid]).status();
-    assert!(sent.expect("kill is there").success(), "{name} was not sent to {pid}");
+    assert!(
+        sent.expect("kill is there").success(),
+        "{name} was not sent to {pid}"
+    );
 }
 
 /// A cluster that no other test has; gone when dropped.

@@ -100,7 +100,11 @@ fn nodes(url: &str) -> Option<Vec<String>> {
         None => ("", authority),
     };
     let hosts = hosts.split(',');
-    Some(hosts.map(|host| format!("{scheme}://{login}{host}{tail}")).collect())
+    Some(
+        hosts
+            .map(|host| format!("{scheme}://{login}{host}{tail}"))
+            .collect(),
+    )
 }
 
 fn read(path: String) -> Result<Vec<u8>, AddressError> {

@@ -8,7 +8,11 @@ fn error(url: &str) -> AddressError {
 fn addresses_of_servers_and_clusters() {
     for (url, is_cluster, nodes) in [
         ("redis://cache:6379", false, &["redis://cache:6379"][..]),
-        ("rediss://app:se,cret@cache/3", false, &["rediss://app:se,cret@cache/3"]),
+        (
+            "rediss://app:se,cret@cache/3",
+            false,
+            &["rediss://app:se,cret@cache/3"],
+        ),
         ("rediss+cluster://cache:6379", true, &["rediss://cache:6379"]),
         (
             "redis+cluster://app:secret@a:1,b:2,[::1]:3?protocol=resp3",
@@ -29,7 +33,14 @@ fn addresses_of_servers_and_clusters() {
 
 #[test]
 fn what_is_no_address_is_refused() {
-    for url in ["", "cache:6379", "http://cache", "redis://", "redis+cluster://a:1,", "redis://a:b"] {
+    for url in [
+        "",
+        "cache:6379",
+        "http://cache",
+        "redis://",
+        "redis+cluster://a:1,",
+        "redis://a:b",
+    ] {
         assert_eq!(error(url), AddressError::Malformed, "{url}");
     }
     assert_eq!(error("redis://a:1,b:2"), AddressError::SeveralServers);
@@ -41,7 +52,10 @@ fn a_file_of_authorities_is_read_and_must_hold_one() {
     let folder = tempfile::tempdir().expect("a folder");
     let path = folder.path().join("a b.pem");
     // A space as in a form.
-    let url = format!("rediss+cluster://cache?ca_file={}/a+b.pem", folder.path().display());
+    let url = format!(
+        "rediss+cluster://cache?ca_file={}/a+b.pem",
+        folder.path().display()
+    );
     assert!(matches!(error(&url), AddressError::Unreadable { .. }));
     std::fs::write(&path, "-----BEGIN PRIVATE KEY-----").expect("written");
     assert!(matches!(error(&url), AddressError::NoCertificate { .. }));
@@ -52,7 +66,11 @@ fn a_file_of_authorities_is_read_and_must_hold_one() {
 
 #[test]
 fn an_error_shows_no_password() {
-    for url in ["redis://app:secret@a,b", "rediss://app:secret@a?ca_file=/no/such", "gopher://app:secret@a"] {
+    for url in [
+        "redis://app:secret@a,b",
+        "rediss://app:secret@a?ca_file=/no/such",
+        "gopher://app:secret@a",
+    ] {
         assert!(!error(url).to_string().contains("secret"), "{url}");
     }
 }
