@@ -11,8 +11,14 @@ use std::{
 };
 
 use percent_encoding::{NON_ALPHANUMERIC, utf8_percent_encode};
-use redis::{Client, Cmd, FromRedisValue, TlsCertificates, aio::MultiplexedConnection};
-use tokio::time::{Instant, sleep};
+use redis::{
+    Client, Cmd, FromRedisValue, ProtocolVersion, PushInfo, TlsCertificates, aio::MultiplexedConnection,
+    cluster::ClusterClientBuilder, cluster_async::ClusterConnection,
+};
+use tokio::{
+    sync::mpsc::UnboundedSender,
+    time::{Instant, sleep},
+};
 use vestibule::domain::id::QueueId;
 
 use crate::servers;
@@ -98,14 +104,29 @@ impl Cluster {
         owner.expect("each slot is somebody's")
     }
 
+    /// A client of the whole cluster that hears what is published to it.
+    pub async fn listener(&self, heard: UnboundedSender<PushInfo>) -> ClusterConnection {
+        let client = ClusterClientBuilder::new([self.node.as_str()])
+            .certs(self.certificates())
+            .use_protocol(ProtocolVersion::RESP3)
+            .push_sender(heard)
+            .build()
+            .expect("an address");
+        client.get_async_connection().await.expect("it answers")
+    }
+
     async fn link(&self, address: &str) -> MultiplexedConnection {
+        let client = Client::build_with_tls(address, self.certificates());
+        servers::link(client.expect("an address")).await
+    }
+
+    fn certificates(&self) -> TlsCertificates {
         // Two crates in the tree bring two crypto providers, and no line may have told rustls yet which.
         let _ = rustls::crypto::aws_lc_rs::default_provider().install_default();
-        let certificates = TlsCertificates {
+        TlsCertificates {
             client_tls: None,
             root_cert: Some(std::fs::read(&self.ca_file).expect("an authority")),
-        };
-        servers::link(Client::build_with_tls(address, certificates).expect("an address")).await
+        }
     }
 }
 

@@ -1,0 +1,6 @@
+//! The line on a cluster of three primaries and three replicas: where its queues are, whom it trusts, and a primary that
+//! dies in the middle of a load.
+
+mod nodes;
+
+mod spread;
