@@ -146,9 +146,23 @@ impl Node {
 
     /// `kill -9`, and nothing of it is left: it kept nothing on disk.
     pub async fn kill(&mut self) {
+        self.signal("KILL").await;
+    }
+
+    /// Nobody hears from it any more, and no connection breaks.
+    pub async fn freeze(&mut self) {
+        self.signal("STOP").await;
+    }
+
+    async fn signal(&mut self, name: &str) {
         let said: String = self.ask(&["INFO", "server"]).await;
         let pid = said.lines().find_map(|line| line.strip_prefix("process_id:"));
-        signal("KILL", pid.expect("a process"));
+        let pid = pid.expect("a process");
+        let sent = Command::new("kill").args([&format!("-{name}"), pid]).status();
+        assert!(
+            sent.expect("kill is there").success(),
+            "{name} was not sent to {pid}"
+        );
     }
 
     /// Waits until something is so.
@@ -167,14 +181,6 @@ impl Node {
 
 async fn ask<T: FromRedisValue>(link: &mut MultiplexedConnection, command: &Cmd) -> T {
     command.query_async(link).await.expect("the node answers")
-}
-
-fn signal(name: &str, pid: &str) {
-    let sent = Command::new("kill").args([&format!("-{name}"), pid]).status();
-    assert!(
-        sent.expect("kill is there").success(),
-        "{name} was not sent to {pid}"
-    );
 }
 
 /// A cluster that no other test has; gone when dropped.
