@@ -71,9 +71,10 @@ impl Address {
         }
     }
 
-    /// What a client of the cluster is made with.
-    pub(super) fn cluster(&self) -> ClusterClientBuilder {
-        let builder = ClusterClientBuilder::new(self.nodes.iter().map(String::as_str));
+    /// What a client of the cluster is made with, which may ask these nodes (`host:port`), too.
+    pub(super) fn cluster(&self, others: &[String]) -> ClusterClientBuilder {
+        let others = others.iter().filter_map(|host| with_host(&self.nodes[0], host));
+        let builder = ClusterClientBuilder::new(self.nodes.iter().cloned().chain(others));
         match self.certificates() {
             Some(certificates) => builder.certs(certificates),
             None => builder,
@@ -92,19 +93,25 @@ impl Address {
 
 /// The same address for each of its hosts.
 fn nodes(url: &str) -> Option<Vec<String>> {
-    let (scheme, rest) = url.split_once("://")?;
-    let end = rest.find(['/', '?', '#']).unwrap_or(rest.len());
-    let (authority, tail) = rest.split_at(end);
-    let (login, hosts) = match authority.rfind('@') {
-        Some(at) => authority.split_at(at + 1),
-        None => ("", authority),
-    };
-    let hosts = hosts.split(',');
-    Some(
-        hosts
-            .map(|host| format!("{scheme}://{login}{host}{tail}"))
-            .collect(),
-    )
+    let [before, hosts, after] = parts(url)?;
+    let nodes = hosts.split(',').map(|host| format!("{before}{host}{after}"));
+    Some(nodes.collect())
+}
+
+/// The same address for another host.
+fn with_host(url: &str, host: &str) -> Option<String> {
+    let [before, _, after] = parts(url)?;
+    Some(format!("{before}{host}{after}"))
+}
+
+/// What stands before the hosts, the hosts, and what stands behind them.
+fn parts(url: &str) -> Option<[&str; 3]> {
+    let start = url.find("://")? + "://".len();
+    let end = url[start..]
+        .find(['/', '?', '#'])
+        .map_or(url.len(), |end| start + end);
+    let hosts = url[start..end].rfind('@').map_or(start, |at| start + at + 1);
+    Some([&url[..hosts], &url[hosts..end], &url[end..]])
 }
 
 fn read(path: String) -> Result<Vec<u8>, AddressError> {
