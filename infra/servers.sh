@@ -228,7 +228,7 @@ for name in $names; do
     redis) need_redis ;;
     cluster)
       need_redis
-      have openssl || fail "openssl is missing: it makes the certificates of the cluster. Install it and run this again."
+      need_openssl
       ;;
     valkey)
       need_redis # For redis-cli; the package has none.
