@@ -25,6 +25,7 @@ use crate::{
         document::{Conditions, Document},
         gateway::{Gateway, Listening},
     },
+    lines::Backend,
     servers::{dynamodb_url, url},
 };
 
@@ -57,6 +58,8 @@ pub enum ServiceAuth {
 /// How a deployment differs from the usual.
 #[derive(Debug, Clone)]
 pub struct Choices {
+    /// Where the line is.
+    pub line: Backend,
     /// How the protected service's routes are guarded.
     pub service: ServiceAuth,
     /// How long the function `status` may run.
@@ -70,6 +73,7 @@ pub struct Choices {
 impl Default for Choices {
     fn default() -> Self {
         Self {
+            line: Backend::Redis,
             service: ServiceAuth::ApiKey,
             status_timeout: Duration::from_secs(29),
             promoter_timeout: Duration::from_mins(1),
@@ -159,8 +163,12 @@ pub fn variables(choices: &Choices, tables: &Tables) -> BTreeMap<String, String>
         ServiceAuth::Iam => "iam",
         ServiceAuth::ApiKey => "api-key",
     };
+    let redis_url = match choices.line {
+        Backend::Redis => redis_url(),
+        other => other.url(),
+    };
     [
-        ("VESTIBULE_REDIS_URL", redis_url()),
+        ("VESTIBULE_REDIS_URL", redis_url),
         ("VESTIBULE_DYNAMODB_ENDPOINT", dynamodb_url()),
         ("VESTIBULE_QUEUES_TABLE", tables.queues.clone()),
         ("VESTIBULE_ENTRIES_TABLE", tables.entries.clone()),

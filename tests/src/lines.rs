@@ -11,6 +11,7 @@ use std::{
     time::Duration,
 };
 
+use redis::{Client, aio::MultiplexedConnection};
 use uuid::{Builder, Uuid};
 use vestibule::{
     domain::{
@@ -28,7 +29,10 @@ use vestibule::{
     },
 };
 
-use crate::servers::url;
+use crate::{
+    cluster::Cluster,
+    servers::{self, url},
+};
 
 /// When a [`HandClock`] starts: 2026-09-01T00:00:00Z and a bit, in Unix microseconds.
 const START_US: u64 = 1_788_220_800_123_456;
@@ -42,7 +46,7 @@ pub enum Backend {
     Redis,
     /// Valkey.
     Valkey,
-    /// Redis in a cluster of one node, which refuses a script that touches a foreign slot.
+    /// Redis in a cluster of three primaries and three replicas, by TLS, which refuses a script that touches a foreign slot.
     Cluster,
 }
 
@@ -68,7 +72,26 @@ impl Backend {
             Self::Memory => panic!("the line in memory has no server"),
             Self::Redis => url("TEST_REDIS_URL"),
             Self::Valkey => url("TEST_VALKEY_URL"),
-            Self::Cluster => url("TEST_REDIS_CLUSTER_URL").replacen("redis://", "redis+cluster://", 1),
+            Self::Cluster => Cluster::shared().url(),
+        }
+    }
+
+    /// Connections to each of its servers, of which a cluster has several.
+    pub async fn links(self) -> Vec<MultiplexedConnection> {
+        match self {
+            Self::Cluster => {
+                let nodes = Cluster::shared().nodes().await;
+                nodes.into_iter().map(|node| node.link).collect()
+            }
+            _ => vec![servers::link(Client::open(self.url()).expect("an address")).await],
+        }
+    }
+
+    /// A connection to the server that has this queue.
+    pub async fn link_to(self, queue: &QueueId) -> MultiplexedConnection {
+        match self {
+            Self::Cluster => Cluster::shared().owner(queue).await.link,
+            _ => self.links().await.remove(0),
         }
     }
 }

@@ -5,6 +5,7 @@ use std::{
     net::{Ipv4Addr, TcpListener},
 };
 
+use redis::aio::MultiplexedConnection;
 use reqwest::{Client, ClientBuilder, Url};
 use vestibule::backup::dynamodb::{Connection, DynamoDb, Tables};
 
@@ -54,6 +55,15 @@ pub fn client_of(url: &str) -> ClientBuilder {
         }
         _ => Client::builder(),
     }
+}
+
+/// A connection to a Redis.
+///
+/// # Panics
+/// Where it does not answer.
+pub async fn link(client: redis::Client) -> MultiplexedConnection {
+    let link = client.get_multiplexed_async_connection().await;
+    link.expect("the server answers")
 }
 
 /// The address of a server, by the variable that names it.

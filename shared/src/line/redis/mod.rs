@@ -32,6 +32,7 @@ use std::{fmt, sync::Arc};
 
 use async_trait::async_trait;
 
+pub(crate) use self::connect::Address;
 pub use self::connect::{IamLogin, IamUser, WallClock};
 use self::{
     connect::{Connection, Sender, failed},
@@ -64,7 +65,8 @@ pub struct RedisLine {
 
 impl RedisLine {
     /// Connects to `redis://host:port`, `rediss://host:port` (TLS), or `redis+cluster://host:port` and
-    /// `rediss+cluster://host:port` for a cluster that has this node.
+    /// `rediss+cluster://host:port` for a cluster that has this node; `host:port,host:port` where it has both, so that one
+    /// may be gone. With `?ca_file=/path/of.pem`, the authorities of that file are trusted and no others.
     ///
     /// # Errors
     /// [`LineError::Unavailable`] where the address is wrong or nobody answers there.
