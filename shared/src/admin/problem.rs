@@ -143,6 +143,9 @@ impl From<LineError> for Problem {
             LineError::Nonsense(_) => {
                 Self::new(500, "internal", "The line makes no sense", error.to_string())
             }
+            LineError::JournalFull => {
+                Self::new(503, "backup-behind", "The backup is behind", error.to_string())
+            }
         }
     }
 }

@@ -3,6 +3,7 @@
 
 mod crowd;
 mod gate;
+mod limits;
 mod load;
 mod order;
 mod pace;
@@ -87,6 +88,13 @@ on_every_line! {
         configuring_in_order
         an_unknown_queue_is_unknown_to_every_method
         the_view_counts
+    }
+    limits {
+        at_the_limit_nobody_gets_a_new_place
+        at_the_limit_a_session_that_ran_out_is_no_way_in
+        at_the_limit_whoever_asks_to_may_still_move_back
+        at_the_limit_nobody_is_promoted_or_dropped
+        what_was_promised_has_a_reserve
     }
     report {
         a_report_counts_what_happened_since_the_last_one

@@ -24,8 +24,8 @@ use self::queue::Queue;
 pub use self::snapshot::Snapshot;
 use super::{
     Check, Claimed, Configuration, Configured, Departed, Departure, Entered, Extended, Extension,
-    JournalRecord, Line, LineError, Look, PromoteOrder, Promotion, ReportOrder, Reported, Revival, Revived,
-    Validated, View,
+    JournalLimits, JournalRecord, Line, LineError, Look, PromoteOrder, Promotion, ReportOrder, Reported,
+    Revival, Revived, Validated, View,
 };
 use crate::domain::{
     change::{Change, Ending},
@@ -43,6 +43,7 @@ pub type Clock = Arc<dyn Fn() -> u64 + Send + Sync>;
 pub struct MemoryLine {
     queues: Arc<Mutex<HashMap<QueueId, Queue>>>,
     clock: Clock,
+    journal_limits: JournalLimits,
 }
 
 impl MemoryLine {
@@ -63,6 +64,17 @@ impl MemoryLine {
         Self {
             queues: Arc::default(),
             clock,
+            journal_limits: JournalLimits::default(),
+        }
+    }
+
+    /// The same line with a journal that holds so much.
+    #[cfg(any(test, feature = "given-time"))]
+    #[must_use]
+    pub fn with_journal_limits(self, journal_limits: JournalLimits) -> Self {
+        Self {
+            journal_limits,
+            ..self
         }
     }
 
@@ -101,7 +113,8 @@ impl fmt::Debug for MemoryLine {
 #[async_trait]
 impl Line for MemoryLine {
     async fn enter(&self, queue: &QueueId, id: EntryId) -> Result<Entered, LineError> {
-        self.with(queue, |queue, now_us| queue.enter(now_us, id))
+        let most = self.journal_limits.newcomers;
+        self.with(queue, |queue, now_us| queue.enter(now_us, id, most))
     }
 
     async fn status(&self, queue: &QueueId, id: EntryId) -> Result<Look, LineError> {
@@ -140,7 +153,8 @@ impl Line for MemoryLine {
     }
 
     async fn promote(&self, queue: &QueueId, order: PromoteOrder) -> Result<Promotion, LineError> {
-        self.with(queue, |queue, now_us| queue.promote(now_us, order))
+        let most = self.journal_limits.newcomers;
+        self.with(queue, |queue, now_us| queue.promote(now_us, order, most))
     }
 
     async fn report(&self, queue: &QueueId, order: ReportOrder) -> Result<Reported, LineError> {
@@ -189,7 +203,14 @@ impl Line for MemoryLine {
     }
 
     async fn record(&self, queue: &QueueId, change: &Change) -> Result<(), LineError> {
-        self.with(queue, |queue, _| queue.record(vec![*change]))
+        let most = self.journal_limits.all;
+        self.with(queue, |queue, _| {
+            if queue.is_journal_full(most) {
+                return Err(LineError::JournalFull);
+            }
+            queue.record(vec![*change]);
+            Ok(())
+        })?
     }
 
     async fn settle(&self, queue: &QueueId, keys: &[String], ended: &[Ending]) -> Result<(), LineError> {

@@ -179,6 +179,11 @@ impl Queue {
         self.journal.iter().take(most).cloned().collect()
     }
 
+    /// Whether the journal has so many records.
+    pub(super) fn is_journal_full(&self, most: u64) -> bool {
+        self.journal.len() as u64 >= most
+    }
+
     pub(super) fn record(&mut self, changes: Vec<Change>) {
         self.journal_records += 1;
         self.journal.push_back(JournalRecord {

@@ -37,8 +37,8 @@ use self::{
 };
 use super::{
     Check, Claimed, Configuration, Configured, Departed, Departure, Entered, Extended, Extension,
-    JournalRecord, Line, LineError, Look, PromoteOrder, Promotion, ReportOrder, Reported, Revival, Revived,
-    Validated, View, memory::Clock,
+    JournalLimits, JournalRecord, Line, LineError, Look, PromoteOrder, Promotion, ReportOrder, Reported,
+    Revival, Revived, Validated, View, memory::Clock,
 };
 use crate::{
     domain::{
@@ -57,6 +57,7 @@ pub struct RedisLine {
     connection: Connection,
     /// Stands in for the server's clock in tests; nothing sets it elsewhere.
     given: Option<Clock>,
+    journal_limits: JournalLimits,
     round_trips: Arc<Durations>,
 }
 
@@ -108,6 +109,7 @@ impl RedisLine {
         Self {
             connection,
             given: None,
+            journal_limits: JournalLimits::default(),
             round_trips: Arc::new(Durations::new(REDIS_ROUND_TRIP, Metrics::of_process())),
         }
     }
@@ -127,6 +129,16 @@ impl RedisLine {
     pub fn with_given_time(self, clock: Clock) -> Self {
         Self {
             given: Some(clock),
+            ..self
+        }
+    }
+
+    /// The same line with a journal that holds so much.
+    #[cfg(feature = "given-time")]
+    #[must_use]
+    pub fn with_journal_limits(self, journal_limits: JournalLimits) -> Self {
+        Self {
+            journal_limits,
             ..self
         }
     }
