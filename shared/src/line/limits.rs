@@ -5,13 +5,15 @@
 //! promoter that ticks each second is far from them for a day: what it writes grows by 41 bytes for each promotion, and by as
 //! much again for each turn that nobody claims and each session that runs out.
 
-/// From how many records on a journal takes less, and at how many it takes none.
+/// From how many records on a journal takes less, at how many it takes none, and how many are set aside.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct JournalLimits {
     /// At so many records nobody gets a new place, and a promotion does nothing.
     pub newcomers: u64,
     /// At so many no change is taken at all. What lies between is kept for those who have a place.
     pub all: u64,
+    /// So many are set aside: whatever else the backup refuses stays in the journal.
+    pub aside: u64,
 }
 
 impl Default for JournalLimits {
@@ -19,6 +21,7 @@ impl Default for JournalLimits {
         Self {
             newcomers: 100_000,
             all: 200_000,
+            aside: 10_000,
         }
     }
 }

@@ -117,13 +117,22 @@ pub trait Line: Send + Sync + 'static {
     /// Says how the queue stands.
     async fn view(&self, queue: &QueueId) -> Result<View, LineError>;
 
-    /// The oldest records of the journal, oldest first, at most so many.
+    /// The oldest records of the journal that are due, oldest first, at most so many.
     async fn journal(&self, queue: &QueueId, most: usize) -> Result<Vec<JournalRecord>, LineError>;
 
     /// Adds a change that the backup did not take to the journal; [`LineError::JournalFull`] where that holds all it may.
     async fn record(&self, queue: &QueueId, change: &Change) -> Result<(), LineError>;
 
-    /// Drops journal records that the backup has, and forgets these ends that it has. An entry that came again and ended
+    /// Puts what the backup did not take of a journal record in its place, unless somebody else has dealt with the record.
+    async fn defer(&self, queue: &QueueId, deferral: &Deferral) -> Result<(), LineError>;
+
+    /// Takes a record that the backup keeps refusing, or that makes no sense, out of the journal, and keeps it aside.
+    async fn set_aside(&self, queue: &QueueId, key: &str) -> Result<SetAside, LineError>;
+
+    /// The oldest records that were set aside, oldest first, at most so many. Their keys are for [`settle`](Self::settle).
+    async fn aside(&self, queue: &QueueId, most: usize) -> Result<Vec<JournalRecord>, LineError>;
+
+    /// Drops records that the backup has, of the journal or set aside, and forgets these ends that it has. An entry that came again and ended
     /// again since then stays remembered.
     async fn settle(&self, queue: &QueueId, keys: &[String], ended: &[Ending]) -> Result<(), LineError>;
 

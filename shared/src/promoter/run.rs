@@ -19,7 +19,7 @@ use super::{
 };
 use crate::{
     backup::{
-        Backup, BackupError, Shelf,
+        Backup, BackupError, Shelf, aside,
         drain::{DrainError, RECORDS_MAX, drain},
     },
     domain::id::QueueId,
@@ -33,8 +33,10 @@ const ROUND: Duration = Duration::from_secs(1);
 const SYNC_ROUNDS: u64 = 3;
 /// A tick that takes longer is given up.
 const TICK_TIMEOUT: Duration = Duration::from_secs(5);
-/// A drain begins no further record after so long: other queues have journals too. Each record has a time-out of its own.
+/// A drain begins no further records after so long: other queues have journals too.
 const DRAIN_TIME: Duration = Duration::from_secs(10);
+/// What was set aside is tried again this often.
+const RETRY_EVERY: Duration = Duration::from_mins(10);
 /// A listing that takes longer is given up.
 const LIST_TIMEOUT: Duration = Duration::from_secs(5);
 /// A sync that takes longer is given up: it may have a large queue to put back.
@@ -135,20 +137,28 @@ impl Promoter {
             .iter()
             .filter_map(|queue| self.known.shelf(queue))
         {
-            if let Err(error) = self.settle(&shelf).await {
-                outcome = outcome.and(Err(format!("{}: {error}", shelf.queue)));
+            if let Err(trouble) = self.settle(&shelf).await {
+                outcome = outcome.and(Err(format!("{}: {trouble}", shelf.queue)));
             }
         }
         outcome
     }
 
-    async fn settle(&self, shelf: &Shelf) -> Result<(), DrainError> {
-        loop {
-            let until = Instant::now() + DRAIN_TIME;
-            let drained = drain(&*self.line, &*self.backup, shelf, SETTLE_RECORDS, until).await?;
-            if drained.records == 0 {
-                return Ok(());
-            }
+    async fn settle(&self, shelf: &Shelf) -> Result<(), String> {
+        let (line, backup) = (&*self.line, &*self.backup);
+        let settled = async {
+            while drain(line, backup, shelf, SETTLE_RECORDS, Instant::now() + DRAIN_TIME)
+                .await?
+                .records
+                > 0
+            {}
+            aside::retry(line, backup, shelf).await?;
+            Ok::<_, DrainError>(line.view(&shelf.queue).await?)
+        };
+        let view = settled.await.map_err(|error| error.to_string())?;
+        match view.journal + view.aside {
+            0 => Ok(()),
+            left => Err(format!("the backup refuses {left} records")),
         }
     }
 
@@ -271,12 +281,22 @@ impl Promoter {
         let Some(shelf) = self.known.shelf(queue) else {
             return;
         };
-        let until = Instant::now() + DRAIN_TIME;
-        let outcome = drain(&*self.line, &*self.backup, &shelf, RECORDS_MAX, until).await;
-        if let Ok(drained) = &outcome {
-            debug!(%queue, ?drained, "drained");
-        }
-        let outcome = outcome.map(drop).map_err(|error| error.to_string());
+        let outcome = self.drain_all(&shelf).await.map_err(|error| error.to_string());
         self.known.note(queue, "drain", outcome);
+    }
+
+    async fn drain_all(&self, shelf: &Shelf) -> Result<(), DrainError> {
+        let (line, backup, until) = (&*self.line, &*self.backup, Instant::now() + DRAIN_TIME);
+        loop {
+            let drained = drain(line, backup, shelf, RECORDS_MAX, until).await?;
+            debug!(queue = %shelf.queue, ?drained, "drained");
+            if drained.records < RECORDS_MAX || Instant::now() >= until {
+                break;
+            }
+        }
+        if self.known.is_retry_due(&shelf.queue, RETRY_EVERY) {
+            aside::retry(line, backup, shelf).await?;
+        }
+        Ok(())
     }
 }

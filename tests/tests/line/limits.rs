@@ -11,7 +11,11 @@ use vestibule::{
 };
 use vestibule_tests::lines::{Subject, visitor};
 
-const LIMITS: JournalLimits = JournalLimits { newcomers: 3, all: 5 };
+const LIMITS: JournalLimits = JournalLimits {
+    newcomers: 3,
+    all: 5,
+    aside: 1,
+};
 
 /// Visitors 1 to 4 have places, the first two of them inside; records fill the journal up to its limit for newcomers.
 async fn at_the_limit(subject: &Subject, re_entry: ReEntry) -> Subject {

@@ -1,6 +1,7 @@
 //! The line in memory: for one process on a laptop, for simulations, and as the plain statement of the rules that the
 //! scripts in [`redis`](super::redis) follow. It outlives its process only by way of the backup.
 
+mod journal;
 mod promotion;
 mod queue;
 mod report;
@@ -23,9 +24,9 @@ use self::queue::Queue;
 #[cfg(feature = "given-time")]
 pub use self::snapshot::Snapshot;
 use super::{
-    Check, Claimed, Configuration, Configured, Departed, Departure, Entered, Extended, Extension,
+    Check, Claimed, Configuration, Configured, Deferral, Departed, Departure, Entered, Extended, Extension,
     JournalLimits, JournalRecord, Line, LineError, Look, PromoteOrder, Promotion, ReportOrder, Reported,
-    Revival, Revived, Validated, View,
+    Revival, Revived, SetAside, Validated, View,
 };
 use crate::domain::{
     change::{Change, Ending},
@@ -199,18 +200,31 @@ impl Line for MemoryLine {
     }
 
     async fn journal(&self, queue: &QueueId, most: usize) -> Result<Vec<JournalRecord>, LineError> {
-        self.with(queue, |queue, _| queue.journal(most))
+        self.with(queue, |queue, now_us| queue.journal(now_us, most))
     }
 
     async fn record(&self, queue: &QueueId, change: &Change) -> Result<(), LineError> {
         let most = self.journal_limits.all;
         self.with(queue, |queue, _| {
-            if queue.is_journal_full(most) {
+            if queue.journal.is_full(most) {
                 return Err(LineError::JournalFull);
             }
             queue.record(vec![*change]);
             Ok(())
         })?
+    }
+
+    async fn defer(&self, queue: &QueueId, deferral: &Deferral) -> Result<(), LineError> {
+        self.with(queue, |queue, now_us| queue.defer(now_us, deferral))
+    }
+
+    async fn set_aside(&self, queue: &QueueId, key: &str) -> Result<SetAside, LineError> {
+        let most = self.journal_limits.aside;
+        self.with(queue, |queue, _| queue.set_aside(key, most))
+    }
+
+    async fn aside(&self, queue: &QueueId, most: usize) -> Result<Vec<JournalRecord>, LineError> {
+        self.with(queue, |queue, _| queue.aside(most))
     }
 
     async fn settle(&self, queue: &QueueId, keys: &[String], ended: &[Ending]) -> Result<(), LineError> {

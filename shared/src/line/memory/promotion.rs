@@ -16,7 +16,7 @@ impl Queue {
         let now_ms = self.now_ms(now_us);
         let clock_ms = self.claim_clock_ms(now_ms);
         let mut events = Vec::new();
-        let is_full = self.is_journal_full(journal_max);
+        let is_full = self.journal.is_full(journal_max);
         let most = if is_full { 0 } else { PROMOTE_CHUNK };
         let no_shows = drop_due(&mut events, most, || self.ready.pop_due(clock_ms));
         let expired = drop_due(&mut events, most - no_shows, || self.active.pop_due(now_ms));

@@ -46,7 +46,7 @@ impl Queue {
                 change: None,
             },
             None => match self.settings().entrance {
-                Entrance::Open if self.is_journal_full(journal_max) => Entered::Refused(Refusal::JournalFull),
+                Entrance::Open if self.journal.is_full(journal_max) => Entered::Refused(Refusal::JournalFull),
                 Entrance::Open => self.join(now_us, id),
                 Entrance::Draining => Entered::Refused(Refusal::Draining),
                 Entrance::Closed => Entered::Refused(Refusal::Closed),

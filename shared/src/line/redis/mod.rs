@@ -6,6 +6,7 @@
 mod claim;
 mod configure;
 mod connect;
+mod defer;
 mod end;
 mod enter;
 mod journal;
@@ -19,6 +20,7 @@ mod report;
 mod restore;
 mod revive;
 mod script;
+mod set_aside;
 mod settle;
 mod stage;
 mod status;
@@ -36,9 +38,9 @@ use self::{
     script::{Call, Command},
 };
 use super::{
-    Check, Claimed, Configuration, Configured, Departed, Departure, Entered, Extended, Extension,
+    Check, Claimed, Configuration, Configured, Deferral, Departed, Departure, Entered, Extended, Extension,
     JournalLimits, JournalRecord, Line, LineError, Look, PromoteOrder, Promotion, ReportOrder, Reported,
-    Revival, Revived, Validated, View, memory::Clock,
+    Revival, Revived, SetAside, Validated, View, memory::Clock,
 };
 use crate::{
     domain::{
@@ -253,6 +255,18 @@ impl Line for RedisLine {
 
     async fn record(&self, queue: &QueueId, change: &Change) -> Result<(), LineError> {
         record::record(self, queue, change).await
+    }
+
+    async fn defer(&self, queue: &QueueId, deferral: &Deferral) -> Result<(), LineError> {
+        defer::defer(self, queue, deferral).await
+    }
+
+    async fn set_aside(&self, queue: &QueueId, key: &str) -> Result<SetAside, LineError> {
+        set_aside::set_aside(self, queue, key).await
+    }
+
+    async fn aside(&self, queue: &QueueId, most: usize) -> Result<Vec<JournalRecord>, LineError> {
+        journal::read_aside(self, queue, most).await
     }
 
     async fn settle(&self, queue: &QueueId, keys: &[String], ended: &[Ending]) -> Result<(), LineError> {

@@ -64,7 +64,7 @@ pub(super) async fn restore(
 }
 
 /// The server's time: the deadlines of a restore are made here, thousands at once.
-async fn now_us(line: &RedisLine) -> Result<u64, LineError> {
+pub(super) async fn now_us(line: &RedisLine) -> Result<u64, LineError> {
     if let Some(clock) = &line.given {
         return Ok(clock());
     }

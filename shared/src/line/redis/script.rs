@@ -143,9 +143,10 @@ impl Call<'_> {
 mod tests {
     use super::*;
 
-    const SCRIPTS: [&str; 15] = [
+    const SCRIPTS: [&str; 17] = [
         include_str!("claim.lua"),
         include_str!("configure.lua"),
+        include_str!("defer.lua"),
         include_str!("enter.lua"),
         include_str!("leave.lua"),
         include_str!("load.lua"),
@@ -154,6 +155,7 @@ mod tests {
         include_str!("report.lua"),
         include_str!("restore.lua"),
         include_str!("revive.lua"),
+        include_str!("set_aside.lua"),
         include_str!("settle.lua"),
         include_str!("stage.lua"),
         include_str!("status.lua"),
