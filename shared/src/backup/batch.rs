@@ -15,7 +15,7 @@ const CHANGES_MAX: usize = 1_000;
 /// After so long no further change of a batch is begun: what was written by then counts.
 const BATCH_TIME: Duration = Duration::from_secs(10);
 /// A batch that takes longer all the same is given up.
-pub(super) const BATCH_TIMEOUT: Duration = Duration::from_secs(30);
+const BATCH_TIMEOUT: Duration = Duration::from_secs(30);
 /// How long the backup may take to say that it takes writes.
 const ANSWER_WITHIN: Duration = Duration::from_secs(5);
 
@@ -80,7 +80,8 @@ pub(super) async fn write<'a>(
         .collect();
     let writing = backup.write_each(shelf, &changes, Instant::now() + BATCH_TIME);
     let outcomes = timeout(BATCH_TIMEOUT, writing).await.unwrap_or_else(|_| {
-        let late = || BackupError::Unavailable(format!("no answer within {BATCH_TIMEOUT:?}"));
+        // Nobody knows which of them is at fault.
+        let late = || BackupError::Throttled(format!("no answer within {BATCH_TIMEOUT:?}"));
         changes.iter().map(|_| Err(late())).collect()
     });
     let is_failure = |outcome: &Result<(), BackupError>| {

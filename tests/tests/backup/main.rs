@@ -4,3 +4,6 @@ mod conformance;
 mod dynamodb;
 mod file;
 mod journey;
+mod picky;
+mod stuck;
+mod throttled;

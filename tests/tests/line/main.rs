@@ -11,6 +11,7 @@ mod record;
 mod report;
 mod restore;
 mod revive;
+mod stuck;
 mod visit;
 
 /// Makes of each case one test for each line.
@@ -104,6 +105,12 @@ on_every_line! {
         a_report_tells_whether_anybody_may_be_promoted
         a_report_tells_of_a_promoter_that_was_away
         a_report_tells_how_far_the_backup_is_behind
+    }
+    stuck {
+        what_was_refused_is_due_again_later
+        a_read_goes_on_past_what_is_not_due
+        the_rest_of_a_tick_is_as_it_was
+        what_is_set_aside_is_kept_until_the_backup_has_it
     }
     restore {
         a_restore_brings_everybody_back

@@ -16,7 +16,8 @@ use vestibule::{
         standing::Standing,
     },
     line::{
-        Check, Extension, Instead, JournalRecord, Line, Look, PromoteOrder, ReportOrder, Revival, Revived,
+        Check, Deferral, Extension, Instead, JournalLimits, JournalRecord, Line, Look, PromoteOrder,
+        ReportOrder, Revival, Revived,
         memory::{MemoryLine, Snapshot},
         redis::RedisLine,
     },
@@ -27,6 +28,12 @@ use crate::ops::{Named, Op};
 
 /// More than a sequence can write.
 const WHOLE_JOURNAL: usize = 1_000;
+/// Low enough to be met now and then.
+const LIMITS: JournalLimits = JournalLimits {
+    newcomers: 14,
+    all: 16,
+    aside: 2,
+};
 
 pub(crate) struct Pair {
     memory: MemoryLine,
@@ -46,8 +53,10 @@ impl Pair {
     pub(crate) async fn new(redis: RedisLine, link: MultiplexedConnection) -> Self {
         let clock = HandClock::new();
         let pair = Self {
-            memory: MemoryLine::with_clock(clock.as_clock()),
-            redis: redis.with_given_time(clock.as_clock()),
+            memory: MemoryLine::with_clock(clock.as_clock()).with_journal_limits(LIMITS),
+            redis: redis
+                .with_given_time(clock.as_clock())
+                .with_journal_limits(LIMITS),
             link,
             clock,
             queue: fresh_queue(),
@@ -213,6 +222,39 @@ impl Pair {
                 text((mark, line.revive(queue, &revival).await))
             }
             Op::Record(..) => text(line.record(queue, record.expect("made for it")).await),
+            Op::Defer {
+                record,
+                tries,
+                wait_ms,
+            } => {
+                let due = line.journal(queue, WHOLE_JOURNAL).await.expect("journal");
+                let Some(record) = due.into_iter().nth(*record) else {
+                    return String::new();
+                };
+                let mut changes = record.changes;
+                changes.sort_by_key(|change| change.id);
+                let every_third = |from: usize| changes.iter().copied().skip(from).step_by(3).collect();
+                let deferral = Deferral {
+                    key: record.key,
+                    rest: every_third(1),
+                    refused: every_third(2),
+                    tries: *tries,
+                    wait_ms: *wait_ms,
+                };
+                text(line.defer(queue, &deferral).await)
+            }
+            Op::SetAside(record) => {
+                let due = line.journal(queue, WHOLE_JOURNAL).await.expect("journal");
+                match due.get(*record) {
+                    Some(record) => text(line.set_aside(queue, &record.key).await),
+                    None => text(line.set_aside(queue, "1-1").await),
+                }
+            }
+            Op::SettleAside(records) => {
+                let aside = line.aside(queue, *records).await.expect("read");
+                let keys: Vec<_> = aside.into_iter().map(|record| record.key).collect();
+                text(line.settle(queue, &keys, &[]).await)
+            }
             Op::Load(report) => text(line.keep_load(queue, report).await),
             Op::PassMicros(_) | Op::GoBackMicros(_) => String::new(),
             Op::Report { every_ms, idle_ms } => {
@@ -312,6 +354,12 @@ impl Pair {
             "journals",
             &comparable(in_memory.expect("journal"))?,
             &comparable(journal.map_err(text)?)?,
+        )?;
+        let [in_memory, in_redis] = self.lines().map(|line| line.aside(&self.queue, WHOLE_JOURNAL));
+        same(
+            "records set aside",
+            &comparable(in_memory.await.expect("read"))?,
+            &comparable(in_redis.await.map_err(text)?)?,
         )
     }
 
@@ -388,8 +436,11 @@ fn exact(score: f64) -> u64 {
     score
 }
 
+/// The changes of a record, how often they were refused, and when they are due again.
+type Comparable = (Vec<Change>, u32, u64);
+
 /// A journal without its keys, which every line makes up by itself; within a record the order means nothing.
-fn comparable(journal: Vec<JournalRecord>) -> Result<Vec<Vec<Change>>, String> {
+fn comparable(journal: Vec<JournalRecord>) -> Result<Vec<Comparable>, String> {
     let sorted = |mut changes: Vec<Change>| {
         changes.sort_by_key(|change| change.id);
         let twice = changes.windows(2).find(|pair| pair[0].id == pair[1].id);
@@ -397,7 +448,10 @@ fn comparable(journal: Vec<JournalRecord>) -> Result<Vec<Vec<Change>>, String> {
             Err(format!("twice in one record: {pair:?}"))
         })
     };
-    journal.into_iter().map(|record| sorted(record.changes)).collect()
+    let records = journal.into_iter();
+    records
+        .map(|record| Ok((sorted(record.changes)?, record.tries, record.retry_at_ms)))
+        .collect()
 }
 
 #[allow(clippy::needless_pass_by_value)] // For `map_err(text)`.

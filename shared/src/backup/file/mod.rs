@@ -165,6 +165,10 @@ impl Backup for FileBackup {
         }
     }
 
+    async fn takes_writes(&self, _: &Shelf) -> Result<(), BackupError> {
+        self.writer.commit(|_| Ok(())).await
+    }
+
     async fn entry(&self, shelf: &Shelf, id: EntryId) -> Result<Option<Record>, BackupError> {
         let shelf = shelf.clone();
         self.read(move |transaction| {
