@@ -10,7 +10,7 @@ use super::{
 };
 use crate::line::{Deferral, JournalRecord, Line, LineError, SetAside};
 
-/// The most journal records that one drain of a driver reads: each may be one of a tick, of a thousand changes.
+/// How many journal records a driver reads at once: each may be one of a tick, of a thousand changes.
 pub const RECORDS_MAX: usize = 100;
 /// A change that the backup refused so often, while it took others, is set aside.
 pub const TRIES_MAX: u32 = 10;
@@ -83,6 +83,25 @@ pub async fn drain(
         Tried::until_rest(tried)?;
     }
     Ok(drained)
+}
+
+/// Drains again and again, until nothing more is due or `until` has come.
+///
+/// # Errors
+/// As [`drain`].
+pub async fn drain_all(
+    line: &dyn Line,
+    backup: &dyn Backup,
+    shelf: &Shelf,
+    until: Instant,
+) -> Result<(), DrainError> {
+    loop {
+        let drained = drain(line, backup, shelf, RECORDS_MAX, until).await?;
+        tracing::debug!(queue = %shelf.queue, ?drained, "drained");
+        if drained.records < RECORDS_MAX || Instant::now() >= until {
+            return Ok(());
+        }
+    }
 }
 
 /// Takes out of the journal what the backup has whole, and forgets the ends that it has.

@@ -20,7 +20,7 @@ use super::{
 use crate::{
     backup::{
         Backup, BackupError, Shelf, aside,
-        drain::{DrainError, RECORDS_MAX, drain},
+        drain::{DrainError, drain, drain_all},
     },
     domain::id::QueueId,
     line::{Configured, Line, LineError},
@@ -281,22 +281,12 @@ impl Promoter {
         let Some(shelf) = self.known.shelf(queue) else {
             return;
         };
-        let outcome = self.drain_all(&shelf).await.map_err(|error| error.to_string());
-        self.known.note(queue, "drain", outcome);
-    }
-
-    async fn drain_all(&self, shelf: &Shelf) -> Result<(), DrainError> {
         let (line, backup, until) = (&*self.line, &*self.backup, Instant::now() + DRAIN_TIME);
-        loop {
-            let drained = drain(line, backup, shelf, RECORDS_MAX, until).await?;
-            debug!(queue = %shelf.queue, ?drained, "drained");
-            if drained.records < RECORDS_MAX || Instant::now() >= until {
-                break;
-            }
+        let mut outcome = drain_all(line, backup, &shelf, until).await;
+        if outcome.is_ok() && self.known.is_retry_due(queue, RETRY_EVERY) {
+            outcome = aside::retry(line, backup, &shelf).await.map(drop);
         }
-        if self.known.is_retry_due(&shelf.queue, RETRY_EVERY) {
-            aside::retry(line, backup, shelf).await?;
-        }
-        Ok(())
+        self.known
+            .note(queue, "drain", outcome.map_err(|error| error.to_string()));
     }
 }

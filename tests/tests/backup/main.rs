@@ -5,5 +5,6 @@ mod dynamodb;
 mod file;
 mod journey;
 mod picky;
+mod scene;
 mod stuck;
 mod throttled;

@@ -63,9 +63,8 @@ impl Picky {
     fn decide(&self, change: &Change) -> Result<(), BackupError> {
         let refused = || Err(BackupError::Nonsense("it does not like it".to_owned()));
         let decision = match &mut *lock(&self.mood) {
-            Mood::Takes => Ok(()),
             Mood::Refuses(ids) if ids.contains(&change.id) => refused(),
-            Mood::Refuses(_) => Ok(()),
+            Mood::Takes | Mood::Refuses(_) => Ok(()),
             Mood::RefusesAll => refused(),
             Mood::Throttles(0) => return Err(BackupError::Throttled("enough for now".to_owned())),
             Mood::Throttles(left) => {

@@ -31,7 +31,7 @@ use vestibule_tests::{
     servers,
 };
 
-use crate::stuck::Scene;
+use crate::scene::Scene;
 
 const WRITES_A_SECOND: f64 = 150.0;
 
@@ -112,7 +112,8 @@ async fn a_large_record_gets_into_a_table_that_throttles() {
         assert!(Instant::now() < end, "it gets there in time");
         drains += 1;
         match drain(&scene.line, &backup, &scene.shelf, 100, end).await {
-            Ok(_) | Err(DrainError::Backup(BackupError::Throttled(_))) => {}
+            // Late answers are no surprise either.
+            Ok(_) | Err(DrainError::Backup(_)) => {}
             Err(error) => panic!("{error}"),
         }
     }

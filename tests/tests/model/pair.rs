@@ -24,10 +24,13 @@ use vestibule::{
 };
 use vestibule_tests::lines::{HandClock, configuration, fresh_queue, visitor};
 
-use crate::ops::{Named, Op};
+use crate::{
+    journal,
+    ops::{Named, Op},
+};
 
 /// More than a sequence can write.
-const WHOLE_JOURNAL: usize = 1_000;
+pub(crate) const WHOLE_JOURNAL: usize = 1_000;
 /// Low enough to be met now and then.
 const LIMITS: JournalLimits = JournalLimits {
     newcomers: 14,
@@ -183,18 +186,6 @@ impl Pair {
                 };
                 text(line.extend(queue, visitor(*number), extension).await)
             }
-            Op::Settle { records, ended, late } => {
-                let oldest = line.journal(queue, *records).await.expect("journal");
-                let keys: Vec<_> = oldest.into_iter().map(|record| record.key).collect();
-                let mut version = line.view(queue).await.expect("a view").version;
-                version.v -= if *late { 3_600_000_000 } else { 0 };
-                let ending = |number| Ending {
-                    id: visitor(number),
-                    version,
-                };
-                let ended: Vec<_> = ended.iter().copied().map(ending).collect();
-                text(line.settle(queue, &keys, &ended).await)
-            }
             Op::Revive {
                 visitor: number,
                 state,
@@ -221,39 +212,8 @@ impl Pair {
                 revival.instead = Instead::Sought(mark);
                 text((mark, line.revive(queue, &revival).await))
             }
-            Op::Record(..) => text(line.record(queue, record.expect("made for it")).await),
-            Op::Defer {
-                record,
-                tries,
-                wait_ms,
-            } => {
-                let due = line.journal(queue, WHOLE_JOURNAL).await.expect("journal");
-                let Some(record) = due.into_iter().nth(*record) else {
-                    return String::new();
-                };
-                let mut changes = record.changes;
-                changes.sort_by_key(|change| change.id);
-                let every_third = |from: usize| changes.iter().copied().skip(from).step_by(3).collect();
-                let deferral = Deferral {
-                    key: record.key,
-                    rest: every_third(1),
-                    refused: every_third(2),
-                    tries: *tries,
-                    wait_ms: *wait_ms,
-                };
-                text(line.defer(queue, &deferral).await)
-            }
-            Op::SetAside(record) => {
-                let due = line.journal(queue, WHOLE_JOURNAL).await.expect("journal");
-                match due.get(*record) {
-                    Some(record) => text(line.set_aside(queue, &record.key).await),
-                    None => text(line.set_aside(queue, "1-1").await),
-                }
-            }
-            Op::SettleAside(records) => {
-                let aside = line.aside(queue, *records).await.expect("read");
-                let keys: Vec<_> = aside.into_iter().map(|record| record.key).collect();
-                text(line.settle(queue, &keys, &[]).await)
+            Op::Settle { .. } | Op::Record(..) | Op::Defer { .. } | Op::SetAside(_) | Op::SettleAside(_) => {
+                journal::act(line, queue, op, record).await
             }
             Op::Load(report) => text(line.keep_load(queue, report).await),
             Op::PassMicros(_) | Op::GoBackMicros(_) => String::new(),
@@ -455,7 +415,7 @@ fn comparable(journal: Vec<JournalRecord>) -> Result<Vec<Comparable>, String> {
 }
 
 #[allow(clippy::needless_pass_by_value)] // For `map_err(text)`.
-fn text(answer: impl std::fmt::Debug) -> String {
+pub(crate) fn text(answer: impl std::fmt::Debug) -> String {
     format!("{answer:?}")
 }
 

@@ -34,29 +34,11 @@ use crate::{
     },
 };
 
-pub use self::client::Connection;
+pub use self::{client::Connection, tables::Tables};
 
 /// How many writes of journals one process has under way at once, however many queues it drains: what is left of the
 /// tables is the visitors' own.
 const JOURNAL_WRITES_AT_ONCE: usize = 64;
-
-/// The names of the two tables.
-#[derive(Debug, Clone, PartialEq, Eq)]
-pub struct Tables {
-    /// Settings and line of every queue.
-    pub queues: String,
-    /// Every entry.
-    pub entries: String,
-}
-
-impl Default for Tables {
-    fn default() -> Self {
-        Self {
-            queues: "vestibule-queues".to_owned(),
-            entries: "vestibule-entries".to_owned(),
-        }
-    }
-}
 
 /// The backup in DynamoDB.
 #[derive(Debug, Clone)]
