@@ -8,7 +8,7 @@ use std::{
 use redis::aio::MultiplexedConnection;
 use vestibule::{
     domain::{
-        change::{Change, End, Ending, Event, Version},
+        change::{Change, End, Event, Version},
         id::{EntryId, QueueId},
         record::Record,
         score::{Visit, WaitScore},
@@ -16,8 +16,8 @@ use vestibule::{
         standing::Standing,
     },
     line::{
-        Check, Deferral, Extension, Instead, JournalLimits, JournalRecord, Line, Look, PromoteOrder,
-        ReportOrder, Revival, Revived,
+        Check, Extension, Instead, JournalLimits, JournalRecord, Line, Look, PromoteOrder, ReportOrder,
+        Revival, Revived,
         memory::{MemoryLine, Snapshot},
         redis::RedisLine,
     },
