@@ -22,8 +22,8 @@ use vestibule::{
         state::State,
     },
     line::{
-        Claimed, Configuration, Configured, Departed, Departure, Entered, Joining, JournalRecord, Line, Look,
-        Missing, PromoteOrder, Promotion, View,
+        Claimed, Configuration, Configured, Departed, Departure, Entered, Joining, JournalLimits,
+        JournalRecord, Line, Look, Missing, PromoteOrder, Promotion, View,
         memory::{Clock, MemoryLine},
         redis::RedisLine,
     },
@@ -53,13 +53,17 @@ pub enum Backend {
 impl Backend {
     /// A line by the given clock; by its own where there is none.
     pub async fn line(self, clock: Option<Clock>) -> Arc<dyn Line> {
+        self.line_of(clock, JournalLimits::default()).await
+    }
+
+    /// The same with a journal that holds so much.
+    pub async fn line_of(self, clock: Option<Clock>, limits: JournalLimits) -> Arc<dyn Line> {
         if self == Self::Memory {
-            return match clock {
-                Some(clock) => Arc::new(MemoryLine::with_clock(clock)),
-                None => Arc::new(MemoryLine::new()),
-            };
+            let line = clock.map_or_else(MemoryLine::new, MemoryLine::with_clock);
+            return Arc::new(line.with_journal_limits(limits));
         }
         let line = RedisLine::connect(&self.url()).await.expect("the server answers");
+        let line = line.with_journal_limits(limits);
         match clock {
             Some(clock) => Arc::new(line.with_given_time(clock)),
             None => Arc::new(line),
@@ -187,6 +191,7 @@ pub struct Subject {
     pub clock: HandClock,
     /// The settings in force.
     pub settings: Settings,
+    backend: Backend,
 }
 
 impl Subject {
@@ -198,6 +203,18 @@ impl Subject {
             queue: fresh_queue(),
             clock,
             settings: Settings::default(),
+            backend,
+        }
+    }
+
+    /// Another subject whose journals hold so much.
+    pub async fn limited(&self, limits: JournalLimits) -> Self {
+        Self {
+            line: self.backend.line_of(Some(self.clock.as_clock()), limits).await,
+            queue: fresh_queue(),
+            clock: self.clock.clone(),
+            settings: Settings::default(),
+            backend: self.backend,
         }
     }
 
@@ -208,6 +225,7 @@ impl Subject {
             queue: fresh_queue(),
             clock: self.clock.clone(),
             settings: Settings::default(),
+            backend: self.backend,
         };
         other.open(settings).await;
         other

@@ -83,7 +83,7 @@ impl Edge {
     }
 
     async fn fate_of(&self, seen: &Seen, end: &Change) -> Result<Fate, Problem> {
-        let written = self.write(seen, end).await?.record;
+        let written = self.write_again(seen, end).await?.record;
         let standing = match written {
             Some(record) => Some(record),
             None => self.record(seen, end.id).await,
