@@ -6,6 +6,9 @@ use vestibule::{
 };
 use vestibule_tests::lines::{Backend, Subject, visitor};
 
+/// A record of a stream: its key, its fields.
+type RawRecord = (String, Vec<(String, String)>);
+
 /// The record of a tick that promoted three.
 async fn a_tick(subject: &mut Subject) -> JournalRecord {
     let settings = Settings {
@@ -208,8 +211,7 @@ async fn a_record_that_makes_no_sense_keeps_no_other_from_being_read() {
     assert!(journal[1].unreadable.is_some() && journal[1].changes.is_empty());
     assert_eq!(journal[2].changes.len(), 3);
     assert_eq!(set_aside(&subject, &journal[1].key).await, SetAside::Done);
-    type Record = (String, Vec<(String, String)>);
-    let kept: Vec<Record> = redis::cmd("XRANGE")
+    let kept: Vec<RawRecord> = redis::cmd("XRANGE")
         .arg(key("aside"))
         .arg(&["-", "+"])
         .query_async(&mut link)
