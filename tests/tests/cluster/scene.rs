@@ -10,11 +10,7 @@ use std::{
 
 use axum::Router;
 use serde_json::{Value, json};
-use tokio::{
-    sync::watch,
-    task::JoinHandle,
-    time::{Instant, sleep},
-};
+use tokio::{sync::watch, task::JoinHandle, time::sleep};
 use vestibule::{
     admin::Admin,
     backup::{
@@ -135,7 +131,14 @@ impl Scene {
 
     /// How the struck queue stands.
     pub(crate) async fn view(&self) -> Result<View, LineError> {
-        line(&self.url).view(&self.struck).await
+        let nodes = self.own.cluster.nodes().await;
+        let ports: Vec<_> = nodes
+            .iter()
+            .map(|node| format!("127.0.0.1:{}", node.port))
+            .collect();
+        line(&self.own.cluster.url_of(&ports.join(",")))
+            .view(&self.struck)
+            .await
     }
 
     /// The most who were ready and active at once.
@@ -214,9 +217,4 @@ fn process(url: &str, backup: &Arc<DynamoDb>, stopped: &watch::Receiver<bool>) -
         local(),
         stopped.clone(),
     ))
-}
-
-/// Waits for so long after a moment.
-pub(crate) async fn after(start: Instant, ms: u64) {
-    tokio::time::sleep_until(start + Duration::from_millis(ms)).await;
 }
