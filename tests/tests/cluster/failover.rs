@@ -83,8 +83,8 @@ async fn fails_over(death: Death) {
     let late = scene.late_process(&[primary.port, replica.port]);
     scene.processes.push(late);
 
-    is_over(&scene, load, &stories).await;
-    is_over(&scene, beside, &neighbours).await;
+    is_over(load, &stories).await;
+    is_over(beside, &neighbours).await;
     println!("everybody was through after {:?}", start.elapsed());
     let by_the_late_one = stories[1].epilogue(&scene.processes[2..]).await;
     assert_eq!(by_the_late_one.status, 410, "it finds the line, too");
@@ -112,15 +112,12 @@ fn begin(scene: &Scene, stories: &[Story]) -> Vec<JoinHandle<()>> {
     (0..).zip(stories).map(run).collect()
 }
 
-async fn is_over(scene: &Scene, load: Vec<JoinHandle<()>>, stories: &[Story]) {
+async fn is_over(load: Vec<JoinHandle<()>>, stories: &[Story]) {
     let Ok(through) = timeout(BOUND, join_all(load)).await else {
         let stuck = stories.iter().filter(|story| story.told().ended_at.is_none());
         let stuck: Vec<_> = stuck.map(|story| story.told().clone()).collect();
         let (many, some) = (stuck.len(), &stuck[..stuck.len().min(5)]);
-        panic!(
-            "{many} are not through in {BOUND:?}: {some:#?}, and the line has {:?}",
-            scene.view().await
-        );
+        panic!("{many} are not through in {BOUND:?}: {some:#?}");
     };
     for story in through {
         story.expect("a story that ends well");

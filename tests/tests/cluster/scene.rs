@@ -23,7 +23,7 @@ use vestibule::{
         record::Record,
     },
     http::{Edge, router},
-    line::{Line, LineError, View, redis::RedisLine},
+    line::{Line, redis::RedisLine},
     promoter::{Policy, Promoter},
 };
 use vestibule_tests::{
@@ -127,18 +127,6 @@ impl Scene {
                 sleep(Duration::from_millis(20)).await;
             }
         });
-    }
-
-    /// How the struck queue stands.
-    pub(crate) async fn view(&self) -> Result<View, LineError> {
-        let nodes = self.own.cluster.nodes().await;
-        let ports: Vec<_> = nodes
-            .iter()
-            .map(|node| format!("127.0.0.1:{}", node.port))
-            .collect();
-        line(&self.own.cluster.url_of(&ports.join(",")))
-            .view(&self.struck)
-            .await
     }
 
     /// The most who were ready and active at once.
