@@ -27,7 +27,7 @@ const BEFORE_DEATH: usize = 40;
 /// So long nobody has its place.
 const AWAY: Duration = Duration::from_secs(1);
 /// Everybody is through long before.
-const BOUND: Duration = Duration::from_secs(60);
+const BOUND: Duration = Duration::from_mins(1);
 
 /// How a primary goes.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]

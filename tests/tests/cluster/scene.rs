@@ -47,7 +47,7 @@ pub(crate) struct Scene {
     url: String,
     backup: Arc<DynamoDb>,
     most_inside: Arc<AtomicU64>,
-    promoting: JoinHandle<()>,
+    promoting: Option<JoinHandle<()>>,
     stop: watch::Sender<bool>,
 }
 
@@ -79,12 +79,9 @@ impl Scene {
             Policy::default(),
         ));
         let mut until = stopped.clone();
-        let scene = Self {
+        let mut scene = Self {
             processes: vec![process(), process()],
-            promoting: tokio::spawn(async move {
-                let stopped = async move { drop(until.wait_for(|stop| *stop).await) };
-                promoter.run(stopped).await;
-            }),
+            promoting: None,
             own,
             struck,
             spared,
@@ -96,6 +93,11 @@ impl Scene {
         for queue in [&scene.struck, &scene.spared] {
             scene.create(queue).await;
         }
+        // Now, so that it finds both in the line and puts neither back.
+        scene.promoting = Some(tokio::spawn(async move {
+            let stopped = async move { drop(until.wait_for(|stop| *stop).await) };
+            promoter.run(stopped).await;
+        }));
         scene.watch(line(&url));
         scene
     }
@@ -108,7 +110,7 @@ impl Scene {
             policy: Policy::default(),
         };
         let settings = json!({
-            "capacity": CAPACITY, "batch": BATCH, "interval_seconds": 1, "claim_seconds": 10, "session_seconds": 8,
+            "capacity": CAPACITY, "batch": BATCH, "interval_seconds": 1, "claim_seconds": 20, "session_seconds": 20,
         });
         let order = json!({ "op": "create", "queue": queue.to_string(), "settings": settings });
         let answer = admin.answer(order).await;
@@ -184,7 +186,7 @@ impl Scene {
     /// The promoter ends its run, and everything that it had begun.
     pub(crate) async fn close(&mut self) {
         self.stop.send(true).expect("somebody listens");
-        let ended = tokio::time::timeout(BOUND, &mut self.promoting).await;
+        let ended = tokio::time::timeout(BOUND, self.promoting.take().expect("it runs")).await;
         ended.expect("in time").expect("without a panic");
     }
 }
