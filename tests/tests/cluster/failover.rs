@@ -1,27 +1,33 @@
 //! A primary dies in the middle of a load, and the replica that takes its place had missed the last writes.
 
-use std::time::Duration;
+use std::time::{Duration, SystemTime, UNIX_EPOCH};
 
 use futures_util::future::join_all;
-use tokio::time::{Instant, sleep, timeout};
+use tokio::{
+    task::JoinHandle,
+    time::{Instant, sleep, timeout},
+};
+use vestibule::domain::id::QueueId;
 use vestibule_tests::cluster::Node;
 
 use crate::{
-    reckoning::{ended_between, lost_places, reckon},
-    scene::{Scene, after},
+    reckoning::{Missed, lost_places, reckon, tell},
+    scene::Scene,
     story::{Plan, Story},
 };
 
 const VISITORS: usize = 200;
+/// Who stand in line elsewhere meanwhile.
+const NEIGHBOURS: usize = 50;
 const ARRIVING: Duration = Duration::from_secs(5);
-/// From here on the replica hears of nothing any more.
-const CUT_MS: u64 = 1_800;
-/// Here the primary dies, with all that it had alone.
-const DEATH_MS: u64 = 3_000;
-/// Here the replica takes over.
-const TAKEOVER_MS: u64 = 4_000;
+/// When so many have come, the replica hears of nothing any more.
+const BEFORE_CUT: usize = 70;
+/// When so many more have come, the primary dies, with all that it had alone.
+const BEFORE_DEATH: usize = 40;
+/// So long nobody has its place.
+const AWAY: Duration = Duration::from_secs(1);
 /// Everybody is through long before.
-const BOUND: Duration = Duration::from_secs(75);
+const BOUND: Duration = Duration::from_mins(1);
 
 /// How a primary goes.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -45,82 +51,98 @@ async fn a_primary_freezes() {
 async fn fails_over(death: Death) {
     let mut scene = Scene::open().await;
     let (mut primary, mut replica) = scene.pair().await;
-    let stories: Vec<_> = (0..VISITORS)
-        .map(|n| {
-            let plan = if n % 5 == 0 { Plan::Leaves } else { Plan::Served };
-            Story::new(&scene.struck, plan)
-        })
-        .collect();
+    let stories = stories_of(&scene.struck, VISITORS);
+    // They are on another primary, and are not to notice much.
+    let neighbours = stories_of(&scene.spared, NEIGHBOURS);
     let start = Instant::now();
-    let load: Vec<_> = (0..)
-        .zip(&stories)
-        .map(|(n, story)| {
-            let (story, processes) = (story.clone(), scene.processes.clone());
-            let pause = ARRIVING / u32::try_from(VISITORS).expect("not that many") * n;
-            tokio::spawn(async move {
-                sleep(pause).await;
-                story.run(&processes).await;
-            })
-        })
-        .collect();
-    // Somebody on another primary, who is not to notice much.
-    let neighbour = Story::new(&scene.spared, Plan::Served);
-    let living_on = {
-        let (neighbour, processes) = (neighbour.clone(), scene.processes.clone());
-        tokio::spawn(async move { neighbour.run(&processes).await })
-    };
+    let load = begin(&scene, &stories);
+    let beside = begin(&scene, &neighbours);
 
-    after(start, CUT_MS).await;
+    until_entered(&stories, BEFORE_CUT).await;
     cut(&mut primary, &mut replica).await;
-    let cut_at = Instant::now();
-    after(start, DEATH_MS).await;
+    let (cut_at, cut_at_ms) = (Instant::now(), now_ms());
+    until_entered(&stories, entered(&stories) + BEFORE_DEATH).await;
     match death {
         Death::Killed => primary.kill().await,
         Death::Frozen => primary.freeze().await,
     }
-    let died_at = Instant::now();
+    let missed = Missed {
+        time: cut_at..Instant::now(),
+        line_time_ms: cut_at_ms..now_ms(),
+    };
     let kept = scene.members(&mut replica).await;
-    let lost = lost_places(&stories, &kept, died_at);
-    let ends = stories
-        .iter()
-        .filter(|story| ended_between(story, cut_at, died_at))
-        .count();
-    println!("the replica lacks {lost} places, and perhaps {ends} ends");
+    let lost = lost_places(&stories, &kept, missed.time.end);
+    println!("the replica lacks {lost} places");
     assert!(
         lost >= 5,
         "hardly anything was lost, which proves nothing: {lost}"
     );
-    after(start, TAKEOVER_MS).await;
+    sleep(AWAY).await;
     replica.ask::<String>(&["CLUSTER", "FAILOVER", "TAKEOVER"]).await;
     // A process that starts now was told of one that lives, too.
-    scene
-        .processes
-        .push(scene.late_process(&[primary.port, replica.port]));
+    let late = scene.late_process(&[primary.port, replica.port]);
+    scene.processes.push(late);
 
+    is_over(load, &stories).await;
+    is_over(beside, &neighbours).await;
+    println!("everybody was through after {:?}", start.elapsed());
+    let by_the_late_one = stories[1].epilogue(&scene.processes[2..]).await;
+    assert_eq!(by_the_late_one.status, 410, "it finds the line, too");
+    tell("of the struck queue", &stories);
+    tell("of the spared queue", &neighbours);
+    reckon(&mut scene, &stories, &missed).await;
+}
+
+/// Visitors of a queue; every fifth means to leave the line.
+fn stories_of(queue: &QueueId, many: usize) -> Vec<Story> {
+    let plan = |n| if n % 5 == 0 { Plan::Leaves } else { Plan::Served };
+    (0..many).map(|n| Story::new(queue, plan(n))).collect()
+}
+
+/// They come one after the other.
+fn begin(scene: &Scene, stories: &[Story]) -> Vec<JoinHandle<()>> {
+    let pause = ARRIVING / u32::try_from(stories.len()).expect("not that many");
+    let run = |(n, story): (u32, &Story)| {
+        let (story, processes) = (story.clone(), scene.processes.clone());
+        tokio::spawn(async move {
+            sleep(pause * n).await;
+            story.run(&processes).await;
+        })
+    };
+    (0..).zip(stories).map(run).collect()
+}
+
+async fn is_over(load: Vec<JoinHandle<()>>, stories: &[Story]) {
     let Ok(through) = timeout(BOUND, join_all(load)).await else {
-        let stuck: Vec<_> = stories
-            .iter()
-            .filter(|story| story.told().ended_at.is_none())
-            .collect();
-        let some: Vec<_> = stuck.iter().take(5).map(|story| story.told().clone()).collect();
-        panic!(
-            "{} are not through in {BOUND:?}: {some:#?}, and the line has {:?}",
-            stuck.len(),
-            scene.view().await
-        );
+        let stuck = stories.iter().filter(|story| story.told().ended_at.is_none());
+        let stuck: Vec<_> = stuck.map(|story| story.told().clone()).collect();
+        let (many, some) = (stuck.len(), &stuck[..stuck.len().min(5)]);
+        panic!("{many} are not through in {BOUND:?}: {some:#?}");
     };
     for story in through {
         story.expect("a story that ends well");
     }
-    living_on.await.expect("the neighbour's, too");
-    println!("everybody was through after {:?}", start.elapsed());
-    let late = &scene.processes[2..];
-    assert_eq!(
-        stories[1].epilogue(late).await.status,
-        410,
-        "the late process finds the line, too"
-    );
-    reckon(&mut scene, &stories, cut_at, died_at).await;
+}
+
+/// The clock of every server here.
+fn now_ms() -> u64 {
+    let since_1970 = SystemTime::now().duration_since(UNIX_EPOCH).expect("after 1970");
+    u64::try_from(since_1970.as_millis()).expect("not that late")
+}
+
+fn entered(stories: &[Story]) -> usize {
+    stories
+        .iter()
+        .filter(|story| story.told().entered_at.is_some())
+        .count()
+}
+
+async fn until_entered(stories: &[Story], many: usize) {
+    let end = Instant::now() + BOUND;
+    while entered(stories) < many {
+        assert!(Instant::now() < end, "{many} never came in {BOUND:?}");
+        sleep(Duration::from_millis(10)).await;
+    }
 }
 
 /// The replica may not log in any more, and loses the link that it has.

@@ -10,11 +10,7 @@ use std::{
 
 use axum::Router;
 use serde_json::{Value, json};
-use tokio::{
-    sync::watch,
-    task::JoinHandle,
-    time::{Instant, sleep},
-};
+use tokio::{sync::watch, task::JoinHandle, time::sleep};
 use vestibule::{
     admin::Admin,
     backup::{
@@ -27,7 +23,7 @@ use vestibule::{
         record::Record,
     },
     http::{Edge, router},
-    line::{Line, LineError, View, redis::RedisLine},
+    line::{Line, redis::RedisLine},
     promoter::{Policy, Promoter},
 };
 use vestibule_tests::{
@@ -51,7 +47,7 @@ pub(crate) struct Scene {
     url: String,
     backup: Arc<DynamoDb>,
     most_inside: Arc<AtomicU64>,
-    promoting: JoinHandle<()>,
+    promoting: Option<JoinHandle<()>>,
     stop: watch::Sender<bool>,
 }
 
@@ -83,12 +79,9 @@ impl Scene {
             Policy::default(),
         ));
         let mut until = stopped.clone();
-        let scene = Self {
+        let mut scene = Self {
             processes: vec![process(), process()],
-            promoting: tokio::spawn(async move {
-                let stopped = async move { drop(until.wait_for(|stop| *stop).await) };
-                promoter.run(stopped).await;
-            }),
+            promoting: None,
             own,
             struck,
             spared,
@@ -100,6 +93,11 @@ impl Scene {
         for queue in [&scene.struck, &scene.spared] {
             scene.create(queue).await;
         }
+        // Now, so that it finds both in the line and puts neither back.
+        scene.promoting = Some(tokio::spawn(async move {
+            let stopped = async move { drop(until.wait_for(|stop| *stop).await) };
+            promoter.run(stopped).await;
+        }));
         scene.watch(line(&url));
         scene
     }
@@ -112,7 +110,7 @@ impl Scene {
             policy: Policy::default(),
         };
         let settings = json!({
-            "capacity": CAPACITY, "batch": BATCH, "interval_seconds": 1, "claim_seconds": 10, "session_seconds": 8,
+            "capacity": CAPACITY, "batch": BATCH, "interval_seconds": 1, "claim_seconds": 20, "session_seconds": 20,
         });
         let order = json!({ "op": "create", "queue": queue.to_string(), "settings": settings });
         let answer = admin.answer(order).await;
@@ -131,11 +129,6 @@ impl Scene {
                 sleep(Duration::from_millis(20)).await;
             }
         });
-    }
-
-    /// How the struck queue stands.
-    pub(crate) async fn view(&self) -> Result<View, LineError> {
-        line(&self.url).view(&self.struck).await
     }
 
     /// The most who were ready and active at once.
@@ -193,7 +186,7 @@ impl Scene {
     /// The promoter ends its run, and everything that it had begun.
     pub(crate) async fn close(&mut self) {
         self.stop.send(true).expect("somebody listens");
-        let ended = tokio::time::timeout(BOUND, &mut self.promoting).await;
+        let ended = tokio::time::timeout(BOUND, self.promoting.take().expect("it runs")).await;
         ended.expect("in time").expect("without a panic");
     }
 }
@@ -214,9 +207,4 @@ fn process(url: &str, backup: &Arc<DynamoDb>, stopped: &watch::Receiver<bool>) -
         local(),
         stopped.clone(),
     ))
-}
-
-/// Waits for so long after a moment.
-pub(crate) async fn after(start: Instant, ms: u64) {
-    tokio::time::sleep_until(start + Duration::from_millis(ms)).await;
 }

@@ -1,5 +1,7 @@
 //! The address of the line, taken apart.
 
+use std::collections::BTreeSet;
+
 use redis::{Client, ClientTlsConfig, RedisResult, TlsCertificates, cluster::ClusterClientBuilder};
 
 /// What a certificate starts with in a PEM file.
@@ -72,7 +74,7 @@ impl Address {
     }
 
     /// What a client of the cluster is made with, which may ask these nodes (`host:port`), too.
-    pub(super) fn cluster(&self, others: &[String]) -> ClusterClientBuilder {
+    pub(super) fn cluster(&self, others: &BTreeSet<String>) -> ClusterClientBuilder {
         let others = others.iter().filter_map(|host| with_host(&self.nodes[0], host));
         let builder = ClusterClientBuilder::new(self.nodes.iter().cloned().chain(others));
         match self.certificates() {

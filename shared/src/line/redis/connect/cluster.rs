@@ -1,19 +1,23 @@
 //! One client for all nodes of a cluster, and another one where that does not follow the cluster any more.
 
-use std::sync::{
-    Arc, PoisonError, RwLock,
-    atomic::{AtomicBool, Ordering},
+use std::{
+    collections::BTreeSet,
+    sync::{
+        Arc, PoisonError, RwLock,
+        atomic::{AtomicBool, Ordering},
+    },
+    time::Duration,
 };
 
 use redis::{
     RedisResult, Value,
     cluster::ClusterClient,
     cluster_async::ClusterConnection,
-    cluster_routing::{RoutingInfo, SingleNodeRoutingInfo},
+    cluster_routing::{MultipleNodeRoutingInfo, RoutingInfo, SingleNodeRoutingInfo},
 };
-use tokio::time::timeout;
+use tokio::time::{sleep, timeout};
 
-use super::{Address, CONNECT_TIMEOUT, IamLogin, PING_TIMEOUT, RESPONSE_TIMEOUT, failed, is_alive};
+use super::{Address, CONNECT_TIMEOUT, IamLogin, PING_TIMEOUT, RESPONSE_TIMEOUT, failed};
 use crate::line::LineError;
 
 const RETRIES: u32 = 4;
@@ -21,6 +25,8 @@ const RETRY_MIN_MS: u64 = 20;
 const RETRY_MAX_MS: u64 = 150;
 /// How many nodes are asked, one after the other and each drawn anew, who belongs to the cluster.
 const ASKED: usize = 5;
+/// Between two looks whether the client is of use.
+const PAUSE: Duration = Duration::from_secs(1);
 
 pub(super) struct Cluster {
     address: Address,
@@ -40,7 +46,7 @@ impl Cluster {
             is_renewed: AtomicBool::default(),
         };
         // An address that makes no client is heard of now.
-        cluster.client(&[]).map_err(failed)?;
+        cluster.client(&BTreeSet::new()).map_err(failed)?;
         Ok(cluster)
     }
 
@@ -49,7 +55,7 @@ impl Cluster {
     pub(super) async fn link(self: &Arc<Self>, doubted: bool) -> Result<ClusterConnection, LineError> {
         let open = self.open.read().unwrap_or_else(PoisonError::into_inner).clone();
         let Some(open) = open else {
-            let new = self.connect(&[]).await.map_err(failed)?;
+            let new = self.connect(&BTreeSet::new()).await.map_err(failed)?;
             self.replace(&new);
             return Ok(new);
         };
@@ -57,6 +63,8 @@ impl Cluster {
             let (cluster, open) = (Arc::clone(self), open.clone());
             tokio::spawn(async move {
                 cluster.renew(open).await;
+                // Where everything is slow, new links would make it slower.
+                sleep(PAUSE).await;
                 cluster.is_renewed.store(false, Ordering::Release);
             });
         }
@@ -65,14 +73,15 @@ impl Cluster {
 
     /// The client replaces links that break, and goes where an answer sends it. From a node that is silent there is
     /// neither, and it would go on sending to that one though another has long taken its place. So where a primary does
-    /// not answer it, those are asked who do, and a new client takes over once every primary answers that.
+    /// not answer it, a new client is made of the nodes that the others name, and takes over once every primary answers
+    /// that one: while nobody has taken the silent one's place, the old client is of more use.
     async fn renew(&self, mut open: ClusterConnection) {
-        if is_alive(&mut open).await {
+        let members = Members::of(&mut open).await;
+        if members.all_answer(&mut open).await {
             return;
         }
-        let nodes = nodes(&mut open).await;
-        if let Ok(mut new) = self.connect(&nodes).await
-            && is_alive(&mut new).await
+        if let Ok(mut new) = self.connect(&members.nodes).await
+            && Members::of(&mut new).await.all_answer(&mut new).await
         {
             tracing::info!("a node of the cluster is silent: connected anew");
             self.replace(&new);
@@ -83,11 +92,11 @@ impl Cluster {
         *self.open.write().unwrap_or_else(PoisonError::into_inner) = Some(new.clone());
     }
 
-    async fn connect(&self, nodes: &[String]) -> RedisResult<ClusterConnection> {
+    async fn connect(&self, nodes: &BTreeSet<String>) -> RedisResult<ClusterConnection> {
         self.client(nodes)?.get_async_connection().await
     }
 
-    fn client(&self, nodes: &[String]) -> RedisResult<ClusterClient> {
+    fn client(&self, nodes: &BTreeSet<String>) -> RedisResult<ClusterClient> {
         let mut builder = self
             .address
             .cluster(nodes)
@@ -104,45 +113,73 @@ impl Cluster {
     }
 }
 
-/// Who belongs to the cluster, as `host:port`, by the first node that says so in time.
-async fn nodes(open: &mut ClusterConnection) -> Vec<String> {
-    let slots = redis::cmd("CLUSTER").arg("SLOTS").clone();
-    for _ in 0..ASKED {
-        let any = RoutingInfo::SingleNode(SingleNodeRoutingInfo::Random);
-        if let Ok(Ok(said)) = timeout(PING_TIMEOUT, open.route_command(slots.clone(), any)).await {
-            return named(&said);
-        }
-    }
-    Vec::new()
+/// Who belongs to a cluster, as `host:port`; nobody where no node says so in time.
+#[derive(Debug, Default, PartialEq, Eq)]
+struct Members {
+    primaries: BTreeSet<String>,
+    /// Primaries and replicas.
+    nodes: BTreeSet<String>,
 }
 
-/// The nodes in an answer to [`CLUSTER SLOTS`](https://redis.io/docs/latest/commands/cluster-slots/): behind the bounds of
-/// each range stand those that have it, each an array that begins with its host and its port.
-fn named(said: &Value) -> Vec<String> {
-    let items = |value: &Value| match value {
-        Value::Array(items) => items.clone(),
-        _ => Vec::new(),
-    };
-    let nodes = items(said)
-        .into_iter()
-        .flat_map(|range| items(&range).into_iter().skip(2));
-    let address = |node: Value| match items(&node).as_slice() {
-        [Value::BulkString(host), Value::Int(port), ..] if !host.is_empty() && host != b"?" => {
-            let host = String::from_utf8_lossy(host);
-            // An address of version 6 has colons of its own.
-            let host = if host.contains(':') {
-                format!("[{host}]")
-            } else {
-                host.into_owned()
-            };
-            Some(format!("{host}:{port}"))
+impl Members {
+    /// As the first node says that answers.
+    async fn of(link: &mut ClusterConnection) -> Self {
+        let slots = redis::cmd("CLUSTER").arg("SLOTS").clone();
+        for _ in 0..ASKED {
+            let any = RoutingInfo::SingleNode(SingleNodeRoutingInfo::Random);
+            if let Ok(Ok(said)) = timeout(PING_TIMEOUT, link.route_command(slots.clone(), any)).await {
+                return Self::named(&said);
+            }
         }
-        _ => None,
-    };
-    let mut named: Vec<_> = nodes.filter_map(address).collect();
-    named.sort_unstable();
-    named.dedup();
-    named
+        Self::default()
+    }
+
+    /// Those in an answer to [`CLUSTER SLOTS`](https://redis.io/docs/latest/commands/cluster-slots/): behind the bounds of
+    /// each range stand those that have it, the primary first, each an array that begins with its host and its port.
+    fn named(said: &Value) -> Self {
+        let mut members = Self::default();
+        for range in items(said) {
+            let holders = items(range).get(2..).unwrap_or_default();
+            let named = |holder| match items(holder) {
+                [Value::BulkString(host), Value::Int(port), ..] => named(host, *port),
+                _ => None,
+            };
+            members.primaries.extend(holders.first().and_then(named));
+            members.nodes.extend(holders.iter().filter_map(named));
+        }
+        members
+    }
+
+    /// Whether this client reaches every primary.
+    async fn all_answer(&self, link: &mut ClusterConnection) -> bool {
+        let primaries = RoutingInfo::MultiNode((MultipleNodeRoutingInfo::AllMasters, None));
+        let pinged = timeout(PING_TIMEOUT, link.route_command(redis::cmd("PING"), primaries)).await;
+        // The client leaves those out that it has no link to.
+        let answers = match pinged {
+            Ok(Ok(Value::Map(answers))) => answers.len(),
+            _ => 0,
+        };
+        !self.primaries.is_empty() && answers >= self.primaries.len()
+    }
+}
+
+fn items(value: &Value) -> &[Value] {
+    match value {
+        Value::Array(items) => items,
+        _ => &[],
+    }
+}
+
+fn named(host: &[u8], port: i64) -> Option<String> {
+    let host = str::from_utf8(host)
+        .ok()
+        .filter(|host| !["", "?"].contains(host))?;
+    // An address of version 6 has colons of its own.
+    Some(if host.contains(':') {
+        format!("[{host}]:{port}")
+    } else {
+        format!("{host}:{port}")
+    })
 }
 
 #[cfg(test)]
@@ -168,7 +205,12 @@ mod tests {
             ),
             range(200, 299, &[node(b"b.example", 6379), Value::Nil]),
         ]);
-        assert_eq!(named(&said), ["[::1]:6380", "a.example:6379", "b.example:6379"]);
-        assert!(named(&Value::Nil).is_empty());
+        let set = |nodes: &[&str]| nodes.iter().map(|node| (*node).to_owned()).collect();
+        let members = Members {
+            primaries: set(&["a.example:6379", "b.example:6379"]),
+            nodes: set(&["[::1]:6380", "a.example:6379", "b.example:6379"]),
+        };
+        assert_eq!(Members::named(&said), members);
+        assert_eq!(Members::named(&Value::Nil), Members::default());
     }
 }

@@ -148,8 +148,7 @@ impl Server {
     }
 }
 
-/// Whether a server answers; of a cluster, every primary that the client knows.
-async fn is_alive(link: &mut impl ConnectionLike) -> bool {
+async fn is_alive(link: &mut ConnectionManager) -> bool {
     let ping = redis::cmd("PING");
     let pinged = timeout(PING_TIMEOUT, ping.query_async::<()>(link)).await;
     pinged.is_ok_and(|answer| answer.is_ok())
