@@ -7,11 +7,14 @@ use std::{
 
 use async_trait::async_trait;
 use serde_json::{Map, Value};
+use uuid::Uuid;
 use vestibule::{
-    backup::{Backup, BackupError, Placing, Shelf, StoredQueue, StoredSettings, Written},
+    backup::{
+        Backup, BackupError, Lease, Leased, LinePart, Placing, Shelf, StoredQueue, StoredSettings, Written,
+    },
     domain::{
         change::Change,
-        id::{EntryId, QueueId},
+        id::{EntryId, QueueId, Salt},
         record::Record,
     },
 };
@@ -135,6 +138,26 @@ impl Backup for Picky {
         _: &StoredSettings,
         _: &Map<String, Value>,
     ) -> Result<Option<u64>, BackupError> {
+        Err(away())
+    }
+
+    async fn take_lease(&self, _: &QueueId, _: u32, _: Lease, _: u64) -> Result<Leased, BackupError> {
+        Err(away())
+    }
+
+    async fn renew_lease(&self, _: &QueueId, _: u32, _: Lease) -> Result<bool, BackupError> {
+        Err(away())
+    }
+
+    async fn release_lease(&self, _: &QueueId, _: u32, _: Uuid) -> Result<(), BackupError> {
+        Err(away())
+    }
+
+    async fn raise_fence(&self, _: &QueueId, _: u32, _: u64) -> Result<(), BackupError> {
+        Err(away())
+    }
+
+    async fn begin_generation(&self, _: &QueueId, _: u32, _: Salt) -> Result<Option<LinePart>, BackupError> {
         Err(away())
     }
 }

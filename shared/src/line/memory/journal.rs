@@ -44,6 +44,14 @@ impl Journal {
         self.keys.to_string()
     }
 
+    /// Drops these records.
+    pub(super) fn settle(&mut self, keys: &[String]) {
+        let keys: HashSet<_> = keys.iter().collect();
+        let stays = |record: &JournalRecord| !keys.contains(&record.key);
+        self.records.retain(stays);
+        self.aside.retain(stays);
+    }
+
     fn find(&self, key: &str) -> Option<usize> {
         self.records.iter().position(|record| record.key == key)
     }
@@ -94,10 +102,7 @@ impl Queue {
     }
 
     pub(super) fn settle(&mut self, keys: &[String], ended: &[Ending]) {
-        let keys: HashSet<_> = keys.iter().collect();
-        let stays = |record: &JournalRecord| !keys.contains(&record.key);
-        self.journal.records.retain(stays);
-        self.journal.aside.retain(stays);
+        self.journal.settle(keys);
         for ending in ended {
             if self
                 .ended

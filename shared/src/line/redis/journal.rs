@@ -98,7 +98,7 @@ async fn page(
 }
 
 /// One record that makes no sense must not keep the others from being read.
-fn parse(key: String, map: HashMap<String, redis::Value>) -> JournalRecord {
+pub(super) fn parse(key: String, map: HashMap<String, redis::Value>) -> JournalRecord {
     let mut record = JournalRecord {
         key,
         changes: Vec::new(),

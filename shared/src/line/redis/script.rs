@@ -143,13 +143,15 @@ impl Call<'_> {
 mod tests {
     use super::*;
 
-    const SCRIPTS: [&str; 17] = [
+    const SCRIPTS: [&str; 18] = [
         include_str!("claim.lua"),
         include_str!("configure.lua"),
         include_str!("defer.lua"),
         include_str!("enter.lua"),
+        include_str!("forget.lua"),
         include_str!("leave.lua"),
         include_str!("load.lua"),
+        include_str!("mark.lua"),
         include_str!("promote.lua"),
         include_str!("record.lua"),
         include_str!("report.lua"),
@@ -157,7 +159,6 @@ mod tests {
         include_str!("revive.lua"),
         include_str!("set_aside.lua"),
         include_str!("settle.lua"),
-        include_str!("stage.lua"),
         include_str!("status.lua"),
         include_str!("validate.lua"),
         include_str!("view.lua"),

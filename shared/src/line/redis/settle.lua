@@ -3,15 +3,17 @@
 -- the later end stays.
 -- What frees room, or keeps an acknowledged change, runs also where the server's memory is full.
 -- What is sought has to be sought again: its record may be older than the end.
--- KEYS: ended sought journal aside config
+-- A queue that was dropped to be put back is settled, too.
+-- KEYS: ended sought journal aside config lost
 -- ARGV: records ...
 -- ...:  as many keys of records as `records` says, `aside:` before one that was set aside, then member v member v …
 -- Output: {'no-queue'}
 --         {'settled'}
-local ended, sought, journal, aside, config = KEYS[1], KEYS[2], KEYS[3], KEYS[4], KEYS[5]
+local ended, sought, journal, aside = KEYS[1], KEYS[2], KEYS[3], KEYS[4]
+local config, lost = KEYS[5], KEYS[6]
 local records = tonumber(ARGV[1])
 
-if redis.call('EXISTS', config) == 0 then
+if redis.call('EXISTS', config, lost) == 0 then
   return { 'no-queue' }
 end
 for i = 2, records + 1 do
