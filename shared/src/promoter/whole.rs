@@ -46,8 +46,8 @@ impl Promoter {
             .iter()
             .filter_map(|queue| self.known.shelf(queue))
         {
-            if let Err(error) = self.settle(&shelf).await {
-                outcome = outcome.and(Err(format!("{}: {error}", shelf.queue)));
+            if let Err(trouble) = self.settle(&shelf).await {
+                outcome = outcome.and(Err(format!("{}: {trouble}", shelf.queue)));
             }
         }
         outcome

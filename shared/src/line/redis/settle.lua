@@ -9,7 +9,8 @@
 -- ...:  as many keys of records as `records` says, `aside:` before one that was set aside, then member v member v …
 -- Output: {'no-queue'}
 --         {'settled'}
-local ended, sought, journal, aside, config, lost = KEYS[1], KEYS[2], KEYS[3], KEYS[4], KEYS[5], KEYS[6]
+local ended, sought, journal, aside = KEYS[1], KEYS[2], KEYS[3], KEYS[4]
+local config, lost = KEYS[5], KEYS[6]
 local records = tonumber(ARGV[1])
 
 if redis.call('EXISTS', config, lost) == 0 then
