@@ -116,7 +116,7 @@ fn op() -> impl Strategy<Value = Op> {
         2 => extend(),
         1 => (0_usize..6, vec(visitor(), 0..4), any::<bool>())
             .prop_map(|(records, ended, late)| Op::Settle { records, ended, late }),
-        1 => (visitor(), 0_usize..8).prop_map(|(id, kind)| Op::Record(id, kind)),
+        1 => (visitor(), 0_usize..9).prop_map(|(id, kind)| Op::Record(id, kind)),
         4 => (visitor(), 0_usize..3, any::<bool>(), any::<bool>()).prop_map(|(visitor, state, sought, instead)| {
             Op::Revive { visitor, state, sought, instead }
         }),

@@ -294,6 +294,10 @@ impl Pair {
                 visit,
                 how: End::Expired,
             },
+            Event::StillReady {
+                visit,
+                claim_by_ms: session_end_ms,
+            },
         ];
         Some(Change {
             id: visitor(*number),

@@ -1,6 +1,7 @@
 //! The line in memory: for one process on a laptop, for simulations, and as the plain statement of the rules that the
 //! scripts in [`redis`](super::redis) follow. It outlives its process only by way of the backup.
 
+mod check;
 mod promotion;
 mod queue;
 mod report;
@@ -23,9 +24,9 @@ use self::queue::Queue;
 #[cfg(feature = "given-time")]
 pub use self::snapshot::Snapshot;
 use super::{
-    Check, Claimed, Configuration, Configured, Departed, Departure, Entered, Extended, Extension,
-    JournalRecord, Line, LineError, Look, PromoteOrder, Promotion, ReportOrder, Reported, Revival, Revived,
-    Validated, View,
+    Check, CheckOrder, CheckTurn, Claimed, Configuration, Configured, Cursor, Departed, Departure, Entered,
+    Extended, Extension, JournalRecord, Line, LineError, Look, Mended, Mending, Page, PromoteOrder,
+    Promotion, ReportOrder, Reported, Revival, Revived, Validated, View,
 };
 use crate::domain::{
     change::{Change, Ending},
@@ -174,6 +175,22 @@ impl Line for MemoryLine {
 
     async fn revive(&self, queue: &QueueId, revival: &Revival) -> Result<Revived, LineError> {
         self.with(queue, |queue, now_us| queue.revive(now_us, revival))
+    }
+
+    async fn page(&self, queue: &QueueId, from: &Cursor) -> Result<Page, LineError> {
+        self.with(queue, |queue, _| queue.page(from))
+    }
+
+    async fn mend(&self, queue: &QueueId, mending: &Mending) -> Result<Mended, LineError> {
+        self.with(queue, |queue, now_us| queue.mend(now_us, mending))
+    }
+
+    async fn take_check(&self, queue: &QueueId, order: CheckOrder) -> Result<CheckTurn, LineError> {
+        self.with(queue, |queue, now_us| queue.take_check(now_us, order))
+    }
+
+    async fn note_check(&self, queue: &QueueId, shards: u8) -> Result<(), LineError> {
+        self.with(queue, |queue, now_us| queue.note_check(now_us, shards))
     }
 
     async fn keep_load(&self, queue: &QueueId, report: &LoadReport) -> Result<(), LineError> {

@@ -3,6 +3,7 @@
 use std::collections::{HashMap, VecDeque};
 
 use super::{
+    check::Checks,
     report::Unreported,
     sets::{Timed, Waiting},
 };
@@ -51,6 +52,7 @@ pub(super) struct Queue {
     pub(super) totals: Totals,
     load: Option<LastLoad>,
     pub(super) unreported: Unreported,
+    pub(super) checks: Checks,
 }
 
 impl Queue {
@@ -77,6 +79,7 @@ impl Queue {
             totals: Totals::default(),
             load: None,
             unreported: Unreported::default(),
+            checks: Checks::none(now_ms),
             configuration,
         }
     }

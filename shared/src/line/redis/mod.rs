@@ -3,6 +3,8 @@
 //! One script is one step that nobody else can come between, by the server's clock. Each `.lua` file has a `.rs` file of
 //! the same name that sends it and turns its reply into an enum; nothing of Redis leaves this folder.
 
+mod check;
+mod checked;
 mod claim;
 mod configure;
 mod connect;
@@ -12,6 +14,8 @@ mod journal;
 mod keys;
 mod leave;
 mod load;
+mod mend;
+mod page;
 mod promote;
 mod record;
 mod reply;
@@ -36,9 +40,9 @@ use self::{
     script::{Call, Command},
 };
 use super::{
-    Check, Claimed, Configuration, Configured, Departed, Departure, Entered, Extended, Extension,
-    JournalRecord, Line, LineError, Look, PromoteOrder, Promotion, ReportOrder, Reported, Revival, Revived,
-    Validated, View, memory::Clock,
+    Check, CheckOrder, CheckTurn, Claimed, Configuration, Configured, Cursor, Departed, Departure, Entered,
+    Extended, Extension, JournalRecord, Line, LineError, Look, Mended, Mending, Page, PromoteOrder,
+    Promotion, ReportOrder, Reported, Revival, Revived, Validated, View, memory::Clock,
 };
 use crate::{
     domain::{
@@ -225,6 +229,22 @@ impl Line for RedisLine {
 
     async fn revive(&self, queue: &QueueId, revival: &Revival) -> Result<Revived, LineError> {
         revive::revive(self, queue, revival).await
+    }
+
+    async fn page(&self, queue: &QueueId, from: &Cursor) -> Result<Page, LineError> {
+        page::page(self, queue, from).await
+    }
+
+    async fn mend(&self, queue: &QueueId, mending: &Mending) -> Result<Mended, LineError> {
+        mend::mend(self, queue, mending).await
+    }
+
+    async fn take_check(&self, queue: &QueueId, order: CheckOrder) -> Result<CheckTurn, LineError> {
+        check::take(self, queue, order).await
+    }
+
+    async fn note_check(&self, queue: &QueueId, shards: u8) -> Result<(), LineError> {
+        checked::note(self, queue, shards).await
     }
 
     async fn keep_load(&self, queue: &QueueId, report: &LoadReport) -> Result<(), LineError> {
