@@ -3,10 +3,11 @@
 //!
 //! [`write_through`](mod@write_through) and, for who enters, [`place`](mod@place) write what a visitor did before it is
 //! acknowledged, [`drain`](mod@drain) what the promoter did; [`restore`](mod@restore) brings a line back that was lost,
-//! and [`revive`](mod@revive) a single entry.
+//! and [`revive`](mod@revive) a single entry; [`check`](mod@check) compares the two and mends.
 //!
 //! No visitor id ever reaches it: an entry is known by its token alone.
 
+pub mod check;
 pub mod drain;
 pub mod dynamodb;
 pub mod file;
