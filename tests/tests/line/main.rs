@@ -1,6 +1,7 @@
 //! The conformance suite of the line: what a visitor, the protected service or an operator would notice, asked of every
 //! line that ships. Each case shows as a test of its own for each of them, such as `redis::enter_twice_is_one_place`.
 
+mod check;
 mod crowd;
 mod gate;
 mod load;
@@ -96,6 +97,15 @@ on_every_line! {
         a_report_tells_whether_anybody_may_be_promoted
         a_report_tells_of_a_promoter_that_was_away
         a_report_tells_how_far_the_backup_is_behind
+    }
+    check {
+        every_entry_is_on_a_page
+        what_the_backup_lacks_is_said_once_more
+        a_visit_goes_on_from_where_the_backup_has_it
+        what_the_backup_knows_to_be_over_leaves_the_line
+        a_visit_begun_since_is_never_touched
+        a_record_of_another_line_mends_nothing
+        a_check_is_due_every_few_minutes_for_one_of_all_who_ask
     }
     restore {
         a_restore_brings_everybody_back

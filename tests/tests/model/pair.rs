@@ -11,12 +11,14 @@ use vestibule::{
         change::{Change, End, Ending, Event, Version},
         id::{EntryId, QueueId},
         record::Record,
-        score::{Visit, WaitScore},
+        score::{DeadlineScore, Visit, WaitScore},
         settings::Settings,
-        standing::Standing,
+        standing::{Spot, Standing},
+        state::State,
     },
     line::{
-        Check, Extension, Instead, JournalRecord, Line, Look, PromoteOrder, ReportOrder, Revival, Revived,
+        Check, Cursor, Extension, Instead, JournalRecord, Line, Look, Mending, PromoteOrder, ReportOrder,
+        Revival, Revived,
         memory::{MemoryLine, Snapshot},
         redis::RedisLine,
     },
@@ -40,6 +42,12 @@ pub(crate) struct Pair {
     visits: BTreeMap<u64, Visit>,
     /// The place that each visitor was given, but the last one where they had two, with the version of that.
     places: BTreeMap<u64, VecDeque<(WaitScore, Version)>>,
+}
+
+/// What an operation is given, made of what stands before either line is asked.
+struct Made {
+    record: Option<Change>,
+    mending: Option<Mending>,
 }
 
 impl Pair {
@@ -85,10 +93,13 @@ impl Pair {
         }
         self.note_visits().await;
         let [memory, redis] = self.lines();
-        let record = self.change_to_record(op).await;
+        let made = Made {
+            record: self.change_to_record(op).await,
+            mending: self.mending(op).await,
+        };
         let (in_memory, in_redis) = (
-            self.act(memory, op, record.as_ref()).await,
-            self.act(redis, op, record.as_ref()).await,
+            self.act(memory, op, &made).await,
+            self.act(redis, op, &made).await,
         );
         same("answers", &in_memory, &in_redis)?;
         match op {
@@ -131,7 +142,7 @@ impl Pair {
     }
 
     /// Does it, and gives the answer as text: it says all that the answer holds.
-    async fn act(&self, line: &dyn Line, op: &Op, record: Option<&Change>) -> String {
+    async fn act(&self, line: &dyn Line, op: &Op, made: &Made) -> String {
         let queue = &self.queue;
         match op {
             Op::Enter(number) => text(line.enter(queue, visitor(*number)).await),
@@ -212,7 +223,17 @@ impl Pair {
                 revival.instead = Instead::Sought(mark);
                 text((mark, line.revive(queue, &revival).await))
             }
-            Op::Record(..) => text(line.record(queue, record.expect("made for it")).await),
+            Op::Pages => text(self.pages(line).await),
+            Op::Mend { visitor: number, .. } => match &made.mending {
+                Some(mending) => text(line.mend(queue, mending).await),
+                None => text(line.status(queue, visitor(*number)).await),
+            },
+            Op::TakeCheck(order) => text(line.take_check(queue, *order).await),
+            Op::NoteCheck(shards) => text(line.note_check(queue, *shards).await),
+            Op::Record(..) => text(
+                line.record(queue, made.record.as_ref().expect("made for it"))
+                    .await,
+            ),
             Op::Load(report) => text(line.keep_load(queue, report).await),
             Op::PassMicros(_) | Op::GoBackMicros(_) => String::new(),
             Op::Report { every_ms, idle_ms } => {
@@ -224,6 +245,54 @@ impl Pair {
             }
             Op::Set(_) => text(line.configure(queue, &configuration(&self.settings), false).await),
         }
+    }
+
+    /// Every entry of every page.
+    async fn pages(&self, line: &dyn Line) -> (BTreeMap<EntryId, Spot>, BTreeMap<EntryId, Change>) {
+        let (mut spots, mut ends) = (BTreeMap::new(), BTreeMap::new());
+        let mut next = Some(Cursor::default());
+        while let Some(from) = next {
+            let page = line.page(&self.queue, &from).await.expect("a page");
+            spots.extend(page.spots);
+            ends.extend(page.ends.into_iter().map(|end| (end.id, end)));
+            next = page.next;
+        }
+        (spots, ends)
+    }
+
+    /// What a check may find of an entry; `None` where it stands nowhere.
+    async fn mending(&self, op: &Op) -> Option<Mending> {
+        let Op::Mend {
+            visitor: number,
+            state,
+            same_visit,
+            as_seen,
+            end_ms_from_now,
+        } = op
+        else {
+            return None;
+        };
+        let id = visitor(*number);
+        let seen = *self.pages(&self.memory).await.0.get(&id)?;
+        let mut record = self.old_record(*number, 0);
+        if let Some(record) = &mut record {
+            if *same_visit {
+                record.visit = seen.visit();
+                record.score = match seen {
+                    Spot::Waiting(score) => Some(score),
+                    Spot::Ready(_) | Spot::Active(_) => None,
+                };
+            }
+            record.expires_at_ms = Some(self.clock.now_ms().saturating_add_signed(*end_ms_from_now));
+            record.state = *State::ALL.get(*state).unwrap_or(&State::Waiting);
+        }
+        let elsewhere = DeadlineScore::new(self.clock.now_ms(), seen.visit());
+        Some(Mending {
+            id,
+            seen: if *as_seen { seen } else { Spot::Active(elsewhere) },
+            generation: 1,
+            record: record.filter(|_| *state < State::ALL.len()),
+        })
     }
 
     /// What the backup may have of a place that the visitor had, in each state that is live.
