@@ -73,6 +73,11 @@ async fn whatever_is_wrong_with_an_order_is_named() {
             json!({ "op": "plan", "tps": 1_000, "calls": 6, "session_seconds": 300, "queue": "q" }),
             "queue",
         ),
+        (
+            json!({ "op": "check", "queue": "q", "from_shard": 64 }),
+            "from_shard",
+        ),
+        (json!({ "op": "check", "queue": "q", "confirm": "q" }), "confirm"),
         (json!({ "op": "inspect", "queue": "q" }), "token"),
         (json!({ "op": "inspect", "queue": "q", "token": "x" }), "token"),
         (json!({ "op": "inspect", "queue": "q", "visitor": "" }), "visitor"),

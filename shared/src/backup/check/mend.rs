@@ -136,7 +136,11 @@ impl Mender<'_> {
                 match place(line, self.backup, self.shelf, standing, &change).await? {
                     None => return Ok(false),
                     Some(placed) if placed.given_back => checked.revived += 1,
-                    Some(_) if moved_on => checked.moved_on += 1,
+                    Some(_) if moved_on => {
+                        let state = standing.state().name();
+                        tracing::warn!(%queue, entry = %id, state, "the line had an entry further back than it was");
+                        checked.moved_on += 1;
+                    }
                     Some(_) if had_place => checked.restated += 1,
                     Some(_) => checked.written += 1,
                 }
