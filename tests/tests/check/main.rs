@@ -51,6 +51,7 @@ on_every_line! {
     beside {
         two_checks_at_once_come_to_the_same
         a_check_in_parts_goes_on_where_it_stopped
+        a_write_that_is_under_way_is_no_difference
         a_reset_queue_is_not_compared
         nobody_who_goes_through_the_queue_notices_checks
     }

@@ -5,6 +5,7 @@ mod check;
 mod crowd;
 mod gate;
 mod load;
+mod mend;
 mod order;
 mod pace;
 mod record;
@@ -100,12 +101,14 @@ on_every_line! {
     }
     check {
         every_entry_is_on_a_page
+        a_check_is_due_every_few_minutes_for_one_of_all_who_ask
+    }
+    mend {
         what_the_backup_lacks_is_said_once_more
         a_visit_goes_on_from_where_the_backup_has_it
         what_the_backup_knows_to_be_over_leaves_the_line
         a_visit_begun_since_is_never_touched
         a_record_of_another_line_mends_nothing
-        a_check_is_due_every_few_minutes_for_one_of_all_who_ask
     }
     restore {
         a_restore_brings_everybody_back

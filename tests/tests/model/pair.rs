@@ -11,14 +11,13 @@ use vestibule::{
         change::{Change, End, Ending, Event, Version},
         id::{EntryId, QueueId},
         record::Record,
-        score::{DeadlineScore, Visit, WaitScore},
+        score::{Visit, WaitScore},
         settings::Settings,
-        standing::{Spot, Standing},
-        state::State,
+        standing::Standing,
     },
     line::{
-        Check, Cursor, Extension, Instead, JournalRecord, Line, Look, Mending, PromoteOrder, ReportOrder,
-        Revival, Revived,
+        Check, Extension, Instead, JournalRecord, Line, Look, Mending, PromoteOrder, ReportOrder, Revival,
+        Revived,
         memory::{MemoryLine, Snapshot},
         redis::RedisLine,
     },
@@ -31,12 +30,12 @@ use crate::ops::{Named, Op};
 const WHOLE_JOURNAL: usize = 1_000;
 
 pub(crate) struct Pair {
-    memory: MemoryLine,
+    pub(crate) memory: MemoryLine,
     redis: RedisLine,
     /// Looks into Redis past the line under test.
     link: MultiplexedConnection,
-    clock: HandClock,
-    queue: QueueId,
+    pub(crate) clock: HandClock,
+    pub(crate) queue: QueueId,
     settings: Settings,
     /// The visit that each visitor was last seen in.
     visits: BTreeMap<u64, Visit>,
@@ -45,9 +44,9 @@ pub(crate) struct Pair {
 }
 
 /// What an operation is given, made of what stands before either line is asked.
-struct Made {
-    record: Option<Change>,
-    mending: Option<Mending>,
+pub(crate) struct Made {
+    pub(crate) record: Option<Change>,
+    pub(crate) mending: Option<Mending>,
 }
 
 impl Pair {
@@ -223,13 +222,9 @@ impl Pair {
                 revival.instead = Instead::Sought(mark);
                 text((mark, line.revive(queue, &revival).await))
             }
-            Op::Pages => text(self.pages(line).await),
-            Op::Mend { visitor: number, .. } => match &made.mending {
-                Some(mending) => text(line.mend(queue, mending).await),
-                None => text(line.status(queue, visitor(*number)).await),
-            },
-            Op::TakeCheck(order) => text(line.take_check(queue, *order).await),
-            Op::NoteCheck(shards) => text(line.note_check(queue, *shards).await),
+            Op::Pages | Op::Mend { .. } | Op::TakeCheck(_) | Op::NoteCheck(_) => {
+                self.check(line, op, made).await
+            }
             Op::Record(..) => text(
                 line.record(queue, made.record.as_ref().expect("made for it"))
                     .await,
@@ -247,56 +242,8 @@ impl Pair {
         }
     }
 
-    /// Every entry of every page.
-    async fn pages(&self, line: &dyn Line) -> (BTreeMap<EntryId, Spot>, BTreeMap<EntryId, Change>) {
-        let (mut spots, mut ends) = (BTreeMap::new(), BTreeMap::new());
-        let mut next = Some(Cursor::default());
-        while let Some(from) = next {
-            let page = line.page(&self.queue, &from).await.expect("a page");
-            spots.extend(page.spots);
-            ends.extend(page.ends.into_iter().map(|end| (end.id, end)));
-            next = page.next;
-        }
-        (spots, ends)
-    }
-
-    /// What a check may find of an entry; `None` where it stands nowhere.
-    async fn mending(&self, op: &Op) -> Option<Mending> {
-        let Op::Mend {
-            visitor: number,
-            state,
-            same_visit,
-            as_seen,
-            end_ms_from_now,
-        } = op
-        else {
-            return None;
-        };
-        let id = visitor(*number);
-        let seen = *self.pages(&self.memory).await.0.get(&id)?;
-        let mut record = self.old_record(*number, 0);
-        if let Some(record) = &mut record {
-            if *same_visit {
-                record.visit = seen.visit();
-                record.score = match seen {
-                    Spot::Waiting(score) => Some(score),
-                    Spot::Ready(_) | Spot::Active(_) => None,
-                };
-            }
-            record.expires_at_ms = Some(self.clock.now_ms().saturating_add_signed(*end_ms_from_now));
-            record.state = *State::ALL.get(*state).unwrap_or(&State::Waiting);
-        }
-        let elsewhere = DeadlineScore::new(self.clock.now_ms(), seen.visit());
-        Some(Mending {
-            id,
-            seen: if *as_seen { seen } else { Spot::Active(elsewhere) },
-            generation: 1,
-            record: record.filter(|_| *state < State::ALL.len()),
-        })
-    }
-
     /// What the backup may have of a place that the visitor had, in each state that is live.
-    fn old_record(&self, number: u64, state: usize) -> Option<Record> {
+    pub(crate) fn old_record(&self, number: u64, state: usize) -> Option<Record> {
         let (score, version) = *self.places.get(&number)?.front()?;
         let deadline_ms = score.joined_at_ms() + 45_000;
         let (id, visit) = (visitor(number), score.visit());
@@ -474,7 +421,7 @@ fn comparable(journal: Vec<JournalRecord>) -> Result<Vec<Vec<Change>>, String> {
 }
 
 #[allow(clippy::needless_pass_by_value)] // For `map_err(text)`.
-fn text(answer: impl std::fmt::Debug) -> String {
+pub(crate) fn text(answer: impl std::fmt::Debug) -> String {
     format!("{answer:?}")
 }
 

@@ -73,11 +73,6 @@ async fn whatever_is_wrong_with_an_order_is_named() {
             json!({ "op": "plan", "tps": 1_000, "calls": 6, "session_seconds": 300, "queue": "q" }),
             "queue",
         ),
-        (
-            json!({ "op": "check", "queue": "q", "from_shard": 64 }),
-            "from_shard",
-        ),
-        (json!({ "op": "check", "queue": "q", "confirm": "q" }), "confirm"),
         (json!({ "op": "inspect", "queue": "q" }), "token"),
         (json!({ "op": "inspect", "queue": "q", "token": "x" }), "token"),
         (json!({ "op": "inspect", "queue": "q", "visitor": "" }), "visitor"),
@@ -108,6 +103,17 @@ async fn whatever_is_wrong_with_an_order_is_named() {
     for nothing in [json!(null), json!([]), json!("list")] {
         assert_eq!(desk.refused(nothing).await["code"], "invalid-order");
     }
+}
+
+#[tokio::test]
+async fn a_check_begins_with_a_shard_that_there_is() {
+    let desk = Desk::with_queue(json!({})).await;
+    for wrong in [json!(64), json!(-1), json!("0")] {
+        let order = json!({ "op": "check", "queue": "q", "from_shard": wrong });
+        assert_eq!(desk.refused(order).await["field"], "from_shard", "{wrong}");
+    }
+    desk.done(json!({ "op": "check", "queue": "q", "from_shard": 63 }))
+        .await;
 }
 
 #[tokio::test]
