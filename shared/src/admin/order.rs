@@ -11,9 +11,9 @@ use crate::domain::{
 };
 
 /// Every operation there is.
-pub const OPERATIONS: [&str; 15] = [
+pub const OPERATIONS: [&str; 17] = [
     "create", "update", "describe", "list", "open", "pause", "resume", "drain", "close", "promote", "evict",
-    "inspect", "stats", "check", "plan",
+    "inspect", "stats", "check", "plan", "restore", "reset",
 ];
 
 /// The most that one manual promote may ask for.
@@ -52,6 +52,10 @@ pub enum Order {
     Check(QueueId, u8),
     /// Works out the settings for a protected service.
     Plan(Demand),
+    /// Puts the line back as the backup has it.
+    Restore(QueueId, Confirmation),
+    /// Begins the queue anew: every token and pass of before is void.
+    Reset(QueueId, Confirmation),
 }
 
 /// Which entry is meant.
@@ -100,6 +104,8 @@ impl Order {
             "stats" => Self::Stats(fields.queue()?),
             "check" => Self::Check(fields.queue()?, fields.shard()?),
             "plan" => Self::Plan(fields.demand()?),
+            "restore" => Self::Restore(fields.queue()?, fields.confirmation()?),
+            "reset" => Self::Reset(fields.queue()?, fields.confirmation()?),
             other => {
                 let reason = format!(
                     "there is no operation {other:?}; there are {}",

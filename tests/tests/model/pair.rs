@@ -168,6 +168,7 @@ impl Pair {
                     visit: self.visit(*number, *visit),
                     claims: *claims,
                     consumes: *consumes,
+                    let_in_until_ms: None,
                 };
                 text(line.validate(queue, visitor(*number), check).await)
             }
@@ -184,18 +185,7 @@ impl Pair {
                 };
                 text(line.extend(queue, visitor(*number), extension).await)
             }
-            Op::Settle { records, ended, late } => {
-                let oldest = line.journal(queue, *records).await.expect("journal");
-                let keys: Vec<_> = oldest.into_iter().map(|record| record.key).collect();
-                let mut version = line.view(queue).await.expect("a view").version;
-                version.v -= if *late { 3_600_000_000 } else { 0 };
-                let ending = |number| Ending {
-                    id: visitor(number),
-                    version,
-                };
-                let ended: Vec<_> = ended.iter().copied().map(ending).collect();
-                text(line.settle(queue, &keys, &ended).await)
-            }
+            Op::Settle { records, ended, late } => self.settle(line, *records, ended, *late).await,
             Op::Revive {
                 visitor: number,
                 state,
@@ -240,6 +230,20 @@ impl Pair {
             }
             Op::Set(_) => text(line.configure(queue, &configuration(&self.settings), false).await),
         }
+    }
+
+    async fn settle(&self, line: &dyn Line, records: usize, ended: &[u64], late: bool) -> String {
+        let queue = &self.queue;
+        let oldest = line.journal(queue, records).await.expect("journal");
+        let keys: Vec<_> = oldest.into_iter().map(|record| record.key).collect();
+        let mut version = line.view(queue).await.expect("a view").version;
+        version.v -= if late { 3_600_000_000 } else { 0 };
+        let ending = |number| Ending {
+            id: visitor(number),
+            version,
+        };
+        let ended: Vec<_> = ended.iter().copied().map(ending).collect();
+        text(line.settle(queue, &keys, &ended).await)
     }
 
     /// What the backup may have of a place that the visitor had, in each state that is live.
