@@ -4,6 +4,7 @@
 //! The backup is written first and the line after it: a crash between the two leaves settings that the promoter puts
 //! in force seconds later, never settings in force that nobody stored.
 
+mod check;
 mod create;
 mod describe;
 mod entry;
@@ -23,6 +24,7 @@ use serde_json::{Value, json};
 use tracing::{info, warn};
 
 pub use self::{
+    check::CHECK_TIME,
     order::{Confirmation, OPERATIONS, Order, Whom},
     problem::Problem,
 };
@@ -101,6 +103,7 @@ impl Admin {
             }
             Order::Inspect(queue, whom) => self.inspect(&queue, &whom).await,
             Order::Stats(queue) => self.stats(&queue).await,
+            Order::Check(queue, from_shard) => self.check(&queue, from_shard).await,
             Order::Plan(demand) => plan::plan(&demand),
         }
     }

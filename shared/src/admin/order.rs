@@ -6,14 +6,14 @@ use serde_json::{Map, Value};
 
 use super::problem::Problem;
 use crate::domain::{
-    id::{EntryId, QueueId, Visitor, VisitorKind},
+    id::{EntryId, QueueId, SHARDS, Visitor, VisitorKind},
     plan::Demand,
 };
 
 /// Every operation there is.
-pub const OPERATIONS: [&str; 16] = [
+pub const OPERATIONS: [&str; 17] = [
     "create", "update", "describe", "list", "open", "pause", "resume", "drain", "close", "promote", "evict",
-    "inspect", "stats", "plan", "restore", "reset",
+    "inspect", "stats", "check", "plan", "restore", "reset",
 ];
 
 /// The most that one manual promote may ask for.
@@ -48,6 +48,8 @@ pub enum Order {
     Inspect(QueueId, Whom),
     /// Shows how a queue stands.
     Stats(QueueId),
+    /// Compares the line with the backup and mends, from this shard on.
+    Check(QueueId, u8),
     /// Works out the settings for a protected service.
     Plan(Demand),
     /// Puts the line back as the backup has it.
@@ -100,6 +102,7 @@ impl Order {
             "evict" => Self::Evict(fields.queue()?, fields.whom()?, fields.confirmation()?),
             "inspect" => Self::Inspect(fields.queue()?, fields.whom()?),
             "stats" => Self::Stats(fields.queue()?),
+            "check" => Self::Check(fields.queue()?, fields.shard()?),
             "plan" => Self::Plan(fields.demand()?),
             "restore" => Self::Restore(fields.queue()?, fields.confirmation()?),
             "reset" => Self::Reset(fields.queue()?, fields.confirmation()?),
@@ -198,6 +201,12 @@ impl Fields {
                 format!("must be a whole number from 1 to {PROMOTE_COUNT_MAX}"),
             )),
         }
+    }
+
+    fn shard(&mut self) -> Result<u8, Problem> {
+        let last = u32::from(SHARDS) - 1;
+        let shard = self.whole("from_shard", Some(0), 0..=last)?;
+        Ok(u8::try_from(shard).unwrap_or(SHARDS - 1))
     }
 
     fn confirmation(&mut self) -> Result<Confirmation, Problem> {

@@ -3,7 +3,7 @@
 use serde_json::{Map, Value, json};
 
 use crate::{
-    backup::{BackupError, restore::RestoreError},
+    backup::{BackupError, check::CheckError, restore::RestoreError},
     domain::{id::IdError, settings::SettingsError},
     line::LineError,
     promoter::SyncError,
@@ -176,6 +176,17 @@ impl From<BackupError> for Problem {
             BackupError::Nonsense(_) => (500, "internal", "The backup makes no sense"),
         };
         Self::new(status, code, title, error.to_string())
+    }
+}
+
+impl From<CheckError> for Problem {
+    fn from(error: CheckError) -> Self {
+        match error {
+            CheckError::Line(error) => error.into(),
+            CheckError::Backup(error) => error.into(),
+            CheckError::Reset => Self::new(409, "queue-reset", "The queue was reset", error.to_string()),
+            CheckError::Behind => Self::new(503, "backup-behind", "The backup is behind", error.to_string()),
+        }
     }
 }
 

@@ -2,13 +2,15 @@
 //! conformance suite: [`dynamodb`] for every deployment and [`file`](mod@file) for one process on a laptop.
 //!
 //! [`write_through`](mod@write_through) and, for who enters, [`place`](mod@place) write what a visitor did before it is
-//! acknowledged, [`drain`](mod@drain) what the promoter did, and [`aside`] later what the backup refused; [`restore`](mod@restore) brings a line back that was lost,
-//! and [`revive`](mod@revive) a single entry.
+//! acknowledged, [`drain`](mod@drain) what the promoter did, and [`aside`] later what the backup refused;
+//! [`restore`](mod@restore) brings a line back that was lost, and [`revive`](mod@revive) a single entry;
+//! [`check`](mod@check) compares the two and mends.
 //!
 //! No visitor id ever reaches it: an entry is known by its token alone.
 
 pub mod aside;
 mod batch;
+pub mod check;
 pub mod drain;
 pub mod dynamodb;
 mod each;

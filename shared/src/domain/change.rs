@@ -71,6 +71,13 @@ pub enum Event {
         /// Until when it must be claimed.
         claim_by_ms: u64,
     },
+    /// Said once more of a ready one, by whom the place it had is not known.
+    StillReady {
+        /// The visit.
+        visit: Visit,
+        /// Until when it must be claimed.
+        claim_by_ms: u64,
+    },
     /// Ready to active, or said once more of an active one.
     Claimed {
         /// The visit.
@@ -110,7 +117,7 @@ impl Event {
     pub fn state(&self) -> State {
         match self {
             Self::Entered { .. } => State::Waiting,
-            Self::Promoted { .. } => State::Ready,
+            Self::Promoted { .. } | Self::StillReady { .. } => State::Ready,
             Self::FastTracked { .. } | Self::Claimed { .. } | Self::Extended { .. } => State::Active,
             Self::Ended { how, .. } => how.state(),
         }
@@ -124,6 +131,10 @@ impl Event {
                 score,
                 claim_by_ms: *claim_by_ms,
             },
+            (Self::StillReady { visit, .. }, Standing::Ready { claim_by_ms, .. }) => Self::StillReady {
+                visit,
+                claim_by_ms: *claim_by_ms,
+            },
             (event, _) => event,
         }
     }
@@ -134,12 +145,25 @@ impl Event {
             Self::Entered { score } | Self::FastTracked { score, .. } | Self::Promoted { score, .. } => {
                 score.visit()
             }
-            Self::Claimed { visit, .. } | Self::Extended { visit, .. } | Self::Ended { visit, .. } => *visit,
+            Self::StillReady { visit, .. }
+            | Self::Claimed { visit, .. }
+            | Self::Extended { visit, .. }
+            | Self::Ended { visit, .. } => *visit,
         }
     }
 }
 
 impl End {
+    /// The end that a state is; `None` for one that is not gone.
+    pub fn of(state: State) -> Option<Self> {
+        match state {
+            State::Completed => Some(Self::Completed),
+            State::Left => Some(Self::Left),
+            State::Expired => Some(Self::Expired),
+            State::Waiting | State::Ready | State::Active => None,
+        }
+    }
+
     /// The state that it is.
     pub fn state(self) -> State {
         match self {

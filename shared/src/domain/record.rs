@@ -4,6 +4,7 @@ use super::{
     change::{Change, Event, Version},
     id::EntryId,
     score::{Visit, WaitScore},
+    standing::Spot,
     state::State,
 };
 
@@ -46,6 +47,18 @@ impl Record {
         self.state.is_live() && self.visit != change.event.visit()
     }
 
+    /// Whether it shows an entry where the line has it. The deadline of a ready one is left out: it moves on while the queue
+    /// is paused, and starts anew whenever the entry is put back.
+    pub fn shows(&self, spot: Spot) -> bool {
+        self.state == spot.state()
+            && self.visit == spot.visit()
+            && match spot {
+                Spot::Waiting(score) => self.score == Some(score),
+                Spot::Ready(_) => true,
+                Spot::Active(end) => self.expires_at_ms == Some(end.deadline_ms()),
+            }
+    }
+
     /// What a change makes of the record that stands, or of none; `None` where the record shows that change or a later
     /// one already and nothing in it was missing: repeats and late arrivals change nothing.
     pub fn after(standing: Option<&Self>, change: &Change, retain_hours: u32) -> Option<Self> {
@@ -78,6 +91,7 @@ impl Record {
                 record.promoted_at_ms = Some(change.at_ms);
                 record.expires_at_ms = Some(claim_by_ms);
             }
+            Event::StillReady { claim_by_ms, .. } => record.expires_at_ms = Some(claim_by_ms),
             Event::Claimed { session_end_ms, .. } => {
                 record.claimed_at_ms = record.claimed_at_ms.or(Some(change.at_ms));
                 record.expires_at_ms = Some(session_end_ms);
@@ -99,7 +113,10 @@ impl Record {
             Event::FastTracked { score, .. } | Event::Promoted { score, .. } => {
                 (Some(score), Some(change.at_ms))
             }
-            Event::Claimed { .. } | Event::Extended { .. } | Event::Ended { .. } => (None, None),
+            Event::StillReady { .. }
+            | Event::Claimed { .. }
+            | Event::Extended { .. }
+            | Event::Ended { .. } => (None, None),
         };
         let filled = Self {
             score: self.score.or(score),

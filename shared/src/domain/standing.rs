@@ -1,7 +1,7 @@
 //! Where an entry stands, as the line sees it.
 
 use super::{
-    score::{Visit, WaitScore},
+    score::{DeadlineScore, Visit, WaitScore},
     state::State,
 };
 
@@ -33,6 +33,45 @@ pub enum Standing {
         /// Line time.
         now_ms: u64,
     },
+}
+
+/// Where an entry stands, as the set has it that holds it: without what moves by itself, such as a position or the claim
+/// deadline of a paused queue.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Spot {
+    /// In line, at this place.
+    Waiting(WaitScore),
+    /// Promoted; the deadline is on the claim clock.
+    Ready(DeadlineScore),
+    /// Let in, until this end.
+    Active(DeadlineScore),
+}
+
+impl Spot {
+    /// The state it is in.
+    pub fn state(self) -> State {
+        match self {
+            Self::Waiting(_) => State::Waiting,
+            Self::Ready(_) => State::Ready,
+            Self::Active(_) => State::Active,
+        }
+    }
+
+    /// The visit it is.
+    pub fn visit(self) -> Visit {
+        match self {
+            Self::Waiting(score) => score.visit(),
+            Self::Ready(score) | Self::Active(score) => score.visit(),
+        }
+    }
+
+    /// The score as stored.
+    pub fn raw(self) -> u64 {
+        match self {
+            Self::Waiting(score) => score.raw(),
+            Self::Ready(score) | Self::Active(score) => score.raw(),
+        }
+    }
 }
 
 impl Standing {

@@ -36,6 +36,18 @@ impl State {
         matches!(self, Self::Waiting | Self::Ready | Self::Active)
     }
 
+    /// Whether a visit that was in this state has been in `earlier` before: of two states of one visit the one that is
+    /// further along is the later one.
+    pub fn is_further_than(self, earlier: Self) -> bool {
+        let step = |state| match state {
+            Self::Waiting => 0,
+            Self::Ready => 1,
+            Self::Active => 2,
+            Self::Completed | Self::Left | Self::Expired => 3,
+        };
+        step(self) > step(earlier)
+    }
+
     /// Whether one step of a visit leads from here to `next`. An entry that is gone may come back as waiting, or on the
     /// fast track as active: that is a new visit.
     pub fn may_become(self, next: Self) -> bool {
@@ -104,6 +116,11 @@ mod tests {
                 .filter(|n| state.may_become(*n) && !n.is_live())
                 .collect();
             assert_eq!(ends.is_empty(), !state.is_live(), "{state:?} ends as {ends:?}");
+            for next in State::ALL {
+                let leads = state.is_live() && state.may_become(next);
+                assert!(!leads || next.is_further_than(state), "{state:?} to {next:?}");
+                assert!(!(next.is_further_than(state) && state.is_further_than(next)));
+            }
         }
     }
 }

@@ -124,6 +124,19 @@ pub trait Line: Send + Sync + 'static {
     /// the record again and comes back with it.
     async fn revive(&self, queue: &QueueId, revival: &Revival) -> Result<Revived, LineError>;
 
+    /// Some of the entries of a queue, from there on: at most [`PAGE_ENTRIES`] or little more.
+    async fn page(&self, queue: &QueueId, from: &Cursor) -> Result<Page, LineError>;
+
+    /// Makes one entry agree with the backup: takes over what the backup knows further along, drops what it knows to be
+    /// over, and says of any other where it stands, as a change that is later than what the backup has.
+    async fn mend(&self, queue: &QueueId, mending: &Mending) -> Result<Mended, LineError>;
+
+    /// Gives the check of a queue to whoever asks first when one is due.
+    async fn take_check(&self, queue: &QueueId, order: CheckOrder) -> Result<CheckTurn, LineError>;
+
+    /// Notes that a check has been through the shards below this one; through all of them, it is over.
+    async fn note_check(&self, queue: &QueueId, shards: u8) -> Result<(), LineError>;
+
     /// Keeps what the protected service says of its load, in place of what it said before. It is forgotten after
     /// [`LOAD_TTL_SECONDS`](crate::domain::load::LOAD_TTL_SECONDS).
     async fn keep_load(&self, queue: &QueueId, report: &LoadReport) -> Result<(), LineError>;

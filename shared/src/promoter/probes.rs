@@ -103,6 +103,7 @@ mod tests {
                 interval_ms: 10_000,
             },
             window: RateWindow::default(),
+            check_age_ms: 0,
         }
     }
 

@@ -12,13 +12,15 @@ use tokio::time::Instant;
 
 use super::{probes::Probes, tick::Ticked};
 use crate::{
+    backup::check::Checked,
     domain::id::QueueId,
     line::{Line, LineError, Report, ReportOrder, Reported},
     telemetry::{
         emf::Metrics,
         metrics::{
-            ACTIVE, BACKUP_LAG, COMPLETED, ENTERED, ESTIMATE_ERROR, EXPIRED, JOURNAL_LENGTH, LEFT, Metric,
-            NO_SHOWS, PROMOTED, READY, SET_ASIDE, SETTINGS_REFUSED, TICK_AGE, WAIT_MAX, WAIT_MEAN, WAITING,
+            ACTIVE, BACKUP_LAG, CHECK_AGE, COMPLETED, ENTERED, ESTIMATE_ERROR, EXPIRED, JOURNAL_LENGTH, LEFT,
+            MENDED, Metric, NO_SHOWS, PROMOTED, READY, SET_ASIDE, SETTINGS_REFUSED, TICK_AGE, WAIT_MAX,
+            WAIT_MEAN, WAITING,
         },
     },
 };
@@ -102,6 +104,13 @@ impl Reporter {
         Ok(())
     }
 
+    /// Says what a check mended.
+    pub(super) fn checked(&self, queue: &QueueId, checked: &Checked) {
+        if self.metrics.is_on() {
+            self.metrics.write(queue, [(MENDED, json!(checked.mended()))]);
+        }
+    }
+
     /// Says whether the stored settings are refused: at once where that is new, and then as often as a queue is reported
     /// on that is busy, or idle.
     pub(super) fn settings(&self, queue: &QueueId, refused: bool) {
@@ -140,6 +149,7 @@ fn measured(report: &Report) -> Vec<(Metric, Value)> {
         (BACKUP_LAG, report.backup_lag_ms),
         (SET_ASIDE, report.aside),
         (TICK_AGE, report.tick_age_ms),
+        (CHECK_AGE, report.check_age_ms),
         (ENTERED, happened.entered),
         (PROMOTED, happened.promoted),
         (EXPIRED, happened.expired),

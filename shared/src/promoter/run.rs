@@ -11,6 +11,7 @@ use tokio::time::{Instant, MissedTickBehavior, interval, sleep, timeout};
 use tracing::{debug, info, warn};
 
 use super::{
+    checks::{Checks, check_in_turn},
     known::Known,
     report::Reporter,
     steps::{Step, Steps},
@@ -58,6 +59,7 @@ pub struct Promoter {
     pub(super) policy: Policy,
     pub(super) known: Known,
     reporter: Reporter,
+    checks: Checks,
     steps: Steps,
 }
 
@@ -70,6 +72,7 @@ impl Promoter {
             policy,
             known: Known::default(),
             reporter: Reporter::new(Metrics::of_process()),
+            checks: Checks::default(),
             steps: Steps::default(),
         }
     }
@@ -120,6 +123,7 @@ impl Promoter {
             Step::Tick(queue) => self.tick_one(queue).await,
             Step::Drain(queue) => self.drain_one(queue).await,
             Step::Report(queue) => self.report_one(queue).await,
+            Step::Check(queue) => self.check_one(queue).await,
         }
     }
 
@@ -127,6 +131,7 @@ impl Promoter {
         match timeout(LIST_TIMEOUT, self.backup.queues()).await {
             Ok(Ok(queues)) => {
                 self.reporter.listed(&queues);
+                self.checks.listed(&queues);
                 self.known.listed(queues);
             }
             Ok(Err(error)) => warn!(%error, "the queues cannot be listed"),
@@ -205,6 +210,9 @@ impl Promoter {
                 if self.reporter.is_due(queue) {
                     self.start(Step::Report(queue.clone()));
                 }
+                if self.checks.is_due(queue) {
+                    self.start(Step::Check(queue.clone()));
+                }
                 Ok(())
             }
             Ok(Err(error)) => {
@@ -241,6 +249,18 @@ impl Promoter {
             Err(_) => Err("took too long and was given up".to_owned()),
         };
         self.known.note(queue, "report", outcome);
+    }
+
+    /// It takes as long as the queue is; where the end of this promoter cuts it off, the next one goes on.
+    async fn check_one(&self, queue: &QueueId) {
+        let _permit = self.steps.checks.acquire().await;
+        let Some(shelf) = self.known.shelf(queue) else {
+            return;
+        };
+        let tell = |checked: &_| self.reporter.checked(queue, checked);
+        let outcome = check_in_turn(&*self.line, &*self.backup, &shelf, tell).await;
+        self.known
+            .note(queue, "check", outcome.map_err(|error| error.to_string()));
     }
 
     async fn drain_one(&self, queue: &QueueId) {

@@ -14,6 +14,8 @@ use crate::domain::id::QueueId;
 
 /// How many steps of a kind go at once.
 const AT_ONCE: usize = 16;
+/// How many queues are checked at once: each reads all that there is of one.
+const CHECKS_AT_ONCE: usize = 2;
 
 /// One thing to do; it is never done twice at once.
 #[derive(Debug, Clone, PartialEq, Eq, Hash)]
@@ -28,6 +30,8 @@ pub(super) enum Step {
     Drain(QueueId),
     /// Write the metrics.
     Report(QueueId),
+    /// Compare the line with the backup.
+    Check(QueueId),
 }
 
 /// The steps under way. Ticks are counted apart from those that ask the backup: one that is slow or hangs must not keep
@@ -38,6 +42,7 @@ pub(super) struct Steps {
     pub(super) ticks: Semaphore,
     pub(super) syncs: Semaphore,
     pub(super) drains: Semaphore,
+    pub(super) checks: Semaphore,
 }
 
 impl Default for Steps {
@@ -48,6 +53,7 @@ impl Default for Steps {
             ticks: Semaphore::new(AT_ONCE),
             syncs: Semaphore::new(AT_ONCE),
             drains: Semaphore::new(AT_ONCE),
+            checks: Semaphore::new(CHECKS_AT_ONCE),
         }
     }
 }

@@ -71,9 +71,14 @@ pub const COMPLETED: Metric = count("Completed");
 pub const HELD_POLLS: Metric = count("HeldPolls");
 /// 1 while the stored settings of a queue are refused, or the item that holds them is damaged or gone; 0 otherwise.
 pub const SETTINGS_REFUSED: Metric = count("SettingsRefused");
+/// Differences between the line and the backup that a check mended: the sum counts them. Written by each part of a check,
+/// also where there were none.
+pub const MENDED: Metric = count("Mended");
+/// How long ago the last check ended that went through the whole queue.
+pub const CHECK_AGE: Metric = milliseconds("CheckAgeMs");
 
 /// All of them.
-pub const ALL: [Metric; 19] = [
+pub const ALL: [Metric; 21] = [
     WAITING,
     READY,
     ACTIVE,
@@ -93,4 +98,6 @@ pub const ALL: [Metric; 19] = [
     COMPLETED,
     HELD_POLLS,
     SETTINGS_REFUSED,
+    MENDED,
+    CHECK_AGE,
 ];

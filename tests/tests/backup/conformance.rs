@@ -397,7 +397,7 @@ async fn it_answers_a_ping(backup: &dyn Backup) {
 
 /// A change of one visitor: any event of one of three visits, in any order, at any version.
 fn any_change() -> impl Strategy<Value = (u8, usize, u32, u64)> {
-    (0..8_u8, 0..3_usize, 0..2_u32, 0..12_u64)
+    (0..9_u8, 0..3_usize, 0..2_u32, 0..12_u64)
 }
 
 /// Any sequence of changes of one visitor, right or wrong, leaves what [`Record::after`] makes of it.
@@ -433,9 +433,13 @@ fn any_sequence_leaves_what_the_rules_make_of_it(runtime: &Runtime, backup: &dyn
                 visit,
                 how: End::Left,
             },
-            _ => Event::Ended {
+            7 => Event::Ended {
                 visit,
                 how: End::Expired,
+            },
+            _ => Event::StillReady {
+                visit,
+                claim_by_ms: until_ms,
             },
         };
         Change {

@@ -1,10 +1,12 @@
 //! The conformance suite of the line: what a visitor, the protected service or an operator would notice, asked of every
 //! line that ships. Each case shows as a test of its own for each of them, such as `redis::enter_twice_is_one_place`.
 
+mod check;
 mod crowd;
 mod gate;
 mod limits;
 mod load;
+mod mend;
 mod order;
 mod pace;
 mod record;
@@ -111,6 +113,17 @@ on_every_line! {
         a_read_goes_on_past_what_is_not_due
         the_rest_of_a_tick_is_as_it_was
         what_is_set_aside_is_kept_until_the_backup_has_it
+    }
+    check {
+        every_entry_is_on_a_page
+        a_check_is_due_every_few_minutes_for_one_of_all_who_ask
+    }
+    mend {
+        what_the_backup_lacks_is_said_once_more
+        a_visit_goes_on_from_where_the_backup_has_it
+        what_the_backup_knows_to_be_over_leaves_the_line
+        a_visit_begun_since_is_never_touched
+        a_record_of_another_line_mends_nothing
     }
     restore {
         a_restore_brings_everybody_back

@@ -6,7 +6,7 @@ use vestibule::{
         load::LoadReport,
         settings::{Entrance, ReEntry, Settings},
     },
-    line::Departure,
+    line::{CheckOrder, Departure},
 };
 
 /// How many different visitors there are.
@@ -63,6 +63,24 @@ pub(crate) enum Op {
         sought: bool,
         instead: bool,
     },
+    /// Every page is read.
+    Pages,
+    /// The backup shows another thing of an entry than the line.
+    Mend {
+        visitor: u64,
+        /// One of all, or no record at all.
+        state: usize,
+        /// Of the visit that stands; else of an old one.
+        same_visit: bool,
+        /// Where the entry stood a moment ago, or never did.
+        as_seen: bool,
+        /// Before or after the given time.
+        end_ms_from_now: i64,
+    },
+    /// Somebody asks for the check.
+    TakeCheck(CheckOrder),
+    /// A check has been through so many shards.
+    NoteCheck(u8),
     /// The protected service reports its load.
     Load(LoadReport),
     PassMicros(u64),
@@ -127,7 +145,7 @@ fn op() -> impl Strategy<Value = Op> {
         2 => extend(),
         2 => (0_usize..12, vec(visitor(), 0..4), any::<bool>())
             .prop_map(|(records, ended, late)| Op::Settle { records, ended, late }),
-        1 => (visitor(), 0_usize..8).prop_map(|(id, kind)| Op::Record(id, kind)),
+        1 => (visitor(), 0_usize..9).prop_map(|(id, kind)| Op::Record(id, kind)),
         2 => (0_usize..4, 1_u32..11, 0_u64..60_000).prop_map(|(record, tries, wait_ms)| {
             Op::Defer { record, tries, wait_ms }
         }),
@@ -136,12 +154,37 @@ fn op() -> impl Strategy<Value = Op> {
         4 => (visitor(), 0_usize..3, any::<bool>(), any::<bool>()).prop_map(|(visitor, state, sought, instead)| {
             Op::Revive { visitor, state, sought, instead }
         }),
+        1 => Just(Op::Pages),
+        4 => mend(),
+        1 => (1_u64..40_000, 1_u64..200_000, 1_u64..40_000).prop_map(|(every_ms, idle_ms, silent_ms)| {
+            Op::TakeCheck(CheckOrder { every_ms, idle_ms, silent_ms })
+        }),
+        1 => prop_oneof![1_u8..64, Just(64)].prop_map(Op::NoteCheck),
         1 => load().prop_map(Op::Load),
         6 => passing().prop_map(Op::PassMicros),
         1 => passing().prop_map(Op::GoBackMicros),
         2 => setting().prop_map(Op::Set),
         2 => (1_u64..40_000, 1_u64..200_000).prop_map(|(every_ms, idle_ms)| Op::Report { every_ms, idle_ms }),
     ]
+}
+
+fn mend() -> impl Strategy<Value = Op> {
+    (
+        visitor(),
+        0_usize..7,
+        any::<bool>(),
+        0_u8..8,
+        -50_000_i64..200_000,
+    )
+        .prop_map(
+            |(visitor, state, same_visit, as_seen, end_ms_from_now)| Op::Mend {
+                visitor,
+                state,
+                same_visit,
+                as_seen: as_seen > 0,
+                end_ms_from_now,
+            },
+        )
 }
 
 fn visitor() -> impl Strategy<Value = u64> {

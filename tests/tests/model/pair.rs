@@ -16,8 +16,8 @@ use vestibule::{
         standing::Standing,
     },
     line::{
-        Check, Extension, Instead, JournalLimits, JournalRecord, Line, Look, PromoteOrder, ReportOrder,
-        Revival, Revived,
+        Check, Extension, Instead, JournalLimits, JournalRecord, Line, Look, Mending, PromoteOrder,
+        ReportOrder, Revival, Revived,
         memory::{MemoryLine, Snapshot},
         redis::RedisLine,
     },
@@ -39,17 +39,23 @@ const LIMITS: JournalLimits = JournalLimits {
 };
 
 pub(crate) struct Pair {
-    memory: MemoryLine,
+    pub(crate) memory: MemoryLine,
     redis: RedisLine,
     /// Looks into Redis past the line under test.
     link: MultiplexedConnection,
-    clock: HandClock,
-    queue: QueueId,
+    pub(crate) clock: HandClock,
+    pub(crate) queue: QueueId,
     settings: Settings,
     /// The visit that each visitor was last seen in.
     visits: BTreeMap<u64, Visit>,
     /// The place that each visitor was given, but the last one where they had two, with the version of that.
     places: BTreeMap<u64, VecDeque<(WaitScore, Version)>>,
+}
+
+/// What an operation is given, made of what stands before either line is asked.
+pub(crate) struct Made {
+    pub(crate) record: Option<Change>,
+    pub(crate) mending: Option<Mending>,
 }
 
 impl Pair {
@@ -97,10 +103,13 @@ impl Pair {
         }
         self.note_visits().await;
         let [memory, redis] = self.lines();
-        let record = self.change_to_record(op).await;
+        let made = Made {
+            record: self.change_to_record(op).await,
+            mending: self.mending(op).await,
+        };
         let (in_memory, in_redis) = (
-            self.act(memory, op, record.as_ref()).await,
-            self.act(redis, op, record.as_ref()).await,
+            self.act(memory, op, &made).await,
+            self.act(redis, op, &made).await,
         );
         same("answers", &in_memory, &in_redis)?;
         match op {
@@ -143,7 +152,7 @@ impl Pair {
     }
 
     /// Does it, and gives the answer as text: it says all that the answer holds.
-    async fn act(&self, line: &dyn Line, op: &Op, record: Option<&Change>) -> String {
+    async fn act(&self, line: &dyn Line, op: &Op, made: &Made) -> String {
         let queue = &self.queue;
         match op {
             Op::Enter(number) => text(line.enter(queue, visitor(*number)).await),
@@ -214,7 +223,10 @@ impl Pair {
                 text((mark, line.revive(queue, &revival).await))
             }
             Op::Settle { .. } | Op::Record(..) | Op::Defer { .. } | Op::SetAside(_) | Op::SettleAside(_) => {
-                journal::act(line, queue, op, record).await
+                journal::act(line, queue, op, made.record.as_ref()).await
+            }
+            Op::Pages | Op::Mend { .. } | Op::TakeCheck(_) | Op::NoteCheck(_) => {
+                self.check(line, op, made).await
             }
             Op::Load(report) => text(line.keep_load(queue, report).await),
             Op::PassMicros(_) | Op::GoBackMicros(_) => String::new(),
@@ -230,7 +242,7 @@ impl Pair {
     }
 
     /// What the backup may have of a place that the visitor had, in each state that is live.
-    fn old_record(&self, number: u64, state: usize) -> Option<Record> {
+    pub(crate) fn old_record(&self, number: u64, state: usize) -> Option<Record> {
         let (score, version) = *self.places.get(&number)?.front()?;
         let deadline_ms = score.joined_at_ms() + 45_000;
         let (id, visit) = (visitor(number), score.visit());
@@ -296,6 +308,10 @@ impl Pair {
             Event::Ended {
                 visit,
                 how: End::Expired,
+            },
+            Event::StillReady {
+                visit,
+                claim_by_ms: session_end_ms,
             },
         ];
         Some(Change {

@@ -5,7 +5,7 @@ use std::collections::BTreeSet;
 use aws_config::BehaviorVersion;
 use aws_sdk_dynamodb::{Client, types::BillingMode};
 use serde_json::{Value, json};
-use vestibule::{backup::dynamodb::Tables, telemetry::metrics};
+use vestibule::{admin::CHECK_TIME, backup::dynamodb::Tables, telemetry::metrics};
 
 use vestibule_tests::{
     servers,
@@ -228,6 +228,15 @@ fn every_metric_is_shown_and_alarms_watch_none_that_is_not_written() {
             );
         }
     }
+}
+
+/// What a check has begun when its time is up is brought to its end.
+#[test]
+fn an_order_to_check_has_time_to_end() {
+    let template = template();
+    let seconds = template["Resources"]["AdminFunction"]["Properties"]["Timeout"].as_u64();
+    let left = seconds.expect("a number").checked_sub(CHECK_TIME.as_secs());
+    assert!(left.is_some_and(|seconds| seconds >= 60), "{left:?}");
 }
 
 /// A version that SAM publishes would keep the old variables where a parameter alone has changed.

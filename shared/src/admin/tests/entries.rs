@@ -117,3 +117,42 @@ async fn an_entry_is_shown_as_line_and_backup_have_it_and_its_visitor_is_not() {
         (&json!("anon"), &Value::Null, &Value::Null)
     );
 }
+
+#[tokio::test]
+async fn a_check_mends_and_says_what_it_did() {
+    let desk = Desk::with_queue(json!({ "paused": true })).await;
+    for visitor in ["ada", "bob", "eve"] {
+        desk.enter(visitor).await;
+    }
+    let unwritten = [desk.id("dan").await, desk.id("kim").await];
+    for id in unwritten {
+        desk.admin.line.enter(&queue(), id).await.expect("entered");
+    }
+    let check = json!({ "op": "check", "queue": "q" });
+    let first = desk.done(check.clone()).await;
+    let counted = |result: &Value, name: &str| result[name].as_u64().expect("a count");
+    assert_eq!(
+        (counted(&first, "checked_line"), counted(&first, "checked_table")),
+        (5, 3)
+    );
+    assert_eq!((counted(&first, "written"), counted(&first, "skipped")), (2, 0));
+    assert_eq!(
+        (&first["complete"], &first["next_shard"]),
+        (&json!(true), &Value::Null)
+    );
+    for id in unwritten {
+        let record = desk.backup().entry(&shelf(), id).await.expect("read");
+        assert_eq!(record.expect("written").state, State::Waiting);
+    }
+    let second = desk.done(check).await;
+    assert_eq!(
+        (counted(&second, "checked_table"), counted(&second, "written")),
+        (5, 0)
+    );
+    // From a shard on: as many as are in those.
+    let rest = desk
+        .done(json!({ "op": "check", "queue": "q", "from_shard": 63 }))
+        .await;
+    assert!(counted(&rest, "checked_line") < 5);
+    assert_eq!(rest["complete"], true);
+}

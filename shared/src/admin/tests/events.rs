@@ -57,7 +57,9 @@ async fn every_event_is_carried_out() {
     assert_eq!(desk.in_force("paused").await, true);
     let in_line = desk.enter("ada").await;
     let mut results = Vec::new();
-    for op in ["inspect", "resume", "promote", "update", "stats", "drain", "open"] {
+    for op in [
+        "inspect", "resume", "promote", "update", "stats", "check", "drain", "open",
+    ] {
         results.push((op, desk.done(named(op)).await));
         sent.insert(op);
     }

@@ -111,11 +111,16 @@ impl Desk {
         assert!(created.expect("written"));
     }
 
-    /// A known visitor enters, written through.
-    async fn enter(&self, visitor: &str) -> EntryId {
+    /// The entry of a visitor, in line or not.
+    async fn id(&self, visitor: &str) -> EntryId {
         let LinePart { salt, .. } = self.stored().await.line;
         let ids = IdKey::derive(&self.admin.root_key, &queue(), &salt);
-        let id = ids.entry_id(&Visitor::known(visitor).expect("valid"));
+        ids.entry_id(&Visitor::known(visitor).expect("valid"))
+    }
+
+    /// A known visitor enters, written through.
+    async fn enter(&self, visitor: &str) -> EntryId {
+        let id = self.id(visitor).await;
         match self.admin.line.enter(&queue(), id).await {
             Ok(Entered::Joined {
                 change: Some(change), ..

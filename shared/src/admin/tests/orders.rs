@@ -106,6 +106,17 @@ async fn whatever_is_wrong_with_an_order_is_named() {
 }
 
 #[tokio::test]
+async fn a_check_begins_with_a_shard_that_there_is() {
+    let desk = Desk::with_queue(json!({})).await;
+    for wrong in [json!(64), json!(-1), json!("0")] {
+        let order = json!({ "op": "check", "queue": "q", "from_shard": wrong });
+        assert_eq!(desk.refused(order).await["field"], "from_shard", "{wrong}");
+    }
+    desk.done(json!({ "op": "check", "queue": "q", "from_shard": 63 }))
+        .await;
+}
+
+#[tokio::test]
 async fn every_operation_on_a_queue_says_when_there_is_none() {
     let desk = Desk::new();
     for op in OPERATIONS

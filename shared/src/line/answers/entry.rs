@@ -195,6 +195,10 @@ impl Revival {
         match (record.state, record.score, record.expires_at_ms) {
             (State::Waiting, Some(score), _) => Some(Event::Entered { score }),
             (State::Ready, Some(score), Some(claim_by_ms)) => Some(Event::Promoted { score, claim_by_ms }),
+            (State::Ready, None, Some(claim_by_ms)) => Some(Event::StillReady {
+                visit: record.visit,
+                claim_by_ms,
+            }),
             (State::Active, _, Some(session_end_ms)) => Some(Event::Claimed {
                 visit: record.visit,
                 session_end_ms,

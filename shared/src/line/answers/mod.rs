@@ -1,6 +1,7 @@
 //! What a line is asked with, and what it answers.
 
+mod check;
 mod entry;
 mod queue;
 
-pub use self::{entry::*, queue::*};
+pub use self::{check::*, entry::*, queue::*};

@@ -102,6 +102,8 @@ pub struct Report {
     pub pace: Pace,
     /// How many were promoted lately.
     pub window: RateWindow,
+    /// How long ago the last check ended that went through the whole queue.
+    pub check_age_ms: u64,
 }
 
 /// Counts since the report before.

@@ -1,6 +1,7 @@
 //! The line in memory: for one process on a laptop, for simulations, and as the plain statement of the rules that the
 //! scripts in [`redis`](super::redis) follow. It outlives its process only by way of the backup.
 
+mod check;
 mod journal;
 mod lost;
 mod promotion;
@@ -25,9 +26,10 @@ use async_trait::async_trait;
 pub use self::snapshot::Snapshot;
 use self::{lost::Lost, queue::Queue};
 use super::{
-    Check, Claimed, Configuration, Configured, Deferral, Departed, Departure, Entered, Extended, Extension,
-    JournalLimits, JournalRecord, Line, LineError, Look, Marked, Places, PromoteOrder, Promotion, Remains,
-    ReportOrder, Reported, Revival, Revived, SetAside, Validated, View,
+    Check, CheckOrder, CheckTurn, Claimed, Configuration, Configured, Cursor, Deferral, Departed, Departure,
+    Entered, Extended, Extension, JournalLimits, JournalRecord, Line, LineError, Look, Marked, Mended,
+    Mending, Page, Places, PromoteOrder, Promotion, Remains, ReportOrder, Reported, Revival, Revived,
+    SetAside, Validated, View,
 };
 use crate::domain::{
     change::{Change, Ending},
@@ -213,6 +215,22 @@ impl Line for MemoryLine {
 
     async fn revive(&self, queue: &QueueId, revival: &Revival) -> Result<Revived, LineError> {
         self.with(queue, |queue, now_us| queue.revive(now_us, revival))
+    }
+
+    async fn page(&self, queue: &QueueId, from: &Cursor) -> Result<Page, LineError> {
+        self.with(queue, |queue, _| queue.page(from))
+    }
+
+    async fn mend(&self, queue: &QueueId, mending: &Mending) -> Result<Mended, LineError> {
+        self.with(queue, |queue, now_us| queue.mend(now_us, mending))
+    }
+
+    async fn take_check(&self, queue: &QueueId, order: CheckOrder) -> Result<CheckTurn, LineError> {
+        self.with(queue, |queue, now_us| queue.take_check(now_us, order))
+    }
+
+    async fn note_check(&self, queue: &QueueId, shards: u8) -> Result<(), LineError> {
+        self.with(queue, |queue, now_us| queue.note_check(now_us, shards))
     }
 
     async fn keep_load(&self, queue: &QueueId, report: &LoadReport) -> Result<(), LineError> {

@@ -3,6 +3,7 @@
 use std::collections::HashMap;
 
 use super::{
+    check::Checks,
     journal::Journal,
     report::Unreported,
     sets::{Timed, Waiting},
@@ -51,6 +52,7 @@ pub(super) struct Queue {
     pub(super) totals: Totals,
     load: Option<LastLoad>,
     pub(super) unreported: Unreported,
+    pub(super) checks: Checks,
     /// The mark, and the version at which it was last raised.
     pub(super) fence: u64,
     pub(super) fence_v: u64,
@@ -79,6 +81,7 @@ impl Queue {
             totals: Totals::default(),
             load: None,
             unreported: Unreported::default(),
+            checks: Checks::none(now_ms),
             fence: 0,
             fence_v: 0,
             configuration,

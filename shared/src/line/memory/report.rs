@@ -104,6 +104,7 @@ impl Queue {
             promotes: self.settings().promotes(),
             pace: self.settings().pace(),
             window: self.window,
+            check_age_ms: since_ms(self.checks.checked_at_ms()),
         })
     }
 }

@@ -4,6 +4,7 @@ use super::queue::Queue;
 use crate::{
     domain::{
         change::{Change, End, Event},
+        id::EntryId,
         score::{DeadlineScore, WaitScore},
         standing::Standing,
     },
@@ -82,23 +83,28 @@ impl Queue {
         self.ready.remove(record.id);
         self.active.remove(record.id);
         self.totals.entered += u64::from(!here);
-        match event {
-            Event::Entered { score } => self.waiting.insert(score, record.id),
-            Event::Promoted { .. } => {
-                let claim_by_ms = self.claim_clock_ms(now_ms) + self.claim_ms(now_ms);
-                self.ready
-                    .insert(DeadlineScore::new(claim_by_ms, visit), record.id);
-            }
-            Event::Claimed { session_end_ms, .. } => {
-                self.active
-                    .insert(DeadlineScore::new(session_end_ms, visit), record.id);
-            }
-            Event::FastTracked { .. } | Event::Extended { .. } | Event::Ended { .. } => {}
-        }
+        self.put(now_ms, record.id, event);
         self.standing(now_ms, record.id)
             .map_or(Revived::Ended, |standing: Standing| Revived::Back {
                 standing,
                 change: change(event.until(&standing)),
             })
+    }
+    /// Puts an entry where the backup has it: at its place, or until the end of its session. A ready one gets the time to
+    /// claim anew, since whoever was called could not answer.
+    pub(super) fn put(&mut self, now_ms: u64, id: EntryId, event: Event) {
+        match event {
+            Event::Entered { score } => self.waiting.insert(score, id),
+            Event::Promoted { .. } | Event::StillReady { .. } => {
+                let claim_by_ms = self.claim_clock_ms(now_ms) + self.claim_ms(now_ms);
+                self.ready
+                    .insert(DeadlineScore::new(claim_by_ms, event.visit()), id);
+            }
+            Event::Claimed { session_end_ms, .. } => {
+                self.active
+                    .insert(DeadlineScore::new(session_end_ms, event.visit()), id);
+            }
+            Event::FastTracked { .. } | Event::Extended { .. } | Event::Ended { .. } => {}
+        }
     }
 }

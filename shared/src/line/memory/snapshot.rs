@@ -84,6 +84,7 @@ impl Queue {
         ]
         .into_iter()
         .chain(self.unreported.numbers())
+        .chain(self.checks.numbers())
         .map(|(name, number)| (name.to_owned(), number))
         .collect()
     }

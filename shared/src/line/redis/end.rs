@@ -14,6 +14,16 @@ use crate::{
     line::LineError,
 };
 
+/// How a visit ended, by the name that the scripts give it.
+pub(super) fn end_named(name: &str) -> Option<End> {
+    match name {
+        "completed" => Some(End::Completed),
+        "left" => Some(End::Left),
+        "expired" => Some(End::Expired),
+        _ => None,
+    }
+}
+
 pub(super) async fn end(line: &RedisLine, queue: &QueueId, id: EntryId) -> Result<Option<Change>, LineError> {
     let keys = Keys::new(queue);
     let mut asked = redis::pipe();
@@ -25,24 +35,22 @@ pub(super) async fn end(line: &RedisLine, queue: &QueueId, id: EntryId) -> Resul
     if !known {
         return Err(LineError::Unknown);
     }
-    let read = |text: String| parse(id, &text).ok_or_else(|| LineError::Nonsense(format!("the end {text}")));
-    end.map(read).transpose()
+    end.map(|text| parse(id, &text)).transpose()
 }
 
-/// The end that a text of `ended` tells of.
-pub(super) fn parse(id: EntryId, text: &str) -> Option<Change> {
+/// Reads one end.
+pub(super) fn parse(id: EntryId, text: &str) -> Result<Change, LineError> {
+    words(id, text).ok_or_else(|| LineError::Nonsense(format!("the end {text}")))
+}
+
+fn words(id: EntryId, text: &str) -> Option<Change> {
     let mut words = text.split(' ');
     let version = Version {
         epoch: words.next()?.parse().ok()?,
         v: words.next()?.parse().ok()?,
     };
     let visit = Visit::new(words.next()?.parse().ok()?)?;
-    let how = match words.next()? {
-        "completed" => End::Completed,
-        "left" => End::Left,
-        "expired" => End::Expired,
-        _ => return None,
-    };
+    let how = end_named(words.next()?)?;
     let at_ms = words.next()?.parse().ok()?;
     Some(Change {
         id,

@@ -205,6 +205,7 @@ pub(super) fn fields(change: &Change) -> Vec<String> {
             session_end_ms,
         } => ("fast-tracked", score.raw(), session_end_ms),
         Event::Promoted { score, claim_by_ms } => ("promoted", score.raw(), claim_by_ms),
+        Event::StillReady { visit, claim_by_ms } => ("still-ready", visit.number().into(), claim_by_ms),
         Event::Claimed {
             visit,
             session_end_ms,
@@ -254,6 +255,10 @@ fn change(fields: &Fields) -> Result<Change, LineError> {
         },
         "promoted" => Event::Promoted {
             score: score(number)?,
+            claim_by_ms: deadline_ms,
+        },
+        "still-ready" => Event::StillReady {
+            visit: visit(number)?,
             claim_by_ms: deadline_ms,
         },
         "claimed" => Event::Claimed {

@@ -2,10 +2,10 @@
 
 use std::sync::LazyLock;
 
-use super::{RedisLine, script::Command};
+use super::{RedisLine, end::end_named, script::Command};
 use crate::{
     domain::{
-        change::{Change, End, Event},
+        change::{Change, Event},
         id::{EntryId, QueueId},
         score::Visit,
     },
@@ -41,11 +41,7 @@ pub(super) async fn leave(
         _ => return Err(reply.nonsense("an outcome")),
     }
     let version = reply.version()?.ok_or_else(|| reply.nonsense("a version"))?;
-    let how = match reply.word()?.as_str() {
-        "completed" => End::Completed,
-        "left" => End::Left,
-        _ => return Err(reply.nonsense("how it ended")),
-    };
+    let how = end_named(&reply.word()?).ok_or_else(|| reply.nonsense("how it ended"))?;
     let (visit, at_ms) = (reply.visit()?, reply.number()?);
     Ok(Departed::Gone(Change {
         id,

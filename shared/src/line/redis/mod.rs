@@ -3,6 +3,8 @@
 //! One script is one step that nobody else can come between, by the server's clock. Each `.lua` file has a `.rs` file of
 //! the same name that sends it and turns its reply into an enum; nothing of Redis leaves this folder.
 
+mod check;
+mod checked;
 mod claim;
 mod configure;
 mod connect;
@@ -15,6 +17,8 @@ mod keys;
 mod leave;
 mod load;
 mod mark;
+mod mend;
+mod page;
 mod promote;
 mod record;
 mod remains;
@@ -42,9 +46,10 @@ use self::{
     script::{Call, Command},
 };
 use super::{
-    Check, Claimed, Configuration, Configured, Deferral, Departed, Departure, Entered, Extended, Extension,
-    JournalLimits, JournalRecord, Line, LineError, Look, Marked, Places, PromoteOrder, Promotion, Remains,
-    ReportOrder, Reported, Revival, Revived, SetAside, Validated, View, memory::Clock,
+    Check, CheckOrder, CheckTurn, Claimed, Configuration, Configured, Cursor, Deferral, Departed, Departure,
+    Entered, Extended, Extension, JournalLimits, JournalRecord, Line, LineError, Look, Marked, Mended,
+    Mending, Page, Places, PromoteOrder, Promotion, Remains, ReportOrder, Reported, Revival, Revived,
+    SetAside, Validated, View, memory::Clock,
 };
 use crate::{
     domain::{
@@ -256,6 +261,22 @@ impl Line for RedisLine {
 
     async fn revive(&self, queue: &QueueId, revival: &Revival) -> Result<Revived, LineError> {
         revive::revive(self, queue, revival).await
+    }
+
+    async fn page(&self, queue: &QueueId, from: &Cursor) -> Result<Page, LineError> {
+        page::page(self, queue, from).await
+    }
+
+    async fn mend(&self, queue: &QueueId, mending: &Mending) -> Result<Mended, LineError> {
+        mend::mend(self, queue, mending).await
+    }
+
+    async fn take_check(&self, queue: &QueueId, order: CheckOrder) -> Result<CheckTurn, LineError> {
+        check::take(self, queue, order).await
+    }
+
+    async fn note_check(&self, queue: &QueueId, shards: u8) -> Result<(), LineError> {
+        checked::note(self, queue, shards).await
     }
 
     async fn keep_load(&self, queue: &QueueId, report: &LoadReport) -> Result<(), LineError> {

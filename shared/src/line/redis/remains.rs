@@ -46,11 +46,10 @@ pub(super) async fn remains(line: &RedisLine, queue: &QueueId, most: usize) -> R
         .map(|record| journal::parse(record.id, record.map))
         .collect();
     let ends = ends.into_iter().filter_map(|(member, text)| {
-        let end = entry_id(&member).ok().and_then(|id| end::parse(id, &text));
-        if end.is_none() {
-            tracing::warn!(%queue, member, text, "an end that makes no sense is passed over");
-        }
-        end
+        entry_id(&member)
+            .and_then(|id| end::parse(id, &text))
+            .inspect_err(|error| tracing::warn!(%queue, %error, "an end is passed over"))
+            .ok()
     });
     Ok(Remains {
         generation,

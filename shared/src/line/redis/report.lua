@@ -10,7 +10,7 @@
 --         {'report', now_ms, in line, ready, active, journal records, records set aside,
 --          when the oldest of the journal happened or 0, score of the head or 0, score of the tail or 0, tick_age_ms, waited_ms, waited_max_ms, entered, promoted,
 --          completed, left, expired, no_shows, generation, 1 where anybody may be promoted or 0, batch, interval_ms,
---          window_start_ms, window_count, window_before}
+--          window_start_ms, window_count, window_before, check_age_ms}
 local waiting, ready, active, config, state, journal = KEYS[1], KEYS[2], KEYS[3], KEYS[4], KEYS[5], KEYS[6]
 local aside = KEYS[7]
 local given_us, every_ms, idle_ms = ARGV[1], tonumber(ARGV[2]), tonumber(ARGV[3])
@@ -20,7 +20,7 @@ if not c[1] then
   return { 'no-queue' }
 end
 local s = redis.call('HMGET', state, 'v', 'reported_at_ms', 'heartbeat_ms', 'tick_gap_ms', 'waited_ms', 'waited_max_ms',
-  'window_start_ms', 'window_count', 'window_before')
+  'window_start_ms', 'window_count', 'window_before', 'checked_at_ms')
 local now_ms = math.floor(line_time_us(given_us, tonumber(s[1])) / 1000)
 -- A clock that was set back does not silence it.
 local passed_ms = now_ms - tonumber(s[2] or 0)
@@ -65,4 +65,4 @@ local tick_age_ms = math.max(beat_ms > 0 and now_ms - beat_ms or 0, tonumber(s[4
 return { 'report', now_ms, in_line, is_ready, is_active, records, redis.call('XLEN', aside), oldest_at_ms,
   tonumber(head[2] or 0), tonumber(tail[2] or 0), tick_age_ms, tonumber(s[5] or 0), tonumber(s[6] or 0), counts[1], counts[2], counts[3], counts[4],
   counts[5], counts[6], tonumber(c[1]), promotes, tonumber(c[2]), tonumber(c[3]), tonumber(s[7]), tonumber(s[8]),
-  tonumber(s[9]) }
+  tonumber(s[9]), math.max(now_ms - tonumber(s[10] or now_ms), 0) }

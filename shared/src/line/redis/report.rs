@@ -64,5 +64,6 @@ pub(super) async fn report(
             count: reply.number()?,
             before: reply.number()?,
         },
+        check_age_ms: reply.number()?,
     }))
 }

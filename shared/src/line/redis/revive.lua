@@ -3,7 +3,7 @@
 -- What stands nowhere is sought first: the record that counts is one that was read after that, so that no visit that
 -- began and ended in between is taken for one that was lost. See docs/decisions/partial-loss.md.
 -- What frees room, or keeps an acknowledged change, runs also where the server's memory is full.
--- include: clock scores claim_clock queue end
+-- include: clock scores claim_clock queue end put
 -- KEYS: waiting ready active ended sought config state
 -- ARGV: given_us id generation epoch v was visit score end_ms mark instead
 -- Output: {'no-queue'}
@@ -23,8 +23,7 @@ local queue = read_queue(config, state, given_us)
 if not queue then
   return { 'no-queue' }
 end
-local c = redis.call('HMGET', config, 'generation', 'claim_ms')
-if tonumber(c[1]) ~= generation or queue.epoch < epoch then
+if tonumber(redis.call('HGET', config, 'generation')) ~= generation or queue.epoch < epoch then
   return { 'refused' }
 end
 local at = standing(queue, waiting, ready, active, ended, id)
@@ -63,9 +62,9 @@ if was == 'active' and end_ms <= queue.now_ms then
   return { 'expired', queue.epoch, v, visit, queue.now_ms }
 end
 v = take_version(queue, state)
-local s = redis.call('HMGET', state, 'last_order', 'claim_floor_ms', 'claim_floor_until_ms')
 if score then
-  redis.call('HSET', state, 'last_order', math.max(tonumber(s[1]), score % 562949953421312))
+  local last_order = tonumber(redis.call('HGET', state, 'last_order'))
+  redis.call('HSET', state, 'last_order', math.max(last_order, score % 562949953421312))
 end
 if at.visit then
   redis.call('ZREM', waiting, id)
@@ -76,16 +75,5 @@ else
   redis.call('HINCRBY', state, 'entered', 1)
 end
 at = { state = was, visit = visit, score = score, deadline_ms = end_ms }
-if was == 'waiting' then
-  redis.call('ZADD', waiting, ARGV[8], id)
-elseif was == 'ready' then
-  local claim_ms = tonumber(c[2])
-  if queue.now_ms < tonumber(s[3]) then
-    claim_ms = math.max(claim_ms, tonumber(s[2]))
-  end
-  at.deadline_ms = queue.now_ms + claim_ms
-  redis.call('ZADD', ready, deadline_score(queue.claim_clock_ms + claim_ms, visit), id)
-else
-  redis.call('ZADD', active, deadline_score(end_ms, visit), id)
-end
+put(queue, { waiting = waiting, ready = ready, active = active }, config, state, id, at)
 return { 'back', queue.epoch, v, unpack(reply_standing(queue, waiting, id, at)) }

@@ -15,7 +15,7 @@ use super::{
 };
 use crate::{domain::id::QueueId, line::LineError};
 
-const INCLUDES: [(&str, &str); 8] = [
+const INCLUDES: [(&str, &str); 9] = [
     ("clock", include_str!("include/clock.lua")),
     ("scores", include_str!("include/scores.lua")),
     ("claim_clock", include_str!("include/claim_clock.lua")),
@@ -23,6 +23,7 @@ const INCLUDES: [(&str, &str); 8] = [
     ("pace", include_str!("include/pace.lua")),
     ("queue", include_str!("include/queue.lua")),
     ("new_state", include_str!("include/new_state.lua")),
+    ("put", include_str!("include/put.lua")),
     ("fields", include_str!("include/fields.lua")),
 ];
 
@@ -143,7 +144,9 @@ impl Call<'_> {
 mod tests {
     use super::*;
 
-    const SCRIPTS: [&str; 18] = [
+    const SCRIPTS: [&str; 21] = [
+        include_str!("check.lua"),
+        include_str!("checked.lua"),
         include_str!("claim.lua"),
         include_str!("configure.lua"),
         include_str!("defer.lua"),
@@ -152,6 +155,7 @@ mod tests {
         include_str!("leave.lua"),
         include_str!("load.lua"),
         include_str!("mark.lua"),
+        include_str!("mend.lua"),
         include_str!("promote.lua"),
         include_str!("record.lua"),
         include_str!("report.lua"),

@@ -17,9 +17,10 @@ use crate::{
         score::Visit,
     },
     line::{
-        Check, Claimed, Configuration, Configured, Deferral, Departed, Departure, Entered, Extended,
-        Extension, JournalRecord, Line, LineError, Look, Marked, Places, PromoteOrder, Promotion, Remains,
-        ReportOrder, Reported, Revival, Revived, SetAside, Validated, View, memory::MemoryLine,
+        Check, CheckOrder, CheckTurn, Claimed, Configuration, Configured, Cursor, Deferral, Departed,
+        Departure, Entered, Extended, Extension, JournalRecord, Line, LineError, Look, Marked, Mended,
+        Mending, Page, Places, PromoteOrder, Promotion, Remains, ReportOrder, Reported, Revival, Revived,
+        SetAside, Validated, View, memory::MemoryLine,
     },
 };
 
@@ -158,6 +159,22 @@ impl Line for Faulty {
 
     async fn revive(&self, queue: &QueueId, revival: &Revival) -> Result<Revived, LineError> {
         self.sound().revive(queue, revival).await
+    }
+
+    async fn page(&self, queue: &QueueId, from: &Cursor) -> Result<Page, LineError> {
+        self.sound().page(queue, from).await
+    }
+
+    async fn mend(&self, queue: &QueueId, mending: &Mending) -> Result<Mended, LineError> {
+        self.sound().mend(queue, mending).await
+    }
+
+    async fn take_check(&self, queue: &QueueId, order: CheckOrder) -> Result<CheckTurn, LineError> {
+        self.sound().take_check(queue, order).await
+    }
+
+    async fn note_check(&self, queue: &QueueId, shards: u8) -> Result<(), LineError> {
+        self.sound().note_check(queue, shards).await
     }
 
     async fn keep_load(&self, queue: &QueueId, report: &LoadReport) -> Result<(), LineError> {

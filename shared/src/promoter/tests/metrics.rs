@@ -22,7 +22,7 @@ use crate::{
 
 impl Scene {
     /// A promoter that writes its metrics there.
-    fn reporter(&self, written: &Written) -> Arc<Promoter> {
+    pub(super) fn reporter(&self, written: &Written) -> Arc<Promoter> {
         let promoter = Arc::into_inner(self.promoter()).expect("nobody else has it");
         Arc::new(promoter.with_metrics(Metrics::new("shop", written.clone())))
     }

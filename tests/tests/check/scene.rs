@@ -1,0 +1,208 @@
+//! A queue on one line and one backup, both of which a test may change alone.
+
+use std::{sync::Arc, time::Duration};
+
+use tempfile::TempDir;
+use vestibule::{
+    backup::{
+        Backup, Shelf,
+        check::{Checked, Manner, check},
+        file::FileBackup,
+        write_through::write_through,
+    },
+    domain::{
+        change::{Change, Event, Version},
+        id::{EntryId, QueueId},
+        record::Record,
+        score::WaitScore,
+        settings::Settings,
+        standing::Standing,
+        state::State,
+    },
+    line::{Departed, Departure, Entered, Line, Look, PromoteOrder, View},
+};
+use vestibule_tests::{
+    entries::{configuration, fresh_queue, now_ms},
+    lines::{Backend, visitor},
+};
+
+/// At once, and the second look with the first.
+pub(crate) const HASTY: Manner = Manner {
+    page_pause: Duration::ZERO,
+    second_look_after: Duration::ZERO,
+    entries_at_once: 200_000,
+};
+
+pub(crate) struct Scene {
+    pub(crate) line: Arc<dyn Line>,
+    pub(crate) backup: Arc<FileBackup>,
+    pub(crate) queue: QueueId,
+    pub(crate) shelf: Shelf,
+    _folder: TempDir,
+}
+
+impl Scene {
+    /// Two at a time are let in, and once in an hour.
+    pub(crate) async fn open(backend: Backend) -> Self {
+        let folder = tempfile::tempdir().expect("a folder");
+        let backup = FileBackup::open(folder.path().join("store")).expect("a store");
+        let line = backend.line(None).await;
+        let queue = fresh_queue();
+        let settings = Settings {
+            capacity: 2,
+            batch: 2,
+            interval_seconds: 3_600,
+            ..Settings::default()
+        };
+        let configuration = configuration(settings);
+        line.configure(&queue, &configuration, true)
+            .await
+            .expect("configured");
+        Self {
+            line,
+            backup: Arc::new(backup),
+            shelf: Shelf::of(&queue, &configuration),
+            queue,
+            _folder: folder,
+        }
+    }
+
+    /// Enters, and is killed before it is written.
+    pub(crate) async fn enter_unwritten(&self, number: u64) -> Change {
+        match self
+            .line
+            .enter(&self.queue, visitor(number))
+            .await
+            .expect("entered")
+        {
+            Entered::Joined {
+                change: Some(change), ..
+            } => change,
+            other => panic!("no place: {other:?}"),
+        }
+    }
+
+    pub(crate) async fn enter(&self, number: u64) -> Change {
+        let change = self.enter_unwritten(number).await;
+        self.write_through(&change).await;
+        change
+    }
+
+    /// Of these, the first two go in at once; the others wait, in this order.
+    pub(crate) async fn enter_all(&self, numbers: impl IntoIterator<Item = u64>) {
+        for number in numbers {
+            self.enter(number).await;
+        }
+    }
+
+    pub(crate) async fn write_through(&self, change: &Change) {
+        let through = write_through(&*self.line, &*self.backup, &self.shelf, change).await;
+        assert!(through.expect("written").durable);
+    }
+
+    /// The backup has it, and the line was never told.
+    pub(crate) async fn write_alone(&self, change: &Change) {
+        self.backup.write(&self.shelf, change).await.expect("written");
+    }
+
+    /// The backup knows what the line has lost.
+    pub(crate) async fn only_the_backup_knows(&self, number: u64, event: Event) -> Version {
+        let known = self.record(number).await.map_or(0, |record| record.version.v);
+        let version = Version {
+            epoch: 1,
+            v: self.view().await.version.v.max(known) + 1,
+        };
+        let change = Change {
+            id: visitor(number),
+            version,
+            at_ms: now_ms(),
+            event,
+        };
+        self.write_alone(&change).await;
+        version
+    }
+
+    pub(crate) async fn leave_unwritten(&self, number: u64) -> Change {
+        let left = self
+            .line
+            .leave(&self.queue, visitor(number), None, Departure::Leave);
+        match left.await.expect("left") {
+            Departed::Gone(change) => change,
+            other => panic!("not gone: {other:?}"),
+        }
+    }
+
+    pub(crate) async fn promote(&self) {
+        let order = PromoteOrder {
+            asked: u64::MAX,
+            heartbeat: true,
+        };
+        self.line.promote(&self.queue, order).await.expect("promoted");
+    }
+
+    pub(crate) async fn view(&self) -> View {
+        self.line.view(&self.queue).await.expect("a view")
+    }
+
+    pub(crate) async fn look(&self, number: u64) -> Look {
+        self.line
+            .status(&self.queue, visitor(number))
+            .await
+            .expect("a look")
+    }
+
+    pub(crate) async fn standing(&self, number: u64) -> Standing {
+        match self.look(number).await {
+            Look::Here(standing) => standing,
+            gone @ Look::Gone(_) => panic!("{number}: {gone:?}"),
+        }
+    }
+
+    pub(crate) async fn score(&self, number: u64) -> WaitScore {
+        match self.standing(number).await {
+            Standing::Waiting { score, .. } => score,
+            other => panic!("{number} does not wait: {other:?}"),
+        }
+    }
+
+    /// The positions of those who wait.
+    pub(crate) async fn positions(&self, numbers: impl IntoIterator<Item = u64>) -> Vec<u64> {
+        let mut positions = Vec::new();
+        for number in numbers {
+            match self.standing(number).await {
+                Standing::Waiting { position, .. } => positions.push(position),
+                other => panic!("{number} does not wait: {other:?}"),
+            }
+        }
+        positions
+    }
+
+    pub(crate) async fn record(&self, number: u64) -> Option<Record> {
+        self.record_of(visitor(number)).await
+    }
+
+    pub(crate) async fn record_of(&self, id: EntryId) -> Option<Record> {
+        self.backup.entry(&self.shelf, id).await.expect("an answer")
+    }
+
+    pub(crate) async fn state_in_backup(&self, number: u64) -> Option<State> {
+        self.record(number).await.map(|record| record.state)
+    }
+
+    /// A whole check.
+    pub(crate) async fn check(&self) -> Checked {
+        let checked = check(&*self.line, &*self.backup, &self.shelf, 0, HASTY)
+            .await
+            .expect("checked");
+        assert_eq!(checked.next_shard, None);
+        checked
+    }
+
+    /// A check that finds what was mended to be as it should.
+    pub(crate) async fn agrees(&self) {
+        let checked = self.check().await;
+        assert_eq!((checked.mended(), checked.skipped), (0, 0), "{checked:?}");
+        assert_eq!(checked.checked_line, checked.checked_table);
+        assert_eq!(self.view().await.ended, 0);
+    }
+}

@@ -1,0 +1,142 @@
+//! What a check of the line against the backup asks of a whole queue: its entries by pages, and whose turn it is.
+
+use std::collections::{BTreeMap, BTreeSet};
+
+use vestibule::{
+    domain::{id::EntryId, settings::Settings, standing::Spot, state::State},
+    line::{CheckOrder, CheckTurn, Cursor, Departure, PAGE_ENTRIES, Page},
+};
+use vestibule_tests::lines::{Subject, visitor};
+
+const ORDER: CheckOrder = CheckOrder {
+    every_ms: 300_000,
+    idle_ms: 3_600_000,
+    silent_ms: 60_000,
+};
+
+pub(crate) fn two_at_a_time() -> Settings {
+    Settings {
+        capacity: 2,
+        batch: 2,
+        interval_seconds: 1,
+        ..Settings::default()
+    }
+}
+
+async fn pages(subject: &Subject) -> Vec<Page> {
+    let mut pages = Vec::new();
+    let mut next = Some(Cursor::default());
+    while let Some(from) = &next {
+        let page = subject.line.page(&subject.queue, from).await.expect("a page");
+        next.clone_from(&page.next);
+        pages.push(page);
+    }
+    pages
+}
+
+pub(crate) async fn spots(subject: &Subject) -> BTreeMap<EntryId, Spot> {
+    pages(subject)
+        .await
+        .into_iter()
+        .flat_map(|page| page.spots)
+        .collect()
+}
+
+pub(crate) async fn every_entry_is_on_a_page(mut subject: Subject) {
+    let settings = Settings {
+        capacity: 1_500,
+        batch: 1_500,
+        interval_seconds: 1,
+        ..Settings::default()
+    };
+    subject.open(settings).await;
+    subject.line_up(1..=4_000).await;
+    subject.pass_seconds(1);
+    while subject.tick().await.more {}
+    for number in 1..=700 {
+        subject.claim(visitor(number)).await;
+    }
+    for number in 1..=600 {
+        subject.leave(visitor(number), Departure::Complete).await;
+    }
+    let pages = pages(&subject).await;
+    for page in &pages {
+        let entries = page.spots.len() + page.ends.len();
+        assert!(entries <= 2 * PAGE_ENTRIES, "{entries} on one page");
+    }
+    let in_state = |state: State| {
+        let spots = pages.iter().flat_map(|page| &page.spots);
+        let of_state = spots.filter(|(_, spot)| spot.state() == state);
+        of_state.map(|(id, _)| *id).collect::<BTreeSet<_>>()
+    };
+    let visitors = |numbers: std::ops::RangeInclusive<u64>| numbers.map(visitor).collect::<BTreeSet<_>>();
+    assert_eq!(in_state(State::Waiting), visitors(1_501..=4_000));
+    assert_eq!(in_state(State::Ready), visitors(701..=1_500));
+    assert_eq!(in_state(State::Active), visitors(601..=700));
+    let ends: BTreeSet<_> = pages
+        .iter()
+        .flat_map(|page| &page.ends)
+        .map(|end| end.id)
+        .collect();
+    assert_eq!(ends, visitors(1..=600));
+    let end = pages
+        .iter()
+        .flat_map(|page| &page.ends)
+        .next()
+        .expect("there are");
+    assert_eq!(
+        subject.line.end(&subject.queue, end.id).await.expect("end"),
+        Some(*end)
+    );
+}
+
+async fn turn(subject: &Subject) -> CheckTurn {
+    subject
+        .line
+        .take_check(&subject.queue, ORDER)
+        .await
+        .expect("take_check")
+}
+
+async fn note(subject: &Subject, shards: u8) {
+    subject
+        .line
+        .note_check(&subject.queue, shards)
+        .await
+        .expect("note_check");
+}
+
+pub(crate) async fn a_check_is_due_every_few_minutes_for_one_of_all_who_ask(mut subject: Subject) {
+    let due = |from_shard| CheckTurn::Due { from_shard };
+    let early = |due_in_ms| CheckTurn::Early { due_in_ms };
+    subject.open(two_at_a_time()).await;
+    subject.enter(visitor(1)).await;
+    assert_eq!(turn(&subject).await, early(300_000), "a new queue agrees");
+    subject.pass_seconds(300);
+    assert_eq!(turn(&subject).await, due(0));
+    subject.pass_seconds(2);
+    assert_eq!(turn(&subject).await, early(58_000), "somebody is at it");
+    note(&subject, 20).await;
+    subject.pass_seconds(59);
+    assert_eq!(turn(&subject).await, early(1_000), "and was heard of");
+    subject.pass_seconds(1);
+    assert_eq!(
+        turn(&subject).await,
+        due(20),
+        "it is gone: another goes on from there"
+    );
+    subject.enter(visitor(2)).await;
+    note(&subject, 64).await;
+    subject.pass_seconds(299);
+    assert_eq!(turn(&subject).await, early(1_000));
+    subject.pass_seconds(1);
+    assert_eq!(turn(&subject).await, due(0), "from the front");
+    note(&subject, 64).await;
+    // Nothing has happened since that one began.
+    subject.pass_seconds(300);
+    assert_eq!(turn(&subject).await, early(300_000));
+    subject.pass_seconds(3_200);
+    assert_eq!(turn(&subject).await, early(100_000));
+    subject.enter(visitor(3)).await;
+    assert_eq!(turn(&subject).await, due(0));
+}

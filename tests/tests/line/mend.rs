@@ -1,0 +1,243 @@
+//! One entry is made to agree with what the backup shows of it.
+
+use vestibule::{
+    domain::{
+        change::{Change, End, Event, Version},
+        record::Record,
+        standing::{Spot, Standing},
+        state::State,
+    },
+    line::{Cursor, Departure, LineError, Mended, Mending, Missing},
+};
+use vestibule_tests::lines::{Subject, fresh_queue, visitor};
+
+use crate::check::{spots, two_at_a_time};
+
+/// Visitors 1 and 2 are ready, 3 and 4 wait; 1 claims.
+async fn one_of_each(subject: &mut Subject) {
+    subject.open(two_at_a_time()).await;
+    subject.line_up(1..=4).await;
+    subject.tick().await;
+    subject.claim(visitor(1)).await;
+}
+
+/// What the backup shows of an entry that stands there, but for what is changed of it.
+async fn record(subject: &Subject, number: u64, change: impl FnOnce(&mut Record)) -> Record {
+    let spot = spots(subject).await[&visitor(number)];
+    let event = match spot {
+        Spot::Waiting(score) => Event::Entered { score },
+        Spot::Ready(score) | Spot::Active(score) => Event::Claimed {
+            visit: score.visit(),
+            session_end_ms: score.deadline_ms(),
+        },
+    };
+    let change_of_it = Change {
+        id: visitor(number),
+        version: subject.view().await.version,
+        at_ms: subject.clock.now_ms(),
+        event,
+    };
+    let mut record = Record::after(None, &change_of_it, 24).expect("the first one");
+    record.state = spot.state();
+    change(&mut record);
+    record
+}
+
+async fn mend(subject: &Subject, number: u64, record: Option<Record>) -> Mended {
+    let seen = spots(subject).await[&visitor(number)];
+    mend_as(subject, number, record, seen).await
+}
+
+async fn mend_as(subject: &Subject, number: u64, record: Option<Record>, seen: Spot) -> Mended {
+    let mending = Mending {
+        id: visitor(number),
+        seen,
+        generation: 1,
+        record,
+    };
+    subject.line.mend(&subject.queue, &mending).await.expect("mend")
+}
+
+fn here(mended: Mended) -> (Standing, Change, bool) {
+    match mended {
+        Mended::Here {
+            standing,
+            change,
+            moved_on,
+        } => (standing, change, moved_on),
+        other => panic!("not here: {other:?}"),
+    }
+}
+
+pub(crate) async fn what_the_backup_lacks_is_said_once_more(mut subject: Subject) {
+    one_of_each(&mut subject).await;
+    for number in 1..=4 {
+        let (before, version) = (
+            subject.standing(visitor(number)).await,
+            subject.view().await.version,
+        );
+        let (standing, change, moved_on) = here(mend(&subject, number, None).await);
+        assert_eq!((standing, moved_on), (before, false));
+        assert!(change.version > version);
+        assert_eq!(change.event.state(), before.state());
+        assert_eq!(change.event.visit(), before.visit());
+        let written = Record::after(None, &change, 24).expect("the first one");
+        assert!(written.shows(spots(&subject).await[&visitor(number)]));
+    }
+    // By a record that is from ahead of this line's clock, too.
+    let ahead = record(&subject, 4, |record| record.version.v += 3_600_000_000).await;
+    let (_, change, _) = here(mend(&subject, 4, Some(ahead.clone())).await);
+    assert!(change.version > ahead.version);
+    let next = subject.enter(visitor(5)).await.change.expect("it is new");
+    assert!(next.version > change.version);
+}
+
+pub(crate) async fn a_visit_goes_on_from_where_the_backup_has_it(mut subject: Subject) {
+    one_of_each(&mut subject).await;
+    let end_ms = subject.clock.now_ms() + 100_000;
+    // A promotion was lost, and another with its claim.
+    let ready = record(&subject, 3, |record| {
+        record.state = State::Ready;
+        record.expires_at_ms = Some(end_ms);
+    });
+    let (standing, change, moved_on) = here(mend(&subject, 3, Some(ready.await)).await);
+    assert!(moved_on && standing.state() == State::Ready, "{standing:?}");
+    assert_eq!(change.event.state(), State::Ready);
+    let claim_by_ms = subject.clock.now_ms() + subject.settings.claim_ms();
+    assert!(
+        matches!(standing, Standing::Ready { claim_by_ms: by, .. } if by == claim_by_ms),
+        "anew"
+    );
+    let active = record(&subject, 4, |record| {
+        record.state = State::Active;
+        record.expires_at_ms = Some(end_ms);
+    });
+    let (standing, ..) = here(mend(&subject, 4, Some(active.await)).await);
+    assert!(matches!(standing, Standing::Active { session_end_ms, .. } if session_end_ms == end_ms));
+    assert_eq!(subject.standing(visitor(4)).await, standing);
+    // An extension was lost; a shorter session is an earlier one.
+    let first = subject.standing(visitor(1)).await;
+    let Standing::Active { session_end_ms, .. } = first else {
+        panic!("{first:?}")
+    };
+    for (record_end_ms, expected_ms, changed) in [
+        (session_end_ms - 1, session_end_ms, false),
+        (session_end_ms + 9_000, session_end_ms + 9_000, true),
+    ] {
+        let extended = record(&subject, 1, |record| record.expires_at_ms = Some(record_end_ms)).await;
+        let (standing, _, moved_on) = here(mend(&subject, 1, Some(extended)).await);
+        assert!(matches!(standing, Standing::Active { session_end_ms, .. } if session_end_ms == expected_ms));
+        assert_eq!(moved_on, changed);
+    }
+    // Nobody goes back.
+    let before = subject.standing(visitor(2)).await;
+    let waiting = record(&subject, 2, |record| record.state = State::Waiting).await;
+    let (standing, _, moved_on) = here(mend(&subject, 2, Some(waiting)).await);
+    assert_eq!((standing, moved_on), (before, false));
+    // Two entries more are inside than there is room for: nobody else gets in.
+    assert_eq!(subject.tick().await.promoted, 0);
+}
+
+pub(crate) async fn what_the_backup_knows_to_be_over_leaves_the_line(mut subject: Subject) {
+    one_of_each(&mut subject).await;
+    let now_ms = subject.clock.now_ms();
+    for (number, state, how) in [
+        (1, State::Completed, End::Completed),
+        (2, State::Expired, End::Expired),
+        (3, State::Left, End::Left),
+    ] {
+        let over = record(&subject, number, |record| record.state = state).await;
+        let Mended::Ended(end) = mend(&subject, number, Some(over.clone())).await else {
+            panic!("{number} is still there")
+        };
+        assert_eq!(
+            end.event,
+            Event::Ended {
+                visit: over.visit,
+                how
+            }
+        );
+        assert!(end.version > over.version);
+        assert_eq!(subject.missing(visitor(number)).await, Missing::Ended);
+        assert_eq!(
+            subject
+                .line
+                .end(&subject.queue, visitor(number))
+                .await
+                .expect("end"),
+            Some(end)
+        );
+    }
+    // A session that the backup has, and that is over by now.
+    let late = record(&subject, 4, |record| {
+        record.state = State::Active;
+        record.expires_at_ms = Some(now_ms);
+    });
+    let Mended::Ended(end) = mend(&subject, 4, Some(late.await)).await else {
+        panic!("it is over")
+    };
+    assert_eq!(end.event.state(), State::Expired);
+    let view = subject.view().await;
+    assert_eq!((view.waiting, view.ready, view.active), (0, 0, 0));
+}
+
+pub(crate) async fn a_visit_begun_since_is_never_touched(mut subject: Subject) {
+    one_of_each(&mut subject).await;
+    let (seen, over) = (
+        spots(&subject).await,
+        record(&subject, 3, |record| record.state = State::Left).await,
+    );
+    subject.leave(visitor(3), Departure::Leave).await;
+    subject.pass_seconds(1);
+    subject.enter(visitor(3)).await;
+    let before = subject.standing(visitor(3)).await;
+    assert_eq!(
+        mend_as(&subject, 3, Some(over.clone()), seen[&visitor(3)]).await,
+        Mended::Moved
+    );
+    // Seen as it stands now: the place is a later one than that of the end.
+    let (standing, _, moved_on) = here(mend(&subject, 3, Some(over)).await);
+    assert_eq!((standing, moved_on), (before, false));
+    // A place before the one that is over was over before it.
+    let later = record(&subject, 3, |record| record.state = State::Left).await;
+    let mut earlier = record(&subject, 4, |record| record.state = State::Left).await;
+    (earlier.score, earlier.visit) = (later.score, later.visit);
+    assert!(matches!(mend(&subject, 4, Some(earlier)).await, Mended::Ended(_)));
+    // One who was let in since.
+    let over = record(&subject, 2, |record| record.state = State::Expired).await;
+    subject.claim(visitor(2)).await;
+    assert_eq!(
+        mend_as(&subject, 2, Some(over), seen[&visitor(2)]).await,
+        Mended::Moved
+    );
+    assert_eq!(subject.state(visitor(2)).await, State::Active);
+    // One whose time is up: the next promotion drops it.
+    subject.pass_seconds(100_000);
+    assert_eq!(mend(&subject, 2, None).await, Mended::Moved);
+}
+
+pub(crate) async fn a_record_of_another_line_mends_nothing(mut subject: Subject) {
+    one_of_each(&mut subject).await;
+    let before = (subject.view().await, spots(&subject).await);
+    let later_epoch = record(&subject, 3, |record| {
+        record.state = State::Left;
+        record.version = Version { epoch: 2, v: 1 };
+    });
+    assert_eq!(mend(&subject, 3, Some(later_epoch.await)).await, Mended::Refused);
+    let other_generation = Mending {
+        id: visitor(3),
+        seen: before.1[&visitor(3)],
+        generation: 2,
+        record: None,
+    };
+    let refused = subject.line.mend(&subject.queue, &other_generation).await;
+    assert_eq!(refused.expect("mend"), Mended::Refused);
+    assert_eq!((subject.view().await, spots(&subject).await), before);
+    let nowhere = fresh_queue();
+    assert!(matches!(
+        subject.line.mend(&nowhere, &other_generation).await,
+        Err(LineError::Unknown)
+    ));
+    let page = subject.line.page(&nowhere, &Cursor::default()).await;
+    assert!(matches!(page, Err(LineError::Unknown)));
+}

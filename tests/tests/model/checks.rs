@@ -1,0 +1,81 @@
+//! What a check asks of both lines.
+
+use std::collections::BTreeMap;
+
+use vestibule::{
+    domain::{change::Change, id::EntryId, score::DeadlineScore, standing::Spot, state::State},
+    line::{Cursor, Line, Mending},
+};
+use vestibule_tests::lines::visitor;
+
+use crate::{
+    ops::Op,
+    pair::{Made, Pair, text},
+};
+
+impl Pair {
+    /// Does it, and gives the answer as text.
+    pub(crate) async fn check(&self, line: &dyn Line, op: &Op, made: &Made) -> String {
+        let queue = &self.queue;
+        match op {
+            Op::Pages => text(self.pages(line).await),
+            Op::TakeCheck(order) => text(line.take_check(queue, *order).await),
+            Op::NoteCheck(shards) => text(line.note_check(queue, *shards).await),
+            _ => match &made.mending {
+                Some(mending) => text(line.mend(queue, mending).await),
+                None => String::new(),
+            },
+        }
+    }
+
+    /// Every entry of every page.
+    pub(crate) async fn pages(
+        &self,
+        line: &dyn Line,
+    ) -> (BTreeMap<EntryId, Spot>, BTreeMap<EntryId, Change>) {
+        let (mut spots, mut ends) = (BTreeMap::new(), BTreeMap::new());
+        let mut next = Some(Cursor::default());
+        while let Some(from) = next {
+            let page = line.page(&self.queue, &from).await.expect("a page");
+            spots.extend(page.spots);
+            ends.extend(page.ends.into_iter().map(|end| (end.id, end)));
+            next = page.next;
+        }
+        (spots, ends)
+    }
+
+    /// What a check may find of an entry; `None` where it stands nowhere.
+    pub(crate) async fn mending(&self, op: &Op) -> Option<Mending> {
+        let Op::Mend {
+            visitor: number,
+            state,
+            same_visit,
+            as_seen,
+            end_ms_from_now,
+        } = op
+        else {
+            return None;
+        };
+        let id = visitor(*number);
+        let seen = *self.pages(&self.memory).await.0.get(&id)?;
+        let mut record = self.old_record(*number, 0);
+        if let Some(record) = &mut record {
+            if *same_visit {
+                record.visit = seen.visit();
+                record.score = match seen {
+                    Spot::Waiting(score) => Some(score),
+                    Spot::Ready(_) | Spot::Active(_) => None,
+                };
+            }
+            record.expires_at_ms = Some(self.clock.now_ms().saturating_add_signed(*end_ms_from_now));
+            record.state = *State::ALL.get(*state).unwrap_or(&State::Waiting);
+        }
+        let elsewhere = DeadlineScore::new(self.clock.now_ms(), seen.visit());
+        Some(Mending {
+            id,
+            seen: if *as_seen { seen } else { Spot::Active(elsewhere) },
+            generation: 1,
+            record: record.filter(|_| *state < State::ALL.len()),
+        })
+    }
+}
