@@ -4,6 +4,7 @@ pub mod api;
 pub mod edge;
 pub mod entries;
 pub mod functions;
+mod hand_clock;
 pub mod lambda;
 pub mod lines;
 pub mod runner;

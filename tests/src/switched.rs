@@ -15,9 +15,9 @@ use vestibule::{
         score::Visit,
     },
     line::{
-        Check, Claimed, Configuration, Configured, Departed, Departure, Entered, Extended, Extension,
-        JournalRecord, Line, LineError, Look, PromoteOrder, Promotion, ReportOrder, Reported, Revival,
-        Revived, Validated, View, memory::MemoryLine,
+        Adjusted, Check, Claimed, Configuration, Configured, Departed, Departure, Entered, Extended,
+        Extension, JournalRecord, Line, LineError, Look, PromoteOrder, Promotion, ReportOrder, Reported,
+        Revival, Revived, Validated, View, memory::MemoryLine,
     },
 };
 
@@ -104,6 +104,10 @@ impl Line for Switched {
 
     async fn promote(&self, queue: &QueueId, order: PromoteOrder) -> Result<Promotion, LineError> {
         self.reach()?.promote(queue, order).await
+    }
+
+    async fn adjust(&self, queue: &QueueId, offset_ms: i64) -> Result<Adjusted, LineError> {
+        self.reach()?.adjust(queue, offset_ms).await
     }
 
     async fn report(&self, queue: &QueueId, order: ReportOrder) -> Result<Reported, LineError> {

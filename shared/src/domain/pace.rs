@@ -93,6 +93,8 @@ pub enum HeldBackBy {
     Asked,
     /// The queue is paused or closed.
     Gate,
+    /// The server's clock and the caller's are too far apart to go by.
+    Clock,
 }
 
 /// What one promotion has to go by.

@@ -19,6 +19,11 @@ pub(super) struct Restored {
     pub(super) v: u64,
 }
 
+/// The last time that the entries know, in Unix microseconds: line time does not go back behind it.
+pub(super) fn last_us(entries: &[Record]) -> u64 {
+    entries.iter().map(|entry| entry.version.v).max().unwrap_or(0)
+}
+
 impl Restored {
     /// Waiting entries go back to their places, active ones until their end, ready ones until `claim_by_ms`: whoever
     /// was called could not answer while the line was away. Those that are gone are passed over.

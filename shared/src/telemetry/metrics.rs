@@ -69,9 +69,11 @@ pub const COMPLETED: Metric = count("Completed");
 pub const HELD_POLLS: Metric = count("HeldPolls");
 /// 1 while the stored settings of a queue are refused, or the item that holds them is damaged or gone; 0 otherwise.
 pub const SETTINGS_REFUSED: Metric = count("SettingsRefused");
+/// 1 while the clocks of the server and of a promoter are apart, so that the queue holds; 0 otherwise.
+pub const CLOCKS_APART: Metric = count("ClocksApart");
 
 /// All of them.
-pub const ALL: [Metric; 18] = [
+pub const ALL: [Metric; 19] = [
     WAITING,
     READY,
     ACTIVE,
@@ -90,4 +92,5 @@ pub const ALL: [Metric; 18] = [
     COMPLETED,
     HELD_POLLS,
     SETTINGS_REFUSED,
+    CLOCKS_APART,
 ];

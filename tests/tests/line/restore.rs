@@ -20,7 +20,7 @@ fn three_at_a_time() -> Settings {
 }
 
 /// What the backup holds after these changes.
-fn records(changes: &[Change]) -> Vec<Record> {
+pub(crate) fn records(changes: &[Change]) -> Vec<Record> {
     let mut records: HashMap<EntryId, Record> = HashMap::new();
     for change in changes {
         if let Some(record) = Record::after(records.get(&change.id), change, 24) {

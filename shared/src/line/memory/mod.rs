@@ -1,6 +1,7 @@
 //! The line in memory: for one process on a laptop, for simulations, and as the plain statement of the rules that the
 //! scripts in [`redis`](super::redis) follow. It outlives its process only by way of the backup.
 
+mod clock;
 mod promotion;
 mod queue;
 mod report;
@@ -23,12 +24,13 @@ use self::queue::Queue;
 #[cfg(feature = "given-time")]
 pub use self::snapshot::Snapshot;
 use super::{
-    Check, Claimed, Configuration, Configured, Departed, Departure, Entered, Extended, Extension,
+    Adjusted, Check, Claimed, Configuration, Configured, Departed, Departure, Entered, Extended, Extension,
     JournalRecord, Line, LineError, Look, PromoteOrder, Promotion, ReportOrder, Reported, Revival, Revived,
-    Validated, View,
+    Validated, View, restored::last_us,
 };
 use crate::domain::{
     change::{Change, Ending},
+    clock::LineTime,
     id::{EntryId, QueueId},
     load::LoadReport,
     record::Record,
@@ -38,24 +40,28 @@ use crate::domain::{
 /// Tells the time in Unix microseconds.
 pub type Clock = Arc<dyn Fn() -> u64 + Send + Sync>;
 
+/// The clock of this process's machine.
+pub(crate) fn system_clock() -> Clock {
+    Arc::new(|| {
+        // A clock before 1970 reads as 1970: the line holds still until it is right.
+        let since_1970 = SystemTime::now().duration_since(UNIX_EPOCH).unwrap_or_default();
+        u64::try_from(since_1970.as_micros()).unwrap_or(u64::MAX)
+    })
+}
+
 /// Every queue of one process.
 #[derive(Clone)]
 pub struct MemoryLine {
     queues: Arc<Mutex<HashMap<QueueId, Queue>>>,
     clock: Clock,
+    /// The callers' clock, where that is another one. In one process it is the same: nobody can tell that it is wrong.
+    witness: Option<Clock>,
 }
 
 impl MemoryLine {
     /// An empty line that goes by the system's clock.
     pub fn new() -> Self {
-        // A clock before 1970 reads as 1970: the line holds still until it is right.
-        let system = || {
-            SystemTime::now()
-                .duration_since(UNIX_EPOCH)
-                .unwrap_or_default()
-                .as_micros()
-        };
-        Self::with_clock(Arc::new(move || u64::try_from(system()).unwrap_or(u64::MAX)))
+        Self::with_clock(system_clock())
     }
 
     /// An empty line that goes by another clock: that of a simulation.
@@ -63,25 +69,41 @@ impl MemoryLine {
         Self {
             queues: Arc::default(),
             clock,
+            witness: None,
         }
     }
 
-    fn with<T>(&self, queue: &QueueId, act: impl FnOnce(&mut Queue, u64) -> T) -> Result<T, LineError> {
-        // Nothing in here panics half-way through a change, so a poisoned lock guards a queue that is whole.
-        let mut queues = self.queues.lock().unwrap_or_else(PoisonError::into_inner);
-        let now_us = (self.clock)();
-        queues
-            .get_mut(queue)
-            .map(|queue| act(queue, now_us))
-            .ok_or(LineError::Unknown)
+    /// The same line, asked by callers with another clock.
+    #[cfg(any(test, feature = "given-time"))]
+    #[must_use]
+    pub fn with_witness(self, witness: Clock) -> Self {
+        Self {
+            witness: Some(witness),
+            ..self
+        }
     }
 
-    fn add(&self, queue: &QueueId, make: impl FnOnce(u64) -> Queue) -> Configured {
+    fn time(&self, offset_ms: i64, last_us: u64) -> LineTime {
+        let server_us = (self.clock)();
+        let witness_us = self.witness.as_ref().map_or(server_us, |witness| witness());
+        LineTime::read(server_us, offset_ms, witness_us / 1_000, last_us)
+    }
+
+    fn with<T>(&self, queue: &QueueId, act: impl FnOnce(&mut Queue, LineTime) -> T) -> Result<T, LineError> {
+        // Nothing in here panics half-way through a change, so a poisoned lock guards a queue that is whole.
+        let mut queues = self.queues.lock().unwrap_or_else(PoisonError::into_inner);
+        let queue = queues.get_mut(queue).ok_or(LineError::Unknown)?;
+        let time = self.time(queue.offset_ms, queue.last_us());
+        Ok(act(queue, time))
+    }
+
+    /// Adds a queue whose time does not go back behind `last_us`.
+    fn add(&self, queue: &QueueId, last_us: u64, make: impl FnOnce(u64) -> Queue) -> Configured {
         let mut queues = self.queues.lock().unwrap_or_else(PoisonError::into_inner);
         if queues.contains_key(queue) {
             return Configured::Same;
         }
-        queues.insert(queue.clone(), make((self.clock)()));
+        queues.insert(queue.clone(), make(self.time(0, last_us).us));
         Configured::Created
     }
 }
@@ -101,11 +123,11 @@ impl fmt::Debug for MemoryLine {
 #[async_trait]
 impl Line for MemoryLine {
     async fn enter(&self, queue: &QueueId, id: EntryId) -> Result<Entered, LineError> {
-        self.with(queue, |queue, now_us| queue.enter(now_us, id))
+        self.with(queue, |queue, time| queue.enter(time, id))
     }
 
     async fn status(&self, queue: &QueueId, id: EntryId) -> Result<Look, LineError> {
-        self.with(queue, |queue, now_us| queue.look(now_us, id))
+        self.with(queue, |queue, time| queue.look(time.us, id))
     }
 
     async fn end(&self, queue: &QueueId, id: EntryId) -> Result<Option<Change>, LineError> {
@@ -113,7 +135,7 @@ impl Line for MemoryLine {
     }
 
     async fn claim(&self, queue: &QueueId, id: EntryId) -> Result<Claimed, LineError> {
-        self.with(queue, |queue, now_us| queue.claim(now_us, id))
+        self.with(queue, |queue, time| queue.claim(time.us, id))
     }
 
     async fn leave(
@@ -123,11 +145,11 @@ impl Line for MemoryLine {
         visit: Option<Visit>,
         departure: Departure,
     ) -> Result<Departed, LineError> {
-        self.with(queue, |queue, now_us| queue.leave(now_us, id, visit, departure))
+        self.with(queue, |queue, time| queue.leave(time.us, id, visit, departure))
     }
 
     async fn validate(&self, queue: &QueueId, id: EntryId, check: Check) -> Result<Validated, LineError> {
-        self.with(queue, |queue, now_us| queue.validate(now_us, id, check))
+        self.with(queue, |queue, time| queue.validate(time.us, id, check))
     }
 
     async fn extend(
@@ -136,15 +158,19 @@ impl Line for MemoryLine {
         id: EntryId,
         extension: Extension,
     ) -> Result<Extended, LineError> {
-        self.with(queue, |queue, now_us| queue.extend(now_us, id, extension))
+        self.with(queue, |queue, time| queue.extend(time.us, id, extension))
     }
 
     async fn promote(&self, queue: &QueueId, order: PromoteOrder) -> Result<Promotion, LineError> {
-        self.with(queue, |queue, now_us| queue.promote(now_us, order))
+        self.with(queue, |queue, time| queue.promote(time, order))
+    }
+
+    async fn adjust(&self, queue: &QueueId, offset_ms: i64) -> Result<Adjusted, LineError> {
+        self.with(queue, |queue, time| queue.adjust(time, offset_ms))
     }
 
     async fn report(&self, queue: &QueueId, order: ReportOrder) -> Result<Reported, LineError> {
-        self.with(queue, |queue, now_us| queue.report(now_us, order))
+        self.with(queue, |queue, time| queue.report(time, order))
     }
 
     async fn configure(
@@ -154,11 +180,11 @@ impl Line for MemoryLine {
         create: bool,
     ) -> Result<Configured, LineError> {
         if create
-            && self.add(queue, |now_us| Queue::new(now_us, configuration.clone())) == Configured::Created
+            && self.add(queue, 0, |now_us| Queue::new(now_us, configuration.clone())) == Configured::Created
         {
             return Ok(Configured::Created);
         }
-        self.with(queue, |queue, now_us| queue.configure(now_us, configuration))
+        self.with(queue, |queue, time| queue.configure(time.us, configuration))
     }
 
     async fn restore(
@@ -167,21 +193,21 @@ impl Line for MemoryLine {
         configuration: &Configuration,
         entries: &[Record],
     ) -> Result<Configured, LineError> {
-        Ok(self.add(queue, |now_us| {
+        Ok(self.add(queue, last_us(entries), |now_us| {
             Queue::restored(now_us, configuration.clone(), entries)
         }))
     }
 
     async fn revive(&self, queue: &QueueId, revival: &Revival) -> Result<Revived, LineError> {
-        self.with(queue, |queue, now_us| queue.revive(now_us, revival))
+        self.with(queue, |queue, time| queue.revive(time.us, revival))
     }
 
     async fn keep_load(&self, queue: &QueueId, report: &LoadReport) -> Result<(), LineError> {
-        self.with(queue, |queue, now_us| queue.keep_load(now_us, *report))
+        self.with(queue, |queue, time| queue.keep_load(time.us, *report))
     }
 
     async fn view(&self, queue: &QueueId) -> Result<View, LineError> {
-        self.with(queue, |queue, now_us| queue.view(now_us))
+        self.with(queue, |queue, time| queue.view(time))
     }
 
     async fn journal(&self, queue: &QueueId, most: usize) -> Result<Vec<JournalRecord>, LineError> {

@@ -4,6 +4,7 @@ use super::queue::Queue;
 use crate::{
     domain::{
         change::{Change, End, Event},
+        clock::LineTime,
         id::EntryId,
         pace::{HeldBackBy, Room},
         score::DeadlineScore,
@@ -12,12 +13,14 @@ use crate::{
 };
 
 impl Queue {
-    pub(super) fn promote(&mut self, now_us: u64, order: PromoteOrder) -> Promotion {
-        let now_ms = self.now_ms(now_us);
+    pub(super) fn promote(&mut self, time: LineTime, order: PromoteOrder) -> Promotion {
+        let now_ms = time.ms();
         let clock_ms = self.claim_clock_ms(now_ms);
         let mut events = Vec::new();
-        let no_shows = drop_due(&mut events, PROMOTE_CHUNK, || self.ready.pop_due(clock_ms));
-        let expired = drop_due(&mut events, PROMOTE_CHUNK - no_shows, || {
+        // Where it is not certain what time it is, nothing is dropped and nobody goes.
+        let chunk = if time.clocks.apart { 0 } else { PROMOTE_CHUNK };
+        let no_shows = drop_due(&mut events, chunk, || self.ready.pop_due(clock_ms));
+        let expired = drop_due(&mut events, chunk.saturating_sub(no_shows), || {
             self.active.pop_due(now_ms)
         });
         let dropped = events.len();
@@ -33,11 +36,16 @@ impl Queue {
             tokens: bucket.tokens(pace),
             asked: order.asked.min(PROMOTE_CHUNK - no_shows - expired),
         };
-        let (promoted, held_back_by) = if self.settings().promotes() {
+        let (promoted, held_back_by) = if time.clocks.apart {
+            (0, HeldBackBy::Clock)
+        } else if self.settings().promotes() {
             room.allowance()
         } else {
             (0, HeldBackBy::Gate)
         };
+        if !time.clocks.apart {
+            self.testified_ms = None;
+        }
         self.move_up(now_ms, clock_ms, promoted, &mut events);
         if promoted > 0 {
             self.bucket = bucket.spent(pace, promoted);
@@ -51,7 +59,7 @@ impl Queue {
             self.heartbeat_ms = now_ms;
         }
         if !events.is_empty() {
-            let version = self.next_version(now_us);
+            let version = self.next_version(time.us);
             let change = |(id, event): (EntryId, Event)| Change {
                 id,
                 version,
@@ -74,6 +82,7 @@ impl Queue {
             active: self.active.len(),
             promoted_through: self.promoted_through,
             now_ms,
+            clocks: time.clocks,
         }
     }
 

@@ -9,6 +9,7 @@ use super::{
 use crate::{
     domain::{
         change::{Change, Ending, Event, Version},
+        clock::LineTime,
         estimate::RateWindow,
         id::EntryId,
         load::{LastLoad, LoadReport},
@@ -49,6 +50,10 @@ pub(super) struct Queue {
     pub(super) claim_floor_ms: u64,
     pub(super) claim_floor_until_ms: u64,
     pub(super) totals: Totals,
+    /// What is added to the server's clock.
+    pub(super) offset_ms: i64,
+    /// What the last caller would have added whose clock and the server's were apart.
+    pub(super) testified_ms: Option<i64>,
     load: Option<LastLoad>,
     pub(super) unreported: Unreported,
 }
@@ -75,12 +80,15 @@ impl Queue {
             claim_floor_ms: 0,
             claim_floor_until_ms: 0,
             totals: Totals::default(),
+            offset_ms: 0,
+            testified_ms: None,
             load: None,
             unreported: Unreported::default(),
             configuration,
         }
     }
 
+    /// `now_us` is not before any of the entries.
     pub(super) fn restored(now_us: u64, configuration: Configuration, entries: &[Record]) -> Self {
         let mut queue = Self::new(now_us, configuration);
         let now_ms = now_us / 1_000;
@@ -146,10 +154,10 @@ impl Queue {
         }
     }
 
-    pub(super) fn view(&self, now_us: u64) -> View {
+    pub(super) fn view(&self, time: LineTime) -> View {
         View {
             configuration: self.configuration.clone(),
-            now_ms: self.now_ms(now_us),
+            now_ms: time.ms(),
             waiting: self.waiting.len(),
             ready: self.ready.len(),
             active: self.active.len(),
@@ -164,7 +172,8 @@ impl Queue {
                 v: self.v,
             },
             totals: self.totals,
-            load: self.load.filter(|load| load.counts(self.now_ms(now_us))),
+            clocks: time.clocks,
+            load: self.load.filter(|load| load.counts(time.ms())),
         }
     }
 
@@ -203,21 +212,6 @@ impl Queue {
 
     pub(super) fn settings(&self) -> &Settings {
         &self.configuration.settings
-    }
-
-    /// Line time: the clock's, but never before the last change, even where the clock goes back.
-    pub(super) fn now_ms(&self, now_us: u64) -> u64 {
-        now_us.max(self.v) / 1_000
-    }
-
-    /// The moment that deadlines of ready entries are compared with: it stands still while the queue is paused.
-    pub(super) fn claim_clock_ms(&self, now_ms: u64) -> u64 {
-        let this_pause_ms = if self.settings().paused {
-            now_ms - self.paused_at_ms
-        } else {
-            0
-        };
-        now_ms - self.paused_ms - this_pause_ms
     }
 
     /// How long an entry that is promoted now has to claim.

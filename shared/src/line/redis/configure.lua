@@ -3,14 +3,14 @@
 -- set.
 -- include: clock pace new_state fields
 -- KEYS: config state
--- ARGV: given_us create ...
+-- ARGV: given_us witness_ms create ...
 -- ...:  field value field value …, the whole of the configuration
 -- Output: {'no-queue'}
 --         {'created'} | {'changed'} | {'same'} | {'older'}
 local config, state = KEYS[1], KEYS[2]
-local given_us, create = ARGV[1], ARGV[2]
+local given_us, witness_ms, create = ARGV[1], tonumber(ARGV[2]), ARGV[3]
 
-local new, list = given_fields(3)
+local new, list = given_fields(4)
 local old = redis.call('HMGET', config, 'epoch', 'generation', 'salt', 'revision', 'settings', 'paused', 'batch',
   'interval_ms', 'claim_ms', 'settings_order')
 
@@ -18,7 +18,7 @@ if not old[1] then
   if create ~= '1' then
     return { 'no-queue' }
   end
-  local us = line_time_us(given_us, 0)
+  local us = line_time(given_us, witness_ms, 0, 0, 0)
   local now_ms = math.floor(us / 1000)
   new_state(state, us, now_ms, new.batch * new.interval_ms, 0, new)
   redis.call('HSET', config, unpack(list))
@@ -34,8 +34,8 @@ if same_queue and old[4] == new.revision and old[5] == new.settings then
   return { 'same' }
 end
 local s = redis.call('HMGET', state, 'v', 'credit', 'credit_at_ms', 'paused_at_ms', 'paused_ms', 'claim_floor_ms',
-  'claim_floor_until_ms')
-local us = line_time_us(given_us, tonumber(s[1]))
+  'claim_floor_until_ms', 'offset_ms', 'heartbeat_ms')
+local us = line_time(given_us, witness_ms, s[8], tonumber(s[1]), s[9])
 local now_ms = math.floor(us / 1000)
 -- A pause, a bucket and a claim time begin now: line time must not go back behind them.
 redis.call('HSET', state, 'v', next_version(us, tonumber(s[1])))

@@ -13,8 +13,11 @@ use super::{
     stage::stage,
 };
 use crate::{
-    domain::{id::QueueId, record::Record},
-    line::{Configuration, Configured, LineError, restored::Restored},
+    domain::{clock::LineTime, id::QueueId, record::Record},
+    line::{
+        Configuration, Configured, LineError,
+        restored::{Restored, last_us},
+    },
 };
 
 pub(super) static RESTORE: LazyLock<Command> =
@@ -26,7 +29,7 @@ pub(super) async fn restore(
     configuration: &Configuration,
     entries: &[Record],
 ) -> Result<Configured, LineError> {
-    let now_us = now_us(line).await?;
+    let now_us = now_us(line, last_us(entries)).await?;
     let claim_by_ms = now_us / 1_000 + configuration.settings.claim_ms();
     let restored = Restored::from_records(entries, claim_by_ms);
     let (keys, restorer) = (Keys::new(queue), Uuid::new_v4().to_string());
@@ -63,8 +66,13 @@ pub(super) async fn restore(
     }
 }
 
-/// The server's time: the deadlines of a restore are made here, thousands at once.
-async fn now_us(line: &RedisLine) -> Result<u64, LineError> {
+/// Line time of a queue that has none yet: the deadlines of a restore are made here, thousands at once.
+async fn now_us(line: &RedisLine, last_us: u64) -> Result<u64, LineError> {
+    let server_us = server_us(line).await?;
+    Ok(LineTime::read(server_us, 0, line.witness_ms(), last_us).us)
+}
+
+async fn server_us(line: &RedisLine) -> Result<u64, LineError> {
     if let Some(clock) = &line.given {
         return Ok(clock());
     }

@@ -143,7 +143,8 @@ impl Call<'_> {
 mod tests {
     use super::*;
 
-    const SCRIPTS: [&str; 15] = [
+    const SCRIPTS: [&str; 16] = [
+        include_str!("adjust.lua"),
         include_str!("claim.lua"),
         include_str!("configure.lua"),
         include_str!("enter.lua"),

@@ -18,9 +18,9 @@ use crate::{
         score::Visit,
     },
     line::{
-        Check, Claimed, Configuration, Configured, Departed, Departure, Entered, Extended, Extension,
-        JournalRecord, Line, LineError, Look, PromoteOrder, Promotion, ReportOrder, Reported, Revival,
-        Revived, Validated, View, memory::MemoryLine,
+        Adjusted, Check, Claimed, Configuration, Configured, Departed, Departure, Entered, Extended,
+        Extension, JournalRecord, Line, LineError, Look, PromoteOrder, Promotion, ReportOrder, Reported,
+        Revival, Revived, Validated, View, memory::MemoryLine,
     },
 };
 
@@ -120,6 +120,10 @@ impl Line for Faulty {
         extension: Extension,
     ) -> Result<Extended, LineError> {
         self.sound().extend(queue, id, extension).await
+    }
+
+    async fn adjust(&self, queue: &QueueId, offset_ms: i64) -> Result<Adjusted, LineError> {
+        self.sound().adjust(queue, offset_ms).await
     }
 
     async fn report(&self, queue: &QueueId, order: ReportOrder) -> Result<Reported, LineError> {
