@@ -2,6 +2,7 @@
 
 mod away;
 mod bad_input;
+mod clock;
 mod events;
 mod hold;
 mod http_api;

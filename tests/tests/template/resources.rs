@@ -206,7 +206,7 @@ fn every_metric_is_shown_and_alarms_watch_none_that_is_not_written() {
     let written = metrics::ALL.map(|metric| metric.name);
     assert_eq!(shown, written.map(str::to_owned).into());
     let alarms = of_type(&template, "AWS::CloudWatch::Alarm");
-    assert_eq!(alarms.len(), 6);
+    assert_eq!(alarms.len(), 7);
     for (name, alarm) in alarms {
         let said = &alarm["Properties"];
         if said["Namespace"] == "Vestibule" {

@@ -1,5 +1,6 @@
 //! The scene on which steps and rounds are tested.
 
+mod clock;
 mod faulty;
 mod metrics;
 mod rounds;
