@@ -161,6 +161,7 @@ impl Subject {
     }
 
     /// Another queue of the same line and clock, not set up yet.
+    #[must_use]
     pub fn beside(&self) -> Self {
         Self {
             line: Arc::clone(&self.line),
@@ -172,6 +173,7 @@ impl Subject {
     }
 
     /// The same queue as a caller sees it whose own clock is wrong by so much.
+    #[must_use]
     pub fn caller_off_by(&self, ms: i64) -> Self {
         let reached = self.reached.clone().with_witness(self.clock.off_by(ms));
         Self {
