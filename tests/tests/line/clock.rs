@@ -240,6 +240,26 @@ pub(crate) async fn a_second_caller_decides_where_the_line_does_not_know(mut sub
     assert_eq!(adjust(&other).await, Adjusted::Doubtful);
 }
 
+pub(crate) async fn a_quiet_queue_knows_the_time_by_its_ticks(mut subject: Subject) {
+    let long = Settings {
+        session_seconds: 3_000,
+        ..one_by_one()
+    };
+    subject.open(long).await;
+    subject.enter(visitor(1)).await;
+    let end_ms = session_end_ms(&subject, 1).await;
+    // Half an hour in which nothing changed.
+    subject.pass_seconds(1_800);
+    subject.tick().await;
+    let ticked_ms = subject.clock.now_ms();
+    subject.clock.set_server_off(-HOUR_MS);
+    subject.pass_seconds(3);
+    assert_eq!(subject.view().await.now_ms, ticked_ms, "it does not go back");
+    assert_eq!(adjust(&subject).await, Adjusted::Adjusted);
+    assert_eq!(subject.view().await.now_ms, subject.clock.now_ms());
+    assert_eq!(session_end_ms(&subject, 1).await, end_ms);
+}
+
 pub(crate) async fn an_offset_that_was_read_too_long_ago_is_not_set(mut subject: Subject) {
     scene(&mut subject, HOUR_MS).await;
     let wanted_ms = subject.view().await.clocks.wanted_offset_ms();

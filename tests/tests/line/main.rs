@@ -56,6 +56,7 @@ on_every_line! {
         sessions_end_in_bounds_where_nobody_sets_an_offset
         a_caller_with_a_wrong_clock_changes_nothing_for_others
         a_second_caller_decides_where_the_line_does_not_know
+        a_quiet_queue_knows_the_time_by_its_ticks
         an_offset_that_was_read_too_long_ago_is_not_set
         a_few_seconds_are_borne
         a_pause_that_begins_while_the_clocks_are_apart_takes_no_turn
