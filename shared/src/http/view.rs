@@ -23,6 +23,8 @@ struct PublicView<'a> {
     /// `clock` while it is not certain what time it is: nobody is promoted then.
     #[serde(skip_serializing_if = "Option::is_none")]
     held_back_by: Option<HeldBackBy>,
+    /// The lowest epoch of which passes count: for whoever checks them offline.
+    min_epoch: u32,
     #[serde(skip_serializing_if = "Option::is_none")]
     message: Option<&'a str>,
     #[serde(skip_serializing_if = "Option::is_none")]
@@ -43,6 +45,7 @@ pub(super) async fn handle(
         paused: settings.paused,
         entrance: settings.entrance,
         held_back_by: seen.view.clocks.apart.then_some(HeldBackBy::Clock),
+        min_epoch: seen.view.configuration.min_epoch,
         message: settings.message.as_deref(),
         target_url: settings.target_url.as_deref(),
     };

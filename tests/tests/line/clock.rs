@@ -6,7 +6,7 @@ use vestibule::{
 };
 use vestibule_tests::lines::{Backend, HandClock, Subject, configuration, fresh_queue, visitor};
 
-use crate::restore::records;
+use crate::restore::places;
 
 const HOUR_MS: i64 = 3_600_000;
 
@@ -302,10 +302,10 @@ pub(crate) async fn a_queue_put_back_by_a_server_that_is_off_calls_again(subject
         let mut old = subject.beside();
         scene(&mut old, off_ms).await;
         let promotions = old.journal().await.into_iter().flat_map(|record| record.changes);
-        let records = records(&promotions.collect::<Vec<_>>());
+        let places = places(&promotions.collect::<Vec<_>>());
         let fresh = subject.beside();
         let configuration = configuration(&one_by_one());
-        let restored = fresh.line.restore(&fresh.queue, &configuration, &records).await;
+        let restored = fresh.line.restore(&fresh.queue, &configuration, 0, places).await;
         restored.expect("restored");
         let left_ms = claim_by_ms(&fresh, 2).await.saturating_sub(fresh.clock.now_ms());
         assert!(
@@ -350,6 +350,7 @@ async fn a_real_server_is_watched_by_its_callers() {
             visit: None,
             claims: false,
             consumes: false,
+            let_in_until_ms: None,
         };
         let may_act = off.validate(&queue, visitor(1), check).await.expect("validate");
         assert!(matches!(may_act, Validated::Active { .. }), "{may_act:?}");

@@ -27,6 +27,16 @@ impl Queue {
         now_ms - self.paused_ms - this_pause_ms
     }
 
+    /// How long an entry that is promoted now has to claim.
+    pub(super) fn claim_ms(&self, now_ms: u64) -> u64 {
+        let floor_ms = if now_ms < self.claim_floor_until_ms {
+            self.claim_floor_ms
+        } else {
+            0
+        };
+        self.settings().claim_ms().max(floor_ms)
+    }
+
     pub(super) fn adjust(&mut self, time: LineTime, offset_ms: i64) -> Adjusted {
         let clocks = time.clocks;
         if !clocks.apart {

@@ -2,6 +2,7 @@
 //! scripts in [`redis`](super::redis) follow. It outlives its process only by way of the backup.
 
 mod clock;
+mod lost;
 mod promotion;
 mod queue;
 mod report;
@@ -14,26 +15,25 @@ mod turns;
 use std::{
     collections::HashMap,
     fmt,
-    sync::{Arc, Mutex, PoisonError},
+    sync::{Arc, Mutex, MutexGuard, PoisonError},
     time::{SystemTime, UNIX_EPOCH},
 };
 
 use async_trait::async_trait;
 
-use self::queue::Queue;
 #[cfg(feature = "given-time")]
 pub use self::snapshot::Snapshot;
+use self::{lost::Lost, queue::Queue};
 use super::{
     Adjusted, Check, Claimed, Configuration, Configured, Departed, Departure, Entered, Extended, Extension,
-    JournalRecord, Line, LineError, Look, PromoteOrder, Promotion, ReportOrder, Reported, Revival, Revived,
-    Validated, View, restored::last_us,
+    JournalRecord, Line, LineError, Look, Marked, Places, PromoteOrder, Promotion, Remains, ReportOrder,
+    Reported, Revival, Revived, Validated, View,
 };
 use crate::domain::{
     change::{Change, Ending},
     clock::LineTime,
     id::{EntryId, QueueId},
     load::LoadReport,
-    record::Record,
     score::Visit,
 };
 
@@ -52,10 +52,17 @@ pub(crate) fn system_clock() -> Clock {
 /// Every queue of one process.
 #[derive(Clone)]
 pub struct MemoryLine {
-    queues: Arc<Mutex<HashMap<QueueId, Queue>>>,
+    queues: Arc<Mutex<Queues>>,
     clock: Clock,
     /// The callers' clock, where that is another one. In one process it is the same: nobody can tell that it is wrong.
     witness: Option<Clock>,
+}
+
+#[derive(Default)]
+struct Queues {
+    there: HashMap<QueueId, Queue>,
+    /// Dropped to be put back.
+    lost: HashMap<QueueId, Lost>,
 }
 
 impl MemoryLine {
@@ -90,21 +97,25 @@ impl MemoryLine {
     }
 
     fn with<T>(&self, queue: &QueueId, act: impl FnOnce(&mut Queue, LineTime) -> T) -> Result<T, LineError> {
-        // Nothing in here panics half-way through a change, so a poisoned lock guards a queue that is whole.
-        let mut queues = self.queues.lock().unwrap_or_else(PoisonError::into_inner);
-        let queue = queues.get_mut(queue).ok_or(LineError::Unknown)?;
+        let mut queues = self.lock();
+        let queue = queues.there.get_mut(queue).ok_or(LineError::Unknown)?;
         let time = self.time(queue.offset_ms, queue.last_us());
         Ok(act(queue, time))
     }
 
-    /// Adds a queue whose time does not go back behind `last_us`.
-    fn add(&self, queue: &QueueId, last_us: u64, make: impl FnOnce(u64) -> Queue) -> Configured {
-        let mut queues = self.queues.lock().unwrap_or_else(PoisonError::into_inner);
-        if queues.contains_key(queue) {
+    fn add(&self, queue: &QueueId, make: impl FnOnce(u64) -> Queue) -> Configured {
+        let mut queues = self.lock();
+        // Whoever is to create it may have slept while somebody began to put it back.
+        if queues.there.contains_key(queue) || queues.lost.contains_key(queue) {
             return Configured::Same;
         }
-        queues.insert(queue.clone(), make(self.time(0, last_us).us));
+        queues.there.insert(queue.clone(), make(self.time(0, 0).us));
         Configured::Created
+    }
+
+    fn lock(&self) -> MutexGuard<'_, Queues> {
+        // Nothing in here panics half-way through a change, so a poisoned lock guards queues that are whole.
+        self.queues.lock().unwrap_or_else(PoisonError::into_inner)
     }
 }
 
@@ -180,7 +191,7 @@ impl Line for MemoryLine {
         create: bool,
     ) -> Result<Configured, LineError> {
         if create
-            && self.add(queue, 0, |now_us| Queue::new(now_us, configuration.clone())) == Configured::Created
+            && self.add(queue, |now_us| Queue::new(now_us, configuration.clone())) == Configured::Created
         {
             return Ok(Configured::Created);
         }
@@ -191,11 +202,22 @@ impl Line for MemoryLine {
         &self,
         queue: &QueueId,
         configuration: &Configuration,
-        entries: &[Record],
+        fence: u64,
+        places: Places,
     ) -> Result<Configured, LineError> {
-        Ok(self.add(queue, last_us(entries), |now_us| {
-            Queue::restored(now_us, configuration.clone(), entries)
-        }))
+        Ok(self.put_back(queue, configuration, fence, places))
+    }
+
+    async fn forget(&self, queue: &QueueId, epoch: u32) -> Result<bool, LineError> {
+        Ok(self.drop_queue(queue, epoch))
+    }
+
+    async fn remains(&self, queue: &QueueId, most: usize) -> Result<Remains, LineError> {
+        self.remains_of(queue, most)
+    }
+
+    async fn mark(&self, queue: &QueueId, epoch: u32, fence: u64) -> Result<Marked, LineError> {
+        self.with(queue, |queue, _| queue.mark(epoch, fence))
     }
 
     async fn revive(&self, queue: &QueueId, revival: &Revival) -> Result<Revived, LineError> {
@@ -219,7 +241,7 @@ impl Line for MemoryLine {
     }
 
     async fn settle(&self, queue: &QueueId, keys: &[String], ended: &[Ending]) -> Result<(), LineError> {
-        self.with(queue, |queue, _| queue.settle(keys, ended))
+        self.settle_queue(queue, keys, ended)
     }
 
     async fn ping(&self) -> Result<(), LineError> {
