@@ -3,13 +3,7 @@
 // A harness stops the test where it cannot go on.
 #![allow(clippy::missing_panics_doc)]
 
-use std::{
-    sync::{
-        Arc,
-        atomic::{AtomicU64, Ordering},
-    },
-    time::Duration,
-};
+use std::{sync::Arc, time::Duration};
 
 use redis::{Client, aio::MultiplexedConnection};
 use uuid::{Builder, Uuid};
@@ -29,13 +23,11 @@ use vestibule::{
     },
 };
 
+pub use crate::hand_clock::HandClock;
 use crate::{
     cluster::Cluster,
     servers::{self, url},
 };
-
-/// When a [`HandClock`] starts: 2026-09-01T00:00:00Z and a bit, in Unix microseconds.
-const START_US: u64 = 1_788_220_800_123_456;
 
 /// The lines that ship, each on the servers that it is meant for.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -100,58 +92,6 @@ impl Backend {
     }
 }
 
-/// A clock that stands still until a test moves it.
-#[derive(Debug, Clone)]
-pub struct HandClock(Arc<AtomicU64>);
-
-impl HandClock {
-    /// A clock at a moment of no meaning.
-    pub fn new() -> Self {
-        Self(Arc::new(AtomicU64::new(START_US)))
-    }
-
-    /// Unix microseconds.
-    pub fn now_us(&self) -> u64 {
-        self.0.load(Ordering::SeqCst)
-    }
-
-    /// Unix milliseconds.
-    pub fn now_ms(&self) -> u64 {
-        self.now_us() / 1_000
-    }
-
-    /// Time passes.
-    pub fn pass(&self, time: Duration) {
-        self.0.fetch_add(micros(time), Ordering::SeqCst);
-    }
-
-    /// The clock is set back.
-    pub fn go_back(&self, time: Duration) {
-        self.0.fetch_sub(micros(time), Ordering::SeqCst);
-    }
-
-    /// The clock is set.
-    pub fn set_ms(&self, now_ms: u64) {
-        self.0.store(now_ms * 1_000, Ordering::SeqCst);
-    }
-
-    /// For a line to go by.
-    pub fn as_clock(&self) -> Clock {
-        let clock = self.clone();
-        Arc::new(move || clock.now_us())
-    }
-}
-
-impl Default for HandClock {
-    fn default() -> Self {
-        Self::new()
-    }
-}
-
-fn micros(time: Duration) -> u64 {
-    u64::try_from(time.as_micros()).expect("tests do not last that long")
-}
-
 /// The id of the test's visitor of that number. The ids of visitors 1, 2, 3 are in no lexical order: a line that lets
 /// ids decide anything is found out.
 pub fn visitor(number: u64) -> EntryId {
@@ -181,54 +121,114 @@ pub fn configuration(settings: &Settings) -> Configuration {
     }
 }
 
+/// A line under test, as callers of their own reach it.
+#[derive(Clone)]
+enum Reached {
+    Memory(MemoryLine),
+    Redis(RedisLine),
+}
+
+impl Reached {
+    async fn new(backend: Backend, clock: &HandClock) -> Self {
+        if backend == Backend::Memory {
+            return Self::Memory(MemoryLine::with_clock(clock.as_server())).with_witness(clock.as_clock());
+        }
+        let line = RedisLine::connect(&backend.url())
+            .await
+            .expect("the server answers");
+        Self::Redis(line.with_given_time(clock.as_server())).with_witness(clock.as_clock())
+    }
+
+    fn with_witness(self, witness: Clock) -> Self {
+        match self {
+            Self::Memory(line) => Self::Memory(line.with_witness(witness)),
+            Self::Redis(line) => Self::Redis(line.with_witness(witness)),
+        }
+    }
+
+    fn with_journal_limits(self, limits: JournalLimits) -> Self {
+        match self {
+            Self::Memory(line) => Self::Memory(line.with_journal_limits(limits)),
+            Self::Redis(line) => Self::Redis(line.with_journal_limits(limits)),
+        }
+    }
+
+    fn line(&self) -> Arc<dyn Line> {
+        match self {
+            Self::Memory(line) => Arc::new(line.clone()),
+            Self::Redis(line) => Arc::new(line.clone()),
+        }
+    }
+}
+
 /// One queue on one line, and the clock that both go by.
 pub struct Subject {
     /// The line under test.
     pub line: Arc<dyn Line>,
+    reached: Reached,
     /// The queue of this test.
     pub queue: QueueId,
     /// The time.
     pub clock: HandClock,
     /// The settings in force.
     pub settings: Settings,
-    backend: Backend,
 }
 
 impl Subject {
     /// A subject whose queue is not set up yet.
     pub async fn new(backend: Backend) -> Self {
         let clock = HandClock::new();
+        let reached = Reached::new(backend, &clock).await;
         Self {
-            line: backend.line(Some(clock.as_clock())).await,
+            line: reached.line(),
+            reached,
             queue: fresh_queue(),
             clock,
             settings: Settings::default(),
-            backend,
         }
     }
 
     /// Another subject whose journals hold so much.
-    pub async fn limited(&self, limits: JournalLimits) -> Self {
+    #[must_use]
+    pub fn limited(&self, limits: JournalLimits) -> Self {
+        let reached = self.reached.clone().with_journal_limits(limits);
         Self {
-            line: self.backend.line_of(Some(self.clock.as_clock()), limits).await,
-            queue: fresh_queue(),
-            clock: self.clock.clone(),
-            settings: Settings::default(),
-            backend: self.backend,
+            line: reached.line(),
+            reached,
+            ..self.beside()
         }
     }
 
     /// Another queue of the same line and clock, set up with these settings.
     pub async fn another(&self, settings: Settings) -> Self {
-        let mut other = Self {
+        let mut other = self.beside();
+        other.open(settings).await;
+        other
+    }
+
+    /// Another queue of the same line and clock, not set up yet.
+    #[must_use]
+    pub fn beside(&self) -> Self {
+        Self {
             line: Arc::clone(&self.line),
+            reached: self.reached.clone(),
             queue: fresh_queue(),
             clock: self.clock.clone(),
             settings: Settings::default(),
-            backend: self.backend,
-        };
-        other.open(settings).await;
-        other
+        }
+    }
+
+    /// The same queue as a caller sees it whose own clock is wrong by so much.
+    #[must_use]
+    pub fn caller_off_by(&self, ms: i64) -> Self {
+        let reached = self.reached.clone().with_witness(self.clock.off_by(ms));
+        Self {
+            line: reached.line(),
+            reached,
+            queue: self.queue.clone(),
+            clock: self.clock.clone(),
+            settings: self.settings.clone(),
+        }
     }
 
     /// Sets the queue up.

@@ -14,10 +14,10 @@ use vestibule::{
         score::Visit,
     },
     line::{
-        Check, CheckOrder, CheckTurn, Claimed, Configuration, Configured, Cursor, Deferral, Departed,
-        Departure, Entered, Extended, Extension, JournalRecord, Line, LineError, Look, Marked, Mended,
-        Mending, Page, Places, PromoteOrder, Promotion, Remains, ReportOrder, Reported, Revival, Revived,
-        SetAside, Validated, View, memory::MemoryLine,
+        Adjusted, Check, CheckOrder, CheckTurn, Claimed, Configuration, Configured, Cursor, Deferral,
+        Departed, Departure, Entered, Extended, Extension, JournalRecord, Line, LineError, Look, Marked,
+        Mended, Mending, Page, Places, PromoteOrder, Promotion, Remains, ReportOrder, Reported, Revival,
+        Revived, SetAside, Validated, View, memory::MemoryLine,
     },
 };
 
@@ -104,6 +104,10 @@ impl Line for Switched {
 
     async fn promote(&self, queue: &QueueId, order: PromoteOrder) -> Result<Promotion, LineError> {
         self.reach()?.promote(queue, order).await
+    }
+
+    async fn adjust(&self, queue: &QueueId, offset_ms: i64) -> Result<Adjusted, LineError> {
+        self.reach()?.adjust(queue, offset_ms).await
     }
 
     async fn report(&self, queue: &QueueId, order: ReportOrder) -> Result<Reported, LineError> {

@@ -17,15 +17,16 @@ impl Admin {
     pub(super) async fn describe(&self, queue: &QueueId, help: bool) -> Result<Value, Problem> {
         let stored = self.stored(queue).await?;
         let in_force = match self.line.view(queue).await {
-            Ok(view) => Some(view.configuration),
+            Ok(view) => Some(view),
             Err(LineError::Unknown) => None,
             Err(error) => return Err(error.into()),
         };
         let wrong = crate::promoter::sync::configuration(&stored, self.policy).err();
         let mut description = json!({
             "queue": queue.as_str(),
-            "settings": in_force.as_ref().map(|configuration| &configuration.settings),
-            "revision": in_force.as_ref().map(|configuration| &configuration.revision),
+            "settings": in_force.as_ref().map(|view| &view.configuration.settings),
+            "revision": in_force.as_ref().map(|view| &view.configuration.revision),
+            "clock": in_force.as_ref().map(|view| view.clocks),
             "stored_settings": stored.settings.to_value(),
             "stored_settings_problem": wrong.map(|error| error.to_string()),
             "epoch": stored.line.epoch,

@@ -35,6 +35,7 @@ impl Admin {
                 "active": view.active,
                 "entrance": view.configuration.settings.entrance,
                 "paused": view.configuration.settings.paused,
+                "clocks_apart": view.clocks.apart,
             }),
             Err(error) => json!({ "queue": queue.as_str(), "problem": error.to_string() }),
         }
@@ -67,6 +68,7 @@ fn statistics(queue: &QueueId, view: &View) -> Value {
         "heartbeat_age_ms": heartbeat_age_ms,
         "bucket_tokens": view.bucket.refilled(pace, view.now_ms).tokens(pace),
         "promoted_per_second": view.window.per_second(view.now_ms),
+        "clock": view.clocks,
         "totals": view.totals,
         "load": view.load.map(|load| json!({
             "tps": load.report.tps,

@@ -2,6 +2,7 @@
 //! Time and random bytes come in as arguments, so that every rule here can be tested by saying what time it is.
 
 pub mod change;
+pub mod clock;
 pub mod estimate;
 pub mod id;
 pub mod load;

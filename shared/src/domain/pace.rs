@@ -95,6 +95,8 @@ pub enum HeldBackBy {
     Gate,
     /// The journal is at its limit: the backup is far behind.
     Journal,
+    /// The server's clock and the caller's are too far apart to go by.
+    Clock,
 }
 
 /// What one promotion has to go by.

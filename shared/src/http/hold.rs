@@ -120,7 +120,7 @@ impl Edge {
         let horizon_ms = hold_horizon_ms(
             self.config.held_budget as u64,
             rate.unwrap_or(asked_for),
-            settings.promotes(),
+            settings.promotes() && !waiter.seen.view.clocks.apart,
         );
         let eta_ms = eta_ms(waiter.position, rate, pace);
         let wait_ms = u64::try_from(wait.as_millis()).unwrap_or(u64::MAX);

@@ -10,7 +10,7 @@ use axum::{
 use serde::Serialize;
 
 use super::{Edge, entry::json, problem::Problem, request::AtQueue};
-use crate::domain::settings::Entrance;
+use crate::domain::{pace::HeldBackBy, settings::Entrance};
 
 #[derive(Serialize)]
 struct PublicView<'a> {
@@ -20,6 +20,9 @@ struct PublicView<'a> {
     rate: Option<f64>,
     paused: bool,
     entrance: Entrance,
+    /// `clock` while it is not certain what time it is: nobody is promoted then.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    held_back_by: Option<HeldBackBy>,
     /// The lowest epoch of which passes count: for whoever checks them offline.
     min_epoch: u32,
     #[serde(skip_serializing_if = "Option::is_none")]
@@ -41,6 +44,7 @@ pub(super) async fn handle(
         rate: seen.rate().map(|rate| (rate * 1_000.0).round() / 1_000.0),
         paused: settings.paused,
         entrance: settings.entrance,
+        held_back_by: seen.view.clocks.apart.then_some(HeldBackBy::Clock),
         min_epoch: seen.view.configuration.min_epoch,
         message: settings.message.as_deref(),
         target_url: settings.target_url.as_deref(),

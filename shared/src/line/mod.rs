@@ -1,7 +1,8 @@
 //! The line: who stands where, now. Two lines ship, held to one conformance suite: [`redis`] for every deployment and
 //! [`memory`] for one process on a laptop.
 //!
-//! A line decides everything that depends on order, pace or time, atomically, by its own clock. What it decides is
+//! A line decides everything that depends on order, pace or time, atomically, by its server's clock, with the caller's as
+//! a [witness](crate::domain::clock). What it decides is
 //! written to the [backup](crate::backup): by the caller, from the [`Change`] in the answer, for what a visitor or the
 //! protected service did; by way of the journal for what [`Line::promote`] did.
 //!
@@ -79,6 +80,10 @@ pub trait Line: Send + Sync + 'static {
     /// call it at any moment: the amount depends on stored time and state alone. While the journal is at its limit for
     /// newcomers it does nothing but note the heartbeat.
     async fn promote(&self, queue: &QueueId, order: PromoteOrder) -> Result<Promotion, LineError>;
+
+    /// Sets what is added to the server's clock, in milliseconds, where two of three clocks speak for it: see
+    /// [`outvotes`](crate::domain::clock::outvotes). For a promoter, which knows whether its own clock is steady.
+    async fn adjust(&self, queue: &QueueId, offset_ms: i64) -> Result<Adjusted, LineError>;
 
     /// Takes what happened since the last report, for whoever asks first when one is due: any number of callers may ask
     /// at any moment, and each event is in one report.

@@ -16,6 +16,7 @@ mod run;
 mod steps;
 #[cfg(test)]
 mod tests;
+mod watch;
 
 pub use run::{Promoter, almost};
 pub use sync::{Policy, SyncError, Synced, sync};

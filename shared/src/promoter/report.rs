@@ -18,9 +18,9 @@ use crate::{
     telemetry::{
         emf::Metrics,
         metrics::{
-            ACTIVE, BACKUP_LAG, CHECK_AGE, COMPLETED, ENTERED, ESTIMATE_ERROR, EXPIRED, JOURNAL_LENGTH, LEFT,
-            MENDED, Metric, NO_SHOWS, PROMOTED, READY, SET_ASIDE, SETTINGS_REFUSED, TICK_AGE, WAIT_MAX,
-            WAIT_MEAN, WAITING,
+            ACTIVE, BACKUP_LAG, CHECK_AGE, CLOCKS_APART, COMPLETED, ENTERED, ESTIMATE_ERROR, EXPIRED,
+            JOURNAL_LENGTH, LEFT, MENDED, Metric, NO_SHOWS, PROMOTED, READY, SET_ASIDE, SETTINGS_REFUSED,
+            TICK_AGE, WAIT_MAX, WAIT_MEAN, WAITING,
         },
     },
 };
@@ -43,8 +43,8 @@ struct Memory {
     /// When to ask the line again.
     next: Option<Instant>,
     probes: Probes,
-    /// What was last said of the settings, and when.
-    refused: Option<(bool, Instant)>,
+    /// What was last said of each thing that is either so or not, and when.
+    said: HashMap<&'static str, (bool, Instant)>,
 }
 
 impl Reporter {
@@ -61,11 +61,12 @@ impl Reporter {
         self.lock().retain(|queue, _| queues.contains(queue));
     }
 
-    /// Compares with what came true in a tick what people were told.
+    /// Says whether the clocks are apart, and compares with what came true in a tick what people were told.
     pub(super) fn ticked(&self, queue: &QueueId, ticked: &Ticked) {
         if !self.metrics.is_on() {
             return;
         }
+        self.say(queue, CLOCKS_APART, ticked.clocks.apart);
         let errors = self.lock().get_mut(queue).map(|memory| {
             memory
                 .probes
@@ -111,24 +112,28 @@ impl Reporter {
         }
     }
 
-    /// Says whether the stored settings are refused: at once where that is new, and then as often as a queue is reported
-    /// on that is busy, or idle.
+    /// Says whether the stored settings are refused.
     pub(super) fn settings(&self, queue: &QueueId, refused: bool) {
+        self.say(queue, SETTINGS_REFUSED, refused);
+    }
+
+    /// Says whether something is so: at once where that is new, and then as often as a queue is reported on that is busy,
+    /// or idle.
+    fn say(&self, queue: &QueueId, what: Metric, is_so: bool) {
         if !self.metrics.is_on() {
             return;
         }
-        let every_ms = if refused { ORDER.every_ms } else { ORDER.idle_ms };
+        let every_ms = if is_so { ORDER.every_ms } else { ORDER.idle_ms };
         let now = Instant::now();
         let mut queues = self.lock();
         let memory = queues.entry(queue.clone()).or_default();
-        let is_said = memory.refused.is_some_and(|(before, at)| {
-            before == refused && now.duration_since(at) < Duration::from_millis(every_ms)
+        let is_said = memory.said.get(what.name).is_some_and(|(before, at)| {
+            *before == is_so && now.duration_since(*at) < Duration::from_millis(every_ms)
         });
         if !is_said {
-            memory.refused = Some((refused, now));
+            memory.said.insert(what.name, (is_so, now));
             drop(queues);
-            self.metrics
-                .write(queue, [(SETTINGS_REFUSED, json!(u8::from(refused)))]);
+            self.metrics.write(queue, [(what, json!(u8::from(is_so)))]);
         }
     }
 

@@ -17,6 +17,7 @@ use super::{
     steps::{Step, Steps},
     sync::{Policy, SyncError, Synced, sync},
     tick::tick,
+    watch::Watch,
 };
 use crate::{
     backup::{Backup, BackupError, aside, drain::drain_all},
@@ -60,6 +61,7 @@ pub struct Promoter {
     pub(super) known: Known,
     reporter: Reporter,
     checks: Checks,
+    watch: Watch,
     steps: Steps,
 }
 
@@ -73,6 +75,7 @@ impl Promoter {
             known: Known::default(),
             reporter: Reporter::new(Metrics::of_process()),
             checks: Checks::default(),
+            watch: Watch::new(),
             steps: Steps::default(),
         }
     }
@@ -86,9 +89,20 @@ impl Promoter {
         }
     }
 
+    /// The same promoter with another clock of its own.
+    #[cfg(test)]
+    #[must_use]
+    pub(super) fn with_clock(self, clock: crate::line::memory::Clock) -> Self {
+        Self {
+            watch: Watch::by(clock),
+            ..self
+        }
+    }
+
     /// Goes on until `until` is over, and then as long as the steps under way take, at most 1.5 s.
     pub async fn run(self: &Arc<Self>, until: impl Future<Output = ()>) {
         let mut until = pin!(until);
+        self.watch.begin();
         let mut rounds = interval(ROUND);
         rounds.set_missed_tick_behavior(MissedTickBehavior::Skip);
         for round in 0_u64.. {
@@ -132,6 +146,7 @@ impl Promoter {
             Ok(Ok(queues)) => {
                 self.reporter.listed(&queues);
                 self.checks.listed(&queues);
+                self.watch.listed(&queues);
                 self.known.listed(queues);
             }
             Ok(Err(error)) => warn!(%error, "the queues cannot be listed"),
@@ -207,6 +222,8 @@ impl Promoter {
                 debug!(%queue, ?ticked, "ticked");
                 self.start(Step::Drain(queue.clone()));
                 self.reporter.ticked(queue, &ticked);
+                let kept = self.watch.keep(&*self.line, queue, ticked.clocks).await;
+                self.known.note(queue, "clock", kept);
                 if self.reporter.is_due(queue) {
                     self.start(Step::Report(queue.clone()));
                 }

@@ -2,7 +2,7 @@
 //! to the backup, a step of its own: the backup may be slow, and nobody's turn waits for it.
 
 use crate::{
-    domain::{id::QueueId, pace::HeldBackBy},
+    domain::{clock::Clocks, id::QueueId, pace::HeldBackBy},
     line::{Line, LineError, PROMOTE_CHUNK, PromoteOrder},
 };
 
@@ -31,6 +31,8 @@ pub struct Ticked {
     pub promoted_through: u64,
     /// Line time, in Unix milliseconds.
     pub now_ms: u64,
+    /// Whether it is certain.
+    pub clocks: Clocks,
 }
 
 /// Ticks one queue.
@@ -59,6 +61,7 @@ pub async fn tick(line: &dyn Line, queue: &QueueId) -> Result<Ticked, LineError>
                 active: step.active,
                 promoted_through: step.promoted_through,
                 now_ms: step.now_ms,
+                clocks: step.clocks,
             });
         }
     }

@@ -76,9 +76,11 @@ pub const SETTINGS_REFUSED: Metric = count("SettingsRefused");
 pub const MENDED: Metric = count("Mended");
 /// How long ago the last check ended that went through the whole queue.
 pub const CHECK_AGE: Metric = milliseconds("CheckAgeMs");
+/// 1 while the clocks of the server and of a promoter are apart, so that the queue holds; 0 otherwise.
+pub const CLOCKS_APART: Metric = count("ClocksApart");
 
 /// All of them.
-pub const ALL: [Metric; 21] = [
+pub const ALL: [Metric; 22] = [
     WAITING,
     READY,
     ACTIVE,
@@ -100,4 +102,5 @@ pub const ALL: [Metric; 21] = [
     SETTINGS_REFUSED,
     MENDED,
     CHECK_AGE,
+    CLOCKS_APART,
 ];

@@ -44,6 +44,7 @@ pub use self::{
     event::{event, with_claims, with_header},
 };
 use crate::{
+    lines::HandClock,
     switched::{Switch, Switched},
     written::Written,
 };
@@ -69,7 +70,8 @@ pub struct EdgeUnderTest {
     pub router: Router,
     /// The metrics that were written.
     pub written: Written,
-    now_us: Arc<AtomicU64>,
+    /// The right time, and how far the line's server is off.
+    pub clock: HandClock,
     looks: Arc<AtomicU64>,
     stop: watch::Sender<bool>,
     _dir: TempDir,
@@ -132,19 +134,19 @@ impl EdgeUnderTest {
         let backup = Arc::new(FileBackup::open(dir.path().join("store")).expect("a store"));
         let then = SystemTime::now() - behind_by;
         let now = then.duration_since(UNIX_EPOCH).expect("after 1970");
-        let now_us = Arc::new(AtomicU64::new(
-            u64::try_from(now.as_micros()).expect("not that late"),
-        ));
+        let clock = HandClock::new();
+        clock.set_ms(u64::try_from(now.as_millis()).expect("not that late"));
         let looks = Arc::new(AtomicU64::new(0));
         let line = MemoryLine::with_clock({
-            let (now_us, looks) = (now_us.clone(), looks.clone());
+            let (server, looks) = (clock.as_server(), looks.clone());
             // A line asks its clock once for whatever it is asked.
             Arc::new(move || {
                 looks.fetch_add(1, Ordering::SeqCst);
-                now_us.load(Ordering::SeqCst)
+                server()
             })
         })
         .with_journal_limits(limits);
+        let line = line.with_witness(clock.as_clock());
         let (stop, stopped) = watch::channel(false);
         let keys = Keys {
             root: RootKey::new(vec![7; 32]).expect("long enough"),
@@ -171,7 +173,7 @@ impl EdgeUnderTest {
             backup,
             router: router(edge),
             written,
-            now_us,
+            clock,
             looks,
             stop,
             _dir: dir,
@@ -233,12 +235,12 @@ impl EdgeUnderTest {
 
     /// Moves the line's clock.
     pub fn pass_seconds(&self, seconds: u64) {
-        self.now_us.fetch_add(seconds * 1_000_000, Ordering::SeqCst);
+        self.clock.pass(Duration::from_secs(seconds));
     }
 
     /// Line time.
     pub fn now_ms(&self) -> u64 {
-        self.now_us.load(Ordering::SeqCst) / 1_000
+        self.clock.now_ms()
     }
 
     /// How often the line was asked for anything.

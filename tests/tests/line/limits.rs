@@ -19,7 +19,7 @@ const LIMITS: JournalLimits = JournalLimits {
 
 /// Visitors 1 to 4 have places, the first two of them inside; records fill the journal up to its limit for newcomers.
 async fn at_the_limit(subject: &Subject, re_entry: ReEntry) -> Subject {
-    let mut subject = subject.limited(LIMITS).await;
+    let mut subject = subject.limited(LIMITS);
     subject
         .open(Settings {
             capacity: 2,

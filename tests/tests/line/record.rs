@@ -341,6 +341,7 @@ pub(crate) async fn an_unknown_queue_is_unknown_to_every_method(subject: Subject
         line.validate(queue, id, check).await.map(drop),
         line.extend(queue, id, extension).await.map(drop),
         line.promote(queue, order).await.map(drop),
+        line.adjust(queue, 0).await.map(drop),
         line.report(queue, EACH_10_SECONDS).await.map(drop),
         line.configure(queue, &configuration, false).await.map(drop),
         line.keep_load(queue, &report).await,

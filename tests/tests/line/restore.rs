@@ -22,7 +22,7 @@ fn three_at_a_time() -> Settings {
 }
 
 /// What the backup holds after these changes.
-fn places(changes: &[Change]) -> Places {
+pub(crate) fn places(changes: &[Change]) -> Places {
     let mut records: HashMap<EntryId, Record> = HashMap::new();
     for change in changes {
         if let Some(record) = Record::after(records.get(&change.id), change, 24) {

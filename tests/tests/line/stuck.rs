@@ -134,7 +134,7 @@ pub(crate) async fn what_is_set_aside_is_kept_until_the_backup_has_it(subject: S
         aside: 2,
         ..JournalLimits::default()
     };
-    let mut subject = subject.limited(limits).await;
+    let mut subject = subject.limited(limits);
     let record = a_tick(&mut subject).await;
     assert_eq!(set_aside(&subject, &record.key).await, SetAside::Done);
     assert_eq!(set_aside(&subject, &record.key).await, SetAside::Gone);

@@ -85,6 +85,12 @@ pub(crate) enum Op {
     Load(LoadReport),
     PassMicros(u64),
     GoBackMicros(u64),
+    /// The server's clock is set: so many milliseconds ahead of the callers', or behind.
+    ServerOffMillis(i64),
+    /// A promoter sets the offset that it thinks right, or one that is so much beside it.
+    Adjust {
+        beside_ms: i64,
+    },
     Set(Setting),
     /// Between two reports, and the same where nothing happens.
     Report {
@@ -163,6 +169,8 @@ fn op() -> impl Strategy<Value = Op> {
         1 => load().prop_map(Op::Load),
         6 => passing().prop_map(Op::PassMicros),
         1 => passing().prop_map(Op::GoBackMicros),
+        2 => server_off().prop_map(Op::ServerOffMillis),
+        3 => prop_oneof![4 => Just(0_i64), 1 => -2_000_i64..2_000].prop_map(|beside_ms| Op::Adjust { beside_ms }),
         2 => setting().prop_map(Op::Set),
         2 => (1_u64..40_000, 1_u64..200_000).prop_map(|(every_ms, idle_ms)| Op::Report { every_ms, idle_ms }),
     ]
@@ -243,6 +251,16 @@ fn passing() -> impl Strategy<Value = u64> {
         2 => (1_u64..61).prop_map(|seconds| seconds * 1_000_000),
         2 => 20_000_000_u64..120_000_000,
         1 => 120_000_000_u64..8_000_000_000,
+    ]
+}
+
+/// Right, about as wrong as is borne, wrong by an hour.
+fn server_off() -> impl Strategy<Value = i64> {
+    prop_oneof![
+        3 => Just(0_i64),
+        2 => -5_002_i64..5_002,
+        1 => -20_000_i64..20_000,
+        2 => prop_oneof![Just(3_600_000_i64), Just(-3_600_000)],
     ]
 }
 

@@ -62,9 +62,12 @@ impl Pair {
     pub(crate) async fn new(redis: RedisLine, link: MultiplexedConnection) -> Self {
         let clock = HandClock::new();
         let pair = Self {
-            memory: MemoryLine::with_clock(clock.as_clock()).with_journal_limits(LIMITS),
+            memory: MemoryLine::with_clock(clock.as_server())
+                .with_witness(clock.as_clock())
+                .with_journal_limits(LIMITS),
             redis: redis
-                .with_given_time(clock.as_clock())
+                .with_given_time(clock.as_server())
+                .with_witness(clock.as_clock())
                 .with_journal_limits(LIMITS),
             link,
             clock,
@@ -98,6 +101,7 @@ impl Pair {
         match op {
             Op::PassMicros(micros) => self.clock.pass(Duration::from_micros(*micros)),
             Op::GoBackMicros(micros) => self.clock.go_back(Duration::from_micros(*micros)),
+            Op::ServerOffMillis(ms) => self.clock.set_server_off(*ms),
             Op::Set(setting) => setting.apply(&mut self.settings),
             _ => {}
         }
@@ -114,8 +118,8 @@ impl Pair {
         same("answers", &in_memory, &in_redis)?;
         match op {
             // Nobody was called: there is nothing to compare but line time.
-            Op::PassMicros(_) | Op::GoBackMicros(_) => self.compare_views().await,
-            Op::Set(_) | Op::Load(_) => {
+            Op::PassMicros(_) | Op::GoBackMicros(_) | Op::ServerOffMillis(_) => self.compare_views().await,
+            Op::Set(_) | Op::Load(_) | Op::Adjust { .. } => {
                 self.compare_views().await?;
                 self.compare_states().await
             }
@@ -229,7 +233,11 @@ impl Pair {
                 self.check(line, op, made).await
             }
             Op::Load(report) => text(line.keep_load(queue, report).await),
-            Op::PassMicros(_) | Op::GoBackMicros(_) => String::new(),
+            Op::PassMicros(_) | Op::GoBackMicros(_) | Op::ServerOffMillis(_) => String::new(),
+            Op::Adjust { beside_ms } => {
+                let clocks = line.view(queue).await.expect("a view").clocks;
+                text(line.adjust(queue, clocks.wanted_offset_ms() + beside_ms).await)
+            }
             Op::Report { every_ms, idle_ms } => {
                 let order = ReportOrder {
                     every_ms: *every_ms,

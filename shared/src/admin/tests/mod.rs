@@ -1,5 +1,6 @@
 //! Every operation and every refusal, against the line in memory and the backup in a file.
 
+mod clock;
 mod entries;
 mod events;
 mod load;

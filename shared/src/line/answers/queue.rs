@@ -2,6 +2,7 @@
 
 use crate::domain::{
     change::{Change, Version},
+    clock::Clocks,
     estimate::RateWindow,
     id::Salt,
     load::LastLoad,
@@ -42,6 +43,19 @@ pub struct Promotion {
     pub promoted_through: u64,
     /// Line time, in Unix milliseconds.
     pub now_ms: u64,
+    /// Whether it is certain.
+    pub clocks: Clocks,
+}
+
+/// The answer to adjusting the clock.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Adjusted {
+    /// From now on the server's clock counts with this offset.
+    Adjusted,
+    /// The clocks agree: nothing changed.
+    Agree,
+    /// Nobody else speaks for the caller's clock, or the clocks moved since they were read: nothing changed.
+    Doubtful,
 }
 
 /// How often a queue is reported on, however many ask.
@@ -212,6 +226,8 @@ pub struct View {
     pub version: Version,
     /// Counts since the queue was created.
     pub totals: Totals,
+    /// Whether it is certain what time it is: by the clock of whoever asked.
+    pub clocks: Clocks,
     /// The protected service's last load report, where it still counts.
     pub load: Option<LastLoad>,
 }

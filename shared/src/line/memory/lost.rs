@@ -104,7 +104,8 @@ impl MemoryLine {
                 Configured::Older
             };
         }
-        let mut new = Queue::restored((self.clock)(), configuration.clone(), fence, places);
+        let now_us = self.time(0, places.v).us;
+        let mut new = Queue::restored(now_us, configuration.clone(), fence, places);
         let left = match queues.there.remove(queue) {
             Some(there) => Some(Lost::of(there)),
             None => queues.lost.remove(queue),

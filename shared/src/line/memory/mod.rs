@@ -2,6 +2,7 @@
 //! scripts in [`redis`](super::redis) follow. It outlives its process only by way of the backup.
 
 mod check;
+mod clock;
 mod journal;
 mod lost;
 mod promotion;
@@ -26,13 +27,14 @@ use async_trait::async_trait;
 pub use self::snapshot::Snapshot;
 use self::{lost::Lost, queue::Queue};
 use super::{
-    Check, CheckOrder, CheckTurn, Claimed, Configuration, Configured, Cursor, Deferral, Departed, Departure,
-    Entered, Extended, Extension, JournalLimits, JournalRecord, Line, LineError, Look, Marked, Mended,
-    Mending, Page, Places, PromoteOrder, Promotion, Remains, ReportOrder, Reported, Revival, Revived,
+    Adjusted, Check, CheckOrder, CheckTurn, Claimed, Configuration, Configured, Cursor, Deferral, Departed,
+    Departure, Entered, Extended, Extension, JournalLimits, JournalRecord, Line, LineError, Look, Marked,
+    Mended, Mending, Page, Places, PromoteOrder, Promotion, Remains, ReportOrder, Reported, Revival, Revived,
     SetAside, Validated, View,
 };
 use crate::domain::{
     change::{Change, Ending},
+    clock::LineTime,
     id::{EntryId, QueueId},
     load::LoadReport,
     score::Visit,
@@ -41,12 +43,23 @@ use crate::domain::{
 /// Tells the time in Unix microseconds.
 pub type Clock = Arc<dyn Fn() -> u64 + Send + Sync>;
 
+/// The clock of this process's machine.
+pub(crate) fn system_clock() -> Clock {
+    Arc::new(|| {
+        // A clock before 1970 reads as 1970: the line holds still until it is right.
+        let since_1970 = SystemTime::now().duration_since(UNIX_EPOCH).unwrap_or_default();
+        u64::try_from(since_1970.as_micros()).unwrap_or(u64::MAX)
+    })
+}
+
 /// Every queue of one process.
 #[derive(Clone)]
 pub struct MemoryLine {
     queues: Arc<Mutex<Queues>>,
     clock: Clock,
     journal_limits: JournalLimits,
+    /// The callers' clock, where that is another one. In one process it is the same: nobody can tell that it is wrong.
+    witness: Option<Clock>,
 }
 
 #[derive(Default)]
@@ -59,14 +72,7 @@ struct Queues {
 impl MemoryLine {
     /// An empty line that goes by the system's clock.
     pub fn new() -> Self {
-        // A clock before 1970 reads as 1970: the line holds still until it is right.
-        let system = || {
-            SystemTime::now()
-                .duration_since(UNIX_EPOCH)
-                .unwrap_or_default()
-                .as_micros()
-        };
-        Self::with_clock(Arc::new(move || u64::try_from(system()).unwrap_or(u64::MAX)))
+        Self::with_clock(system_clock())
     }
 
     /// An empty line that goes by another clock: that of a simulation.
@@ -75,6 +81,7 @@ impl MemoryLine {
             queues: Arc::default(),
             clock,
             journal_limits: JournalLimits::default(),
+            witness: None,
         }
     }
 
@@ -88,14 +95,27 @@ impl MemoryLine {
         }
     }
 
-    fn with<T>(&self, queue: &QueueId, act: impl FnOnce(&mut Queue, u64) -> T) -> Result<T, LineError> {
+    /// The same line, asked by callers with another clock.
+    #[cfg(any(test, feature = "given-time"))]
+    #[must_use]
+    pub fn with_witness(self, witness: Clock) -> Self {
+        Self {
+            witness: Some(witness),
+            ..self
+        }
+    }
+
+    fn time(&self, offset_ms: i64, last_us: u64) -> LineTime {
+        let server_us = (self.clock)();
+        let witness_us = self.witness.as_ref().map_or(server_us, |witness| witness());
+        LineTime::read(server_us, offset_ms, witness_us / 1_000, last_us)
+    }
+
+    fn with<T>(&self, queue: &QueueId, act: impl FnOnce(&mut Queue, LineTime) -> T) -> Result<T, LineError> {
         let mut queues = self.lock();
-        let now_us = (self.clock)();
-        queues
-            .there
-            .get_mut(queue)
-            .map(|queue| act(queue, now_us))
-            .ok_or(LineError::Unknown)
+        let queue = queues.there.get_mut(queue).ok_or(LineError::Unknown)?;
+        let time = self.time(queue.offset_ms, queue.last_us());
+        Ok(act(queue, time))
     }
 
     fn add(&self, queue: &QueueId, make: impl FnOnce(u64) -> Queue) -> Configured {
@@ -104,7 +124,7 @@ impl MemoryLine {
         if queues.there.contains_key(queue) || queues.lost.contains_key(queue) {
             return Configured::Same;
         }
-        queues.there.insert(queue.clone(), make((self.clock)()));
+        queues.there.insert(queue.clone(), make(self.time(0, 0).us));
         Configured::Created
     }
 
@@ -130,11 +150,11 @@ impl fmt::Debug for MemoryLine {
 impl Line for MemoryLine {
     async fn enter(&self, queue: &QueueId, id: EntryId) -> Result<Entered, LineError> {
         let most = self.journal_limits.newcomers;
-        self.with(queue, |queue, now_us| queue.enter(now_us, id, most))
+        self.with(queue, |queue, time| queue.enter(time, id, most))
     }
 
     async fn status(&self, queue: &QueueId, id: EntryId) -> Result<Look, LineError> {
-        self.with(queue, |queue, now_us| queue.look(now_us, id))
+        self.with(queue, |queue, time| queue.look(time.us, id))
     }
 
     async fn end(&self, queue: &QueueId, id: EntryId) -> Result<Option<Change>, LineError> {
@@ -142,7 +162,7 @@ impl Line for MemoryLine {
     }
 
     async fn claim(&self, queue: &QueueId, id: EntryId) -> Result<Claimed, LineError> {
-        self.with(queue, |queue, now_us| queue.claim(now_us, id))
+        self.with(queue, |queue, time| queue.claim(time.us, id))
     }
 
     async fn leave(
@@ -152,11 +172,11 @@ impl Line for MemoryLine {
         visit: Option<Visit>,
         departure: Departure,
     ) -> Result<Departed, LineError> {
-        self.with(queue, |queue, now_us| queue.leave(now_us, id, visit, departure))
+        self.with(queue, |queue, time| queue.leave(time.us, id, visit, departure))
     }
 
     async fn validate(&self, queue: &QueueId, id: EntryId, check: Check) -> Result<Validated, LineError> {
-        self.with(queue, |queue, now_us| queue.validate(now_us, id, check))
+        self.with(queue, |queue, time| queue.validate(time.us, id, check))
     }
 
     async fn extend(
@@ -165,16 +185,20 @@ impl Line for MemoryLine {
         id: EntryId,
         extension: Extension,
     ) -> Result<Extended, LineError> {
-        self.with(queue, |queue, now_us| queue.extend(now_us, id, extension))
+        self.with(queue, |queue, time| queue.extend(time.us, id, extension))
     }
 
     async fn promote(&self, queue: &QueueId, order: PromoteOrder) -> Result<Promotion, LineError> {
         let most = self.journal_limits.newcomers;
-        self.with(queue, |queue, now_us| queue.promote(now_us, order, most))
+        self.with(queue, |queue, time| queue.promote(time, order, most))
+    }
+
+    async fn adjust(&self, queue: &QueueId, offset_ms: i64) -> Result<Adjusted, LineError> {
+        self.with(queue, |queue, time| queue.adjust(time, offset_ms))
     }
 
     async fn report(&self, queue: &QueueId, order: ReportOrder) -> Result<Reported, LineError> {
-        self.with(queue, |queue, now_us| queue.report(now_us, order))
+        self.with(queue, |queue, time| queue.report(time, order))
     }
 
     async fn configure(
@@ -188,7 +212,7 @@ impl Line for MemoryLine {
         {
             return Ok(Configured::Created);
         }
-        self.with(queue, |queue, now_us| queue.configure(now_us, configuration))
+        self.with(queue, |queue, time| queue.configure(time.us, configuration))
     }
 
     async fn restore(
@@ -214,7 +238,7 @@ impl Line for MemoryLine {
     }
 
     async fn revive(&self, queue: &QueueId, revival: &Revival) -> Result<Revived, LineError> {
-        self.with(queue, |queue, now_us| queue.revive(now_us, revival))
+        self.with(queue, |queue, time| queue.revive(time.us, revival))
     }
 
     async fn page(&self, queue: &QueueId, from: &Cursor) -> Result<Page, LineError> {
@@ -222,27 +246,27 @@ impl Line for MemoryLine {
     }
 
     async fn mend(&self, queue: &QueueId, mending: &Mending) -> Result<Mended, LineError> {
-        self.with(queue, |queue, now_us| queue.mend(now_us, mending))
+        self.with(queue, |queue, time| queue.mend(time.us, mending))
     }
 
     async fn take_check(&self, queue: &QueueId, order: CheckOrder) -> Result<CheckTurn, LineError> {
-        self.with(queue, |queue, now_us| queue.take_check(now_us, order))
+        self.with(queue, |queue, time| queue.take_check(time.us, order))
     }
 
     async fn note_check(&self, queue: &QueueId, shards: u8) -> Result<(), LineError> {
-        self.with(queue, |queue, now_us| queue.note_check(now_us, shards))
+        self.with(queue, |queue, time| queue.note_check(time.us, shards))
     }
 
     async fn keep_load(&self, queue: &QueueId, report: &LoadReport) -> Result<(), LineError> {
-        self.with(queue, |queue, now_us| queue.keep_load(now_us, *report))
+        self.with(queue, |queue, time| queue.keep_load(time.us, *report))
     }
 
     async fn view(&self, queue: &QueueId) -> Result<View, LineError> {
-        self.with(queue, |queue, now_us| queue.view(now_us))
+        self.with(queue, |queue, time| queue.view(time))
     }
 
     async fn journal(&self, queue: &QueueId, most: usize) -> Result<Vec<JournalRecord>, LineError> {
-        self.with(queue, |queue, now_us| queue.journal(now_us, most))
+        self.with(queue, |queue, _| queue.journal((self.clock)(), most))
     }
 
     async fn record(&self, queue: &QueueId, change: &Change) -> Result<(), LineError> {
@@ -257,7 +281,7 @@ impl Line for MemoryLine {
     }
 
     async fn defer(&self, queue: &QueueId, deferral: &Deferral) -> Result<(), LineError> {
-        self.with(queue, |queue, now_us| queue.defer(now_us, deferral))
+        self.with(queue, |queue, _| queue.defer((self.clock)(), deferral))
     }
 
     async fn set_aside(&self, queue: &QueueId, key: &str) -> Result<SetAside, LineError> {

@@ -4,6 +4,7 @@ use super::queue::Queue;
 use crate::{
     domain::{
         change::{Change, End, Event},
+        clock::LineTime,
         id::EntryId,
         pace::{HeldBackBy, Room},
         score::DeadlineScore,
@@ -12,14 +13,21 @@ use crate::{
 };
 
 impl Queue {
-    pub(super) fn promote(&mut self, now_us: u64, order: PromoteOrder, journal_max: u64) -> Promotion {
-        let now_ms = self.now_ms(now_us);
+    pub(super) fn promote(&mut self, time: LineTime, order: PromoteOrder, journal_max: u64) -> Promotion {
+        let now_ms = time.ms();
         let clock_ms = self.claim_clock_ms(now_ms);
         let mut events = Vec::new();
+        // Where it is not certain what time it is, or nothing could be written down, nothing is dropped and nobody goes.
         let is_full = self.journal.is_full(journal_max);
-        let most = if is_full { 0 } else { PROMOTE_CHUNK };
+        let most = if time.clocks.apart || is_full {
+            0
+        } else {
+            PROMOTE_CHUNK
+        };
         let no_shows = drop_due(&mut events, most, || self.ready.pop_due(clock_ms));
-        let expired = drop_due(&mut events, most - no_shows, || self.active.pop_due(now_ms));
+        let expired = drop_due(&mut events, most.saturating_sub(no_shows), || {
+            self.active.pop_due(now_ms)
+        });
         let dropped = events.len();
         self.totals.no_shows += no_shows;
         self.totals.expired += expired;
@@ -33,13 +41,18 @@ impl Queue {
             tokens: bucket.tokens(pace),
             asked: order.asked.min(PROMOTE_CHUNK - no_shows - expired),
         };
-        let (promoted, held_back_by) = if is_full {
+        let (promoted, held_back_by) = if time.clocks.apart {
+            (0, HeldBackBy::Clock)
+        } else if is_full {
             (0, HeldBackBy::Journal)
         } else if self.settings().promotes() {
             room.allowance()
         } else {
             (0, HeldBackBy::Gate)
         };
+        if !time.clocks.apart {
+            self.testified_ms = None;
+        }
         self.move_up(now_ms, clock_ms, promoted, &mut events);
         if promoted > 0 {
             self.bucket = bucket.spent(pace, promoted);
@@ -53,7 +66,7 @@ impl Queue {
             self.heartbeat_ms = now_ms;
         }
         if !events.is_empty() {
-            let version = self.next_version(now_us);
+            let version = self.next_version(time.us);
             let change = |(id, event): (EntryId, Event)| Change {
                 id,
                 version,
@@ -76,6 +89,7 @@ impl Queue {
             active: self.active.len(),
             promoted_through: self.promoted_through,
             now_ms,
+            clocks: time.clocks,
         }
     }
 

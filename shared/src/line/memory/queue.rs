@@ -11,6 +11,7 @@ use super::{
 use crate::{
     domain::{
         change::{Change, Event, Version},
+        clock::LineTime,
         estimate::RateWindow,
         id::EntryId,
         load::{LastLoad, LoadReport},
@@ -50,6 +51,10 @@ pub(super) struct Queue {
     pub(super) claim_floor_ms: u64,
     pub(super) claim_floor_until_ms: u64,
     pub(super) totals: Totals,
+    /// What is added to the server's clock.
+    pub(super) offset_ms: i64,
+    /// What the last caller would have added whose clock and the server's were apart.
+    pub(super) testified_ms: Option<i64>,
     load: Option<LastLoad>,
     pub(super) unreported: Unreported,
     pub(super) checks: Checks,
@@ -79,6 +84,8 @@ impl Queue {
             claim_floor_ms: 0,
             claim_floor_until_ms: 0,
             totals: Totals::default(),
+            offset_ms: 0,
+            testified_ms: None,
             load: None,
             unreported: Unreported::default(),
             checks: Checks::none(now_ms),
@@ -88,6 +95,7 @@ impl Queue {
         }
     }
 
+    /// `now_us` is not before any of the places.
     pub(super) fn restored(now_us: u64, configuration: Configuration, fence: u64, places: Places) -> Self {
         let mut queue = Self::new(now_us, configuration);
         queue.fence = fence;
@@ -168,10 +176,10 @@ impl Queue {
         }
     }
 
-    pub(super) fn view(&self, now_us: u64) -> View {
+    pub(super) fn view(&self, time: LineTime) -> View {
         View {
             configuration: self.configuration.clone(),
-            now_ms: self.now_ms(now_us),
+            now_ms: time.ms(),
             waiting: self.waiting.len(),
             ready: self.ready.len(),
             active: self.active.len(),
@@ -187,7 +195,8 @@ impl Queue {
                 v: self.v,
             },
             totals: self.totals,
-            load: self.load.filter(|load| load.counts(self.now_ms(now_us))),
+            clocks: time.clocks,
+            load: self.load.filter(|load| load.counts(time.ms())),
         }
     }
 
@@ -200,31 +209,6 @@ impl Queue {
 
     pub(super) fn settings(&self) -> &Settings {
         &self.configuration.settings
-    }
-
-    /// Line time: the clock's, but never before the last change, even where the clock goes back.
-    pub(super) fn now_ms(&self, now_us: u64) -> u64 {
-        now_us.max(self.v) / 1_000
-    }
-
-    /// The moment that deadlines of ready entries are compared with: it stands still while the queue is paused.
-    pub(super) fn claim_clock_ms(&self, now_ms: u64) -> u64 {
-        let this_pause_ms = if self.settings().paused {
-            now_ms - self.paused_at_ms
-        } else {
-            0
-        };
-        now_ms - self.paused_ms - this_pause_ms
-    }
-
-    /// How long an entry that is promoted now has to claim.
-    pub(super) fn claim_ms(&self, now_ms: u64) -> u64 {
-        let floor_ms = if now_ms < self.claim_floor_until_ms {
-            self.claim_floor_ms
-        } else {
-            0
-        };
-        self.settings().claim_ms().max(floor_ms)
     }
 
     /// Takes the next version for a change of one entry.

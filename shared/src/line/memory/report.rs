@@ -2,7 +2,7 @@
 
 use super::queue::Queue;
 use crate::{
-    domain::score::WaitScore,
+    domain::{clock::LineTime, score::WaitScore},
     line::{Happened, Report, ReportOrder, Reported, Totals},
 };
 
@@ -49,11 +49,12 @@ impl Unreported {
 }
 
 impl Queue {
-    pub(super) fn report(&mut self, now_us: u64, order: ReportOrder) -> Reported {
-        let now_ms = self.now_ms(now_us);
-        // A clock that was set back does not silence it.
+    pub(super) fn report(&mut self, time: LineTime, order: ReportOrder) -> Reported {
+        let now_ms = time.ms();
+        // A clock that was set back does not silence it, nor does line time that stands still.
         let passed_ms = now_ms
             .checked_sub(self.unreported.reported_at_ms)
+            .filter(|_| !time.clocks.apart)
             .unwrap_or(u64::MAX);
         if passed_ms < order.every_ms {
             let due_in_ms = order.every_ms - passed_ms;

@@ -24,7 +24,7 @@ pub struct Snapshot {
     /// Whose end is not settled, by id, with the end: epoch, v, visit, how and when.
     pub ended: Vec<(EntryId, String)>,
     /// Every number of the state.
-    pub state: BTreeMap<String, u64>,
+    pub state: BTreeMap<String, i64>,
 }
 
 impl MemoryLine {
@@ -56,8 +56,8 @@ impl Queue {
         }
     }
 
-    fn numbers(&self) -> BTreeMap<String, u64> {
-        [
+    fn numbers(&self) -> BTreeMap<String, i64> {
+        let numbers = [
             ("v", self.v),
             ("last_order", self.last_order),
             ("credit", self.bucket.credit),
@@ -85,8 +85,13 @@ impl Queue {
         .into_iter()
         .chain(self.unreported.numbers())
         .chain(self.checks.numbers())
-        .map(|(name, number)| (name.to_owned(), number))
-        .collect()
+        .map(|(name, number)| (name, i64::try_from(number).expect("below 2^53")));
+        let testified = self.testified_ms.map(|ms| ("testified_ms", ms));
+        numbers
+            .chain([("offset_ms", self.offset_ms)])
+            .chain(testified)
+            .map(|(name, number)| (name.to_owned(), number))
+            .collect()
     }
 }
 

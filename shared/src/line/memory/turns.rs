@@ -4,6 +4,7 @@ use super::queue::Queue;
 use crate::{
     domain::{
         change::{Change, End, Event},
+        clock::LineTime,
         id::EntryId,
         score::{DeadlineScore, Visit, WaitScore},
         settings::{Entrance, ReEntry},
@@ -15,9 +16,13 @@ use crate::{
 
 impl Queue {
     /// At `journal_max` records of the journal nobody gets a new place.
-    pub(super) fn enter(&mut self, now_us: u64, id: EntryId, journal_max: u64) -> Entered {
-        let now_ms = self.now_ms(now_us);
-        match self.standing(now_ms, id) {
+    pub(super) fn enter(&mut self, time: LineTime, id: EntryId, journal_max: u64) -> Entered {
+        let now_us = time.us;
+        if time.clocks.apart {
+            // For the promoter: what this caller would have added to the server's clock.
+            self.testified_ms = Some(time.clocks.offset_ms - time.clocks.ahead_ms);
+        }
+        match self.standing(time.ms(), id) {
             Some(Standing::Waiting { score, position }) => self.enter_again(now_us, id, score, position),
             Some(
                 standing @ Standing::Active {
@@ -47,7 +52,7 @@ impl Queue {
             },
             None => match self.settings().entrance {
                 Entrance::Open if self.journal.is_full(journal_max) => Entered::Refused(Refusal::JournalFull),
-                Entrance::Open => self.join(now_us, id),
+                Entrance::Open => self.join(time, id),
                 Entrance::Draining => Entered::Refused(Refusal::Draining),
                 Entrance::Closed => Entered::Refused(Refusal::Closed),
             },
@@ -71,12 +76,12 @@ impl Queue {
         self.wait(now_us, id, score, Joining::Moved)
     }
 
-    fn join(&mut self, now_us: u64, id: EntryId) -> Entered {
+    fn join(&mut self, time: LineTime, id: EntryId) -> Entered {
         // Timed out, but not dropped yet.
         let (no_show, expired) = (self.ready.remove(id), self.active.remove(id));
         self.totals.no_shows += u64::from(no_show.is_some());
         self.totals.expired += u64::from(expired.is_some());
-        let mut entered = self.join_anew(now_us, id);
+        let mut entered = self.join_anew(time, id);
         if let Some(due) = no_show.or(expired)
             && let Entered::Joined {
                 change: Some(change), ..
@@ -92,14 +97,15 @@ impl Queue {
         entered
     }
 
-    fn join_anew(&mut self, now_us: u64, id: EntryId) -> Entered {
-        let now_ms = self.now_ms(now_us);
+    fn join_anew(&mut self, time: LineTime, id: EntryId) -> Entered {
+        let (now_us, now_ms) = (time.us, time.ms());
         self.totals.entered += 1;
         let score = self.next_score(now_us);
         let pace = self.settings().pace();
         let bucket = self.bucket.refilled(pace, now_ms);
         let room = self.ready.len() + self.active.len() < u64::from(self.settings().capacity);
-        if self.waiting.len() > 0 || !room || !self.settings().promotes() || bucket.tokens(pace) == 0 {
+        let opens = !time.clocks.apart && self.settings().promotes();
+        if self.waiting.len() > 0 || !room || !opens || bucket.tokens(pace) == 0 {
             return self.wait(now_us, id, score, Joining::New);
         }
         self.bucket = bucket.spent(pace, 1);

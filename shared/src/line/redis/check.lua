@@ -3,18 +3,20 @@
 -- It writes numbers over numbers, so it runs also where the server's memory is full.
 -- include: clock
 -- KEYS: config state
--- ARGV: given_us every_ms idle_ms silent_ms
+-- ARGV: given_us witness_ms every_ms idle_ms silent_ms
 -- Output: {'no-queue'}
 --         {'early', due_in_ms}
 --         {'due', shards that a check has been through}
 local config, state = KEYS[1], KEYS[2]
-local given_us, every_ms, idle_ms, silent_ms = ARGV[1], tonumber(ARGV[2]), tonumber(ARGV[3]), tonumber(ARGV[4])
+local given_us, witness_ms = ARGV[1], tonumber(ARGV[2])
+local every_ms, idle_ms, silent_ms = tonumber(ARGV[3]), tonumber(ARGV[4]), tonumber(ARGV[5])
 
 if redis.call('EXISTS', config) == 0 then
   return { 'no-queue' }
 end
-local s = redis.call('HMGET', state, 'v', 'checked_at_ms', 'checked_v', 'check_heard_ms', 'check_shards')
-local now_ms = math.floor(line_time_us(given_us, tonumber(s[1])) / 1000)
+local s = redis.call('HMGET', state, 'v', 'checked_at_ms', 'checked_v', 'check_heard_ms', 'check_shards', 'offset_ms',
+  'heartbeat_ms')
+local now_ms = math.floor(line_time(given_us, witness_ms, s[6], tonumber(s[1]), s[7]) / 1000)
 local heard_ms = tonumber(s[4] or 0)
 if heard_ms > 0 then
   -- One is under way: by somebody who was heard of, or by nobody any more.

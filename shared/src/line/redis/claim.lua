@@ -3,15 +3,15 @@
 -- What frees room, or keeps an acknowledged change, runs also where the server's memory is full.
 -- include: clock scores claim_clock queue
 -- KEYS: waiting ready active ended config state
--- ARGV: given_us id
+-- ARGV: given_us witness_ms id
 -- Output: {'no-queue'}
 --         {'active', epoch, v, state, visit, session_end_ms, now_ms}
 --         {'not-yet', 'waiting', score, position, now_ms}
 --         {'gone', 'ended' | 'unknown'}
 local waiting, ready, active, ended, config, state = KEYS[1], KEYS[2], KEYS[3], KEYS[4], KEYS[5], KEYS[6]
-local given_us, id = ARGV[1], ARGV[2]
+local given_us, witness_ms, id = ARGV[1], tonumber(ARGV[2]), ARGV[3]
 
-local queue = read_queue(config, state, given_us)
+local queue = read_queue(config, state, given_us, witness_ms)
 if not queue then
   return { 'no-queue' }
 end

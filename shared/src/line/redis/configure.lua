@@ -1,16 +1,16 @@
 #!lua
--- Puts a configuration in force, unless a later one is, or the queue is of an earlier epoch than it; makes an empty queue of it where there is none and `create` is
--- set.
+-- Puts a configuration in force, unless a later one is, or the queue is of an earlier epoch than it; makes an empty queue
+-- of it where there is none and `create` is set.
 -- include: clock pace new_state fields
 -- KEYS: config state lost
--- ARGV: given_us create ...
+-- ARGV: given_us witness_ms create ...
 -- ...:  field value field value …, the whole of the configuration
 -- Output: {'no-queue'}
 --         {'created'} | {'changed'} | {'same'} | {'older'} | {'behind'}
 local config, state, lost = KEYS[1], KEYS[2], KEYS[3]
-local given_us, create = ARGV[1], ARGV[2]
+local given_us, witness_ms, create = ARGV[1], tonumber(ARGV[2]), ARGV[3]
 
-local new, list = given_fields(3)
+local new, list = given_fields(4)
 local old = redis.call('HMGET', config, 'epoch', 'revision', 'settings', 'paused', 'batch', 'interval_ms', 'claim_ms',
   'settings_order')
 
@@ -19,7 +19,7 @@ if not old[1] then
   if create ~= '1' or redis.call('EXISTS', lost) == 1 then
     return { 'no-queue' }
   end
-  local us = line_time_us(given_us, 0)
+  local us = line_time(given_us, witness_ms, 0, 0, 0)
   local now_ms = math.floor(us / 1000)
   new_state(state, us, now_ms, new.batch * new.interval_ms, 0, new)
   redis.call('HSET', config, unpack(list))
@@ -38,8 +38,8 @@ if old[2] == new.revision and old[3] == new.settings then
   return { 'same' }
 end
 local s = redis.call('HMGET', state, 'v', 'credit', 'credit_at_ms', 'paused_at_ms', 'paused_ms', 'claim_floor_ms',
-  'claim_floor_until_ms')
-local us = line_time_us(given_us, tonumber(s[1]))
+  'claim_floor_until_ms', 'offset_ms', 'heartbeat_ms')
+local us = line_time(given_us, witness_ms, s[8], tonumber(s[1]), s[9])
 local now_ms = math.floor(us / 1000)
 -- A pause, a bucket and a claim time begin now: line time must not go back behind them.
 redis.call('HSET', state, 'v', next_version(us, tonumber(s[1])))

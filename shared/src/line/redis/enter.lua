@@ -3,22 +3,26 @@
 -- It is the call that a crowd makes, so what it needs of the configuration stands in `state` as well: one read less.
 -- include: clock claim_clock scores pace end
 -- KEYS: waiting ready active ended config state journal
--- ARGV: given_us id journal_max
+-- ARGV: given_us witness_ms id journal_max
 -- Output: {'no-queue'}
 --         {'refused', entrance | 'journal-full'}
 --         {'joined', 'new' | 'kept' | 'moved', epoch, v or 0 where nothing changed,
 --          state, score or visit, position or deadline_ms, now_ms, for one on the fast track its score}
 local waiting, ready, active, ended, config, state = KEYS[1], KEYS[2], KEYS[3], KEYS[4], KEYS[5], KEYS[6]
 local journal = KEYS[7]
-local given_us, id, journal_max = ARGV[1], ARGV[2], tonumber(ARGV[3])
+local given_us, witness_ms, id, journal_max = ARGV[1], tonumber(ARGV[2]), ARGV[3], tonumber(ARGV[4])
 
 local s = redis.call('HMGET', state, 'epoch', 'entrance', 're_entry', 'paused', 'v', 'last_order', 'entered',
-  'paused_at_ms', 'paused_ms')
+  'paused_at_ms', 'paused_ms', 'offset_ms', 'heartbeat_ms')
 local epoch, entrance, re_entry, paused, v = tonumber(s[1]), s[2], s[3], s[4], tonumber(s[5])
 if not epoch then
   return { 'no-queue' }
 end
-local us = line_time_us(given_us, v)
+local us, apart, ahead_ms = line_time(given_us, witness_ms, s[10], v, s[11])
+if apart then
+  -- For the promoter: what this caller would have added to the server's clock.
+  redis.call('HSET', state, 'testified_ms', (s[10] or 0) - ahead_ms)
+end
 local now_ms = math.floor(us / 1000)
 v = next_version(us, v)
 
@@ -43,8 +47,8 @@ local score = 562949953421312 + order
 local in_line = redis.call('ZCARD', waiting)
 local session_end_ms
 
--- The fast track: nobody waits, nothing is shut, room is free and the pace allows one more.
-if in_line == 0 and paused ~= '1' and entrance == 'open' then
+-- The fast track: nobody waits, nothing is shut, the time is certain, room is free and the pace allows one more.
+if in_line == 0 and paused ~= '1' and entrance == 'open' and not apart then
   local c = redis.call('HMGET', config, 'capacity', 'batch', 'interval_ms', 'session_ms')
   local b = redis.call('HMGET', state, 'credit', 'credit_at_ms')
   local taken = redis.call('ZCARD', ready) + redis.call('ZCARD', active)

@@ -12,7 +12,7 @@ use super::{
     connect::{Sender, failed},
     keys::Keys,
     reply::{Fields, entry_id, whole},
-    restore::now_us,
+    restore::server_us,
 };
 use crate::{
     domain::{
@@ -41,7 +41,7 @@ pub(super) async fn read(
             if record.retry_at_ms > 0 {
                 let now_ms = match clock_ms {
                     Some(now_ms) => now_ms,
-                    None => *clock_ms.insert(now_us(line).await? / 1_000),
+                    None => *clock_ms.insert(server_us(line).await? / 1_000),
                 };
                 if record.retry_at_ms > now_ms {
                     passed_over += 1;

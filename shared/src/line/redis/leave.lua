@@ -3,16 +3,16 @@
 -- What frees room, or keeps an acknowledged change, runs also where the server's memory is full.
 -- include: clock scores claim_clock queue end
 -- KEYS: waiting ready active ended config state
--- ARGV: given_us id visit departure
+-- ARGV: given_us witness_ms id visit departure
 -- Output: {'no-queue'}
 --         {'ended', epoch, v, 'completed' | 'left', visit, now_ms}
 --         {'other-visit'}
 --         {'not-active', state, score or visit, position or deadline_ms, now_ms}
 --         {'gone', 'ended' | 'unknown'}
 local waiting, ready, active, ended, config, state = KEYS[1], KEYS[2], KEYS[3], KEYS[4], KEYS[5], KEYS[6]
-local given_us, id, visit, departure = ARGV[1], ARGV[2], ARGV[3], ARGV[4]
+local given_us, witness_ms, id, visit, departure = ARGV[1], tonumber(ARGV[2]), ARGV[3], ARGV[4], ARGV[5]
 
-local queue = read_queue(config, state, given_us)
+local queue = read_queue(config, state, given_us, witness_ms)
 if not queue then
   return { 'no-queue' }
 end

@@ -2,20 +2,22 @@
 -- Keeps the protected service's last load report. Nothing acts on it yet: the adaptive pace will read it.
 -- include: clock
 -- KEYS: load config state
--- ARGV: given_us ttl_ms ...
+-- ARGV: given_us witness_ms ttl_ms ...
 -- ...: field value field value …
 -- Output: {'no-queue'}
 --         {'kept', now_ms}
 local load, config, state = KEYS[1], KEYS[2], KEYS[3]
-local given_us, ttl_ms = ARGV[1], ARGV[2]
+local given_us, witness_ms, ttl_ms = ARGV[1], tonumber(ARGV[2]), ARGV[3]
 
 if redis.call('EXISTS', config) == 0 then
   return { 'no-queue' }
 end
-local now_ms = math.floor(line_time_us(given_us, tonumber(redis.call('HGET', state, 'v'))) / 1000)
+local s = redis.call('HMGET', state, 'v', 'heartbeat_ms', 'offset_ms')
+local us = line_time(given_us, witness_ms, s[3], tonumber(s[1]), s[2])
+local now_ms = math.floor(us / 1000)
 local fields = { 'at_ms', now_ms }
-for i = 3, #ARGV do
-  fields[i] = ARGV[i]
+for i = 4, #ARGV do
+  fields[i - 1] = ARGV[i]
 end
 -- A field that this report leaves out must not be the last one's.
 redis.call('DEL', load)

@@ -4,17 +4,18 @@
 -- What frees room, or keeps an acknowledged change, runs also where the server's memory is full.
 -- include: clock scores claim_clock queue end put
 -- KEYS: waiting ready active ended config state
--- ARGV: given_us id generation stands seen epoch v becomes visit end_ms
+-- ARGV: given_us witness_ms id generation stands seen epoch v becomes visit end_ms
 -- Output: {'no-queue'}
 --         {'refused'}, the record is of another line than this one
 --         {'moved'}
 --         {'ended', epoch, v, 'completed' | 'left' | 'expired', visit, now_ms}
 --         {'here', epoch, v, 1 where it became another or 0, state, score or visit, position or deadline_ms, now_ms}
 local waiting, ready, active, ended, config, state = KEYS[1], KEYS[2], KEYS[3], KEYS[4], KEYS[5], KEYS[6]
-local given_us, id, generation, stands, seen = ARGV[1], ARGV[2], tonumber(ARGV[3]), ARGV[4], tonumber(ARGV[5])
-local epoch, v, becomes, visit, end_ms = tonumber(ARGV[6]), tonumber(ARGV[7]), ARGV[8], tonumber(ARGV[9]), tonumber(ARGV[10])
+local given_us, witness_ms, id, generation = ARGV[1], tonumber(ARGV[2]), ARGV[3], tonumber(ARGV[4])
+local stands, seen, epoch, v = ARGV[5], tonumber(ARGV[6]), tonumber(ARGV[7]), tonumber(ARGV[8])
+local becomes, visit, end_ms = ARGV[9], tonumber(ARGV[10]), tonumber(ARGV[11])
 
-local queue = read_queue(config, state, given_us)
+local queue = read_queue(config, state, given_us, witness_ms)
 if not queue then
   return { 'no-queue' }
 end

@@ -3,6 +3,7 @@
 //! One script is one step that nobody else can come between, by the server's clock. Each `.lua` file has a `.rs` file of
 //! the same name that sends it and turns its reply into an enum; nothing of Redis leaves this folder.
 
+mod adjust;
 mod check;
 mod checked;
 mod claim;
@@ -46,10 +47,11 @@ use self::{
     script::{Call, Command},
 };
 use super::{
-    Check, CheckOrder, CheckTurn, Claimed, Configuration, Configured, Cursor, Deferral, Departed, Departure,
-    Entered, Extended, Extension, JournalLimits, JournalRecord, Line, LineError, Look, Marked, Mended,
-    Mending, Page, Places, PromoteOrder, Promotion, Remains, ReportOrder, Reported, Revival, Revived,
-    SetAside, Validated, View, memory::Clock,
+    Adjusted, Check, CheckOrder, CheckTurn, Claimed, Configuration, Configured, Cursor, Deferral, Departed,
+    Departure, Entered, Extended, Extension, JournalLimits, JournalRecord, Line, LineError, Look, Marked,
+    Mended, Mending, Page, Places, PromoteOrder, Promotion, Remains, ReportOrder, Reported, Revival, Revived,
+    SetAside, Validated, View,
+    memory::{Clock, system_clock},
 };
 use crate::{
     domain::{
@@ -68,6 +70,8 @@ pub struct RedisLine {
     /// Stands in for the server's clock in tests; nothing sets it elsewhere.
     given: Option<Clock>,
     journal_limits: JournalLimits,
+    /// The caller's own clock.
+    witness: Clock,
     round_trips: Arc<Durations>,
 }
 
@@ -121,6 +125,7 @@ impl RedisLine {
             connection,
             given: None,
             journal_limits: JournalLimits::default(),
+            witness: system_clock(),
             round_trips: Arc::new(Durations::new(REDIS_ROUND_TRIP, Metrics::of_process())),
         }
     }
@@ -134,12 +139,14 @@ impl RedisLine {
         }
     }
 
-    /// The same line by another clock: every script takes its time from the caller.
+    /// The same line by another clock, in the place of both the server's and the caller's: every script takes its time
+    /// from the caller.
     #[cfg(feature = "given-time")]
     #[must_use]
     pub fn with_given_time(self, clock: Clock) -> Self {
         Self {
-            given: Some(clock),
+            given: Some(clock.clone()),
+            witness: clock,
             ..self
         }
     }
@@ -154,13 +161,24 @@ impl RedisLine {
         }
     }
 
-    /// Begins a call of a script whose first argument is the time, empty for the server's own.
+    /// The same line by another clock of the caller's.
+    #[cfg(feature = "given-time")]
+    #[must_use]
+    pub fn with_witness(self, witness: Clock) -> Self {
+        Self { witness, ..self }
+    }
+
+    /// Begins a call of a script whose first arguments are the time, empty for the server's own, and the caller's.
     fn call<'a>(&self, command: &'a Command, queue: &'a QueueId) -> Call<'a> {
         let given = self
             .given
             .as_ref()
             .map_or_else(String::new, |clock| clock().to_string());
-        command.of(&Keys::new(queue)).arg(given)
+        command.of(&Keys::new(queue)).arg(given).arg(self.witness_ms())
+    }
+
+    fn witness_ms(&self) -> u64 {
+        (self.witness)() / 1_000
     }
 }
 
@@ -222,6 +240,10 @@ impl Line for RedisLine {
 
     async fn promote(&self, queue: &QueueId, order: PromoteOrder) -> Result<Promotion, LineError> {
         promote::promote(self, queue, order).await
+    }
+
+    async fn adjust(&self, queue: &QueueId, offset_ms: i64) -> Result<Adjusted, LineError> {
+        adjust::adjust(self, queue, offset_ms).await
     }
 
     async fn report(&self, queue: &QueueId, order: ReportOrder) -> Result<Reported, LineError> {

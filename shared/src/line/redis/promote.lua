@@ -1,16 +1,18 @@
 #!lua flags=allow-oom
 -- Drops what timed out and promotes as many as may go: min(waiting, capacity - ready - active, tokens), at most `chunk`
--- entries in all, so that nobody else waits long. Whatever it does is one record of the journal: at its limit, nothing.
+-- entries in all, so that nobody else waits long. Whatever it does is one record of the journal. At the journal's limit,
+-- or where it is not certain what time it is, it does neither.
 -- What frees room, or keeps an acknowledged change, runs also where the server's memory is full.
 -- include: clock scores claim_clock pace end
 -- KEYS: waiting ready active ended config state journal changes
--- ARGV: given_us asked chunk heartbeat window_ms journal_max
+-- ARGV: given_us witness_ms asked chunk heartbeat window_ms journal_max
 -- Output: {'no-queue'}
---         {'promoted', promoted, no_shows, expired, held_back_by, in line, ready, active, promoted_through, now_ms}
+--         {'promoted', promoted, no_shows, expired, held_back_by, in line, ready, active, promoted_through, now_ms,
+--          1 where the clocks are apart or 0, how far the server's is ahead in ms, offset_ms}
 local waiting, ready, active, ended, config, state = KEYS[1], KEYS[2], KEYS[3], KEYS[4], KEYS[5], KEYS[6]
 local journal, changes = KEYS[7], KEYS[8]
-local given_us, asked, chunk, heartbeat = ARGV[1], tonumber(ARGV[2]), tonumber(ARGV[3]), ARGV[4]
-local window_ms, journal_max = tonumber(ARGV[5]), tonumber(ARGV[6])
+local given_us, witness_ms, asked, chunk = ARGV[1], tonumber(ARGV[2]), tonumber(ARGV[3]), tonumber(ARGV[4])
+local heartbeat, window_ms, journal_max = ARGV[5], tonumber(ARGV[6]), tonumber(ARGV[7])
 
 local c = redis.call('HMGET', config, 'epoch', 'paused', 'entrance', 'capacity', 'batch', 'interval_ms', 'claim_ms')
 if not c[1] then
@@ -18,9 +20,9 @@ if not c[1] then
 end
 local s = redis.call('HMGET', state, 'v', 'paused_at_ms', 'paused_ms', 'credit', 'credit_at_ms', 'claim_floor_ms',
   'claim_floor_until_ms', 'window_start_ms', 'window_count', 'window_before', 'promoted_through', 'heartbeat_ms',
-  'tick_gap_ms', 'waited_ms', 'waited_max_ms')
+  'tick_gap_ms', 'waited_ms', 'waited_max_ms', 'offset_ms', 'testified_ms')
 local v = tonumber(s[1])
-local us = line_time_us(given_us, v)
+local us, apart, ahead_ms = line_time(given_us, witness_ms, s[16], v, s[12])
 local now_ms = math.floor(us / 1000)
 -- Of whatever this call does: nothing else can come between.
 local change_v = next_version(us, v)
@@ -33,6 +35,9 @@ end
 
 -- Takes entries whose deadline has come out of a set; returns how many, and for the journal 'id visit id visit …'.
 local function drop_due(set, at_ms, most, total)
+  if apart then
+    return 0, ''
+  end
   local due = redis.call('ZRANGEBYSCORE', set, '-inf', due_bound(at_ms), 'WITHSCORES', 'LIMIT', 0, most)
   local count = #due / 2
   if count == 0 then
@@ -73,6 +78,11 @@ if c[2] == '1' or c[3] == 'closed' then
 end
 if is_full then
   going, held_back_by = 0, 'journal'
+end
+if apart then
+  going, held_back_by = 0, 'clock'
+elseif s[17] then
+  redis.call('HDEL', state, 'testified_ms')
 end
 
 -- Moves the head of the line up.
@@ -129,4 +139,4 @@ if heartbeat == '1' then
   redis.call('HSET', state, 'heartbeat_ms', now_ms, 'tick_gap_ms', math.max(gap_ms, tonumber(s[13] or 0)))
 end
 return { 'promoted', going, no_shows, expired, held_back_by, in_line - going, redis.call('ZCARD', ready),
-  redis.call('ZCARD', active), through, now_ms }
+  redis.call('ZCARD', active), through, now_ms, apart and 1 or 0, ahead_ms, tonumber(s[16] or 0) }

@@ -4,7 +4,7 @@ use std::sync::LazyLock;
 
 use super::{RedisLine, script::Command};
 use crate::{
-    domain::{estimate::WINDOW_MS, id::QueueId, pace::HeldBackBy},
+    domain::{clock::Clocks, estimate::WINDOW_MS, id::QueueId, pace::HeldBackBy},
     line::{LineError, PROMOTE_CHUNK, PromoteOrder, Promotion},
 };
 
@@ -31,6 +31,7 @@ pub(super) async fn promote(
         "asked" => HeldBackBy::Asked,
         "gate" => HeldBackBy::Gate,
         "journal" => HeldBackBy::Journal,
+        "clock" => HeldBackBy::Clock,
         _ => return Err(reply.nonsense("what held it back")),
     };
     Ok(Promotion {
@@ -44,5 +45,10 @@ pub(super) async fn promote(
         active: reply.number()?,
         promoted_through: reply.number()?,
         now_ms: reply.number()?,
+        clocks: Clocks {
+            apart: reply.number()? == 1,
+            ahead_ms: reply.signed()?,
+            offset_ms: reply.signed()?,
+        },
     })
 }

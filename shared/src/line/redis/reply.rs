@@ -54,6 +54,12 @@ impl Reply {
         redis::from_redis_value(value).map_err(|_| self.nonsense("a number"))
     }
 
+    /// A whole number that may be below 0.
+    pub(super) fn signed(&mut self) -> Result<i64, LineError> {
+        let value = self.next()?;
+        redis::from_redis_value(value).map_err(|_| self.nonsense("a number"))
+    }
+
     /// A list of field, value, field, value.
     pub(super) fn fields(&mut self) -> Result<Fields, LineError> {
         let value = self.next()?;
@@ -151,6 +157,15 @@ impl Fields {
     pub(super) fn text(&self, name: &str) -> Result<&str, LineError> {
         let missing = || LineError::Nonsense(format!("{} has no field {name}", self.of));
         self.fields.get(name).map(String::as_str).ok_or_else(missing)
+    }
+
+    /// A whole number that may be below 0; 0 where the field is not there, since an earlier version did not write it.
+    pub(super) fn signed(&self, name: &str) -> Result<i64, LineError> {
+        let Some(text) = self.fields.get(name) else {
+            return Ok(0);
+        };
+        let nonsense = || LineError::Nonsense(format!("{} has no number in field {name}", self.of));
+        text.parse().map_err(|_| nonsense())
     }
 
     /// A whole number, as Redis may write one that went through a double: `1.7e+15`.

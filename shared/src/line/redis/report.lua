@@ -4,7 +4,7 @@
 -- It writes numbers over numbers, so it runs also where the server's memory is full: that is when it is wanted.
 -- include: clock scores
 -- KEYS: waiting ready active config state journal aside
--- ARGV: given_us every_ms idle_ms
+-- ARGV: given_us witness_ms every_ms idle_ms
 -- Output: {'no-queue'}
 --         {'early', due_in_ms}
 --         {'report', now_ms, in line, ready, active, journal records, records set aside,
@@ -13,18 +13,20 @@
 --          window_start_ms, window_count, window_before, check_age_ms}
 local waiting, ready, active, config, state, journal = KEYS[1], KEYS[2], KEYS[3], KEYS[4], KEYS[5], KEYS[6]
 local aside = KEYS[7]
-local given_us, every_ms, idle_ms = ARGV[1], tonumber(ARGV[2]), tonumber(ARGV[3])
+local given_us, witness_ms = ARGV[1], tonumber(ARGV[2])
+local every_ms, idle_ms = tonumber(ARGV[3]), tonumber(ARGV[4])
 
 local c = redis.call('HMGET', config, 'generation', 'batch', 'interval_ms', 'paused', 'entrance')
 if not c[1] then
   return { 'no-queue' }
 end
 local s = redis.call('HMGET', state, 'v', 'reported_at_ms', 'heartbeat_ms', 'tick_gap_ms', 'waited_ms', 'waited_max_ms',
-  'window_start_ms', 'window_count', 'window_before', 'checked_at_ms')
-local now_ms = math.floor(line_time_us(given_us, tonumber(s[1])) / 1000)
--- A clock that was set back does not silence it.
+  'window_start_ms', 'window_count', 'window_before', 'checked_at_ms', 'offset_ms')
+local us, apart = line_time(given_us, witness_ms, s[11], tonumber(s[1]), s[3])
+local now_ms = math.floor(us / 1000)
+-- A clock that was set back does not silence it, nor does line time that stands still.
 local passed_ms = now_ms - tonumber(s[2] or 0)
-if passed_ms >= 0 and passed_ms < every_ms then
+if not apart and passed_ms >= 0 and passed_ms < every_ms then
   return { 'early', every_ms - passed_ms }
 end
 
@@ -42,7 +44,7 @@ for i, total in ipairs(totals) do
   counts[i] = counts[i] - (reported[i] or 0)
   happened = happened + counts[i]
 end
-if happened == 0 and passed_ms >= 0 and passed_ms < idle_ms then
+if not apart and happened == 0 and passed_ms >= 0 and passed_ms < idle_ms then
   return { 'early', math.min(every_ms, idle_ms - passed_ms) }
 end
 redis.call('HSET', state, unpack(updates))

@@ -13,7 +13,7 @@ use super::{
     stage::stage,
 };
 use crate::{
-    domain::{id::QueueId, score::DeadlineScore},
+    domain::{clock::LineTime, id::QueueId, score::DeadlineScore},
     line::{Configuration, Configured, LineError, Places},
 };
 
@@ -32,7 +32,7 @@ pub(super) async fn restore(
     fence: u64,
     places: Places,
 ) -> Result<Configured, LineError> {
-    let now_us = now_us(line).await?;
+    let now_us = now_us(line, places.v).await?;
     let claim_by_ms = now_us / 1_000 + configuration.settings.claim_ms();
     let (keys, restorer) = (Keys::new(queue), Uuid::new_v4().to_string());
     let staged = ["waiting", "ready", "active"].map(|name| keys.staged(&restorer, name));
@@ -66,8 +66,14 @@ pub(super) async fn restore(
     }
 }
 
-/// The server's time: the deadlines of a restore are made here, thousands at once.
-pub(super) async fn now_us(line: &RedisLine) -> Result<u64, LineError> {
+/// Line time of a queue that has none yet: the deadlines of a restore are made here, thousands at once.
+async fn now_us(line: &RedisLine, last_us: u64) -> Result<u64, LineError> {
+    let server_us = server_us(line).await?;
+    Ok(LineTime::read(server_us, 0, line.witness_ms(), last_us).us)
+}
+
+/// The server's clock, in Unix microseconds.
+pub(super) async fn server_us(line: &RedisLine) -> Result<u64, LineError> {
     if let Some(clock) = &line.given {
         return Ok(clock());
     }

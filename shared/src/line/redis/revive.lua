@@ -5,7 +5,7 @@
 -- What frees room, or keeps an acknowledged change, runs also where the server's memory is full.
 -- include: clock scores claim_clock queue end put
 -- KEYS: waiting ready active ended sought config state
--- ARGV: given_us id generation epoch v was visit score end_ms mark instead
+-- ARGV: given_us witness_ms id generation epoch v was visit score end_ms mark instead
 -- Output: {'no-queue'}
 --         {'refused'}, the record is of another line than this one
 --         {'here', state, score or visit, position or deadline_ms, now_ms}
@@ -15,11 +15,12 @@
 --         {'back', epoch, v, state, score or visit, position or deadline_ms, now_ms}
 local waiting, ready, active, ended, sought = KEYS[1], KEYS[2], KEYS[3], KEYS[4], KEYS[5]
 local config, state = KEYS[6], KEYS[7]
-local given_us, id, generation, epoch, v = ARGV[1], ARGV[2], tonumber(ARGV[3]), tonumber(ARGV[4]), tonumber(ARGV[5])
-local was, visit, score, end_ms = ARGV[6], tonumber(ARGV[7]), tonumber(ARGV[8]), tonumber(ARGV[9])
-local mark, instead = ARGV[10], tonumber(ARGV[11])
+local given_us, witness_ms, id, generation = ARGV[1], tonumber(ARGV[2]), ARGV[3], tonumber(ARGV[4])
+local epoch, v = tonumber(ARGV[5]), tonumber(ARGV[6])
+local was, visit, score, end_ms = ARGV[7], tonumber(ARGV[8]), tonumber(ARGV[9]), tonumber(ARGV[10])
+local mark, instead = ARGV[11], tonumber(ARGV[12])
 
-local queue = read_queue(config, state, given_us)
+local queue = read_queue(config, state, given_us, witness_ms)
 if not queue then
   return { 'no-queue' }
 end

@@ -144,7 +144,8 @@ impl Call<'_> {
 mod tests {
     use super::*;
 
-    const SCRIPTS: [&str; 21] = [
+    const SCRIPTS: [&str; 22] = [
+        include_str!("adjust.lua"),
         include_str!("check.lua"),
         include_str!("checked.lua"),
         include_str!("claim.lua"),

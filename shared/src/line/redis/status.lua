@@ -2,14 +2,14 @@
 -- Says where an entry stands.
 -- include: clock scores claim_clock queue
 -- KEYS: waiting ready active ended config state
--- ARGV: given_us id
+-- ARGV: given_us witness_ms id
 -- Output: {'no-queue'}
 --         {'here', state, score or visit, position or deadline_ms, now_ms}
 --         {'gone', 'ended' | 'unknown'}
 local waiting, ready, active, ended, config, state = KEYS[1], KEYS[2], KEYS[3], KEYS[4], KEYS[5], KEYS[6]
-local given_us, id = ARGV[1], ARGV[2]
+local given_us, witness_ms, id = ARGV[1], tonumber(ARGV[2]), ARGV[3]
 
-local queue = read_queue(config, state, given_us)
+local queue = read_queue(config, state, given_us, witness_ms)
 if not queue then
   return { 'no-queue' }
 end

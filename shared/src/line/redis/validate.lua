@@ -5,7 +5,7 @@
 -- What frees room, or keeps an acknowledged change, runs also where the server's memory is full.
 -- include: clock scores claim_clock queue end
 -- KEYS: waiting ready active ended config state
--- ARGV: given_us id visit claims consumes pass_end_ms extend_ms latest_end_ms
+-- ARGV: given_us witness_ms id visit claims consumes pass_end_ms extend_ms latest_end_ms
 -- Output: {'no-queue'}
 --         {'active', epoch, v or 0 where nothing changed, 'none' | 'claimed' | 'completed' | 'extended',
 --          state, visit, session_end_ms, now_ms}
@@ -13,10 +13,10 @@
 --         {'other-visit'}
 --         {'gone', 'ended' | 'unknown'}
 local waiting, ready, active, ended, config, state = KEYS[1], KEYS[2], KEYS[3], KEYS[4], KEYS[5], KEYS[6]
-local given_us, id, visit, claims, consumes = ARGV[1], ARGV[2], ARGV[3], ARGV[4], ARGV[5]
-local pass_end_ms, extend_ms, latest_end_ms = tonumber(ARGV[6]), tonumber(ARGV[7]), tonumber(ARGV[8])
+local given_us, witness_ms, id, visit, claims = ARGV[1], tonumber(ARGV[2]), ARGV[3], ARGV[4], ARGV[5]
+local consumes, pass_end_ms, extend_ms, latest_end_ms = ARGV[6], tonumber(ARGV[7]), tonumber(ARGV[8]), tonumber(ARGV[9])
 
-local queue = read_queue(config, state, given_us)
+local queue = read_queue(config, state, given_us, witness_ms)
 if not queue then
   return { 'no-queue' }
 end

@@ -6,6 +6,7 @@ use super::{RedisLine, load::last, reply::Fields, script::Command};
 use crate::{
     domain::{
         change::Version,
+        clock::Clocks,
         estimate::RateWindow,
         id::{QueueId, Salt},
         pace::Bucket,
@@ -23,6 +24,11 @@ pub(super) async fn view(line: &RedisLine, queue: &QueueId) -> Result<View, Line
     let (ended, journal, aside) = (reply.number()?, reply.number()?, reply.number()?);
     let configuration = configuration(&reply.fields()?)?;
     let (state, load) = (reply.fields()?, reply.fields()?);
+    let clocks = Clocks {
+        apart: reply.number()? == 1,
+        ahead_ms: reply.signed()?,
+        offset_ms: state.signed("offset_ms")?,
+    };
     Ok(View {
         now_ms,
         waiting,
@@ -47,6 +53,7 @@ pub(super) async fn view(line: &RedisLine, queue: &QueueId) -> Result<View, Line
             v: state.number("v")?,
         },
         totals: totals(&state)?,
+        clocks,
         load: last(&load)?.filter(|load| load.counts(now_ms)),
         configuration,
     })

@@ -17,10 +17,10 @@ use crate::{
         score::Visit,
     },
     line::{
-        Check, CheckOrder, CheckTurn, Claimed, Configuration, Configured, Cursor, Deferral, Departed,
-        Departure, Entered, Extended, Extension, JournalRecord, Line, LineError, Look, Marked, Mended,
-        Mending, Page, Places, PromoteOrder, Promotion, Remains, ReportOrder, Reported, Revival, Revived,
-        SetAside, Validated, View, memory::MemoryLine,
+        Adjusted, Check, CheckOrder, CheckTurn, Claimed, Configuration, Configured, Cursor, Deferral,
+        Departed, Departure, Entered, Extended, Extension, JournalRecord, Line, LineError, Look, Marked,
+        Mended, Mending, Page, Places, PromoteOrder, Promotion, Remains, ReportOrder, Reported, Revival,
+        Revived, SetAside, Validated, View, memory::MemoryLine,
     },
 };
 
@@ -120,6 +120,10 @@ impl Line for Faulty {
         extension: Extension,
     ) -> Result<Extended, LineError> {
         self.sound().extend(queue, id, extension).await
+    }
+
+    async fn adjust(&self, queue: &QueueId, offset_ms: i64) -> Result<Adjusted, LineError> {
+        self.sound().adjust(queue, offset_ms).await
     }
 
     async fn report(&self, queue: &QueueId, order: ReportOrder) -> Result<Reported, LineError> {

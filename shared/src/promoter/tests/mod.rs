@@ -1,6 +1,7 @@
 //! The scene on which steps and rounds are tested.
 
 mod checks;
+mod clock;
 mod faulty;
 mod metrics;
 mod rounds;

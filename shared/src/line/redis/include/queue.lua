@@ -1,11 +1,11 @@
 -- What every script that deals with one entry reads first; nil where the line has no such queue.
-local function read_queue(config, state, given)
+local function read_queue(config, state, given_us, witness_ms)
   local c = redis.call('HMGET', config, 'epoch', 'paused', 'session_ms')
   if not c[1] then
     return nil
   end
-  local s = redis.call('HMGET', state, 'v', 'paused_at_ms', 'paused_ms')
-  local us = line_time_us(given, tonumber(s[1]))
+  local s = redis.call('HMGET', state, 'v', 'paused_at_ms', 'paused_ms', 'offset_ms', 'heartbeat_ms')
+  local us = line_time(given_us, witness_ms, s[4], tonumber(s[1]), s[5])
   local now_ms = math.floor(us / 1000)
   return {
     epoch = tonumber(c[1]),

@@ -1,0 +1,76 @@
+//! The clock of the line's server is set: what visitors and the protected service see of it.
+
+use std::{pin::pin, time::Duration};
+
+use serde_json::json;
+use tokio::time::{sleep, timeout};
+use vestibule::{
+    domain::pace::HeldBackBy,
+    line::{Adjusted, Line},
+};
+use vestibule_tests::edge::{Ask, BOUND, EdgeUnderTest, QUEUE, entry, queue};
+
+use crate::enters;
+
+const HOUR_MS: i64 = 3_600_000;
+
+/// Looks until the public view says so: it is a second old at most.
+async fn view_says(edge: &EdgeUnderTest, held_back_by: serde_json::Value) {
+    let look = pin!(async {
+        loop {
+            let view = edge.send(Ask::get(format!("/queues/{QUEUE}"))).await;
+            if view.is(200).body["held_back_by"] == held_back_by {
+                return;
+            }
+            sleep(Duration::from_millis(50)).await;
+        }
+    });
+    let said = timeout(BOUND, look).await;
+    assert!(said.is_ok(), "the view never said {held_back_by}");
+}
+
+#[tokio::test]
+async fn a_queue_that_holds_says_so_and_keeps_everybody() {
+    for off_ms in [HOUR_MS, -HOUR_MS] {
+        let edge = EdgeUnderTest::open(json!({ "capacity": 3, "batch": 1, "interval_seconds": 1 })).await;
+        let (active, entered) = enters(&edge).await;
+        assert_eq!(entered.text("state"), "active");
+        let (waiting, _) = enters(&edge).await;
+        edge.promote().await;
+        view_says(&edge, json!(null)).await;
+        edge.pass_seconds(1);
+
+        edge.clock.set_server_off(off_ms);
+        assert_eq!(edge.promote().await.held_back_by, HeldBackBy::Clock);
+        view_says(&edge, json!("clock")).await;
+        let look = edge
+            .send(Ask::get(entry(&active.token)).visitor(&active.id))
+            .await;
+        assert_eq!(look.is(200).text("state"), "active");
+        assert_eq!(look.number("expires_at_ms"), entered.number("expires_at_ms"));
+        for question in [
+            json!({ "visitor": active.id }),
+            json!({ "pass": look.text("pass") }),
+        ] {
+            let asked = Ask::post(format!("{}/validate", entry(&active.token))).json(&question);
+            assert_eq!(edge.send(asked).await.is(200).body["valid"], true, "{question}");
+        }
+        // Nothing moves, so nobody is held, and whoever comes is behind those who were there.
+        let poll = Ask::get(format!("{}?wait=20", entry(&waiting.token))).visitor(&waiting.id);
+        let answer = timeout(BOUND, edge.send(poll)).await.expect("not held");
+        assert_eq!((answer.text("state"), answer.number("position")), ("waiting", 1));
+        let (_, late) = enters(&edge).await;
+        assert_eq!((late.text("state"), late.number("position")), ("waiting", 2));
+        assert!(late.number("joined_at_ms").abs_diff(edge.now_ms()) <= 10_000);
+
+        let clocks = edge.line.view(&queue()).await.expect("seen").clocks;
+        let adjusted = edge.line.adjust(&queue(), clocks.wanted_offset_ms()).await;
+        assert_eq!(adjusted.expect("adjust"), Adjusted::Adjusted);
+        view_says(&edge, json!(null)).await;
+        assert_eq!(edge.promote().await.promoted, 1);
+        let look = edge
+            .send(Ask::get(entry(&waiting.token)).visitor(&waiting.id))
+            .await;
+        assert_eq!(look.text("state"), "ready");
+    }
+}
