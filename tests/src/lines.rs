@@ -45,17 +45,10 @@ pub enum Backend {
 impl Backend {
     /// A line by the given clock; by its own where there is none.
     pub async fn line(self, clock: Option<Clock>) -> Arc<dyn Line> {
-        self.line_of(clock, JournalLimits::default()).await
-    }
-
-    /// The same with a journal that holds so much.
-    pub async fn line_of(self, clock: Option<Clock>, limits: JournalLimits) -> Arc<dyn Line> {
         if self == Self::Memory {
-            let line = clock.map_or_else(MemoryLine::new, MemoryLine::with_clock);
-            return Arc::new(line.with_journal_limits(limits));
+            return Arc::new(clock.map_or_else(MemoryLine::new, MemoryLine::with_clock));
         }
         let line = RedisLine::connect(&self.url()).await.expect("the server answers");
-        let line = line.with_journal_limits(limits);
         match clock {
             Some(clock) => Arc::new(line.with_given_time(clock)),
             None => Arc::new(line),

@@ -198,7 +198,7 @@ pub trait Backup: Send + Sync + 'static {
     async fn entry(&self, shelf: &Shelf, id: EntryId) -> Result<Option<Record>, BackupError>;
 
     /// The entries of one of the [`SHARDS`](crate::domain::id::SHARDS) that are not gone, as of the last acknowledged
-    /// write.
+    /// write. One that makes no sense is passed over, and named in the log.
     async fn live_entries(&self, shelf: &Shelf, shard: u8) -> Result<Vec<Record>, BackupError>;
 
     /// One queue; `None` where there is none.

@@ -31,7 +31,7 @@ async fn ask(subject: &Subject) -> Reported {
 
 async fn report(subject: &Subject) -> Report {
     match ask(subject).await {
-        Reported::Due(report) => report,
+        Reported::Due(report) => *report,
         early @ Reported::Early { .. } => panic!("{early:?}"),
     }
 }

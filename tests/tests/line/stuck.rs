@@ -2,7 +2,7 @@
 
 use vestibule::{
     domain::{change::Change, id::EntryId, settings::Settings},
-    line::{Deferral, Departure, JournalLimits, JournalRecord, Report, Reported, SetAside},
+    line::{Deferral, Departure, JournalLimits, JournalRecord, Reported, SetAside},
 };
 use vestibule_tests::lines::{Backend, Subject, visitor};
 
@@ -148,7 +148,7 @@ pub(crate) async fn what_is_set_aside_is_kept_until_the_backup_has_it(subject: S
             .line
             .report(&subject.queue, crate::report::EACH_10_SECONDS)
             .await,
-        Ok(Reported::Due(Report { aside: 1, .. }))
+        Ok(Reported::Due(report)) if report.aside == 1
     ));
 
     // An end that is aside is no less an end.

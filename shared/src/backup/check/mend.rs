@@ -21,16 +21,19 @@ use crate::{
     line::{Line, Mended, Mending},
 };
 
+/// More than are ever kept aside.
+const ASIDE_MAX: usize = 20_000;
 /// How many entries are mended at once.
 const ENTRIES_AT_ONCE: usize = 16;
 
-/// Who is in the journal: what differs of them is on its way.
+/// Who is in the journal, or aside: what differs of them is on its way, or refused.
 pub(super) async fn unsettled(line: &dyn Line, queue: &QueueId) -> Result<HashSet<EntryId>, CheckError> {
     let records = line.journal(queue, RECORDS).await?;
     if records.len() == RECORDS {
         return Err(CheckError::Behind);
     }
-    let changes = records.into_iter().flat_map(|record| record.changes);
+    let aside = line.aside(queue, ASIDE_MAX).await?;
+    let changes = records.into_iter().chain(aside).flat_map(|record| record.changes);
     Ok(changes.map(|change| change.id).collect())
 }
 

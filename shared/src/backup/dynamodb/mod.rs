@@ -150,7 +150,15 @@ impl Backup for DynamoDb {
         let mut found = query.into_paginator().items().send();
         let mut records = Vec::new();
         while let Some(item) = found.next().await {
-            records.push(items::record(&item.map_err(|e| unavailable("Query", &e))?)?);
+            let item = item.map_err(|e| unavailable("Query", &e))?;
+            match items::record(&item) {
+                Ok(record) => records.push(record),
+                // Damaged by hand. Nobody else's place must be lost for it.
+                Err(error) => {
+                    let entry = items::text(&item, items::ENTRY).unwrap_or_default();
+                    tracing::error!(queue = %shelf.queue, entry, %error, "an item of the entries table is passed over");
+                }
+            }
         }
         Ok(records)
     }

@@ -68,10 +68,10 @@ pub struct ReportOrder {
 }
 
 /// The answer to asking for a report.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+#[derive(Debug, Clone, PartialEq, Eq)]
 pub enum Reported {
     /// It was due, and nobody else gets this one.
-    Due(Report),
+    Due(Box<Report>),
     /// Somebody had one a moment ago, or there is nothing to report.
     Early {
         /// Ask again in so many milliseconds.

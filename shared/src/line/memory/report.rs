@@ -87,7 +87,7 @@ impl Queue {
             .records
             .front()
             .and_then(|record| record.changes.first());
-        Reported::Due(Report {
+        Reported::Due(Box::new(Report {
             now_ms,
             waiting: self.waiting.len(),
             ready: self.ready.len(),
@@ -106,7 +106,7 @@ impl Queue {
             pace: self.settings().pace(),
             window: self.window,
             check_age_ms: since_ms(self.checks.checked_at_ms()),
-        })
+        }))
     }
 }
 

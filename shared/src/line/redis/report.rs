@@ -32,7 +32,7 @@ pub(super) async fn report(
     let oldest_at_ms = Some(reply.number()?).filter(|at_ms| *at_ms > 0);
     let (head, tail) = (reply.score()?, reply.score()?);
     let is_place = |score: &WaitScore| score.raw() > 0;
-    Ok(Reported::Due(Report {
+    Ok(Reported::Due(Box::new(Report {
         now_ms,
         waiting,
         ready,
@@ -65,5 +65,5 @@ pub(super) async fn report(
             before: reply.number()?,
         },
         check_age_ms: reply.number()?,
-    }))
+    })))
 }

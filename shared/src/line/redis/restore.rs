@@ -48,7 +48,9 @@ pub(super) async fn restore(
         .map(|(visit, id)| by_raw((DeadlineScore::new(claim_by_ms, visit), id)))
         .collect();
     let active = places.active.into_iter().map(by_raw).collect();
-    for (set, entries) in staged.iter().zip([waiting, ready, active]) {
+    let sets: [Vec<_>; 3] = [waiting, ready, active];
+    let entries: usize = sets.iter().map(Vec::len).sum();
+    for (set, entries) in staged.iter().zip(sets) {
         stage(line, set, entries).await?;
     }
     let call = RESTORE
@@ -56,12 +58,16 @@ pub(super) async fn restore(
         .arg(now_us)
         .arg(places.last_order)
         .arg(places.v)
-        .arg(fence);
+        .arg(fence)
+        .arg(entries);
     let reply = call.args(fields(configuration)).send(line).await?;
     match reply.outcome() {
         "created" => Ok(Configured::Created),
         "same" => Ok(Configured::Same),
         "older" => Ok(Configured::Older),
+        "incomplete" => Err(LineError::Unavailable(
+            "what was prepared for a restore is gone".to_owned(),
+        )),
         _ => Err(reply.nonsense("an outcome")),
     }
 }

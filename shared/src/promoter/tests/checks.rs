@@ -86,7 +86,7 @@ async fn what_a_killed_function_did_not_write_is_written_by_one_of_two_promoters
     };
     let reported = scene.line.report(&queue, order).await.expect("answered");
     assert!(
-        matches!(reported, Reported::Due(report) if (60_000..200_000).contains(&report.check_age_ms)),
+        matches!(&reported, Reported::Due(report) if (60_000..200_000).contains(&report.check_age_ms)),
         "{reported:?}"
     );
 }

@@ -150,7 +150,7 @@ async fn without_a_name_of_the_deployment_nothing_is_measured() {
     };
     let reported = scene.line.report(&queue, order).await.expect("answered");
     assert!(
-        matches!(reported, crate::line::Reported::Due(report) if report.happened.entered == 3),
+        matches!(&reported, crate::line::Reported::Due(report) if report.happened.entered == 3),
         "nobody took it before: {reported:?}"
     );
 }
