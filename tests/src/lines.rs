@@ -285,6 +285,7 @@ impl Subject {
         let order = PromoteOrder {
             asked: u64::MAX,
             heartbeat: true,
+            fence: None,
         };
         self.line.promote(&self.queue, order).await.expect("promote")
     }

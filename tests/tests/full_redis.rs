@@ -110,6 +110,7 @@ async fn a_full_redis_refuses_newcomers_and_lets_the_others_go() {
     let order = PromoteOrder {
         asked: 10,
         heartbeat: true,
+        fence: None,
     };
     assert!(
         line.promote(&queue, order)

@@ -257,6 +257,7 @@ impl Simulation {
         let order = PromoteOrder {
             asked: u64::MAX,
             heartbeat: true,
+            fence: None,
         };
         let mut promoted = 0;
         loop {

@@ -7,7 +7,10 @@ use tokio::time::Instant;
 
 use super::{Admin, Problem, shelf};
 use crate::{
-    backup::check::{Checked, Manner, check},
+    backup::{
+        aside,
+        check::{CheckError, Checked, Manner, check},
+    },
     domain::id::QueueId,
 };
 
@@ -19,6 +22,9 @@ impl Admin {
     pub(super) async fn check(&self, queue: &QueueId, from_shard: u8) -> Result<Value, Problem> {
         let shelf = shelf(queue, &self.stored(queue).await?);
         let until = Instant::now() + CHECK_TIME;
+        // What is wrong with what was set aside may be mended by now.
+        let retried = aside::retry(&*self.line, &*self.backup, &shelf).await;
+        let set_aside = retried.map_err(CheckError::from)?.left;
         let mut checked = Checked::default();
         let mut next = Some(from_shard);
         while let Some(from_shard) = next.filter(|_| Instant::now() < until) {
@@ -27,6 +33,7 @@ impl Admin {
         }
         let mut result = json!(checked);
         result["queue"] = json!(queue.as_str());
+        result["set_aside"] = json!(set_aside);
         result["complete"] = json!(next.is_none());
         Ok(result)
     }

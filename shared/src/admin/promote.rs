@@ -24,6 +24,7 @@ impl Admin {
             let order = PromoteOrder {
                 asked: (count - promoted).min(PROMOTE_CHUNK),
                 heartbeat: false,
+                fence: None,
             };
             let step = self.line.promote(queue, order).await?;
             promoted += step.promoted;

@@ -90,6 +90,10 @@ pub(super) async fn each<'a, W: Future<Output = Result<Written, BackupError>>>(
         let Some((nth, begun_at, outcome)) = under_way.next().await else {
             return outcomes;
         };
+        if let Ok(Written::OtherVisit) = &outcome {
+            // Of a history that was lost: what the table has is what counts.
+            tracing::warn!(entry = %changes[nth].id, "a change of another visit than the one that stands is passed over");
+        }
         match &outcome {
             Ok(_) => {
                 written += 1;

@@ -84,6 +84,20 @@ pub enum Written {
     Stored(Record),
     /// The record shows this change or a later one already.
     Older,
+    /// Another visit stands there, which is not over, and the change is not known to be of a later one.
+    OtherVisit,
+}
+
+impl Written {
+    /// Of a change that the record outlasts.
+    pub fn passed_over(standing: Option<&Record>, change: &Change) -> Self {
+        match standing {
+            Some(record) if record.version < change.version && record.is_another_live_visit(change) => {
+                Self::OtherVisit
+            }
+            _ => Self::Older,
+        }
+    }
 }
 
 /// What became of writing a place.

@@ -54,6 +54,8 @@ pub async fn place(
         let taken = match within(deadline, backup.write_place(shelf, change)).await {
             Ok(Placing::Written(Written::Stored(record))) => return Ok(Some(placed(true, Some(record)))),
             Ok(Placing::Written(Written::Older)) => return Ok(Some(placed(true, None))),
+            // It was changed in between.
+            Ok(Placing::Written(Written::OtherVisit)) => continue,
             Ok(Placing::Taken(record)) => record,
             Err(error) => {
                 tracing::warn!(%queue, entry = %id, %error, "the backup did not take a place: it goes by the journal");

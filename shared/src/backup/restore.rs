@@ -96,7 +96,7 @@ async fn put_back(
     }
     let shelf = Shelf::of(queue, &configuration);
     let salvaged = salvage(line, backup, &shelf).await?;
-    let places = read(backup, &shelf).await?;
+    let places = places(backup, &shelf).await?;
     let (waiting, ready, active) = (places.waiting(), places.ready(), places.active());
     match line.restore(queue, &configuration, fence, places).await? {
         Configured::Created => Ok(Restored {
@@ -156,7 +156,11 @@ fn as_record(end: Change) -> JournalRecord {
     }
 }
 
-async fn read(backup: &dyn Backup, shelf: &Shelf) -> Result<Places, BackupError> {
+/// Every place that the backup shows: what a restore puts back.
+///
+/// # Errors
+/// [`BackupError`] where the backup could not be read.
+pub async fn places(backup: &dyn Backup, shelf: &Shelf) -> Result<Places, BackupError> {
     let shards: Vec<_> = (0..SHARDS)
         .map(|shard| backup.live_entries(shelf, shard))
         .collect();

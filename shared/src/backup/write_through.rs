@@ -38,11 +38,17 @@ pub async fn write_through(
     let written = timeout(WRITE_DEADLINE, backup.write(shelf, change))
         .await
         .unwrap_or_else(|_| Err(BackupError::Unavailable("no answer in time".to_owned())));
-    let record = match written {
-        Ok(Written::Stored(record)) => Some(record),
-        Ok(Written::Older) => None,
-        Err(error) => {
-            tracing::warn!(%queue, entry = %change.id, %error, "the backup did not take a change: it goes by the journal");
+    let refused = match written {
+        Ok(Written::Stored(record)) => Ok(Some(record)),
+        Ok(Written::Older) => Ok(None),
+        // The line had lost that one: the check decides.
+        Ok(Written::OtherVisit) => Err("another visit stands there that is not over".to_owned()),
+        Err(error) => Err(error.to_string()),
+    };
+    let record = match refused {
+        Ok(record) => record,
+        Err(reason) => {
+            tracing::warn!(%queue, entry = %change.id, reason, "the backup did not take a change: it goes by the journal");
             line.record(queue, change).await?;
             return Ok(Through {
                 durable: false,

@@ -113,6 +113,34 @@ pub enum End {
 }
 
 impl Event {
+    /// Whether a visit begins with it.
+    pub fn begins(&self) -> bool {
+        matches!(self, Self::Entered { .. } | Self::FastTracked { .. })
+    }
+
+    /// Whether a visit that is in this state has left it behind.
+    pub fn comes_before(&self, state: State) -> bool {
+        match self {
+            Self::Entered { .. } => matches!(state, State::Ready | State::Active),
+            Self::Promoted { .. } | Self::StillReady { .. } => state == State::Active || !state.is_live(),
+            Self::Claimed { .. } | Self::Extended { .. } => !state.is_live(),
+            // One end takes the place of another.
+            Self::FastTracked { .. } | Self::Ended { .. } => false,
+        }
+    }
+
+    /// The place that it tells of.
+    pub fn place(&self) -> Option<WaitScore> {
+        match self {
+            Self::Entered { score } | Self::FastTracked { score, .. } | Self::Promoted { score, .. } => {
+                Some(*score)
+            }
+            Self::StillReady { .. } | Self::Claimed { .. } | Self::Extended { .. } | Self::Ended { .. } => {
+                None
+            }
+        }
+    }
+
     /// The state that it leads to.
     pub fn state(&self) -> State {
         match self {

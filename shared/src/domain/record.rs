@@ -59,14 +59,29 @@ impl Record {
             }
     }
 
-    /// What a change makes of the record that stands, or of none; `None` where the record shows that change or a later
-    /// one already and nothing in it was missing: repeats and late arrivals change nothing.
+    /// Whether it stands as it is, whatever the change says of the state: it shows that change or a later one, or the change
+    /// is of a line that had lost what the record shows. Such a line goes on from where it was, with later versions: a visit
+    /// never goes back by that, nor does a visit that was before take the place of the one that is.
+    pub fn outlasts(&self, change: &Change) -> bool {
+        if self.version >= change.version {
+            return true;
+        }
+        if self.visit == change.event.visit() {
+            return change.event.comes_before(self.state);
+        }
+        // Without a place nobody can say which of the two came first: the one that is not over stays.
+        let is_later = |place| self.score.is_some_and(|own| own > place);
+        self.state.is_live() && change.event.place().is_none_or(is_later)
+    }
+
+    /// What a change makes of the record that stands, or of none; `None` where the record [outlasts](Self::outlasts) it
+    /// and nothing in it was missing: repeats and late arrivals change nothing.
     pub fn after(standing: Option<&Self>, change: &Change, retain_hours: u32) -> Option<Self> {
-        if let Some(record) = standing.filter(|record| record.version >= change.version) {
+        if let Some(record) = standing.filter(|record| record.outlasts(change)) {
             return record.filled(change);
         }
         let visit = change.event.visit();
-        let begins = matches!(change.event, Event::Entered { .. } | Event::FastTracked { .. });
+        let begins = change.event.begins();
         // What is known of this visit is kept; what stands of an earlier one is over.
         let mut record = match standing {
             Some(record) if record.visit == visit && !begins => record.clone(),

@@ -10,7 +10,7 @@ use tokio::time::Instant;
 use tracing::{info, warn};
 
 use super::sync::Put;
-use crate::{backup::Shelf, domain::id::QueueId};
+use crate::{backup::Shelf, domain::id::QueueId, line::Fence};
 
 /// The queues as of the last listing.
 #[derive(Debug, Default)]
@@ -26,8 +26,6 @@ struct Queue {
     troubles: BTreeMap<&'static str, String>,
     /// What was in force at the last sync.
     put: Option<Put>,
-    /// Whether the line may have come back as it was some time ago, since it did not answer.
-    doubted: bool,
 }
 
 impl Known {
@@ -54,21 +52,11 @@ impl Known {
         let known = known.entry(queue.clone()).or_default();
         known.shelf = Some(shelf);
         known.put = Some(put);
-        known.doubted = false;
     }
 
-    /// What the line of a queue must show that may have been lost since it answered last, as of the last sync; `None`
-    /// where there is no doubt.
-    pub(super) fn doubt(&self, queue: &QueueId) -> Option<Put> {
-        let known = self.lock();
-        let queue = known.get(queue)?;
-        queue.put.filter(|_| queue.doubted)
-    }
-
-    pub(super) fn set_doubt(&self, queue: &QueueId, doubted: bool) {
-        if let Some(queue) = self.lock().get_mut(queue) {
-            queue.doubted = doubted;
-        }
+    /// How far its line is at least, as of the last sync.
+    pub(super) fn fence(&self, queue: &QueueId) -> Option<Fence> {
+        Some(self.lock().get(queue)?.put?.fence)
     }
 
     /// Whether it is time to try again what was set aside, every so often: whoever is told so does it.

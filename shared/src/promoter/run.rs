@@ -22,7 +22,7 @@ use super::{
 use crate::{
     backup::{Backup, BackupError, aside, drain::drain_all},
     domain::id::QueueId,
-    line::{Configured, Line, LineError, Marked},
+    line::{Configured, Line, LineError},
     telemetry::emf::Metrics,
 };
 
@@ -38,8 +38,8 @@ pub(super) const DRAIN_TIME: Duration = Duration::from_secs(10);
 const RETRY_EVERY: Duration = Duration::from_mins(10);
 /// A listing that takes longer is given up.
 const LIST_TIMEOUT: Duration = Duration::from_secs(5);
-/// A sync that takes longer is given up: it may have a large queue to put back.
-const SYNC_TIMEOUT: Duration = Duration::from_secs(45);
+/// A sync that takes longer is given up: it may have a million entries to put back.
+const SYNC_TIMEOUT: Duration = Duration::from_mins(5);
 /// At the end, steps under way get so long to be over.
 const LAST_STEPS: Duration = Duration::from_millis(1_500);
 
@@ -212,12 +212,8 @@ impl Promoter {
             return;
         }
         let _permit = self.steps.ticks.acquire().await;
-        if !self.is_as_it_was(queue).await {
-            // It is put back now, not at the next reading of the settings.
-            self.start(Step::Sync(queue.clone()));
-            return;
-        }
-        let outcome = match timeout(TICK_TIMEOUT, tick(&*self.line, queue)).await {
+        let fence = self.known.fence(queue);
+        let outcome = match timeout(TICK_TIMEOUT, tick(&*self.line, queue, fence)).await {
             Ok(Ok(ticked)) => {
                 debug!(%queue, ?ticked, "ticked");
                 self.start(Step::Drain(queue.clone()));
@@ -241,22 +237,7 @@ impl Promoter {
             }
             Err(_) => Err("took too long and was given up".to_owned()),
         };
-        if outcome.is_err() {
-            self.known.set_doubt(queue, true);
-        }
         self.known.note(queue, "tick", outcome);
-    }
-
-    /// Whether the line of a queue that did not answer a moment ago has come back as it was: nobody is promoted before
-    /// that is known. The backup need not be asked, which may be away as well.
-    async fn is_as_it_was(&self, queue: &QueueId) -> bool {
-        let Some(put) = self.known.doubt(queue) else {
-            return true;
-        };
-        let marked = timeout(TICK_TIMEOUT, self.line.mark(queue, put.epoch, put.fence)).await;
-        let sound = matches!(marked, Ok(Ok(Marked::Marked(_) | Marked::Same)));
-        self.known.set_doubt(queue, !sound);
-        sound
     }
 
     async fn report_one(&self, queue: &QueueId) {

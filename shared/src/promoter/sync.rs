@@ -9,7 +9,7 @@ use crate::{
         id::QueueId,
         settings::{Settings, SettingsError},
     },
-    line::{Configuration, Configured, Line, LineError, Marked},
+    line::{Configuration, Configured, Fence, Line, LineError, Marked},
 };
 
 /// What a deployment lets its queues do.
@@ -87,10 +87,8 @@ pub enum Synced {
 pub struct Put {
     /// Whether it was before.
     pub how: Configured,
-    /// The queue's epoch.
-    pub epoch: u32,
-    /// The line has shown a mark as high as this: one that shows a lower one has come back old.
-    pub fence: u64,
+    /// How far the line is at least.
+    pub fence: Fence,
 }
 
 /// Why a queue was not synced.
@@ -196,8 +194,10 @@ pub async fn put_in_force(
         warn!(%queue, epoch, waiting, ready, active, salvaged, "the line had lost a queue: it is back");
         Ok(Put {
             how: Configured::Created,
-            epoch,
-            fence: restored.fence,
+            fence: Fence {
+                epoch,
+                mark: restored.fence,
+            },
         })
     };
     let epoch = configuration.epoch;
@@ -225,7 +225,8 @@ pub async fn put_in_force(
         Ok(Configured::Older) => overtaken(line, backup, queue, configuration).await?,
         answer => answer?,
     };
-    Ok(Put { how, epoch, fence })
+    let fence = Fence { epoch, mark: fence };
+    Ok(Put { how, fence })
 }
 
 /// Where the backup has gone on as well, whoever went on puts that in force. Where it has not, its number was lowered,

@@ -3,7 +3,7 @@
 
 use crate::{
     domain::{clock::Clocks, id::QueueId, pace::HeldBackBy},
-    line::{Line, LineError, PROMOTE_CHUNK, PromoteOrder},
+    line::{Fence, Line, LineError, PROMOTE_CHUNK, PromoteOrder},
 };
 
 /// The most calls of [`Line::promote`] in one tick: the rest is left to the next one, so that no queue keeps the
@@ -35,14 +35,16 @@ pub struct Ticked {
     pub clocks: Clocks,
 }
 
-/// Ticks one queue.
+/// Ticks one queue, where its line is as far as the fence says.
 ///
 /// # Errors
-/// Where the line gave no answer.
-pub async fn tick(line: &dyn Line, queue: &QueueId) -> Result<Ticked, LineError> {
+/// Where the line gave no answer; [`LineError::Unknown`] where it has lost the queue, or came back as it was before the
+/// fence.
+pub async fn tick(line: &dyn Line, queue: &QueueId, fence: Option<Fence>) -> Result<Ticked, LineError> {
     let order = PromoteOrder {
         asked: PROMOTE_CHUNK,
         heartbeat: true,
+        fence,
     };
     let (mut promoted, mut no_shows, mut expired) = (0, 0, 0);
     for call in 1.. {

@@ -253,6 +253,7 @@ impl EdgeUnderTest {
         let order = PromoteOrder {
             asked: u64::MAX,
             heartbeat: true,
+            fence: None,
         };
         self.line
             .promote(&queue(), order)

@@ -30,6 +30,7 @@ on_both! {
     a_later_visit_leaves_nothing_of_an_earlier_one
     of_two_writers_the_later_change_wins
     a_place_is_written_where_no_other_visit_stands
+    a_line_that_lost_what_it_did_undoes_nothing
     the_live_entries_are_exactly_the_live_ones
     many_changes_at_once_are_all_written
     a_queue_is_created_once
@@ -77,6 +78,79 @@ fn folded(shelf: &Shelf, changes: &[Change]) -> Option<Record> {
 
 async fn written(backup: &dyn Backup, shelf: &Shelf, change: &Change) -> Written {
     backup.write(shelf, change).await.expect("written")
+}
+
+/// Such a line goes on from where it was: with later versions, and with visits that are over or further along.
+async fn a_line_that_lost_what_it_did_undoes_nothing(backup: &dyn Backup) {
+    let (shelf, id) = (fresh_shelf(), fresh_id());
+    let (first, second) = (place(1), place(5_000));
+    let (old, now) = (first.visit(), second.visit());
+    assert_ne!(old, now);
+    let deadline_ms = now_ms() + 60_000;
+    let promoted = |score| Event::Promoted {
+        score,
+        claim_by_ms: deadline_ms,
+    };
+    let claimed = |visit| Event::Claimed {
+        visit,
+        session_end_ms: deadline_ms,
+    };
+    let ended = |visit| Event::Ended {
+        visit,
+        how: End::Left,
+    };
+    let expired = |visit| Event::Ended {
+        visit,
+        how: End::Expired,
+    };
+    let entered = |score| Event::Entered { score };
+    // What stands, what comes with a later version, and whether it counts.
+    let cases = [
+        (vec![entered(first), ended(old)], promoted(first), false),
+        (vec![entered(first), ended(old)], claimed(old), false),
+        (vec![entered(first), ended(old)], entered(second), true),
+        (vec![entered(first), promoted(first)], entered(first), false),
+        (
+            vec![entered(first), promoted(first), claimed(old)],
+            entered(first),
+            false,
+        ),
+        (
+            vec![entered(first), promoted(first), claimed(old)],
+            promoted(first),
+            false,
+        ),
+        (
+            vec![entered(first), promoted(first), claimed(old)],
+            expired(old),
+            true,
+        ),
+        (vec![entered(second)], expired(old), false),
+        (vec![entered(second)], claimed(old), false),
+        (vec![entered(second)], promoted(first), false),
+        (vec![entered(second)], entered(first), false),
+        (vec![entered(first)], promoted(second), true),
+        (vec![entered(first)], entered(second), true),
+    ];
+    let mut v = 0;
+    for (before, event, counts) in cases {
+        // Over, whatever stands there.
+        for visit in [old, now] {
+            v += 1;
+            written(backup, &shelf, &change(id, v, ended(visit))).await;
+        }
+        for event in &before {
+            v += 1;
+            written(backup, &shelf, &change(id, v, *event)).await;
+        }
+        let stood = backup.entry(&shelf, id).await.expect("an answer");
+        v += 1;
+        let answer = written(backup, &shelf, &change(id, v, event)).await;
+        let stands = backup.entry(&shelf, id).await.expect("an answer");
+        let case = format!("{before:?}, then {event:?}: {answer:?}");
+        assert_eq!(matches!(answer, Written::Stored(_)), counts, "{case}");
+        assert_eq!(stands != stood, counts, "{case}");
+    }
 }
 
 async fn a_change_reads_back(backup: &dyn Backup) {

@@ -111,6 +111,7 @@ impl Place {
         let order = PromoteOrder {
             asked: 100,
             heartbeat: true,
+            fence: None,
         };
         let promotion = self.line.promote(&self.queue, order).await.expect("an answer");
         promotion.promoted

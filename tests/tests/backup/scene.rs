@@ -83,6 +83,7 @@ impl Scene {
         let order = PromoteOrder {
             asked: 1_000,
             heartbeat: true,
+            fence: None,
         };
         let promotion = self.line.promote(&self.queue, order).await;
         assert!(promotion.expect("an answer").promoted > 0);

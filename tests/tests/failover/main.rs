@@ -168,6 +168,7 @@ impl Scene {
         let order = PromoteOrder {
             asked: u64::MAX,
             heartbeat: true,
+            fence: None,
         };
         self.line.promote(&self.queue, order).await.expect("promoted");
     }

@@ -329,6 +329,7 @@ async fn a_real_server_is_watched_by_its_callers() {
     let order = PromoteOrder {
         asked: u64::MAX,
         heartbeat: true,
+        fence: None,
     };
     for number in 1..=5 {
         line.enter(&queue, visitor(number)).await.expect("enter");

@@ -132,6 +132,7 @@ async fn promote_until(line: &Arc<dyn Line>, queue: &QueueId, ready: u64) {
             let order = PromoteOrder {
                 asked: u64::MAX,
                 heartbeat: true,
+                fence: None,
             };
             loop {
                 let tick = line.promote(&queue, order).await.expect("promote");

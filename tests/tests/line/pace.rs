@@ -126,6 +126,7 @@ pub(crate) async fn a_new_pace_keeps_the_tokens(mut subject: Subject) {
     let order = |asked| PromoteOrder {
         asked,
         heartbeat: false,
+        fence: None,
     };
     let four = subject
         .line
@@ -215,6 +216,7 @@ pub(crate) async fn no_more_are_promoted_than_asked(mut subject: Subject) {
         let order = PromoteOrder {
             asked,
             heartbeat: false,
+            fence: None,
         };
         let tick = subject
             .line
@@ -253,6 +255,7 @@ pub(crate) async fn promotions_are_counted_by_the_minute(mut subject: Subject) {
         let order = PromoteOrder {
             asked,
             heartbeat: false,
+            fence: None,
         };
         let tick = subject.line.promote(&subject.queue, order).await;
         assert_eq!(tick.expect("promote").promoted, asked);

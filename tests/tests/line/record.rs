@@ -312,6 +312,7 @@ pub(crate) async fn an_unknown_queue_is_unknown_to_every_method(subject: Subject
     let order = PromoteOrder {
         asked: 1,
         heartbeat: true,
+        fence: None,
     };
     let change = Change {
         id,

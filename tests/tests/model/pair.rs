@@ -165,6 +165,7 @@ impl Pair {
                 let order = PromoteOrder {
                     asked: *asked,
                     heartbeat: *heartbeat,
+                    fence: None,
                 };
                 text(line.promote(queue, order).await)
             }

@@ -16,7 +16,7 @@ use self::{
     mend::{Mender, unsettled},
 };
 use super::{
-    Backup, BackupError, Shelf, aside,
+    Backup, BackupError, Shelf,
     drain::{DrainError, drain},
     revive::ReviveError,
 };
@@ -162,7 +162,6 @@ pub async fn check(
     };
 
     catch_up(line, backup, shelf).await?;
-    aside::retry(line, backup, shelf).await?;
     let sights = differences(line, backup, shelf, from_shard..end, manner, &mut checked).await?;
     if !sights.is_empty() {
         sleep(manner.second_look_after).await;

@@ -56,56 +56,64 @@ pub(super) struct Expression {
     pub(super) values: Item,
 }
 
-/// Of a change that begins a visit: whatever stands there, it is older.
-pub(super) fn nothing_or_older(change: &Change) -> Expression {
-    Expression {
-        text: format!("attribute_not_exists(#entry) OR {OLDER}"),
-        values: version_values(change),
-    }
-}
-
-/// Of a change that begins a visit where no other one may stand that is not over.
+/// Of a change that begins a visit, where nothing else stands that is not over.
 pub(super) fn nothing_or_over(change: &Change) -> Expression {
     let mut values = visit_values(change);
-    for state in State::ALL.into_iter().filter(|state| !state.is_live()) {
-        let status = AttributeValue::S(state.table_name().to_owned());
-        values.insert(format!(":{}", state.name()), status);
-    }
+    values.extend(statuses(|state| !state.is_live() || state == State::Waiting));
     Expression {
         text: format!(
-            "attribute_not_exists(#entry) OR ({OLDER} AND (#visit = :visit OR #status IN (:completed, :left, :expired)))"
+            "attribute_not_exists(#entry) OR ({OLDER} AND (#status IN (:completed, :left, :expired) \
+             OR (#visit = :visit AND #status = :waiting)))"
         ),
         values,
     }
 }
 
-/// Of a change to a visit of which nothing stands there yet.
-pub(super) fn nothing_or_older_visit(change: &Change) -> Expression {
-    Expression {
-        text: format!("attribute_not_exists(#entry) OR (#visit <> :visit AND {OLDER})"),
-        values: visit_values(change),
-    }
-}
-
-/// Of a change to the visit that stands there.
+/// Of a change to the visit that stands there, where that is in a state that it may follow.
 pub(super) fn older_of_this_visit(change: &Change) -> Expression {
-    Expression {
-        text: format!("#visit = :visit AND {OLDER}"),
-        values: visit_values(change),
+    let mut values = visit_values(change);
+    let before: Vec<_> = statuses(|state| !change.event.comes_before(state)).collect();
+    let names: Vec<_> = before.iter().map(|(name, _)| name.as_str()).collect();
+    let text = format!(
+        "#visit = :visit AND {OLDER} AND #status IN ({})",
+        names.join(", ")
+    );
+    values.extend(before);
+    Expression { text, values }
+}
+
+/// Where nothing stands, or what stood there when it was looked at.
+pub(super) fn still(standing: Option<&Record>) -> Expression {
+    match standing {
+        None => Expression {
+            text: "attribute_not_exists(#entry)".to_owned(),
+            values: Item::new(),
+        },
+        Some(record) => Expression {
+            text: "#epoch = :epoch AND #v = :v".to_owned(),
+            values: HashMap::from([
+                (":epoch".to_owned(), number(record.version.epoch)),
+                (":v".to_owned(), number(record.version.v)),
+            ]),
+        },
     }
 }
 
-fn version_values(change: &Change) -> Item {
-    HashMap::from([
-        (":epoch".to_owned(), number(change.version.epoch)),
-        (":v".to_owned(), number(change.version.v)),
-    ])
+/// The states of a kind, each by its name.
+pub(super) fn statuses(are: impl Fn(State) -> bool) -> impl Iterator<Item = (String, AttributeValue)> {
+    let states = State::ALL.into_iter().filter(move |state| are(*state));
+    states.map(|state| {
+        let status = AttributeValue::S(state.table_name().to_owned());
+        (format!(":{}", state.name()), status)
+    })
 }
 
 fn visit_values(change: &Change) -> Item {
-    let mut values = version_values(change);
-    values.insert(":visit".to_owned(), number(change.event.visit().number()));
-    values
+    HashMap::from([
+        (":epoch".to_owned(), number(change.version.epoch)),
+        (":v".to_owned(), number(change.version.v)),
+        (":visit".to_owned(), number(change.event.visit().number())),
+    ])
 }
 
 /// Sets what a change says of a visit that stands there, and leaves the rest of it alone. `alone` is the record that

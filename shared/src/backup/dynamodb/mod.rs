@@ -3,6 +3,7 @@
 //! An entry's item stands in one of 64 partitions, so that a queue is not held to the 1,000 writes a second of a single
 //! one. Every write has the condition that the item is older, so repeats and late arrivals change nothing.
 
+mod changes;
 mod client;
 mod items;
 mod parts;
@@ -14,11 +15,7 @@ use std::{collections::BTreeSet, sync::Arc};
 
 use async_trait::async_trait;
 use aws_config::SdkConfig;
-use aws_sdk_dynamodb::{
-    Client,
-    operation::{transact_write_items::TransactWriteItemsError, update_item::UpdateItemError},
-    types::{AttributeValue, Put, ReturnValue, ReturnValuesOnConditionCheckFailure, TransactWriteItem},
-};
+use aws_sdk_dynamodb::{Client, types::AttributeValue};
 use serde_json::{Map, Value};
 use tokio::{sync::Semaphore, time::Instant};
 use uuid::Uuid;
@@ -143,9 +140,8 @@ impl Backup for DynamoDb {
             .filter_expression("#status IN (:waiting, :ready, :active)")
             .set_expression_attribute_names(Some(names_in(&["#shard #status"])))
             .set_limit(self.page_items);
-        for state in State::ALL.into_iter().filter(|state| state.is_live()) {
-            let status = AttributeValue::S(state.table_name().to_owned());
-            query = query.expression_attribute_values(format!(":{}", state.name()), status);
+        for (name, status) in items::statuses(State::is_live) {
+            query = query.expression_attribute_values(name, status);
         }
         let mut found = query.into_paginator().items().send();
         let mut records = Vec::new();
@@ -206,38 +202,7 @@ impl Backup for DynamoDb {
     }
 
     async fn create_queue(&self, queue: &QueueId, stored: &StoredQueue) -> Result<bool, BackupError> {
-        let condition = "attribute_not_exists(#queue)";
-        // Of the system's randomness: the client's own tokens come of a generator that is seeded with the time alone.
-        let token = Uuid::new_v4().to_string();
-        let mut request = self.client.transact_write_items().client_request_token(token);
-        for part in queues::parts(queue, stored) {
-            let put = Put::builder()
-                .table_name(&self.tables.queues)
-                .set_item(Some(part))
-                .condition_expression(condition)
-                .set_expression_attribute_names(Some(names_in(&[condition])))
-                .build()
-                .map_err(|error| BackupError::Unavailable(error.to_string()))?;
-            request = request.transact_items(TransactWriteItem::builder().put(put).build());
-        }
-        match request.send().await {
-            Ok(_) => Ok(true),
-            Err(error) => match error.as_service_error() {
-                Some(TransactWriteItemsError::TransactionCanceledException(canceled))
-                    if canceled
-                        .cancellation_reasons()
-                        .iter()
-                        .any(|reason| reason.code() == Some("ConditionalCheckFailed")) =>
-                {
-                    Ok(false)
-                }
-                // Nobody else has the token: an earlier attempt of this very call came through, and its answer did not.
-                Some(TransactWriteItemsError::IdempotentParameterMismatchException(_)) => {
-                    Ok(self.queue(queue).await?.as_ref() == Some(stored))
-                }
-                _ => Err(unavailable("TransactWriteItems", &error)),
-            },
-        }
+        self.add_queue(queue, stored).await
     }
 
     async fn replace_settings(
@@ -246,46 +211,7 @@ impl Backup for DynamoDb {
         expected: &StoredSettings,
         settings: &Map<String, Value>,
     ) -> Result<Option<u64>, BackupError> {
-        let update = "SET #settings = :settings ADD #settings_order :one";
-        let expected = queues::from_stored(expected);
-        let condition = match expected {
-            Some(_) => "#settings = :expected",
-            // Of a queue that is there.
-            None => "attribute_exists(#queue) AND attribute_not_exists(#settings)",
-        };
-        let mut request = self
-            .client
-            .update_item()
-            .table_name(&self.tables.queues)
-            .set_key(Some(queues::key(queue.as_str(), queues::SETTINGS_PART)))
-            .update_expression(update)
-            .condition_expression(condition)
-            .set_expression_attribute_names(Some(names_in(&[update, condition])))
-            .expression_attribute_values(":settings", queues::from_settings(settings))
-            .expression_attribute_values(":one", items::number(1_u32))
-            .return_values(ReturnValue::UpdatedNew)
-            .return_values_on_condition_check_failure(ReturnValuesOnConditionCheckFailure::AllOld);
-        if let Some(expected) = expected {
-            request = request.expression_attribute_values(":expected", expected);
-        }
-        match request.send().await {
-            Ok(updated) => {
-                let new = updated
-                    .attributes()
-                    .ok_or_else(|| items::nonsense(queues::SETTINGS))?;
-                queues::to_settings_order(new).map(Some)
-            }
-            Err(error) => match error.as_service_error() {
-                Some(UpdateItemError::ConditionalCheckFailedException(refused)) => match refused.item() {
-                    // An attempt whose answer was lost has done it.
-                    Some(item) if queues::to_settings(item).map() == Some(settings) => {
-                        queues::to_settings_order(item).map(Some)
-                    }
-                    _ => Ok(None),
-                },
-                _ => Err(unavailable("UpdateItem", &error)),
-            },
-        }
+        self.replace_stored_settings(queue, expected, settings).await
     }
 
     async fn take_lease(

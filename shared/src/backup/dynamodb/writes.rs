@@ -12,14 +12,11 @@ use super::{
     items::{self, Expression, Item, names_in},
 };
 use crate::{
-    backup::{Backup, BackupError, Placing, Shelf, Written},
-    domain::{
-        change::{Change, Event},
-        record::Record,
-    },
+    backup::{BackupError, Placing, Shelf, Written},
+    domain::{change::Change, record::Record},
 };
 
-/// How often a write starts over because another writer changed the item in between. Each time the item is of a later
+/// How often a write starts over because another writer changed the item in between: each time the item is of a later
 /// version, so a write needs a second time only where it meets the change that began its visit.
 const ROUNDS: usize = 4;
 
@@ -34,16 +31,9 @@ enum Attempt {
 impl DynamoDb {
     /// Writes one change.
     pub(super) async fn write_change(&self, shelf: &Shelf, change: &Change) -> Result<Written, BackupError> {
-        let Some(alone) = Record::after(None, change, shelf.retain_hours) else {
-            return Ok(Written::Older);
-        };
-        if !matches!(change.event, Event::Entered { .. } | Event::FastTracked { .. }) {
-            return self.write_later(shelf, alone, change).await;
-        }
-        let condition = items::nothing_or_older(change);
-        match self.put(shelf, alone, condition).await? {
+        match self.try_change(shelf, change).await? {
             Attempt::Stored(record) => Ok(Written::Stored(record)),
-            Attempt::Refused(standing) => self.fill(shelf, change, standing).await,
+            Attempt::Refused(standing) => self.write_over(shelf, change, standing).await,
         }
     }
 
@@ -53,27 +43,54 @@ impl DynamoDb {
         shelf: &Shelf,
         change: &Change,
     ) -> Result<Placing, BackupError> {
-        let taken = |standing: &Option<Record>| {
-            let is_taken = |record: &&Record| record.is_another_live_visit(change);
-            standing.as_ref().filter(is_taken).cloned()
-        };
-        if !matches!(change.event, Event::Entered { .. } | Event::FastTracked { .. }) {
-            // Said again of one that was let in: nobody else begins a visit of that entry meanwhile.
-            return match taken(&self.entry(shelf, change.id).await?) {
-                Some(record) => Ok(Placing::Taken(record)),
-                None => self.write_change(shelf, change).await.map(Placing::Written),
-            };
-        }
-        let Some(alone) = Record::after(None, change, shelf.retain_hours) else {
-            return Ok(Placing::Written(Written::Older));
-        };
-        match self.put(shelf, alone, items::nothing_or_over(change)).await? {
+        match self.try_change(shelf, change).await? {
             Attempt::Stored(record) => Ok(Placing::Written(Written::Stored(record))),
-            Attempt::Refused(standing) => match taken(&standing) {
-                Some(record) => Ok(Placing::Taken(record)),
-                None => self.fill(shelf, change, standing).await.map(Placing::Written),
-            },
+            Attempt::Refused(Some(record)) if record.is_another_live_visit(change) => {
+                Ok(Placing::Taken(record))
+            }
+            Attempt::Refused(standing) => {
+                let written = self.write_over(shelf, change, standing).await;
+                written.map(Placing::Written)
+            }
         }
+    }
+
+    /// Writes a change as it mostly can be written: a visit begins where none is, or goes on from where it stands.
+    async fn try_change(&self, shelf: &Shelf, change: &Change) -> Result<Attempt, BackupError> {
+        let Some(alone) = Record::after(None, change, shelf.retain_hours) else {
+            return Ok(Attempt::Refused(None));
+        };
+        if change.event.begins() {
+            return self.put(shelf, alone, items::nothing_or_over(change)).await;
+        }
+        let assignments = items::assignments(&alone);
+        self.update(shelf, change, assignments, items::older_of_this_visit(change))
+            .await
+    }
+
+    /// Writes what a change makes of the record that stands, where that is still the one.
+    async fn write_over(
+        &self,
+        shelf: &Shelf,
+        change: &Change,
+        mut standing: Option<Record>,
+    ) -> Result<Written, BackupError> {
+        for _ in 0..ROUNDS {
+            if standing.as_ref().is_some_and(|record| record.outlasts(change)) {
+                return self.fill(shelf, change, standing).await;
+            }
+            let Some(record) = Record::after(standing.as_ref(), change, shelf.retain_hours) else {
+                return Ok(Written::Older);
+            };
+            match self.put(shelf, record, items::still(standing.as_ref())).await? {
+                Attempt::Stored(record) => return Ok(Written::Stored(record)),
+                Attempt::Refused(now) => standing = now,
+            }
+        }
+        Err(BackupError::Unavailable(format!(
+            "the entry {} was changed by others {ROUNDS} times in between",
+            change.id
+        )))
     }
 
     /// Writes what is never written, since its condition never holds: the answer says whether the table takes writes.
@@ -103,7 +120,7 @@ impl DynamoDb {
         standing: Option<Record>,
     ) -> Result<Written, BackupError> {
         let Some(filled) = Record::after(standing.as_ref(), change, shelf.retain_hours) else {
-            return Ok(Written::Older);
+            return Ok(Written::passed_over(standing.as_ref(), change));
         };
         let additions = items::additions(&filled);
         match self
@@ -129,7 +146,7 @@ impl DynamoDb {
             .table_name(&self.tables.entries)
             .set_item(Some(items::item(shelf, &record)))
             .set_expression_attribute_names(Some(names_in(&[&condition.text])))
-            .set_expression_attribute_values(Some(condition.values))
+            .set_expression_attribute_values(Some(condition.values).filter(|values| !values.is_empty()))
             .condition_expression(condition.text)
             .return_values_on_condition_check_failure(ReturnValuesOnConditionCheckFailure::AllOld);
         match request.send().await {
@@ -174,47 +191,6 @@ impl DynamoDb {
                 _ => Err(unavailable("UpdateItem", &error)),
             },
         }
-    }
-
-    /// Writes a change of a visit that another change began: into the record of that visit, or as all that is known
-    /// of it.
-    async fn write_later(
-        &self,
-        shelf: &Shelf,
-        alone: Record,
-        change: &Change,
-    ) -> Result<Written, BackupError> {
-        let is_shown = |standing: &Option<Record>| {
-            standing
-                .as_ref()
-                .is_some_and(|record| record.version >= change.version)
-        };
-        for _ in 0..ROUNDS {
-            let assignments = items::assignments(&alone);
-            match self
-                .update(shelf, change, assignments, items::older_of_this_visit(change))
-                .await?
-            {
-                Attempt::Stored(record) => return Ok(Written::Stored(record)),
-                Attempt::Refused(standing) if is_shown(&standing) => {
-                    return self.fill(shelf, change, standing).await;
-                }
-                Attempt::Refused(_) => {}
-            }
-            // Nothing of this visit stood there. Meanwhile its beginning may: the condition sees to that.
-            let condition = items::nothing_or_older_visit(change);
-            match self.put(shelf, alone.clone(), condition).await? {
-                Attempt::Stored(record) => return Ok(Written::Stored(record)),
-                Attempt::Refused(standing) if is_shown(&standing) => {
-                    return self.fill(shelf, change, standing).await;
-                }
-                Attempt::Refused(_) => {}
-            }
-        }
-        Err(BackupError::Unavailable(format!(
-            "the entry {} was changed by others {ROUNDS} times in between",
-            change.id
-        )))
     }
 }
 

@@ -1,5 +1,6 @@
 //! The backup in one file, for one process on a laptop: stopping and starting it keeps the line, and so does killing it.
 
+mod queues;
 mod store;
 mod writer;
 
@@ -218,7 +219,7 @@ impl Backup for FileBackup {
         self.read(move |transaction| {
             let queues = transaction.open_table(QUEUES).map_err(|e| unavailable(&e))?;
             let value = queues.get(queue.as_str()).map_err(|e| unavailable(&e))?;
-            value.map(|value| store::decode_queue(value.value())).transpose()
+            value.map(|value| queues::decode_queue(value.value())).transpose()
         })
         .await
     }

@@ -18,6 +18,17 @@ pub struct PromoteOrder {
     pub asked: u64,
     /// Whether the caller is a driver of the line: its heartbeat is noted.
     pub heartbeat: bool,
+    /// What the line must show, where the caller knows: one that does not has lost the queue, and promotes nobody.
+    pub fence: Option<Fence>,
+}
+
+/// How far a line was at least, as the backup or a driver knows.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct Fence {
+    /// The queue's epoch.
+    pub epoch: u32,
+    /// The line has shown a [mark](crate::line::Line::mark) as high as this.
+    pub mark: u64,
 }
 
 /// What one call of [`Line::promote`](crate::line::Line::promote) did, and how the queue stands after it.

@@ -3,6 +3,7 @@
 
 mod check;
 mod clock;
+mod entering;
 mod journal;
 mod lost;
 mod promotion;
@@ -28,9 +29,9 @@ pub use self::snapshot::Snapshot;
 use self::{lost::Lost, queue::Queue};
 use super::{
     Adjusted, Check, CheckOrder, CheckTurn, Claimed, Configuration, Configured, Cursor, Deferral, Departed,
-    Departure, Entered, Extended, Extension, JournalLimits, JournalRecord, Line, LineError, Look, Marked,
-    Mended, Mending, Page, Places, PromoteOrder, Promotion, Remains, ReportOrder, Reported, Revival, Revived,
-    SetAside, Validated, View,
+    Departure, Entered, Extended, Extension, Fence, JournalLimits, JournalRecord, Line, LineError, Look,
+    Marked, Mended, Mending, Page, Places, PromoteOrder, Promotion, Remains, ReportOrder, Reported, Revival,
+    Revived, SetAside, Validated, View,
 };
 use crate::domain::{
     change::{Change, Ending},
@@ -190,7 +191,15 @@ impl Line for MemoryLine {
 
     async fn promote(&self, queue: &QueueId, order: PromoteOrder) -> Result<Promotion, LineError> {
         let most = self.journal_limits.newcomers;
-        self.with(queue, |queue, time| queue.promote(time, order, most))
+        let is_lost = |queue: &Queue, fence: Fence| {
+            queue.configuration.epoch != fence.epoch || queue.fence < fence.mark
+        };
+        self.with(queue, |queue, time| {
+            if order.fence.is_some_and(|fence| is_lost(queue, fence)) {
+                return Err(LineError::Unknown);
+            }
+            Ok(queue.promote(time, order, most))
+        })?
     }
 
     async fn adjust(&self, queue: &QueueId, offset_ms: i64) -> Result<Adjusted, LineError> {

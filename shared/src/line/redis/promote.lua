@@ -5,14 +5,15 @@
 -- What frees room, or keeps an acknowledged change, runs also where the server's memory is full.
 -- include: clock scores claim_clock pace end
 -- KEYS: waiting ready active ended config state journal changes
--- ARGV: given_us witness_ms asked chunk heartbeat window_ms journal_max
--- Output: {'no-queue'}
+-- ARGV: given_us witness_ms asked chunk heartbeat window_ms journal_max fence_epoch fence
+-- Output: {'no-queue'}, also where it is of another epoch than the fence, or came back as it was before
 --         {'promoted', promoted, no_shows, expired, held_back_by, in line, ready, active, promoted_through, now_ms,
 --          1 where the clocks are apart or 0, how far the server's is ahead in ms, offset_ms}
 local waiting, ready, active, ended, config, state = KEYS[1], KEYS[2], KEYS[3], KEYS[4], KEYS[5], KEYS[6]
 local journal, changes = KEYS[7], KEYS[8]
 local given_us, witness_ms, asked, chunk = ARGV[1], tonumber(ARGV[2]), tonumber(ARGV[3]), tonumber(ARGV[4])
 local heartbeat, window_ms, journal_max = ARGV[5], tonumber(ARGV[6]), tonumber(ARGV[7])
+local fence_epoch, fence = ARGV[8], tonumber(ARGV[9])
 
 local c = redis.call('HMGET', config, 'epoch', 'paused', 'entrance', 'capacity', 'batch', 'interval_ms', 'claim_ms')
 if not c[1] then
@@ -20,7 +21,10 @@ if not c[1] then
 end
 local s = redis.call('HMGET', state, 'v', 'paused_at_ms', 'paused_ms', 'credit', 'credit_at_ms', 'claim_floor_ms',
   'claim_floor_until_ms', 'window_start_ms', 'window_count', 'window_before', 'promoted_through', 'heartbeat_ms',
-  'tick_gap_ms', 'waited_ms', 'waited_max_ms', 'offset_ms', 'testified_ms')
+  'tick_gap_ms', 'waited_ms', 'waited_max_ms', 'offset_ms', 'testified_ms', 'fence')
+if fence_epoch ~= '' and (c[1] ~= fence_epoch or tonumber(s[18] or 0) < fence) then
+  return { 'no-queue' }
+end
 local v = tonumber(s[1])
 local us, apart, ahead_ms = line_time(given_us, witness_ms, s[16], v, s[12])
 local now_ms = math.floor(us / 1000)

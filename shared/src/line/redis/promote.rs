@@ -21,7 +21,12 @@ pub(super) async fn promote(
         .arg(order.asked)
         .arg(PROMOTE_CHUNK)
         .arg(u8::from(order.heartbeat));
+    let (epoch, mark) = match order.fence {
+        Some(fence) => (fence.epoch.to_string(), fence.mark),
+        None => (String::new(), 0),
+    };
     let call = call.arg(WINDOW_MS).arg(line.journal_limits.newcomers);
+    let call = call.arg(epoch).arg(mark);
     let mut reply = call.send(line).await?;
     let (promoted, no_shows, expired) = (reply.number()?, reply.number()?, reply.number()?);
     let held_back_by = match reply.word()?.as_str() {

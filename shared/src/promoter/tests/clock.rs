@@ -160,6 +160,7 @@ async fn a_promoter_whose_own_clock_jumps_sets_nothing() {
         let order = PromoteOrder {
             asked: 1_000,
             heartbeat: true,
+            fence: None,
         };
         let other = clocks.line.promote(&queue, order).await.expect("promoted");
         assert_eq!(

@@ -38,7 +38,7 @@ async fn a_tick_promotes_and_a_drain_takes_the_journal_to_the_backup() {
     );
     scene.sync(&queue).await.expect("synced");
 
-    let ticked = tick(&*scene.line, &queue).await.expect("ticked");
+    let ticked = tick(&*scene.line, &queue, None).await.expect("ticked");
 
     assert_eq!((ticked.promoted, ticked.waiting, ticked.ready), (2, 1, 2));
     assert_eq!(ticked.held_back_by, HeldBackBy::Capacity);
@@ -61,7 +61,7 @@ async fn a_tick_promotes_and_a_drain_takes_the_journal_to_the_backup() {
 async fn a_tick_of_a_queue_that_the_line_does_not_have_says_so() {
     let scene = Scene::new(memory());
     let (queue, _) = scene.store("q", json!({})).await;
-    let error = tick(&*scene.line, &queue).await.expect_err("lost");
+    let error = tick(&*scene.line, &queue, None).await.expect_err("lost");
     assert!(matches!(error, LineError::Unknown), "{error}");
 }
 

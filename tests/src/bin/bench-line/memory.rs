@@ -178,6 +178,7 @@ async fn promote(bench: &Bench, client: &Client, queue: &QueueId) -> Result<(), 
         let order = PromoteOrder {
             asked: PROMOTE_CHUNK,
             heartbeat: true,
+            fence: None,
         };
         let promotion = bench.line.promote(queue, order).await?;
         assert_eq!(promotion.promoted, PROMOTE_CHUNK, "a full chunk");

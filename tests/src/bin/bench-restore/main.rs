@@ -1,0 +1,136 @@
+//! Measures how long a lost Redis takes to come back: each half of a restore by itself, and the whole of it, from
+//! `FLUSHALL` to the first promotion.
+//!
+//! Prints one `name=value` a line. Run it with `make bench-restore`, which starts a Redis and a DynamoDB emulator of its
+//! own. The table's half is as fast as that emulator, a process in Python, reads its table.
+
+mod table;
+
+use std::{
+    env,
+    error::Error,
+    sync::Arc,
+    time::{Duration, Instant},
+};
+
+use tokio::{sync::watch, time::sleep};
+use vestibule::{
+    backup::{
+        Backup, LinePart, Shelf, StoredQueue,
+        dynamodb::{Connection, DynamoDb, Tables},
+        restore::places,
+    },
+    domain::{
+        id::{QueueId, Salt},
+        settings::Settings,
+    },
+    line::{Configuration, Line, redis::RedisLine},
+    promoter::{Policy, Promoter},
+};
+
+const ENTRIES: usize = 1_000_000;
+/// So often each half is measured; the middle one is printed.
+const ROUNDS: usize = 3;
+/// The promoter is given up when it needs longer.
+const WHOLE_MAX: Duration = Duration::from_mins(10);
+
+#[tokio::main]
+async fn main() -> Result<(), Box<dyn Error>> {
+    let variable = |name| env::var(name).map_err(|_| format!("{name} is not set: run `make bench-restore`"));
+    let (redis_url, table_url) = (variable("TEST_REDIS_URL")?, variable("TEST_DYNAMODB_URL")?);
+    let entries = match env::args().nth(1) {
+        Some(count) => count.parse()?,
+        None => ENTRIES,
+    };
+    let line = RedisLine::connect(&redis_url).await?;
+    let backup = DynamoDb::connect(Connection {
+        endpoint_url: Some(table_url.clone()),
+        tables: Tables::default(),
+    })
+    .await;
+    backup.create_tables_if_missing().await?;
+
+    let queue: QueueId = "bench:restore".parse()?;
+    let settings = Settings {
+        capacity: 10_000_000,
+        batch: 100,
+        interval_seconds: 1,
+        ..Settings::default()
+    };
+    let stored = StoredQueue {
+        settings: settings.to_map().into(),
+        settings_order: 0,
+        line: LinePart::new(Salt::new([2; 32])),
+    };
+    assert!(backup.create_queue(&queue, &stored).await?);
+    let configuration = stored.configuration(settings);
+    let shelf = Shelf::of(&queue, &configuration);
+    table::fill(&table_url, &shelf, entries).await?;
+    eprintln!("{entries} entries are in the table");
+
+    let mut read_s = Vec::new();
+    for _ in 0..ROUNDS {
+        let since = Instant::now();
+        let found = places(&backup, &shelf).await?;
+        read_s.push(since.elapsed().as_secs_f64());
+        assert_eq!(found.waiting(), entries);
+    }
+    println!("table_read_1m_s={:.2}", median(read_s));
+
+    let mut restore_s = Vec::new();
+    for epoch in 2..2 + u32::try_from(ROUNDS)? {
+        let found = places(&backup, &shelf).await?;
+        let again = Configuration {
+            epoch,
+            ..configuration.clone()
+        };
+        let since = Instant::now();
+        line.restore(&queue, &again, 0, found).await?;
+        restore_s.push(since.elapsed().as_secs_f64());
+    }
+    println!("redis_restore_1m_s={:.2}", median(restore_s));
+
+    let whole_s = whole(&redis_url, &line, backup, &queue).await?;
+    println!("flush_to_first_promotion_s={whole_s:.2}");
+    Ok(())
+}
+
+/// From `FLUSHALL`, beside a promoter, to the first promotion.
+async fn whole(
+    redis_url: &str,
+    line: &RedisLine,
+    backup: DynamoDb,
+    queue: &QueueId,
+) -> Result<f64, Box<dyn Error>> {
+    let client = redis::Client::open(redis_url)?;
+    let mut link = client.get_multiplexed_async_connection().await?;
+    redis::cmd("FLUSHALL").query_async::<()>(&mut link).await?;
+    let since = Instant::now();
+    let promoter = Arc::new(Promoter::new(
+        Arc::new(line.clone()),
+        Arc::new(backup),
+        Policy::default(),
+    ));
+    let (stop, mut stopped) = watch::channel(());
+    let running = tokio::spawn(async move {
+        promoter.run(async move { drop(stopped.changed().await) }).await;
+    });
+    loop {
+        if line.view(queue).await.is_ok_and(|view| view.totals.promoted > 0) {
+            break;
+        }
+        if since.elapsed() > WHOLE_MAX {
+            return Err(format!("nobody was promoted within {WHOLE_MAX:?}").into());
+        }
+        sleep(Duration::from_millis(10)).await;
+    }
+    let took = since.elapsed();
+    drop(stop);
+    running.await?;
+    Ok(took.as_secs_f64())
+}
+
+fn median(mut values: Vec<f64>) -> f64 {
+    values.sort_by(f64::total_cmp);
+    values[values.len() / 2]
+}
