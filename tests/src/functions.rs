@@ -65,6 +65,12 @@ pub struct Choices {
     pub promoter_timeout: Duration,
     /// How many environments a function may have.
     pub environments_max: usize,
+    /// How many promoters may run at once.
+    pub promoters_max: usize,
+    /// Where the functions find the line, where it is not [`redis_url`].
+    pub redis_url: Option<String>,
+    /// Where single functions find the table, by their names, where it is not [`dynamodb_url`].
+    pub table_urls: BTreeMap<&'static str, String>,
 }
 
 impl Default for Choices {
@@ -74,6 +80,9 @@ impl Default for Choices {
             status_timeout: Duration::from_secs(29),
             promoter_timeout: Duration::from_mins(1),
             environments_max: 20,
+            promoters_max: 1,
+            redis_url: None,
+            table_urls: BTreeMap::new(),
         }
     }
 }
@@ -160,7 +169,10 @@ pub fn variables(choices: &Choices, tables: &Tables) -> BTreeMap<String, String>
         ServiceAuth::ApiKey => "api-key",
     };
     [
-        ("VESTIBULE_REDIS_URL", redis_url()),
+        (
+            "VESTIBULE_REDIS_URL",
+            choices.redis_url.clone().unwrap_or_else(redis_url),
+        ),
         ("VESTIBULE_DYNAMODB_ENDPOINT", dynamodb_url()),
         ("VESTIBULE_QUEUES_TABLE", tables.queues.clone()),
         ("VESTIBULE_ENTRIES_TABLE", tables.entries.clone()),
@@ -183,15 +195,21 @@ fn functions(choices: &Choices, variables: &BTreeMap<String, String>) -> Vec<Fun
         ("status", choices.status_timeout, choices.environments_max),
         ("validate", Duration::from_secs(10), choices.environments_max),
         ("admin", minute, choices.environments_max),
-        ("promoter", choices.promoter_timeout, 1),
+        ("promoter", choices.promoter_timeout, choices.promoters_max),
     ]
     .into_iter()
-    .map(|(name, timeout, environments_max)| Function {
-        name,
-        program: binaries().join(name),
-        variables: variables.clone(),
-        timeout,
-        environments_max,
+    .map(|(name, timeout, environments_max)| {
+        let mut variables = variables.clone();
+        if let Some(url) = choices.table_urls.get(name) {
+            variables.insert("VESTIBULE_DYNAMODB_ENDPOINT".to_owned(), url.clone());
+        }
+        Function {
+            name,
+            program: binaries().join(name),
+            variables,
+            timeout,
+            environments_max,
+        }
     })
     .collect()
 }

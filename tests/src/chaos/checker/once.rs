@@ -1,0 +1,60 @@
+//! Nobody is admitted twice: one session for a visit, and none after its acknowledged end.
+
+use super::{Findings, Kept, Violation};
+use crate::chaos::history::{Call, What};
+
+const ONCE: &str = "nobody is admitted twice";
+const OVER: &str = "an acknowledged end is an end";
+
+pub(super) fn twice(findings: &Findings, kept: &Kept<'_>) -> Vec<Violation> {
+    let mut violations = Vec::new();
+    if let Some(claimed) = kept.later().chain(&kept.calls).find(|call| lets_in(findings, kept, call)) {
+        let end_ms = claimed.number("expires_at_ms");
+        let again = since(kept, claimed).filter(|call| kept.is_of(call) && is_another_session(call, end_ms));
+        violations.extend(again.map(|call| kept.violation(ONCE, format!("let in by {claimed}, and then: {call}"))));
+    }
+    if let Some(ended) = kept.calls.iter().find(|call| ends(findings, call)) {
+        let again = since(kept, ended).filter(|call| {
+            call.is_acknowledged() && kept.is_of(call) && call.text("state").is_some_and(is_live)
+        });
+        violations.extend(again.map(|call| kept.violation(OVER, format!("ended by {ended}, and then: {call}"))));
+    }
+    violations
+}
+
+fn since<'a>(kept: &'a Kept<'_>, earlier: &'a Call) -> impl Iterator<Item = &'a &'a Call> {
+    kept.calls
+        .iter()
+        .filter(move |call| call.begun_ms >= earlier.ended_ms && !std::ptr::eq(**call, earlier))
+}
+
+/// Whether the visitor was let in by this for good.
+fn lets_in(findings: &Findings, kept: &Kept<'_>, call: &Call) -> bool {
+    call.is_acknowledged()
+        && kept.is_of(call)
+        && call.text("state") == Some("active")
+        && (call.is_durable() || !findings.loses_after(call.begun_ms))
+        && !findings.is_behind(call.begun_ms, call.ended_ms)
+}
+
+/// Sessions are not extended here: one that ends later is another one.
+fn is_another_session(call: &Call, end_ms: Option<u64>) -> bool {
+    match call.text("state") {
+        Some("waiting" | "ready") => true,
+        Some("active") => call.number("expires_at_ms") > end_ms,
+        _ => false,
+    }
+}
+
+/// Whether the stay was ended by this for good.
+fn ends(findings: &Findings, call: &Call) -> bool {
+    let may_be_undone = findings.loses_after(call.begun_ms) && findings.table_harmed(call.begun_ms, call.ended_ms);
+    matches!(call.what, What::Leave | What::Complete)
+        && call.is_acknowledged()
+        && !may_be_undone
+        && !findings.is_behind(call.begun_ms, call.ended_ms)
+}
+
+fn is_live(state: &str) -> bool {
+    ["waiting", "ready", "active"].contains(&state)
+}

@@ -1,0 +1,101 @@
+//! No durable acknowledged entry is lost: the same token, the same visit, the same place, until it ends for a reason.
+
+use vestibule::domain::state::State;
+
+use super::{Findings, Kept, Violation};
+use crate::chaos::{
+    history::{Call, What},
+    plan::CLAIM_SECONDS,
+};
+
+const GUARANTEE: &str = "no durable place is lost";
+
+pub(super) fn lost(findings: &Findings, kept: &Kept<'_>) -> Vec<Violation> {
+    let mut violations: Vec<_> = kept
+        .later()
+        .filter_map(|call| wrong(kept, call))
+        .map(|what| kept.violation(GUARANTEE, what))
+        .collect();
+    // Only the last stay of a visitor stands in the table at the end.
+    let comes_again = findings.story(kept.visitor).any(|call| call.stay > kept.stay);
+    if !comes_again && let Some(what) = wrong_at_the_end(findings, kept) {
+        violations.push(kept.violation(GUARANTEE, what));
+    }
+    violations
+}
+
+fn wrong(kept: &Kept<'_>, call: &Call) -> Option<String> {
+    if call.text("token").is_some_and(|token| token != kept.token) {
+        return Some(format!("another token: {call}"));
+    }
+    match call.status() {
+        404 => Some(format!("nobody knows of it: {call}")),
+        410 if call.text("code") == Some("expired") && !may_expire(kept, call.ended_ms) => {
+            Some(format!("expired, and it never was their turn: {call}"))
+        }
+        410 if call.text("code") != Some("expired") && !may_end(kept, call.ended_ms) => {
+            Some(format!("ended, and nobody asked for that: {call}"))
+        }
+        200 | 201 if !kept.is_of(call) && !has_reason(kept, call.ended_ms) => {
+            Some(format!("another visit: {call}"))
+        }
+        200 | 201 if kept.is_of(call) => {
+            let (was, is) = (kept.joined_at_ms?, call.number("joined_at_ms")?);
+            (was != is).then(|| format!("moved from {was}: {call}"))
+        }
+        _ => None,
+    }
+}
+
+fn wrong_at_the_end(findings: &Findings, kept: &Kept<'_>) -> Option<String> {
+    let Some(record) = kept.record else {
+        return Some("the table has no record".to_owned());
+    };
+    let end_ms = findings.calls.iter().map(|call| call.ended_ms).max()?;
+    if kept.own_record().is_none() && !has_reason(kept, end_ms) {
+        return Some(format!("the table has another visit: {record:?}"));
+    }
+    let record = kept.own_record()?;
+    let joined = (kept.joined_at_ms, record.joined_at_ms());
+    if let (Some(was), Some(is)) = joined
+        && was != is
+    {
+        return Some(format!("moved in the table from {was}: {record:?}"));
+    }
+    let ended_ms = record.ended_at_ms.unwrap_or(end_ms);
+    let is_right = match record.state {
+        State::Left | State::Completed => may_end(kept, end_ms),
+        State::Expired => may_expire(kept, ended_ms),
+        State::Waiting | State::Ready | State::Active => true,
+    };
+    (!is_right).then(|| format!("ended without a reason: {record:?}"))
+}
+
+/// Whether there is a reason for an end by then.
+fn has_reason(kept: &Kept<'_>, by_ms: u64) -> bool {
+    may_end(kept, by_ms) || may_expire(kept, by_ms)
+}
+
+/// Whether somebody had asked to end it by then, answered or not.
+fn may_end(kept: &Kept<'_>, by_ms: u64) -> bool {
+    kept.calls
+        .iter()
+        .any(|call| matches!(call.what, What::Leave | What::Complete) && call.begun_ms <= by_ms)
+}
+
+/// Whether a deadline may have come by then: one that an answer named, or that the record shows.
+fn may_expire(kept: &Kept<'_>, by_ms: u64) -> bool {
+    let of_record = kept.own_record().and_then(|record| {
+        let claim_by_ms = record.promoted_at_ms.map(|ms| ms + CLAIM_SECONDS * 1_000);
+        match record.claimed_at_ms {
+            Some(_) => record.expires_at_ms,
+            None => claim_by_ms,
+        }
+    });
+    kept.calls
+        .iter()
+        .filter(|call| kept.is_of(call))
+        .filter_map(|call| call.number("claim_by_ms").or(call.number("expires_at_ms")))
+        .chain(of_record)
+        .any(|deadline_ms| deadline_ms <= by_ms)
+}

@@ -1,0 +1,160 @@
+//! The line and the table, compared: what the sets in Redis hold, and which items of the table are live.
+
+use std::{
+    collections::{BTreeMap, BTreeSet},
+    time::Duration,
+};
+
+use tokio::time::{Instant, sleep};
+use vestibule::{
+    backup::{Backup, Shelf},
+    domain::{
+        id::{EntryId, SHARDS},
+        record::Record,
+        score::DeadlineScore,
+        state::State,
+    },
+};
+
+use super::world::World;
+use crate::entries::now_ms;
+
+/// The journal is in the table within this.
+const JOURNAL: Duration = Duration::from_secs(30);
+/// Differences that are still there after so long with an empty journal stay.
+const DIFFERENCES: Duration = Duration::from_secs(4);
+
+/// How the line and the table stand when nobody asks for anything.
+#[derive(Debug, Default)]
+pub(super) struct Settled {
+    /// In words.
+    pub(super) differences: Vec<String>,
+    /// What did not come about.
+    pub(super) stuck: Option<String>,
+}
+
+/// Where an entry is, as far as the line and the table both know: `None` of what only one has.
+type Standing = (State, u64);
+
+/// Waits until the journal is in the table and compares the line with it, until both are equal or stay as they are.
+pub(super) async fn settle(world: &World) -> Settled {
+    let end = Instant::now() + JOURNAL;
+    let mut empty_since = None;
+    loop {
+        let journal = journal(world).await;
+        if journal == Some(0) {
+            let since = *empty_since.get_or_insert_with(Instant::now);
+            let differences = differences(world).await;
+            if differences.as_ref().is_some_and(Vec::is_empty) || since.elapsed() > DIFFERENCES {
+                return Settled {
+                    differences: differences.unwrap_or_default(),
+                    stuck: None,
+                };
+            }
+        } else if Instant::now() > end {
+            return Settled {
+                stuck: Some(match journal {
+                    Some(records) => format!("{records} records stay in the journal"),
+                    None => "the line does not come back".to_owned(),
+                }),
+                ..Settled::default()
+            };
+        }
+        sleep(Duration::from_millis(100)).await;
+    }
+}
+
+/// Where the records of the queue stand.
+pub(super) fn shelf(world: &World) -> Shelf {
+    Shelf {
+        queue: world.queue.clone(),
+        generation: 1,
+        retain_hours: 24,
+    }
+}
+
+/// How many records the journal has; `None` where the line does not answer, or does not have the queue.
+async fn journal(world: &World) -> Option<u64> {
+    let mut connection = connect(world).await?;
+    let key = |name: &str| format!("vestibule:{{{}}}:{name}", world.queue);
+    let answer: redis::RedisResult<(bool, u64)> = redis::pipe()
+        .exists(key("config"))
+        .xlen(key("journal"))
+        .query_async(&mut connection)
+        .await;
+    let (is_there, records) = answer.ok()?;
+    is_there.then_some(records)
+}
+
+/// `None` where either does not answer.
+async fn differences(world: &World) -> Option<Vec<String>> {
+    let (line, table) = (line(world).await?, table(world).await?);
+    let now_ms = now_ms();
+    let ids: BTreeSet<_> = line.keys().chain(table.keys()).copied().collect();
+    let differing = ids.into_iter().filter_map(|id| {
+        let here = line.get(&id).filter(|(state, at)| !is_due(*state, *at, now_ms));
+        let record = table.get(&id).filter(|record| {
+            let deadline_ms = record.expires_at_ms.unwrap_or(u64::MAX);
+            record.state == State::Waiting || deadline_ms > now_ms
+        });
+        let there = record.map(|record| (record.state, mark(record)));
+        let is_same = match (here, there) {
+            // The deadlines of a claim start anew where a line is put back, and the table does not hear of it.
+            (Some((State::Ready, at)), Some((State::Ready, visit))) => {
+                DeadlineScore::from_raw(*at).is_some_and(|score| u64::from(score.visit().number()) == visit)
+            }
+            (Some(here), Some(there)) => *here == there,
+            (None, None) => true,
+            _ => false,
+        };
+        (!is_same).then(|| format!("the line has {here:?}, the table {there:?}: {id}"))
+    });
+    Some(differing.collect())
+}
+
+/// What the score of an entry says that its record says, too.
+fn mark(record: &Record) -> u64 {
+    match record.state {
+        State::Waiting => record.score.map_or(0, |score| score.raw()),
+        State::Ready => record.visit.number().into(),
+        _ => DeadlineScore::new(record.expires_at_ms.unwrap_or_default(), record.visit).raw(),
+    }
+}
+
+fn is_due(state: State, score: u64, now_ms: u64) -> bool {
+    let deadline_ms = DeadlineScore::from_raw(score).map_or(0, DeadlineScore::deadline_ms);
+    state != State::Waiting && deadline_ms <= now_ms
+}
+
+async fn line(world: &World) -> Option<BTreeMap<EntryId, Standing>> {
+    let mut connection = connect(world).await?;
+    let mut pipe = redis::pipe();
+    pipe.atomic();
+    for set in ["waiting", "ready", "active"] {
+        pipe.zrange_withscores(format!("vestibule:{{{}}}:{set}", world.queue), 0, -1);
+    }
+    let sets: redis::RedisResult<[Vec<(String, u64)>; 3]> = pipe.query_async(&mut connection).await;
+    let states = [State::Waiting, State::Ready, State::Active];
+    let entries = states.into_iter().zip(sets.ok()?).flat_map(|(state, set)| {
+        set.into_iter().map(move |(member, score)| {
+            let id = EntryId::from_member(&member).expect("a member is an id");
+            (id, (state, score))
+        })
+    });
+    Some(entries.collect())
+}
+
+async fn table(world: &World) -> Option<BTreeMap<EntryId, Record>> {
+    let mut entries = BTreeMap::new();
+    for shard in 0..SHARDS {
+        let records = world.deployment.backup.live_entries(&shelf(world), shard).await.ok()?;
+        entries.extend(records.into_iter().map(|record| (record.id, record)));
+    }
+    Some(entries)
+}
+
+async fn connect(world: &World) -> Option<redis::aio::MultiplexedConnection> {
+    let address = *world.redis.lock().await.address().borrow();
+    let client = redis::Client::open(format!("redis://{address}")).ok()?;
+    client.get_multiplexed_async_connection().await.ok()
+}

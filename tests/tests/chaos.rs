@@ -1,0 +1,14 @@
+//! A few seeds of the chaos suite, for every day. `make chaos` runs as many as are wanted.
+
+use vestibule_tests::chaos;
+
+async fn holds(seed: u64) {
+    let outcome = chaos::run(seed).await;
+    println!("{outcome}");
+    assert!(outcome.is_ok(), "{}", outcome.evidence());
+}
+
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn seed_1_holds() {
+    holds(1).await;
+}
