@@ -15,13 +15,19 @@ use tokio::{
     time::{sleep, timeout},
 };
 use uuid::Uuid;
+use vestibule::backup::{Backup, Shelf};
 
 use super::{
+    compare::shelf,
     history::{Call, History, What},
     plan::{Door, End, Turn, Visitor},
     world::World,
 };
-use crate::{edge::Ask, entries::now_ms, functions::API_KEY};
+use crate::{
+    edge::Ask,
+    entries::now_ms,
+    functions::{API_KEY, Deployment},
+};
 
 /// Longer than any function may run.
 const ANSWER: Duration = Duration::from_secs(12);
@@ -59,6 +65,8 @@ pub(super) struct Way {
     /// The path of the queue.
     pub(super) queue: String,
     http: reqwest::Client,
+    deployment: Arc<Deployment>,
+    shelf: Shelf,
     pub(super) history: History,
     /// How many requests are.
     pub(super) under_way: AtomicUsize,
@@ -100,6 +108,7 @@ impl Actor {
             && let Some(again_ms) = self.plan.again_ms
         {
             sleep(Duration::from_millis(again_ms)).await;
+            self.way.note_record(self.number, 0).await;
             self.stay(1).await?;
         }
         Ok(())
@@ -282,8 +291,32 @@ impl Way {
             url: world.deployment.url().to_owned(),
             queue: format!("/queues/{}", world.queue),
             http: reqwest::Client::new(),
+            deployment: world.deployment.clone(),
+            shelf: shelf(world),
             history: History::default(),
             under_way: AtomicUsize::new(0),
+        }
+    }
+
+    /// Notes what the table has of a visitor after a stay.
+    pub(super) async fn note_record(&self, visitor: usize, stay: usize) {
+        let calls = self.history.calls();
+        let own = calls.iter().filter(|call| call.visitor == visitor);
+        let Some(token) = own.filter_map(|call| call.text("token")).last() else {
+            return;
+        };
+        let record = self.deployment.backup.entry(&self.shelf, token.parse().expect("a token"));
+        if let Some(record) = record.await.expect("the table itself is never away") {
+            self.history.note_record(visitor, stay, record);
+        }
+    }
+
+    /// Notes what the table has of a visitor at the end.
+    pub(super) async fn note_last_record(&self, visitor: usize) {
+        let calls = self.history.calls();
+        let own = calls.iter().filter(|call| call.visitor == visitor);
+        if let Some(stay) = own.map(|call| call.stay).max() {
+            self.note_record(visitor, stay).await;
         }
     }
 

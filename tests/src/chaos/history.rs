@@ -2,11 +2,13 @@
 //! its servers as well.
 
 use std::{
+    collections::BTreeMap,
     fmt,
-    sync::{Mutex, PoisonError},
+    sync::{Mutex, MutexGuard, PoisonError},
 };
 
 use serde_json::Value;
+use vestibule::domain::record::Record;
 
 /// What was asked.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -44,7 +46,10 @@ pub struct Call {
 
 /// Every request of a run.
 #[derive(Debug, Default)]
-pub struct History(Mutex<Vec<Call>>);
+pub struct History {
+    calls: Mutex<Vec<Call>>,
+    records: Mutex<BTreeMap<(usize, usize), Record>>,
+}
 
 impl Call {
     /// The status; 0 where there was no answer.
@@ -67,6 +72,13 @@ impl Call {
         self.answer.as_ref()?.1[name].as_str()
     }
 
+    /// Whether it was answered without the line.
+    pub fn is_degraded(&self) -> bool {
+        self.answer
+            .as_ref()
+            .is_some_and(|(_, body)| body["degraded"] == true)
+    }
+
     /// Whether it says that what it changed is durable.
     pub fn is_durable(&self) -> bool {
         self.answer
@@ -78,12 +90,22 @@ impl Call {
 impl History {
     /// Notes a request that is over.
     pub fn note(&self, call: Call) {
-        self.0.lock().unwrap_or_else(PoisonError::into_inner).push(call);
+        lock(&self.calls).push(call);
+    }
+
+    /// Notes what the table has of a visitor when a stay of theirs is over: the next one takes its place there.
+    pub fn note_record(&self, visitor: usize, stay: usize, record: Record) {
+        lock(&self.records).insert((visitor, stay), record);
+    }
+
+    /// The records that were noted, by visitor and stay.
+    pub fn records(&self) -> BTreeMap<(usize, usize), Record> {
+        lock(&self.records).clone()
     }
 
     /// All that was noted, in the order of beginning.
     pub fn calls(&self) -> Vec<Call> {
-        let mut calls = self.0.lock().unwrap_or_else(PoisonError::into_inner).clone();
+        let mut calls = lock(&self.calls).clone();
         calls.sort_by_key(|call| call.begun_ms);
         calls
     }
@@ -114,4 +136,8 @@ impl fmt::Display for Call {
             }
         }
     }
+}
+
+fn lock<T>(mutex: &Mutex<T>) -> MutexGuard<'_, T> {
+    mutex.lock().unwrap_or_else(PoisonError::into_inner)
 }

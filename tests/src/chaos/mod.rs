@@ -30,13 +30,12 @@ use tokio::{
     task::JoinHandle,
     time::{Instant, sleep, timeout},
 };
-use vestibule::backup::Backup;
 
 pub use self::report::Outcome;
 use self::{
     actors::{Actor, Phase, Way, visitor_id},
     checker::Findings,
-    compare::{Settled, settle, shelf},
+    compare::{Settled, settle},
     plan::Plan,
     watcher::watch_line,
     world::World,
@@ -98,23 +97,18 @@ pub async fn run(seed: u64) -> Outcome {
     for promoter in promoters {
         promoter.await.expect("no panic");
     }
-    let mut findings = Findings {
+    for visitor in 0..ids.len() {
+        way.note_last_record(visitor).await;
+    }
+    let findings = Findings {
         calls: way.history.calls(),
         struck: world.struck(),
         samples: watching.await.expect("no panic"),
-        records: Default::default(),
+        records: way.history.records(),
         differences,
         stuck,
         plan,
     };
-    let tokens = (0..ids.len()).filter_map(|visitor| findings.token(visitor).map(str::to_owned));
-    for token in tokens.collect::<Vec<_>>() {
-        let id = token.parse().expect("a token");
-        let record = world.deployment.backup.entry(&shelf(&world), id).await;
-        if let Some(record) = record.expect("the table answers") {
-            findings.records.insert(token, record);
-        }
-    }
     Outcome {
         violations: findings.violations(),
         findings,

@@ -59,8 +59,9 @@ impl Outcome {
             for call in findings.story(*visitor) {
                 line(&format_args!("  {call}"));
             }
-            let record = findings.token(*visitor).and_then(|token| findings.records.get(token));
-            line(&format_args!("  in the table: {record:?}"));
+            for (_, record) in findings.records.range((*visitor, 0)..(visitor + 1, 0)) {
+                line(&format_args!("  in the table: {record:?}"));
+            }
         }
         text
     }

@@ -13,7 +13,7 @@ mod order;
 mod places;
 mod room;
 
-use std::collections::HashMap;
+use std::collections::BTreeMap;
 
 use vestibule::domain::record::Record;
 
@@ -35,8 +35,8 @@ pub struct Findings {
     pub struck: Vec<Struck>,
     /// Looks at the line.
     pub samples: Vec<Sample>,
-    /// The records at the end, by token.
-    pub records: HashMap<String, Record>,
+    /// What the table had after each stay, by visitor and stay.
+    pub records: BTreeMap<(usize, usize), Record>,
     /// Where the line and the table differ: each in words.
     pub differences: Vec<String>,
     /// What did not come about in time.
@@ -68,7 +68,7 @@ pub(super) struct Kept<'a> {
     from_ms: u64,
     /// Every request of that stay, in order.
     calls: Vec<&'a Call>,
-    /// How it stands at the end.
+    /// What the table had when the stay was over.
     record: Option<&'a Record>,
 }
 
@@ -131,7 +131,7 @@ impl Findings {
             joined_at_ms: first.number("joined_at_ms"),
             asked_ms,
             from_ms: first.ended_ms,
-            record: self.records.get(token),
+            record: self.records.get(&(visitor, stay)),
             calls,
         })
     }

@@ -1,6 +1,8 @@
 //! First come, first served: whoever had an acknowledged place before another one asked stands before them, and is promoted
 //! no later.
 
+use std::collections::HashSet;
+
 use vestibule::domain::{record::Record, state::State};
 
 use super::{Findings, Kept, Violation};
@@ -8,8 +10,11 @@ use super::{Findings, Kept, Violation};
 const ORDER: &str = "nobody is overtaken";
 
 pub(super) fn overtaken(findings: &Findings, kept: &[Kept<'_>]) -> Vec<Violation> {
+    // A visit whose end was lost, and that goes on when its visitor comes again, has the place of its beginning.
+    let mut visits = HashSet::new();
     let standing: Vec<_> = kept
         .iter()
+        .filter(|kept| visits.insert((kept.visitor, kept.visit)))
         .filter_map(|kept| Some((kept, kept.own_record()?)))
         .collect();
     let mut violations = Vec::new();
@@ -49,7 +54,8 @@ fn may_be_overtaken(findings: &Findings, first: &Kept<'_>, promoted_ms: u64) -> 
         let looked_ms = first
             .calls
             .iter()
-            .find(|call| call.begun_ms > struck.until_ms && call.is_acknowledged())
+            // One that was answered from the table does not put it back.
+            .find(|call| call.begun_ms > struck.until_ms && call.is_acknowledged() && !call.is_degraded())
             .map_or(u64::MAX, |call| call.ended_ms);
         let promoted_then = (struck.from_ms..=struck.until_ms).contains(&promoted_ms);
         (given_then && promoted_ms <= looked_ms) || promoted_then

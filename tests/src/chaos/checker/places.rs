@@ -16,9 +16,7 @@ pub(super) fn lost(findings: &Findings, kept: &Kept<'_>) -> Vec<Violation> {
         .filter_map(|call| wrong(kept, call))
         .map(|what| kept.violation(GUARANTEE, what))
         .collect();
-    // Only the last stay of a visitor stands in the table at the end.
-    let comes_again = findings.story(kept.visitor).any(|call| call.stay > kept.stay);
-    if !comes_again && let Some(what) = wrong_at_the_end(findings, kept) {
+    if let Some(what) = wrong_at_the_end(findings, kept) {
         violations.push(kept.violation(GUARANTEE, what));
     }
     violations

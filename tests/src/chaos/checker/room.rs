@@ -62,13 +62,12 @@ fn over_pace_in_line(findings: &Findings) -> Option<Violation> {
 fn over_pace_by_record(findings: &Findings) -> Option<Violation> {
     let batch = findings.plan.batch;
     let of_answers = findings.calls.iter().filter_map(|call| {
-        let token = findings.token(call.visitor)?;
-        Some((call.number("promoted_at_ms")?, token, call.number("visit")?))
+        Some((call.number("promoted_at_ms")?, call.visitor, call.number("visit")?))
     });
-    let of_records = findings.records.iter().filter_map(|(token, record)| {
-        Some((record.promoted_at_ms?, token.as_str(), record.visit.number().into()))
+    let of_records = findings.records.iter().filter_map(|((visitor, _), record)| {
+        Some((record.promoted_at_ms?, *visitor, record.visit.number().into()))
     });
-    let promoted: BTreeSet<(u64, &str, u64)> = of_answers.chain(of_records).collect();
+    let promoted: BTreeSet<(u64, usize, u64)> = of_answers.chain(of_records).collect();
     let times: Vec<u64> = promoted.into_iter().map(|(at_ms, ..)| at_ms).collect();
     for (n, from_ms) in times.iter().enumerate() {
         for (count, to_ms) in (1..).zip(&times[n..]) {
