@@ -8,7 +8,8 @@ async fn holds(seed: u64) {
     assert!(outcome.is_ok(), "{}", outcome.evidence());
 }
 
+/// Redis is killed and comes back empty.
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
-async fn seed_1_holds() {
+async fn a_lost_redis_costs_nobody_a_place() {
     holds(1).await;
 }

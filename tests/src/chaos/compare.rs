@@ -24,11 +24,22 @@ const JOURNAL: Duration = Duration::from_secs(30);
 /// Differences that are still there after so long with an empty journal stay.
 const DIFFERENCES: Duration = Duration::from_secs(4);
 
+/// An entry that is not in the line as it is in the table.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Difference {
+    /// Which.
+    pub id: EntryId,
+    /// When that was seen, in Unix milliseconds.
+    pub at_ms: u64,
+    /// What was.
+    pub what: String,
+}
+
 /// How the line and the table stand when nobody asks for anything.
 #[derive(Debug, Default)]
 pub(super) struct Settled {
-    /// In words.
-    pub(super) differences: Vec<String>,
+    /// What stays different.
+    pub(super) differences: Vec<Difference>,
     /// What did not come about.
     pub(super) stuck: Option<String>,
 }
@@ -87,7 +98,7 @@ async fn journal(world: &World) -> Option<u64> {
 }
 
 /// `None` where either does not answer.
-async fn differences(world: &World) -> Option<Vec<String>> {
+async fn differences(world: &World) -> Option<Vec<Difference>> {
     let (line, table) = (line(world).await?, table(world).await?);
     let now_ms = now_ms();
     let ids: BTreeSet<_> = line.keys().chain(table.keys()).copied().collect();
@@ -107,7 +118,11 @@ async fn differences(world: &World) -> Option<Vec<String>> {
             (None, None) => true,
             _ => false,
         };
-        (!is_same).then(|| format!("the line has {here:?}, the table {there:?}: {id}"))
+        (!is_same).then(|| Difference {
+            id,
+            at_ms: now_ms,
+            what: format!("the line has {here:?}, the table {there:?}"),
+        })
     });
     Some(differing.collect())
 }

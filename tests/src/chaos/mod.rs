@@ -10,7 +10,7 @@
 
 mod actors;
 pub mod checker;
-mod compare;
+pub mod compare;
 pub mod history;
 pub mod plan;
 mod redis;
@@ -81,7 +81,7 @@ pub async fn run(seed: u64) -> Outcome {
     let mut differences = Vec::new();
     let mut note = |when: &str, settled: Settled| {
         stuck.extend(settled.stuck.map(|what| format!("{when}, {what}")));
-        differences.extend(settled.differences.iter().map(|what| format!("{when}, {what}")));
+        differences.extend(settled.differences);
     };
     note("after the faults", settle(&world).await);
     way.look_at_all(&ids).await;

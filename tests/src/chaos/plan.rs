@@ -211,12 +211,12 @@ impl Plan {
     /// Draws the plan of a seed.
     pub fn of(seed: u64) -> Self {
         let mut draw = Xoshiro256PlusPlus::seed_from_u64(seed);
-        let visitors = draw.random_range(60..=110);
+        let visitors = draw.random_range(50..=90);
         let mut plan = Self {
             seed,
-            capacity: draw.random_range(10..=20),
-            batch: draw.random_range(6..=12),
-            session_seconds: draw.random_range(4..=6),
+            capacity: draw.random_range(12..=24),
+            batch: draw.random_range(8..=16),
+            session_seconds: draw.random_range(3..=4),
             promoters: draw.random_range(1..=2),
             visitors: (0..visitors).map(|_| visitor(&mut draw)).collect(),
             strikes: Vec::new(),
@@ -269,7 +269,7 @@ fn visitor(draw: &mut impl Rng) -> Visitor {
 }
 
 fn turn(draw: &mut impl Rng) -> Turn {
-    if draw.random_ratio(1, 30) {
+    if draw.random_ratio(1, 50) {
         return Turn::Missed;
     }
     Turn::Taken {
@@ -278,7 +278,7 @@ fn turn(draw: &mut impl Rng) -> Turn {
         } else {
             Door::Claim
         },
-        stay_ms: draw.random_range(100..1_500),
+        stay_ms: draw.random_range(50..1_000),
         end: match draw.random_range(0..10) {
             0 => End::Session,
             1..=3 => End::Leave,

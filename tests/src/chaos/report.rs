@@ -51,7 +51,7 @@ impl Outcome {
             line(&format_args!("\nVIOLATED: {guarantee} {visitors:?}\n  {what}"));
         }
         for difference in &findings.differences {
-            line(&format_args!("difference: {difference}"));
+            line(&format_args!("\ndifference at {}: {} {}", difference.at_ms, difference.id, difference.what));
         }
         let concerned: BTreeSet<_> = self.violations.iter().flat_map(|violation| &violation.visitors).collect();
         for visitor in concerned {

@@ -33,8 +33,16 @@ async fn main() -> Result<ExitCode, Box<dyn Error>> {
     };
     let all = async {
         let (mut ok, mut failed) = (0, Vec::new());
-        let mut outcomes = stream::iter(seeds).map(chaos::run).buffer_unordered(AT_ONCE);
-        while let Some(outcome) = outcomes.next().await {
+        let mut outcomes = stream::iter(seeds)
+            // A task of its own: where one run cannot go on, the others do.
+            .map(|seed| async move { (seed, tokio::spawn(chaos::run(seed)).await) })
+            .buffer_unordered(AT_ONCE);
+        while let Some((seed, outcome)) = outcomes.next().await {
+            let Ok(outcome) = outcome else {
+                println!("seed {seed:>4}: the run itself went wrong, see its log");
+                failed.push(seed);
+                continue;
+            };
             println!("{outcome}");
             if outcome.is_ok() {
                 ok += 1;
@@ -44,7 +52,7 @@ async fn main() -> Result<ExitCode, Box<dyn Error>> {
                 println!("  {}: {}", violation.guarantee, violation.what);
             }
             println!("  evidence: {}", outcome.write(&folder)?.display());
-            failed.push(outcome.findings.plan.seed);
+            failed.push(seed);
         }
         println!("passed={ok} failed={}", failed.len());
         for seed in &failed {

@@ -8,6 +8,7 @@
 //!   that time may have to be made again, and one more batch may go;
 //! - an end has no flag that says whether it is durable: it counts as not durable where the table was harmed meanwhile.
 
+mod equal;
 mod once;
 mod order;
 mod places;
@@ -18,6 +19,7 @@ use std::collections::BTreeMap;
 use vestibule::domain::record::Record;
 
 use super::{
+    compare::Difference,
     history::{Call, What},
     plan::Plan,
     watcher::Sample,
@@ -37,8 +39,8 @@ pub struct Findings {
     pub samples: Vec<Sample>,
     /// What the table had after each stay, by visitor and stay.
     pub records: BTreeMap<(usize, usize), Record>,
-    /// Where the line and the table differ: each in words.
-    pub differences: Vec<String>,
+    /// Where the line and the table differ when nothing is wrong any more, nobody asks, and the journal is empty.
+    pub differences: Vec<Difference>,
     /// What did not come about in time.
     pub stuck: Vec<String>,
 }
@@ -85,6 +87,7 @@ impl Findings {
         violations.extend(kept.iter().flat_map(|kept| once::twice(self, kept)));
         violations.extend(order::overtaken(self, &kept));
         violations.extend(room::exceeded(self));
+        violations.extend(equal::differing(self));
         violations
     }
 
