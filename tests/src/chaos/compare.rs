@@ -104,13 +104,14 @@ async fn differences(world: &World) -> Option<Vec<Difference>> {
     let ids: BTreeSet<_> = line.keys().chain(table.keys()).copied().collect();
     let differing = ids.into_iter().filter_map(|id| {
         let here = line.get(&id).filter(|(state, at)| !is_due(*state, *at, now_ms));
+        let is_ready = here.is_some_and(|(state, _)| *state == State::Ready);
         let record = table.get(&id).filter(|record| {
-            let deadline_ms = record.expires_at_ms.unwrap_or(u64::MAX);
-            record.state == State::Waiting || deadline_ms > now_ms
+            let is_over = record.expires_at_ms.is_some_and(|deadline_ms| deadline_ms <= now_ms);
+            // The deadlines of a claim start anew where a line is put back, and the table does not hear of it.
+            record.state == State::Waiting || !is_over || (record.state == State::Ready && is_ready)
         });
         let there = record.map(|record| (record.state, mark(record)));
         let is_same = match (here, there) {
-            // The deadlines of a claim start anew where a line is put back, and the table does not hear of it.
             (Some((State::Ready, at)), Some((State::Ready, visit))) => {
                 DeadlineScore::from_raw(*at).is_some_and(|score| u64::from(score.visit().number()) == visit)
             }

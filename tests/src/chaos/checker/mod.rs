@@ -68,6 +68,8 @@ pub(super) struct Kept<'a> {
     asked_ms: u64,
     /// Since when it cannot be lost.
     from_ms: u64,
+    /// Whether the table had it then.
+    is_durable: bool,
     /// Every request of that stay, in order.
     calls: Vec<&'a Call>,
     /// What the table had when the stay was over.
@@ -134,6 +136,7 @@ impl Findings {
             joined_at_ms: first.number("joined_at_ms"),
             asked_ms,
             from_ms: first.ended_ms,
+            is_durable: first.is_durable(),
             record: self.records.get(&(visitor, stay)),
             calls,
         })

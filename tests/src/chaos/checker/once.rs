@@ -28,13 +28,18 @@ fn since<'a>(kept: &'a Kept<'_>, earlier: &'a Call) -> impl Iterator<Item = &'a 
         .filter(move |call| call.begun_ms >= earlier.ended_ms && !std::ptr::eq(**call, earlier))
 }
 
-/// Whether the visitor was let in by this for good.
+/// Whether the visitor was let in by then for good. An answer from the table alone may be about a claim that Redis has
+/// forgotten, and so may any other: what counts is when the session began.
 fn lets_in(findings: &Findings, kept: &Kept<'_>, call: &Call) -> bool {
+    let session_ms = findings.plan.session_seconds * 1_000;
     call.is_acknowledged()
         && kept.is_of(call)
         && call.text("state") == Some("active")
         && (call.is_durable() || !findings.loses_after(call.begun_ms))
-        && !findings.is_behind(call.begun_ms, call.ended_ms)
+        && call.number("expires_at_ms").is_some_and(|end_ms| {
+            let began_ms = end_ms.saturating_sub(session_ms);
+            !findings.is_behind(began_ms, call.ended_ms)
+        })
 }
 
 /// Sessions are not extended here: one that ends later is another one.
