@@ -69,7 +69,7 @@ pub(super) struct Way {
     shelf: Shelf,
     pub(super) history: History,
     /// How many requests are.
-    pub(super) under_way: AtomicUsize,
+    pub(super) asking: AtomicUsize,
 }
 
 /// The run is over.
@@ -134,8 +134,10 @@ impl Actor {
                             Seen::NotTheirTurn | Seen::Nothing => place.look_again(),
                         }
                     }
-                    Turn::Taken { by: Door::Validate, .. } => match self.validates(stay, &place).await? {
-                        Some(true) => place.state = "active".to_owned(),
+                    Turn::Taken {
+                        by: Door::Validate, ..
+                    } => match self.validates(stay, &place).await? {
+                        Some(true) => "active".clone_into(&mut place.state),
                         Some(false) => return Ok(false),
                         None => place.look_again(),
                     },
@@ -150,7 +152,10 @@ impl Actor {
                         return Ok(true);
                     }
                     sleep(Duration::from_millis(self.plan.polls_every_ms)).await;
-                    match self.call(stay, What::Status, self.of(What::Status, &place)).await? {
+                    match self
+                        .call(stay, What::Status, self.of(What::Status, &place))
+                        .await?
+                    {
                         Seen::Here(seen) => place = seen,
                         Seen::Gone => return Ok(false),
                         Seen::NotTheirTurn | Seen::Nothing => {}
@@ -193,7 +198,8 @@ impl Actor {
             End::Session => {
                 // They look until they are told that it is over.
                 while !matches!(
-                    self.call(stay, What::Status, self.of(What::Status, place)).await?,
+                    self.call(stay, What::Status, self.of(What::Status, place))
+                        .await?,
                     Seen::Gone
                 ) {
                     sleep(Duration::from_millis(self.plan.polls_every_ms)).await;
@@ -244,7 +250,10 @@ impl Actor {
     /// Asks, as soon as anybody may, and notes what comes of it.
     async fn call(&self, stay: usize, what: What, ask: Ask) -> Result<Seen, Over> {
         let mut phase = self.phase.clone();
-        let may = phase.wait_for(|phase| *phase != Phase::Still).await.map(|phase| *phase);
+        let may = phase
+            .wait_for(|phase| *phase != Phase::Still)
+            .await
+            .map(|phase| *phase);
         let phase = may.map_err(|_| Over)?;
         if phase == Phase::Over {
             return Err(Over);
@@ -294,18 +303,21 @@ impl Way {
             deployment: world.deployment.clone(),
             shelf: shelf(world),
             history: History::default(),
-            under_way: AtomicUsize::new(0),
+            asking: AtomicUsize::new(0),
         }
     }
 
     /// Notes what the table has of a visitor after a stay.
     pub(super) async fn note_record(&self, visitor: usize, stay: usize) {
         let calls = self.history.calls();
-        let own = calls.iter().filter(|call| call.visitor == visitor);
-        let Some(token) = own.filter_map(|call| call.text("token")).last() else {
+        let mut own = calls.iter().rev().filter(|call| call.visitor == visitor);
+        let Some(token) = own.find_map(|call| call.text("token")) else {
             return;
         };
-        let record = self.deployment.backup.entry(&self.shelf, token.parse().expect("a token"));
+        let record = self
+            .deployment
+            .backup
+            .entry(&self.shelf, token.parse().expect("a token"));
         if let Some(record) = record.await.expect("the table itself is never away") {
             self.history.note_record(visitor, stay, record);
         }
@@ -326,7 +338,7 @@ impl Way {
         for (visitor, id) in ids.iter().enumerate() {
             let own = || calls.iter().filter(|call| call.visitor == visitor);
             let (Some(token), Some(stay)) = (
-                own().filter_map(|call| call.text("token")).last(),
+                own().rev().find_map(|call| call.text("token")),
                 own().map(|call| call.stay).max(),
             ) else {
                 continue;
@@ -355,7 +367,7 @@ impl Way {
 
     /// Sends a request; `None` where no whole answer comes.
     async fn send(&self, ask: Ask) -> Option<(u16, Value)> {
-        let _under_way = UnderWay::new(&self.under_way);
+        let _asking = Asking::new(&self.asking);
         let (method, path, headers, body) = ask.into_parts();
         let request = self.http.request(method, format!("{}{path}", self.url));
         let answer = request.headers(headers).body(body).send().await.ok()?;
@@ -366,16 +378,16 @@ impl Way {
 }
 
 /// A request that is counted.
-struct UnderWay<'a>(&'a AtomicUsize);
+struct Asking<'a>(&'a AtomicUsize);
 
-impl<'a> UnderWay<'a> {
+impl<'a> Asking<'a> {
     fn new(count: &'a AtomicUsize) -> Self {
         count.fetch_add(1, Ordering::SeqCst);
         Self(count)
     }
 }
 
-impl Drop for UnderWay<'_> {
+impl Drop for Asking<'_> {
     fn drop(&mut self) {
         self.0.fetch_sub(1, Ordering::SeqCst);
     }

@@ -11,7 +11,7 @@ use vestibule::{
     domain::{
         id::{EntryId, SHARDS},
         record::Record,
-        score::DeadlineScore,
+        score::{DeadlineScore, WaitScore},
         state::State,
     },
 };
@@ -106,7 +106,9 @@ async fn differences(world: &World) -> Option<Vec<Difference>> {
         let here = line.get(&id).filter(|(state, at)| !is_due(*state, *at, now_ms));
         let is_ready = here.is_some_and(|(state, _)| *state == State::Ready);
         let record = table.get(&id).filter(|record| {
-            let is_over = record.expires_at_ms.is_some_and(|deadline_ms| deadline_ms <= now_ms);
+            let is_over = record
+                .expires_at_ms
+                .is_some_and(|deadline_ms| deadline_ms <= now_ms);
             // The deadlines of a claim start anew where a line is put back, and the table does not hear of it.
             record.state == State::Waiting || !is_over || (record.state == State::Ready && is_ready)
         });
@@ -131,7 +133,7 @@ async fn differences(world: &World) -> Option<Vec<Difference>> {
 /// What the score of an entry says that its record says, too.
 fn mark(record: &Record) -> u64 {
     match record.state {
-        State::Waiting => record.score.map_or(0, |score| score.raw()),
+        State::Waiting => record.score.map_or(0, WaitScore::raw),
         State::Ready => record.visit.number().into(),
         _ => DeadlineScore::new(record.expires_at_ms.unwrap_or_default(), record.visit).raw(),
     }
@@ -163,7 +165,12 @@ async fn line(world: &World) -> Option<BTreeMap<EntryId, Standing>> {
 async fn table(world: &World) -> Option<BTreeMap<EntryId, Record>> {
     let mut entries = BTreeMap::new();
     for shard in 0..SHARDS {
-        let records = world.deployment.backup.live_entries(&shelf(world), shard).await.ok()?;
+        let records = world
+            .deployment
+            .backup
+            .live_entries(&shelf(world), shard)
+            .await
+            .ok()?;
         entries.extend(records.into_iter().map(|record| (record.id, record)));
     }
     Some(entries)

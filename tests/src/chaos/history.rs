@@ -126,7 +126,19 @@ impl fmt::Display for Call {
             None => write!(f, " no answer"),
             Some((status, body)) => {
                 write!(f, " {status}")?;
-                for name in ["code", "state", "visit", "position", "joined_at_ms", "promoted_at_ms", "claim_by_ms", "expires_at_ms", "durable", "degraded", "valid"] {
+                for name in [
+                    "code",
+                    "state",
+                    "visit",
+                    "position",
+                    "joined_at_ms",
+                    "promoted_at_ms",
+                    "claim_by_ms",
+                    "expires_at_ms",
+                    "durable",
+                    "degraded",
+                    "valid",
+                ] {
                     match &body[name] {
                         Value::Null => {}
                         value => write!(f, " {name}={value}")?,

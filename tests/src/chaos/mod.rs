@@ -70,7 +70,10 @@ pub async fn run(seed: u64) -> Outcome {
         })
         .collect();
     let ids: Vec<_> = actors.iter().map(|actor| actor.id.clone()).collect();
-    let mut living: Vec<_> = actors.into_iter().map(|actor| tokio::spawn(actor.live())).collect();
+    let mut living: Vec<_> = actors
+        .into_iter()
+        .map(|actor| tokio::spawn(actor.live()))
+        .collect();
     world.suffer(&plan.strikes).await;
 
     phase.send_replace(Phase::Still);
@@ -91,7 +94,10 @@ pub async fn run(seed: u64) -> Outcome {
     phase.send_replace(Phase::Over);
     is_quiet(&way).await;
     note("at the end", settle(&world).await);
-    stuck.extend(late.into_iter().map(|number| format!("visitor {number} is not through")));
+    stuck.extend(
+        late.into_iter()
+            .map(|number| format!("visitor {number} is not through")),
+    );
     stop.send_replace(true);
     world.deployment.lambda.kill("promoter");
     for promoter in promoters {
@@ -119,7 +125,7 @@ pub async fn run(seed: u64) -> Outcome {
 /// Waits until no request is under way.
 async fn is_quiet(way: &Way) -> bool {
     let end = Instant::now() + STILL;
-    while way.under_way.load(Ordering::SeqCst) > 0 {
+    while way.asking.load(Ordering::SeqCst) > 0 {
         if Instant::now() > end {
             return false;
         }
@@ -138,6 +144,9 @@ async fn await_all<T>(living: &mut [JoinHandle<T>]) -> Vec<usize> {
         }
     };
     let _ = timeout(THROUGH, all).await;
-    let late = living.iter().enumerate().filter(|(_, actor)| !actor.is_finished());
+    let late = living
+        .iter()
+        .enumerate()
+        .filter(|(_, actor)| !actor.is_finished());
     late.map(|(number, _)| number).collect()
 }

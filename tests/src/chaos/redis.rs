@@ -64,7 +64,14 @@ impl Server {
         let mut command = Command::new("redis-server");
         command
             .args(["--bind", "127.0.0.1", "--port", &address.port().to_string()])
-            .args(["--save", "", "--appendonly", "no", "--repl-diskless-sync-delay", "0"])
+            .args([
+                "--save",
+                "",
+                "--appendonly",
+                "no",
+                "--repl-diskless-sync-delay",
+                "0",
+            ])
             .arg("--dir")
             .arg(folder)
             .stdin(Stdio::null())

@@ -41,21 +41,42 @@ impl Outcome {
     /// The plan, the command that replays it, what was violated, and all that whoever is concerned asked and heard.
     pub fn evidence(&self) -> String {
         let findings = &self.findings;
-        let mut text = format!("{self}\nreplay: make chaos SEED={}\n\n{}\n", findings.plan.seed, findings.plan);
+        let mut text = format!(
+            "{self}\nreplay: make chaos SEED={}\n\n{}\n",
+            findings.plan.seed, findings.plan
+        );
         let mut line = |what: &dyn fmt::Display| writeln!(text, "{what}").expect("a string takes all");
         line(&"what struck:");
         for struck in &findings.struck {
-            line(&format_args!("  {} to {}  {:?}", struck.from_ms, struck.until_ms, struck.fault));
+            line(&format_args!(
+                "  {} to {}  {:?}",
+                struck.from_ms, struck.until_ms, struck.fault
+            ));
         }
-        for Violation { guarantee, visitors, what } in &self.violations {
+        for Violation {
+            guarantee,
+            visitors,
+            what,
+        } in &self.violations
+        {
             line(&format_args!("\nVIOLATED: {guarantee} {visitors:?}\n  {what}"));
         }
         for difference in &findings.differences {
-            line(&format_args!("\ndifference at {}: {} {}", difference.at_ms, difference.id, difference.what));
+            line(&format_args!(
+                "\ndifference at {}: {} {}",
+                difference.at_ms, difference.id, difference.what
+            ));
         }
-        let concerned: BTreeSet<_> = self.violations.iter().flat_map(|violation| &violation.visitors).collect();
+        let concerned: BTreeSet<_> = self
+            .violations
+            .iter()
+            .flat_map(|violation| &violation.visitors)
+            .collect();
         for visitor in concerned {
-            line(&format_args!("\nvisitor {visitor}, token {:?}", findings.token(*visitor)));
+            line(&format_args!(
+                "\nvisitor {visitor}, token {:?}",
+                findings.token(*visitor)
+            ));
             for call in findings.story(*visitor) {
                 line(&format_args!("  {call}"));
             }

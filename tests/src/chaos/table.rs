@@ -152,7 +152,11 @@ impl Toll {
             return StatusCode::BAD_GATEWAY.into_response();
         };
         let (status, mut headers) = (answer.status(), answer.headers().clone());
-        for name in [header::TRANSFER_ENCODING, header::CONTENT_LENGTH, header::CONNECTION] {
+        for name in [
+            header::TRANSFER_ENCODING,
+            header::CONTENT_LENGTH,
+            header::CONNECTION,
+        ] {
             headers.remove(name);
         }
         match answer.bytes().await {

@@ -57,7 +57,10 @@ pub(super) async fn watch_line(
             link = connect(server).await.map(|connection| (server, connection));
         }
         let sample = match &mut link {
-            Some((_, connection)) => timeout(LIMIT, look(connection, &queue, server)).await.ok().flatten(),
+            Some((_, connection)) => timeout(LIMIT, look(connection, &queue, server))
+                .await
+                .ok()
+                .flatten(),
             None => None,
         };
         match sample {
@@ -80,7 +83,9 @@ async fn look(connection: &mut MultiplexedConnection, queue: &QueueId, server: S
     let key = |name: &str| format!("vestibule:{{{queue}}}:{name}");
     let at_ms = now_ms();
     // Who timed out is out, though nobody dropped them yet. No run pauses its queue: the claim clock is the wall clock.
-    let not_due = DeadlineScore::new(at_ms, Visit::new(0).expect("the first")).raw().to_string();
+    let not_due = DeadlineScore::new(at_ms, Visit::new(0).expect("the first"))
+        .raw()
+        .to_string();
     let answer: redis::RedisResult<(u64, u64, Option<u64>, Option<u64>)> = redis::pipe()
         .atomic()
         .zcount(key("ready"), &not_due, "+inf")

@@ -90,7 +90,11 @@ impl World {
     }
 
     /// Promoters, one after the other or side by side, until told to stop.
-    pub(super) fn promoters(self: &Arc<Self>, how_many: usize, stop: &watch::Receiver<bool>) -> Vec<JoinHandle<()>> {
+    pub(super) fn promoters(
+        self: &Arc<Self>,
+        how_many: usize,
+        stop: &watch::Receiver<bool>,
+    ) -> Vec<JoinHandle<()>> {
         let one = || {
             let (world, mut stop) = (self.clone(), stop.clone());
             tokio::spawn(async move {
@@ -193,7 +197,10 @@ impl World {
             from_ms,
             until_ms: now_ms(),
         };
-        self.struck.lock().unwrap_or_else(PoisonError::into_inner).push(struck);
+        self.struck
+            .lock()
+            .unwrap_or_else(PoisonError::into_inner)
+            .push(struck);
     }
 
     async fn redis_is(&self, flow: Flow, for_ms: u64) -> u64 {

@@ -25,9 +25,7 @@ fn wronged(findings: &Findings, difference: &Difference) -> Option<usize> {
         .iter()
         .find(|call| call.text("token") == Some(&token))?
         .visitor;
-    let has_forgotten = findings
-        .behind()
-        .any(|struck| struck.from_ms <= difference.at_ms);
+    let has_forgotten = findings.behind().any(|struck| struck.from_ms <= difference.at_ms);
     let last = findings
         .story(visitor)
         .filter(|call| call.what != What::Status && call.begun_ms <= difference.at_ms)

@@ -109,7 +109,8 @@ impl Findings {
     }
 
     fn kept(&self) -> Vec<Kept<'_>> {
-        let mut stays: Vec<(usize, usize)> = self.calls.iter().map(|call| (call.visitor, call.stay)).collect();
+        let mut stays: Vec<(usize, usize)> =
+            self.calls.iter().map(|call| (call.visitor, call.stay)).collect();
         stays.sort_unstable();
         stays.dedup();
         stays
@@ -187,7 +188,7 @@ impl Kept<'_> {
         call.number("visit") == Some(self.visit)
     }
 
-    fn violation(&self, guarantee: &'static str, what: String) -> Violation {
+    fn violation(&self, guarantee: &'static str, what: &str) -> Violation {
         let what = format!("stay {}, visit {}: {what}", self.stay, self.visit);
         Violation::new(guarantee, &[self.visitor], what)
     }

@@ -8,16 +8,23 @@ const OVER: &str = "an acknowledged end is an end";
 
 pub(super) fn twice(findings: &Findings, kept: &Kept<'_>) -> Vec<Violation> {
     let mut violations = Vec::new();
-    if let Some(claimed) = kept.later().chain(&kept.calls).find(|call| lets_in(findings, kept, call)) {
+    if let Some(claimed) = kept
+        .later()
+        .chain(&kept.calls)
+        .find(|call| lets_in(findings, kept, call))
+    {
         let end_ms = claimed.number("expires_at_ms");
         let again = since(kept, claimed).filter(|call| kept.is_of(call) && is_another_session(call, end_ms));
-        violations.extend(again.map(|call| kept.violation(ONCE, format!("let in by {claimed}, and then: {call}"))));
+        violations.extend(
+            again.map(|call| kept.violation(ONCE, &format!("let in by {claimed}, and then: {call}"))),
+        );
     }
     if let Some(ended) = kept.calls.iter().find(|call| ends(findings, call)) {
         let again = since(kept, ended).filter(|call| {
             call.is_acknowledged() && kept.is_of(call) && call.text("state").is_some_and(is_live)
         });
-        violations.extend(again.map(|call| kept.violation(OVER, format!("ended by {ended}, and then: {call}"))));
+        violations
+            .extend(again.map(|call| kept.violation(OVER, &format!("ended by {ended}, and then: {call}"))));
     }
     violations
 }
@@ -53,7 +60,8 @@ fn is_another_session(call: &Call, end_ms: Option<u64>) -> bool {
 
 /// Whether the stay was ended by this for good.
 fn ends(findings: &Findings, call: &Call) -> bool {
-    let may_be_undone = findings.loses_after(call.begun_ms) && findings.table_harmed(call.begun_ms, call.ended_ms);
+    let may_be_undone =
+        findings.loses_after(call.begun_ms) && findings.table_harmed(call.begun_ms, call.ended_ms);
     matches!(call.what, What::Leave | What::Complete)
         && call.is_acknowledged()
         && !may_be_undone

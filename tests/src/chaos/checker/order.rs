@@ -19,7 +19,10 @@ pub(super) fn overtaken(findings: &Findings, kept: &[Kept<'_>]) -> Vec<Violation
         .collect();
     let mut violations = Vec::new();
     for &(first, a) in &standing {
-        for &(second, b) in standing.iter().filter(|(second, _)| first.from_ms < second.asked_ms) {
+        for &(second, b) in standing
+            .iter()
+            .filter(|(second, _)| first.from_ms < second.asked_ms)
+        {
             if let Some(what) = wrong(findings, first, a, b) {
                 let what = format!("{what}: {a:?} before {b:?}");
                 violations.push(Violation::new(ORDER, &[first.visitor, second.visitor], what));

@@ -14,10 +14,10 @@ pub(super) fn lost(findings: &Findings, kept: &Kept<'_>) -> Vec<Violation> {
     let mut violations: Vec<_> = kept
         .later()
         .filter_map(|call| wrong(kept, call))
-        .map(|what| kept.violation(GUARANTEE, what))
+        .map(|what| kept.violation(GUARANTEE, &what))
         .collect();
     if let Some(what) = wrong_at_the_end(findings, kept) {
-        violations.push(kept.violation(GUARANTEE, what));
+        violations.push(kept.violation(GUARANTEE, &what));
     }
     violations
 }

@@ -28,13 +28,16 @@ fn over_capacity(findings: &Findings) -> Option<Violation> {
     };
     let is_wrong = |pair: &[Sample]| {
         let (before, after) = (&pair[0], &pair[1]);
-        let let_out_beyond = before.taken() > capacity
-            && before.server == after.server
-            && after.let_out > before.let_out;
+        let let_out_beyond =
+            before.taken() > capacity && before.server == after.server && after.let_out > before.let_out;
         after.taken() > capacity && (!has_lost(after.seen_ms) || let_out_beyond)
     };
     let wrong = findings.samples.windows(2).find(|pair| is_wrong(pair))?;
-    Some(Violation::new(CAPACITY, &[], format!("{capacity} is the capacity: {wrong:?}")))
+    Some(Violation::new(
+        CAPACITY,
+        &[],
+        format!("{capacity} is the capacity: {wrong:?}"),
+    ))
 }
 
 /// Between any two looks at one line, the bucket gave no more than was in it and what ran in meanwhile.
@@ -62,7 +65,11 @@ fn over_pace_in_line(findings: &Findings) -> Option<Violation> {
 fn over_pace_by_record(findings: &Findings) -> Option<Violation> {
     let batch = findings.plan.batch;
     let of_answers = findings.calls.iter().filter_map(|call| {
-        Some((call.number("promoted_at_ms")?, call.visitor, call.number("visit")?))
+        Some((
+            call.number("promoted_at_ms")?,
+            call.visitor,
+            call.number("visit")?,
+        ))
     });
     let of_records = findings.records.iter().filter_map(|((visitor, _), record)| {
         Some((record.promoted_at_ms?, *visitor, record.visit.number().into()))
