@@ -1,13 +1,7 @@
 //! Those who come, over HTTP, and the protected service. They behave as a client should, but that some hang up too early:
 //! an answer that does not come is asked for again, and what they end they name the visit of.
 
-use std::{
-    sync::{
-        Arc,
-        atomic::{AtomicUsize, Ordering},
-    },
-    time::Duration,
-};
+use std::{sync::Arc, time::Duration};
 
 use serde_json::{Value, json};
 use tokio::{
@@ -15,26 +9,13 @@ use tokio::{
     time::{sleep, timeout},
 };
 use uuid::Uuid;
-use vestibule::backup::{Backup, Shelf};
 
 use super::{
-    compare::shelf,
-    history::{Call, History, What},
+    history::{Call, What},
     plan::{Door, End, Turn, Visitor},
-    world::World,
+    way::{AGAIN, ANSWER, Way},
 };
-use crate::{
-    edge::Ask,
-    entries::now_ms,
-    functions::{API_KEY, Deployment},
-};
-
-/// Longer than any function may run.
-const ANSWER: Duration = Duration::from_secs(12);
-/// Between two attempts.
-const AGAIN: Duration = Duration::from_millis(150);
-/// How often a look is tried for a visitor.
-const LOOKS: usize = 40;
+use crate::{edge::Ask, entries::now_ms, functions::API_KEY};
 
 /// How far a run is.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
@@ -56,20 +37,6 @@ pub(super) struct Actor {
     pub(super) id: String,
     pub(super) way: Arc<Way>,
     pub(super) phase: watch::Receiver<Phase>,
-}
-
-/// What all of them share.
-pub(super) struct Way {
-    /// The API, with its stage.
-    pub(super) url: String,
-    /// The path of the queue.
-    pub(super) queue: String,
-    http: reqwest::Client,
-    deployment: Arc<Deployment>,
-    shelf: Shelf,
-    pub(super) history: History,
-    /// How many requests are.
-    pub(super) asking: AtomicUsize,
 }
 
 /// The run is over.
@@ -290,106 +257,6 @@ impl Actor {
             sleep(AGAIN).await;
         }
         Ok(seen)
-    }
-}
-
-impl Way {
-    /// The way to a world's queue.
-    pub(super) fn to(world: &World) -> Self {
-        Self {
-            url: world.deployment.url().to_owned(),
-            queue: format!("/queues/{}", world.queue),
-            http: reqwest::Client::new(),
-            deployment: world.deployment.clone(),
-            shelf: shelf(world),
-            history: History::default(),
-            asking: AtomicUsize::new(0),
-        }
-    }
-
-    /// Notes what the table has of a visitor after a stay.
-    pub(super) async fn note_record(&self, visitor: usize, stay: usize) {
-        let calls = self.history.calls();
-        let mut own = calls.iter().rev().filter(|call| call.visitor == visitor);
-        let Some(token) = own.find_map(|call| call.text("token")) else {
-            return;
-        };
-        let record = self
-            .deployment
-            .backup
-            .entry(&self.shelf, token.parse().expect("a token"));
-        if let Some(record) = record.await.expect("the table itself is never away") {
-            self.history.note_record(visitor, stay, record);
-        }
-    }
-
-    /// Notes what the table has of a visitor at the end.
-    pub(super) async fn note_last_record(&self, visitor: usize) {
-        let calls = self.history.calls();
-        let own = calls.iter().filter(|call| call.visitor == visitor);
-        if let Some(stay) = own.map(|call| call.stay).max() {
-            self.note_record(visitor, stay).await;
-        }
-    }
-
-    /// Looks once for every visitor who has a place, until there is an answer.
-    pub(super) async fn look_at_all(&self, ids: &[String]) {
-        let calls = self.history.calls();
-        for (visitor, id) in ids.iter().enumerate() {
-            let own = || calls.iter().filter(|call| call.visitor == visitor);
-            let (Some(token), Some(stay)) = (
-                own().rev().find_map(|call| call.text("token")),
-                own().map(|call| call.stay).max(),
-            ) else {
-                continue;
-            };
-            for _ in 0..LOOKS {
-                let begun_ms = now_ms();
-                let ask = Ask::get(format!("{}/entries/{token}", self.queue)).visitor(id);
-                let answer = timeout(ANSWER, self.send(ask)).await.ok().flatten();
-                let call = Call {
-                    visitor,
-                    stay,
-                    what: What::Status,
-                    begun_ms,
-                    ended_ms: now_ms(),
-                    answer,
-                };
-                let status = call.status();
-                self.history.note(call);
-                if (200..500).contains(&status) {
-                    break;
-                }
-                sleep(AGAIN).await;
-            }
-        }
-    }
-
-    /// Sends a request; `None` where no whole answer comes.
-    async fn send(&self, ask: Ask) -> Option<(u16, Value)> {
-        let _asking = Asking::new(&self.asking);
-        let (method, path, headers, body) = ask.into_parts();
-        let request = self.http.request(method, format!("{}{path}", self.url));
-        let answer = request.headers(headers).body(body).send().await.ok()?;
-        let status = answer.status().as_u16();
-        let body = answer.bytes().await.ok()?;
-        Some((status, serde_json::from_slice(&body).unwrap_or(Value::Null)))
-    }
-}
-
-/// A request that is counted.
-struct Asking<'a>(&'a AtomicUsize);
-
-impl<'a> Asking<'a> {
-    fn new(count: &'a AtomicUsize) -> Self {
-        count.fetch_add(1, Ordering::SeqCst);
-        Self(count)
-    }
-}
-
-impl Drop for Asking<'_> {
-    fn drop(&mut self) {
-        self.0.fetch_sub(1, Ordering::SeqCst);
     }
 }
 

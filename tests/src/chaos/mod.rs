@@ -18,6 +18,7 @@ mod report;
 mod table;
 mod tcp;
 pub mod watcher;
+mod way;
 pub mod world;
 
 use std::{
@@ -33,11 +34,12 @@ use tokio::{
 
 pub use self::report::Outcome;
 use self::{
-    actors::{Actor, Phase, Way, visitor_id},
+    actors::{Actor, Phase, visitor_id},
     checker::Findings,
     compare::{Settled, settle},
     plan::Plan,
     watcher::watch_line,
+    way::Way,
     world::World,
 };
 
