@@ -44,9 +44,10 @@ use self::{
 };
 
 /// Requests under way are over within this.
-const STILL: Duration = Duration::from_secs(20);
-/// Everybody is through within this, once nothing goes wrong any more: usually it takes a quarter of it.
-const THROUGH: Duration = Duration::from_mins(1);
+const STILL: Duration = Duration::from_secs(30);
+/// Everybody is through within this, once nothing goes wrong any more: usually it takes 10 s, most of it the time that nobody
+/// claims.
+const THROUGH: Duration = Duration::from_mins(2);
 
 /// Goes through the plan of a seed.
 pub async fn run(seed: u64) -> Outcome {

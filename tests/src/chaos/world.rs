@@ -46,6 +46,13 @@ pub struct Struck {
     pub until_ms: u64,
 }
 
+impl Struck {
+    /// Whether any of it was in that time.
+    pub fn overlaps(&self, from_ms: u64, until_ms: u64) -> bool {
+        self.from_ms <= until_ms && from_ms <= self.until_ms
+    }
+}
+
 /// A deployment, and what it stands on.
 #[derive(Debug)]
 pub(super) struct World {

@@ -152,8 +152,7 @@ impl Findings {
 
     /// Whether what was done in that time may have been forgotten, though it was written.
     fn is_behind(&self, from_ms: u64, until_ms: u64) -> bool {
-        self.behind()
-            .any(|struck| struck.from_ms <= until_ms && from_ms <= struck.until_ms)
+        self.behind().any(|struck| struck.overlaps(from_ms, until_ms))
     }
 
     /// The times of which Redis had forgotten what was done in them.
@@ -165,9 +164,16 @@ impl Findings {
 
     /// Whether the table was harmed in that time.
     fn table_harmed(&self, from_ms: u64, until_ms: u64) -> bool {
-        self.struck.iter().any(|struck| {
-            struck.fault.is_of_table() && struck.from_ms <= until_ms && from_ms <= struck.until_ms
-        })
+        self.struck
+            .iter()
+            .any(|struck| struck.fault.is_of_table() && struck.overlaps(from_ms, until_ms))
+    }
+
+    /// Whether anything was wrong in that time.
+    fn is_harmed(&self, from_ms: u64, until_ms: u64) -> bool {
+        self.struck
+            .iter()
+            .any(|struck| struck.overlaps(from_ms, until_ms))
     }
 }
 

@@ -13,6 +13,7 @@ const GUARANTEE: &str = "no durable place is lost";
 pub(super) fn lost(findings: &Findings, kept: &Kept<'_>) -> Vec<Violation> {
     let mut violations: Vec<_> = kept
         .later()
+        .filter(|call| kept.is_durable || !is_of_table(findings, call))
         .filter_map(|call| wrong(kept, call))
         .map(|what| kept.violation(GUARANTEE, &what))
         .collect();
@@ -22,16 +23,22 @@ pub(super) fn lost(findings: &Findings, kept: &Kept<'_>) -> Vec<Violation> {
     violations
 }
 
+/// Whether it may have been answered from the table alone, which need not have what is not durable.
+fn is_of_table(findings: &Findings, call: &Call) -> bool {
+    call.is_degraded() || (call.status() == 404 && findings.is_harmed(call.begun_ms, call.ended_ms))
+}
+
 fn wrong(kept: &Kept<'_>, call: &Call) -> Option<String> {
     if call.text("token").is_some_and(|token| token != kept.token) {
         return Some(format!("another token: {call}"));
     }
+    let code = call.text("code").unwrap_or_default();
     match call.status() {
         404 => Some(format!("nobody knows of it: {call}")),
-        410 if call.text("code") == Some("expired") && !may_expire(kept, call.ended_ms) => {
+        410 if code == "expired" && !may_expire(kept, call.ended_ms) => {
             Some(format!("expired, and it never was their turn: {call}"))
         }
-        410 if call.text("code") != Some("expired") && !may_end(kept, call.ended_ms) => {
+        410 if ["left", "completed"].contains(&code) && !may_end(kept, call.ended_ms) => {
             Some(format!("ended, and nobody asked for that: {call}"))
         }
         200 | 201 if !kept.is_of(call) && !has_reason(kept, call.ended_ms) => {

@@ -80,7 +80,7 @@ fn over_pace_by_record(findings: &Findings) -> Option<Violation> {
         for (count, to_ms) in (1..).zip(&times[n..]) {
             let forgotten = findings
                 .behind()
-                .filter(|struck| struck.from_ms <= *to_ms && *from_ms <= struck.until_ms)
+                .filter(|struck| struck.overlaps(*from_ms, *to_ms))
                 .count() as u64;
             if count > batch * (1 + forgotten) + 1 + batch * (to_ms - from_ms) / 1_000 {
                 let what = format!("{batch} each second is the pace: {count} from {from_ms} to {to_ms}");
