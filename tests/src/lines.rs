@@ -149,6 +149,7 @@ pub fn configuration(settings: &Settings) -> Configuration {
         settings_order: 0,
         epoch: 1,
         generation: 1,
+        min_epoch: 1,
         salt: Salt::new([7; 32]),
     }
 }

@@ -11,13 +11,12 @@ use vestibule::{
         change::{Change, Ending},
         id::{EntryId, QueueId},
         load::LoadReport,
-        record::Record,
         score::Visit,
     },
     line::{
         Check, Claimed, Configuration, Configured, Departed, Departure, Entered, Extended, Extension,
-        JournalRecord, Line, LineError, Look, PromoteOrder, Promotion, ReportOrder, Reported, Revival,
-        Revived, Validated, View, memory::MemoryLine,
+        JournalRecord, Line, LineError, Look, Marked, Places, PromoteOrder, Promotion, Remains, ReportOrder,
+        Reported, Revival, Revived, Validated, View, memory::MemoryLine,
     },
 };
 
@@ -123,9 +122,22 @@ impl Line for Switched {
         &self,
         queue: &QueueId,
         configuration: &Configuration,
-        entries: &[Record],
+        fence: u64,
+        places: Places,
     ) -> Result<Configured, LineError> {
-        self.reach()?.restore(queue, configuration, entries).await
+        self.reach()?.restore(queue, configuration, fence, places).await
+    }
+
+    async fn forget(&self, queue: &QueueId, epoch: u32) -> Result<bool, LineError> {
+        self.reach()?.forget(queue, epoch).await
+    }
+
+    async fn remains(&self, queue: &QueueId, most: usize) -> Result<Remains, LineError> {
+        self.reach()?.remains(queue, most).await
+    }
+
+    async fn mark(&self, queue: &QueueId, epoch: u32, fence: u64) -> Result<Marked, LineError> {
+        self.reach()?.mark(queue, epoch, fence).await
     }
 
     async fn revive(&self, queue: &QueueId, revival: &Revival) -> Result<Revived, LineError> {

@@ -219,11 +219,7 @@ async fn create(url: &str) -> QueueId {
     let stored = StoredQueue {
         settings: settings().into(),
         settings_order: 0,
-        line: LinePart {
-            epoch: configuration.epoch,
-            generation: configuration.generation,
-            salt: configuration.salt,
-        },
+        line: LinePart::new(configuration.salt),
     };
     let created = servers::dynamodb().await.create_queue(&queue, &stored).await;
     assert!(created.expect("the backup answers"));

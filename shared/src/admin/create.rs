@@ -1,15 +1,17 @@
 //! Adding a queue.
 
 use serde_json::{Map, Value, json};
+use tracing::warn;
+use uuid::Uuid;
 
 use super::{Admin, Problem};
 use crate::{
-    backup::{LinePart, StoredQueue},
+    backup::{Lease, LinePart, StoredQueue},
     domain::{
         id::{QueueId, Salt},
         settings::Settings,
     },
-    promoter::sync::{configuration_with, put_in_force},
+    promoter::sync::put_in_force,
 };
 
 impl Admin {
@@ -17,14 +19,16 @@ impl Admin {
     pub(super) async fn create(&self, queue: &QueueId, given: &Map<String, Value>) -> Result<Value, Problem> {
         let settings = Settings::from_map(given).and_then(|settings| self.policy.check(settings));
         let settings = settings.map_err(|error| Problem::setting(&error))?;
+        // `random` draws from a generator made for cryptography, seeded by the operating system.
+        let part = LinePart::new(Salt::new(rand::random()));
+        let lease = Lease::new(Uuid::new_v4());
         let new = StoredQueue {
             settings: settings.to_map().into(),
             settings_order: 0,
             line: LinePart {
-                epoch: 1,
-                generation: 1,
-                // `random` draws from a generator made for cryptography, seeded by the operating system.
-                salt: Salt::new(rand::random()),
+                // A promoter that finds it now would put it back, as one that the line lost, with an empty bucket.
+                lease: Some(lease),
+                ..part
             },
         };
         let created = self.backup.create_queue(queue, &new).await?;
@@ -33,16 +37,22 @@ impl Admin {
         } else {
             self.same(queue, &settings).await?
         };
-        let configuration = configuration_with(&stored, settings);
+        let configuration = stored.configuration(settings);
         let in_force = if created {
             // Nobody can stand in it yet.
-            self.line
-                .configure(queue, &configuration, true)
-                .await
-                .map_err(Problem::from)
+            let configured = self.line.configure(queue, &configuration, true).await;
+            let released = self
+                .backup
+                .release_lease(queue, stored.line.epoch, lease.holder)
+                .await;
+            if let Err(error) = released {
+                warn!(%queue, %error, "the lease of a new queue ends by itself");
+            }
+            configured.map_err(Problem::from)
         } else {
-            put_in_force(&*self.line, &*self.backup, queue, &configuration)
+            put_in_force(&*self.line, &*self.backup, queue, &stored, &configuration)
                 .await
+                .map(|put| put.how)
                 .map_err(Problem::from)
         };
         in_force.map_err(|problem| problem.stored_only())?;

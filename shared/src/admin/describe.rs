@@ -30,6 +30,7 @@ impl Admin {
             "stored_settings_problem": wrong.map(|error| error.to_string()),
             "epoch": stored.line.epoch,
             "generation": stored.line.generation,
+            "min_epoch": stored.line.min_epoch,
         });
         if help {
             description["fields"] = FIELDS.iter().map(field).collect();

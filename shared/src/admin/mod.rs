@@ -11,6 +11,7 @@ mod order;
 mod plan;
 mod problem;
 mod promote;
+mod recover;
 mod settings;
 mod stats;
 #[cfg(test)]
@@ -89,6 +90,14 @@ impl Admin {
             Order::Evict(queue, whom, confirmation) => {
                 self.confirm("evict", &queue, &confirmation).await?;
                 self.evict(&queue, &whom).await
+            }
+            Order::Restore(queue, confirmation) => {
+                self.confirm("restore", &queue, &confirmation).await?;
+                self.restore(&queue).await
+            }
+            Order::Reset(queue, confirmation) => {
+                self.confirm("reset", &queue, &confirmation).await?;
+                self.reset(&queue).await
             }
             Order::Inspect(queue, whom) => self.inspect(&queue, &whom).await,
             Order::Stats(queue) => self.stats(&queue).await,

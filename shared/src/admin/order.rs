@@ -11,9 +11,9 @@ use crate::domain::{
 };
 
 /// Every operation there is.
-pub const OPERATIONS: [&str; 14] = [
+pub const OPERATIONS: [&str; 16] = [
     "create", "update", "describe", "list", "open", "pause", "resume", "drain", "close", "promote", "evict",
-    "inspect", "stats", "plan",
+    "inspect", "stats", "plan", "restore", "reset",
 ];
 
 /// The most that one manual promote may ask for.
@@ -50,6 +50,10 @@ pub enum Order {
     Stats(QueueId),
     /// Works out the settings for a protected service.
     Plan(Demand),
+    /// Puts the line back as the backup has it.
+    Restore(QueueId, Confirmation),
+    /// Begins the queue anew: every token and pass of before is void.
+    Reset(QueueId, Confirmation),
 }
 
 /// Which entry is meant.
@@ -97,6 +101,8 @@ impl Order {
             "inspect" => Self::Inspect(fields.queue()?, fields.whom()?),
             "stats" => Self::Stats(fields.queue()?),
             "plan" => Self::Plan(fields.demand()?),
+            "restore" => Self::Restore(fields.queue()?, fields.confirmation()?),
+            "reset" => Self::Reset(fields.queue()?, fields.confirmation()?),
             other => {
                 let reason = format!(
                     "there is no operation {other:?}; there are {}",

@@ -3,7 +3,7 @@
 use serde_json::{Map, Value, json};
 
 use crate::{
-    backup::BackupError,
+    backup::{BackupError, restore::RestoreError},
     domain::{id::IdError, settings::SettingsError},
     line::LineError,
     promoter::SyncError,
@@ -95,6 +95,23 @@ impl Problem {
         Self::new(409, "settings-changed", "The settings changed meanwhile", detail)
     }
 
+    pub(super) fn epoch_changed() -> Self {
+        let detail = "the queue was put back or reset meanwhile: look with describe, then try again";
+        Self::new(409, "epoch-changed", "The epoch changed meanwhile", detail)
+    }
+
+    /// The new generation is stored, but the line does not have it yet.
+    pub(super) fn reset_only(&self) -> Self {
+        let detail = format!(
+            "the reset is stored, and the promoter puts it in force when it can: {}",
+            self.detail
+        );
+        Self {
+            detail,
+            ..self.clone()
+        }
+    }
+
     /// The settings are stored, but the line did not take them.
     pub(super) fn stored_only(&self) -> Self {
         let detail = format!(
@@ -163,13 +180,21 @@ impl From<SyncError> for Problem {
             SyncError::Line(error) => error.into(),
             SyncError::Backup(error) => error.into(),
             SyncError::Stuck(error) => Self::stored_setting(&error),
-            SyncError::Restore(_) => Self::new(
-                503,
-                "recovering",
-                "The queue is being put back",
+            SyncError::Ahead { .. } => Self::new(
+                409,
+                "epoch-behind",
+                "The stored queue is of an earlier epoch than the line",
                 error.to_string(),
             ),
+            SyncError::Restore(error) => error.into(),
         }
+    }
+}
+
+impl From<RestoreError> for Problem {
+    fn from(error: RestoreError) -> Self {
+        let detail = error.to_string();
+        Self::new(503, "recovering", "The queue is being put back", detail)
     }
 }
 

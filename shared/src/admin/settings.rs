@@ -28,7 +28,7 @@ impl Admin {
         let stored = self.replace(queue, change).await?;
         let configuration =
             configuration(&stored, self.policy).map_err(|error| Problem::stored_setting(&error))?;
-        self.put_in_force(queue, configuration).await
+        self.put_in_force(queue, &stored, configuration).await
     }
 
     /// Changes the one setting that an operation of its own stands for, and no other: it acts also where another stored
@@ -41,13 +41,13 @@ impl Admin {
         };
         let stored = self.replace(queue, change).await?;
         let wrong = match configuration(&stored, self.policy) {
-            Ok(configuration) => return self.put_in_force(queue, configuration).await,
+            Ok(configuration) => return self.put_in_force(queue, &stored, configuration).await,
             Err(wrong) => wrong,
         };
         let configuration = switched(&*self.line, queue, &stored, &wrong)
             .await
             .map_err(|error| Problem::from(error).stored_only())?;
-        let mut result = self.put_in_force(queue, configuration).await?;
+        let mut result = self.put_in_force(queue, &stored, configuration).await?;
         result["stored_settings_problem"] = wrong.to_string().into();
         Ok(result)
     }
@@ -92,10 +92,16 @@ impl Admin {
         }
     }
 
-    async fn put_in_force(&self, queue: &QueueId, configuration: Configuration) -> Result<Value, Problem> {
-        let how = put_in_force(&*self.line, &*self.backup, queue, &configuration)
+    async fn put_in_force(
+        &self,
+        queue: &QueueId,
+        stored: &StoredQueue,
+        configuration: Configuration,
+    ) -> Result<Value, Problem> {
+        let how = put_in_force(&*self.line, &*self.backup, queue, stored, &configuration)
             .await
-            .map_err(|error| Problem::from(error).stored_only())?;
+            .map_err(|error| Problem::from(error).stored_only())?
+            .how;
         Ok(json!({
             "queue": queue.as_str(),
             "changed": matches!(how, Configured::Created | Configured::Changed),

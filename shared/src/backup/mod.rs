@@ -10,6 +10,7 @@
 pub mod drain;
 pub mod dynamodb;
 pub mod file;
+pub mod lease;
 pub mod place;
 pub mod restore;
 pub mod revive;
@@ -18,14 +19,21 @@ pub mod write_through;
 
 use async_trait::async_trait;
 use serde_json::{Map, Value};
+use uuid::Uuid;
 
-pub use self::stored::{StoredSettings, fingerprint};
-use crate::domain::{
-    change::Change,
-    id::{EntryId, QueueId, Salt},
-    record::Record,
+pub use self::{
+    lease::{Lease, Leased},
+    stored::{StoredSettings, fingerprint, revision},
 };
-use crate::line::Configuration;
+use crate::{
+    domain::{
+        change::Change,
+        id::{EntryId, QueueId, Salt},
+        record::Record,
+        settings::Settings,
+    },
+    line::Configuration,
+};
 
 /// Why a backup gave no answer.
 #[derive(Debug, thiserror::Error)]
@@ -85,8 +93,41 @@ pub struct LinePart {
     pub epoch: u32,
     /// Goes up at each reset.
     pub generation: u32,
+    /// The lowest epoch of which passes count: that of the last reset.
+    pub min_epoch: u32,
     /// Of this generation.
     pub salt: Salt,
+    /// The line has shown a mark as high as this: one that shows a lower one has come back old.
+    pub fence: u64,
+    /// Who is putting the queue back, where somebody is.
+    pub lease: Option<Lease>,
+}
+
+impl LinePart {
+    /// That of a new queue.
+    pub fn new(salt: Salt) -> Self {
+        Self {
+            epoch: 1,
+            generation: 1,
+            min_epoch: 1,
+            salt,
+            fence: 0,
+            lease: None,
+        }
+    }
+
+    /// That of the generation after it.
+    #[must_use]
+    pub fn next_generation(self, salt: Salt) -> Self {
+        Self {
+            epoch: self.epoch + 1,
+            generation: self.generation + 1,
+            min_epoch: self.epoch + 1,
+            salt,
+            lease: None,
+            ..self
+        }
+    }
 }
 
 /// A queue as the backup holds it.
@@ -99,6 +140,22 @@ pub struct StoredQueue {
     pub settings_order: u64,
     /// What is Vestibule's own.
     pub line: LinePart,
+}
+
+impl StoredQueue {
+    /// What to set the line up with, with these settings.
+    pub fn configuration(&self, settings: Settings) -> Configuration {
+        let part = &self.line;
+        Configuration {
+            revision: revision(&settings),
+            settings,
+            settings_order: self.settings_order,
+            epoch: part.epoch,
+            generation: part.generation,
+            min_epoch: part.min_epoch,
+            salt: part.salt,
+        }
+    }
 }
 
 /// The durable record of everything. Writes are acknowledged when they would survive a crash.
@@ -139,6 +196,35 @@ pub trait Backup: Send + Sync + 'static {
         expected: &StoredSettings,
         settings: &Map<String, Value>,
     ) -> Result<Option<u64>, BackupError>;
+
+    /// Takes the lease of a queue of this epoch, which raises the epoch by one; refused while another lease lasts past
+    /// `now_ms`. Said again with the same lease it answers as before.
+    async fn take_lease(
+        &self,
+        queue: &QueueId,
+        epoch: u32,
+        lease: Lease,
+        now_ms: u64,
+    ) -> Result<Leased, BackupError>;
+
+    /// Makes a lease of this epoch last longer; `false` where it is not the holder's any more.
+    async fn renew_lease(&self, queue: &QueueId, epoch: u32, lease: Lease) -> Result<bool, BackupError>;
+
+    /// Ends a lease of this epoch, where it is the holder's.
+    async fn release_lease(&self, queue: &QueueId, epoch: u32, holder: Uuid) -> Result<(), BackupError>;
+
+    /// Notes that the line of this epoch has shown a mark so high; a lower one than before changes nothing.
+    async fn raise_fence(&self, queue: &QueueId, epoch: u32, fence: u64) -> Result<(), BackupError>;
+
+    /// Begins a new generation of a queue of this epoch: the next epoch, the first of which passes count, and a new salt.
+    /// Any lease ends. `None`, and nothing changed, where the epoch is not what it was. Said again with the same salt it
+    /// answers as before.
+    async fn begin_generation(
+        &self,
+        queue: &QueueId,
+        epoch: u32,
+        salt: Salt,
+    ) -> Result<Option<LinePart>, BackupError>;
 
     /// Whether the backup answers at all.
     async fn ping(&self) -> Result<(), BackupError>;

@@ -1,31 +1,42 @@
-//! Bringing a line back that was lost.
+//! Bringing a line back that was lost, or that came back as it was some time ago.
+//!
+//! One process does it, by a [lease](super::lease) that raises the epoch. It has the line drop what there is, so that
+//! nobody is admitted by an order that no longer stands; takes to the backup what had not got there; reads the backup; and
+//! puts all of it in place at once. Killed anywhere in between it leaves a queue that the line does not have, which the next
+//! one puts back.
 
 use futures_util::{StreamExt, TryStreamExt, stream};
 
-use super::{Backup, BackupError, Shelf};
+use super::{Backup, BackupError, Shelf, StoredQueue, lease::Held};
 use crate::{
     domain::{
+        change::Change,
         id::{QueueId, SHARDS},
-        record::Record,
-        state::State,
+        settings::Settings,
     },
-    line::{Configuration, Configured, Line, LineError},
+    line::{Configuration, Configured, Line, LineError, Places},
 };
 
 /// How many shards are read at once.
 const SHARDS_AT_ONCE: usize = 8;
+/// How much of what is left is taken to the backup at once.
+const REMAINS: usize = 100;
 
-/// What a restore found in the backup.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+/// What a restore brought back.
+#[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Restored {
-    /// Whether it was put in force: where the line had the queue by then, nothing changed.
-    pub configured: Configured,
+    /// With what; the epoch is a new one.
+    pub configuration: Configuration,
+    /// Where the line's mark begins.
+    pub fence: u64,
     /// In line.
     pub waiting: usize,
     /// Promoted and not yet claimed.
     pub ready: usize,
     /// Let in.
     pub active: usize,
+    /// Changes that were left in the line and are in the backup now.
+    pub salvaged: usize,
 }
 
 /// Why a restore did not come about. It may be made again.
@@ -34,35 +45,108 @@ pub enum RestoreError {
     /// The line gave no answer.
     #[error(transparent)]
     Line(#[from] LineError),
-    /// The backup could not be read.
+    /// The backup could not be read or written.
     #[error(transparent)]
     Backup(#[from] BackupError),
+    /// Somebody else is at it.
+    #[error("somebody else is putting it back")]
+    Held,
+    /// Somebody else has done it, or begun a new generation.
+    #[error("somebody else has put it back meanwhile")]
+    Overtaken,
 }
 
-/// Puts back a queue that the line does not have, with every entry that the backup shows as live.
+/// Puts a queue back with every entry that the backup shows as live, whatever the line has of it.
 ///
 /// # Errors
-/// [`RestoreError`] where the backup could not be read or the line gave no answer.
+/// [`RestoreError`]; the line then has no such queue, or what somebody else put back.
 pub async fn restore(
     line: &dyn Line,
     backup: &dyn Backup,
     queue: &QueueId,
-    configuration: &Configuration,
+    stored: &StoredQueue,
+    settings: &Settings,
 ) -> Result<Restored, RestoreError> {
-    let shelf = Shelf::of(queue, configuration);
-    let reads: Vec<_> = (0..SHARDS)
-        .map(|shard| backup.live_entries(&shelf, shard))
+    let lease = Held::take(backup, queue, stored.line.epoch).await?;
+    let leased = StoredQueue {
+        line: lease.part,
+        ..stored.clone()
+    };
+    let configuration = leased.configuration(settings.clone());
+    let fence = lease.part.fence;
+    let work = put_back(line, backup, queue, configuration, fence);
+    let outcome = lease.hold(work).await;
+    lease.release().await;
+    outcome
+}
+
+async fn put_back(
+    line: &dyn Line,
+    backup: &dyn Backup,
+    queue: &QueueId,
+    configuration: Configuration,
+    fence: u64,
+) -> Result<Restored, RestoreError> {
+    if !line.forget(queue, configuration.epoch).await? {
+        return Err(RestoreError::Overtaken);
+    }
+    let shelf = Shelf::of(queue, &configuration);
+    let salvaged = salvage(line, backup, &shelf).await?;
+    let places = read(backup, &shelf).await?;
+    let (waiting, ready, active) = (places.waiting(), places.ready(), places.active());
+    match line.restore(queue, &configuration, fence, places).await? {
+        Configured::Created => Ok(Restored {
+            configuration,
+            fence,
+            waiting,
+            ready,
+            active,
+            salvaged,
+        }),
+        _ => Err(RestoreError::Overtaken),
+    }
+}
+
+/// Takes what had not got to the backup there, onto the shelf of the generation that it is of.
+async fn salvage(line: &dyn Line, backup: &dyn Backup, shelf: &Shelf) -> Result<usize, RestoreError> {
+    let mut salvaged = 0;
+    loop {
+        let remains = line.remains(&shelf.queue, REMAINS).await?;
+        if remains.records.is_empty() && remains.ends.is_empty() {
+            return Ok(salvaged);
+        }
+        let shelf = Shelf {
+            generation: remains.generation.unwrap_or(shelf.generation),
+            ..shelf.clone()
+        };
+        let changes = remains.records.iter().flat_map(|record| &record.changes);
+        let changes: Vec<Change> = changes.chain(&remains.ends).copied().collect();
+        match backup.write_all(&shelf, &changes).await {
+            Ok(()) => salvaged += changes.len(),
+            // One that can never be written is not what the whole queue should wait for: it stays in the journal.
+            Err(BackupError::Nonsense(reason)) => {
+                tracing::error!(queue = %shelf.queue, reason, "changes are left in the journal of a queue that is put back");
+                return Ok(salvaged);
+            }
+            Err(error) => return Err(error.into()),
+        }
+        let keys: Vec<_> = remains.records.into_iter().map(|record| record.key).collect();
+        let ended: Vec<_> = changes.iter().filter_map(Change::ending).collect();
+        line.settle(&shelf.queue, &keys, &ended).await?;
+    }
+}
+
+async fn read(backup: &dyn Backup, shelf: &Shelf) -> Result<Places, BackupError> {
+    let shards: Vec<_> = (0..SHARDS)
+        .map(|shard| backup.live_entries(shelf, shard))
         .collect();
-    let entries: Vec<Record> = stream::iter(reads)
+    stream::iter(shards)
         .buffer_unordered(SHARDS_AT_ONCE)
-        .try_concat()
-        .await?;
-    let configured = line.restore(queue, configuration, &entries).await?;
-    let count = |state| entries.iter().filter(|record| record.state == state).count();
-    Ok(Restored {
-        configured,
-        waiting: count(State::Waiting),
-        ready: count(State::Ready),
-        active: count(State::Active),
-    })
+        .try_fold(Places::default(), async |mut places, records| {
+            for record in &records {
+                places.add(record);
+            }
+            Ok(places)
+        })
+        .await
 }

@@ -79,3 +79,9 @@ pub fn fingerprint(value: &Value) -> String {
         .iter()
         .fold(String::new(), |digits, byte| digits + &format!("{byte:02x}"))
 }
+
+/// Names settings: the [`fingerprint`] of their JSON, every field present and in the order of their names.
+pub fn revision(settings: &Settings) -> String {
+    let in_order: BTreeMap<_, _> = settings.to_map().into_iter().collect();
+    fingerprint(&json!(in_order))
+}

@@ -15,7 +15,7 @@ use super::{
     code::Code,
     entry::EntryBody,
     problem::Problem,
-    validate::Question,
+    validate::{Question, of_an_earlier_epoch},
     views::{Absence, Known, READ_TIMEOUT, Seen},
     visitor::{Ownership, is_owner, mismatch},
 };
@@ -189,8 +189,7 @@ impl Edge {
         })
     }
 
-    /// Refuses the pass of a visit that is over, as far as the backup can tell; and one of an earlier epoch, unless the
-    /// backup has its visit in the generation of today: a restore keeps visits, a reset leaves them behind.
+    /// Refuses the pass of a visit that is over, as far as the backup can tell, and one of before the last reset.
     async fn still_stands(
         &self,
         away: &Away,
@@ -198,14 +197,14 @@ impl Edge {
         visit: Visit,
         claims: &PassClaims,
     ) -> Result<(), Problem> {
-        let is_of_today = claims.epoch >= away.known.epoch;
+        if claims.epoch < away.known.min_epoch {
+            return Err(of_an_earlier_epoch());
+        }
         match self.stored(away, id).await {
             Ok(Some(record)) if record.visit != visit => Err(of_another_visit()),
             Ok(Some(record)) if !record.state.is_live() => Err(Problem::gone(&record)),
-            Ok(Some(_)) => Ok(()),
-            Ok(None) | Err(_) if is_of_today => Ok(()),
-            Ok(None) => Err(Problem::new(Code::PassRefused, "it is of an epoch that is over")),
-            Err(_) => Err(away.problem()),
+            // Also of an epoch before a restore: what was let in is let in again.
+            Ok(_) | Err(_) => Ok(()),
         }
     }
 

@@ -27,7 +27,7 @@ use crate::{
         record::Record,
         standing::Standing,
     },
-    line::{Entered, Joining, Look},
+    line::{Departed, Departure, Entered, Joining, Look},
 };
 
 pub(super) async fn handle(
@@ -53,6 +53,11 @@ pub(super) async fn handle(
         } => (how, standing, change),
         Entered::Refused(refusal) => return Err(refusal.into()),
     };
+    if let Some(change) = &change
+        && change.version.epoch != seen.view.configuration.epoch
+    {
+        edge.of_this_generation(&seen, id).await?;
+    }
     let placed = edge.placed(&seen, id, how, standing, change).await?;
     let mut body = edge.show(Shown {
         seen: &seen,
@@ -88,6 +93,21 @@ struct Place {
 }
 
 impl Edge {
+    /// Refuses whoever entered a queue that was reset since it was seen: the token is of the generation before. The place
+    /// is given back.
+    async fn of_this_generation(&self, seen: &Seen, id: EntryId) -> Result<(), Problem> {
+        self.views.forget(&seen.queue);
+        let now = self.seen(&seen.queue).await?;
+        if now.view.configuration.generation == seen.view.configuration.generation {
+            return Ok(());
+        }
+        let left = self.line.leave(&seen.queue, id, None, Departure::Leave).await;
+        if let Ok(Departed::Gone(change)) = left {
+            self.write(&now, &change).await?;
+        }
+        Err(Problem::recovering("the queue was reset a moment ago"))
+    }
+
     /// Writes the place that the line gave, or gives back the one that it had lost.
     async fn placed(
         &self,

@@ -87,13 +87,18 @@ pub(super) async fn handle(
         let honoured = edge.honour(&away, id, &question).await?;
         Ok(json(StatusCode::OK, &Answer::without_line(&honoured)))
     };
-    let seen = match edge.sight(&queue).await? {
+    let mut seen = match edge.sight(&queue).await? {
         Sight::Line(seen) => seen,
         Sight::Backup(away) => return honour(away).await,
     };
-    let check = edge.check(&seen, id, &question)?;
-    let validated = edge.ask_line(&seen, id, || edge.line.validate(&queue, id, check));
-    let validated = match validated.await {
+    let mut answer = edge.validated(&seen, id, &question).await;
+    if matches!(answer, Ok(Validated::NotYet(_))) && question.pass.is_some() {
+        // Somebody with a pass was let in: the line was put back since it was seen.
+        edge.views.forget(&queue);
+        seen = edge.seen(&queue).await?;
+        answer = edge.validated(&seen, id, &question).await;
+    }
+    let validated = match answer {
         Ok(validated) => validated,
         Err(Unanswered::LineAway(cause)) => return honour(Away::after(&seen, cause)).await,
         Err(Unanswered::Refused(problem)) => return Err(problem),
@@ -130,7 +135,23 @@ pub(super) async fn handle(
     Ok(json(StatusCode::OK, &answer))
 }
 
+/// A pass of before the last reset.
+pub(super) fn of_an_earlier_epoch() -> Problem {
+    Problem::new(Code::PassRefused, "it is of an epoch that is over")
+}
+
 impl Edge {
+    async fn validated(
+        &self,
+        seen: &Seen,
+        id: EntryId,
+        question: &Question,
+    ) -> Result<Validated, Unanswered> {
+        let check = self.check(seen, id, question)?;
+        self.ask_line(seen, id, || self.line.validate(&seen.queue, id, check))
+            .await
+    }
+
     /// What to ask of the line, once whatever was presented has proven true.
     fn check(&self, seen: &Seen, id: EntryId, question: &Question) -> Result<Check, Problem> {
         if let Some(visitor) = &question.visitor
@@ -138,9 +159,14 @@ impl Edge {
         {
             return Err(mismatch());
         }
-        let mut visit = question.visit;
+        let (mut visit, mut let_in_until_ms) = (question.visit, None);
         if let Some(pass) = &question.pass {
             let claims = self.keys.signer.verify(pass, &seen.queue, id, seen.now_ms())?;
+            let configuration = &seen.view.configuration;
+            if claims.epoch < configuration.min_epoch {
+                return Err(of_an_earlier_epoch());
+            }
+            let_in_until_ms = (claims.epoch < configuration.epoch).then_some(claims.exp * 1_000);
             let of_pass = Visit::new(u64::from(claims.visit));
             if visit.is_some() && visit != of_pass {
                 return Err(Problem::new(Code::PassRefused, "it is of another visit"));
@@ -152,6 +178,7 @@ impl Edge {
             // The line looks at nothing but the token: it must not let in whoever found one.
             claims: question.visitor.is_some(),
             consumes: question.consume,
+            let_in_until_ms,
         })
     }
 }

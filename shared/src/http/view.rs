@@ -20,6 +20,8 @@ struct PublicView<'a> {
     rate: Option<f64>,
     paused: bool,
     entrance: Entrance,
+    /// The lowest epoch of which passes count: for whoever checks them offline.
+    min_epoch: u32,
     #[serde(skip_serializing_if = "Option::is_none")]
     message: Option<&'a str>,
     #[serde(skip_serializing_if = "Option::is_none")]
@@ -39,6 +41,7 @@ pub(super) async fn handle(
         rate: seen.rate().map(|rate| (rate * 1_000.0).round() / 1_000.0),
         paused: settings.paused,
         entrance: settings.entrance,
+        min_epoch: seen.view.configuration.min_epoch,
         message: settings.message.as_deref(),
         target_url: settings.target_url.as_deref(),
     };

@@ -9,17 +9,16 @@
 
 mod answers;
 pub mod memory;
+mod places;
 pub mod redis;
-mod restored;
 
 use async_trait::async_trait;
 
-pub use self::answers::*;
+pub use self::{answers::*, places::Places};
 use crate::domain::{
     change::{Change, Ending},
     id::{EntryId, QueueId},
     load::LoadReport,
-    record::Record,
     score::Visit,
 };
 
@@ -80,8 +79,9 @@ pub trait Line: Send + Sync + 'static {
     async fn report(&self, queue: &QueueId, order: ReportOrder) -> Result<Reported, LineError>;
 
     /// Puts a configuration in force. A queue that the line does not have is created, empty, where `create` is set. One
-    /// whose `settings_order` is lower than that in force, in the same epoch and generation, is [`Configured::Older`]:
-    /// whoever read it was overtaken. Of the same order the last one counts, since a change by hand leaves it alone.
+    /// whose `settings_order` is lower than that in force, in the same epoch, is [`Configured::Older`]:
+    /// whoever read it was overtaken; so is one of an earlier epoch. Of the same order the last one counts, since a change
+    /// by hand leaves it alone. One of a later epoch is [`Configured::Behind`]: the queue has to be put back.
     async fn configure(
         &self,
         queue: &QueueId,
@@ -89,15 +89,29 @@ pub trait Line: Send + Sync + 'static {
         create: bool,
     ) -> Result<Configured, LineError>;
 
-    /// Puts back a queue that the line does not have, with these entries: waiting ones at their places, ready ones with
-    /// new deadlines, active ones until their end; those that are gone are passed over. The pace bucket starts empty.
-    /// Where the line has the queue by now, nothing changes and the answer is [`Configured::Same`].
+    /// Puts a queue back that the line does not have, or has of an earlier epoch: waiting entries at their places, ready
+    /// ones with new deadlines, active ones until their end. The pace bucket starts empty, and the mark of
+    /// [`mark`](Self::mark) at the fence. Where the queue is there of this epoch or a later one, or was dropped for a later
+    /// one, nothing changes, and the answer is [`Configured::Same`] or [`Configured::Older`].
     async fn restore(
         &self,
         queue: &QueueId,
         configuration: &Configuration,
-        entries: &[Record],
+        fence: u64,
+        places: Places,
     ) -> Result<Configured, LineError>;
+
+    /// Drops a queue that is to be put back with this epoch, all but what may not be in the backup yet: from now on the
+    /// line has no such queue. `false`, and nothing changed, where it is of this epoch or a later one, or was dropped for
+    /// a later one.
+    async fn forget(&self, queue: &QueueId, epoch: u32) -> Result<bool, LineError>;
+
+    /// What a queue that was dropped has left: at most so many records and ends. [`settle`](Self::settle) takes them away.
+    async fn remains(&self, queue: &QueueId, most: usize) -> Result<Remains, LineError>;
+
+    /// Raises the mark of a queue of this epoch, which tells a line that came back old from one that went on: whoever
+    /// calls writes the new mark to the backup's fence, and brings the fence along that it read before.
+    async fn mark(&self, queue: &QueueId, epoch: u32, fence: u64) -> Result<Marked, LineError>;
 
     /// Puts one entry back that the line lost and the backup has: waiting at its place, ready with a new deadline, active
     /// until its end. The first call for an entry that stands nowhere answers [`Revived::Sought`]: whoever got that reads

@@ -7,6 +7,7 @@ use std::{
 
 use tracing::{info, warn};
 
+use super::sync::Put;
 use crate::{backup::Shelf, domain::id::QueueId};
 
 /// The queues as of the last listing.
@@ -19,6 +20,10 @@ struct Queue {
     shelf: Option<Shelf>,
     /// What is wrong, by the step that found it: said once, not every second.
     troubles: BTreeMap<&'static str, String>,
+    /// What was in force at the last sync.
+    put: Option<Put>,
+    /// Whether the line may have come back as it was some time ago, since it did not answer.
+    doubted: bool,
 }
 
 impl Known {
@@ -40,8 +45,26 @@ impl Known {
         self.lock().get(queue)?.shelf.clone()
     }
 
-    pub(super) fn found(&self, queue: &QueueId, shelf: Shelf) {
-        self.lock().entry(queue.clone()).or_default().shelf = Some(shelf);
+    pub(super) fn found(&self, queue: &QueueId, shelf: Shelf, put: Put) {
+        let mut known = self.lock();
+        let known = known.entry(queue.clone()).or_default();
+        known.shelf = Some(shelf);
+        known.put = Some(put);
+        known.doubted = false;
+    }
+
+    /// What the line of a queue must show that may have been lost since it answered last, as of the last sync; `None`
+    /// where there is no doubt.
+    pub(super) fn doubt(&self, queue: &QueueId) -> Option<Put> {
+        let known = self.lock();
+        let queue = known.get(queue)?;
+        queue.put.filter(|_| queue.doubted)
+    }
+
+    pub(super) fn set_doubt(&self, queue: &QueueId, doubted: bool) {
+        if let Some(queue) = self.lock().get_mut(queue) {
+            queue.doubted = doubted;
+        }
     }
 
     pub(super) fn gone(&self, queue: &QueueId) {

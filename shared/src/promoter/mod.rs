@@ -6,6 +6,7 @@
 
 pub mod sync;
 pub mod tick;
+mod whole;
 
 mod known;
 mod probes;

@@ -19,11 +19,11 @@ use super::{
 };
 use crate::{
     backup::{
-        Backup, BackupError, Shelf,
-        drain::{DrainError, RECORDS_MAX, drain},
+        Backup, BackupError,
+        drain::{RECORDS_MAX, drain},
     },
     domain::id::QueueId,
-    line::{Configured, Line, LineError},
+    line::{Configured, Line, LineError, Marked},
     telemetry::emf::Metrics,
 };
 
@@ -34,15 +34,13 @@ const SYNC_ROUNDS: u64 = 3;
 /// A tick that takes longer is given up.
 const TICK_TIMEOUT: Duration = Duration::from_secs(5);
 /// A drain begins no further record after so long: other queues have journals too. Each record has a time-out of its own.
-const DRAIN_TIME: Duration = Duration::from_secs(10);
+pub(super) const DRAIN_TIME: Duration = Duration::from_secs(10);
 /// A listing that takes longer is given up.
 const LIST_TIMEOUT: Duration = Duration::from_secs(5);
 /// A sync that takes longer is given up: it may have a large queue to put back.
 const SYNC_TIMEOUT: Duration = Duration::from_secs(45);
 /// At the end, steps under way get so long to be over.
 const LAST_STEPS: Duration = Duration::from_millis(1_500);
-/// How many journal records one call takes to the backup at the end.
-const SETTLE_RECORDS: usize = 1_000;
 
 /// So long before its deadline a function stops starting steps.
 const RESERVE: Duration = Duration::from_secs(2);
@@ -56,10 +54,10 @@ pub fn almost(deadline: SystemTime) -> impl Future<Output = ()> + Send {
 
 /// Ticks and syncs every queue of a deployment.
 pub struct Promoter {
-    line: Arc<dyn Line>,
-    backup: Arc<dyn Backup>,
-    policy: Policy,
-    known: Known,
+    pub(super) line: Arc<dyn Line>,
+    pub(super) backup: Arc<dyn Backup>,
+    pub(super) policy: Policy,
+    pub(super) known: Known,
     reporter: Reporter,
     steps: Steps,
 }
@@ -107,51 +105,6 @@ impl Promoter {
         self.steps.finish(LAST_STEPS).await;
     }
 
-    /// Syncs every queue once, one after the other: at the start of a process that must not serve before.
-    ///
-    /// # Errors
-    /// The backup's, where it cannot list its queues. What a single queue runs into is in its outcome.
-    pub async fn sync_all(&self) -> Result<Vec<(QueueId, Result<Synced, SyncError>)>, BackupError> {
-        let queues = self.backup.queues().await?;
-        self.known.listed(queues.clone());
-        let mut outcomes = Vec::with_capacity(queues.len());
-        for queue in queues {
-            let outcome = sync(&*self.line, &*self.backup, &queue, self.policy).await;
-            self.take_over(&queue, &outcome);
-            outcomes.push((queue, outcome));
-        }
-        Ok(outcomes)
-    }
-
-    /// Takes everything that is in the journals to the backup: at the end of a process whose line ends with it.
-    ///
-    /// # Errors
-    /// The first that a queue ran into, as text with the queue's name; the others are settled all the same.
-    pub async fn settle_all(&self) -> Result<(), String> {
-        let mut outcome = Ok(());
-        for shelf in self
-            .known
-            .queues()
-            .iter()
-            .filter_map(|queue| self.known.shelf(queue))
-        {
-            if let Err(error) = self.settle(&shelf).await {
-                outcome = outcome.and(Err(format!("{}: {error}", shelf.queue)));
-            }
-        }
-        outcome
-    }
-
-    async fn settle(&self, shelf: &Shelf) -> Result<(), DrainError> {
-        loop {
-            let until = Instant::now() + DRAIN_TIME;
-            let drained = drain(&*self.line, &*self.backup, shelf, SETTLE_RECORDS, until).await?;
-            if drained.records == 0 {
-                return Ok(());
-            }
-        }
-    }
-
     fn start(self: &Arc<Self>, step: Step) {
         let promoter = Arc::clone(self);
         let work = {
@@ -197,19 +150,24 @@ impl Promoter {
         }
     }
 
-    fn take_over(&self, queue: &QueueId, outcome: &Result<Synced, SyncError>) {
+    pub(super) fn take_over(&self, queue: &QueueId, outcome: &Result<Synced, SyncError>) {
         let note = |trouble: Result<(), String>| self.known.note(queue, "sync", trouble);
         match outcome {
-            Ok(Synced::InForce { how, revision, shelf }) => {
-                self.known.found(queue, shelf.clone());
+            Ok(Synced::InForce { put, revision, shelf }) => {
+                self.known.found(queue, shelf.clone(), *put);
                 self.reporter.settings(queue, false);
                 note(Ok(()));
-                if *how == Configured::Changed {
+                if put.how == Configured::Changed {
                     info!(%queue, revision, "changed settings are in force");
                 }
             }
-            Ok(Synced::Refused { error, stored, shelf }) => {
-                self.known.found(queue, shelf.clone());
+            Ok(Synced::Refused {
+                put,
+                error,
+                stored,
+                shelf,
+            }) => {
+                self.known.found(queue, shelf.clone(), *put);
                 self.reporter.settings(queue, true);
                 // With the name of what is stored: another wrong value is another trouble.
                 note(Err(format!(
@@ -235,6 +193,11 @@ impl Promoter {
             return;
         }
         let _permit = self.steps.ticks.acquire().await;
+        if !self.is_as_it_was(queue).await {
+            // It is put back now, not at the next reading of the settings.
+            self.start(Step::Sync(queue.clone()));
+            return;
+        }
         let outcome = match timeout(TICK_TIMEOUT, tick(&*self.line, queue)).await {
             Ok(Ok(ticked)) => {
                 debug!(%queue, ?ticked, "ticked");
@@ -254,7 +217,22 @@ impl Promoter {
             }
             Err(_) => Err("took too long and was given up".to_owned()),
         };
+        if outcome.is_err() {
+            self.known.set_doubt(queue, true);
+        }
         self.known.note(queue, "tick", outcome);
+    }
+
+    /// Whether the line of a queue that did not answer a moment ago has come back as it was: nobody is promoted before
+    /// that is known. The backup need not be asked, which may be away as well.
+    async fn is_as_it_was(&self, queue: &QueueId) -> bool {
+        let Some(put) = self.known.doubt(queue) else {
+            return true;
+        };
+        let marked = timeout(TICK_TIMEOUT, self.line.mark(queue, put.epoch, put.fence)).await;
+        let sound = matches!(marked, Ok(Ok(Marked::Marked(_) | Marked::Same)));
+        self.known.set_doubt(queue, !sound);
+        sound
     }
 
     async fn report_one(&self, queue: &QueueId) {

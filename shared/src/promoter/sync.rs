@@ -1,17 +1,15 @@
 //! Settings on their way from the backup, where operators edit them, to the line, where they are in force.
 
-use std::collections::BTreeMap;
-
-use serde_json::json;
+use tracing::warn;
 
 use crate::{
-    backup::{Backup, BackupError, Shelf, StoredQueue, fingerprint, restore},
+    backup::{Backup, BackupError, Shelf, StoredQueue, restore},
     config::{EdgeConfig, VisitorRoutes},
     domain::{
         id::QueueId,
         settings::{Settings, SettingsError},
     },
-    line::{Configuration, Configured, Line, LineError},
+    line::{Configuration, Configured, Line, LineError, Marked},
 };
 
 /// What a deployment lets its queues do.
@@ -48,32 +46,13 @@ impl Policy {
     }
 }
 
-/// Names settings: the first 16 hexadecimal digits of the SHA-256 of their JSON, every field present and in the order
-/// of their names.
-pub fn revision(settings: &Settings) -> String {
-    let in_order: BTreeMap<_, _> = settings.to_map().into_iter().collect();
-    fingerprint(&json!(in_order))
-}
-
 /// What a stored queue is to be set up with.
 ///
 /// # Errors
 /// The first field of the stored settings that is wrong, by name.
 pub fn configuration(stored: &StoredQueue, policy: Policy) -> Result<Configuration, SettingsError> {
     let settings = policy.check(stored.settings.parse()?)?;
-    Ok(configuration_with(stored, settings))
-}
-
-/// The same with settings that were parsed already.
-pub fn configuration_with(stored: &StoredQueue, settings: Settings) -> Configuration {
-    Configuration {
-        revision: revision(&settings),
-        settings,
-        settings_order: stored.settings_order,
-        epoch: stored.line.epoch,
-        generation: stored.line.generation,
-        salt: stored.line.salt,
-    }
+    Ok(stored.configuration(settings))
 }
 
 /// What came of syncing a queue.
@@ -81,8 +60,8 @@ pub fn configuration_with(stored: &StoredQueue, settings: Settings) -> Configura
 pub enum Synced {
     /// The stored settings are in force.
     InForce {
-        /// Whether they were before.
-        how: Configured,
+        /// How they came to be.
+        put: Put,
         /// Names them.
         revision: String,
         /// Where its entries stand.
@@ -90,6 +69,8 @@ pub enum Synced {
     },
     /// The stored settings are wrong. Those before them stay in force, but for the switches, which act by themselves.
     Refused {
+        /// How those before them stand.
+        put: Put,
         /// The field, by name.
         error: SettingsError,
         /// Names what is stored.
@@ -99,6 +80,17 @@ pub enum Synced {
     },
     /// The backup has no such queue any more.
     Gone,
+}
+
+/// A configuration that is in force.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct Put {
+    /// Whether it was before.
+    pub how: Configured,
+    /// The queue's epoch.
+    pub epoch: u32,
+    /// The line has shown a mark as high as this: one that shows a lower one has come back old.
+    pub fence: u64,
 }
 
 /// Why a queue was not synced.
@@ -113,6 +105,17 @@ pub enum SyncError {
     /// The line has lost the queue, and it could not be put back.
     #[error("the queue cannot be put back: {0}")]
     Restore(#[from] restore::RestoreError),
+    /// The stored queue is of an earlier epoch than the line: an old item was put there.
+    #[error(
+        "the stored queue is of epoch {stored} and the line of epoch {line}: an old item was put back; set its epoch to \
+         {line} where its entries are those of the line"
+    )]
+    Ahead {
+        /// The line's epoch.
+        line: u32,
+        /// The stored queue's epoch.
+        stored: u32,
+    },
     /// The line has lost the queue, and the stored settings are wrong: nothing says how to put it back.
     #[error("the line has lost the queue, and it cannot be put back with wrong settings: {0}")]
     Stuck(SettingsError),
@@ -133,14 +136,14 @@ pub async fn sync(
     };
     match configuration(&stored, policy) {
         Ok(wanted) => Ok(Synced::InForce {
-            how: put_in_force(line, backup, queue, &wanted).await?,
+            put: put_in_force(line, backup, queue, &stored, &wanted).await?,
             revision: wanted.revision.clone(),
             shelf: Shelf::of(queue, &wanted),
         }),
         Err(error) => {
             let wanted = switched(line, queue, &stored, &error).await?;
-            put_in_force(line, backup, queue, &wanted).await?;
             Ok(Synced::Refused {
+                put: put_in_force(line, backup, queue, &stored, &wanted).await?,
                 error,
                 stored: stored.settings.fingerprint(),
                 shelf: Shelf::of(queue, &wanted),
@@ -166,14 +169,15 @@ pub async fn switched(
                 Some(map) => in_force.with_switches(map),
                 None => in_force,
             };
-            Ok(configuration_with(stored, settings))
+            Ok(stored.configuration(settings))
         }
         Err(LineError::Unknown) => Err(SyncError::Stuck(wrong.clone())),
         Err(other) => Err(other.into()),
     }
 }
 
-/// Puts a configuration in force, with every entry of the backup where the line does not have the queue.
+/// Puts a configuration of a stored queue in force; puts the queue back, with every entry of the backup, where the line does
+/// not have it, has an earlier epoch of it, or shows it as it was before the fence.
 ///
 /// # Errors
 /// As [`sync`].
@@ -181,16 +185,47 @@ pub async fn put_in_force(
     line: &dyn Line,
     backup: &dyn Backup,
     queue: &QueueId,
+    stored: &StoredQueue,
     configuration: &Configuration,
-) -> Result<Configured, SyncError> {
-    match line.configure(queue, configuration, false).await {
+) -> Result<Put, SyncError> {
+    let put_back = async || {
+        let settings = &configuration.settings;
+        let restored = restore::restore(line, backup, queue, stored, settings).await?;
+        let (waiting, ready, active) = (restored.waiting, restored.ready, restored.active);
+        let (salvaged, epoch) = (restored.salvaged, restored.configuration.epoch);
+        warn!(%queue, epoch, waiting, ready, active, salvaged, "the line had lost a queue: it is back");
+        Ok(Put {
+            how: Configured::Created,
+            epoch,
+            fence: restored.fence,
+        })
+    };
+    let epoch = configuration.epoch;
+    let mut fence = stored.line.fence;
+    // Before anything else: an old line must not take new settings for its own.
+    match line.mark(queue, epoch, fence).await {
+        Ok(Marked::Marked(mark)) => {
+            match backup.raise_fence(queue, epoch, mark).await {
+                Ok(()) => fence = mark,
+                // The next one is as good; the settings need not wait for it.
+                Err(error) => warn!(%queue, %error, "the fence was not raised"),
+            }
+        }
+        Ok(Marked::Same | Marked::Other) => {}
+        Ok(Marked::Old) => {
+            warn!(%queue, "the line has come back as it was some time ago");
+            return put_back().await;
+        }
         // It never had the queue, or lost it: created empty, everybody's place would be lost for good.
-        Err(LineError::Unknown) => Ok(restore::restore(line, backup, queue, configuration)
-            .await?
-            .configured),
-        Ok(Configured::Older) => overtaken(line, backup, queue, configuration).await,
-        answer => Ok(answer?),
+        Err(LineError::Unknown) => return put_back().await,
+        Err(error) => return Err(error.into()),
     }
+    let how = match line.configure(queue, configuration, false).await {
+        Err(LineError::Unknown) | Ok(Configured::Behind) => return put_back().await,
+        Ok(Configured::Older) => overtaken(line, backup, queue, configuration).await?,
+        answer => answer?,
+    };
+    Ok(Put { how, epoch, fence })
 }
 
 /// Where the backup has gone on as well, whoever went on puts that in force. Where it has not, its number was lowered,
@@ -203,8 +238,17 @@ async fn overtaken(
 ) -> Result<Configured, SyncError> {
     let in_force = line.view(queue).await?.configuration;
     let stored = backup.queue(queue).await?;
-    if stored.is_none_or(|stored| stored.settings_order != configuration.settings_order) {
+    let is_same = |stored: &StoredQueue| {
+        (stored.line.epoch, stored.settings_order) == (configuration.epoch, configuration.settings_order)
+    };
+    if !stored.as_ref().is_some_and(is_same) {
         return Ok(Configured::Older);
+    }
+    if in_force.epoch > configuration.epoch {
+        return Err(SyncError::Ahead {
+            line: in_force.epoch,
+            stored: configuration.epoch,
+        });
     }
     let raised = Configuration {
         settings_order: in_force.settings_order,

@@ -186,11 +186,7 @@ impl EdgeUnderTest {
     /// Creates a queue in the line and in the backup.
     pub async fn create(&self, id: &str, settings: Value) {
         let (id, settings) = (id.parse().expect("a queue id"), object(settings));
-        let line = LinePart {
-            epoch: 1,
-            generation: 1,
-            salt: Salt::new([1; 32]),
-        };
+        let line = LinePart::new(Salt::new([1; 32]));
         let stored = StoredQueue {
             settings: settings.clone().into(),
             settings_order: 0,
@@ -312,6 +308,7 @@ pub fn configuration(settings: &Map<String, Value>, revision: &str) -> Configura
         settings_order: 0,
         epoch: 1,
         generation: 1,
+        min_epoch: 1,
         salt: Salt::new([1; 32]),
     }
 }

@@ -8,8 +8,9 @@ use proptest::{
 };
 use serde_json::{Map, Value, json};
 use tokio::runtime::Runtime;
+use uuid::Uuid;
 use vestibule::{
-    backup::{Backup, LinePart, Placing, Shelf, StoredQueue, Written, file::FileBackup},
+    backup::{Backup, Lease, LinePart, Placing, Shelf, StoredQueue, Written, file::FileBackup},
     domain::{
         change::{Change, End, Event, Version},
         id::{SHARDS, Salt},
@@ -22,26 +23,6 @@ use vestibule_tests::{
     entries::{change, fresh_id, fresh_queue, fresh_shelf, now_ms, place},
     servers,
 };
-
-/// Runs each case on both backups.
-macro_rules! on_both {
-    ($($case:ident)*) => {
-        mod on_file {
-            $(#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
-            async fn $case() {
-                let directory = tempfile::tempdir().expect("a directory");
-                let backup = super::FileBackup::open(directory.path().join("store")).expect("a store");
-                super::$case(&backup).await;
-            })*
-        }
-        mod on_dynamodb {
-            $(#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
-            async fn $case() {
-                super::$case(&super::servers::dynamodb().await).await;
-            })*
-        }
-    };
-}
 
 on_both! {
     a_change_reads_back
@@ -329,7 +310,13 @@ pub(super) fn stored(settings: &Value) -> StoredQueue {
         line: LinePart {
             epoch: 3,
             generation: 2,
+            min_epoch: 2,
             salt: Salt::new([9; 32]),
+            fence: 17,
+            lease: Some(Lease {
+                holder: Uuid::from_u128(5),
+                until_ms: 1_700_000_000_000,
+            }),
         },
     }
 }

@@ -12,11 +12,12 @@ use tempfile::TempDir;
 use tokio::time::Instant as TokioInstant;
 use vestibule::{
     backup::{
-        Backup, BackupError, Shelf,
+        Backup, BackupError, LinePart, Shelf, StoredQueue,
         drain::{DrainError, Drained, drain},
         dynamodb::{Connection, DynamoDb, Tables},
         file::FileBackup,
-        restore::{Restored, restore},
+        restore::{RestoreError, Restored, restore},
+        revision,
         write_through::{Through, WRITE_DEADLINE, write_through},
     },
     domain::{
@@ -27,8 +28,7 @@ use vestibule::{
         state::State,
     },
     line::{
-        Claimed, Configuration, Configured, Departed, Departure, Entered, Line, Look, PromoteOrder,
-        memory::MemoryLine,
+        Claimed, Configuration, Departed, Departure, Entered, Line, Look, PromoteOrder, memory::MemoryLine,
     },
 };
 use vestibule_tests::{
@@ -325,23 +325,36 @@ async fn a_line_that_was_lost_comes_back_in_order() {
 
     let now_us = place.clock_us.load(Ordering::SeqCst);
     let empty = MemoryLine::with_clock(Arc::new(move || now_us));
-    let again = async || {
-        restore(&empty, &place.backup, &place.queue, &place.configuration)
-            .await
-            .expect("restored")
+    let settings = &place.configuration.settings;
+    let mut stored = StoredQueue {
+        settings: settings.to_map().into(),
+        settings_order: 0,
+        line: LinePart::new(place.configuration.salt),
     };
-    let expected = Restored {
-        configured: Configured::Created,
-        waiting: 13,
-        ready: 1,
-        active: 4,
-    };
-    assert_eq!(again().await, expected);
-    let there_already = Restored {
-        configured: Configured::Same,
-        ..expected
-    };
-    assert_eq!(again().await, there_already);
+    let created = place.backup.create_queue(&place.queue, &stored).await;
+    assert!(created.expect("created"));
+    for epoch in [2, 3] {
+        let restored = restore(&empty, &place.backup, &place.queue, &stored, settings).await;
+        let expected = Restored {
+            configuration: Configuration {
+                epoch,
+                revision: revision(settings),
+                ..place.configuration.clone()
+            },
+            fence: 0,
+            waiting: 13,
+            ready: 1,
+            active: 4,
+            salvaged: 0,
+        };
+        assert_eq!(restored.expect("restored"), expected);
+        // Whoever read the queue before that comes too late.
+        let late = restore(&empty, &place.backup, &place.queue, &stored, settings).await;
+        assert!(matches!(late, Err(RestoreError::Overtaken)), "{late:?}");
+        let again = place.backup.queue(&place.queue).await.expect("read");
+        stored = again.expect("is there");
+        assert_eq!((stored.line.epoch, stored.line.lease), (epoch, None));
+    }
 
     for (nth, id) in (1..).zip(&ids[7..]) {
         let look = empty.status(&place.queue, *id).await.expect("an answer");

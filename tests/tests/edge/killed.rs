@@ -75,6 +75,7 @@ async fn a_visitor_who_was_consumed_stays_so() {
         visit: None,
         claims: false,
         consumes: true,
+        let_in_until_ms: None,
     };
     let consumed = edge.line.validate(&queue(), token(&guest), check).await;
     assert!(

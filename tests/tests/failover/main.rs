@@ -1,29 +1,37 @@
-//! A Redis that missed the last writes, as a replica that was promoted may have: what it forgot is taken out of it by hand,
-//! and the journal with it. Nobody notices: everybody keeps the place that they were given.
+//! A Redis that lost something: all of it, or all since some time ago, or the last writes alone, as a replica that was
+//! promoted may have. What is lost is taken out of it by hand. Everybody keeps the place that they were given.
 
+mod anew;
+mod came_back_old;
 mod entered_again;
 mod found_again;
+mod lost;
 
-use std::sync::Arc;
+use std::{sync::Arc, time::Duration};
 
 use axum::Router;
 use redis::aio::MultiplexedConnection;
 use serde_json::{Value, json};
-use tokio::sync::watch;
+use tokio::{
+    sync::watch,
+    time::{Instant, sleep},
+};
 use uuid::Uuid;
 use vestibule::{
+    admin::Admin,
     backup::{Backup, LinePart, Shelf, StoredQueue, file::FileBackup},
     config::Keys,
     domain::{
-        id::{EntryId, QueueId, RootKey, Salt},
+        id::{EntryId, QueueId, RootKey},
         record::Record,
         settings::Settings,
     },
     http::{Edge, router},
-    line::{Line, PromoteOrder, redis::RedisLine},
+    line::{Line, PromoteOrder, View, redis::RedisLine},
+    promoter::{Policy, Promoter},
 };
 use vestibule_tests::{
-    edge::{Answer, Ask, local, send_to, signer},
+    edge::{Answer, Ask, BOUND, local, send_to, signer},
     lines::{Backend, configuration, fresh_queue},
 };
 
@@ -37,6 +45,14 @@ struct Scene {
     _stop: watch::Sender<bool>,
     _folder: tempfile::TempDir,
 }
+
+/// The keys of a queue.
+const KEYS: [&str; 10] = [
+    "waiting", "ready", "active", "ended", "sought", "config", "state", "load", "journal", "lost",
+];
+
+/// What keys hold, as Redis itself writes it down.
+type Snapshot = Vec<(&'static str, Vec<u8>)>;
 
 /// A visitor who has entered.
 #[derive(Debug, Clone)]
@@ -77,11 +93,7 @@ impl Scene {
         let stored = StoredQueue {
             settings: map.clone().into(),
             settings_order: 0,
-            line: LinePart {
-                epoch: configuration.epoch,
-                generation: configuration.generation,
-                salt: Salt::new([7; 32]),
-            },
+            line: LinePart::new(configuration.salt),
         };
         assert!(backup.create_queue(&queue, &stored).await.expect("created"));
         let (stop, stopped) = watch::channel(false);
@@ -165,7 +177,7 @@ impl Scene {
 
     /// What the drain of a driver does.
     async fn drain(&self) {
-        let until = tokio::time::Instant::now() + std::time::Duration::from_secs(10);
+        let until = Instant::now() + Duration::from_secs(10);
         vestibule::backup::drain::drain(&self.line, &*self.backup, &self.shelf(), 100, until)
             .await
             .expect("drained");
@@ -189,6 +201,87 @@ impl Scene {
         done.expect("Redis answers");
     }
 
+    /// The Redis has nothing of the queue, as after a `FLUSHALL`.
+    async fn lose_everything(&self) {
+        let mut pipe = redis::pipe();
+        for key in KEYS {
+            pipe.del(self.key(key)).ignore();
+        }
+        let done: Result<(), _> = pipe.query_async(&mut self.link.clone()).await;
+        done.expect("Redis answers");
+    }
+
+    /// All that the Redis has of the queue.
+    async fn snapshot(&self) -> Snapshot {
+        let mut snapshot = Vec::new();
+        for key in KEYS {
+            let dump = redis::cmd("DUMP").arg(self.key(key)).clone();
+            let dumped: Result<Option<Vec<u8>>, _> = dump.query_async(&mut self.link.clone()).await;
+            let dumped = dumped.expect("Redis answers");
+            snapshot.extend(dumped.map(|dumped| (key, dumped)));
+        }
+        snapshot
+    }
+
+    /// The Redis is as it was.
+    async fn go_back_to(&self, snapshot: &Snapshot) {
+        self.lose_everything().await;
+        for (key, dumped) in snapshot {
+            let restore = redis::cmd("RESTORE")
+                .arg(self.key(key))
+                .arg(0)
+                .arg(dumped)
+                .clone();
+            let done: Result<(), _> = restore.query_async(&mut self.link.clone()).await;
+            done.expect("Redis answers");
+        }
+    }
+
+    /// Does something beside as many promoters.
+    async fn beside_promoters<T>(&self, many: usize, work: impl Future<Output = T>) -> T {
+        let (stop, stopped) = watch::channel(());
+        let promoters: Vec<_> = (0..many)
+            .map(|_| {
+                let (line, backup) = (Arc::new(self.line.clone()), self.backup.clone());
+                let promoter = Arc::new(Promoter::new(line, backup, Policy::default()));
+                let mut stopped = stopped.clone();
+                tokio::spawn(async move {
+                    let until = async move { drop(stopped.changed().await) };
+                    promoter.run(until).await;
+                })
+            })
+            .collect();
+        let done = work.await;
+        drop(stop);
+        for promoter in promoters {
+            promoter.await.expect("it does not panic");
+        }
+        done
+    }
+
+    /// What the backup has of the queue.
+    async fn stored(&self) -> StoredQueue {
+        let stored = self.backup.queue(&self.queue).await;
+        stored.expect("an answer").expect("is there")
+    }
+
+    async fn view(&self) -> View {
+        self.line.view(&self.queue).await.expect("the line has it")
+    }
+
+    /// An operator's order that is carried out.
+    async fn order(&self, order: Value) -> Value {
+        let admin = Admin {
+            line: Arc::new(self.line.clone()),
+            backup: self.backup.clone(),
+            root_key: RootKey::new(vec![7; 32]).expect("long enough"),
+            policy: Policy::default(),
+        };
+        let mut answer = admin.answer(order.clone()).await;
+        assert_eq!(answer["ok"], true, "{order}: {answer}");
+        answer["result"].take()
+    }
+
     fn shelf(&self) -> Shelf {
         Shelf {
             queue: self.queue.clone(),
@@ -198,12 +291,49 @@ impl Scene {
     }
 
     async fn record(&self, guest: &Guest) -> Record {
-        let record = self.backup.entry(&self.shelf(), guest.entry()).await;
+        self.record_of(guest.entry()).await
+    }
+
+    async fn record_of(&self, id: EntryId) -> Record {
+        let record = self.backup.entry(&self.shelf(), id).await;
         record.expect("an answer").expect("a record")
+    }
+
+    /// The epoch of the line, where it has the queue.
+    async fn line_epoch(&self) -> Option<u32> {
+        let view = self.line.view(&self.queue).await.ok()?;
+        Some(view.version.epoch)
+    }
+
+    /// The answer once nobody is told to come again.
+    async fn settled_answer(&self, ask: impl Fn() -> Ask) -> Answer {
+        let end = Instant::now() + BOUND;
+        loop {
+            let answer = self.send(ask()).await;
+            if answer.status != 503 {
+                return answer;
+            }
+            assert!(Instant::now() < end, "{answer:?}");
+            sleep(Duration::from_millis(20)).await;
+        }
+    }
+
+    async fn settled(&self, guest: &Guest) -> Answer {
+        self.settled_answer(|| Ask::get(self.path(guest)).visitor(&guest.id))
+            .await
     }
 
     fn service(&self, guest: &Guest, what: &str, body: &Value) -> Ask {
         Ask::post(format!("{}/{what}", self.path(guest))).json(body)
+    }
+}
+
+/// Waits until something is so.
+async fn eventually(what: &str, is_so: impl AsyncFn() -> bool) {
+    let end = Instant::now() + BOUND;
+    while !is_so().await {
+        assert!(Instant::now() < end, "in {BOUND:?} it was never so: {what}");
+        sleep(Duration::from_millis(20)).await;
     }
 }
 

@@ -175,6 +175,7 @@ pub(crate) async fn naming_another_visit_changes_nothing(mut subject: Subject) {
             visit,
             claims: true,
             consumes: true,
+            let_in_until_ms: None,
         };
         assert_eq!(
             validate(&subject, check).await,
@@ -218,6 +219,7 @@ pub(crate) async fn validating_by_state(mut subject: Subject) {
         visit,
         claims: false,
         consumes: false,
+        let_in_until_ms: None,
     };
     assert_eq!(
         validate(&subject, look(None)).await,
@@ -235,6 +237,7 @@ pub(crate) async fn validating_by_state(mut subject: Subject) {
                     look(visit),
                     Check {
                         consumes: true,
+                        let_in_until_ms: None,
                         ..look(visit)
                     },
                 ]
@@ -277,6 +280,7 @@ pub(crate) async fn validating_may_claim_and_consume(mut subject: Subject) {
             visit: Some(visit),
             claims,
             consumes,
+            let_in_until_ms: None,
         };
         let (standing, change) = match validate(&subject, check).await {
             Validated::NotYet(standing) if state == State::Waiting => {

@@ -158,6 +158,7 @@ impl Pair {
                     visit: self.visit(*number, *visit),
                     claims: *claims,
                     consumes: *consumes,
+                    let_in_until_ms: None,
                 };
                 text(line.validate(queue, visitor(*number), check).await)
             }

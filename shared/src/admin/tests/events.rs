@@ -67,7 +67,7 @@ async fn every_event_is_carried_out() {
     assert_eq!(result("stats")["ready"], 1);
     assert_eq!(desk.in_force("batch").await, event("update")["settings"]["batch"]);
 
-    for op in ["evict", "close"] {
+    for op in ["evict", "restore", "reset", "close"] {
         // As it is in the file it does no harm: the epoch is to be looked up.
         let mut order = named(op);
         let problem = desk.refused(order.clone()).await;

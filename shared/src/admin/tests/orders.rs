@@ -128,7 +128,8 @@ async fn every_operation_on_a_queue_says_when_there_is_none() {
 async fn what_takes_something_away_must_be_confirmed() {
     let desk = Desk::with_queue(json!({})).await;
     let id = desk.enter("ada").await;
-    for op in ["evict", "close"] {
+    // The last two leave another epoch.
+    for (op, now) in [("evict", 1), ("close", 1), ("restore", 1), ("reset", 2)] {
         let order = |confirm, epoch| {
             let mut order = json!({ "op": op, "queue": "q", "confirm": confirm, "epoch": epoch });
             if op == "evict" {
@@ -137,20 +138,21 @@ async fn what_takes_something_away_must_be_confirmed() {
             order
         };
         for (confirm, epoch, field) in [
-            (json!(null), json!(1), "confirm"),
-            (json!("p"), json!(1), "confirm"),
+            (json!(null), json!(now), "confirm"),
+            (json!("p"), json!(now), "confirm"),
             (json!("q"), json!(null), "epoch"),
-            (json!("q"), json!(2), "epoch"),
+            (json!("q"), json!(now + 1), "epoch"),
         ] {
             let problem = desk.refused(order(confirm, epoch)).await;
             assert_eq!(
                 (&problem["code"], &problem["field"]),
                 (&json!("confirmation-needed"), &json!(field))
             );
-            assert_eq!(problem["expected"], json!({ "confirm": "q", "epoch": 1 }));
+            assert_eq!(problem["expected"], json!({ "confirm": "q", "epoch": now }));
         }
-        assert_eq!(desk.in_force("entrance").await, "open", "nothing happened");
-        desk.done(order(json!("q"), json!(1))).await;
+        let described = desk.done(json!({ "op": "describe", "queue": "q" })).await;
+        assert_eq!(described["epoch"], now, "nothing happened");
+        desk.done(order(json!("q"), json!(now))).await;
     }
 }
 

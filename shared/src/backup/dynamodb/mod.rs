@@ -5,6 +5,7 @@
 
 mod client;
 mod items;
+mod parts;
 mod queues;
 mod tables;
 mod writes;
@@ -23,12 +24,14 @@ use serde_json::{Map, Value};
 use uuid::Uuid;
 
 use self::{client::unavailable, items::names_in};
-use super::{Backup, BackupError, Placing, Shelf, StoredQueue, StoredSettings, Written};
+use super::{
+    Backup, BackupError, Lease, Leased, LinePart, Placing, Shelf, StoredQueue, StoredSettings, Written,
+};
 use crate::{
     aws,
     domain::{
         change::Change,
-        id::{EntryId, QueueId},
+        id::{EntryId, QueueId, Salt},
         record::Record,
         state::State,
     },
@@ -280,6 +283,37 @@ impl Backup for DynamoDb {
                 _ => Err(unavailable("UpdateItem", &error)),
             },
         }
+    }
+
+    async fn take_lease(
+        &self,
+        queue: &QueueId,
+        epoch: u32,
+        lease: Lease,
+        now_ms: u64,
+    ) -> Result<Leased, BackupError> {
+        self.take_part_lease(queue, epoch, lease, now_ms).await
+    }
+
+    async fn renew_lease(&self, queue: &QueueId, epoch: u32, lease: Lease) -> Result<bool, BackupError> {
+        self.renew_part_lease(queue, epoch, lease).await
+    }
+
+    async fn release_lease(&self, queue: &QueueId, epoch: u32, holder: Uuid) -> Result<(), BackupError> {
+        self.release_part_lease(queue, epoch, holder).await
+    }
+
+    async fn raise_fence(&self, queue: &QueueId, epoch: u32, fence: u64) -> Result<(), BackupError> {
+        self.raise_part_fence(queue, epoch, fence).await
+    }
+
+    async fn begin_generation(
+        &self,
+        queue: &QueueId,
+        epoch: u32,
+        salt: Salt,
+    ) -> Result<Option<LinePart>, BackupError> {
+        self.begin_part_generation(queue, epoch, salt).await
     }
 
     async fn ping(&self) -> Result<(), BackupError> {

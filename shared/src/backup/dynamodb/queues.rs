@@ -6,10 +6,11 @@
 //! settings                  M   in part "settings", which operators edit: plain values, by the names of the settings;
 //!                               whatever else a hand leaves there is read as well, and refused by name
 //! settings_order            N   in part "settings": how often Vestibule replaced them; absent means 0
-//! epoch, generation, salt       in part "line", which is Vestibule's own
+//! epoch, generation, min_epoch, salt, fence, lease_holder, lease_until_ms
+//!                               in part "line", which is Vestibule's own
 //! ```
 
-use std::collections::HashMap;
+use std::{collections::HashMap, str::FromStr};
 
 use aws_sdk_dynamodb::{primitives::Blob, types::AttributeValue};
 use base64::{Engine, engine::general_purpose::STANDARD};
@@ -17,7 +18,7 @@ use serde_json::{Map, Number, Value, json};
 
 use super::items::{Item, nonsense, number, required, text};
 use crate::{
-    backup::{BackupError, LinePart, StoredQueue, StoredSettings},
+    backup::{BackupError, Lease, LinePart, StoredQueue, StoredSettings},
     domain::id::{QueueId, Salt},
 };
 
@@ -26,10 +27,14 @@ pub(super) const PART: &str = "part";
 pub(super) const SETTINGS: &str = "settings";
 const SETTINGS_ORDER: &str = "settings_order";
 pub(super) const SETTINGS_PART: &str = "settings";
-const LINE_PART: &str = "line";
+pub(super) const LINE_PART: &str = "line";
 const EPOCH: &str = "epoch";
 const GENERATION: &str = "generation";
+const MIN_EPOCH: &str = "min_epoch";
 const SALT: &str = "salt";
+const FENCE: &str = "fence";
+const LEASE_HOLDER: &str = "lease_holder";
+const LEASE_UNTIL_MS: &str = "lease_until_ms";
 
 /// The key of one part of a queue.
 pub(super) fn key(queue: &str, part: &str) -> Item {
@@ -47,11 +52,23 @@ pub(super) fn parts(queue: &QueueId, stored: &StoredQueue) -> [Item; 2] {
     }
     settings.insert(SETTINGS_ORDER.to_owned(), number(stored.settings_order));
     let mut line = key(queue.as_str(), LINE_PART);
+    let part = &stored.line;
     line.extend([
-        (EPOCH.to_owned(), number(stored.line.epoch)),
-        (GENERATION.to_owned(), number(stored.line.generation)),
-        (SALT.to_owned(), AttributeValue::S(stored.line.salt.to_text())),
+        (EPOCH.to_owned(), number(part.epoch)),
+        (GENERATION.to_owned(), number(part.generation)),
+        (MIN_EPOCH.to_owned(), number(part.min_epoch)),
+        (SALT.to_owned(), AttributeValue::S(part.salt.to_text())),
+        (FENCE.to_owned(), number(part.fence)),
     ]);
+    if let Some(lease) = part.lease {
+        line.extend([
+            (
+                LEASE_HOLDER.to_owned(),
+                AttributeValue::S(lease.holder.to_string()),
+            ),
+            (LEASE_UNTIL_MS.to_owned(), number(lease.until_ms)),
+        ]);
+    }
     [settings, line]
 }
 
@@ -74,12 +91,32 @@ pub(super) fn stored(items: &[Item]) -> Result<Option<StoredQueue>, BackupError>
     Ok(Some(StoredQueue {
         settings: to_settings(settings),
         settings_order: to_settings_order(settings)?,
-        line: LinePart {
-            epoch: required(line, EPOCH)?,
-            generation: required(line, GENERATION)?,
-            salt: Salt::from_text(text(line, SALT)?).ok_or_else(|| nonsense(SALT))?,
-        },
+        line: to_line(line)?,
     }))
+}
+
+/// What an item of part `line` holds.
+///
+/// # Errors
+/// [`BackupError::Nonsense`] with the name of the first attribute that is not what it should be.
+pub(super) fn to_line(item: &Item) -> Result<LinePart, BackupError> {
+    Ok(LinePart {
+        epoch: required(item, EPOCH)?,
+        generation: required(item, GENERATION)?,
+        // Items of before there were resets and fences have neither.
+        min_epoch: or_zero(item, MIN_EPOCH)?,
+        salt: Salt::from_text(text(item, SALT)?).ok_or_else(|| nonsense(SALT))?,
+        fence: or_zero(item, FENCE)?,
+        lease: item.contains_key(LEASE_HOLDER).then(|| lease(item)).transpose()?,
+    })
+}
+
+fn lease(item: &Item) -> Result<Lease, BackupError> {
+    let holder = text(item, LEASE_HOLDER)?.parse();
+    Ok(Lease {
+        holder: holder.map_err(|_| nonsense(LEASE_HOLDER))?,
+        until_ms: required(item, LEASE_UNTIL_MS)?,
+    })
 }
 
 fn lacks(part: &str) -> BackupError {
@@ -116,10 +153,14 @@ pub(super) fn to_settings(item: &Item) -> StoredSettings {
 /// [`BackupError::Nonsense`] where the attribute is there and no whole number.
 pub(super) fn to_settings_order(item: &Item) -> Result<u64, BackupError> {
     // An item that was made by hand, or before there was such a number, has none.
-    if item.contains_key(SETTINGS_ORDER) {
-        required(item, SETTINGS_ORDER)
+    or_zero(item, SETTINGS_ORDER)
+}
+
+fn or_zero<T: FromStr + Default>(item: &Item, name: &str) -> Result<T, BackupError> {
+    if item.contains_key(name) {
+        required(item, name)
     } else {
-        Ok(0)
+        Ok(T::default())
     }
 }
 

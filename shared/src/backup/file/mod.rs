@@ -13,15 +13,18 @@ use std::{
 use async_trait::async_trait;
 use redb::{Database, ReadTransaction, ReadableDatabase, ReadableTable};
 use serde_json::{Map, Value};
+use uuid::Uuid;
 
 use self::{
     store::{ENTRIES, QUEUES, Tables, unavailable},
     writer::{Writer, now_ms},
 };
-use super::{Backup, BackupError, Placing, Shelf, StoredQueue, StoredSettings, Written};
+use super::{
+    Backup, BackupError, Lease, Leased, LinePart, Placing, Shelf, StoredQueue, StoredSettings, Written,
+};
 use crate::domain::{
     change::Change,
-    id::{EntryId, QueueId},
+    id::{EntryId, QueueId, Salt},
     record::Record,
 };
 
@@ -85,6 +88,18 @@ impl FileBackup {
             source,
         })?;
         Ok(Self { writer, database })
+    }
+
+    async fn change_part(
+        &self,
+        queue: &QueueId,
+        epoch: u32,
+        change: impl FnOnce(&mut LinePart) -> bool + Send + 'static,
+    ) -> Result<Option<LinePart>, BackupError> {
+        let queue = queue.clone();
+        self.writer
+            .commit(move |tables| tables.change_part(&queue, epoch, change))
+            .await
     }
 
     /// Reads what the last commit left, beside the writer.
@@ -227,6 +242,59 @@ impl Backup for FileBackup {
         self.writer
             .commit(move |tables| tables.replace_settings(&queue, &expected, &settings))
             .await
+    }
+
+    async fn take_lease(
+        &self,
+        queue: &QueueId,
+        epoch: u32,
+        lease: Lease,
+        now_ms: u64,
+    ) -> Result<Leased, BackupError> {
+        let queue = queue.clone();
+        self.writer
+            .commit(move |tables| tables.take_lease(&queue, epoch, lease, now_ms))
+            .await
+    }
+
+    async fn renew_lease(&self, queue: &QueueId, epoch: u32, lease: Lease) -> Result<bool, BackupError> {
+        let renewed = self.change_part(queue, epoch, move |part| {
+            let is_ours = part.lease.is_some_and(|held| held.holder == lease.holder);
+            if is_ours {
+                part.lease = Some(lease);
+            }
+            is_ours
+        });
+        Ok(renewed.await?.is_some())
+    }
+
+    async fn release_lease(&self, queue: &QueueId, epoch: u32, holder: Uuid) -> Result<(), BackupError> {
+        let released = self.change_part(queue, epoch, move |part| {
+            part.lease.take_if(|held| held.holder == holder).is_some()
+        });
+        released.await.map(drop)
+    }
+
+    async fn raise_fence(&self, queue: &QueueId, epoch: u32, fence: u64) -> Result<(), BackupError> {
+        let raised = self.change_part(queue, epoch, move |part| {
+            let is_higher = fence > part.fence;
+            part.fence = part.fence.max(fence);
+            is_higher
+        });
+        raised.await.map(drop)
+    }
+
+    async fn begin_generation(
+        &self,
+        queue: &QueueId,
+        epoch: u32,
+        salt: Salt,
+    ) -> Result<Option<LinePart>, BackupError> {
+        self.change_part(queue, epoch, move |part| {
+            *part = part.next_generation(salt);
+            true
+        })
+        .await
     }
 
     async fn ping(&self) -> Result<(), BackupError> {

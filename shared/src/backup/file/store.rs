@@ -4,9 +4,10 @@ use base64::{Engine, engine::general_purpose::URL_SAFE_NO_PAD};
 use redb::{ReadableTable, Table, TableDefinition, WriteTransaction};
 use serde::{Deserialize, Serialize};
 use serde_json::{Map, Value};
+use uuid::Uuid;
 
 use crate::{
-    backup::{BackupError, LinePart, Placing, Shelf, StoredQueue, StoredSettings, Written},
+    backup::{BackupError, Lease, Leased, LinePart, Placing, Shelf, StoredQueue, StoredSettings, Written},
     domain::{
         change::{Change, Version},
         id::{EntryId, QueueId, Salt},
@@ -52,7 +53,20 @@ struct QueueOnFile {
     settings_order: u64,
     epoch: u32,
     generation: u32,
+    #[serde(default)]
+    min_epoch: u32,
     salt: String,
+    #[serde(default)]
+    fence: u64,
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    lease: Option<LeaseOnFile>,
+}
+
+/// A lease as the file holds it.
+#[derive(Serialize, Deserialize)]
+struct LeaseOnFile {
+    holder: Uuid,
+    until_ms: u64,
 }
 
 /// Both tables, open for writing.
@@ -132,6 +146,48 @@ impl<'txn> Tables<'txn> {
         stored.settings_order += 1;
         self.put_queue(queue, &stored)?;
         Ok(Some(stored.settings_order))
+    }
+
+    /// Takes a lease, where nobody else has one.
+    pub(super) fn take_lease(
+        &mut self,
+        queue: &QueueId,
+        epoch: u32,
+        lease: Lease,
+        now_ms: u64,
+    ) -> Result<Leased, BackupError> {
+        let Some(mut stored) = self.queue(queue)? else {
+            return Ok(Leased::Overtaken);
+        };
+        let part = &mut stored.line;
+        if part.epoch != epoch {
+            return Ok(Leased::Overtaken);
+        }
+        if let Some(other) = part.lease.filter(|other| other.until_ms > now_ms) {
+            return Ok(Leased::Held(other));
+        }
+        part.epoch += 1;
+        part.lease = Some(lease);
+        let taken = Leased::Taken(*part);
+        self.put_queue(queue, &stored)?;
+        Ok(taken)
+    }
+
+    /// Changes the part of a queue of this epoch that is ours; `None` where there is no such queue.
+    pub(super) fn change_part(
+        &mut self,
+        queue: &QueueId,
+        epoch: u32,
+        change: impl FnOnce(&mut LinePart) -> bool,
+    ) -> Result<Option<LinePart>, BackupError> {
+        let Some(mut stored) = self.queue(queue)?.filter(|stored| stored.line.epoch == epoch) else {
+            return Ok(None);
+        };
+        if !change(&mut stored.line) {
+            return Ok(None);
+        }
+        self.put_queue(queue, &stored)?;
+        Ok(Some(stored.line))
     }
 
     fn queue(&self, queue: &QueueId) -> Result<Option<StoredQueue>, BackupError> {
@@ -248,7 +304,13 @@ fn encode_queue(stored: &StoredQueue) -> Vec<u8> {
         settings_order: stored.settings_order,
         epoch: stored.line.epoch,
         generation: stored.line.generation,
+        min_epoch: stored.line.min_epoch,
         salt: stored.line.salt.to_text(),
+        fence: stored.line.fence,
+        lease: stored.line.lease.map(|lease| LeaseOnFile {
+            holder: lease.holder,
+            until_ms: lease.until_ms,
+        }),
     };
     serde_json::to_vec(&on_file).expect("a struct of JSON values, words and numbers is JSON")
 }
@@ -270,7 +332,13 @@ pub(super) fn decode_queue(value: &[u8]) -> Result<StoredQueue, BackupError> {
         line: LinePart {
             epoch: on_file.epoch,
             generation: on_file.generation,
+            min_epoch: on_file.min_epoch,
             salt: Salt::from_text(&on_file.salt).ok_or_else(|| nonsense("salt"))?,
+            fence: on_file.fence,
+            lease: on_file.lease.map(|lease| Lease {
+                holder: lease.holder,
+                until_ms: lease.until_ms,
+            }),
         },
     })
 }

@@ -27,6 +27,8 @@ pub(crate) struct Known {
     pub(crate) queue: QueueId,
     pub(crate) settings: Settings,
     pub(crate) epoch: u32,
+    /// The lowest epoch of which passes count.
+    pub(crate) min_epoch: u32,
     /// Turns visitors into tokens.
     pub(crate) ids: IdKey,
     generation: u32,
@@ -40,6 +42,7 @@ impl Known {
             queue: seen.queue.clone(),
             settings: configuration.settings.clone(),
             epoch: configuration.epoch,
+            min_epoch: configuration.min_epoch,
             ids: seen.ids.clone(),
             generation: configuration.generation,
         }
@@ -60,6 +63,7 @@ impl Known {
             queue: queue.clone(),
             settings,
             epoch: stored.line.epoch,
+            min_epoch: stored.line.min_epoch,
             ids: IdKey::derive(root, queue, &stored.line.salt),
             generation: stored.line.generation,
         }

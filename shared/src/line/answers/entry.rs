@@ -112,6 +112,9 @@ pub struct Check {
     pub claims: bool,
     /// Whether an active entry is completed by it: good for one use.
     pub consumes: bool,
+    /// For one that shows a pass of an earlier epoch, the end of that: the line has lost that it was let in, where it
+    /// stands in line or is called, and it is active again until then. In Unix milliseconds.
+    pub let_in_until_ms: Option<u64>,
 }
 
 /// The answer to a check.

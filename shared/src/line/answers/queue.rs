@@ -132,6 +132,8 @@ pub struct Configuration {
     pub epoch: u32,
     /// Goes up at each reset.
     pub generation: u32,
+    /// The lowest epoch of which passes count.
+    pub min_epoch: u32,
     /// Of this generation.
     pub salt: Salt,
 }
@@ -147,6 +149,32 @@ pub enum Configured {
     Same,
     /// A later one is in force, and stays so.
     Older,
+    /// The queue in force is of an earlier epoch: it is about to be put back, or has to be. Nothing changed.
+    Behind,
+}
+
+/// What a queue that was dropped to be put back has left.
+#[derive(Debug, Clone, PartialEq, Eq, Default)]
+pub struct Remains {
+    /// Of which generation it is, where the line still knew.
+    pub generation: Option<u32>,
+    /// The oldest records of its journal.
+    pub records: Vec<JournalRecord>,
+    /// Ends that the backup may not have.
+    pub ends: Vec<Change>,
+}
+
+/// The answer to raising a line's mark.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Marked {
+    /// The mark is this one now.
+    Marked(u64),
+    /// Nothing changed since the last one.
+    Same,
+    /// It is below the fence: the line came back as it was some time ago.
+    Old,
+    /// The queue is of another epoch.
+    Other,
 }
 
 /// How a queue stands.

@@ -1,6 +1,7 @@
 //! The line in memory: for one process on a laptop, for simulations, and as the plain statement of the rules that the
 //! scripts in [`redis`](super::redis) follow. It outlives its process only by way of the backup.
 
+mod lost;
 mod promotion;
 mod queue;
 mod report;
@@ -13,25 +14,24 @@ mod turns;
 use std::{
     collections::HashMap,
     fmt,
-    sync::{Arc, Mutex, PoisonError},
+    sync::{Arc, Mutex, MutexGuard, PoisonError},
     time::{SystemTime, UNIX_EPOCH},
 };
 
 use async_trait::async_trait;
 
-use self::queue::Queue;
 #[cfg(feature = "given-time")]
 pub use self::snapshot::Snapshot;
+use self::{lost::Lost, queue::Queue};
 use super::{
     Check, Claimed, Configuration, Configured, Departed, Departure, Entered, Extended, Extension,
-    JournalRecord, Line, LineError, Look, PromoteOrder, Promotion, ReportOrder, Reported, Revival, Revived,
-    Validated, View,
+    JournalRecord, Line, LineError, Look, Marked, Places, PromoteOrder, Promotion, Remains, ReportOrder,
+    Reported, Revival, Revived, Validated, View,
 };
 use crate::domain::{
     change::{Change, Ending},
     id::{EntryId, QueueId},
     load::LoadReport,
-    record::Record,
     score::Visit,
 };
 
@@ -41,8 +41,15 @@ pub type Clock = Arc<dyn Fn() -> u64 + Send + Sync>;
 /// Every queue of one process.
 #[derive(Clone)]
 pub struct MemoryLine {
-    queues: Arc<Mutex<HashMap<QueueId, Queue>>>,
+    queues: Arc<Mutex<Queues>>,
     clock: Clock,
+}
+
+#[derive(Default)]
+struct Queues {
+    there: HashMap<QueueId, Queue>,
+    /// Dropped to be put back.
+    lost: HashMap<QueueId, Lost>,
 }
 
 impl MemoryLine {
@@ -67,22 +74,28 @@ impl MemoryLine {
     }
 
     fn with<T>(&self, queue: &QueueId, act: impl FnOnce(&mut Queue, u64) -> T) -> Result<T, LineError> {
-        // Nothing in here panics half-way through a change, so a poisoned lock guards a queue that is whole.
-        let mut queues = self.queues.lock().unwrap_or_else(PoisonError::into_inner);
+        let mut queues = self.lock();
         let now_us = (self.clock)();
         queues
+            .there
             .get_mut(queue)
             .map(|queue| act(queue, now_us))
             .ok_or(LineError::Unknown)
     }
 
     fn add(&self, queue: &QueueId, make: impl FnOnce(u64) -> Queue) -> Configured {
-        let mut queues = self.queues.lock().unwrap_or_else(PoisonError::into_inner);
-        if queues.contains_key(queue) {
+        let mut queues = self.lock();
+        // Whoever is to create it may have slept while somebody began to put it back.
+        if queues.there.contains_key(queue) || queues.lost.contains_key(queue) {
             return Configured::Same;
         }
-        queues.insert(queue.clone(), make((self.clock)()));
+        queues.there.insert(queue.clone(), make((self.clock)()));
         Configured::Created
+    }
+
+    fn lock(&self) -> MutexGuard<'_, Queues> {
+        // Nothing in here panics half-way through a change, so a poisoned lock guards queues that are whole.
+        self.queues.lock().unwrap_or_else(PoisonError::into_inner)
     }
 }
 
@@ -165,11 +178,22 @@ impl Line for MemoryLine {
         &self,
         queue: &QueueId,
         configuration: &Configuration,
-        entries: &[Record],
+        fence: u64,
+        places: Places,
     ) -> Result<Configured, LineError> {
-        Ok(self.add(queue, |now_us| {
-            Queue::restored(now_us, configuration.clone(), entries)
-        }))
+        Ok(self.put_back(queue, configuration, fence, places))
+    }
+
+    async fn forget(&self, queue: &QueueId, epoch: u32) -> Result<bool, LineError> {
+        Ok(self.drop_queue(queue, epoch))
+    }
+
+    async fn remains(&self, queue: &QueueId, most: usize) -> Result<Remains, LineError> {
+        self.remains_of(queue, most)
+    }
+
+    async fn mark(&self, queue: &QueueId, epoch: u32, fence: u64) -> Result<Marked, LineError> {
+        self.with(queue, |queue, _| queue.mark(epoch, fence))
     }
 
     async fn revive(&self, queue: &QueueId, revival: &Revival) -> Result<Revived, LineError> {
@@ -193,7 +217,7 @@ impl Line for MemoryLine {
     }
 
     async fn settle(&self, queue: &QueueId, keys: &[String], ended: &[Ending]) -> Result<(), LineError> {
-        self.with(queue, |queue, _| queue.settle(keys, ended))
+        self.settle_queue(queue, keys, ended)
     }
 
     async fn ping(&self) -> Result<(), LineError> {

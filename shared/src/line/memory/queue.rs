@@ -13,11 +13,11 @@ use crate::{
         id::EntryId,
         load::{LastLoad, LoadReport},
         pace::Bucket,
-        record::Record,
+        score::DeadlineScore,
         settings::Settings,
         standing::Standing,
     },
-    line::{Configuration, Configured, JournalRecord, Look, Missing, Totals, View, restored::Restored},
+    line::{Configuration, Configured, JournalRecord, Look, Marked, Missing, Places, Totals, View},
 };
 
 /// One queue.
@@ -34,7 +34,7 @@ pub(super) struct Queue {
     /// settled since.
     pub(super) sought: HashMap<EntryId, u64>,
     pub(super) journal: VecDeque<JournalRecord>,
-    journal_records: u64,
+    pub(super) journal_records: u64,
     pub(super) last_order: u64,
     pub(super) v: u64,
     pub(super) bucket: Bucket,
@@ -51,6 +51,9 @@ pub(super) struct Queue {
     pub(super) totals: Totals,
     load: Option<LastLoad>,
     pub(super) unreported: Unreported,
+    /// The mark, and the version at which it was last raised.
+    pub(super) fence: u64,
+    pub(super) fence_v: u64,
 }
 
 impl Queue {
@@ -77,43 +80,60 @@ impl Queue {
             totals: Totals::default(),
             load: None,
             unreported: Unreported::default(),
+            fence: 0,
+            fence_v: 0,
             configuration,
         }
     }
 
-    pub(super) fn restored(now_us: u64, configuration: Configuration, entries: &[Record]) -> Self {
+    pub(super) fn restored(now_us: u64, configuration: Configuration, fence: u64, places: Places) -> Self {
         let mut queue = Self::new(now_us, configuration);
+        queue.fence = fence;
         let now_ms = now_us / 1_000;
         queue.bucket = Bucket {
             credit: 0,
             at_ms: now_ms,
         };
         let claim_by_ms = now_ms + queue.claim_ms(now_ms);
-        let restored = Restored::from_records(entries, claim_by_ms);
-        restored
-            .waiting
-            .into_iter()
-            .for_each(|(score, id)| queue.waiting.insert(score, id));
-        restored
-            .ready
-            .into_iter()
-            .for_each(|(score, id)| queue.ready.insert(score, id));
-        restored
-            .active
-            .into_iter()
-            .for_each(|(score, id)| queue.active.insert(score, id));
-        queue.v = queue.v.max(restored.v);
-        queue.last_order = restored.last_order;
+        for (score, id) in places.waiting {
+            queue.waiting.insert(score, id);
+        }
+        for (visit, id) in places.ready {
+            queue.ready.insert(DeadlineScore::new(claim_by_ms, visit), id);
+        }
+        for (score, id) in places.active {
+            queue.active.insert(score, id);
+        }
+        queue.v = queue.v.max(places.v);
+        queue.last_order = places.last_order;
         queue
+    }
+
+    /// Raises the mark by which a line that comes back old is known.
+    pub(super) fn mark(&mut self, epoch: u32, fence: u64) -> Marked {
+        if self.configuration.epoch != epoch {
+            return Marked::Other;
+        }
+        if self.fence < fence {
+            return Marked::Old;
+        }
+        if self.fence_v == self.v {
+            return Marked::Same;
+        }
+        self.fence += 1;
+        self.fence_v = self.v;
+        Marked::Marked(self.fence)
     }
 
     pub(super) fn configure(&mut self, now_us: u64, new: &Configuration) -> Configured {
         let old = &mut self.configuration;
-        let same_queue = (old.epoch, old.generation, old.salt) == (new.epoch, new.generation, new.salt);
-        if same_queue && new.settings_order < old.settings_order {
+        if new.epoch > old.epoch {
+            return Configured::Behind;
+        }
+        if new.epoch < old.epoch || new.settings_order < old.settings_order {
             return Configured::Older;
         }
-        if same_queue && old.revision == new.revision && old.settings == new.settings {
+        if old.revision == new.revision && old.settings == new.settings {
             old.settings_order = new.settings_order;
             return Configured::Same;
         }

@@ -79,6 +79,8 @@ impl Queue {
             ("left", self.totals.left),
             ("expired", self.totals.expired),
             ("no_shows", self.totals.no_shows),
+            ("fence", self.fence),
+            ("fence_v", self.fence_v),
         ]
         .into_iter()
         .chain(self.unreported.numbers())

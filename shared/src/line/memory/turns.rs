@@ -247,12 +247,45 @@ impl Queue {
                 let (now_standing, claimed) = self.claim_ready(now_us, id, visit);
                 (standing, change) = (now_standing, Some(claimed));
             }
-            _ => return Validated::NotYet(standing),
+            _ => match check
+                .let_in_until_ms
+                .filter(|end_ms| *end_ms > self.now_ms(now_us))
+            {
+                Some(end_ms) => {
+                    let (now_standing, claimed) = self.let_in_again(now_us, id, visit, end_ms);
+                    (standing, change) = (now_standing, Some(claimed));
+                }
+                None => return Validated::NotYet(standing),
+            },
         }
         if check.consumes {
             change = Some(self.end(now_us, id, visit, End::Completed));
         }
         Validated::Active { standing, change }
+    }
+
+    /// Lets one in that was let in before the line lost that, until the end of the pass that says so.
+    fn let_in_again(
+        &mut self,
+        now_us: u64,
+        id: EntryId,
+        visit: Visit,
+        session_end_ms: u64,
+    ) -> (Standing, Change) {
+        self.waiting.remove(id);
+        self.ready.remove(id);
+        self.totals.claimed += 1;
+        self.active.insert(DeadlineScore::new(session_end_ms, visit), id);
+        let event = Event::Claimed {
+            visit,
+            session_end_ms,
+        };
+        let standing = Standing::Active {
+            visit,
+            session_end_ms,
+            now_ms: self.now_ms(now_us),
+        };
+        (standing, self.change(now_us, id, event))
     }
 
     pub(super) fn extend(&mut self, now_us: u64, id: EntryId, extension: Extension) -> Extended {

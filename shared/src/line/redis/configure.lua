@@ -1,21 +1,22 @@
 #!lua
--- Puts a configuration in force, unless a later one is; makes an empty queue of it where there is none and `create` is
+-- Puts a configuration in force, unless a later one is, or the queue is of an earlier epoch than it; makes an empty queue of it where there is none and `create` is
 -- set.
 -- include: clock pace new_state fields
--- KEYS: config state
+-- KEYS: config state lost
 -- ARGV: given_us create ...
 -- ...:  field value field value …, the whole of the configuration
 -- Output: {'no-queue'}
---         {'created'} | {'changed'} | {'same'} | {'older'}
-local config, state = KEYS[1], KEYS[2]
+--         {'created'} | {'changed'} | {'same'} | {'older'} | {'behind'}
+local config, state, lost = KEYS[1], KEYS[2], KEYS[3]
 local given_us, create = ARGV[1], ARGV[2]
 
 local new, list = given_fields(3)
-local old = redis.call('HMGET', config, 'epoch', 'generation', 'salt', 'revision', 'settings', 'paused', 'batch',
-  'interval_ms', 'claim_ms', 'settings_order')
+local old = redis.call('HMGET', config, 'epoch', 'revision', 'settings', 'paused', 'batch', 'interval_ms', 'claim_ms',
+  'settings_order')
 
 if not old[1] then
-  if create ~= '1' then
+  -- Whoever is to create it may have slept while somebody began to put it back.
+  if create ~= '1' or redis.call('EXISTS', lost) == 1 then
     return { 'no-queue' }
   end
   local us = line_time_us(given_us, 0)
@@ -25,11 +26,14 @@ if not old[1] then
   return { 'created' }
 end
 
-local same_queue = old[1] == new.epoch and old[2] == new.generation and old[3] == new.salt
-if same_queue and tonumber(new.settings_order) < tonumber(old[10] or 0) then
+local epoch, old_epoch = tonumber(new.epoch), tonumber(old[1])
+if epoch > old_epoch then
+  return { 'behind' }
+end
+if epoch < old_epoch or tonumber(new.settings_order) < tonumber(old[8] or 0) then
   return { 'older' }
 end
-if same_queue and old[4] == new.revision and old[5] == new.settings then
+if old[2] == new.revision and old[3] == new.settings then
   redis.call('HSET', config, 'settings_order', new.settings_order)
   return { 'same' }
 end
@@ -41,7 +45,7 @@ local now_ms = math.floor(us / 1000)
 redis.call('HSET', state, 'v', next_version(us, tonumber(s[1])))
 
 -- The bucket keeps its whole tokens under the new pace: see domain/pace.rs.
-local old_batch, old_interval_ms = tonumber(old[7]), tonumber(old[8])
+local old_batch, old_interval_ms = tonumber(old[5]), tonumber(old[6])
 local new_batch, new_interval_ms = tonumber(new.batch), tonumber(new.interval_ms)
 local credit = refilled(tonumber(s[2]), tonumber(s[3]), now_ms, old_batch, old_interval_ms)
 if old_interval_ms ~= new_interval_ms then
@@ -51,14 +55,14 @@ redis.call('HSET', state, 'credit', math.min(credit, new_batch * new_interval_ms
   math.max(now_ms, tonumber(s[3])))
 
 -- The claim clock stands still while the queue is paused.
-if old[6] ~= '1' and new.paused == '1' then
+if old[4] ~= '1' and new.paused == '1' then
   redis.call('HSET', state, 'paused_at_ms', now_ms)
-elseif old[6] == '1' and new.paused ~= '1' then
+elseif old[4] == '1' and new.paused ~= '1' then
   redis.call('HSET', state, 'paused_at_ms', 0, 'paused_ms', tonumber(s[5]) + now_ms - tonumber(s[4]))
 end
 
 -- A lowered claim time takes effect when the old one has passed: polls were paced by it.
-local old_claim_ms = tonumber(old[9])
+local old_claim_ms = tonumber(old[7])
 if now_ms < tonumber(s[7]) then
   old_claim_ms = math.max(old_claim_ms, tonumber(s[6]))
 end

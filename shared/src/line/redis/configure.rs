@@ -32,6 +32,7 @@ pub(super) async fn configure(
         "changed" => Ok(Configured::Changed),
         "same" => Ok(Configured::Same),
         "older" => Ok(Configured::Older),
+        "behind" => Ok(Configured::Behind),
         _ => Err(reply.nonsense("an outcome")),
     }
 }
@@ -51,6 +52,7 @@ pub(super) fn fields(configuration: &Configuration) -> Vec<String> {
     [
         ("epoch", configuration.epoch.to_string()),
         ("generation", configuration.generation.to_string()),
+        ("min_epoch", configuration.min_epoch.to_string()),
         ("salt", configuration.salt.to_text()),
         ("revision", configuration.revision.clone()),
         ("settings_order", configuration.settings_order.to_string()),

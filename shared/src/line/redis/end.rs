@@ -29,7 +29,8 @@ pub(super) async fn end(line: &RedisLine, queue: &QueueId, id: EntryId) -> Resul
     end.map(read).transpose()
 }
 
-fn parse(id: EntryId, text: &str) -> Option<Change> {
+/// The end that a text of `ended` tells of.
+pub(super) fn parse(id: EntryId, text: &str) -> Option<Change> {
     let mut words = text.split(' ');
     let version = Version {
         epoch: words.next()?.parse().ok()?,

@@ -48,7 +48,8 @@ pub(super) async fn read(
         .collect()
 }
 
-fn parse(key: String, map: HashMap<String, redis::Value>) -> Result<JournalRecord, LineError> {
+/// The changes of a record of the stream.
+pub(super) fn parse(key: String, map: HashMap<String, redis::Value>) -> Result<JournalRecord, LineError> {
     let text = |value| redis::from_redis_value::<String>(value).map_err(|_| nonsense("a text"));
     let fields = map
         .into_iter()

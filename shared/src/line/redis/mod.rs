@@ -8,12 +8,15 @@ mod configure;
 mod connect;
 mod end;
 mod enter;
+mod forget;
 mod journal;
 mod keys;
 mod leave;
 mod load;
+mod mark;
 mod promote;
 mod record;
+mod remains;
 mod reply;
 mod report;
 mod restore;
@@ -37,15 +40,14 @@ use self::{
 };
 use super::{
     Check, Claimed, Configuration, Configured, Departed, Departure, Entered, Extended, Extension,
-    JournalRecord, Line, LineError, Look, PromoteOrder, Promotion, ReportOrder, Reported, Revival, Revived,
-    Validated, View, memory::Clock,
+    JournalRecord, Line, LineError, Look, Marked, Places, PromoteOrder, Promotion, Remains, ReportOrder,
+    Reported, Revival, Revived, Validated, View, memory::Clock,
 };
 use crate::{
     domain::{
         change::{Change, Ending},
         id::{EntryId, QueueId},
         load::LoadReport,
-        record::Record,
         score::Visit,
     },
     telemetry::{emf::Metrics, metrics::REDIS_ROUND_TRIP, samples::Durations},
@@ -218,9 +220,22 @@ impl Line for RedisLine {
         &self,
         queue: &QueueId,
         configuration: &Configuration,
-        entries: &[Record],
+        fence: u64,
+        places: Places,
     ) -> Result<Configured, LineError> {
-        restore::restore(self, queue, configuration, entries).await
+        restore::restore(self, queue, configuration, fence, places).await
+    }
+
+    async fn forget(&self, queue: &QueueId, epoch: u32) -> Result<bool, LineError> {
+        forget::forget(self, queue, epoch).await
+    }
+
+    async fn remains(&self, queue: &QueueId, most: usize) -> Result<Remains, LineError> {
+        remains::remains(self, queue, most).await
+    }
+
+    async fn mark(&self, queue: &QueueId, epoch: u32, fence: u64) -> Result<Marked, LineError> {
+        mark::mark(self, queue, epoch, fence).await
     }
 
     async fn revive(&self, queue: &QueueId, revival: &Revival) -> Result<Revived, LineError> {

@@ -1,21 +1,32 @@
 #!lua
--- Puts a queue back from its staged sets, `config` last: until then every script says that there is no queue. Whoever
--- comes second changes nothing.
+-- Puts a queue back from its staged sets, `config` last: until then every script says that there is no queue. It takes the
+-- place of a queue of a lower epoch; where there is one of this epoch or a later one, or where somebody with a later one
+-- is at work, nothing changes: of any number of restorers the last to begin wins, however late the others are.
+-- What is left in `journal` and `ended` stays, unless it is of another generation.
 -- include: new_state fields
--- KEYS: waiting ready active ended config state staged_waiting staged_ready staged_active
--- ARGV: now_us last_order v ...
+-- KEYS: waiting ready active ended sought journal load config state lost staged_waiting staged_ready staged_active
+-- ARGV: now_us last_order v fence ...
 -- ...:  field value field value …, the whole of the configuration
--- Output: {'created'} | {'same'}
-local waiting, ready, active, ended, config, state = KEYS[1], KEYS[2], KEYS[3], KEYS[4], KEYS[5], KEYS[6]
-local staged_waiting, staged_ready, staged_active = KEYS[7], KEYS[8], KEYS[9]
-local now_us, last_order, v = tonumber(ARGV[1]), tonumber(ARGV[2]), tonumber(ARGV[3])
+-- Output: {'created'} | {'same'} | {'older'}
+local waiting, ready, active, ended, sought = KEYS[1], KEYS[2], KEYS[3], KEYS[4], KEYS[5]
+local journal, load, config, state, lost = KEYS[6], KEYS[7], KEYS[8], KEYS[9], KEYS[10]
+local staged_waiting, staged_ready, staged_active = KEYS[11], KEYS[12], KEYS[13]
+local now_us, last_order, v, fence = tonumber(ARGV[1]), tonumber(ARGV[2]), tonumber(ARGV[3]), ARGV[4]
 
-if redis.call('EXISTS', config) == 1 then
+local new, list = given_fields(5)
+local epoch = tonumber(new.epoch)
+local old = redis.call('HMGET', config, 'epoch', 'generation')
+local left = redis.call('HMGET', lost, 'epoch', 'generation')
+local there, begun = tonumber(old[1] or 0), tonumber(left[1] or 0)
+if there >= epoch or begun > epoch then
   redis.call('UNLINK', staged_waiting, staged_ready, staged_active)
-  return { 'same' }
+  return { there == epoch and 'same' or 'older' }
 end
-local new, list = given_fields(4)
-redis.call('UNLINK', waiting, ready, active, ended)
+local generation = left[2] or old[2]
+if generation and generation ~= new.generation then
+  redis.call('UNLINK', journal, ended)
+end
+redis.call('UNLINK', waiting, ready, active, sought, load, config, lost)
 local staged = { { staged_waiting, waiting }, { staged_ready, ready }, { staged_active, active } }
 for _, move in ipairs(staged) do
   if redis.call('EXISTS', move[1]) == 1 then
@@ -24,5 +35,6 @@ for _, move in ipairs(staged) do
   end
 end
 new_state(state, math.max(now_us, v), math.floor(now_us / 1000), 0, last_order, new)
+redis.call('HSET', state, 'fence', fence)
 redis.call('HSET', config, unpack(list))
 return { 'created' }

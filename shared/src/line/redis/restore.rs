@@ -1,4 +1,4 @@
-//! Sends `restore.lua`, after `stage.lua` has prepared its sets.
+//! Sends `restore.lua`, after the sets that it puts in place were staged.
 
 use std::sync::LazyLock;
 
@@ -13,52 +13,55 @@ use super::{
     stage::stage,
 };
 use crate::{
-    domain::{id::QueueId, record::Record},
-    line::{Configuration, Configured, LineError, restored::Restored},
+    domain::{id::QueueId, score::DeadlineScore},
+    line::{Configuration, Configured, LineError, Places},
 };
 
 pub(super) static RESTORE: LazyLock<Command> =
     LazyLock::new(|| Command::new("restore", include_str!("restore.lua")));
 
+/// The keys of the queue that a restore touches, as the script names them.
+const LIVE: [&str; 10] = [
+    "waiting", "ready", "active", "ended", "sought", "journal", "load", "config", "state", "lost",
+];
+
 pub(super) async fn restore(
     line: &RedisLine,
     queue: &QueueId,
     configuration: &Configuration,
-    entries: &[Record],
+    fence: u64,
+    places: Places,
 ) -> Result<Configured, LineError> {
     let now_us = now_us(line).await?;
     let claim_by_ms = now_us / 1_000 + configuration.settings.claim_ms();
-    let restored = Restored::from_records(entries, claim_by_ms);
     let (keys, restorer) = (Keys::new(queue), Uuid::new_v4().to_string());
     let staged = ["waiting", "ready", "active"].map(|name| keys.staged(&restorer, name));
-    let waiting = restored
+    let by_raw = |(score, id): (DeadlineScore, _)| (score.raw(), id);
+    let waiting = places
         .waiting
         .into_iter()
         .map(|(score, id)| (score.raw(), id))
         .collect();
-    let ready = restored
+    let ready = places
         .ready
         .into_iter()
-        .map(|(score, id)| (score.raw(), id))
+        .map(|(visit, id)| by_raw((DeadlineScore::new(claim_by_ms, visit), id)))
         .collect();
-    let active = restored
-        .active
-        .into_iter()
-        .map(|(score, id)| (score.raw(), id))
-        .collect();
+    let active = places.active.into_iter().map(by_raw).collect();
     for (set, entries) in staged.iter().zip([waiting, ready, active]) {
         stage(line, set, entries).await?;
     }
-    let live = ["waiting", "ready", "active", "ended", "config", "state"].map(|name| keys.key(name));
     let call = RESTORE
-        .on(live.into_iter().chain(staged))
+        .on(LIVE.map(|name| keys.key(name)).into_iter().chain(staged))
         .arg(now_us)
-        .arg(restored.last_order)
-        .arg(restored.v);
+        .arg(places.last_order)
+        .arg(places.v)
+        .arg(fence);
     let reply = call.args(fields(configuration)).send(line).await?;
     match reply.outcome() {
         "created" => Ok(Configured::Created),
         "same" => Ok(Configured::Same),
+        "older" => Ok(Configured::Older),
         _ => Err(reply.nonsense("an outcome")),
     }
 }

@@ -3,15 +3,16 @@
 -- the later end stays.
 -- What frees room, or keeps an acknowledged change, runs also where the server's memory is full.
 -- What is sought has to be sought again: its record may be older than the end.
--- KEYS: ended sought journal config
+-- A queue that was dropped to be put back is settled, too.
+-- KEYS: ended sought journal config lost
 -- ARGV: records ...
 -- ...:  as many journal keys as `records` says, then member v member v …
 -- Output: {'no-queue'}
 --         {'settled'}
-local ended, sought, journal, config = KEYS[1], KEYS[2], KEYS[3], KEYS[4]
+local ended, sought, journal, config, lost = KEYS[1], KEYS[2], KEYS[3], KEYS[4], KEYS[5]
 local records = tonumber(ARGV[1])
 
-if redis.call('EXISTS', config) == 0 then
+if redis.call('EXISTS', config, lost) == 0 then
   return { 'no-queue' }
 end
 for i = 2, records + 1 do

@@ -1,10 +1,11 @@
 #!lua flags=allow-oom
 -- Says whether an entry may act now; claims a ready one or completes an active one where asked, or makes its session
--- longer, never shorter.
+-- longer, never shorter. One that was let in before the line was lost, and stands in line again, is let in until the end
+-- of its pass.
 -- What frees room, or keeps an acknowledged change, runs also where the server's memory is full.
 -- include: clock scores claim_clock queue end
 -- KEYS: waiting ready active ended config state
--- ARGV: given_us id visit claims consumes extend_ms latest_end_ms
+-- ARGV: given_us id visit claims consumes pass_end_ms extend_ms latest_end_ms
 -- Output: {'no-queue'}
 --         {'active', epoch, v or 0 where nothing changed, 'none' | 'claimed' | 'completed' | 'extended',
 --          state, visit, session_end_ms, now_ms}
@@ -13,7 +14,7 @@
 --         {'gone', 'ended' | 'unknown'}
 local waiting, ready, active, ended, config, state = KEYS[1], KEYS[2], KEYS[3], KEYS[4], KEYS[5], KEYS[6]
 local given_us, id, visit, claims, consumes = ARGV[1], ARGV[2], ARGV[3], ARGV[4], ARGV[5]
-local extend_ms, latest_end_ms = tonumber(ARGV[6]), tonumber(ARGV[7])
+local pass_end_ms, extend_ms, latest_end_ms = tonumber(ARGV[6]), tonumber(ARGV[7]), tonumber(ARGV[8])
 
 local queue = read_queue(config, state, given_us)
 if not queue then
@@ -26,12 +27,22 @@ end
 if is_other_visit(visit, at) then
   return { 'other-visit' }
 end
-if at.state == 'waiting' or (at.state == 'ready' and claims ~= '1') then
+local not_yet = at.state == 'waiting' or (at.state == 'ready' and claims ~= '1')
+local was_let_in = not_yet and pass_end_ms and pass_end_ms > queue.now_ms
+if not_yet and not was_let_in then
   return { 'not-yet', unpack(reply_standing(queue, waiting, id, at)) }
 end
 
 local change, v = 'none', 0
-if at.state == 'ready' then
+if was_let_in then
+  redis.call('ZREM', at.state == 'waiting' and waiting or ready, id)
+  redis.call('HINCRBY', state, 'claimed', 1)
+  at.state, at.deadline_ms = 'active', pass_end_ms
+  redis.call('ZADD', active, deadline_score(pass_end_ms, at.visit), id)
+  change = 'claimed'
+  v = take_version(queue, state)
+  queue.v = v
+elseif at.state == 'ready' then
   redis.call('ZREM', ready, id)
   redis.call('HINCRBY', state, 'claimed', 1)
   let_in(queue, active, id, at)

@@ -28,6 +28,11 @@ pub(super) async fn validate(
     let call = call
         .arg(u8::from(check.claims))
         .arg(u8::from(check.consumes))
+        .arg(
+            check
+                .let_in_until_ms
+                .map_or_else(String::new, |end_ms| end_ms.to_string()),
+        )
         .arg("")
         .arg("");
     answer(id, call.send(line).await?)
@@ -44,7 +49,8 @@ pub(super) async fn extend(
         .arg(id.to_member())
         .arg(named(extension.visit))
         .arg(0)
-        .arg(0);
+        .arg(0)
+        .arg("");
     let call = call
         .arg(u64::from(extension.seconds) * 1_000)
         .arg(extension.latest_end_ms);

@@ -61,6 +61,12 @@ fn configuration(config: &Fields) -> Result<Configuration, LineError> {
         settings_order: config.number("settings_order")?,
         epoch: config.number("epoch")?,
         generation: config.number("generation")?,
+        // A queue of before there were resets has none.
+        min_epoch: if config.has("min_epoch") {
+            config.number("min_epoch")?
+        } else {
+            0
+        },
         salt: Salt::from_text(config.text("salt")?).ok_or_else(|| nonsense("not a salt".to_owned()))?,
     })
 }

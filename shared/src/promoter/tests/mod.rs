@@ -45,11 +45,7 @@ impl Scene {
         let stored = StoredQueue {
             settings: map(settings).into(),
             settings_order: 0,
-            line: LinePart {
-                epoch: 1,
-                generation: 1,
-                salt: Salt::new([3; 32]),
-            },
+            line: LinePart::new(Salt::new([3; 32])),
         };
         assert!(self.backup.create_queue(&queue, &stored).await.expect("stored"));
         (queue, stored)

@@ -11,17 +11,18 @@ use std::{
 use async_trait::async_trait;
 use serde_json::{Map, Value, json};
 use tokio::time::{Instant, sleep};
+use uuid::Uuid;
 
 use super::{Scene, id};
 use crate::{
     backup::{
-        Backup, BackupError, Placing, Shelf, StoredQueue, StoredSettings, Written,
+        Backup, BackupError, Lease, Leased, LinePart, Placing, Shelf, StoredQueue, StoredSettings, Written,
         drain::{RECORD_TIMEOUT, drain},
         file::FileBackup,
     },
     domain::{
         change::Change,
-        id::{EntryId, QueueId},
+        id::{EntryId, QueueId, Salt},
         record::Record,
     },
     line::{PromoteOrder, memory::MemoryLine},
@@ -93,6 +94,37 @@ impl Backup for Slow {
         settings: &Map<String, Value>,
     ) -> Result<Option<u64>, BackupError> {
         self.backup.replace_settings(queue, expected, settings).await
+    }
+
+    async fn take_lease(
+        &self,
+        queue: &QueueId,
+        epoch: u32,
+        lease: Lease,
+        now_ms: u64,
+    ) -> Result<Leased, BackupError> {
+        self.backup.take_lease(queue, epoch, lease, now_ms).await
+    }
+
+    async fn renew_lease(&self, queue: &QueueId, epoch: u32, lease: Lease) -> Result<bool, BackupError> {
+        self.backup.renew_lease(queue, epoch, lease).await
+    }
+
+    async fn release_lease(&self, queue: &QueueId, epoch: u32, holder: Uuid) -> Result<(), BackupError> {
+        self.backup.release_lease(queue, epoch, holder).await
+    }
+
+    async fn raise_fence(&self, queue: &QueueId, epoch: u32, fence: u64) -> Result<(), BackupError> {
+        self.backup.raise_fence(queue, epoch, fence).await
+    }
+
+    async fn begin_generation(
+        &self,
+        queue: &QueueId,
+        epoch: u32,
+        salt: Salt,
+    ) -> Result<Option<LinePart>, BackupError> {
+        self.backup.begin_generation(queue, epoch, salt).await
     }
 
     async fn ping(&self) -> Result<(), BackupError> {

@@ -7,12 +7,12 @@ use tokio::time::Instant;
 
 use super::{Scene, map, memory};
 use crate::{
-    backup::{Backup, drain::drain},
+    backup::{Backup, drain::drain, revision},
     domain::{pace::HeldBackBy, settings::Settings, state::State},
     line::{Configuration, Configured, LineError},
     promoter::{
         Policy, SyncError, Synced,
-        sync::{configuration, put_in_force, revision},
+        sync::{configuration, put_in_force},
         tick,
     },
 };
@@ -87,10 +87,7 @@ async fn settings_edited_in_the_backup_reach_the_line_and_wrong_ones_do_not() {
     assert!(
         matches!(
             synced,
-            Synced::InForce {
-                how: Configured::Changed,
-                ..
-            }
+            Synced::InForce { put, .. } if put.how == Configured::Changed
         ),
         "{synced:?}"
     );
@@ -120,10 +117,7 @@ async fn settings_edited_in_the_backup_reach_the_line_and_wrong_ones_do_not() {
     assert!(
         matches!(
             synced,
-            Synced::InForce {
-                how: Configured::Same,
-                ..
-            }
+            Synced::InForce { put, .. } if put.how == Configured::Same
         ),
         "{synced:?}"
     );
@@ -144,15 +138,15 @@ async fn settings_that_were_read_before_a_change_do_not_undo_it() {
     assert_eq!(replaced.expect("written"), Some(1));
     scene.sync(&queue).await.expect("synced");
 
-    let stale = configuration(&stale, Policy::default()).expect("right");
-    let how = put_in_force(&*scene.line, &*scene.backup, &queue, &stale).await;
-    assert_eq!(how.expect("answered"), Configured::Older);
+    let wanted = configuration(&stale, Policy::default()).expect("right");
+    let put = put_in_force(&*scene.line, &*scene.backup, &queue, &stale, &wanted).await;
+    assert_eq!(put.expect("answered").how, Configured::Older);
     assert!(in_force().await.settings.paused);
 
     // As after a table was put back: its number is lower than that in force, and yet it is what counts.
     let ahead = Configuration {
         settings_order: 9,
-        ..stale
+        ..wanted
     };
     scene
         .line
@@ -183,10 +177,7 @@ async fn a_lost_queue_is_put_back_with_everybody_in_place() {
     assert!(
         matches!(
             synced,
-            Synced::InForce {
-                how: Configured::Created,
-                ..
-            }
+            Synced::InForce { put, .. } if put.how == Configured::Created
         ),
         "{synced:?}"
     );

@@ -81,6 +81,7 @@ pub(crate) fn configuration(capacity: u32, batch: u32) -> Configuration {
         settings_order: 0,
         epoch: 1,
         generation: 1,
+        min_epoch: 1,
         salt: Salt::new([2; 32]),
     }
 }

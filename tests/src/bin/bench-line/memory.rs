@@ -44,7 +44,12 @@ pub(crate) async fn million(bench: &Bench) -> Result<(), Box<dyn Error>> {
     let before = used_memory(&mut plain).await?;
     bench
         .line
-        .restore(&queue, &configuration(10_000_000, 1_000_000), &waiting(&ids))
+        .restore(
+            &queue,
+            &configuration(10_000_000, 1_000_000),
+            0,
+            waiting(&ids).iter().collect(),
+        )
         .await?;
     let weight = used_memory(&mut plain).await? - before;
     #[allow(clippy::cast_precision_loss)]

@@ -1,0 +1,137 @@
+//! Who puts a lost queue back: one process at a time, by a lease that stands in the backup beside the queue's epoch.
+//!
+//! Taking the lease is what raises the epoch. So whoever holds one knows an epoch that nobody else has, and the line lets
+//! nothing in force that has a lower one than it has heard of: a restorer that was thought dead, and wakes up, writes in
+//! vain. The lease only keeps two from working side by side; where the clocks of two processes part by more than it is
+//! long, both work, and the later epoch still wins.
+
+use std::{
+    future::Future,
+    time::{Duration, SystemTime, UNIX_EPOCH},
+};
+
+use tokio::time::{Instant, sleep, timeout_at};
+use uuid::Uuid;
+
+use super::{Backup, BackupError, LinePart, restore::RestoreError};
+use crate::domain::id::QueueId;
+
+/// How long a lease lasts without being renewed: a queue whose restorer died waits for so long.
+pub const LEASE: Duration = Duration::from_secs(10);
+/// Between two renewals.
+const RENEWAL: Duration = Duration::from_secs(3);
+/// So long before its end a lease that could not be renewed counts as lost: whatever is under way then ends in time.
+const MARGIN: Duration = Duration::from_secs(2);
+
+/// The right to put a queue back.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct Lease {
+    /// Names this restore, and no other.
+    pub holder: Uuid,
+    /// When it ends by itself, by the holder's clock, in Unix milliseconds.
+    pub until_ms: u64,
+}
+
+impl Lease {
+    /// A lease from now on.
+    pub fn new(holder: Uuid) -> Self {
+        let length_ms = u64::try_from(LEASE.as_millis()).unwrap_or(u64::MAX);
+        Self {
+            holder,
+            until_ms: now_ms().saturating_add(length_ms),
+        }
+    }
+}
+
+/// The answer to taking a lease.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Leased {
+    /// It is taken, and the queue's part has the new epoch.
+    Taken(LinePart),
+    /// Somebody else has it.
+    Held(Lease),
+    /// The epoch is not what it was: somebody else has put the queue back, or begun it anew.
+    Overtaken,
+}
+
+/// A lease that was taken.
+pub(super) struct Held<'a> {
+    backup: &'a dyn Backup,
+    queue: &'a QueueId,
+    /// As it stands since.
+    pub(super) part: LinePart,
+    holder: Uuid,
+    taken_at: Instant,
+}
+
+impl<'a> Held<'a> {
+    /// Takes the lease of a queue that is of this epoch.
+    pub(super) async fn take(
+        backup: &'a dyn Backup,
+        queue: &'a QueueId,
+        epoch: u32,
+    ) -> Result<Self, RestoreError> {
+        let (taken_at, lease) = (Instant::now(), Lease::new(Uuid::new_v4()));
+        match backup.take_lease(queue, epoch, lease, now_ms()).await? {
+            Leased::Taken(part) => Ok(Self {
+                backup,
+                queue,
+                part,
+                holder: lease.holder,
+                taken_at,
+            }),
+            Leased::Held(_) => Err(RestoreError::Held),
+            Leased::Overtaken => Err(RestoreError::Overtaken),
+        }
+    }
+
+    /// Does something while the lease is renewed, and gives it up where that fails.
+    pub(super) async fn hold<T>(
+        &self,
+        work: impl Future<Output = Result<T, RestoreError>>,
+    ) -> Result<T, RestoreError> {
+        tokio::select! {
+            done = work => done,
+            lost = self.renew_for_ever() => Err(lost),
+        }
+    }
+
+    async fn renew_for_ever(&self) -> RestoreError {
+        let mut until = self.taken_at + LEASE - MARGIN;
+        loop {
+            sleep(RENEWAL).await;
+            let asked_at = Instant::now();
+            let renewal = self
+                .backup
+                .renew_lease(self.queue, self.part.epoch, Lease::new(self.holder));
+            match timeout_at(until, renewal).await {
+                Ok(Ok(true)) => until = asked_at + LEASE - MARGIN,
+                Ok(Ok(false)) => return RestoreError::Overtaken,
+                Ok(Err(error)) if Instant::now() >= until => return error.into(),
+                Ok(Err(error)) => {
+                    tracing::warn!(queue = %self.queue, %error, "the lease of a restore was not renewed yet");
+                }
+                Err(_) => {
+                    let reason = "the lease of the restore could not be renewed in time";
+                    return BackupError::Unavailable(reason.to_owned()).into();
+                }
+            }
+        }
+    }
+
+    /// Gives it back, for whoever comes next not to wait for its end.
+    pub(super) async fn release(self) {
+        if let Err(error) = self
+            .backup
+            .release_lease(self.queue, self.part.epoch, self.holder)
+            .await
+        {
+            tracing::warn!(queue = %self.queue, %error, "the lease of a restore ends by itself");
+        }
+    }
+}
+
+fn now_ms() -> u64 {
+    let since = SystemTime::now().duration_since(UNIX_EPOCH).unwrap_or_default();
+    u64::try_from(since.as_millis()).unwrap_or(u64::MAX)
+}

@@ -1,0 +1,18 @@
+//! Sends `forget.lua`.
+
+use std::sync::LazyLock;
+
+use super::{RedisLine, keys::Keys, script::Command};
+use crate::{domain::id::QueueId, line::LineError};
+
+pub(super) static FORGET: LazyLock<Command> =
+    LazyLock::new(|| Command::new("forget", include_str!("forget.lua")));
+
+pub(super) async fn forget(line: &RedisLine, queue: &QueueId, epoch: u32) -> Result<bool, LineError> {
+    let reply = FORGET.of(&Keys::new(queue)).arg(epoch).send(line).await?;
+    match reply.outcome() {
+        "forgotten" => Ok(true),
+        "later" => Ok(false),
+        _ => Err(reply.nonsense("an outcome")),
+    }
+}

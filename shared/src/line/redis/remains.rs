@@ -1,0 +1,65 @@
+//! Reads what a queue that was dropped has left: nothing is added to that any more, so no script is needed.
+
+use redis::streams::StreamRangeReply;
+
+use super::{
+    RedisLine,
+    connect::{Sender, failed},
+    end, journal,
+    keys::Keys,
+    reply::entry_id,
+};
+use crate::{
+    domain::id::QueueId,
+    line::{LineError, Remains},
+};
+
+/// Epoch and generation of what was dropped, the journal, and members with their ends.
+type Left = (
+    (Option<u32>, Option<u32>),
+    StreamRangeReply,
+    Vec<(String, String)>,
+);
+
+pub(super) async fn remains(line: &RedisLine, queue: &QueueId, most: usize) -> Result<Remains, LineError> {
+    let keys = Keys::new(queue);
+    let mut asked = redis::pipe();
+    asked
+        .cmd("HMGET")
+        .arg(keys.key("lost"))
+        .arg(&["epoch", "generation"])
+        .cmd("XRANGE")
+        .arg(keys.key("journal"))
+        .arg(&["-", "+", "COUNT"])
+        .arg(most)
+        .cmd("HRANDFIELD")
+        .arg(keys.key("ended"))
+        .arg(most)
+        .arg("WITHVALUES");
+    let ask = async |mut link: Sender| asked.query_async::<Left>(&mut link).await.map_err(failed);
+    let ((epoch, generation), records, ends) = line.connection.call(ask).await?;
+    if epoch.is_none() {
+        return Err(LineError::Unknown);
+    }
+    let records = records.ids.into_iter();
+    let records = records.map(|record| journal::parse(record.id, record.map));
+    let ends = ends.into_iter().map(|(member, text)| {
+        let id = entry_id(&member)?;
+        end::parse(id, &text).ok_or_else(|| LineError::Nonsense(format!("the end {text}")))
+    });
+    Ok(Remains {
+        generation,
+        records: readable(queue, records),
+        ends: readable(queue, ends),
+    })
+}
+
+/// What makes no sense stays where it is, for whoever drains the journal: the queue must not wait for it.
+fn readable<T>(queue: &QueueId, found: impl Iterator<Item = Result<T, LineError>>) -> Vec<T> {
+    found
+        .filter_map(|read| {
+            read.inspect_err(|error| tracing::warn!(%queue, %error, "passed over in a restore"))
+                .ok()
+        })
+        .collect()
+}

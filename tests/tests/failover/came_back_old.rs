@@ -1,0 +1,107 @@
+//! A Redis that came back as it was some time ago: a snapshot, or a replica that lagged.
+
+use serde_json::json;
+use vestibule_tests::edge::Ask;
+
+use crate::{Scene, eventually};
+
+#[tokio::test]
+async fn what_happened_since_then_is_not_undone() {
+    let scene = Scene::open(json!({ "capacity": 2, "batch": 2, "interval_seconds": 1 })).await;
+    let guests = scene.guests(6).await;
+    let old = scene.snapshot().await;
+    // One is done, one leaves, two come, and those who are next are called and let in.
+    scene
+        .send(scene.service(&guests[0], "complete", &json!({})))
+        .await
+        .is(204);
+    scene
+        .send(Ask::delete(scene.path(&guests[4])).visitor(&guests[4].id))
+        .await
+        .is(204);
+    let newcomers = scene.guests(2).await;
+    scene
+        .beside_promoters(1, async {
+            eventually("the next one is called", async || {
+                scene.status(&guests[2]).await.body["state"] == "ready"
+            })
+            .await;
+            let claim = Ask::post(format!("{}/claim", scene.path(&guests[2])));
+            scene.send(claim.visitor(&guests[2].id)).await.is(200);
+            eventually("the fence is behind that", async || {
+                let view = scene.view().await;
+                view.journal == 0 && scene.stored().await.line.fence >= 2
+            })
+            .await;
+        })
+        .await;
+    scene.go_back_to(&old).await;
+    assert_eq!(scene.view().await.waiting, 4, "as it was");
+
+    scene
+        .beside_promoters(2, async {
+            eventually("it is put back", async || {
+                scene.line_epoch().await.is_some_and(|epoch| epoch > 1)
+            })
+            .await;
+        })
+        .await;
+    assert_eq!(scene.view().await.version.epoch, 2);
+    scene.settled(&guests[0]).await.is_problem(410, "completed");
+    scene.settled(&guests[4]).await.is_problem(410, "left");
+    assert_eq!(scene.settled(&guests[2]).await.body["state"], "active");
+    assert_eq!(
+        scene.positions(&[guests[3].clone(), guests[5].clone()]).await,
+        [1, 2]
+    );
+    assert_eq!(scene.positions(&newcomers).await, [3, 4]);
+}
+
+#[tokio::test]
+async fn nobody_is_promoted_by_an_order_that_is_old() {
+    let scene = Scene::open(json!({ "capacity": 2, "batch": 2, "interval_seconds": 1 })).await;
+    let guests = scene.guests(4).await;
+    let old = scene.snapshot().await;
+    scene
+        .beside_promoters(1, async {
+            eventually("it is fenced", async || scene.stored().await.line.fence >= 1).await;
+        })
+        .await;
+    // The next in line leaves, and somebody inside is done: the old order would call who left.
+    scene
+        .send(Ask::delete(scene.path(&guests[2])).visitor(&guests[2].id))
+        .await
+        .is(204);
+    scene
+        .send(scene.service(&guests[0], "complete", &json!({})))
+        .await
+        .is(204);
+    scene.go_back_to(&old).await;
+    scene
+        .beside_promoters(1, async {
+            eventually("the right one is called", async || {
+                scene.settled(&guests[3]).await.body["state"] == "ready"
+            })
+            .await;
+        })
+        .await;
+    let record = scene.record(&guests[2]).await;
+    assert_eq!(record.promoted_at_ms, None, "{record:?}");
+}
+
+#[tokio::test]
+async fn a_line_that_was_not_lost_is_not_put_back() {
+    let scene = Scene::open(json!({ "capacity": 2, "batch": 2, "interval_seconds": 1 })).await;
+    scene.guests(4).await;
+    scene
+        .beside_promoters(3, async {
+            eventually("the fence rises", async || {
+                scene.guests(1).await;
+                scene.stored().await.line.fence >= 3
+            })
+            .await;
+        })
+        .await;
+    let (view, stored) = (scene.view().await, scene.stored().await);
+    assert_eq!((view.version.epoch, stored.line.epoch), (1, 1));
+}
