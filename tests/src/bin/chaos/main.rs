@@ -5,7 +5,7 @@
 use std::{error::Error, path::PathBuf, process::ExitCode};
 
 use futures_util::{StreamExt, stream};
-use vestibule_tests::chaos;
+use vestibule_tests::chaos::{self, plan::Plan};
 
 /// How many seeds at once.
 const AT_ONCE: usize = 2;
@@ -13,23 +13,27 @@ const AT_ONCE: usize = 2;
 /// What to run.
 struct Arguments {
     seeds: std::ops::RangeInclusive<u64>,
-    /// Where the evidence goes.
-    folder: PathBuf,
+    /// Where the evidence goes; where there is none, the plans are printed, and nothing is run.
+    folder: Option<PathBuf>,
 }
 
 fn arguments() -> Option<Arguments> {
     let mut given = std::env::args().skip(1);
-    let (first, last, folder) = (given.next()?, given.next()?, given.next()?);
+    let (first, last) = (given.next()?, given.next()?);
     Some(Arguments {
         seeds: first.parse().ok()?..=last.parse().ok()?,
-        folder: folder.into(),
+        folder: given.next().map(PathBuf::from),
     })
 }
 
 #[tokio::main]
 async fn main() -> Result<ExitCode, Box<dyn Error>> {
     let Some(Arguments { seeds, folder }) = arguments() else {
-        return Err("usage: chaos FIRST-SEED LAST-SEED FOLDER".into());
+        return Err("usage: chaos FIRST-SEED LAST-SEED [FOLDER]".into());
+    };
+    let Some(folder) = folder else {
+        seeds.for_each(|seed| println!("{}", Plan::of(seed)));
+        return Ok(ExitCode::SUCCESS);
     };
     let all = async {
         let (mut ok, mut failed) = (0, Vec::new());

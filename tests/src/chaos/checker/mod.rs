@@ -4,7 +4,7 @@
 //! Stated exceptions, and nothing else, are let pass:
 //! - what was acknowledged as not durable may be gone once Redis has lost anything since;
 //! - a Redis that comes back old, or a replica that takes its place and has missed the last changes, has forgotten what was
-//!   done in that time (`behind`): a place of that time may be overtaken until its holder's next look, an end or a claim of
+//!   done since the promoter last marked it (`behind`): a place of that time may be overtaken until its holder's next look, an end or a claim of
 //!   that time may have to be made again, and one more batch may go;
 //! - an end has no flag that says whether it is durable: it counts as not durable where the table was harmed meanwhile.
 
@@ -25,6 +25,9 @@ use super::{
     watcher::Sample,
     world::Struck,
 };
+
+/// The promoter marks the line every 3 s; one that was killed is followed by the next, and a machine may be slow.
+const MARK_MS: u64 = 5_000;
 
 /// All that is known of a run.
 #[derive(Debug)]
@@ -155,11 +158,22 @@ impl Findings {
         self.behind().any(|struck| struck.overlaps(from_ms, until_ms))
     }
 
-    /// The times of which Redis had forgotten what was done in them.
-    fn behind(&self) -> impl Iterator<Item = &Struck> {
-        self.struck
-            .iter()
-            .filter(|struck| struck.fault.behind_ms().is_some())
+    /// The times of which Redis had forgotten what was done in them. What came before the last mark of the promoter is not
+    /// among them, where it could write that to the table: a Redis that lacks it is put back from the table.
+    fn behind(&self) -> impl Iterator<Item = Struck> {
+        self.struck.iter().filter_map(|struck| {
+            let killed_ms = struck.from_ms + struck.fault.behind_ms()?;
+            let marked_ms = killed_ms - MARK_MS;
+            let from_ms = if self.table_harmed(marked_ms - MARK_MS, killed_ms) {
+                struck.from_ms
+            } else {
+                struck.from_ms.max(marked_ms)
+            };
+            Some(Struck {
+                from_ms,
+                ..struck.clone()
+            })
+        })
     }
 
     /// Whether the table was harmed in that time.

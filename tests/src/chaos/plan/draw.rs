@@ -84,7 +84,7 @@ fn redis_fault(draw: &mut impl Rng) -> (Fault, u64) {
     match draw.random_range(0..10) {
         0..=2 => (Fault::RedisKilled { down_ms: for_ms }, for_ms),
         3 => {
-            let down_ms = for_ms;
+            let (behind_ms, down_ms) = (draw.random_range(300..8_000), for_ms);
             (Fault::RedisOld { behind_ms, down_ms }, behind_ms + down_ms)
         }
         4 | 5 => (Fault::RedisFailedOver { behind_ms }, behind_ms),
