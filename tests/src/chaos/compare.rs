@@ -31,6 +31,8 @@ pub struct Difference {
     pub id: EntryId,
     /// When that was seen, in Unix milliseconds.
     pub at_ms: u64,
+    /// When the table last heard of it, in Unix milliseconds; `None` where it has nothing.
+    pub changed_ms: Option<u64>,
     /// What was.
     pub what: String,
 }
@@ -124,6 +126,7 @@ async fn differences(world: &World) -> Option<Vec<Difference>> {
         (!is_same).then(|| Difference {
             id,
             at_ms: now_ms,
+            changed_ms: table.get(&id).map(|record| record.version.v / 1_000),
             what: format!("the line has {here:?}, the table {there:?}"),
         })
     });

@@ -122,12 +122,15 @@ impl Server {
         self.child.wait().expect("it is ours");
     }
 
-    async fn ask(&self, command: &mut redis::Cmd) {
-        let mut connection = connect(self.address).await.expect("it answers");
-        command
-            .query_async::<()>(&mut connection)
-            .await
-            .expect("it does as told");
+    async fn ask(&self, command: &redis::Cmd) {
+        let end = Instant::now() + START;
+        loop {
+            let done = async { command.query_async::<()>(&mut connect(self.address).await?).await };
+            match done.await {
+                Ok(()) => return,
+                Err(error) => assert!(Instant::now() < end, "redis-server does not do as told: {error}"),
+            }
+        }
     }
 }
 
@@ -195,7 +198,7 @@ impl Pair {
 
     /// Kills the primary, which comes back with what it held a while before.
     pub(super) async fn go_back(&mut self, behind: Duration, down: Duration) {
-        self.primary.ask(&mut redis::cmd("SAVE")).await;
+        self.primary.ask(&redis::cmd("SAVE")).await;
         let folder = self.next_folder();
         fs::copy(self.primary.folder.join(SNAPSHOT), folder.join(SNAPSHOT)).expect("a snapshot");
         sleep(behind).await;

@@ -9,7 +9,7 @@ use std::{
 };
 
 use serde_json::Value;
-use tokio::time::{sleep, timeout};
+use tokio::time::{Instant, sleep, timeout};
 use vestibule::backup::{Backup, Shelf};
 
 use super::{
@@ -23,6 +23,8 @@ use crate::{edge::Ask, entries::now_ms, functions::Deployment};
 pub(super) const ANSWER: Duration = Duration::from_secs(12);
 /// Between two attempts.
 pub(super) const AGAIN: Duration = Duration::from_millis(150);
+/// The table is read within this.
+const READ: Duration = Duration::from_mins(1);
 /// How often a look is tried for a visitor.
 const LOOKS: usize = 40;
 
@@ -61,11 +63,16 @@ impl Way {
         let Some(token) = own.find_map(|call| call.text("token")) else {
             return;
         };
-        let record = self
-            .deployment
-            .backup
-            .entry(&self.shelf, token.parse().expect("a token"));
-        if let Some(record) = record.await.expect("the table itself is never away") {
+        let id = token.parse().expect("a token");
+        let end = Instant::now() + READ;
+        // The table itself is never away, but a machine may be slow.
+        let record = loop {
+            match self.deployment.backup.entry(&self.shelf, id).await {
+                Ok(record) => break record,
+                Err(error) => assert!(Instant::now() < end, "the table cannot be read: {error}"),
+            }
+        };
+        if let Some(record) = record {
             self.history.note_record(visitor, stay, record);
         }
     }

@@ -1,10 +1,7 @@
 //! The table and Redis are equal, of all that was acknowledged.
 
 use super::{Findings, Violation};
-use crate::chaos::{
-    compare::Difference,
-    history::{Call, What},
-};
+use crate::chaos::{compare::Difference, history::What};
 
 const EQUAL: &str = "the line and the table are equal";
 
@@ -16,8 +13,9 @@ pub(super) fn differing(findings: &Findings) -> Vec<Violation> {
     wrong.collect()
 }
 
-/// The visitor to whom the entry was acknowledged as it is not everywhere. What Redis had forgotten comes back when it is
-/// asked for; and where a function was killed between the line and the table, the visitor's next attempt mends it.
+/// The visitor to whom the entry was acknowledged as it is not everywhere. What Redis had forgotten, of what was done while it
+/// was behind, comes back when it is asked for; and where a function was killed between the line and the table, the visitor's
+/// next attempt mends it.
 fn wronged(findings: &Findings, difference: &Difference) -> Option<usize> {
     let token = difference.id.to_string();
     let visitor = findings
@@ -25,10 +23,13 @@ fn wronged(findings: &Findings, difference: &Difference) -> Option<usize> {
         .iter()
         .find(|call| call.text("token") == Some(&token))?
         .visitor;
-    let has_forgotten = findings.behind().any(|struck| struck.from_ms <= difference.at_ms);
     let last = findings
         .story(visitor)
         .filter(|call| call.what != What::Status && call.begun_ms <= difference.at_ms)
-        .last();
-    (!has_forgotten && last.is_some_and(Call::is_acknowledged)).then_some(visitor)
+        .last()?;
+    let is_forgotten = difference
+        .changed_ms
+        .is_some_and(|at_ms| findings.is_behind(at_ms, at_ms))
+        || findings.is_behind(last.begun_ms, last.ended_ms);
+    (!is_forgotten && last.is_acknowledged()).then_some(visitor)
 }
