@@ -7,7 +7,8 @@
 #   name       server                                   the command finds it in
 #   redis      Redis                                    TEST_REDIS_URL
 #   valkey     Valkey                                   TEST_VALKEY_URL
-#   cluster    Redis Cluster of one node                TEST_REDIS_CLUSTER_URL
+#   cluster    Redis Cluster of three primaries and     TEST_REDIS_CLUSTER_URL, whose certificates are of the
+#              three replicas, by TLS alone             authority in the file TEST_REDIS_CLUSTER_CA
 #   dynamodb   MiniStack, which emulates DynamoDB       TEST_DYNAMODB_URL
 #              and, at the same address, Secrets Manager
 #   aws        MiniStack with all that a deployment     AWS_ENDPOINT_URL
@@ -24,6 +25,11 @@ readonly READY_SECONDS=60 # Machines that compile at the same time are slow.
 readonly STOP_SECONDS=5
 readonly AWS_SERVICES=apigateway,cloudformation,cloudwatch,dynamodb,ec2,events,iam,lambda,logs,s3,secretsmanager,sns,sts
 readonly ATTEMPTS=3 # For a port that somebody took between our look and the server's.
+# Servers by themselves until they are joined: the first three have the slots, and each of the others follows one of those.
+readonly CLUSTER_NODES=(cluster-1 cluster-2 cluster-3 cluster-4 cluster-5 cluster-6)
+readonly CLUSTER_SLOTS=("0 5460" "5461 10922" "10923 16383")
+readonly JOINING_MS=1000  # How long nodes may be silent; they tell each other the news in half of it.
+readonly JOINED_MS=60000 # On a busy machine nobody is to be taken for dead: tests decide who is.
 
 usage() {
   fail "usage: infra/servers.sh run [--only redis,valkey,cluster,dynamodb,aws] -- COMMAND..."
@@ -37,11 +43,16 @@ sockets = [socket.create_server(("127.0.0.1", 0)) for _ in range(int(sys.argv[1]
 print(*(s.getsockname()[1] for s in sockets))' "$1"
 }
 
-# What the script knows about a server lies in its directory: the files port, pid and log.
+# What the script knows about a server lies in its directory: the files port, bus_port, pid and log.
 port_of() { cat "$work/$1/port"; }
+bus_port_of() { cat "$work/$1/bus_port"; }
 pid_of() { cat "$work/$1/pid"; }
 is_running() { kill -0 "$(pid_of "$1")" 2>/dev/null; }
-cli() { redis-cli -h 127.0.0.1 -p "$(port_of "$1")" "${@:2}" 2>/dev/null; }
+cli() {
+  local tls=()
+  if [[ $1 == cluster-* ]]; then tls=(--tls --cacert "$work/ca.pem"); fi
+  redis-cli -h 127.0.0.1 -p "$(port_of "$1")" ${tls[@]+"${tls[@]}"} "${@:2}" 2>/dev/null
+}
 
 launch() { # NAME COMMAND...
   local name=$1
@@ -70,12 +81,16 @@ start() { # NAME
   # The bus port is 10000 above the other by default, and so may be taken or past the last port.
   read -r port bus_port <<<"$(free_ports 2)"
   printf '%s\n' "$port" >"$work/$name/port"
+  printf '%s\n' "$bus_port" >"$work/$name/bus_port"
   case $name in
     redis) launch_redis_like redis redis-server "$port" ;;
     valkey) launch_redis_like valkey "$valkey_server" "$port" ;;
-    cluster)
-      launch_redis_like cluster redis-server "$port" \
-        --cluster-enabled yes --cluster-port "$bus_port" --cluster-announce-ip 127.0.0.1
+    cluster-*)
+      launch_redis_like "$name" redis-server 0 --tls-port "$port" --tls-cluster yes --tls-replication yes \
+        --tls-ca-cert-file "$work/ca.pem" --tls-cert-file "$work/server.pem" --tls-key-file "$work/server.key" \
+        --tls-auth-clients no --repl-diskless-sync-delay 0 \
+        --cluster-enabled yes --cluster-port "$bus_port" --cluster-announce-ip 127.0.0.1 \
+        --cluster-node-timeout "$JOINING_MS"
       ;;
     dynamodb)
       launch_ministack dynamodb "$port" dynamodb,secretsmanager
@@ -90,14 +105,7 @@ start() { # NAME
 # True once the server answers, and the one that answers is ours: after a lost race for the port it would be another's.
 is_ready() { # NAME
   case $1 in
-    redis | valkey) answers_as_ours "$1" ;;
-    cluster)
-      answers_as_ours cluster || return 1
-      local state
-      state=$(cli cluster cluster info)
-      [[ $state == *cluster_slots_assigned:16384* ]] || cli cluster cluster addslotsrange 0 16383 >/dev/null
-      [[ $state == *cluster_state:ok* ]]
-      ;;
+    redis | valkey | cluster-*) answers_as_ours "$1" ;;
     dynamodb | aws)
       # The line comes after binding, so it says whose the port is; the request loads the service, too.
       grep -q 'Running on http' "$work/$1/log" && "$python" -c '
@@ -133,6 +141,63 @@ await() { # NAME
   done
 }
 
+# An authority of our own, and the certificate of every node, as an owner of servers would make them.
+make_certificates() {
+  (
+    cd "$work"
+    openssl req -x509 -newkey ec -pkeyopt ec_paramgen_curve:prime256v1 -nodes -days 2 -subj "/CN=tests" \
+      -keyout ca.key -out ca.pem
+    openssl req -newkey ec -pkeyopt ec_paramgen_curve:prime256v1 -nodes -subj "/CN=node" \
+      -keyout server.key -out server.csr
+    printf 'subjectAltName=IP:127.0.0.1,DNS:localhost\nbasicConstraints=CA:FALSE\n' >server.ext
+    openssl x509 -req -in server.csr -CA ca.pem -CAkey ca.key -CAcreateserial -days 2 -extfile server.ext -out server.pem
+  ) >"$work/openssl.log" 2>&1 || fail "openssl made no certificates: $(tail -n 1 "$work/openssl.log")"
+}
+
+# Makes one cluster of the nodes, once all of them run.
+join_cluster() {
+  local at other deadline=$((SECONDS + READY_SECONDS))
+  for at in 0 1 2; do
+    # shellcheck disable=SC2086 # The first and the last slot.
+    cli "${CLUSTER_NODES[at]}" cluster addslotsrange ${CLUSTER_SLOTS[at]} >/dev/null
+    cli "${CLUSTER_NODES[at]}" cluster set-config-epoch $((at + 1)) >/dev/null
+  done
+  for at in 0 1 2 3 4; do
+    for other in "${CLUSTER_NODES[@]:at+1}"; do
+      cli "${CLUSTER_NODES[at]}" cluster meet 127.0.0.1 "$(port_of "$other")" "$(bus_port_of "$other")" >/dev/null
+    done
+  done
+  for at in 3 4 5; do until_joined "${CLUSTER_NODES[at]}" knows_all; done
+  for at in 0 1 2; do
+    cli "${CLUSTER_NODES[at + 3]}" cluster replicate "$(cli "${CLUSTER_NODES[at]}" cluster myid)" >/dev/null
+  done
+  for other in "${CLUSTER_NODES[@]}"; do until_joined "$other" has_joined; done
+  for other in "${CLUSTER_NODES[@]}"; do cli "$other" config set cluster-node-timeout "$JOINED_MS" >/dev/null; done
+}
+
+until_joined() { # NAME CONDITION
+  until "$2" "$1"; do
+    is_running "$1" || give_up "$1" "ended before it had joined the others"
+    ((SECONDS < deadline)) || give_up "$1" "had not joined the others after $READY_SECONDS seconds"
+    sleep 0.1
+  done
+}
+
+# shellcheck disable=SC2317 # Called by its name, as the next one is.
+knows_all() { # NAME
+  local nodes
+  nodes=$(cli "$1" cluster nodes)
+  [[ $(grep -c ' connected' <<<"$nodes") == 6 && $nodes != *handshake* ]]
+}
+
+# The node takes calls for every slot, knows who follows whom, and is in step with the primary it follows.
+# shellcheck disable=SC2317
+has_joined() { # NAME
+  knows_all "$1" && [[ $(cli "$1" cluster info) == *cluster_state:ok* ]] &&
+    [[ $(cli "$1" cluster nodes | grep -c 'slave ') == 3 ]] &&
+    [[ $(cli "$1" info replication) =~ role:master.*connected_slaves:1|master_link_status:up ]]
+}
+
 give_up() { # NAME WHAT
   say "the server '$1' $2. The end of its log:"
   tail -n 20 "$work/$1/log" | sed 's/^/  | /' >&2
@@ -160,7 +225,11 @@ shift
 python=$(need_python)
 for name in $names; do
   case $name in
-    redis | cluster) need_redis ;;
+    redis) need_redis ;;
+    cluster)
+      need_redis
+      need_openssl
+      ;;
     valkey)
       need_redis # For redis-cli; the package has none.
       valkey_server=$(need_valkey)
@@ -177,15 +246,21 @@ trap 'exit 130' INT
 trap 'exit 143' TERM
 
 started_at=$SECONDS
-for name in $names; do start "$name"; done # All at once, since each takes a second or two.
+if [[ " $names " == *" cluster "* ]]; then make_certificates; fi
+servers=
+for name in $names; do
+  if [[ $name == cluster ]]; then servers+=" ${CLUSTER_NODES[*]}"; else servers+=" $name"; fi
+done
+for name in $servers; do start "$name"; done # All at once, since each takes a second or two.
+for name in $servers; do await "$name"; done
+if [[ " $names " == *" cluster "* ]]; then join_cluster; fi
 ready=
 for name in $names; do
-  await "$name"
-  address=127.0.0.1:$(port_of "$name")
+  address=127.0.0.1:$(port_of "${name/#cluster/cluster-1}")
   case $name in
     redis) export TEST_REDIS_URL="redis://$address" ;;
     valkey) export TEST_VALKEY_URL="redis://$address" ;;
-    cluster) export TEST_REDIS_CLUSTER_URL="redis://$address" ;;
+    cluster) export TEST_REDIS_CLUSTER_URL="rediss://$address" TEST_REDIS_CLUSTER_CA="$work/ca.pem" ;;
     dynamodb) export TEST_DYNAMODB_URL="http://$address" ;;
     aws) export AWS_ENDPOINT_URL="http://$address" ;;
   esac
@@ -200,7 +275,7 @@ unset AWS_PROFILE AWS_SESSION_TOKEN
 
 status=0
 "$@" || status=$?
-for name in $names; do
+for name in $servers; do
   is_running "$name" || say "the server '$name' ended while the command ran"
 done
 exit "$status"

@@ -12,6 +12,7 @@ source infra/tools.sh
 
 # Before the long compilation, so that a tool that cannot be had is heard of at once.
 need_redis
+need_openssl
 need_valkey >/dev/null
 need_ministack >/dev/null
 

@@ -4,6 +4,7 @@
 # Python tools go into private environments under .tools/, which `make clean` removes.
 #
 #   need_redis       redis-server and redis-cli, from the system's package manager
+#   need_openssl     openssl, which makes certificates, from the system's package manager
 #   need_python      prints the path of a Python that can make virtual environments
 #   need_valkey      prints the path of a valkey-server
 #   need_ministack   prints the path of a Python that can run MiniStack, the DynamoDB emulator
@@ -94,6 +95,13 @@ need_redis() {
   if ((${version:-0} < REDIS_MINIMUM)); then
     fail "Redis $REDIS_MINIMUM or newer is needed; $(command -v redis-server) is version ${version:-unknown}."
   fi
+}
+
+need_openssl() {
+  have openssl && return
+  have apt-get || fail "openssl is missing. Install it and run this again."
+  apt_install openssl
+  hash -r
 }
 
 # Prints the first Python that is new enough and has what makes an environment: Debian packs that apart.

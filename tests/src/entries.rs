@@ -1,10 +1,11 @@
 //! Queues, entries and changes as the suites need them: new ones each time, so that no test meets another's.
 
-use std::time::{SystemTime, UNIX_EPOCH};
+use std::time::{Duration, SystemTime, UNIX_EPOCH};
 
+use tokio::time::Instant;
 use uuid::{Builder, Uuid};
 use vestibule::{
-    backup::Shelf,
+    backup::{Backup, Shelf},
     domain::{
         change::{Change, Event, Version},
         id::{EntryId, QueueId, Salt},
@@ -74,5 +75,16 @@ pub fn configuration(settings: Settings) -> Configuration {
         generation: 1,
         min_epoch: 1,
         salt: Salt::new([7; 32]),
+    }
+}
+
+/// The backup takes all of these.
+///
+/// # Panics
+/// Where it does not.
+pub async fn write_all(backup: &dyn Backup, shelf: &Shelf, changes: &[Change]) {
+    let until = Instant::now() + Duration::from_mins(1);
+    for outcome in backup.write_each(shelf, changes, until).await {
+        outcome.expect("written");
     }
 }

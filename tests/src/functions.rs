@@ -25,6 +25,7 @@ use crate::{
         document::{Conditions, Document},
         gateway::{Gateway, Listening},
     },
+    lines::Backend,
     servers::{dynamodb_url, url},
 };
 
@@ -57,6 +58,8 @@ pub enum ServiceAuth {
 /// How a deployment differs from the usual.
 #[derive(Debug, Clone)]
 pub struct Choices {
+    /// Where the line is.
+    pub line: Backend,
     /// How the protected service's routes are guarded.
     pub service: ServiceAuth,
     /// How long the function `status` may run.
@@ -67,7 +70,7 @@ pub struct Choices {
     pub environments_max: usize,
     /// How many promoters may run at once.
     pub promoters_max: usize,
-    /// Where the functions find the line, where it is not [`redis_url`].
+    /// Where the functions find the line, where it is at neither of the servers that every suite has.
     pub redis_url: Option<String>,
     /// Where single functions find the table, by their names, where it is not [`dynamodb_url`].
     pub table_urls: BTreeMap<&'static str, String>,
@@ -76,6 +79,7 @@ pub struct Choices {
 impl Default for Choices {
     fn default() -> Self {
         Self {
+            line: Backend::Redis,
             service: ServiceAuth::ApiKey,
             status_timeout: Duration::from_secs(29),
             promoter_timeout: Duration::from_mins(1),
@@ -168,11 +172,13 @@ pub fn variables(choices: &Choices, tables: &Tables) -> BTreeMap<String, String>
         ServiceAuth::Iam => "iam",
         ServiceAuth::ApiKey => "api-key",
     };
+    let redis_url = match (&choices.redis_url, choices.line) {
+        (Some(url), _) => url.clone(),
+        (None, Backend::Redis) => redis_url(),
+        (None, other) => other.url(),
+    };
     [
-        (
-            "VESTIBULE_REDIS_URL",
-            choices.redis_url.clone().unwrap_or_else(redis_url),
-        ),
+        ("VESTIBULE_REDIS_URL", redis_url),
         ("VESTIBULE_DYNAMODB_ENDPOINT", dynamodb_url()),
         ("VESTIBULE_QUEUES_TABLE", tables.queues.clone()),
         ("VESTIBULE_ENTRIES_TABLE", tables.entries.clone()),

@@ -2,6 +2,7 @@
 
 pub mod api;
 pub mod chaos;
+pub mod cluster;
 pub mod edge;
 pub mod entries;
 pub mod functions;

@@ -11,6 +11,7 @@ use std::{
     time::Duration,
 };
 
+use redis::{Client, aio::MultiplexedConnection};
 use uuid::{Builder, Uuid};
 use vestibule::{
     domain::{
@@ -21,14 +22,17 @@ use vestibule::{
         state::State,
     },
     line::{
-        Claimed, Configuration, Configured, Departed, Departure, Entered, Joining, JournalRecord, Line, Look,
-        Missing, PromoteOrder, Promotion, View,
+        Claimed, Configuration, Configured, Departed, Departure, Entered, Joining, JournalLimits,
+        JournalRecord, Line, Look, Missing, PromoteOrder, Promotion, View,
         memory::{Clock, MemoryLine},
         redis::RedisLine,
     },
 };
 
-use crate::servers::url;
+use crate::{
+    cluster::Cluster,
+    servers::{self, url},
+};
 
 /// When a [`HandClock`] starts: 2026-09-01T00:00:00Z and a bit, in Unix microseconds.
 const START_US: u64 = 1_788_220_800_123_456;
@@ -42,20 +46,24 @@ pub enum Backend {
     Redis,
     /// Valkey.
     Valkey,
-    /// Redis in a cluster of one node, which refuses a script that touches a foreign slot.
+    /// Redis in a cluster of three primaries and three replicas, by TLS, which refuses a script that touches a foreign slot.
     Cluster,
 }
 
 impl Backend {
     /// A line by the given clock; by its own where there is none.
     pub async fn line(self, clock: Option<Clock>) -> Arc<dyn Line> {
+        self.line_of(clock, JournalLimits::default()).await
+    }
+
+    /// The same with a journal that holds so much.
+    pub async fn line_of(self, clock: Option<Clock>, limits: JournalLimits) -> Arc<dyn Line> {
         if self == Self::Memory {
-            return match clock {
-                Some(clock) => Arc::new(MemoryLine::with_clock(clock)),
-                None => Arc::new(MemoryLine::new()),
-            };
+            let line = clock.map_or_else(MemoryLine::new, MemoryLine::with_clock);
+            return Arc::new(line.with_journal_limits(limits));
         }
         let line = RedisLine::connect(&self.url()).await.expect("the server answers");
+        let line = line.with_journal_limits(limits);
         match clock {
             Some(clock) => Arc::new(line.with_given_time(clock)),
             None => Arc::new(line),
@@ -68,7 +76,26 @@ impl Backend {
             Self::Memory => panic!("the line in memory has no server"),
             Self::Redis => url("TEST_REDIS_URL"),
             Self::Valkey => url("TEST_VALKEY_URL"),
-            Self::Cluster => url("TEST_REDIS_CLUSTER_URL").replacen("redis://", "redis+cluster://", 1),
+            Self::Cluster => Cluster::shared().url(),
+        }
+    }
+
+    /// Connections to each of its servers, of which a cluster has several.
+    pub async fn links(self) -> Vec<MultiplexedConnection> {
+        match self {
+            Self::Cluster => {
+                let nodes = Cluster::shared().nodes().await;
+                nodes.into_iter().map(|node| node.link).collect()
+            }
+            _ => vec![servers::link(Client::open(self.url()).expect("an address")).await],
+        }
+    }
+
+    /// A connection to the server that has this queue.
+    pub async fn link_to(self, queue: &QueueId) -> MultiplexedConnection {
+        match self {
+            Self::Cluster => Cluster::shared().owner(queue).await.link,
+            _ => self.links().await.remove(0),
         }
     }
 }
@@ -164,6 +191,7 @@ pub struct Subject {
     pub clock: HandClock,
     /// The settings in force.
     pub settings: Settings,
+    backend: Backend,
 }
 
 impl Subject {
@@ -175,6 +203,18 @@ impl Subject {
             queue: fresh_queue(),
             clock,
             settings: Settings::default(),
+            backend,
+        }
+    }
+
+    /// Another subject whose journals hold so much.
+    pub async fn limited(&self, limits: JournalLimits) -> Self {
+        Self {
+            line: self.backend.line_of(Some(self.clock.as_clock()), limits).await,
+            queue: fresh_queue(),
+            clock: self.clock.clone(),
+            settings: Settings::default(),
+            backend: self.backend,
         }
     }
 
@@ -185,6 +225,7 @@ impl Subject {
             queue: fresh_queue(),
             clock: self.clock.clone(),
             settings: Settings::default(),
+            backend: self.backend,
         };
         other.open(settings).await;
         other

@@ -3,10 +3,15 @@
 use std::{
     env,
     net::{Ipv4Addr, TcpListener},
+    time::Duration,
 };
 
+use redis::{AsyncConnectionConfig, aio::MultiplexedConnection};
 use reqwest::{Client, ClientBuilder, Url};
 use vestibule::backup::dynamodb::{Connection, DynamoDb, Tables};
+
+/// The longest that a server of a test takes for an answer.
+const PATIENCE: Duration = Duration::from_secs(20);
 
 /// The address of the DynamoDB emulator.
 ///
@@ -54,6 +59,19 @@ pub fn client_of(url: &str) -> ClientBuilder {
         }
         _ => Client::builder(),
     }
+}
+
+/// A connection to a Redis.
+///
+/// # Panics
+/// Where it does not answer.
+pub async fn link(client: redis::Client) -> MultiplexedConnection {
+    // The client's own half a second is for a server that has a processor to itself.
+    let config = AsyncConnectionConfig::new()
+        .set_connection_timeout(Some(PATIENCE))
+        .set_response_timeout(Some(PATIENCE));
+    let link = client.get_multiplexed_async_connection_with_config(&config).await;
+    link.expect("the server answers")
 }
 
 /// The address of a server, by the variable that names it.

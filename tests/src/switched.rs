@@ -14,9 +14,9 @@ use vestibule::{
         score::Visit,
     },
     line::{
-        Check, Claimed, Configuration, Configured, Departed, Departure, Entered, Extended, Extension,
-        JournalRecord, Line, LineError, Look, Marked, Places, PromoteOrder, Promotion, Remains, ReportOrder,
-        Reported, Revival, Revived, Validated, View, memory::MemoryLine,
+        Check, Claimed, Configuration, Configured, Deferral, Departed, Departure, Entered, Extended,
+        Extension, JournalRecord, Line, LineError, Look, Marked, Places, PromoteOrder, Promotion, Remains,
+        ReportOrder, Reported, Revival, Revived, SetAside, Validated, View, memory::MemoryLine,
     },
 };
 
@@ -158,6 +158,18 @@ impl Line for Switched {
 
     async fn record(&self, queue: &QueueId, change: &Change) -> Result<(), LineError> {
         self.reach()?.record(queue, change).await
+    }
+
+    async fn defer(&self, queue: &QueueId, deferral: &Deferral) -> Result<(), LineError> {
+        self.reach()?.defer(queue, deferral).await
+    }
+
+    async fn set_aside(&self, queue: &QueueId, key: &str) -> Result<SetAside, LineError> {
+        self.reach()?.set_aside(queue, key).await
+    }
+
+    async fn aside(&self, queue: &QueueId, most: usize) -> Result<Vec<JournalRecord>, LineError> {
+        self.reach()?.aside(queue, most).await
     }
 
     async fn settle(&self, queue: &QueueId, keys: &[String], ended: &[Ending]) -> Result<(), LineError> {

@@ -1,4 +1,4 @@
-//! Logging in with tokens that are made when they are needed, on a server and in a cluster, whose user has for a
+//! Logging in with tokens that are made when they are needed, on a server and on every node of a cluster, whose user has for a
 //! password the token of one moment alone.
 
 use std::{
@@ -14,7 +14,8 @@ use aws_credential_types::{
     Credentials,
     provider::{ProvideCredentials, SharedCredentialsProvider, future},
 };
-use redis::{Client, aio::MultiplexedConnection};
+use futures_util::future::join_all;
+use redis::{FromRedisValue, aio::MultiplexedConnection};
 use tokio::sync::watch;
 use uuid::Uuid;
 use vestibule::line::{
@@ -52,23 +53,20 @@ struct User {
     login: IamLogin,
     clock: Arc<AtomicU64>,
     gate: watch::Sender<bool>,
-    operator: MultiplexedConnection,
+    /// To each server.
+    operators: Vec<MultiplexedConnection>,
 }
 
 impl User {
     async fn new(backend: Backend) -> Self {
         let name = format!("app-{}", Uuid::new_v4());
         let (clock, gate) = (Arc::new(AtomicU64::new(START)), watch::Sender::new(true));
-        let operator = Client::open(backend.url().replacen("+cluster", "", 1)).expect("an address");
         Self {
             login: login(&name, &clock, &gate),
             name,
             clock,
             gate,
-            operator: operator
-                .get_multiplexed_async_connection()
-                .await
-                .expect("the server answers"),
+            operators: backend.links().await,
         }
     }
 
@@ -80,24 +78,37 @@ impl User {
         let mut set = redis::cmd("ACL");
         set.arg(&["SETUSER", &self.name, "on", "resetpass", "~*", "&*", "+@all"])
             .arg(format!(">{token}"));
-        set.query_async::<()>(&mut self.operator).await.expect("set");
+        self.order::<()>(&set).await;
     }
 
-    /// The id and the last command of each of the user's connections.
+    /// What each server answers.
+    async fn order<T: FromRedisValue>(&mut self, command: &redis::Cmd) -> Vec<T> {
+        let orders = self.operators.iter_mut().map(async |operator| {
+            let done = command.query_async(operator).await;
+            done.expect("it answers")
+        });
+        join_all(orders).await
+    }
+
+    /// The id and the last command of each of the user's connections, but for those to replicas: no call goes there.
     async fn connections(&mut self) -> Vec<(String, String)> {
-        let list: String = redis::cmd("CLIENT")
-            .arg("LIST")
-            .query_async(&mut self.operator)
-            .await
-            .expect("list");
+        let lists: Vec<String> = self.order(redis::cmd("CLIENT").arg("LIST")).await;
+        let roles: Vec<String> = self.order(redis::cmd("INFO").arg("replication")).await;
+        let lists = lists.iter().zip(roles);
+        let lists = lists.filter(|(_, role)| role.contains("role:master"));
         let field = |line: &str, name: &str| {
             let value = line
                 .split(' ')
                 .find_map(|field| field.strip_prefix(name)?.strip_prefix('='));
             value.unwrap_or_default().to_owned()
         };
-        let own = list.lines().filter(|line| field(line, "user") == self.name);
-        own.map(|line| (field(line, "id"), field(line, "cmd"))).collect()
+        // Each server counts its connections by itself.
+        let lines = lists
+            .enumerate()
+            .flat_map(|(server, (list, _))| list.lines().map(move |line| (server, line)));
+        let own = lines.filter(|(_, line)| field(line, "user") == self.name);
+        own.map(|(server, line)| (format!("{server}:{}", field(line, "id")), field(line, "cmd")))
+            .collect()
     }
 
     /// Waits until the last thing on every connection of the user is this command, pinging where asked.
@@ -149,8 +160,8 @@ async fn each_connection_has_a_fresh_token(backend: Backend) {
     user.token_of(2).await;
     let mut kill = redis::cmd("CLIENT");
     kill.arg(&["KILL", "USER", &user.name]);
-    let killed: u64 = kill.query_async(&mut user.operator).await.expect("killed");
-    assert!(killed > 0, "it was the user's");
+    let killed: Vec<u64> = user.order(&kill).await;
+    assert!(killed.iter().all(|killed| *killed > 0), "{killed:?}");
     let again = async {
         while line.ping().await.is_err() {
             tokio::time::sleep(Duration::from_millis(20)).await;
@@ -208,11 +219,9 @@ on_each!(
 
 #[tokio::test]
 async fn no_token_goes_over_a_wire_that_anybody_reads() {
-    for backend in [Backend::Redis, Backend::Cluster] {
+    for url in ["redis://127.0.0.1", "redis+cluster://127.0.0.1"] {
         let login = login("app", &Arc::new(AtomicU64::new(START)), &watch::Sender::new(true));
-        let refused = RedisLine::connect_as(&backend.url(), login)
-            .await
-            .expect_err("refused");
+        let refused = RedisLine::connect_as(url, login).await.expect_err("refused");
         assert!(refused.to_string().contains("TLS"), "{refused}");
     }
 }

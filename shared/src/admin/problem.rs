@@ -160,6 +160,9 @@ impl From<LineError> for Problem {
             LineError::Nonsense(_) => {
                 Self::new(500, "internal", "The line makes no sense", error.to_string())
             }
+            LineError::JournalFull => {
+                Self::new(503, "backup-behind", "The backup is behind", error.to_string())
+            }
         }
     }
 }
@@ -167,7 +170,9 @@ impl From<LineError> for Problem {
 impl From<BackupError> for Problem {
     fn from(error: BackupError) -> Self {
         let (status, code, title) = match error {
-            BackupError::Unavailable(_) => (503, "backup-unavailable", "The backup does not answer"),
+            BackupError::Unavailable(_) | BackupError::Throttled(_) => {
+                (503, "backup-unavailable", "The backup does not answer")
+            }
             BackupError::Nonsense(_) => (500, "internal", "The backup makes no sense"),
         };
         Self::new(status, code, title, error.to_string())

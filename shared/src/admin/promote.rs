@@ -42,7 +42,7 @@ impl Admin {
             "waiting": last.waiting,
             "ready": last.ready,
             "active": last.active,
-            "durable": drained.is_ok(),
+            "durable": drained.is_ok_and(|drained| drained.refused + drained.set_aside == 0),
         }))
     }
 }

@@ -63,6 +63,7 @@ fn statistics(queue: &QueueId, view: &View) -> Value {
         "capacity": settings.capacity,
         "ended_not_in_backup": view.ended,
         "journal": view.journal,
+        "set_aside": view.aside,
         "heartbeat_age_ms": heartbeat_age_ms,
         "bucket_tokens": view.bucket.refilled(pace, view.now_ms).tokens(pace),
         "promoted_per_second": view.window.per_second(view.now_ms),

@@ -2,13 +2,16 @@
 //! conformance suite: [`dynamodb`] for every deployment and [`file`](mod@file) for one process on a laptop.
 //!
 //! [`write_through`](mod@write_through) and, for who enters, [`place`](mod@place) write what a visitor did before it is
-//! acknowledged, [`drain`](mod@drain) what the promoter did; [`restore`](mod@restore) brings a line back that was lost,
+//! acknowledged, [`drain`](mod@drain) what the promoter did, and [`aside`] later what the backup refused; [`restore`](mod@restore) brings a line back that was lost,
 //! and [`revive`](mod@revive) a single entry.
 //!
 //! No visitor id ever reaches it: an entry is known by its token alone.
 
+pub mod aside;
+mod batch;
 pub mod drain;
 pub mod dynamodb;
+mod each;
 pub mod file;
 pub mod lease;
 pub mod place;
@@ -19,6 +22,7 @@ pub mod write_through;
 
 use async_trait::async_trait;
 use serde_json::{Map, Value};
+use tokio::time::Instant;
 use uuid::Uuid;
 
 pub use self::{
@@ -36,11 +40,14 @@ use crate::{
 };
 
 /// Why a backup gave no answer.
-#[derive(Debug, thiserror::Error)]
+#[derive(Debug, Clone, thiserror::Error)]
 pub enum BackupError {
-    /// It cannot be reached, throttles, or did not answer in time. Whether it wrote is not known.
+    /// It cannot be reached, or did not answer in time. Whether it wrote is not known.
     #[error("the backup cannot be reached: {0}")]
     Unavailable(String),
+    /// It has more to do than it can, and says so: the same may be asked again in a moment.
+    #[error("the backup throttles: {0}")]
+    Throttled(String),
     /// It holds something that is no record of ours.
     #[error("the backup holds what it should not: {0}")]
     Nonsense(String),
@@ -168,8 +175,22 @@ pub trait Backup: Send + Sync + 'static {
     /// that is not over.
     async fn write_place(&self, shelf: &Shelf, change: &Change) -> Result<Placing, BackupError>;
 
-    /// Writes changes of different entries, in any order. On an error some may have been written: write them all again.
-    async fn write_all(&self, shelf: &Shelf, changes: &[Change]) -> Result<(), BackupError>;
+    /// Writes changes of different entries, in any order, and says of each what came of it. It never asks more of the backup
+    /// than that takes: what is [throttled](BackupError::Throttled) is written again after a pause, and after `until` nothing
+    /// is begun.
+    async fn write_each(
+        &self,
+        shelf: &Shelf,
+        changes: &[Change],
+        until: Instant,
+    ) -> Vec<Result<(), BackupError>> {
+        each::each(changes, until, |change| self.write(shelf, change)).await
+    }
+
+    /// Whether the backup takes writes of entries at the moment: then one that it refuses is at fault itself.
+    async fn takes_writes(&self, _shelf: &Shelf) -> Result<(), BackupError> {
+        self.ping().await
+    }
 
     /// The record of one entry, as of the last acknowledged write.
     async fn entry(&self, shelf: &Shelf, id: EntryId) -> Result<Option<Record>, BackupError>;

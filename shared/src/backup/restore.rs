@@ -7,14 +7,18 @@
 
 use futures_util::{StreamExt, TryStreamExt, stream};
 
-use super::{Backup, BackupError, Shelf, StoredQueue, lease::Held};
+use super::{
+    Backup, BackupError, Shelf, StoredQueue,
+    batch::{self, Tried, batches},
+    lease::Held,
+};
 use crate::{
     domain::{
         change::Change,
         id::{QueueId, SHARDS},
         settings::Settings,
     },
-    line::{Configuration, Configured, Line, LineError, Places},
+    line::{Configuration, Configured, JournalRecord, Line, LineError, Places},
 };
 
 /// How many shards are read at once.
@@ -107,32 +111,48 @@ async fn put_back(
     }
 }
 
-/// Takes what had not got to the backup there, onto the shelf of the generation that it is of.
+/// Takes what had not got to the backup there, onto the shelf of the generation that it is of. What it refuses while it
+/// takes other things stays in the journal: the queue must not wait for that.
 async fn salvage(line: &dyn Line, backup: &dyn Backup, shelf: &Shelf) -> Result<usize, RestoreError> {
     let mut salvaged = 0;
     loop {
         let remains = line.remains(&shelf.queue, REMAINS).await?;
-        if remains.records.is_empty() && remains.ends.is_empty() {
-            return Ok(salvaged);
-        }
         let shelf = Shelf {
             generation: remains.generation.unwrap_or(shelf.generation),
             ..shelf.clone()
         };
-        let changes = remains.records.iter().flat_map(|record| &record.changes);
-        let changes: Vec<Change> = changes.chain(&remains.ends).copied().collect();
-        match backup.write_all(&shelf, &changes).await {
-            Ok(()) => salvaged += changes.len(),
-            // One that can never be written is not what the whole queue should wait for: it stays in the journal.
-            Err(BackupError::Nonsense(reason)) => {
-                tracing::error!(queue = %shelf.queue, reason, "changes are left in the journal of a queue that is put back");
-                return Ok(salvaged);
-            }
-            Err(error) => return Err(error.into()),
+        let mut records = remains.records;
+        records.retain(|record| record.unreadable.is_none());
+        records.extend(remains.ends.into_iter().map(as_record));
+        let before = salvaged;
+        for batch in batches(&records) {
+            let tried = batch::write(backup, &shelf, batch).await;
+            let whole = tried.iter().filter(|tried| tried.is_written());
+            let keys: Vec<_> = whole.map(|tried| tried.record.key.clone()).collect();
+            let ended: Vec<_> = tried.iter().flat_map(Tried::endings).collect();
+            line.settle(&shelf.queue, &keys, &ended).await?;
+            salvaged += tried
+                .iter()
+                .filter(|tried| tried.is_written())
+                .map(|tried| tried.written.len())
+                .sum::<usize>();
+            Tried::until_rest(tried)?;
         }
-        let keys: Vec<_> = remains.records.into_iter().map(|record| record.key).collect();
-        let ended: Vec<_> = changes.iter().filter_map(Change::ending).collect();
-        line.settle(&shelf.queue, &keys, &ended).await?;
+        if salvaged == before {
+            return Ok(salvaged);
+        }
+    }
+}
+
+/// An end that nobody wrote, in the form of a record that the journal does not have.
+fn as_record(end: Change) -> JournalRecord {
+    JournalRecord {
+        // No record has this key.
+        key: "0-0".to_owned(),
+        changes: vec![end],
+        tries: 0,
+        retry_at_ms: 0,
+        unreadable: None,
     }
 }
 

@@ -3,7 +3,7 @@
 use std::fmt;
 
 use super::{ConfigError, Lookup, environment, required, wrong};
-use crate::line::redis::IamUser;
+use crate::line::redis::{Address, IamUser};
 
 const URL: &str = "VESTIBULE_REDIS_URL";
 const IAM_CACHE: &str = "VESTIBULE_REDIS_IAM_CACHE";
@@ -12,7 +12,8 @@ const IAM_USER: &str = "VESTIBULE_REDIS_IAM_USER";
 /// Where the line is.
 #[derive(Clone, PartialEq, Eq)]
 pub struct RedisConfig {
-    /// `redis://` or `rediss://` (TLS), or either with `+cluster`; may hold a password, so `Debug` prints `***`.
+    /// `redis://` or `rediss://` (TLS), or either with `+cluster` and then of several nodes; `?ca_file=` names the
+    /// authorities that it trusts. May hold a password, so `Debug` prints `***`.
     pub url: String,
     /// Who logs in by IAM; with what the address says where `None`.
     pub iam: Option<IamUser>,
@@ -39,6 +40,8 @@ impl RedisConfig {
 
     pub(super) fn read(vars: Lookup<'_>) -> Result<Self, ConfigError> {
         let url = required(vars, URL)?;
+        // Where it names a file, that is looked at, too: a function that cannot trust its Redis shall not start.
+        Address::parse(&url).map_err(|error| wrong(URL, error.to_string()))?;
         let iam = match (vars(IAM_CACHE), vars(IAM_USER)) {
             (None, None) => None,
             (Some(cache), Some(user)) => Some(IamUser { cache, user }),

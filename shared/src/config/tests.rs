@@ -269,3 +269,21 @@ fn a_login_by_iam_is_whole_and_goes_over_tls() {
         assert!(!error.to_string().contains("secret"), "{error}");
     }
 }
+
+#[test]
+fn an_address_of_redis_is_one_and_its_authorities_can_be_read() {
+    let read = |url: &str| RedisConfig::read(&vars(&[("VESTIBULE_REDIS_URL", url)]));
+    for good in ["redis://cache", "rediss+cluster://app:secret@a:1,b:2"] {
+        assert_eq!(read(good).expect(good).url, good);
+    }
+    for bad in [
+        "cache:6379",
+        "redis://app:secret@a:1,b:2",
+        "rediss://app:secret@cache?ca_file=/no/such/file",
+        "redis://app:secret@cache?ca_file=/etc/hostname",
+    ] {
+        let error = read(bad).expect_err(bad);
+        assert_eq!(error.name, "VESTIBULE_REDIS_URL");
+        assert!(!error.to_string().contains("secret"), "{error}");
+    }
+}

@@ -93,6 +93,8 @@ pub enum HeldBackBy {
     Asked,
     /// The queue is paused or closed.
     Gate,
+    /// The journal is at its limit: the backup is far behind.
+    Journal,
 }
 
 /// What one promotion has to go by.

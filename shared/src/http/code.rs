@@ -49,6 +49,8 @@ pub enum Code {
     BackupUnavailable,
     /// The line lost what the backup still has, and it is being put back.
     Recovering,
+    /// So much waits to be written to the backup that nothing is added to it.
+    BackupBehind,
     /// A fault of ours.
     Internal,
 }
@@ -126,6 +128,11 @@ impl Code {
                 "recovering",
                 StatusCode::SERVICE_UNAVAILABLE,
                 "The line is being put back",
+            ),
+            Self::BackupBehind => (
+                "backup-behind",
+                StatusCode::SERVICE_UNAVAILABLE,
+                "The backup is behind",
             ),
             Self::Internal => (
                 "internal",

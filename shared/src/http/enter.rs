@@ -27,7 +27,7 @@ use crate::{
         record::Record,
         standing::Standing,
     },
-    line::{Departed, Departure, Entered, Joining, Look},
+    line::{Departed, Departure, Entered, Joining, LineError, Look},
 };
 
 pub(super) async fn handle(
@@ -142,6 +142,8 @@ impl Edge {
                 given_back: placed.given_back,
             }),
             Ok(None) => Err(Problem::recovering("the entry is being changed by somebody else")),
+            // They have the place all the same: the line says it again whenever they ask.
+            Err(LineError::JournalFull) if how == Joining::Kept => Ok(given(None, Some(false))),
             Err(error) => Err(self.line_failed(&seen.queue, error).await),
         }
     }

@@ -1,11 +1,19 @@
 //! What became of an entry that has no place in the line: it ended, it never was, or the line lost it and has it back now.
 
+use std::time::Duration;
+
+use tokio::time::timeout;
+
 use super::{Edge, problem::Problem, views::Seen};
 use crate::{
     backup::revive::{Found, ReviveError, revive},
     domain::{change::Change, id::EntryId, record::Record},
     line::{Claimed, Extended, LineError, Look, Missing, Validated},
 };
+
+/// How long somebody waits while what the line lost is put back: that takes several calls of the backup, each of which may
+/// be slow. Whoever comes again finds what was done; to stop in the middle is to be killed there, which harms nothing.
+const RECOVERY: Duration = Duration::from_secs(1);
 
 /// What the backup knows of an entry that the line does not have.
 pub(super) enum Fate {
@@ -75,7 +83,7 @@ impl Edge {
     }
 
     async fn fate_of(&self, seen: &Seen, end: &Change) -> Result<Fate, Problem> {
-        let written = self.write(seen, end).await?.record;
+        let written = self.write_again(seen, end).await?.record;
         let standing = match written {
             Some(record) => Some(record),
             None => self.record(seen, end.id).await,
@@ -118,10 +126,15 @@ impl Edge {
         let Some(missing) = answer.missing() else {
             return Ok(answer);
         };
-        match self.fate(seen, id, missing).await? {
-            Fate::Back => self.answered(seen, question().await).await,
-            gone => Err(Unanswered::Refused(gone.into())),
-        }
+        let recovery = async {
+            match self.fate(seen, id, missing).await? {
+                Fate::Back => self.answered(seen, question().await).await,
+                gone => Err(Unanswered::Refused(gone.into())),
+            }
+        };
+        timeout(RECOVERY, recovery).await.unwrap_or_else(|_| {
+            Err(Problem::recovering("the backup is slow, and the line lacks the entry").into())
+        })
     }
 
     async fn answered<T>(&self, seen: &Seen, answer: Result<T, LineError>) -> Result<T, Unanswered> {

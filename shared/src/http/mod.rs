@@ -140,15 +140,33 @@ impl Edge {
             }
             LineError::Unavailable(cause) => Problem::line_away(cause),
             LineError::Nonsense(cause) => Problem::internal(cause),
+            LineError::JournalFull => Problem::backup_behind(),
         }
     }
 
     /// Writes a change through to the backup, before anybody is told of it: then those whose polls are held for the entry.
     async fn write(&self, seen: &Seen, change: &Change) -> Result<Through, Problem> {
+        match self.through(seen, change).await {
+            Ok(through) => Ok(through),
+            Err(error) => Err(self.line_failed(&seen.queue, error).await),
+        }
+    }
+
+    async fn through(&self, seen: &Seen, change: &Change) -> Result<Through, LineError> {
         let through = write_through(&*self.line, &*self.backup, &seen.shelf(), change).await;
         self.wakes.wake(change.id);
-        match through {
+        through
+    }
+
+    /// The same for a change that the line remembers by itself, and says again to whoever asks: where the journal is full it
+    /// is not written yet, and not lost.
+    async fn write_again(&self, seen: &Seen, change: &Change) -> Result<Through, Problem> {
+        match self.through(seen, change).await {
             Ok(through) => Ok(through),
+            Err(LineError::JournalFull) => Ok(Through {
+                durable: false,
+                record: None,
+            }),
             Err(error) => Err(self.line_failed(&seen.queue, error).await),
         }
     }

@@ -15,12 +15,14 @@ use super::{code::Code, views::Absence};
 use crate::{
     backup::BackupError,
     domain::{id::IdError, record::Record, score::Visit, standing::Standing, state::State},
-    line::Refusal,
+    line::{LineError, Refusal},
     pass::PassError,
 };
 
 /// Whole seconds after which something that is away is worth another try.
 const RETRY_AFTER_SECONDS: u64 = 2;
+/// The same for what has to catch up first.
+const RETRY_BEHIND_AFTER_SECONDS: u64 = 10;
 
 /// A request that cannot be answered as its sender would like.
 #[derive(Debug)]
@@ -100,6 +102,11 @@ impl Problem {
 
     pub(crate) fn backup_away(error: &BackupError) -> Self {
         Self::away(Code::BackupUnavailable, error.to_string())
+    }
+
+    /// The journal is full: what it does not hold could be lost.
+    pub(crate) fn backup_behind() -> Self {
+        Self::away(Code::BackupBehind, LineError::JournalFull.to_string())
     }
 
     pub(crate) fn recovering(cause: &str) -> Self {
@@ -189,6 +196,7 @@ impl From<Refusal> for Problem {
         match refusal {
             Refusal::Draining => Self::new(Code::QueueDraining, "those in line are still served"),
             Refusal::Closed => Self::new(Code::QueueClosed, "places in line are kept"),
+            Refusal::JournalFull => Self::backup_behind(),
         }
     }
 }
@@ -231,9 +239,13 @@ impl IntoResponse for Problem {
         let status = self.code.status();
         let mut response = status.into_response();
         if status == StatusCode::SERVICE_UNAVAILABLE {
+            let seconds = match self.code {
+                Code::BackupBehind => RETRY_BEHIND_AFTER_SECONDS,
+                _ => RETRY_AFTER_SECONDS,
+            };
             response
                 .headers_mut()
-                .insert(header::RETRY_AFTER, HeaderValue::from(RETRY_AFTER_SECONDS));
+                .insert(header::RETRY_AFTER, HeaderValue::from(seconds));
         }
         response.extensions_mut().insert(Arc::new(self));
         response

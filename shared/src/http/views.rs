@@ -229,6 +229,8 @@ impl Views {
             },
             LineError::Unavailable(cause) => Absence::LineAway(cause),
             LineError::Nonsense(cause) => Absence::Nonsense(cause),
+            // No look adds to the journal.
+            LineError::JournalFull => Absence::Nonsense(error.to_string()),
         }
     }
 

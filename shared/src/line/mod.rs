@@ -8,13 +8,14 @@
 //! Every method takes the queue first and fails with [`LineError::Unknown`] where the line has no such queue.
 
 mod answers;
+mod limits;
 pub mod memory;
 mod places;
 pub mod redis;
 
 use async_trait::async_trait;
 
-pub use self::{answers::*, places::Places};
+pub use self::{answers::*, limits::JournalLimits, places::Places};
 use crate::domain::{
     change::{Change, Ending},
     id::{EntryId, QueueId},
@@ -37,12 +38,16 @@ pub enum LineError {
     /// The line answered what no version of it answers.
     #[error("the line gave an answer that makes no sense: {0}")]
     Nonsense(String),
+    /// The journal holds as much as it may: it did not take the change. See [`JournalLimits`].
+    #[error("the journal is full: the backup is far behind")]
+    JournalFull,
 }
 
 /// Who stands where. See the [module](self) for what every method has in common.
 #[async_trait]
 pub trait Line: Send + Sync + 'static {
-    /// Gives the visitor a place: on the fast track where room and tokens are there and nobody waits, else at the back.
+    /// Gives the visitor a place: on the fast track where room and tokens are there and nobody waits, else at the back. A new
+    /// one only while the journal is below its limit for newcomers.
     async fn enter(&self, queue: &QueueId, id: EntryId) -> Result<Entered, LineError>;
 
     /// Says where an entry stands; changes nothing.
@@ -71,7 +76,8 @@ pub trait Line: Send + Sync + 'static {
     -> Result<Extended, LineError>;
 
     /// Drops what timed out and promotes as many as may go; writes both into the journal. Any number of callers may
-    /// call it at any moment: the amount depends on stored time and state alone.
+    /// call it at any moment: the amount depends on stored time and state alone. While the journal is at its limit for
+    /// newcomers it does nothing but note the heartbeat.
     async fn promote(&self, queue: &QueueId, order: PromoteOrder) -> Result<Promotion, LineError>;
 
     /// Takes what happened since the last report, for whoever asks first when one is due: any number of callers may ask
@@ -125,13 +131,22 @@ pub trait Line: Send + Sync + 'static {
     /// Says how the queue stands.
     async fn view(&self, queue: &QueueId) -> Result<View, LineError>;
 
-    /// The oldest records of the journal, oldest first, at most so many.
+    /// The oldest records of the journal that are due, oldest first, at most so many.
     async fn journal(&self, queue: &QueueId, most: usize) -> Result<Vec<JournalRecord>, LineError>;
 
-    /// Adds a change that the backup did not take to the journal.
+    /// Adds a change that the backup did not take to the journal; [`LineError::JournalFull`] where that holds all it may.
     async fn record(&self, queue: &QueueId, change: &Change) -> Result<(), LineError>;
 
-    /// Drops journal records that the backup has, and forgets these ends that it has. An entry that came again and ended
+    /// Puts what the backup did not take of a journal record in its place, unless somebody else has dealt with the record.
+    async fn defer(&self, queue: &QueueId, deferral: &Deferral) -> Result<(), LineError>;
+
+    /// Takes a record that the backup keeps refusing, or that makes no sense, out of the journal, and keeps it aside.
+    async fn set_aside(&self, queue: &QueueId, key: &str) -> Result<SetAside, LineError>;
+
+    /// The oldest records that were set aside, oldest first, at most so many. Their keys are for [`settle`](Self::settle).
+    async fn aside(&self, queue: &QueueId, most: usize) -> Result<Vec<JournalRecord>, LineError>;
+
+    /// Drops records that the backup has, of the journal or set aside, and forgets these ends that it has. An entry that came again and ended
     /// again since then stays remembered.
     async fn settle(&self, queue: &QueueId, keys: &[String], ended: &[Ending]) -> Result<(), LineError>;
 

@@ -3,8 +3,10 @@
 use std::{
     collections::{BTreeMap, BTreeSet},
     sync::{Mutex, MutexGuard, PoisonError},
+    time::Duration,
 };
 
+use tokio::time::Instant;
 use tracing::{info, warn};
 
 use super::sync::Put;
@@ -18,6 +20,8 @@ pub(super) struct Known(Mutex<BTreeMap<QueueId, Queue>>);
 struct Queue {
     /// Unknown until it was synced once.
     shelf: Option<Shelf>,
+    /// When what was set aside was last tried again.
+    retried_at: Option<Instant>,
     /// What is wrong, by the step that found it: said once, not every second.
     troubles: BTreeMap<&'static str, String>,
     /// What was in force at the last sync.
@@ -65,6 +69,19 @@ impl Known {
         if let Some(queue) = self.lock().get_mut(queue) {
             queue.doubted = doubted;
         }
+    }
+
+    /// Whether it is time to try again what was set aside, every so often: whoever is told so does it.
+    pub(super) fn is_retry_due(&self, queue: &QueueId, every: Duration) -> bool {
+        let mut known = self.lock();
+        let Some(entry) = known.get_mut(queue) else {
+            return false;
+        };
+        let is_due = entry.retried_at.is_none_or(|at| at.elapsed() >= every);
+        if is_due {
+            entry.retried_at = Some(Instant::now());
+        }
+        is_due
     }
 
     pub(super) fn gone(&self, queue: &QueueId) {

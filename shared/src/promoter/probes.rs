@@ -88,6 +88,7 @@ mod tests {
             ready: 0,
             active: 0,
             journal: 0,
+            aside: 0,
             backup_lag_ms: 0,
             head: None,
             tail: WaitScore::from_raw(tail),

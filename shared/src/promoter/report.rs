@@ -18,7 +18,7 @@ use crate::{
         emf::Metrics,
         metrics::{
             ACTIVE, BACKUP_LAG, COMPLETED, ENTERED, ESTIMATE_ERROR, EXPIRED, JOURNAL_LENGTH, LEFT, Metric,
-            NO_SHOWS, PROMOTED, READY, SETTINGS_REFUSED, TICK_AGE, WAIT_MAX, WAIT_MEAN, WAITING,
+            NO_SHOWS, PROMOTED, READY, SET_ASIDE, SETTINGS_REFUSED, TICK_AGE, WAIT_MAX, WAIT_MEAN, WAITING,
         },
     },
 };
@@ -138,6 +138,7 @@ fn measured(report: &Report) -> Vec<(Metric, Value)> {
         (ACTIVE, report.active),
         (JOURNAL_LENGTH, report.journal),
         (BACKUP_LAG, report.backup_lag_ms),
+        (SET_ASIDE, report.aside),
         (TICK_AGE, report.tick_age_ms),
         (ENTERED, happened.entered),
         (PROMOTED, happened.promoted),

@@ -18,10 +18,7 @@ use super::{
     tick::tick,
 };
 use crate::{
-    backup::{
-        Backup, BackupError,
-        drain::{RECORDS_MAX, drain},
-    },
+    backup::{Backup, BackupError, aside, drain::drain_all},
     domain::id::QueueId,
     line::{Configured, Line, LineError, Marked},
     telemetry::emf::Metrics,
@@ -33,8 +30,10 @@ const ROUND: Duration = Duration::from_secs(1);
 const SYNC_ROUNDS: u64 = 3;
 /// A tick that takes longer is given up.
 const TICK_TIMEOUT: Duration = Duration::from_secs(5);
-/// A drain begins no further record after so long: other queues have journals too. Each record has a time-out of its own.
+/// A drain begins no further records after so long: other queues have journals too.
 pub(super) const DRAIN_TIME: Duration = Duration::from_secs(10);
+/// What was set aside is tried again this often.
+const RETRY_EVERY: Duration = Duration::from_mins(10);
 /// A listing that takes longer is given up.
 const LIST_TIMEOUT: Duration = Duration::from_secs(5);
 /// A sync that takes longer is given up: it may have a large queue to put back.
@@ -249,12 +248,12 @@ impl Promoter {
         let Some(shelf) = self.known.shelf(queue) else {
             return;
         };
-        let until = Instant::now() + DRAIN_TIME;
-        let outcome = drain(&*self.line, &*self.backup, &shelf, RECORDS_MAX, until).await;
-        if let Ok(drained) = &outcome {
-            debug!(%queue, ?drained, "drained");
+        let (line, backup, until) = (&*self.line, &*self.backup, Instant::now() + DRAIN_TIME);
+        let mut outcome = drain_all(line, backup, &shelf, until).await;
+        if outcome.is_ok() && self.known.is_retry_due(queue, RETRY_EVERY) {
+            outcome = aside::retry(line, backup, &shelf).await.map(drop);
         }
-        let outcome = outcome.map(drop).map_err(|error| error.to_string());
-        self.known.note(queue, "drain", outcome);
+        self.known
+            .note(queue, "drain", outcome.map_err(|error| error.to_string()));
     }
 }

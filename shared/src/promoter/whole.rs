@@ -8,7 +8,7 @@ use super::{
 };
 use crate::{
     backup::{
-        BackupError, Shelf,
+        BackupError, Shelf, aside,
         drain::{DrainError, drain},
     },
     domain::id::QueueId,
@@ -53,13 +53,21 @@ impl Promoter {
         outcome
     }
 
-    async fn settle(&self, shelf: &Shelf) -> Result<(), DrainError> {
-        loop {
-            let until = Instant::now() + DRAIN_TIME;
-            let drained = drain(&*self.line, &*self.backup, shelf, SETTLE_RECORDS, until).await?;
-            if drained.records == 0 {
-                return Ok(());
-            }
+    async fn settle(&self, shelf: &Shelf) -> Result<(), String> {
+        let (line, backup) = (&*self.line, &*self.backup);
+        let settled = async {
+            while drain(line, backup, shelf, SETTLE_RECORDS, Instant::now() + DRAIN_TIME)
+                .await?
+                .records
+                > 0
+            {}
+            aside::retry(line, backup, shelf).await?;
+            Ok::<_, DrainError>(line.view(&shelf.queue).await?)
+        };
+        let view = settled.await.map_err(|error| error.to_string())?;
+        match view.journal + view.aside {
+            0 => Ok(()),
+            left => Err(format!("the backup refuses {left} records")),
         }
     }
 }

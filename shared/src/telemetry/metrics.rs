@@ -39,6 +39,8 @@ pub const ACTIVE: Metric = count("Active");
 pub const JOURNAL_LENGTH: Metric = count("JournalLength");
 /// The age of the oldest record in the journal; 0 where it is empty.
 pub const BACKUP_LAG: Metric = milliseconds("BackupLagMs");
+/// Records that were set aside, since the backup refuses them while it takes others.
+pub const SET_ASIDE: Metric = count("RecordsSetAside");
 /// The longest time between two heartbeats since the last report: a promoter that was away shows when it is back. While
 /// none is there, nobody reports.
 pub const TICK_AGE: Metric = milliseconds("TickAgeMs");
@@ -71,12 +73,13 @@ pub const HELD_POLLS: Metric = count("HeldPolls");
 pub const SETTINGS_REFUSED: Metric = count("SettingsRefused");
 
 /// All of them.
-pub const ALL: [Metric; 18] = [
+pub const ALL: [Metric; 19] = [
     WAITING,
     READY,
     ACTIVE,
     JOURNAL_LENGTH,
     BACKUP_LAG,
+    SET_ASIDE,
     TICK_AGE,
     WAIT_MEAN,
     WAIT_MAX,

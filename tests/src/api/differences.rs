@@ -12,6 +12,8 @@ pub enum Kind {
     RunnerWithServers,
     /// The functions under Lambda and API Gateway of this harness.
     Functions,
+    /// The same with the line in a cluster, by TLS.
+    FunctionsOnCluster,
     /// `sam local start-api`.
     SamLocal,
     /// The stack deployed on `MiniStack`.
@@ -27,6 +29,7 @@ impl Kind {
             Self::Runner => "runner",
             Self::RunnerWithServers => "runner_with_servers",
             Self::Functions => "functions",
+            Self::FunctionsOnCluster => "functions_on_cluster",
             Self::SamLocal => "sam_local",
             Self::MiniStack => "ministack",
             Self::ApiGateway => "api_gateway",

@@ -19,6 +19,7 @@ use self::operator::Operator;
 use crate::{
     edge::{Answer, Ask},
     functions::{API_KEY, Choices, Deployment, ORIGIN, fresh_tables},
+    lines,
     runner::Runner,
     servers::{client_of, dynamodb_url, url},
     stack::signed,
@@ -93,8 +94,16 @@ impl Backend {
                 ];
                 Self::runner(kind, with.into_iter().chain(of.map(str::to_owned)).collect())
             }
-            Kind::Functions => {
-                let deployment = Deployment::start(Choices::default()).await;
+            Kind::Functions | Kind::FunctionsOnCluster => {
+                let line = match kind {
+                    Kind::FunctionsOnCluster => lines::Backend::Cluster,
+                    _ => lines::Backend::Redis,
+                };
+                let choices = Choices {
+                    line,
+                    ..Choices::default()
+                };
+                let deployment = Deployment::start(choices).await;
                 let url = deployment.url().to_owned();
                 Self {
                     service: Some(Credential::ApiKey(API_KEY.to_owned())),

@@ -35,7 +35,7 @@ use vestibule::{
         settings::Settings,
     },
     http::{Edge, router, serve::handle},
-    line::{Configuration, Line, PromoteOrder, Promotion, memory::MemoryLine},
+    line::{Configuration, JournalLimits, Line, PromoteOrder, Promotion, memory::MemoryLine},
     pass::{Signer, new_key_pem},
 };
 
@@ -102,28 +102,23 @@ impl EdgeUnderTest {
 
     /// An edge with one queue of these settings.
     pub async fn with(config: EdgeConfig, settings: Value) -> Self {
-        Self::over(config, settings, None, Duration::ZERO).await
+        Self::over(config, settings, None, Duration::ZERO, JournalLimits::default()).await
+    }
+
+    /// A local edge whose backup nobody can reach, and whose journals hold so much.
+    pub async fn without_backup_within(settings: Value, limits: JournalLimits) -> Self {
+        let backup: Arc<dyn Backup> = Arc::new(nobodys_table().await);
+        Self::over(local(), settings, Some(backup), Duration::ZERO, limits).await
     }
 
     /// A local edge by a line's clock that stood an hour before the process's.
     pub async fn an_hour_ago(settings: Value) -> Self {
-        Self::over(local(), settings, None, AN_HOUR).await
+        Self::over(local(), settings, None, AN_HOUR, JournalLimits::default()).await
     }
 
     /// A local edge whose backup nobody can reach; the queue is in the line alone.
     pub async fn without_backup(settings: Value) -> Self {
-        let connection = Connection {
-            // Nobody listens there: the port is reserved.
-            endpoint_url: Some("http://127.0.0.1:1".to_owned()),
-            ..Connection::default()
-        };
-        Self::over(
-            local(),
-            settings,
-            Some(Arc::new(DynamoDb::connect(connection).await)),
-            Duration::ZERO,
-        )
-        .await
+        Self::without_backup_within(settings, JournalLimits::default()).await
     }
 
     async fn over(
@@ -131,6 +126,7 @@ impl EdgeUnderTest {
         settings: Value,
         other: Option<Arc<dyn Backup>>,
         behind_by: Duration,
+        limits: JournalLimits,
     ) -> Self {
         let dir = tempfile::tempdir().expect("a folder");
         let backup = Arc::new(FileBackup::open(dir.path().join("store")).expect("a store"));
@@ -147,7 +143,8 @@ impl EdgeUnderTest {
                 looks.fetch_add(1, Ordering::SeqCst);
                 now_us.load(Ordering::SeqCst)
             })
-        });
+        })
+        .with_journal_limits(limits);
         let (stop, stopped) = watch::channel(false);
         let keys = Keys {
             root: RootKey::new(vec![7; 32]).expect("long enough"),
@@ -298,6 +295,15 @@ pub async fn send_to(router: &Router, ask: Ask) -> Answer {
     let (parts, body) = response.into_parts();
     let body = to_bytes(body, usize::MAX).await.expect("a body");
     Answer::new(parts.status, parts.headers, &body)
+}
+
+async fn nobodys_table() -> DynamoDb {
+    let connection = Connection {
+        // Nobody listens there: the port is reserved.
+        endpoint_url: Some("http://127.0.0.1:1".to_owned()),
+        ..Connection::default()
+    };
+    DynamoDb::connect(connection).await
 }
 
 /// A configuration of the first generation.

@@ -188,6 +188,52 @@ async fn an_item_that_is_none_of_ours_is_named() {
     }
 }
 
+/// One of them is damaged: the others are written, and the table is known to take writes.
+#[tokio::test]
+async fn a_damaged_item_is_refused_alone() {
+    let (backup, shelf) = (servers::dynamodb().await, fresh_shelf());
+    let changes: Vec<_> = (0..3)
+        .map(|n| change(fresh_id(), n + 1, Event::Entered { score: place(n) }))
+        .collect();
+    let damaged = changes[1].id;
+    by_hand()
+        .await
+        .put_item()
+        .table_name(Tables::default().entries)
+        .item(
+            "shard",
+            AttributeValue::S(format!(
+                "{}#{}#{}",
+                shelf.queue,
+                shelf.generation,
+                damaged.shard()
+            )),
+        )
+        .item("entry", AttributeValue::S(damaged.to_string()))
+        .item("status", AttributeValue::N("1".to_owned()))
+        .send()
+        .await
+        .expect("written");
+    let until = tokio::time::Instant::now() + Duration::from_secs(30);
+    let outcomes = backup.write_each(&shelf, &changes, until).await;
+    assert!(outcomes[0].is_ok() && outcomes[2].is_ok(), "{outcomes:?}");
+    assert!(
+        matches!(&outcomes[1], Err(BackupError::Nonsense(_))),
+        "{outcomes:?}"
+    );
+    backup.takes_writes(&shelf).await.expect("it does");
+    let elsewhere = DynamoDb::connect(Connection {
+        endpoint_url: Some(servers::dynamodb_url()),
+        tables: Tables {
+            entries: "no-such-table".to_owned(),
+            ..Tables::default()
+        },
+    })
+    .await;
+    elsewhere.ping().await.expect("the other table is there");
+    elsewhere.takes_writes(&shelf).await.expect_err("this one is not");
+}
+
 #[tokio::test]
 async fn a_service_that_is_away_fails_soon_and_says_how() {
     let silent = TcpListener::bind("127.0.0.1:0").await.expect("a free port");

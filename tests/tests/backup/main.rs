@@ -25,3 +25,7 @@ mod dynamodb;
 mod file;
 mod journey;
 mod leases;
+mod picky;
+mod scene;
+mod stuck;
+mod throttled;

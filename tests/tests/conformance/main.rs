@@ -7,7 +7,7 @@
 //!   is an origin whose pages may call, and `TEST_GATEWAY` (`sam-local`, `ministack` or `api-gateway`) says what it is
 //!   where its address does not show that;
 //! - else for the local runner, in memory and with Redis and `DynamoDB`, and for the functions under Lambda and API Gateway
-//!   of the harness.
+//!   of the harness, the line in one Redis and in a cluster.
 
 mod address;
 mod body;
@@ -65,7 +65,12 @@ fn main() -> ExitCode {
 fn backends() -> Vec<Kind> {
     match running() {
         Some(url) => vec![Kind::of_url(&url)],
-        None => vec![Kind::Runner, Kind::RunnerWithServers, Kind::Functions],
+        None => vec![
+            Kind::Runner,
+            Kind::RunnerWithServers,
+            Kind::Functions,
+            Kind::FunctionsOnCluster,
+        ],
     }
 }
 

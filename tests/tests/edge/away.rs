@@ -10,7 +10,10 @@ use vestibule::{
     line::{Departure, Line},
     pass::Grant,
 };
-use vestibule_tests::edge::{Answer, Ask, BOUND, EdgeUnderTest, entry, queue, signer, until};
+use vestibule_tests::{
+    edge::{Answer, Ask, BOUND, EdgeUnderTest, entry, queue, signer, until},
+    entries::write_all,
+};
 
 use crate::{Guest, enters, full, stranger};
 
@@ -133,11 +136,7 @@ async fn who_was_promoted_is_told_until_when() {
     let ready = edge.send(look(&guest)).await;
     // As the promoter does when it drains the journal.
     for record in edge.line.journal(&queue(), 10).await.expect("a journal") {
-        let shelf = edge.shelf();
-        edge.backup
-            .write_all(&shelf, &record.changes)
-            .await
-            .expect("written");
+        write_all(&*edge.backup, &edge.shelf(), &record.changes).await;
     }
     edge.switch.turn_off();
     let answer = edge.send(look(&guest)).await;

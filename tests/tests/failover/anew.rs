@@ -6,7 +6,7 @@ use vestibule::{
     domain::{change::Event, id::Salt},
     line::{Departure, Line},
 };
-use vestibule_tests::{edge::Ask, entries};
+use vestibule_tests::{edge::Ask, entries, lines::Backend};
 
 use crate::{Scene, eventually};
 
@@ -18,9 +18,8 @@ async fn confirmed(scene: &Scene, op: &str) -> Value {
         .await
 }
 
-#[tokio::test]
-async fn a_reset_begins_anew_and_nothing_of_before_counts() {
-    let scene = Scene::open(json!({ "capacity": 1, "batch": 1, "interval_seconds": 1 })).await;
+pub(crate) async fn a_reset_begins_anew_and_nothing_of_before_counts(on: Backend) {
+    let scene = Scene::open(on, json!({ "capacity": 1, "batch": 1, "interval_seconds": 1 })).await;
     let guests = scene.guests(3).await;
     let pass = scene.status(&guests[0]).await.text("pass").to_owned();
     let question = json!({ "pass": pass });
@@ -71,9 +70,8 @@ async fn a_reset_begins_anew_and_nothing_of_before_counts() {
     assert!(!before.expect("an answer").is_empty());
 }
 
-#[tokio::test]
-async fn a_reset_that_is_cut_short_is_finished_by_the_promoter() {
-    let scene = Scene::open(json!({})).await;
+pub(crate) async fn a_reset_that_is_cut_short_is_finished_by_the_promoter(on: Backend) {
+    let scene = Scene::open(on, json!({})).await;
     let guests = scene.guests(3).await;
     // Stored, and the process killed: the line still has the generation before.
     let salt = Salt::new([8; 32]);
@@ -106,9 +104,8 @@ async fn a_reset_that_is_cut_short_is_finished_by_the_promoter() {
     assert_eq!(scene.record(&guests[2]).await.state.name(), "left");
 }
 
-#[tokio::test]
-async fn a_restore_by_hand_keeps_everybody_and_wants_to_be_confirmed() {
-    let scene = Scene::open(json!({})).await;
+pub(crate) async fn a_restore_by_hand_keeps_everybody_and_wants_to_be_confirmed(on: Backend) {
+    let scene = Scene::open(on, json!({})).await;
     let guests = scene.guests(5).await;
     let before = scene.positions(&guests[1..]).await;
     let answer = confirmed(&scene, "restore").await;
@@ -120,9 +117,8 @@ async fn a_restore_by_hand_keeps_everybody_and_wants_to_be_confirmed() {
     assert_eq!(scene.stored().await.line.min_epoch, 1);
 }
 
-#[tokio::test]
-async fn a_pass_of_before_a_restore_lets_in_who_had_been_let_in() {
-    let scene = Scene::open(json!({ "capacity": 2, "batch": 2, "interval_seconds": 3600 })).await;
+pub(crate) async fn a_pass_of_before_a_restore_lets_in_who_had_been_let_in(on: Backend) {
+    let scene = Scene::open(on, json!({ "capacity": 2, "batch": 2, "interval_seconds": 3600 })).await;
     let guests = scene.guests(3).await;
     let pass = scene.status(&guests[0]).await.text("pass").to_owned();
     let question = json!({ "pass": pass });

@@ -1,13 +1,12 @@
 //! A Redis that came back as it was some time ago: a snapshot, or a replica that lagged.
 
 use serde_json::json;
-use vestibule_tests::edge::Ask;
+use vestibule_tests::{edge::Ask, lines::Backend};
 
 use crate::{Scene, eventually};
 
-#[tokio::test]
-async fn what_happened_since_then_is_not_undone() {
-    let scene = Scene::open(json!({ "capacity": 2, "batch": 2, "interval_seconds": 1 })).await;
+pub(crate) async fn what_happened_since_then_is_not_undone(on: Backend) {
+    let scene = Scene::open(on, json!({ "capacity": 2, "batch": 2, "interval_seconds": 1 })).await;
     let guests = scene.guests(6).await;
     let old = scene.snapshot().await;
     // One is done, one leaves, two come, and those who are next are called and let in.
@@ -57,9 +56,8 @@ async fn what_happened_since_then_is_not_undone() {
     assert_eq!(scene.positions(&newcomers).await, [3, 4]);
 }
 
-#[tokio::test]
-async fn nobody_is_promoted_by_an_order_that_is_old() {
-    let scene = Scene::open(json!({ "capacity": 2, "batch": 2, "interval_seconds": 1 })).await;
+pub(crate) async fn nobody_is_promoted_by_an_order_that_is_old(on: Backend) {
+    let scene = Scene::open(on, json!({ "capacity": 2, "batch": 2, "interval_seconds": 1 })).await;
     let guests = scene.guests(4).await;
     let old = scene.snapshot().await;
     scene
@@ -89,9 +87,8 @@ async fn nobody_is_promoted_by_an_order_that_is_old() {
     assert_eq!(record.promoted_at_ms, None, "{record:?}");
 }
 
-#[tokio::test]
-async fn a_line_that_was_not_lost_is_not_put_back() {
-    let scene = Scene::open(json!({ "capacity": 2, "batch": 2, "interval_seconds": 1 })).await;
+pub(crate) async fn a_line_that_was_not_lost_is_not_put_back(on: Backend) {
+    let scene = Scene::open(on, json!({ "capacity": 2, "batch": 2, "interval_seconds": 1 })).await;
     scene.guests(4).await;
     scene
         .beside_promoters(3, async {

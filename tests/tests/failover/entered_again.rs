@@ -6,13 +6,15 @@ use vestibule::{
     domain::state::State,
     line::{Departure, Line},
 };
-use vestibule_tests::edge::{Ask, send_to};
+use vestibule_tests::{
+    edge::{Ask, send_to},
+    lines::Backend,
+};
 
 use crate::{Scene, usual};
 
-#[tokio::test]
-async fn the_old_place_and_not_a_new_one_at_the_end() {
-    let scene = Scene::open(usual()).await;
+pub(crate) async fn the_old_place_and_not_a_new_one_at_the_end(on: Backend) {
+    let scene = Scene::open(on, usual()).await;
     let guests = scene.guests(5).await;
     let before = scene.status(&guests[2]).await;
     scene.forget(&guests[2..3]).await;
@@ -31,9 +33,8 @@ async fn the_old_place_and_not_a_new_one_at_the_end() {
     );
 }
 
-#[tokio::test]
-async fn nobody_slips_in_because_everybody_was_forgotten() {
-    let scene = Scene::open(usual()).await;
+pub(crate) async fn nobody_slips_in_because_everybody_was_forgotten(on: Backend) {
+    let scene = Scene::open(on, usual()).await;
     let guests = scene.guests(4).await;
     scene.forget(&guests).await;
     // A bucket that has a token again: the line is empty, and the last one would be let in at once.
@@ -58,9 +59,8 @@ async fn nobody_slips_in_because_everybody_was_forgotten() {
     assert_eq!(scene.positions(&guests[1..]).await, [1, 2, 3]);
 }
 
-#[tokio::test]
-async fn killed_before_the_new_place_was_written() {
-    let scene = Scene::open(usual()).await;
+pub(crate) async fn killed_before_the_new_place_was_written(on: Backend) {
+    let scene = Scene::open(on, usual()).await;
     let guests = scene.guests(4).await;
     scene.forget(&guests[1..2]).await;
     scene
@@ -73,9 +73,8 @@ async fn killed_before_the_new_place_was_written() {
     assert_eq!(scene.positions(&guests[1..]).await, [1, 2, 3]);
 }
 
-#[tokio::test]
-async fn two_enter_at_once() {
-    let scene = Scene::open(usual()).await;
+pub(crate) async fn two_enter_at_once(on: Backend) {
+    let scene = Scene::open(on, usual()).await;
     let guests = scene.guests(4).await;
     for _ in 0..5 {
         scene.forget(&guests[1..2]).await;
@@ -91,9 +90,8 @@ async fn two_enter_at_once() {
     }
 }
 
-#[tokio::test]
-async fn after_an_end_it_is_a_new_place_whoever_knows_of_the_end() {
-    let scene = Scene::open(usual()).await;
+pub(crate) async fn after_an_end_it_is_a_new_place_whoever_knows_of_the_end(on: Backend) {
+    let scene = Scene::open(on, usual()).await;
     let guests = scene.guests(4).await;
     let leave = Ask::delete(scene.path(&guests[1])).visitor(&guests[1].id);
     scene.send(leave).await.is(204);
@@ -113,9 +111,8 @@ async fn after_an_end_it_is_a_new_place_whoever_knows_of_the_end() {
     assert_eq!(view.ended, 0, "the backup has every end");
 }
 
-#[tokio::test]
-async fn after_a_session_that_ran_out_it_is_a_new_place() {
-    let scene = Scene::open(json!({ "session_seconds": 1, "interval_seconds": 1 })).await;
+pub(crate) async fn after_a_session_that_ran_out_it_is_a_new_place(on: Backend) {
+    let scene = Scene::open(on, json!({ "session_seconds": 1, "interval_seconds": 1 })).await;
     let guests = scene.guests(1).await;
     let before = scene.record(&guests[0]).await;
     let end = tokio::time::Instant::now() + vestibule_tests::edge::BOUND;
@@ -134,9 +131,8 @@ async fn after_a_session_that_ran_out_it_is_a_new_place() {
     assert_eq!(view.ended, 0);
 }
 
-#[tokio::test]
-async fn moving_to_the_back_still_does() {
-    let scene = Scene::open(json!({ "re_entry": "requeue" })).await;
+pub(crate) async fn moving_to_the_back_still_does(on: Backend) {
+    let scene = Scene::open(on, json!({ "re_entry": "requeue" })).await;
     let guests = scene.guests(4).await;
     let (_, again) = scene.enters_as(&guests[1].id).await;
     assert_eq!(again.is(200).number("position"), 3);

@@ -6,13 +6,15 @@ use vestibule::{
     domain::state::State,
     line::{Departed, Departure, Instead, Line, Look, Missing, Revival, Revived},
 };
-use vestibule_tests::edge::{Ask, send_to};
+use vestibule_tests::{
+    edge::{Ask, send_to},
+    lines::Backend,
+};
 
 use crate::{Scene, usual};
 
-#[tokio::test]
-async fn a_forgotten_place_is_where_it_was() {
-    let scene = Scene::open(usual()).await;
+pub(crate) async fn a_forgotten_place_is_where_it_was(on: Backend) {
+    let scene = Scene::open(on, usual()).await;
     let guests = scene.guests(6).await;
     scene.forget(&[guests[4].clone(), guests[2].clone()]).await;
     // Whoever comes next meanwhile stands in front of nobody who came before.
@@ -34,9 +36,8 @@ async fn a_forgotten_place_is_where_it_was() {
     scene.status(&guests[2]).await.is_problem(410, "left");
 }
 
-#[tokio::test]
-async fn a_forgotten_one_may_leave_and_nobody_brings_them_back() {
-    let scene = Scene::open(usual()).await;
+pub(crate) async fn a_forgotten_one_may_leave_and_nobody_brings_them_back(on: Backend) {
+    let scene = Scene::open(on, usual()).await;
     let guests = scene.guests(3).await;
     scene.forget(&guests).await;
     scene
@@ -60,9 +61,8 @@ async fn a_forgotten_one_may_leave_and_nobody_brings_them_back() {
     assert_eq!(scene.positions(&guests[2..]).await, [1]);
 }
 
-#[tokio::test]
-async fn a_forgotten_turn_can_be_claimed() {
-    let scene = Scene::open(json!({ "capacity": 1, "batch": 2 })).await;
+pub(crate) async fn a_forgotten_turn_can_be_claimed(on: Backend) {
+    let scene = Scene::open(on, json!({ "capacity": 1, "batch": 2 })).await;
     let guests = scene.guests(3).await;
     scene
         .send(scene.service(&guests[0], "complete", &json!({})))
@@ -87,9 +87,8 @@ async fn a_forgotten_turn_can_be_claimed() {
     assert_eq!(scene.positions(&guests[2..]).await, [1]);
 }
 
-#[tokio::test]
-async fn whoever_was_let_in_and_forgotten_may_act_until_the_same_end() {
-    let scene = Scene::open(usual()).await;
+pub(crate) async fn whoever_was_let_in_and_forgotten_may_act_until_the_same_end(on: Backend) {
+    let scene = Scene::open(on, usual()).await;
     let guests = scene.guests(2).await;
     let before = scene.status(&guests[0]).await;
     let asked = json!({ "visitor": guests[0].id });
@@ -110,9 +109,8 @@ async fn whoever_was_let_in_and_forgotten_may_act_until_the_same_end() {
     waits.is_problem(409, "not-your-turn");
 }
 
-#[tokio::test]
-async fn a_held_poll_ends_with_the_place_it_began_with() {
-    let scene = Scene::open(json!({ "interval_seconds": 1 })).await;
+pub(crate) async fn a_held_poll_ends_with_the_place_it_began_with(on: Backend) {
+    let scene = Scene::open(on, json!({ "interval_seconds": 1 })).await;
     let guests = scene.guests(3).await;
     let held = scene.send(Ask::get(format!("{}?wait=3", scene.path(&guests[2]))).visitor(&guests[2].id));
     let forgets = async {
@@ -126,9 +124,8 @@ async fn a_held_poll_ends_with_the_place_it_began_with() {
     assert_eq!(scene.positions(&guests[1..]).await, [1, 2]);
 }
 
-#[tokio::test]
-async fn one_that_ended_is_gone_though_the_backup_does_not_know_yet() {
-    let scene = Scene::open(usual()).await;
+pub(crate) async fn one_that_ended_is_gone_though_the_backup_does_not_know_yet(on: Backend) {
+    let scene = Scene::open(on, usual()).await;
     let guests = scene.guests(3).await;
     let left = scene
         .line
@@ -144,9 +141,8 @@ async fn one_that_ended_is_gone_though_the_backup_does_not_know_yet() {
     assert_eq!(scene.positions(&guests[2..]).await, [1]);
 }
 
-#[tokio::test]
-async fn many_ask_at_once_for_a_forgotten_one() {
-    let scene = Scene::open(usual()).await;
+pub(crate) async fn many_ask_at_once_for_a_forgotten_one(on: Backend) {
+    let scene = Scene::open(on, usual()).await;
     let guests = scene.guests(4).await;
     scene.forget(&guests).await;
     let asks = (0..12).map(|n| {
@@ -162,9 +158,8 @@ async fn many_ask_at_once_for_a_forgotten_one() {
     assert_eq!((view.waiting, view.ready, view.active), (3, 0, 0));
 }
 
-#[tokio::test]
-async fn a_process_killed_while_it_puts_one_back_leaves_nothing_behind() {
-    let scene = Scene::open(usual()).await;
+pub(crate) async fn a_process_killed_while_it_puts_one_back_leaves_nothing_behind(on: Backend) {
+    let scene = Scene::open(on, usual()).await;
     let guests = scene.guests(4).await;
     scene.forget(&guests).await;
     for (killed_after, guest) in (1..).zip(&guests[1..3]) {

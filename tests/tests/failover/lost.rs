@@ -8,7 +8,10 @@ use vestibule::{
     backup::{Backup, Lease, Leased},
     line::{Departure, Line, Places},
 };
-use vestibule_tests::edge::{Answer, Ask, BOUND};
+use vestibule_tests::{
+    edge::{Answer, Ask, BOUND},
+    lines::Backend,
+};
 
 use crate::{Scene, eventually};
 
@@ -30,9 +33,8 @@ async fn put_back(scene: &Scene) {
     .await;
 }
 
-#[tokio::test]
-async fn everybody_is_where_they_were_and_the_line_moves_on() {
-    let scene = Scene::open(busy()).await;
+pub(crate) async fn everybody_is_where_they_were_and_the_line_moves_on(on: Backend) {
+    let scene = Scene::open(on, busy()).await;
     let guests = scene.guests(12).await;
     // One left, one is done, two are called and one of them comes.
     scene
@@ -110,9 +112,8 @@ async fn everybody_is_where_they_were_and_the_line_moves_on() {
     );
 }
 
-#[tokio::test]
-async fn of_many_who_put_it_back_one_does() {
-    let scene = Scene::open(busy()).await;
+pub(crate) async fn of_many_who_put_it_back_one_does(on: Backend) {
+    let scene = Scene::open(on, busy()).await;
     let guests = scene.guests(30).await;
     let before = scene.positions(&guests[4..]).await;
     scene.lose_everything().await;
@@ -133,9 +134,8 @@ async fn of_many_who_put_it_back_one_does() {
     assert_eq!(now, before[..waiting.len()]);
 }
 
-#[tokio::test]
-async fn a_restorer_that_died_is_waited_for_and_no_longer() {
-    let scene = Scene::open(busy()).await;
+pub(crate) async fn a_restorer_that_died_is_waited_for_and_no_longer(on: Backend) {
+    let scene = Scene::open(on, busy()).await;
     let guests = scene.guests(6).await;
     scene.lose_everything().await;
     // It took the lease, dropped what there was, and died.
@@ -178,9 +178,8 @@ async fn a_restorer_that_died_is_waited_for_and_no_longer() {
     assert_eq!(scene.settled(&guests[5]).await.status, 200);
 }
 
-#[tokio::test]
-async fn what_was_written_too_late_to_be_read_is_found() {
-    let scene = Scene::open(busy()).await;
+pub(crate) async fn what_was_written_too_late_to_be_read_is_found(on: Backend) {
+    let scene = Scene::open(on, busy()).await;
     let guests = scene.guests(6).await;
     // Entered in the line that is lost now; the write comes when the new one stands.
     let late = vestibule_tests::entries::fresh_id();
@@ -203,9 +202,8 @@ async fn what_was_written_too_late_to_be_read_is_found() {
     assert_eq!(scene.settled(&guests[5]).await.status, 200);
 }
 
-#[tokio::test]
-async fn what_the_backup_did_not_have_yet_is_salvaged() {
-    let scene = Scene::open(busy()).await;
+pub(crate) async fn what_the_backup_did_not_have_yet_is_salvaged(on: Backend) {
+    let scene = Scene::open(on, busy()).await;
     let guests = scene.guests(8).await;
     // Gone, and nobody wrote it: whoever did so was killed.
     let departed = scene

@@ -9,8 +9,8 @@ mod lost;
 
 use std::{sync::Arc, time::Duration};
 
+use ::redis::aio::MultiplexedConnection;
 use axum::Router;
-use redis::aio::MultiplexedConnection;
 use serde_json::{Value, json};
 use tokio::{
     sync::watch,
@@ -73,7 +73,7 @@ impl Guest {
 
 impl Scene {
     /// One at a time goes in, once in an hour: who comes second waits.
-    async fn open(mut settings: Value) -> Self {
+    async fn open(on: Backend, mut settings: Value) -> Self {
         for (name, value) in [("capacity", 1), ("batch", 1), ("interval_seconds", 3_600)] {
             if settings.get(name).is_none() {
                 settings[name] = value.into();
@@ -82,9 +82,7 @@ impl Scene {
         let map = settings.as_object().expect("an object");
         let folder = tempfile::tempdir().expect("a folder");
         let backup = Arc::new(FileBackup::open(folder.path().join("store")).expect("a store"));
-        let line = RedisLine::connect(&Backend::Redis.url())
-            .await
-            .expect("it answers");
+        let line = RedisLine::connect(&on.url()).await.expect("it answers");
         let queue = fresh_queue();
         let configuration = configuration(&Settings::from_map(map).expect("settings"));
         line.configure(&queue, &configuration, true)
@@ -111,14 +109,13 @@ impl Scene {
             ))
         };
         let routers = [process(), process()];
-        let client = redis::Client::open(Backend::Redis.url()).expect("an address");
-        let link = client.get_multiplexed_async_connection().await;
+        let link = on.link_to(&queue).await;
         Self {
             queue,
             line,
             backup,
             routers,
-            link: link.expect("it answers"),
+            link,
             _stop: stop,
             _folder: folder,
         }
@@ -189,7 +186,7 @@ impl Scene {
 
     /// The Redis never heard of these visits, nor wrote anything down of them.
     async fn forget(&self, guests: &[Guest]) {
-        let mut pipe = redis::pipe();
+        let mut pipe = ::redis::pipe();
         for guest in guests {
             for set in ["waiting", "ready", "active"] {
                 pipe.zrem(self.key(set), guest.member()).ignore();
@@ -203,7 +200,7 @@ impl Scene {
 
     /// The Redis has nothing of the queue, as after a `FLUSHALL`.
     async fn lose_everything(&self) {
-        let mut pipe = redis::pipe();
+        let mut pipe = ::redis::pipe();
         for key in KEYS {
             pipe.del(self.key(key)).ignore();
         }
@@ -215,7 +212,7 @@ impl Scene {
     async fn snapshot(&self) -> Snapshot {
         let mut snapshot = Vec::new();
         for key in KEYS {
-            let dump = redis::cmd("DUMP").arg(self.key(key)).clone();
+            let dump = ::redis::cmd("DUMP").arg(self.key(key)).clone();
             let dumped: Result<Option<Vec<u8>>, _> = dump.query_async(&mut self.link.clone()).await;
             let dumped = dumped.expect("Redis answers");
             snapshot.extend(dumped.map(|dumped| (key, dumped)));
@@ -227,7 +224,7 @@ impl Scene {
     async fn go_back_to(&self, snapshot: &Snapshot) {
         self.lose_everything().await;
         for (key, dumped) in snapshot {
-            let restore = redis::cmd("RESTORE")
+            let restore = ::redis::cmd("RESTORE")
                 .arg(self.key(key))
                 .arg(0)
                 .arg(dumped)
@@ -340,4 +337,56 @@ async fn eventually(what: &str, is_so: impl AsyncFn() -> bool) {
 /// No settings but those of every scene.
 fn usual() -> Value {
     json!({})
+}
+
+/// Makes of each case one test for a server and one for a cluster.
+macro_rules! on_each {
+    ($($topic:ident { $($case:ident)* })*) => {
+        mod redis {
+            $($(#[tokio::test] async fn $case() { super::$topic::$case(super::Backend::Redis).await; })*)*
+        }
+        mod cluster {
+            $($(#[tokio::test] async fn $case() { super::$topic::$case(super::Backend::Cluster).await; })*)*
+        }
+    };
+}
+
+on_each! {
+    found_again {
+        a_forgotten_place_is_where_it_was
+        a_forgotten_one_may_leave_and_nobody_brings_them_back
+        a_forgotten_turn_can_be_claimed
+        whoever_was_let_in_and_forgotten_may_act_until_the_same_end
+        a_held_poll_ends_with_the_place_it_began_with
+        one_that_ended_is_gone_though_the_backup_does_not_know_yet
+        many_ask_at_once_for_a_forgotten_one
+        a_process_killed_while_it_puts_one_back_leaves_nothing_behind
+    }
+    entered_again {
+        the_old_place_and_not_a_new_one_at_the_end
+        nobody_slips_in_because_everybody_was_forgotten
+        killed_before_the_new_place_was_written
+        two_enter_at_once
+        after_an_end_it_is_a_new_place_whoever_knows_of_the_end
+        after_a_session_that_ran_out_it_is_a_new_place
+        moving_to_the_back_still_does
+    }
+    lost {
+        everybody_is_where_they_were_and_the_line_moves_on
+        of_many_who_put_it_back_one_does
+        a_restorer_that_died_is_waited_for_and_no_longer
+        what_was_written_too_late_to_be_read_is_found
+        what_the_backup_did_not_have_yet_is_salvaged
+    }
+    came_back_old {
+        what_happened_since_then_is_not_undone
+        nobody_is_promoted_by_an_order_that_is_old
+        a_line_that_was_not_lost_is_not_put_back
+    }
+    anew {
+        a_reset_begins_anew_and_nothing_of_before_counts
+        a_reset_that_is_cut_short_is_finished_by_the_promoter
+        a_restore_by_hand_keeps_everybody_and_wants_to_be_confirmed
+        a_pass_of_before_a_restore_lets_in_who_had_been_let_in
+    }
 }

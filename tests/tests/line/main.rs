@@ -3,6 +3,7 @@
 
 mod crowd;
 mod gate;
+mod limits;
 mod load;
 mod order;
 mod pace;
@@ -10,6 +11,7 @@ mod record;
 mod report;
 mod restore;
 mod revive;
+mod stuck;
 mod visit;
 
 /// Makes of each case one test for each line.
@@ -88,6 +90,13 @@ on_every_line! {
         an_unknown_queue_is_unknown_to_every_method
         the_view_counts
     }
+    limits {
+        at_the_limit_nobody_gets_a_new_place
+        at_the_limit_a_session_that_ran_out_is_no_way_in
+        at_the_limit_whoever_asks_to_may_still_move_back
+        at_the_limit_nobody_is_promoted_or_dropped
+        what_was_promised_has_a_reserve
+    }
     report {
         a_report_counts_what_happened_since_the_last_one
         each_event_is_in_one_report_however_many_ask
@@ -96,6 +105,12 @@ on_every_line! {
         a_report_tells_whether_anybody_may_be_promoted
         a_report_tells_of_a_promoter_that_was_away
         a_report_tells_how_far_the_backup_is_behind
+    }
+    stuck {
+        what_was_refused_is_due_again_later
+        a_read_goes_on_past_what_is_not_due
+        the_rest_of_a_tick_is_as_it_was
+        what_is_set_aside_is_kept_until_the_backup_has_it
     }
     restore {
         a_restore_brings_everybody_back

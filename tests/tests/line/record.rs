@@ -13,8 +13,8 @@ use vestibule::{
         state::State,
     },
     line::{
-        Check, Configuration, Configured, Departure, Extended, Extension, Joining, LineError, Missing,
-        PromoteOrder, Totals,
+        Check, Configuration, Configured, Deferral, Departure, Extended, Extension, Joining, LineError,
+        Missing, PromoteOrder, Totals,
     },
 };
 use vestibule_tests::lines::{Subject, configuration, visitor};
@@ -320,6 +320,13 @@ pub(crate) async fn an_unknown_queue_is_unknown_to_every_method(subject: Subject
         event: missed(Visit::new(1).expect("below 4096")),
     };
     let configuration = configuration(&Settings::default());
+    let nothing_left = Deferral {
+        key: "1-1".to_owned(),
+        rest: Vec::new(),
+        refused: vec![change],
+        tries: 1,
+        wait_ms: 1,
+    };
     let report = LoadReport {
         tps: 1,
         latency_ms: None,
@@ -339,6 +346,9 @@ pub(crate) async fn an_unknown_queue_is_unknown_to_every_method(subject: Subject
         line.keep_load(queue, &report).await,
         line.view(queue).await.map(drop),
         line.journal(queue, 1).await.map(drop),
+        line.aside(queue, 1).await.map(drop),
+        line.set_aside(queue, "1-1").await.map(drop),
+        line.defer(queue, &nothing_left).await,
         line.record(queue, &change).await,
         line.settle(
             queue,

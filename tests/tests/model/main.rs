@@ -3,6 +3,7 @@
 //!
 //! `PROPTEST_RNG_SEED` and `PROPTEST_CASES` look further than a usual run.
 
+mod journal;
 mod ops;
 mod pair;
 

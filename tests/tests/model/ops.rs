@@ -45,6 +45,17 @@ pub(crate) enum Op {
     },
     /// The backup did not take a change: of this kind.
     Record(u64, usize),
+    /// The backup did not take all of the record of that number: of every three changes it has the first, nobody tried the
+    /// second, and it refuses the third.
+    Defer {
+        record: usize,
+        tries: u32,
+        wait_ms: u64,
+    },
+    /// The backup keeps refusing the record of that number.
+    SetAside(usize),
+    /// The backup has so many of those that were set aside.
+    SettleAside(usize),
     /// The record of a visit that was seen goes back, sought before or not, or in place of the one that stands.
     Revive {
         visitor: u64,
@@ -114,9 +125,14 @@ fn op() -> impl Strategy<Value = Op> {
         2 => (visitor(), named(), departure()).prop_map(|(id, visit, departure)| Op::Leave(id, visit, departure)),
         3 => validate(),
         2 => extend(),
-        1 => (0_usize..6, vec(visitor(), 0..4), any::<bool>())
+        2 => (0_usize..12, vec(visitor(), 0..4), any::<bool>())
             .prop_map(|(records, ended, late)| Op::Settle { records, ended, late }),
         1 => (visitor(), 0_usize..8).prop_map(|(id, kind)| Op::Record(id, kind)),
+        2 => (0_usize..4, 1_u32..11, 0_u64..60_000).prop_map(|(record, tries, wait_ms)| {
+            Op::Defer { record, tries, wait_ms }
+        }),
+        1 => (0_usize..4).prop_map(Op::SetAside),
+        1 => (0_usize..3).prop_map(Op::SettleAside),
         4 => (visitor(), 0_usize..3, any::<bool>(), any::<bool>()).prop_map(|(visitor, state, sought, instead)| {
             Op::Revive { visitor, state, sought, instead }
         }),

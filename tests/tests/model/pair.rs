@@ -8,7 +8,7 @@ use std::{
 use redis::aio::MultiplexedConnection;
 use vestibule::{
     domain::{
-        change::{Change, End, Ending, Event, Version},
+        change::{Change, End, Event, Version},
         id::{EntryId, QueueId},
         record::Record,
         score::{Visit, WaitScore},
@@ -16,17 +16,27 @@ use vestibule::{
         standing::Standing,
     },
     line::{
-        Check, Extension, Instead, JournalRecord, Line, Look, PromoteOrder, ReportOrder, Revival, Revived,
+        Check, Extension, Instead, JournalLimits, JournalRecord, Line, Look, PromoteOrder, ReportOrder,
+        Revival, Revived,
         memory::{MemoryLine, Snapshot},
         redis::RedisLine,
     },
 };
 use vestibule_tests::lines::{HandClock, configuration, fresh_queue, visitor};
 
-use crate::ops::{Named, Op};
+use crate::{
+    journal,
+    ops::{Named, Op},
+};
 
 /// More than a sequence can write.
-const WHOLE_JOURNAL: usize = 1_000;
+pub(crate) const WHOLE_JOURNAL: usize = 1_000;
+/// Low enough to be met now and then.
+const LIMITS: JournalLimits = JournalLimits {
+    newcomers: 14,
+    all: 16,
+    aside: 2,
+};
 
 pub(crate) struct Pair {
     memory: MemoryLine,
@@ -46,8 +56,10 @@ impl Pair {
     pub(crate) async fn new(redis: RedisLine, link: MultiplexedConnection) -> Self {
         let clock = HandClock::new();
         let pair = Self {
-            memory: MemoryLine::with_clock(clock.as_clock()),
-            redis: redis.with_given_time(clock.as_clock()),
+            memory: MemoryLine::with_clock(clock.as_clock()).with_journal_limits(LIMITS),
+            redis: redis
+                .with_given_time(clock.as_clock())
+                .with_journal_limits(LIMITS),
             link,
             clock,
             queue: fresh_queue(),
@@ -175,18 +187,6 @@ impl Pair {
                 };
                 text(line.extend(queue, visitor(*number), extension).await)
             }
-            Op::Settle { records, ended, late } => {
-                let oldest = line.journal(queue, *records).await.expect("journal");
-                let keys: Vec<_> = oldest.into_iter().map(|record| record.key).collect();
-                let mut version = line.view(queue).await.expect("a view").version;
-                version.v -= if *late { 3_600_000_000 } else { 0 };
-                let ending = |number| Ending {
-                    id: visitor(number),
-                    version,
-                };
-                let ended: Vec<_> = ended.iter().copied().map(ending).collect();
-                text(line.settle(queue, &keys, &ended).await)
-            }
             Op::Revive {
                 visitor: number,
                 state,
@@ -213,7 +213,9 @@ impl Pair {
                 revival.instead = Instead::Sought(mark);
                 text((mark, line.revive(queue, &revival).await))
             }
-            Op::Record(..) => text(line.record(queue, record.expect("made for it")).await),
+            Op::Settle { .. } | Op::Record(..) | Op::Defer { .. } | Op::SetAside(_) | Op::SettleAside(_) => {
+                journal::act(line, queue, op, record).await
+            }
             Op::Load(report) => text(line.keep_load(queue, report).await),
             Op::PassMicros(_) | Op::GoBackMicros(_) => String::new(),
             Op::Report { every_ms, idle_ms } => {
@@ -313,6 +315,12 @@ impl Pair {
             "journals",
             &comparable(in_memory.expect("journal"))?,
             &comparable(journal.map_err(text)?)?,
+        )?;
+        let [in_memory, in_redis] = self.lines().map(|line| line.aside(&self.queue, WHOLE_JOURNAL));
+        same(
+            "records set aside",
+            &comparable(in_memory.await.expect("read"))?,
+            &comparable(in_redis.await.map_err(text)?)?,
         )
     }
 
@@ -389,8 +397,11 @@ fn exact(score: f64) -> u64 {
     score
 }
 
+/// The changes of a record, how often they were refused, and when they are due again.
+type Comparable = (Vec<Change>, u32, u64);
+
 /// A journal without its keys, which every line makes up by itself; within a record the order means nothing.
-fn comparable(journal: Vec<JournalRecord>) -> Result<Vec<Vec<Change>>, String> {
+fn comparable(journal: Vec<JournalRecord>) -> Result<Vec<Comparable>, String> {
     let sorted = |mut changes: Vec<Change>| {
         changes.sort_by_key(|change| change.id);
         let twice = changes.windows(2).find(|pair| pair[0].id == pair[1].id);
@@ -398,11 +409,14 @@ fn comparable(journal: Vec<JournalRecord>) -> Result<Vec<Vec<Change>>, String> {
             Err(format!("twice in one record: {pair:?}"))
         })
     };
-    journal.into_iter().map(|record| sorted(record.changes)).collect()
+    let records = journal.into_iter();
+    records
+        .map(|record| Ok((sorted(record.changes)?, record.tries, record.retry_at_ms)))
+        .collect()
 }
 
 #[allow(clippy::needless_pass_by_value)] // For `map_err(text)`.
-fn text(answer: impl std::fmt::Debug) -> String {
+pub(crate) fn text(answer: impl std::fmt::Debug) -> String {
     format!("{answer:?}")
 }
 

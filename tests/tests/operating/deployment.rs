@@ -1,6 +1,6 @@
 //! Functions of one deployment, each with connections of its own, and tables that no other test has.
 
-use std::{sync::Arc, time::Duration};
+use std::{collections::HashMap, sync::Arc, time::Duration};
 
 use aws_config::BehaviorVersion;
 use aws_sdk_dynamodb::{Client, types::AttributeValue};
@@ -10,7 +10,7 @@ use vestibule::{
     admin::Admin,
     backup::dynamodb::{Connection, DynamoDb, Tables},
     domain::{
-        id::{QueueId, RootKey},
+        id::{EntryId, QueueId, RootKey},
         settings::Settings,
     },
     line::{Line, redis::RedisLine},
@@ -105,6 +105,30 @@ impl Deployment {
         update.send().await.expect("written");
     }
 
+    /// Puts an item where that of an entry belongs which is none of ours, as a hand may.
+    pub(crate) async fn damage(&self, id: EntryId) {
+        let put = self
+            .table
+            .put_item()
+            .table_name(&self.tables.entries)
+            .set_item(Some(self.entry_key(id)))
+            .item("status", AttributeValue::N("1".to_owned()));
+        put.send().await.expect("written");
+    }
+
+    /// Deletes the item of an entry.
+    pub(crate) async fn delete_entry(&self, id: EntryId) {
+        let delete = self.table.delete_item().table_name(&self.tables.entries);
+        let deleted = delete.set_key(Some(self.entry_key(id))).send().await;
+        deleted.expect("deleted");
+    }
+
+    fn entry_key(&self, id: EntryId) -> HashMap<String, AttributeValue> {
+        let shard = AttributeValue::S(format!("{}#1#{}", self.queue, id.shard()));
+        let entry = AttributeValue::S(id.to_string());
+        HashMap::from([("shard".to_owned(), shard), ("entry".to_owned(), entry)])
+    }
+
     /// Deletes the item of a part.
     pub(crate) async fn delete(&self, part: &str) {
         let delete = self
@@ -117,7 +141,7 @@ impl Deployment {
     }
 
     /// The whole item of the settings.
-    pub(crate) async fn item(&self) -> std::collections::HashMap<String, AttributeValue> {
+    pub(crate) async fn item(&self) -> HashMap<String, AttributeValue> {
         let read = self
             .table
             .get_item()
@@ -129,7 +153,7 @@ impl Deployment {
     }
 
     /// Saves a whole item, as the console's JSON view does.
-    pub(crate) async fn put(&self, item: std::collections::HashMap<String, AttributeValue>) {
+    pub(crate) async fn put(&self, item: HashMap<String, AttributeValue>) {
         let put = self.table.put_item().table_name(&self.tables.queues);
         put.set_item(Some(item)).send().await.expect("written");
     }

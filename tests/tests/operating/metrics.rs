@@ -2,9 +2,10 @@
 
 use serde_json::json;
 use vestibule::{
-    line::{Departure, Line},
+    backup::{Backup, Shelf},
+    line::{Departure, Entered, Line, SetAside},
     telemetry::metrics::{
-        COMPLETED, ENTERED, LEFT, NO_SHOWS, PROMOTED, READY, REDIS_ROUND_TRIP, TICK_AGE, WAITING,
+        COMPLETED, ENTERED, LEFT, NO_SHOWS, PROMOTED, READY, REDIS_ROUND_TRIP, SET_ASIDE, TICK_AGE, WAITING,
     },
 };
 use vestibule_tests::lines::visitor;
@@ -93,4 +94,45 @@ async fn round_trips_are_measured_for_queues_that_are_there() {
     assert_eq!(values.len() - before, 201);
     assert!(values.iter().all(|ms| *ms > 0.0 && *ms < 10_000.0), "{values:?}");
     assert!(!deployment.written.text().contains("made-up"));
+}
+
+/// Until the item that is in its way is gone: then it is written by itself.
+#[tokio::test]
+async fn what_is_set_aside_is_seen_until_it_is_mended() {
+    let deployment = Deployment::new().await;
+    let (admin, line) = (deployment.admin().await, deployment.line().await);
+    let (queue, written) = (&deployment.queue, &deployment.written);
+    let name = queue.as_str();
+    done(&admin, json!({ "op": "create", "queue": name })).await;
+    let id = visitor(1);
+    let entered = line.enter(queue, id).await.expect("entered");
+    let Entered::Joined {
+        change: Some(change), ..
+    } = entered
+    else {
+        panic!("{entered:?}");
+    };
+    line.record(queue, &change).await.expect("recorded");
+    let journal = line.journal(queue, 1).await.expect("read");
+    let done_with = line.set_aside(queue, &journal[0].key).await;
+    assert_eq!(done_with.expect("an answer"), SetAside::Done);
+    deployment.damage(id).await;
+
+    let reported = async |aside: f64| {
+        until("it is reported", async || {
+            written.values(SET_ASIDE).last() == Some(&aside)
+        })
+        .await;
+    };
+    deployment.promoter().await.run(reported(1.0)).await;
+    let stats = done(&admin, json!({ "op": "stats", "queue": name })).await;
+    assert_eq!((&stats["set_aside"], &stats["journal"]), (&json!(1), &json!(0)));
+
+    deployment.delete_entry(id).await;
+    // A promoter that starts tries it at once, one that runs every ten minutes.
+    deployment.promoter().await.run(reported(0.0)).await;
+    let configuration = line.view(queue).await.expect("seen").configuration;
+    let backup = deployment.backup().await;
+    let record = backup.entry(&Shelf::of(queue, &configuration), id).await;
+    assert!(record.expect("an answer").is_some());
 }

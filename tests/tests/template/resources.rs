@@ -206,7 +206,19 @@ fn every_metric_is_shown_and_alarms_watch_none_that_is_not_written() {
     let written = metrics::ALL.map(|metric| metric.name);
     assert_eq!(shown, written.map(str::to_owned).into());
     let alarms = of_type(&template, "AWS::CloudWatch::Alarm");
-    assert_eq!(alarms.len(), 6);
+    assert_eq!(alarms.len(), 7);
+    let of_what = |alarm: &&Value| alarm["Properties"]["MetricName"] == metrics::SET_ASIDE.name;
+    let aside = alarms.iter().map(|(_, alarm)| *alarm).find(of_what);
+    let said = &aside.expect("an alarm on what is set aside")["Properties"];
+    assert_eq!(
+        (
+            &said["Threshold"],
+            &said["ComparisonOperator"],
+            &said["Statistic"]
+        ),
+        (&json!(0), &json!("GreaterThanThreshold"), &json!("Maximum")),
+        "a single one is enough"
+    );
     for (name, alarm) in alarms {
         let said = &alarm["Properties"];
         if said["Namespace"] == "Vestibule" {

@@ -20,6 +20,14 @@ const CONNECT: Duration = Duration::from_millis(500);
 const ATTEMPTS: u32 = 3;
 const FIRST_PAUSE: Duration = Duration::from_millis(50);
 
+/// By what the service says that it has too much to do. See its
+/// [list of errors](https://docs.aws.amazon.com/amazondynamodb/latest/developerguide/Programming.Errors.html).
+const THROTTLES: [&str; 3] = [
+    "ProvisionedThroughputExceededException",
+    "RequestLimitExceeded",
+    "ThrottlingException",
+];
+
 /// Where the backup is.
 #[derive(Debug, Clone, Default)]
 pub struct Connection {
@@ -52,5 +60,9 @@ where
     E: Error + ProvideErrorMetadata + 'static,
     R: std::fmt::Debug + 'static,
 {
-    BackupError::Unavailable(format!("{operation}: {}", aws::reason(error)))
+    let reason = format!("{operation}: {}", aws::reason(error));
+    match error.code() {
+        Some(code) if THROTTLES.contains(&code) => BackupError::Throttled(reason),
+        _ => BackupError::Unavailable(reason),
+    }
 }

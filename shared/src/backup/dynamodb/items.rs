@@ -187,6 +187,14 @@ pub(super) fn key(shelf: &Shelf, id: EntryId) -> Item {
     ])
 }
 
+/// A key that no entry has.
+pub(super) fn key_of_nobody(shelf: &Shelf) -> Item {
+    HashMap::from([
+        (SHARD.to_owned(), partition(shelf, 0)),
+        (ENTRY.to_owned(), AttributeValue::S(".nobody".to_owned())),
+    ])
+}
+
 /// The whole item of a record.
 pub(super) fn item(shelf: &Shelf, record: &Record) -> Item {
     let mut item = attributes(record);

@@ -10,7 +10,7 @@ mod queues;
 mod tables;
 mod writes;
 
-use std::collections::BTreeSet;
+use std::{collections::BTreeSet, sync::Arc};
 
 use async_trait::async_trait;
 use aws_config::SdkConfig;
@@ -19,13 +19,14 @@ use aws_sdk_dynamodb::{
     operation::{transact_write_items::TransactWriteItemsError, update_item::UpdateItemError},
     types::{AttributeValue, Put, ReturnValue, ReturnValuesOnConditionCheckFailure, TransactWriteItem},
 };
-use futures_util::{StreamExt, TryStreamExt, stream};
 use serde_json::{Map, Value};
+use tokio::{sync::Semaphore, time::Instant};
 use uuid::Uuid;
 
 use self::{client::unavailable, items::names_in};
 use super::{
     Backup, BackupError, Lease, Leased, LinePart, Placing, Shelf, StoredQueue, StoredSettings, Written,
+    each::each,
 };
 use crate::{
     aws,
@@ -37,28 +38,11 @@ use crate::{
     },
 };
 
-pub use self::client::Connection;
+pub use self::{client::Connection, tables::Tables};
 
-/// How many writes of one [`Backup::write_all`] are under way at once.
-const WRITES_AT_ONCE: usize = 32;
-
-/// The names of the two tables.
-#[derive(Debug, Clone, PartialEq, Eq)]
-pub struct Tables {
-    /// Settings and line of every queue.
-    pub queues: String,
-    /// Every entry.
-    pub entries: String,
-}
-
-impl Default for Tables {
-    fn default() -> Self {
-        Self {
-            queues: "vestibule-queues".to_owned(),
-            entries: "vestibule-entries".to_owned(),
-        }
-    }
-}
+/// How many writes of journals one process has under way at once, however many queues it drains: what is left of the
+/// tables is the visitors' own.
+const JOURNAL_WRITES_AT_ONCE: usize = 64;
 
 /// The backup in DynamoDB.
 #[derive(Debug, Clone)]
@@ -66,6 +50,7 @@ pub struct DynamoDb {
     client: Client,
     tables: Tables,
     page_items: Option<i32>,
+    journal_writes: Arc<Semaphore>,
 }
 
 impl DynamoDb {
@@ -75,6 +60,7 @@ impl DynamoDb {
             client,
             tables,
             page_items: None,
+            journal_writes: Arc::new(Semaphore::new(JOURNAL_WRITES_AT_ONCE)),
         }
     }
 
@@ -118,12 +104,21 @@ impl Backup for DynamoDb {
         self.write_place_change(shelf, change).await
     }
 
-    async fn write_all(&self, shelf: &Shelf, changes: &[Change]) -> Result<(), BackupError> {
-        let writes: Vec<_> = changes.iter().map(|change| self.write(shelf, change)).collect();
-        stream::iter(writes)
-            .buffer_unordered(WRITES_AT_ONCE)
-            .try_for_each(|_| async { Ok(()) })
-            .await
+    async fn write_each(
+        &self,
+        shelf: &Shelf,
+        changes: &[Change],
+        until: Instant,
+    ) -> Vec<Result<(), BackupError>> {
+        let write = async |change| {
+            let _permit = self.journal_writes.acquire().await;
+            self.write_change(shelf, change).await
+        };
+        each(changes, until, write).await
+    }
+
+    async fn takes_writes(&self, shelf: &Shelf) -> Result<(), BackupError> {
+        self.write_nothing(shelf).await
     }
 
     async fn entry(&self, shelf: &Shelf, id: EntryId) -> Result<Option<Record>, BackupError> {

@@ -1,4 +1,4 @@
-//! The two tables, for a laptop and for tests: a deployment's are made by its template.
+//! The two tables: their names, and making them for a laptop and for tests. A deployment's are made by its template.
 
 use std::time::Duration;
 
@@ -12,12 +12,30 @@ use aws_sdk_dynamodb::{
 };
 use tokio::time::{sleep, timeout};
 
-use super::{Tables, client::unavailable, items, queues};
+use super::{client::unavailable, items, queues};
 use crate::backup::BackupError;
 
 /// How long a new table may take until it can be used.
 const ACTIVE_WITHIN: Duration = Duration::from_mins(1);
 const LOOK_AGAIN_AFTER: Duration = Duration::from_millis(200);
+
+/// The names of the two tables.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Tables {
+    /// Settings and line of every queue.
+    pub queues: String,
+    /// Every entry.
+    pub entries: String,
+}
+
+impl Default for Tables {
+    fn default() -> Self {
+        Self {
+            queues: "vestibule-queues".to_owned(),
+            entries: "vestibule-entries".to_owned(),
+        }
+    }
+}
 
 /// Creates the tables that are not there, and waits until they can be used. Any number of callers may do so at once.
 ///

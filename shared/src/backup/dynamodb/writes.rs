@@ -76,6 +76,25 @@ impl DynamoDb {
         }
     }
 
+    /// Writes what is never written, since its condition never holds: the answer says whether the table takes writes.
+    pub(super) async fn write_nothing(&self, shelf: &Shelf) -> Result<(), BackupError> {
+        let condition = "attribute_exists(#entry)";
+        let request = self
+            .client
+            .put_item()
+            .table_name(&self.tables.entries)
+            .set_item(Some(items::key_of_nobody(shelf)))
+            .set_expression_attribute_names(Some(names_in(&[condition])))
+            .condition_expression(condition);
+        match request.send().await {
+            Ok(_) => Ok(()),
+            Err(error) => match error.as_service_error() {
+                Some(PutItemError::ConditionalCheckFailedException(_)) => Ok(()),
+                _ => Err(unavailable("PutItem", &error)),
+            },
+        }
+    }
+
     /// Adds what a change that came late knows, and the record that stands does not.
     async fn fill(
         &self,

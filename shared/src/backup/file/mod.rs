@@ -13,6 +13,7 @@ use std::{
 use async_trait::async_trait;
 use redb::{Database, ReadTransaction, ReadableDatabase, ReadableTable};
 use serde_json::{Map, Value};
+use tokio::time::Instant;
 use uuid::Uuid;
 
 use self::{
@@ -161,15 +162,26 @@ impl Backup for FileBackup {
             .await
     }
 
-    async fn write_all(&self, shelf: &Shelf, changes: &[Change]) -> Result<(), BackupError> {
-        let (shelf, changes) = (shelf.clone(), changes.to_vec());
-        self.writer
-            .commit(move |tables| {
-                changes
-                    .iter()
-                    .try_for_each(|change| tables.write(&shelf, change).map(drop))
-            })
-            .await
+    /// In one transaction: one wait for the disk, and none of them is ever throttled.
+    async fn write_each(
+        &self,
+        shelf: &Shelf,
+        changes: &[Change],
+        _until: Instant,
+    ) -> Vec<Result<(), BackupError>> {
+        let (shelf, written) = (shelf.clone(), changes.to_vec());
+        let write = move |tables: &mut Tables<'_>| {
+            let write = |change| tables.write(&shelf, change).map(drop);
+            Ok(written.iter().map(write).collect())
+        };
+        match self.writer.commit(write).await {
+            Ok(outcomes) => outcomes,
+            Err(error) => changes.iter().map(|_| Err(error.clone())).collect(),
+        }
+    }
+
+    async fn takes_writes(&self, _: &Shelf) -> Result<(), BackupError> {
+        self.writer.commit(|_| Ok(())).await
     }
 
     async fn entry(&self, shelf: &Shelf, id: EntryId) -> Result<Option<Record>, BackupError> {

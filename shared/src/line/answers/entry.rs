@@ -43,6 +43,8 @@ pub enum Refusal {
     Draining,
     /// The queue is closed.
     Closed,
+    /// The journal is at its limit: the backup is far behind.
+    JournalFull,
 }
 
 /// What the line knows of an entry that has no place in it.

@@ -78,6 +78,8 @@ pub struct Report {
     pub active: u64,
     /// Records in the journal.
     pub journal: u64,
+    /// Records that were set aside, since the backup refuses them.
+    pub aside: u64,
     /// How long ago the first change in the journal happened; 0 where there is none.
     pub backup_lag_ms: u64,
     /// The place of the head of the line.
@@ -194,6 +196,8 @@ pub struct View {
     pub ended: u64,
     /// Records in the journal.
     pub journal: u64,
+    /// Records that were set aside, since the backup refuses them.
+    pub aside: u64,
     /// The highest score promoted so far: whoever waits below it has been promoted.
     pub promoted_through: u64,
     /// When a driver last ticked, in Unix milliseconds; 0 for never.
@@ -238,4 +242,36 @@ pub struct JournalRecord {
     pub key: String,
     /// Of different entries, so they may be written in any order.
     pub changes: Vec<Change>,
+    /// How often the backup refused it while it took others.
+    pub tries: u32,
+    /// When it is due again, in Unix milliseconds; 0 for at once.
+    pub retry_at_ms: u64,
+    /// What is wrong with a record that makes no sense: it has no changes then.
+    pub unreadable: Option<String>,
+}
+
+/// What comes in place of a journal record of which the backup did not take all.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Deferral {
+    /// The record.
+    pub key: String,
+    /// Changes that nobody tried: one record, due at once.
+    pub rest: Vec<Change>,
+    /// Changes that the backup refused: a record for each.
+    pub refused: Vec<Change>,
+    /// How often it refused them by now.
+    pub tries: u32,
+    /// In how many milliseconds these are due again.
+    pub wait_ms: u64,
+}
+
+/// The answer to setting a record aside.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum SetAside {
+    /// It is no longer in the journal.
+    Done,
+    /// Somebody else has dealt with it.
+    Gone,
+    /// As many are as may be: it stays in the journal. See [`JournalLimits`](crate::line::JournalLimits).
+    Full,
 }

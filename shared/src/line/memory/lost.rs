@@ -1,14 +1,14 @@
 //! A queue that was dropped to be put back: what is left of it, and putting it back.
 
-use std::collections::{HashMap, VecDeque, hash_map::Entry};
+use std::collections::{HashMap, hash_map::Entry};
 
-use super::{MemoryLine, Queue};
+use super::{MemoryLine, journal::Journal, queue::Queue};
 use crate::{
     domain::{
         change::{Change, Ending},
         id::{EntryId, QueueId},
     },
-    line::{Configuration, Configured, JournalRecord, LineError, Places, Remains},
+    line::{Configuration, Configured, LineError, Places, Remains},
 };
 
 /// What is left of a queue.
@@ -17,8 +17,7 @@ pub(super) struct Lost {
     /// That with which it is to be put back: whoever comes with an earlier one comes too late.
     epoch: u32,
     generation: Option<u32>,
-    journal: VecDeque<JournalRecord>,
-    journal_records: u64,
+    journal: Journal,
     ended: HashMap<EntryId, Change>,
 }
 
@@ -28,7 +27,6 @@ impl Lost {
             epoch: 0,
             generation: Some(queue.configuration.generation),
             journal: queue.journal,
-            journal_records: queue.journal_records,
             ended: queue.ended,
         }
     }
@@ -57,7 +55,7 @@ impl MemoryLine {
         let lost = queues.lost.get(queue).ok_or(LineError::Unknown)?;
         Ok(Remains {
             generation: lost.generation,
-            records: lost.journal.iter().take(most).cloned().collect(),
+            records: lost.journal.records.iter().take(most).cloned().collect(),
             ends: lost.ended.values().take(most).copied().collect(),
         })
     }
@@ -74,7 +72,7 @@ impl MemoryLine {
             return Ok(());
         }
         let lost = queues.lost.get_mut(queue).ok_or(LineError::Unknown)?;
-        lost.journal.retain(|record| !keys.contains(&record.key));
+        lost.journal.drop_all(keys);
         for ending in ended {
             if let Entry::Occupied(end) = lost.ended.entry(ending.id)
                 && end.get().version <= ending.version
@@ -117,7 +115,6 @@ impl MemoryLine {
                 .is_none_or(|generation| generation == configuration.generation)
         {
             new.journal = left.journal;
-            new.journal_records = left.journal_records;
             new.ended = left.ended;
         }
         queues.lost.remove(queue);

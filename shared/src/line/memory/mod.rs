@@ -1,6 +1,7 @@
 //! The line in memory: for one process on a laptop, for simulations, and as the plain statement of the rules that the
 //! scripts in [`redis`](super::redis) follow. It outlives its process only by way of the backup.
 
+mod journal;
 mod lost;
 mod promotion;
 mod queue;
@@ -24,9 +25,9 @@ use async_trait::async_trait;
 pub use self::snapshot::Snapshot;
 use self::{lost::Lost, queue::Queue};
 use super::{
-    Check, Claimed, Configuration, Configured, Departed, Departure, Entered, Extended, Extension,
-    JournalRecord, Line, LineError, Look, Marked, Places, PromoteOrder, Promotion, Remains, ReportOrder,
-    Reported, Revival, Revived, Validated, View,
+    Check, Claimed, Configuration, Configured, Deferral, Departed, Departure, Entered, Extended, Extension,
+    JournalLimits, JournalRecord, Line, LineError, Look, Marked, Places, PromoteOrder, Promotion, Remains,
+    ReportOrder, Reported, Revival, Revived, SetAside, Validated, View,
 };
 use crate::domain::{
     change::{Change, Ending},
@@ -43,6 +44,7 @@ pub type Clock = Arc<dyn Fn() -> u64 + Send + Sync>;
 pub struct MemoryLine {
     queues: Arc<Mutex<Queues>>,
     clock: Clock,
+    journal_limits: JournalLimits,
 }
 
 #[derive(Default)]
@@ -70,6 +72,17 @@ impl MemoryLine {
         Self {
             queues: Arc::default(),
             clock,
+            journal_limits: JournalLimits::default(),
+        }
+    }
+
+    /// The same line with a journal that holds so much.
+    #[cfg(any(test, feature = "given-time"))]
+    #[must_use]
+    pub fn with_journal_limits(self, journal_limits: JournalLimits) -> Self {
+        Self {
+            journal_limits,
+            ..self
         }
     }
 
@@ -114,7 +127,8 @@ impl fmt::Debug for MemoryLine {
 #[async_trait]
 impl Line for MemoryLine {
     async fn enter(&self, queue: &QueueId, id: EntryId) -> Result<Entered, LineError> {
-        self.with(queue, |queue, now_us| queue.enter(now_us, id))
+        let most = self.journal_limits.newcomers;
+        self.with(queue, |queue, now_us| queue.enter(now_us, id, most))
     }
 
     async fn status(&self, queue: &QueueId, id: EntryId) -> Result<Look, LineError> {
@@ -153,7 +167,8 @@ impl Line for MemoryLine {
     }
 
     async fn promote(&self, queue: &QueueId, order: PromoteOrder) -> Result<Promotion, LineError> {
-        self.with(queue, |queue, now_us| queue.promote(now_us, order))
+        let most = self.journal_limits.newcomers;
+        self.with(queue, |queue, now_us| queue.promote(now_us, order, most))
     }
 
     async fn report(&self, queue: &QueueId, order: ReportOrder) -> Result<Reported, LineError> {
@@ -209,11 +224,31 @@ impl Line for MemoryLine {
     }
 
     async fn journal(&self, queue: &QueueId, most: usize) -> Result<Vec<JournalRecord>, LineError> {
-        self.with(queue, |queue, _| queue.journal(most))
+        self.with(queue, |queue, now_us| queue.journal(now_us, most))
     }
 
     async fn record(&self, queue: &QueueId, change: &Change) -> Result<(), LineError> {
-        self.with(queue, |queue, _| queue.record(vec![*change]))
+        let most = self.journal_limits.all;
+        self.with(queue, |queue, _| {
+            if queue.journal.is_full(most) {
+                return Err(LineError::JournalFull);
+            }
+            queue.record(vec![*change]);
+            Ok(())
+        })?
+    }
+
+    async fn defer(&self, queue: &QueueId, deferral: &Deferral) -> Result<(), LineError> {
+        self.with(queue, |queue, now_us| queue.defer(now_us, deferral))
+    }
+
+    async fn set_aside(&self, queue: &QueueId, key: &str) -> Result<SetAside, LineError> {
+        let most = self.journal_limits.aside;
+        self.with(queue, |queue, _| queue.set_aside(key, most))
+    }
+
+    async fn aside(&self, queue: &QueueId, most: usize) -> Result<Vec<JournalRecord>, LineError> {
+        self.with(queue, |queue, _| queue.aside(most))
     }
 
     async fn settle(&self, queue: &QueueId, keys: &[String], ended: &[Ending]) -> Result<(), LineError> {

@@ -12,14 +12,14 @@ use crate::{
 };
 
 impl Queue {
-    pub(super) fn promote(&mut self, now_us: u64, order: PromoteOrder) -> Promotion {
+    pub(super) fn promote(&mut self, now_us: u64, order: PromoteOrder, journal_max: u64) -> Promotion {
         let now_ms = self.now_ms(now_us);
         let clock_ms = self.claim_clock_ms(now_ms);
         let mut events = Vec::new();
-        let no_shows = drop_due(&mut events, PROMOTE_CHUNK, || self.ready.pop_due(clock_ms));
-        let expired = drop_due(&mut events, PROMOTE_CHUNK - no_shows, || {
-            self.active.pop_due(now_ms)
-        });
+        let is_full = self.journal.is_full(journal_max);
+        let most = if is_full { 0 } else { PROMOTE_CHUNK };
+        let no_shows = drop_due(&mut events, most, || self.ready.pop_due(clock_ms));
+        let expired = drop_due(&mut events, most - no_shows, || self.active.pop_due(now_ms));
         let dropped = events.len();
         self.totals.no_shows += no_shows;
         self.totals.expired += expired;
@@ -33,7 +33,9 @@ impl Queue {
             tokens: bucket.tokens(pace),
             asked: order.asked.min(PROMOTE_CHUNK - no_shows - expired),
         };
-        let (promoted, held_back_by) = if self.settings().promotes() {
+        let (promoted, held_back_by) = if is_full {
+            (0, HeldBackBy::Journal)
+        } else if self.settings().promotes() {
             room.allowance()
         } else {
             (0, HeldBackBy::Gate)

@@ -1,14 +1,15 @@
 //! One queue in memory: what it holds, and how it is set up, looked at and settled.
 
-use std::collections::{HashMap, VecDeque};
+use std::collections::HashMap;
 
 use super::{
+    journal::Journal,
     report::Unreported,
     sets::{Timed, Waiting},
 };
 use crate::{
     domain::{
-        change::{Change, Ending, Event, Version},
+        change::{Change, Event, Version},
         estimate::RateWindow,
         id::EntryId,
         load::{LastLoad, LoadReport},
@@ -17,7 +18,7 @@ use crate::{
         settings::Settings,
         standing::Standing,
     },
-    line::{Configuration, Configured, JournalRecord, Look, Marked, Missing, Places, Totals, View},
+    line::{Configuration, Configured, Look, Marked, Missing, Places, Totals, View},
 };
 
 /// One queue.
@@ -33,8 +34,7 @@ pub(super) struct Queue {
     /// Who stood nowhere when somebody meant to put them back, with the mark of that; of none of them has an end been
     /// settled since.
     pub(super) sought: HashMap<EntryId, u64>,
-    pub(super) journal: VecDeque<JournalRecord>,
-    pub(super) journal_records: u64,
+    pub(super) journal: Journal,
     pub(super) last_order: u64,
     pub(super) v: u64,
     pub(super) bucket: Bucket,
@@ -65,8 +65,7 @@ impl Queue {
             active: Timed::default(),
             ended: HashMap::new(),
             sought: HashMap::new(),
-            journal: VecDeque::new(),
-            journal_records: 0,
+            journal: Journal::default(),
             last_order: 0,
             v: now_us,
             bucket: Bucket::full(configuration.settings.pace(), now_ms),
@@ -174,7 +173,8 @@ impl Queue {
             ready: self.ready.len(),
             active: self.active.len(),
             ended: self.ended.len() as u64,
-            journal: self.journal.len() as u64,
+            journal: self.journal.len(),
+            aside: self.journal.aside.len() as u64,
             promoted_through: self.promoted_through,
             heartbeat_ms: self.heartbeat_ms,
             bucket: self.bucket,
@@ -193,32 +193,6 @@ impl Queue {
             report,
             at_ms: self.now_ms(now_us),
         });
-    }
-
-    pub(super) fn journal(&self, most: usize) -> Vec<JournalRecord> {
-        self.journal.iter().take(most).cloned().collect()
-    }
-
-    pub(super) fn record(&mut self, changes: Vec<Change>) {
-        self.journal_records += 1;
-        self.journal.push_back(JournalRecord {
-            key: self.journal_records.to_string(),
-            changes,
-        });
-    }
-
-    pub(super) fn settle(&mut self, keys: &[String], ended: &[Ending]) {
-        self.journal.retain(|record| !keys.contains(&record.key));
-        for ending in ended {
-            if self
-                .ended
-                .get(&ending.id)
-                .is_some_and(|end| end.version <= ending.version)
-            {
-                self.ended.remove(&ending.id);
-                self.sought.remove(&ending.id);
-            }
-        }
     }
 
     pub(super) fn settings(&self) -> &Settings {

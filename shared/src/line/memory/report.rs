@@ -61,7 +61,7 @@ impl Queue {
         }
         let happened = happened(&self.totals, &self.unreported.reported);
         let nobody = self.waiting.len() + self.ready.len() + self.active.len() == 0;
-        let nothing = happened == Happened::default() && self.journal.is_empty();
+        let nothing = happened == Happened::default() && self.journal.records.is_empty();
         if nobody && nothing && passed_ms < order.idle_ms {
             let due_in_ms = order.every_ms.min(order.idle_ms - passed_ms);
             return Reported::Early { due_in_ms };
@@ -81,13 +81,18 @@ impl Queue {
             0
         };
         let place = |entry: Option<&(WaitScore, _)>| entry.map(|(score, _)| *score);
-        let oldest = self.journal.front().and_then(|record| record.changes.first());
+        let oldest = self
+            .journal
+            .records
+            .front()
+            .and_then(|record| record.changes.first());
         Reported::Due(Report {
             now_ms,
             waiting: self.waiting.len(),
             ready: self.ready.len(),
             active: self.active.len(),
-            journal: self.journal.len() as u64,
+            journal: self.journal.len(),
+            aside: self.journal.aside.len() as u64,
             backup_lag_ms: oldest.map_or(0, |change| since_ms(change.at_ms)),
             head: place(self.waiting.order.front()),
             tail: place(self.waiting.order.back()),

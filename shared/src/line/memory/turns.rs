@@ -14,7 +14,8 @@ use crate::{
 };
 
 impl Queue {
-    pub(super) fn enter(&mut self, now_us: u64, id: EntryId) -> Entered {
+    /// At `journal_max` records of the journal nobody gets a new place.
+    pub(super) fn enter(&mut self, now_us: u64, id: EntryId, journal_max: u64) -> Entered {
         let now_ms = self.now_ms(now_us);
         match self.standing(now_ms, id) {
             Some(Standing::Waiting { score, position }) => self.enter_again(now_us, id, score, position),
@@ -45,6 +46,7 @@ impl Queue {
                 change: None,
             },
             None => match self.settings().entrance {
+                Entrance::Open if self.journal.is_full(journal_max) => Entered::Refused(Refusal::JournalFull),
                 Entrance::Open => self.join(now_us, id),
                 Entrance::Draining => Entered::Refused(Refusal::Draining),
                 Entrance::Closed => Entered::Refused(Refusal::Closed),

@@ -2,14 +2,15 @@
 -- Gives a visitor a place: the one they have, the fast track, or the back of the line.
 -- It is the call that a crowd makes, so what it needs of the configuration stands in `state` as well: one read less.
 -- include: clock claim_clock scores pace end
--- KEYS: waiting ready active ended config state
--- ARGV: given_us id
+-- KEYS: waiting ready active ended config state journal
+-- ARGV: given_us id journal_max
 -- Output: {'no-queue'}
---         {'refused', entrance}
+--         {'refused', entrance | 'journal-full'}
 --         {'joined', 'new' | 'kept' | 'moved', epoch, v or 0 where nothing changed,
 --          state, score or visit, position or deadline_ms, now_ms, for one on the fast track its score}
 local waiting, ready, active, ended, config, state = KEYS[1], KEYS[2], KEYS[3], KEYS[4], KEYS[5], KEYS[6]
-local given_us, id = ARGV[1], ARGV[2]
+local journal = KEYS[7]
+local given_us, id, journal_max = ARGV[1], ARGV[2], tonumber(ARGV[3])
 
 local s = redis.call('HMGET', state, 'epoch', 'entrance', 're_entry', 'paused', 'v', 'last_order', 'entered',
   'paused_at_ms', 'paused_ms')
@@ -52,15 +53,22 @@ if in_line == 0 and paused ~= '1' and entrance == 'open' then
   local interval_ms, credit_at_ms = tonumber(c[3]), tonumber(b[2])
   local credit = refilled(tonumber(b[1]), credit_at_ms, now_ms, tonumber(c[2]), interval_ms)
   if taken < tonumber(c[1]) and credit >= interval_ms then
+    if redis.call('XLEN', journal) >= journal_max then
+      return { 'refused', 'journal-full' }
+    end
     session_end_ms = now_ms + tonumber(c[4])
     redis.call('HSET', state, 'credit', credit - interval_ms, 'credit_at_ms', math.max(now_ms, credit_at_ms))
     redis.call('HINCRBY', state, 'fast_tracked', 1)
   end
 end
 
--- The back of the line, for whoever is not in it already.
-local joins = session_end_ms or (entrance == 'open' and redis.call('ZADD', waiting, 'NX', score, id) == 1)
-if not joins then
+-- The back of the line, for whoever is not in it already. They alone pay for the look at the journal.
+local queues = not session_end_ms and entrance == 'open' and redis.call('ZADD', waiting, 'NX', score, id) == 1
+if queues and redis.call('XLEN', journal) >= journal_max then
+  redis.call('ZREM', waiting, id)
+  return { 'refused', 'journal-full' }
+end
+if not queues and not session_end_ms then
   local old_score = tonumber(redis.call('ZSCORE', waiting, id) or 0)
   if old_score == 0 then
     return { 'refused', entrance }

@@ -16,11 +16,13 @@ pub(super) static ENTER: LazyLock<Command> =
     LazyLock::new(|| Command::new("enter", include_str!("enter.lua")));
 
 pub(super) async fn enter(line: &RedisLine, queue: &QueueId, id: EntryId) -> Result<Entered, LineError> {
-    let mut reply = line.call(&ENTER, queue).arg(id.to_member()).send(line).await?;
+    let call = line.call(&ENTER, queue).arg(id.to_member());
+    let mut reply = call.arg(line.journal_limits.newcomers).send(line).await?;
     if reply.outcome() == "refused" {
         return match reply.word()?.as_str() {
             "draining" => Ok(Entered::Refused(Refusal::Draining)),
             "closed" => Ok(Entered::Refused(Refusal::Closed)),
+            "journal-full" => Ok(Entered::Refused(Refusal::JournalFull)),
             _ => Err(reply.nonsense("why it is refused")),
         };
     }

@@ -1,7 +1,7 @@
 //! The journal: what its records look like, and reading them.
 //!
-//! A record is either what one tick did to many entries, as `promote.lua` writes it, or one change that the backup did
-//! not take, as [`fields`] writes it.
+//! A record is either what one tick did to many entries, as `promote.lua` and [`tick_fields`] write it, or one change that
+//! the backup did not take, as [`fields`] writes it. One that the backup refused has `tries` and `retry_at_ms` as well.
 
 use std::collections::HashMap;
 
@@ -12,6 +12,7 @@ use super::{
     connect::{Sender, failed},
     keys::Keys,
     reply::{Fields, entry_id, whole},
+    restore::now_us,
 };
 use crate::{
     domain::{
@@ -22,17 +23,68 @@ use crate::{
     line::{JournalRecord, LineError},
 };
 
+/// A read of the journal ends when it has passed over so many records that are not due yet.
+const PASSED_OVER_MAX: usize = 1_000;
+
 pub(super) async fn read(
     line: &RedisLine,
     queue: &QueueId,
     most: usize,
 ) -> Result<Vec<JournalRecord>, LineError> {
-    let (journal, config) = (Keys::new(queue).key("journal"), Keys::new(queue).key("config"));
+    let (mut due, mut passed_over) = (Vec::new(), 0);
+    let (mut from, mut clock_ms) = ("-".to_owned(), None);
+    loop {
+        let page = page(line, queue, "journal", &from, most).await?;
+        let is_last = page.len() < most || most == 0;
+        for record in page {
+            from = format!("({}", record.key);
+            if record.retry_at_ms > 0 {
+                let now_ms = match clock_ms {
+                    Some(now_ms) => now_ms,
+                    None => *clock_ms.insert(now_us(line).await? / 1_000),
+                };
+                if record.retry_at_ms > now_ms {
+                    passed_over += 1;
+                    continue;
+                }
+            }
+            due.push(record);
+            if due.len() == most {
+                return Ok(due);
+            }
+        }
+        if is_last || passed_over >= PASSED_OVER_MAX {
+            return Ok(due);
+        }
+    }
+}
+
+/// The oldest of those that were set aside. `settle.lua` tells them by their keys.
+pub(super) async fn read_aside(
+    line: &RedisLine,
+    queue: &QueueId,
+    most: usize,
+) -> Result<Vec<JournalRecord>, LineError> {
+    let mut records = page(line, queue, "aside", "-", most).await?;
+    for record in &mut records {
+        record.key.insert_str(0, "aside:");
+    }
+    Ok(records)
+}
+
+async fn page(
+    line: &RedisLine,
+    queue: &QueueId,
+    stream: &str,
+    from: &str,
+    most: usize,
+) -> Result<Vec<JournalRecord>, LineError> {
+    let (stream, config) = (Keys::new(queue).key(stream), Keys::new(queue).key("config"));
     let mut asked = redis::pipe();
     asked
         .cmd("XRANGE")
-        .arg(journal)
-        .arg(&["-", "+", "COUNT"])
+        .arg(stream)
+        .arg(&[from, "+", "COUNT"])
         .arg(most)
         .cmd("EXISTS")
         .arg(config);
@@ -41,27 +93,76 @@ pub(super) async fn read(
     if !known {
         return Err(LineError::Unknown);
     }
-    records
-        .ids
-        .into_iter()
-        .map(|record| parse(record.id, record.map))
-        .collect()
+    let records = records.ids.into_iter();
+    Ok(records.map(|record| parse(record.id, record.map)).collect())
 }
 
-/// The changes of a record of the stream.
-pub(super) fn parse(key: String, map: HashMap<String, redis::Value>) -> Result<JournalRecord, LineError> {
+/// One record of the stream. One that makes no sense must not keep the others from being read.
+pub(super) fn parse(key: String, map: HashMap<String, redis::Value>) -> JournalRecord {
+    let mut record = JournalRecord {
+        key,
+        changes: Vec::new(),
+        tries: 0,
+        retry_at_ms: 0,
+        unreadable: None,
+    };
+    let read = fields_of(map).and_then(|fields| read_into(&mut record, &fields));
+    record.unreadable = read.err().map(|error| error.to_string());
+    record
+}
+
+fn fields_of(map: HashMap<String, redis::Value>) -> Result<Fields, LineError> {
     let text = |value| redis::from_redis_value::<String>(value).map_err(|_| nonsense("a text"));
     let fields = map
         .into_iter()
         .map(|(field, value)| Ok((field, text(value)?)))
         .collect::<Result<_, LineError>>()?;
-    let fields = Fields::new("a journal record", fields);
+    Ok(Fields::new("a journal record", fields))
+}
+
+fn read_into(record: &mut JournalRecord, fields: &Fields) -> Result<(), LineError> {
     let changes = if fields.text("event")? == "tick" {
-        tick(&fields)?
+        tick(fields)?
     } else {
-        vec![change(&fields)?]
+        vec![change(fields)?]
     };
-    Ok(JournalRecord { key, changes })
+    if fields.has("tries") {
+        (record.tries, record.retry_at_ms) = (fields.number("tries")?, fields.number("retry_at_ms")?);
+    }
+    record.changes = changes;
+    Ok(())
+}
+
+/// What is left of a tick, as [`tick`] reads it.
+pub(super) fn tick_fields(changes: &[Change]) -> Vec<String> {
+    let (mut expired, mut promoted, mut claim_by_ms_of_all) = (Vec::new(), Vec::new(), 0);
+    for change in changes {
+        let member = change.id.to_member();
+        match change.event {
+            Event::Promoted { score, claim_by_ms } => {
+                promoted.push(format!("{member} {}", score.raw()));
+                claim_by_ms_of_all = claim_by_ms;
+            }
+            // A tick does nothing else but end what timed out.
+            event => expired.push(format!("{member} {}", event.visit().number())),
+        }
+    }
+    // All of it is of one version and one moment.
+    let one = changes.first().map(|one| (one.version, one.at_ms));
+    let (version, at_ms) = one.unwrap_or_default();
+    [
+        ("event", "tick".to_owned()),
+        ("epoch", version.epoch.to_string()),
+        ("v", version.v.to_string()),
+        ("at_ms", at_ms.to_string()),
+        ("claim_by_ms", claim_by_ms_of_all.to_string()),
+        ("no_shows", String::new()),
+        ("expired", expired.join(" ")),
+        ("promoted", promoted.join(" ")),
+    ]
+    .into_iter()
+    .flat_map(|(field, value)| [field.to_owned(), value])
+    .collect()
 }
 
 /// What a tick did: lists of `member number member number …`.

@@ -21,7 +21,7 @@ impl<'a> Keys<'a> {
     }
 
     /// The key of one of: `waiting`, `ready`, `active` (sorted sets), `ended`, `sought`, `config`, `state`, `load`, `lost`
-    /// (hashes), `journal` (stream), `changes` (channel).
+    /// (hashes), `journal`, `aside` (streams), `changes` (channel).
     pub(super) fn key(&self, name: &str) -> String {
         format!("{}{name}", self.prefix)
     }

@@ -6,6 +6,7 @@
 mod claim;
 mod configure;
 mod connect;
+mod defer;
 mod end;
 mod enter;
 mod forget;
@@ -22,6 +23,7 @@ mod report;
 mod restore;
 mod revive;
 mod script;
+mod set_aside;
 mod settle;
 mod stage;
 mod status;
@@ -32,6 +34,7 @@ use std::{fmt, sync::Arc};
 
 use async_trait::async_trait;
 
+pub(crate) use self::connect::Address;
 pub use self::connect::{IamLogin, IamUser, WallClock};
 use self::{
     connect::{Connection, Sender, failed},
@@ -39,9 +42,9 @@ use self::{
     script::{Call, Command},
 };
 use super::{
-    Check, Claimed, Configuration, Configured, Departed, Departure, Entered, Extended, Extension,
-    JournalRecord, Line, LineError, Look, Marked, Places, PromoteOrder, Promotion, Remains, ReportOrder,
-    Reported, Revival, Revived, Validated, View, memory::Clock,
+    Check, Claimed, Configuration, Configured, Deferral, Departed, Departure, Entered, Extended, Extension,
+    JournalLimits, JournalRecord, Line, LineError, Look, Marked, Places, PromoteOrder, Promotion, Remains,
+    ReportOrder, Reported, Revival, Revived, SetAside, Validated, View, memory::Clock,
 };
 use crate::{
     domain::{
@@ -59,12 +62,14 @@ pub struct RedisLine {
     connection: Connection,
     /// Stands in for the server's clock in tests; nothing sets it elsewhere.
     given: Option<Clock>,
+    journal_limits: JournalLimits,
     round_trips: Arc<Durations>,
 }
 
 impl RedisLine {
     /// Connects to `redis://host:port`, `rediss://host:port` (TLS), or `redis+cluster://host:port` and
-    /// `rediss+cluster://host:port` for a cluster that has this node.
+    /// `rediss+cluster://host:port` for a cluster that has this node; `host:port,host:port` where it has both, so that one
+    /// may be gone. With `?ca_file=/path/of.pem`, the authorities of that file are trusted and no others.
     ///
     /// # Errors
     /// [`LineError::Unavailable`] where the address is wrong or nobody answers there.
@@ -110,6 +115,7 @@ impl RedisLine {
         Self {
             connection,
             given: None,
+            journal_limits: JournalLimits::default(),
             round_trips: Arc::new(Durations::new(REDIS_ROUND_TRIP, Metrics::of_process())),
         }
     }
@@ -129,6 +135,16 @@ impl RedisLine {
     pub fn with_given_time(self, clock: Clock) -> Self {
         Self {
             given: Some(clock),
+            ..self
+        }
+    }
+
+    /// The same line with a journal that holds so much.
+    #[cfg(feature = "given-time")]
+    #[must_use]
+    pub fn with_journal_limits(self, journal_limits: JournalLimits) -> Self {
+        Self {
+            journal_limits,
             ..self
         }
     }
@@ -256,6 +272,18 @@ impl Line for RedisLine {
 
     async fn record(&self, queue: &QueueId, change: &Change) -> Result<(), LineError> {
         record::record(self, queue, change).await
+    }
+
+    async fn defer(&self, queue: &QueueId, deferral: &Deferral) -> Result<(), LineError> {
+        defer::defer(self, queue, deferral).await
+    }
+
+    async fn set_aside(&self, queue: &QueueId, key: &str) -> Result<SetAside, LineError> {
+        set_aside::set_aside(self, queue, key).await
+    }
+
+    async fn aside(&self, queue: &QueueId, most: usize) -> Result<Vec<JournalRecord>, LineError> {
+        journal::read_aside(self, queue, most).await
     }
 
     async fn settle(&self, queue: &QueueId, keys: &[String], ended: &[Ending]) -> Result<(), LineError> {

@@ -1,16 +1,16 @@
 #!lua flags=allow-oom
 -- Drops what timed out and promotes as many as may go: min(waiting, capacity - ready - active, tokens), at most `chunk`
--- entries in all, so that nobody else waits long. Whatever it does is one record of the journal.
+-- entries in all, so that nobody else waits long. Whatever it does is one record of the journal: at its limit, nothing.
 -- What frees room, or keeps an acknowledged change, runs also where the server's memory is full.
 -- include: clock scores claim_clock pace end
 -- KEYS: waiting ready active ended config state journal changes
--- ARGV: given_us asked chunk heartbeat window_ms
+-- ARGV: given_us asked chunk heartbeat window_ms journal_max
 -- Output: {'no-queue'}
 --         {'promoted', promoted, no_shows, expired, held_back_by, in line, ready, active, promoted_through, now_ms}
 local waiting, ready, active, ended, config, state = KEYS[1], KEYS[2], KEYS[3], KEYS[4], KEYS[5], KEYS[6]
 local journal, changes = KEYS[7], KEYS[8]
 local given_us, asked, chunk, heartbeat = ARGV[1], tonumber(ARGV[2]), tonumber(ARGV[3]), ARGV[4]
-local window_ms = tonumber(ARGV[5])
+local window_ms, journal_max = tonumber(ARGV[5]), tonumber(ARGV[6])
 
 local c = redis.call('HMGET', config, 'epoch', 'paused', 'entrance', 'capacity', 'batch', 'interval_ms', 'claim_ms')
 if not c[1] then
@@ -49,8 +49,10 @@ local function drop_due(set, at_ms, most, total)
   redis.call('HINCRBY', state, total, count)
   return count, table.concat(due, ' ')
 end
-local no_shows, no_show_list = drop_due(ready, clock_ms, chunk, 'no_shows')
-local expired, expired_list = drop_due(active, now_ms, chunk - no_shows, 'expired')
+local is_full = redis.call('XLEN', journal) >= journal_max
+local most = is_full and 0 or chunk
+local no_shows, no_show_list = drop_due(ready, clock_ms, most, 'no_shows')
+local expired, expired_list = drop_due(active, now_ms, most - no_shows, 'expired')
 
 -- How many may go, and what keeps it from being more.
 local in_line = redis.call('ZCARD', waiting)
@@ -68,6 +70,9 @@ bound('pace', math.floor(credit / interval_ms))
 bound('asked', math.min(asked, chunk - no_shows - expired))
 if c[2] == '1' or c[3] == 'closed' then
   going, held_back_by = 0, 'gate'
+end
+if is_full then
+  going, held_back_by = 0, 'journal'
 end
 
 -- Moves the head of the line up.

@@ -21,7 +21,8 @@ pub(super) async fn promote(
         .arg(order.asked)
         .arg(PROMOTE_CHUNK)
         .arg(u8::from(order.heartbeat));
-    let mut reply = call.arg(WINDOW_MS).send(line).await?;
+    let call = call.arg(WINDOW_MS).arg(line.journal_limits.newcomers);
+    let mut reply = call.send(line).await?;
     let (promoted, no_shows, expired) = (reply.number()?, reply.number()?, reply.number()?);
     let held_back_by = match reply.word()?.as_str() {
         "line" => HeldBackBy::Line,
@@ -29,6 +30,7 @@ pub(super) async fn promote(
         "pace" => HeldBackBy::Pace,
         "asked" => HeldBackBy::Asked,
         "gate" => HeldBackBy::Gate,
+        "journal" => HeldBackBy::Journal,
         _ => return Err(reply.nonsense("what held it back")),
     };
     Ok(Promotion {

@@ -12,10 +12,11 @@ pub(super) static RECORD: LazyLock<Command> =
     LazyLock::new(|| Command::new("record", include_str!("record.lua")));
 
 pub(super) async fn record(line: &RedisLine, queue: &QueueId, change: &Change) -> Result<(), LineError> {
-    RECORD
-        .of(&Keys::new(queue))
-        .args(fields(change))
-        .send(line)
-        .await
-        .map(drop)
+    let call = RECORD.of(&Keys::new(queue)).arg(line.journal_limits.all);
+    let reply = call.args(fields(change)).send(line).await?;
+    match reply.outcome() {
+        "recorded" => Ok(()),
+        "full" => Err(LineError::JournalFull),
+        _ => Err(reply.nonsense("an outcome")),
+    }
 }

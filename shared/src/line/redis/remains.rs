@@ -42,24 +42,19 @@ pub(super) async fn remains(line: &RedisLine, queue: &QueueId, most: usize) -> R
         return Err(LineError::Unknown);
     }
     let records = records.ids.into_iter();
-    let records = records.map(|record| journal::parse(record.id, record.map));
-    let ends = ends.into_iter().map(|(member, text)| {
-        let id = entry_id(&member)?;
-        end::parse(id, &text).ok_or_else(|| LineError::Nonsense(format!("the end {text}")))
+    let records = records
+        .map(|record| journal::parse(record.id, record.map))
+        .collect();
+    let ends = ends.into_iter().filter_map(|(member, text)| {
+        let end = entry_id(&member).ok().and_then(|id| end::parse(id, &text));
+        if end.is_none() {
+            tracing::warn!(%queue, member, text, "an end that makes no sense is passed over");
+        }
+        end
     });
     Ok(Remains {
         generation,
-        records: readable(queue, records),
-        ends: readable(queue, ends),
+        records,
+        ends: ends.collect(),
     })
-}
-
-/// What makes no sense stays where it is, for whoever drains the journal: the queue must not wait for it.
-fn readable<T>(queue: &QueueId, found: impl Iterator<Item = Result<T, LineError>>) -> Vec<T> {
-    found
-        .filter_map(|read| {
-            read.inspect_err(|error| tracing::warn!(%queue, %error, "passed over in a restore"))
-                .ok()
-        })
-        .collect()
 }

@@ -3,15 +3,16 @@
 -- nobody is there and nothing happened, however many ask.
 -- It writes numbers over numbers, so it runs also where the server's memory is full: that is when it is wanted.
 -- include: clock scores
--- KEYS: waiting ready active config state journal
+-- KEYS: waiting ready active config state journal aside
 -- ARGV: given_us every_ms idle_ms
 -- Output: {'no-queue'}
 --         {'early', due_in_ms}
---         {'report', now_ms, in line, ready, active, journal records, when the oldest of them happened or 0,
---          score of the head or 0, score of the tail or 0, tick_age_ms, waited_ms, waited_max_ms, entered, promoted,
+--         {'report', now_ms, in line, ready, active, journal records, records set aside,
+--          when the oldest of the journal happened or 0, score of the head or 0, score of the tail or 0, tick_age_ms, waited_ms, waited_max_ms, entered, promoted,
 --          completed, left, expired, no_shows, generation, 1 where anybody may be promoted or 0, batch, interval_ms,
 --          window_start_ms, window_count, window_before}
 local waiting, ready, active, config, state, journal = KEYS[1], KEYS[2], KEYS[3], KEYS[4], KEYS[5], KEYS[6]
+local aside = KEYS[7]
 local given_us, every_ms, idle_ms = ARGV[1], tonumber(ARGV[2]), tonumber(ARGV[3])
 
 local c = redis.call('HMGET', config, 'generation', 'batch', 'interval_ms', 'paused', 'entrance')
@@ -61,7 +62,7 @@ local tail = redis.call('ZRANGE', waiting, -1, -1, 'WITHSCORES')
 local promotes = (c[4] == '1' or c[5] == 'closed') and 0 or 1
 local beat_ms = tonumber(s[3])
 local tick_age_ms = math.max(beat_ms > 0 and now_ms - beat_ms or 0, tonumber(s[4] or 0))
-return { 'report', now_ms, in_line, is_ready, is_active, records, oldest_at_ms, tonumber(head[2] or 0),
-  tonumber(tail[2] or 0), tick_age_ms, tonumber(s[5] or 0), tonumber(s[6] or 0), counts[1], counts[2], counts[3], counts[4],
+return { 'report', now_ms, in_line, is_ready, is_active, records, redis.call('XLEN', aside), oldest_at_ms,
+  tonumber(head[2] or 0), tonumber(tail[2] or 0), tick_age_ms, tonumber(s[5] or 0), tonumber(s[6] or 0), counts[1], counts[2], counts[3], counts[4],
   counts[5], counts[6], tonumber(c[1]), promotes, tonumber(c[2]), tonumber(c[3]), tonumber(s[7]), tonumber(s[8]),
   tonumber(s[9]) }

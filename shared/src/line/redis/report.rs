@@ -27,8 +27,8 @@ pub(super) async fn report(
         _ => return Err(reply.nonsense("an outcome")),
     }
     let now_ms = reply.number()?;
-    let (waiting, ready, active, journal) =
-        (reply.number()?, reply.number()?, reply.number()?, reply.number()?);
+    let (waiting, ready, active) = (reply.number()?, reply.number()?, reply.number()?);
+    let (journal, aside) = (reply.number()?, reply.number()?);
     let oldest_at_ms = Some(reply.number()?).filter(|at_ms| *at_ms > 0);
     let (head, tail) = (reply.score()?, reply.score()?);
     let is_place = |score: &WaitScore| score.raw() > 0;
@@ -38,6 +38,7 @@ pub(super) async fn report(
         ready,
         active,
         journal,
+        aside,
         backup_lag_ms: oldest_at_ms.map_or(0, |at_ms| now_ms.saturating_sub(at_ms)),
         head: Some(head).filter(is_place),
         tail: Some(tail).filter(is_place),

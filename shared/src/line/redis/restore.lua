@@ -2,15 +2,15 @@
 -- Puts a queue back from its staged sets, `config` last: until then every script says that there is no queue. It takes the
 -- place of a queue of a lower epoch; where there is one of this epoch or a later one, or where somebody with a later one
 -- is at work, nothing changes: of any number of restorers the last to begin wins, however late the others are.
--- What is left in `journal` and `ended` stays, unless it is of another generation.
+-- What is left in `journal`, `aside` and `ended` stays, unless it is of another generation.
 -- include: new_state fields
--- KEYS: waiting ready active ended sought journal load config state lost staged_waiting staged_ready staged_active
+-- KEYS: waiting ready active ended sought journal aside load config state lost staged_waiting staged_ready staged_active
 -- ARGV: now_us last_order v fence ...
 -- ...:  field value field value …, the whole of the configuration
 -- Output: {'created'} | {'same'} | {'older'}
 local waiting, ready, active, ended, sought = KEYS[1], KEYS[2], KEYS[3], KEYS[4], KEYS[5]
-local journal, load, config, state, lost = KEYS[6], KEYS[7], KEYS[8], KEYS[9], KEYS[10]
-local staged_waiting, staged_ready, staged_active = KEYS[11], KEYS[12], KEYS[13]
+local journal, aside, load, config, state, lost = KEYS[6], KEYS[7], KEYS[8], KEYS[9], KEYS[10], KEYS[11]
+local staged_waiting, staged_ready, staged_active = KEYS[12], KEYS[13], KEYS[14]
 local now_us, last_order, v, fence = tonumber(ARGV[1]), tonumber(ARGV[2]), tonumber(ARGV[3]), ARGV[4]
 
 local new, list = given_fields(5)
@@ -24,7 +24,7 @@ if there >= epoch or begun > epoch then
 end
 local generation = left[2] or old[2]
 if generation and generation ~= new.generation then
-  redis.call('UNLINK', journal, ended)
+  redis.call('UNLINK', journal, aside, ended)
 end
 redis.call('UNLINK', waiting, ready, active, sought, load, config, lost)
 local staged = { { staged_waiting, waiting }, { staged_ready, ready }, { staged_active, active } }

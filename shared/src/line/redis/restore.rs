@@ -21,8 +21,8 @@ pub(super) static RESTORE: LazyLock<Command> =
     LazyLock::new(|| Command::new("restore", include_str!("restore.lua")));
 
 /// The keys of the queue that a restore touches, as the script names them.
-const LIVE: [&str; 10] = [
-    "waiting", "ready", "active", "ended", "sought", "journal", "load", "config", "state", "lost",
+const LIVE: [&str; 11] = [
+    "waiting", "ready", "active", "ended", "sought", "journal", "aside", "load", "config", "state", "lost",
 ];
 
 pub(super) async fn restore(
@@ -67,7 +67,7 @@ pub(super) async fn restore(
 }
 
 /// The server's time: the deadlines of a restore are made here, thousands at once.
-async fn now_us(line: &RedisLine) -> Result<u64, LineError> {
+pub(super) async fn now_us(line: &RedisLine) -> Result<u64, LineError> {
     if let Some(clock) = &line.given {
         return Ok(clock());
     }

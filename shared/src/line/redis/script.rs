@@ -143,9 +143,10 @@ impl Call<'_> {
 mod tests {
     use super::*;
 
-    const SCRIPTS: [&str; 16] = [
+    const SCRIPTS: [&str; 18] = [
         include_str!("claim.lua"),
         include_str!("configure.lua"),
+        include_str!("defer.lua"),
         include_str!("enter.lua"),
         include_str!("forget.lua"),
         include_str!("leave.lua"),
@@ -156,6 +157,7 @@ mod tests {
         include_str!("report.lua"),
         include_str!("restore.lua"),
         include_str!("revive.lua"),
+        include_str!("set_aside.lua"),
         include_str!("settle.lua"),
         include_str!("status.lua"),
         include_str!("validate.lua"),

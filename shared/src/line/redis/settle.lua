@@ -1,22 +1,23 @@
 #!lua flags=allow-oom
--- Drops journal records that the backup has, and forgets ends that it has. Of an entry that came again and ended again,
+-- Drops records that the backup has, of the journal or set aside, and forgets ends that it has. Of an entry that came again and ended again,
 -- the later end stays.
 -- What frees room, or keeps an acknowledged change, runs also where the server's memory is full.
 -- What is sought has to be sought again: its record may be older than the end.
 -- A queue that was dropped to be put back is settled, too.
--- KEYS: ended sought journal config lost
+-- KEYS: ended sought journal aside config lost
 -- ARGV: records ...
--- ...:  as many journal keys as `records` says, then member v member v …
+-- ...:  as many keys of records as `records` says, `aside:` before one that was set aside, then member v member v …
 -- Output: {'no-queue'}
 --         {'settled'}
-local ended, sought, journal, config, lost = KEYS[1], KEYS[2], KEYS[3], KEYS[4], KEYS[5]
+local ended, sought, journal, aside, config, lost = KEYS[1], KEYS[2], KEYS[3], KEYS[4], KEYS[5], KEYS[6]
 local records = tonumber(ARGV[1])
 
 if redis.call('EXISTS', config, lost) == 0 then
   return { 'no-queue' }
 end
 for i = 2, records + 1 do
-  redis.call('XDEL', journal, ARGV[i])
+  local key_aside = string.match(ARGV[i], '^aside:(.+)$')
+  redis.call('XDEL', key_aside and aside or journal, key_aside or ARGV[i])
 end
 local seeking = redis.call('EXISTS', sought) == 1
 for i = records + 2, #ARGV, 2 do

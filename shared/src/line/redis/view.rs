@@ -20,7 +20,7 @@ pub(super) async fn view(line: &RedisLine, queue: &QueueId) -> Result<View, Line
     let mut reply = line.call(&VIEW, queue).send(line).await?;
     let now_ms = reply.number()?;
     let (waiting, ready, active) = (reply.number()?, reply.number()?, reply.number()?);
-    let (ended, journal) = (reply.number()?, reply.number()?);
+    let (ended, journal, aside) = (reply.number()?, reply.number()?, reply.number()?);
     let configuration = configuration(&reply.fields()?)?;
     let (state, load) = (reply.fields()?, reply.fields()?);
     Ok(View {
@@ -30,6 +30,7 @@ pub(super) async fn view(line: &RedisLine, queue: &QueueId) -> Result<View, Line
         active,
         ended,
         journal,
+        aside,
         promoted_through: state.number("promoted_through")?,
         heartbeat_ms: state.number("heartbeat_ms")?,
         bucket: Bucket {

@@ -7,13 +7,14 @@ use tokio::time::{Instant, sleep};
 
 use super::{Scene, id, memory, slow::paced_line, written::Written};
 use crate::{
+    backup::Backup,
     domain::id::QueueId,
-    line::{Departure, memory::MemoryLine},
+    line::{Departure, Entered, memory::MemoryLine},
     promoter::Promoter,
     telemetry::{
         emf::Metrics,
         metrics::{
-            ACTIVE, ALL, COMPLETED, ENTERED, ESTIMATE_ERROR, LEFT, NO_SHOWS, PROMOTED, READY,
+            ACTIVE, ALL, COMPLETED, ENTERED, ESTIMATE_ERROR, LEFT, NO_SHOWS, PROMOTED, READY, SET_ASIDE,
             SETTINGS_REFUSED, TICK_AGE, WAIT_MAX, WAIT_MEAN, WAITING,
         },
     },
@@ -202,4 +203,44 @@ async fn a_queue_that_cannot_be_put_back_is_seen_to_be_refused() {
     tokio::time::pause();
     scene.reporter(&written).run(sleep(Duration::from_secs(5))).await;
     assert_eq!(written.values(SETTINGS_REFUSED), [1]);
+}
+
+#[tokio::test]
+async fn what_is_set_aside_is_tried_again_every_ten_minutes() {
+    let scene = Scene::new(paced_line());
+    let (queue, shelf) = scene.queue("q", json!({ "paused": true })).await;
+    let written = Written::default();
+    let promoter = scene.reporter(&written);
+    tokio::time::pause();
+    promoter.run(sleep(Duration::from_mins(1))).await;
+    let entered = scene.line.enter(&queue, id(&queue, "a")).await;
+    let Ok(Entered::Joined {
+        change: Some(change), ..
+    }) = entered
+    else {
+        panic!("{entered:?}");
+    };
+    scene.line.record(&queue, &change).await.expect("recorded");
+    let journal = scene.line.journal(&queue, 1).await.expect("read");
+    let done = scene.line.set_aside(&queue, &journal[0].key).await;
+    done.expect("set aside");
+    promoter.run(sleep(Duration::from_mins(5))).await;
+    assert_eq!(written.last(SET_ASIDE), 1, "not before");
+    assert_eq!(scene.backup.entry(&shelf, change.id).await.expect("read"), None);
+    for _ in 0..5 {
+        // The file's own thread may be too slow for a clock that jumps.
+        promoter.run(sleep(Duration::from_mins(11))).await;
+        if written.last(SET_ASIDE) == 0 {
+            break;
+        }
+    }
+    assert_eq!(written.last(SET_ASIDE), 0);
+    assert!(
+        scene
+            .backup
+            .entry(&shelf, change.id)
+            .await
+            .expect("read")
+            .is_some()
+    );
 }

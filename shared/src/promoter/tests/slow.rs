@@ -17,15 +17,14 @@ use super::{Scene, id};
 use crate::{
     backup::{
         Backup, BackupError, Lease, Leased, LinePart, Placing, Shelf, StoredQueue, StoredSettings, Written,
-        drain::{RECORD_TIMEOUT, drain},
-        file::FileBackup,
+        drain::drain, file::FileBackup,
     },
     domain::{
         change::Change,
         id::{EntryId, QueueId, Salt},
         record::Record,
     },
-    line::{PromoteOrder, memory::MemoryLine},
+    line::{Entered, memory::MemoryLine},
     promoter::{Policy, Promoter},
 };
 
@@ -51,12 +50,12 @@ impl Slow {
 
 #[async_trait]
 impl Backup for Slow {
-    async fn write_all(&self, _: &Shelf, _: &[Change]) -> Result<(), BackupError> {
+    async fn write_each(&self, _: &Shelf, changes: &[Change], _: Instant) -> Vec<Result<(), BackupError>> {
         let now = self.writing.fetch_add(1, Ordering::SeqCst) + 1;
         self.most.fetch_max(now, Ordering::SeqCst);
         sleep(self.record).await;
         self.writing.fetch_sub(1, Ordering::SeqCst);
-        Ok(())
+        changes.iter().map(|_| Ok(())).collect()
     }
 
     async fn write(&self, shelf: &Shelf, change: &Change) -> Result<Written, BackupError> {
@@ -192,7 +191,7 @@ async fn a_slow_backup_delays_nobodys_turn() {
 async fn a_record_that_takes_long_gets_there_and_no_queue_is_drained_twice_at_once() {
     let scene = Scene::new(paced_line());
     let (queue, _) = crowded(&scene, "q", 4).await;
-    let slow = Slow::new(&scene, RECORD_TIMEOUT * 9 / 10);
+    let slow = Slow::new(&scene, Duration::from_secs(27));
     tokio::time::pause();
     promoter(&scene, slow.clone())
         .run(sleep(Duration::from_mins(3)))
@@ -203,18 +202,21 @@ async fn a_record_that_takes_long_gets_there_and_no_queue_is_drained_twice_at_on
 }
 
 #[tokio::test]
-async fn a_drain_ends_between_records_never_within_one() {
+async fn a_drain_ends_between_batches_never_within_one() {
     let scene = Scene::new(paced_line());
-    let (queue, shelf) = crowded(&scene, "q", 5).await;
-    tokio::time::pause();
-    let order = PromoteOrder {
-        asked: 1,
-        heartbeat: true,
+    let (queue, shelf) = scene.queue("q", json!({})).await;
+    let entered = scene.line.enter(&queue, id(&queue, "a")).await.expect("entered");
+    let Entered::Joined {
+        change: Some(change), ..
+    } = entered
+    else {
+        panic!("did not enter");
     };
+    // Of one entry: none of them goes beside another.
     for _ in 0..4 {
-        sleep(Duration::from_secs(1)).await;
-        scene.line.promote(&queue, order).await.expect("promoted");
+        scene.line.record(&queue, &change).await.expect("recorded");
     }
+    tokio::time::pause();
     let slow = Slow::new(&scene, Duration::from_secs(5));
     let drained = async |time: u64| {
         let until = Instant::now() + Duration::from_secs(time);
@@ -224,6 +226,6 @@ async fn a_drain_ends_between_records_never_within_one() {
     assert_eq!(drained(7).await.expect("drained").records, 2);
     let hangs = Slow::new(&scene, Duration::from_hours(1));
     let error = drain(&*scene.line, &*hangs, &shelf, 100, Instant::now()).await;
-    assert!(error.expect_err("given up").to_string().contains("30 s"));
+    assert!(error.expect_err("given up").to_string().contains("30s"));
     assert_eq!(scene.line.view(&queue).await.expect("seen").journal, 1);
 }

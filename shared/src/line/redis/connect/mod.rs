@@ -1,5 +1,7 @@
 //! A connection that is shared by every call of a process, to one server or to a cluster.
 
+mod address;
+mod cluster;
 mod iam;
 
 use std::{
@@ -13,11 +15,12 @@ use std::{
 use redis::{
     Client, Cmd, Pipeline, RedisError, RedisFuture, Value,
     aio::{ConnectionLike, ConnectionManager, ConnectionManagerConfig},
-    cluster::{ClusterClient, ClusterClientBuilder},
     cluster_async::ClusterConnection,
 };
 use tokio::time::timeout;
 
+pub(crate) use self::address::Address;
+use self::cluster::Cluster;
 pub use self::iam::{IamLogin, IamUser, WallClock};
 use crate::line::LineError;
 
@@ -28,11 +31,8 @@ const RESPONSE_TIMEOUT: Duration = Duration::from_millis(500);
 const CALL_TIMEOUT: Duration = Duration::from_millis(600);
 /// The look whether an old link is alive. A link that is only slow is replaced, which does no harm.
 const PING_TIMEOUT: Duration = Duration::from_millis(200);
-const CLUSTER_RETRIES: u32 = 4;
-const CLUSTER_RETRY_MIN_MS: u64 = 20;
-const CLUSTER_RETRY_MAX_MS: u64 = 150;
 /// A socket that was not used for so long may be dead without knowing it: a Lambda thaws with those it froze with. The
-/// client of a cluster sees to its many connections itself: it replaces a dead one and sends again.
+/// client of a cluster sees to its many connections itself: it replaces one that broke and sends again.
 const IDLE_MS: u64 = 5_000;
 
 /// What clones of a [`RedisLine`](super::RedisLine) share.
@@ -58,25 +58,18 @@ struct Server {
     manager: RwLock<ConnectionManager>,
 }
 
-struct Cluster {
-    client: ClusterClient,
-    /// None before any node answered.
-    open: RwLock<Option<ClusterConnection>>,
-}
-
 impl Connection {
-    /// Knows where to connect to, and does so with the first call: `redis://`, `rediss://` (TLS), or with `+cluster` behind
-    /// either scheme a cluster; with a login's tokens where there is one, else with what the address says.
+    /// Knows where to connect to ([`Address::parse`]), and does so with the first call; with a login's tokens where there is
+    /// one, else with what the address says.
     pub(super) fn new(url: &str, login: Option<IamLogin>) -> Result<Self, LineError> {
         // Two crates in the tree bring two crypto providers; rustls wants to be told which. Being told twice is fine.
         let _ = rustls::crypto::aws_lc_rs::default_provider().install_default();
-        let link = if let Some((scheme, rest)) = url.split_once("+cluster://") {
-            Link::Cluster(Arc::new(Cluster {
-                client: cluster(format!("{scheme}://{rest}"), login.as_ref())?,
-                open: RwLock::default(),
-            }))
+        let address = Address::parse(url)
+            .map_err(|error| LineError::Unavailable(format!("the address of the line {error}")))?;
+        let link = if address.is_cluster {
+            Link::Cluster(Arc::new(Cluster::new(address, login.clone())?))
         } else {
-            let client = Client::open(url).map_err(failed)?;
+            let client = address.server().map_err(failed)?;
             let config = manager_config(login.as_ref());
             let manager = ConnectionManager::new_lazy_with_config(client.clone(), config.clone());
             Link::Server(Arc::new(Server {
@@ -98,7 +91,7 @@ impl Connection {
     pub(super) async fn open(url: &str, login: Option<IamLogin>) -> Result<Self, LineError> {
         let connection = Self::new(url, login)?;
         match &connection.link {
-            Link::Cluster(cluster) => drop(cluster.connect().await?),
+            Link::Cluster(cluster) => drop(cluster.link(false).await?),
             Link::Server(server) => drop(server.connect().await?),
         }
         Ok(connection)
@@ -127,7 +120,7 @@ impl Connection {
         let idle = now_ms - self.last_used_ms.swap(now_ms, Ordering::Relaxed).min(now_ms) > IDLE_MS;
         let suspect = self.suspect.swap(false, Ordering::Relaxed);
         match &self.link {
-            Link::Cluster(cluster) => cluster.link().await,
+            Link::Cluster(cluster) => Ok(Sender::Cluster(Box::new(cluster.link(suspect).await?))),
             Link::Server(server) => server.link(idle || suspect).await,
         }
     }
@@ -159,37 +152,6 @@ async fn is_alive(link: &mut ConnectionManager) -> bool {
     let ping = redis::cmd("PING");
     let pinged = timeout(PING_TIMEOUT, ping.query_async::<()>(link)).await;
     pinged.is_ok_and(|answer| answer.is_ok())
-}
-
-impl Cluster {
-    async fn link(&self) -> Result<Sender, LineError> {
-        let open = self.open.read().unwrap_or_else(PoisonError::into_inner).clone();
-        let open = match open {
-            Some(open) => open,
-            None => self.connect().await?,
-        };
-        Ok(Sender::Cluster(Box::new(open)))
-    }
-
-    async fn connect(&self) -> Result<ClusterConnection, LineError> {
-        let new = self.client.get_async_connection().await.map_err(failed)?;
-        *self.open.write().unwrap_or_else(PoisonError::into_inner) = Some(new.clone());
-        Ok(new)
-    }
-}
-
-fn cluster(url: String, login: Option<&IamLogin>) -> Result<ClusterClient, LineError> {
-    let mut builder = ClusterClientBuilder::new(vec![url])
-        .connection_timeout(CONNECT_TIMEOUT)
-        .response_timeout(RESPONSE_TIMEOUT)
-        // Within the time of a call. Its own are longer, and there are 16 of them: it would go on for callers who are gone.
-        .retries(CLUSTER_RETRIES)
-        .min_retry_wait(CLUSTER_RETRY_MIN_MS)
-        .max_retry_wait(CLUSTER_RETRY_MAX_MS);
-    if let Some(login) = login {
-        builder = builder.set_credentials_provider(login.clone());
-    }
-    builder.build().map_err(failed)
 }
 
 fn manager_config(login: Option<&IamLogin>) -> ConnectionManagerConfig {

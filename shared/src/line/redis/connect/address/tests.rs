@@ -1,0 +1,76 @@
+use super::*;
+
+fn error(url: &str) -> AddressError {
+    Address::parse(url).err().unwrap_or_else(|| panic!("{url}"))
+}
+
+#[test]
+fn addresses_of_servers_and_clusters() {
+    for (url, is_cluster, nodes) in [
+        ("redis://cache:6379", false, &["redis://cache:6379"][..]),
+        (
+            "rediss://app:se,cret@cache/3",
+            false,
+            &["rediss://app:se,cret@cache/3"],
+        ),
+        ("rediss+cluster://cache:6379", true, &["rediss://cache:6379"]),
+        (
+            "redis+cluster://app:secret@a:1,b:2,[::1]:3?protocol=resp3",
+            true,
+            &[
+                "redis://app:secret@a:1?protocol=resp3",
+                "redis://app:secret@b:2?protocol=resp3",
+                "redis://app:secret@[::1]:3?protocol=resp3",
+            ],
+        ),
+    ] {
+        let address = Address::parse(url).unwrap_or_else(|error| panic!("{url}: {error}"));
+        assert_eq!(address.nodes, nodes);
+        assert_eq!(address.is_cluster, is_cluster, "{url}");
+        assert_eq!(address.authorities, None, "{url}");
+    }
+}
+
+#[test]
+fn what_is_no_address_is_refused() {
+    for url in [
+        "",
+        "cache:6379",
+        "http://cache",
+        "redis://",
+        "redis+cluster://a:1,",
+        "redis://a:b",
+    ] {
+        assert_eq!(error(url), AddressError::Malformed, "{url}");
+    }
+    assert_eq!(error("redis://a:1,b:2"), AddressError::SeveralServers);
+    assert_eq!(error("redis://a:1?ca_file=/ca.pem"), AddressError::InTheClear);
+}
+
+#[test]
+fn a_file_of_authorities_is_read_and_must_hold_one() {
+    let folder = tempfile::tempdir().expect("a folder");
+    let path = folder.path().join("a b.pem");
+    // A space as in a form.
+    let url = format!(
+        "rediss+cluster://cache?ca_file={}/a+b.pem",
+        folder.path().display()
+    );
+    assert!(matches!(error(&url), AddressError::Unreadable { .. }));
+    std::fs::write(&path, "-----BEGIN PRIVATE KEY-----").expect("written");
+    assert!(matches!(error(&url), AddressError::NoCertificate { .. }));
+    std::fs::write(&path, CERTIFICATE).expect("written");
+    let address = Address::parse(&url).expect("an address");
+    assert_eq!(address.authorities.as_deref(), Some(CERTIFICATE.as_bytes()));
+}
+
+#[test]
+fn an_error_shows_no_password() {
+    for url in [
+        "redis://app:secret@a,b",
+        "rediss://app:secret@a?ca_file=/no/such",
+        "gopher://app:secret@a",
+    ] {
+        assert!(!error(url).to_string().contains("secret"), "{url}");
+    }
+}

@@ -1,0 +1,29 @@
+#!lua flags=allow-oom
+-- Puts what the backup did not take of a journal record in its place: what nobody tried as one record that is due at once,
+-- and each change that it refused as a record that is due later. Whoever comes second changes nothing.
+-- What frees room, or keeps an acknowledged change, runs also where the server's memory is full.
+-- include: clock
+-- KEYS: journal config
+-- ARGV: given_us key tries wait_ms rest ...
+-- ...:  field value field value … of the rest, as many as `rest` says, then 14 for each refused change
+-- Output: {'no-queue'}
+--         {'deferred'}
+--         {'gone'}
+local journal, config = KEYS[1], KEYS[2]
+local given_us, key, tries, wait_ms, rest = ARGV[1], ARGV[2], ARGV[3], tonumber(ARGV[4]), tonumber(ARGV[5])
+
+if redis.call('EXISTS', config) == 0 then
+  return { 'no-queue' }
+end
+if redis.call('XDEL', journal, key) == 0 then
+  return { 'gone' }
+end
+if rest > 0 then
+  redis.call('XADD', journal, '*', unpack(ARGV, 6, 5 + rest))
+end
+-- By the server's clock alone: line time may be far ahead of it for a while.
+local retry_at_ms = math.floor(line_time_us(given_us, 0) / 1000) + wait_ms
+for i = 6 + rest, #ARGV, 14 do
+  redis.call('XADD', journal, '*', 'tries', tries, 'retry_at_ms', string.format('%.0f', retry_at_ms), unpack(ARGV, i, i + 13))
+end
+return { 'deferred' }

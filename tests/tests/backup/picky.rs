@@ -1,0 +1,163 @@
+//! A backup with moods: what a sound one cannot be made to do.
+
+use std::{
+    collections::HashMap,
+    sync::{Mutex, MutexGuard},
+};
+
+use async_trait::async_trait;
+use serde_json::{Map, Value};
+use uuid::Uuid;
+use vestibule::{
+    backup::{
+        Backup, BackupError, Lease, Leased, LinePart, Placing, Shelf, StoredQueue, StoredSettings, Written,
+    },
+    domain::{
+        change::Change,
+        id::{EntryId, QueueId, Salt},
+        record::Record,
+    },
+};
+
+/// What it does with a write.
+#[derive(Debug, Clone)]
+pub(crate) enum Mood {
+    /// It writes it.
+    Takes,
+    /// It refuses those of these entries.
+    Refuses(Vec<EntryId>),
+    /// It refuses each, and says that it takes writes.
+    RefusesAll,
+    /// It throttles after so many more.
+    Throttles(usize),
+    /// It is away.
+    Away,
+}
+
+/// Keeps records in memory.
+pub(crate) struct Picky {
+    mood: Mutex<Mood>,
+    records: Mutex<HashMap<EntryId, Record>>,
+    /// How often it wrote or refused a change of each entry.
+    decided: Mutex<HashMap<EntryId, usize>>,
+}
+
+impl Picky {
+    pub(crate) fn new(mood: Mood) -> Self {
+        Self {
+            mood: Mutex::new(mood),
+            records: Mutex::default(),
+            decided: Mutex::default(),
+        }
+    }
+
+    pub(crate) fn turn(&self, mood: Mood) {
+        *lock(&self.mood) = mood;
+    }
+
+    pub(crate) fn record(&self, id: EntryId) -> Option<Record> {
+        lock(&self.records).get(&id).cloned()
+    }
+
+    pub(crate) fn decided(&self, id: EntryId) -> usize {
+        lock(&self.decided).get(&id).copied().unwrap_or_default()
+    }
+
+    fn decide(&self, change: &Change) -> Result<(), BackupError> {
+        let refused = || Err(BackupError::Nonsense("it does not like it".to_owned()));
+        let decision = match &mut *lock(&self.mood) {
+            Mood::Refuses(ids) if ids.contains(&change.id) => refused(),
+            Mood::Takes | Mood::Refuses(_) => Ok(()),
+            Mood::RefusesAll => refused(),
+            Mood::Throttles(0) => return Err(BackupError::Throttled("enough for now".to_owned())),
+            Mood::Throttles(left) => {
+                *left -= 1;
+                Ok(())
+            }
+            Mood::Away => return Err(away()),
+        };
+        *lock(&self.decided).entry(change.id).or_default() += 1;
+        decision
+    }
+}
+
+fn away() -> BackupError {
+    BackupError::Unavailable("turned off by a test".to_owned())
+}
+
+fn lock<T>(mutex: &Mutex<T>) -> MutexGuard<'_, T> {
+    mutex.lock().expect("whole")
+}
+
+#[async_trait]
+impl Backup for Picky {
+    async fn write(&self, shelf: &Shelf, change: &Change) -> Result<Written, BackupError> {
+        self.decide(change)?;
+        let mut records = lock(&self.records);
+        let after = Record::after(records.get(&change.id), change, shelf.retain_hours);
+        Ok(after.map_or(Written::Older, |record| {
+            records.insert(change.id, record.clone());
+            Written::Stored(record)
+        }))
+    }
+
+    async fn ping(&self) -> Result<(), BackupError> {
+        match &*lock(&self.mood) {
+            Mood::Away => Err(away()),
+            _ => Ok(()),
+        }
+    }
+
+    async fn entry(&self, _: &Shelf, id: EntryId) -> Result<Option<Record>, BackupError> {
+        Ok(self.record(id))
+    }
+
+    async fn write_place(&self, shelf: &Shelf, change: &Change) -> Result<Placing, BackupError> {
+        self.write(shelf, change).await.map(Placing::Written)
+    }
+
+    async fn live_entries(&self, _: &Shelf, _: u8) -> Result<Vec<Record>, BackupError> {
+        Err(away())
+    }
+
+    async fn queue(&self, _: &QueueId) -> Result<Option<StoredQueue>, BackupError> {
+        Err(away())
+    }
+
+    async fn queues(&self) -> Result<Vec<QueueId>, BackupError> {
+        Err(away())
+    }
+
+    async fn create_queue(&self, _: &QueueId, _: &StoredQueue) -> Result<bool, BackupError> {
+        Err(away())
+    }
+
+    async fn replace_settings(
+        &self,
+        _: &QueueId,
+        _: &StoredSettings,
+        _: &Map<String, Value>,
+    ) -> Result<Option<u64>, BackupError> {
+        Err(away())
+    }
+
+    async fn take_lease(&self, _: &QueueId, _: u32, _: Lease, _: u64) -> Result<Leased, BackupError> {
+        Err(away())
+    }
+
+    async fn renew_lease(&self, _: &QueueId, _: u32, _: Lease) -> Result<bool, BackupError> {
+        Err(away())
+    }
+
+    async fn release_lease(&self, _: &QueueId, _: u32, _: Uuid) -> Result<(), BackupError> {
+        Err(away())
+    }
+
+    async fn raise_fence(&self, _: &QueueId, _: u32, _: u64) -> Result<(), BackupError> {
+        Err(away())
+    }
+
+    async fn begin_generation(&self, _: &QueueId, _: u32, _: Salt) -> Result<Option<LinePart>, BackupError> {
+        Err(away())
+    }
+}
