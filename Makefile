@@ -1,6 +1,6 @@
 SHELL := bash
 .DEFAULT_GOAL := help
-.PHONY: help run check test test-stack build watch sam-local test-sam bench-line bench-restore bench-cold clean
+.PHONY: help run check test test-stack build watch sam-local test-sam chaos bench-line bench-restore bench-cold clean
 
 SCRIPTS := infra/*.sh .ci/run
 
@@ -36,6 +36,9 @@ sam-local: ## Serve the functions in containers by `sam local` (PORT=3000, REDIS
 
 test-sam: ## Hold `sam local` to the suite over HTTP (ARGS are passed to the test runner)
 	infra/test-sam.sh $(ARGS)
+
+chaos: ## Send visitors through while everything fails at random, and check (SEEDS=50 of them, or SEED=7 alone)
+	infra/chaos.sh
 
 bench-restore: ## Measure how long a lost Redis of a million entries takes to come back (ARGS=100000 for fewer)
 	infra/bench-restore.sh $(ARGS)

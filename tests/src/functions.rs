@@ -68,6 +68,12 @@ pub struct Choices {
     pub promoter_timeout: Duration,
     /// How many environments a function may have.
     pub environments_max: usize,
+    /// How many promoters may run at once.
+    pub promoters_max: usize,
+    /// Where the functions find the line, where it is at neither of the servers that every suite has.
+    pub redis_url: Option<String>,
+    /// Where single functions find the table, by their names, where it is not [`dynamodb_url`].
+    pub table_urls: BTreeMap<&'static str, String>,
 }
 
 impl Default for Choices {
@@ -78,6 +84,9 @@ impl Default for Choices {
             status_timeout: Duration::from_secs(29),
             promoter_timeout: Duration::from_mins(1),
             environments_max: 20,
+            promoters_max: 1,
+            redis_url: None,
+            table_urls: BTreeMap::new(),
         }
     }
 }
@@ -163,9 +172,10 @@ pub fn variables(choices: &Choices, tables: &Tables) -> BTreeMap<String, String>
         ServiceAuth::Iam => "iam",
         ServiceAuth::ApiKey => "api-key",
     };
-    let redis_url = match choices.line {
-        Backend::Redis => redis_url(),
-        other => other.url(),
+    let redis_url = match (&choices.redis_url, choices.line) {
+        (Some(url), _) => url.clone(),
+        (None, Backend::Redis) => redis_url(),
+        (None, other) => other.url(),
     };
     [
         ("VESTIBULE_REDIS_URL", redis_url),
@@ -191,15 +201,21 @@ fn functions(choices: &Choices, variables: &BTreeMap<String, String>) -> Vec<Fun
         ("status", choices.status_timeout, choices.environments_max),
         ("validate", Duration::from_secs(10), choices.environments_max),
         ("admin", minute, choices.environments_max),
-        ("promoter", choices.promoter_timeout, 1),
+        ("promoter", choices.promoter_timeout, choices.promoters_max),
     ]
     .into_iter()
-    .map(|(name, timeout, environments_max)| Function {
-        name,
-        program: binaries().join(name),
-        variables: variables.clone(),
-        timeout,
-        environments_max,
+    .map(|(name, timeout, environments_max)| {
+        let mut variables = variables.clone();
+        if let Some(url) = choices.table_urls.get(name) {
+            variables.insert("VESTIBULE_DYNAMODB_ENDPOINT".to_owned(), url.clone());
+        }
+        Function {
+            name,
+            program: binaries().join(name),
+            variables,
+            timeout,
+            environments_max,
+        }
     })
     .collect()
 }

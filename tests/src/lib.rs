@@ -1,6 +1,7 @@
 //! The harness that the suites share.
 
 pub mod api;
+pub mod chaos;
 pub mod cluster;
 pub mod edge;
 pub mod entries;

@@ -1,0 +1,66 @@
+//! First come, first served: whoever had an acknowledged place before another one asked stands before them, and is promoted
+//! no later.
+
+use std::collections::HashSet;
+
+use vestibule::domain::{record::Record, state::State};
+
+use super::{Findings, Kept, Violation};
+
+const ORDER: &str = "nobody is overtaken";
+
+pub(super) fn overtaken(findings: &Findings, kept: &[Kept<'_>]) -> Vec<Violation> {
+    // A visit whose end was lost, and that goes on when its visitor comes again, has the place of its beginning.
+    let mut visits = HashSet::new();
+    let standing: Vec<_> = kept
+        .iter()
+        .filter(|kept| visits.insert((kept.visitor, kept.visit)))
+        .filter_map(|kept| Some((kept, kept.own_record()?)))
+        .collect();
+    let mut violations = Vec::new();
+    for &(first, a) in &standing {
+        for &(second, b) in standing
+            .iter()
+            .filter(|(second, _)| first.from_ms < second.asked_ms)
+        {
+            if let Some(what) = wrong(findings, first, a, b) {
+                let what = format!("{what}: {a:?} before {b:?}");
+                violations.push(Violation::new(ORDER, &[first.visitor, second.visitor], what));
+            }
+        }
+    }
+    violations
+}
+
+fn wrong(findings: &Findings, first: &Kept<'_>, a: &Record, b: &Record) -> Option<&'static str> {
+    if let (Some(one), Some(other)) = (a.score, b.score)
+        && one >= other
+    {
+        return Some("the later place is the better one");
+    }
+    let promoted_ms = b.promoted_at_ms?;
+    if may_be_overtaken(findings, first, promoted_ms) {
+        return None;
+    }
+    match a.promoted_at_ms {
+        Some(at_ms) if at_ms > promoted_ms => Some("promoted later"),
+        None if a.state == State::Waiting => Some("never promoted"),
+        _ => None,
+    }
+}
+
+/// Of a Redis that has forgotten what was last: that this place was given, until its holder looks again; or that the other
+/// one was promoted, and so was this one.
+fn may_be_overtaken(findings: &Findings, first: &Kept<'_>, promoted_ms: u64) -> bool {
+    findings.behind().any(|struck| {
+        let given_then = struck.from_ms <= first.from_ms && first.asked_ms <= struck.until_ms;
+        let looked_ms = first
+            .calls
+            .iter()
+            // One that was answered from the table does not put it back.
+            .find(|call| call.begun_ms > struck.until_ms && call.is_acknowledged() && !call.is_degraded())
+            .map_or(u64::MAX, |call| call.ended_ms);
+        let promoted_then = (struck.from_ms..=struck.until_ms).contains(&promoted_ms);
+        (given_then && promoted_ms <= looked_ms) || promoted_then
+    })
+}
