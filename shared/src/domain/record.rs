@@ -78,7 +78,10 @@ impl Record {
     /// and nothing in it was missing: repeats and late arrivals change nothing.
     pub fn after(standing: Option<&Self>, change: &Change, retain_hours: u32) -> Option<Self> {
         if let Some(record) = standing.filter(|record| record.outlasts(change)) {
-            return record.filled(change);
+            // What a lost history makes up later is not what happened.
+            return (record.version >= change.version)
+                .then(|| record.filled(change))
+                .flatten();
         }
         let visit = change.event.visit();
         let begins = change.event.begins();

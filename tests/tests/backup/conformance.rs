@@ -242,6 +242,16 @@ async fn a_later_visit_leaves_nothing_of_an_earlier_one(backup: &dyn Backup) {
             Record::after(None, &later, shelf.retain_hours),
             "after {event:?}"
         );
+        let mut over = change(
+            id,
+            200,
+            Event::Ended {
+                visit: score.visit(),
+                how: End::Left,
+            },
+        );
+        over.version.epoch = epoch;
+        written(backup, &shelf, &over).await;
     }
 }
 
@@ -536,7 +546,8 @@ fn any_sequence_leaves_what_the_rules_make_of_it(runtime: &Runtime, backup: &dyn
             let mut standing = None;
             for change in sequence.into_iter().map(|drawn| to_change(id, drawn)) {
                 let after = Record::after(standing.as_ref(), &change, shelf.retain_hours);
-                let expected = after.clone().map_or(Written::Older, Written::Stored);
+                let passed_over = || Written::passed_over(standing.as_ref(), &change);
+                let expected = after.clone().map_or_else(passed_over, Written::Stored);
                 let found = backup
                     .write(&shelf, &change)
                     .await

@@ -213,7 +213,7 @@ pub(crate) async fn the_place_that_somebody_was_told_of_replaces_a_new_one(scene
 pub(crate) async fn a_record_of_a_later_epoch_is_left_alone(scene: Scene) {
     scene.enter_all(1..=3).await;
     let event = Event::Entered {
-        score: WaitScore::next(0, now_ms() - 60_000),
+        score: WaitScore::next(0, now_ms() + 60_000),
     };
     for number in [3, 4] {
         let change = Change {
