@@ -66,6 +66,7 @@ pub async fn place(
         // What the line does not remember as over is in the backup, if it is over: so the look comes before the reading.
         if let Some(end) = line.end(queue, id).await?
             && end.version >= taken.version
+            && end.event.visit() == taken.visit
         {
             write_through(line, backup, shelf, &end).await?;
             continue;

@@ -42,6 +42,11 @@ impl Record {
         self.score.map(WaitScore::joined_at_ms)
     }
 
+    /// Whether its deadline has come; one that waits has none.
+    pub fn is_due(&self, now_ms: u64) -> bool {
+        self.expires_at_ms.is_some_and(|at_ms| at_ms <= now_ms)
+    }
+
     /// Whether it is of another visit than the change, and one that is not over.
     pub fn is_another_live_visit(&self, change: &Change) -> bool {
         self.state.is_live() && self.visit != change.event.visit()

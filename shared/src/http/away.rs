@@ -116,12 +116,10 @@ impl Edge {
     ) -> Result<EntryBody, Problem> {
         let stored = self.stored(away, id).await;
         let record = stored.map_err(|error| Problem::line_away(format!("{}; {error}", away.cause)))?;
-        let Some(record) = record else {
-            return Err(Problem::unknown_entry());
+        // Whoever came since, or came again, may be in the line alone, and whoever hears of an end does not ask again.
+        let Some(record) = record.filter(|record| record.state.is_live()) else {
+            return Err(away.problem());
         };
-        if !record.state.is_live() {
-            return Err(Problem::gone(&record));
-        }
         tracing::warn!(cause = %away.cause, "answered from the backup");
         let now_ms = now_ms();
         let pass = match ownership {

@@ -8,7 +8,7 @@ use super::{Edge, problem::Problem, views::Seen};
 use crate::{
     backup::revive::{Found, ReviveError, revive},
     domain::{change::Change, id::EntryId, record::Record},
-    line::{Claimed, Extended, LineError, Look, Missing, Validated},
+    line::{Claimed, Extended, LineError, Look, Missing, PromoteOrder, Validated},
 };
 
 /// How long somebody waits while what the line lost is put back: that takes several calls of the backup, each of which may
@@ -63,9 +63,32 @@ impl Edge {
         };
         match (record, missing) {
             (Some(record), _) if !record.state.is_live() => Ok(Fate::Ended(record)),
+            (Some(record), Missing::Ended) if !record.is_due(seen.now_ms()) => {
+                self.dropped(seen, record.id).await
+            }
             (record, Missing::Ended) => Ok(Fate::TimedOut(record)),
             (Some(record), Missing::Unknown) => self.revived(seen, record).await,
             (None, Missing::Unknown) => Ok(Fate::Never),
+        }
+    }
+
+    /// Has the line drop what timed out, so that it says of which visit that was: it may be one of before, where the line lost
+    /// the one that the record shows, or the backup may be behind.
+    async fn dropped(&self, seen: &Seen, id: EntryId) -> Result<Fate, Problem> {
+        let nobody = PromoteOrder {
+            asked: 0,
+            heartbeat: false,
+            fence: None,
+        };
+        let end = match self.line.promote(&seen.queue, nobody).await {
+            Ok(_) => self.line.end(&seen.queue, id).await,
+            Err(error) => Err(error),
+        };
+        match end {
+            Ok(Some(end)) => self.fate_of(seen, &end).await,
+            // More timed out than one call drops, or the clock is in doubt: whoever asks next hears how.
+            Ok(None) => Ok(Fate::Unclear),
+            Err(error) => Err(self.line_failed(&seen.queue, error).await),
         }
     }
 
@@ -91,7 +114,9 @@ impl Edge {
         Ok(match standing {
             Some(record) if !record.state.is_live() => Fate::Ended(record),
             // What ended was an earlier visit: the line lost the one that came after it.
-            Some(record) if record.version > end.version => return self.revived(seen, record).await,
+            Some(record) if record.version > end.version || record.visit != end.event.visit() => {
+                return self.revived(seen, record).await;
+            }
             // The backup is away, or behind: it will stand like this.
             standing => match Record::after(standing.as_ref(), end, seen.shelf().retain_hours) {
                 Some(record) if !record.state.is_live() => Fate::Ended(record),

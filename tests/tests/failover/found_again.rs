@@ -182,3 +182,36 @@ pub(crate) async fn a_process_killed_while_it_puts_one_back_leaves_nothing_behin
     );
     assert_eq!(scene.positions(&guests[1..]).await, [1, 2, 3]);
 }
+
+pub(crate) async fn a_visit_of_before_that_the_redis_remembers_ends_nobodys_place(on: Backend) {
+    let scene = Scene::open(on, json!({ "capacity": 1, "batch": 1, "interval_seconds": 1 })).await;
+    let guests = scene.guests(1).await;
+    let old = scene.snapshot().await;
+    // The visit ends, and the visitor comes again, and waits behind somebody.
+    scene
+        .send(scene.service(&guests[0], "complete", &json!({})))
+        .await
+        .is(204);
+    scene.guests(1).await;
+    let (again, entered) = scene.enters_as(&guests[0].id).await;
+    assert_eq!(entered.is(201).text("state"), "waiting");
+    // The Redis remembers the visit of before alone, and that one times out by and by.
+    scene.go_back_to(&old).await;
+    let key = format!("vestibule:{{{}}}:active", scene.queue);
+    let past: Result<(), _> = ::redis::cmd("ZADD")
+        .arg(key)
+        .arg(1)
+        .arg(again.member())
+        .query_async(&mut scene.link.clone())
+        .await;
+    past.expect("Redis answers");
+    scene.promote().await;
+    scene.drain().await;
+    let answer = scene.settled(&again).await;
+    assert_eq!(answer.is(200).number("visit"), entered.number("visit"));
+    assert_eq!(answer.number("joined_at_ms"), entered.number("joined_at_ms"));
+    assert_eq!(
+        scene.record(&again).await.visit.number(),
+        u16::try_from(entered.number("visit")).expect("a visit")
+    );
+}

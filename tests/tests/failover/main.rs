@@ -362,6 +362,7 @@ on_each! {
         one_that_ended_is_gone_though_the_backup_does_not_know_yet
         many_ask_at_once_for_a_forgotten_one
         a_process_killed_while_it_puts_one_back_leaves_nothing_behind
+        a_visit_of_before_that_the_redis_remembers_ends_nobodys_place
     }
     entered_again {
         the_old_place_and_not_a_new_one_at_the_end

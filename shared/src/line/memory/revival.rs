@@ -32,10 +32,11 @@ impl Queue {
             return Revived::Here(standing);
         }
         let here = standing.is_some();
-        // Timed out and not dropped yet, or ended after what the record shows.
+        // Timed out and not dropped yet, or this visit ended after what the record shows.
         let due = !here && (self.ready.score(record.id).is_some() || self.active.score(record.id).is_some());
         let end = self.ended.get(&record.id);
-        if due || end.is_some_and(|end| end.version >= record.version) || (instead.is_some() && !here) {
+        let is_over = |end: &Change| end.version >= record.version && end.event.visit() == record.visit;
+        if due || end.is_some_and(is_over) || (instead.is_some() && !here) {
             return Revived::Ended;
         }
         if instead.is_none() {
@@ -45,6 +46,10 @@ impl Queue {
             };
             if revival.instead != Instead::Sought(mark) {
                 return Revived::Sought(mark);
+            }
+            // Whatever visit it was: it came and went since, and the record may be older than that.
+            if self.ended.get(&record.id).is_some_and(|end| end.version.v > mark) {
+                return Revived::Ended;
             }
             self.sought.remove(&record.id);
         }

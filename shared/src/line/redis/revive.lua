@@ -32,10 +32,11 @@ if at.visit and (at.visit ~= instead or at.visit == visit) then
   return { 'here', unpack(reply_standing(queue, waiting, id, at)) }
 end
 
--- Over: timed out and not dropped yet, or ended after what the record shows. An end before that is of an earlier visit.
+-- Over: timed out and not dropped yet, or this visit ended after what the record shows. An end before that, or of another
+-- visit, is of an earlier one.
 local due = not at.visit and (redis.call('ZSCORE', ready, id) or redis.call('ZSCORE', active, id))
-local ended_epoch, ended_v = string.match(redis.call('HGET', ended, id) or '', '^(%d+) (%d+)')
-local over = ended_v
+local ended_epoch, ended_v, ended_visit = string.match(redis.call('HGET', ended, id) or '', '^(%d+) (%d+) (%d+)')
+local over = ended_v and tonumber(ended_visit) == visit
   and (tonumber(ended_epoch) > epoch or (tonumber(ended_epoch) == epoch and tonumber(ended_v) >= v))
 if due or over or (instead and not at.visit) then
   return { 'ended' }
@@ -50,6 +51,10 @@ if not instead then
   end
   if marked ~= mark then
     return { 'sought', marked }
+  end
+  -- Whatever visit it was: it came and went since, and the record may be older than that.
+  if ended_v and tonumber(ended_v) > tonumber(marked) then
+    return { 'ended' }
   end
   redis.call('HDEL', sought, id)
 end
