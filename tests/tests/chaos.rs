@@ -14,14 +14,14 @@ async fn a_lost_redis_costs_nobody_a_place() {
     holds(7).await;
 }
 
-/// Redis is killed twice; the table is slow, and then throttles.
+/// Redis comes back as it was five seconds before, within a moment.
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
-async fn a_slow_table_costs_nobody_a_place() {
-    holds(16).await;
+async fn an_old_redis_costs_nobody_a_place() {
+    holds(3).await;
 }
 
-/// Redis is killed; the table throttles and is cut off; functions are killed on their way to it.
+/// Two replicas take over, one after the other, which had missed the last changes.
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
-async fn a_killed_function_costs_nobody_a_place() {
-    holds(28).await;
+async fn replicas_that_lagged_cost_nobody_a_place() {
+    holds(21).await;
 }

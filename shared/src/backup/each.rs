@@ -90,9 +90,9 @@ pub(super) async fn each<'a, W: Future<Output = Result<Written, BackupError>>>(
         let Some((nth, begun_at, outcome)) = under_way.next().await else {
             return outcomes;
         };
-        if let Ok(Written::OtherVisit) = &outcome {
+        if let Ok(Written::Overruled) = &outcome {
             // Of a history that was lost: what the table has is what counts.
-            tracing::warn!(entry = %changes[nth].id, "a change of another visit than the one that stands is passed over");
+            tracing::warn!(entry = %changes[nth].id, "a change of a visit that is over, or of another one than stands there, is passed over");
         }
         match &outcome {
             Ok(_) => {

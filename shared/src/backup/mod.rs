@@ -84,17 +84,16 @@ pub enum Written {
     Stored(Record),
     /// The record shows this change or a later one already.
     Older,
-    /// Another visit stands there, which is not over, and the change is not known to be of a later one.
-    OtherVisit,
+    /// The record knows better: the visit is over, or another one stands there that is not, and began no earlier as far as
+    /// anybody knows. The line that made the change had lost that.
+    Overruled,
 }
 
 impl Written {
     /// Of a change that the record outlasts.
     pub fn passed_over(standing: Option<&Record>, change: &Change) -> Self {
         match standing {
-            Some(record) if record.version < change.version && record.is_another_live_visit(change) => {
-                Self::OtherVisit
-            }
+            Some(record) if record.version < change.version && record.overrules(change) => Self::Overruled,
             _ => Self::Older,
         }
     }

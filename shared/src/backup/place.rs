@@ -9,8 +9,14 @@ use super::{
     write_through::{WRITE_DEADLINE, write_through},
 };
 use crate::{
-    domain::{change::Change, record::Record, standing::Standing},
-    line::{Instead, Line, LineError, Revival, Revived},
+    domain::{
+        change::Change,
+        id::EntryId,
+        record::Record,
+        score::DeadlineScore,
+        standing::{Spot, Standing},
+    },
+    line::{Instead, Line, LineError, Mended, Mending, Revival, Revived},
 };
 
 /// How often a write is tried again after what stood in its way was cleared.
@@ -54,8 +60,10 @@ pub async fn place(
         let taken = match within(deadline, backup.write_place(shelf, change)).await {
             Ok(Placing::Written(Written::Stored(record))) => return Ok(Some(placed(true, Some(record)))),
             Ok(Placing::Written(Written::Older)) => return Ok(Some(placed(true, None))),
-            // It was changed in between.
-            Ok(Placing::Written(Written::OtherVisit)) => continue,
+            Ok(Placing::Written(Written::Overruled)) => {
+                take_out(line, backup, shelf, &standing, id).await?;
+                return Ok(None);
+            }
             Ok(Placing::Taken(record)) => record,
             Err(error) => {
                 tracing::warn!(%queue, entry = %id, %error, "the backup did not take a place: it goes by the journal");
@@ -109,6 +117,38 @@ pub async fn place(
         }
     }
     Ok(None)
+}
+
+/// Takes somebody out of the line who was let in, and of whose end the backup knows: the line had lost that.
+async fn take_out(
+    line: &dyn Line,
+    backup: &dyn Backup,
+    shelf: &Shelf,
+    standing: &Standing,
+    id: EntryId,
+) -> Result<(), LineError> {
+    let Standing::Active {
+        visit,
+        session_end_ms,
+        ..
+    } = *standing
+    else {
+        return Ok(());
+    };
+    let Ok(record) = backup.entry(shelf, id).await else {
+        return Ok(());
+    };
+    let mending = Mending {
+        id,
+        seen: Spot::Active(DeadlineScore::new(session_end_ms, visit)),
+        generation: shelf.generation,
+        record,
+    };
+    if let Mended::Ended(end) = line.mend(&shelf.queue, &mending).await? {
+        write_through(line, backup, shelf, &end).await?;
+        tracing::warn!(queue = %shelf.queue, entry = %id, "the line had lost an end: the entry is out");
+    }
+    Ok(())
 }
 
 async fn within<T>(

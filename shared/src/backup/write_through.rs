@@ -42,7 +42,7 @@ pub async fn write_through(
         Ok(Written::Stored(record)) => Ok(Some(record)),
         Ok(Written::Older) => Ok(None),
         // The line had lost that one: the check decides.
-        Ok(Written::OtherVisit) => Err("another visit stands there that is not over".to_owned()),
+        Ok(Written::Overruled) => Err("it knows of an end, or of another visit that is not over".to_owned()),
         Err(error) => Err(error.to_string()),
     };
     let record = match refused {

@@ -64,6 +64,12 @@ impl Record {
             }
     }
 
+    /// Whether the change is of a visit that is over, or of another one than the one that is not.
+    pub fn overrules(&self, change: &Change) -> bool {
+        self.is_another_live_visit(change)
+            || (!self.state.is_live() && self.visit == change.event.visit() && self.outlasts(change))
+    }
+
     /// Whether it stands as it is, whatever the change says of the state: it shows that change or a later one, or the change
     /// is of a line that had lost what the record shows. Such a line goes on from where it was, with later versions: a visit
     /// never goes back by that, nor does a visit that was before take the place of the one that is.

@@ -143,3 +143,29 @@ pub(crate) async fn moving_to_the_back_still_does(on: Backend) {
     scene.forget(&guests[1..2]).await;
     assert_eq!(scene.positions(&guests[1..]).await, [3, 1, 2]);
 }
+
+pub(crate) async fn an_end_that_the_redis_forgot_is_no_way_back_in(on: Backend) {
+    let scene = Scene::open(on, json!({ "capacity": 2, "batch": 1, "interval_seconds": 1 })).await;
+    let guests = scene.guests(1).await;
+    let first = scene.record(&guests[0]).await.visit;
+    let old = scene.snapshot().await;
+    scene
+        .send(scene.service(&guests[0], "complete", &json!({})))
+        .await
+        .is(204);
+    scene.go_back_to(&old).await;
+    // Inside as far as the Redis knows, and done.
+    let enter = || Ask::post(format!("/queues/{}/entries", scene.queue)).visitor(&guests[0].id);
+    scene.send(enter()).await.is_problem(503, "recovering");
+    let entered = scene.send(enter()).await;
+    assert_eq!(entered.is(201).body["durable"], true);
+    assert_ne!(
+        entered.number("visit"),
+        u64::from(first.number()),
+        "it is a visit of its own"
+    );
+    assert_eq!(
+        scene.record(&guests[0]).await.visit.number(),
+        u16::try_from(entered.number("visit")).expect("a visit")
+    );
+}

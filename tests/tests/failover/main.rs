@@ -372,6 +372,7 @@ on_each! {
         after_an_end_it_is_a_new_place_whoever_knows_of_the_end
         after_a_session_that_ran_out_it_is_a_new_place
         moving_to_the_back_still_does
+        an_end_that_the_redis_forgot_is_no_way_back_in
     }
     lost {
         everybody_is_where_they_were_and_the_line_moves_on

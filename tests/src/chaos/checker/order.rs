@@ -6,6 +6,7 @@ use std::collections::HashSet;
 use vestibule::domain::{record::Record, state::State};
 
 use super::{Findings, Kept, Violation};
+use crate::chaos::plan::CLAIM_SECONDS;
 
 const ORDER: &str = "nobody is overtaken";
 
@@ -42,11 +43,21 @@ fn wrong(findings: &Findings, first: &Kept<'_>, a: &Record, b: &Record) -> Optio
     if may_be_overtaken(findings, first, promoted_ms) {
         return None;
     }
-    match a.promoted_at_ms {
+    match first_promoted_ms(first, a) {
         Some(at_ms) if at_ms > promoted_ms => Some("promoted later"),
         None if a.state == State::Waiting => Some("never promoted"),
         _ => None,
     }
+}
+
+/// When it was promoted first: a promotion that was lost with Redis is made again, and the record has the last one.
+fn first_promoted_ms(kept: &Kept<'_>, record: &Record) -> Option<u64> {
+    let told = kept.calls.iter().filter(|call| call.is_acknowledged());
+    let claim_by_ms = told.filter_map(|call| call.number("claim_by_ms")).min();
+    let told_ms = claim_by_ms.map(|ms| ms - CLAIM_SECONDS * 1_000);
+    record
+        .promoted_at_ms
+        .map(|at_ms| at_ms.min(told_ms.unwrap_or(at_ms)))
 }
 
 /// Of a Redis that has forgotten what was last: that this place was given, until its holder looks again; or that the other
