@@ -9,7 +9,7 @@ use super::{Admin, Problem, shelf};
 use crate::{
     backup::drain::{RECORDS_MAX, drain},
     domain::id::QueueId,
-    line::{PROMOTE_CHUNK, PromoteOrder},
+    line::{Fence, PROMOTE_CHUNK, PromoteOrder},
 };
 
 /// As long as a function may run: the answer says whether all of it is durable.
@@ -24,7 +24,10 @@ impl Admin {
             let order = PromoteOrder {
                 asked: (count - promoted).min(PROMOTE_CHUNK),
                 heartbeat: false,
-                fence: None,
+                fence: Some(Fence {
+                    epoch: stored.line.epoch,
+                    mark: stored.line.fence,
+                }),
             };
             let step = self.line.promote(queue, order).await?;
             promoted += step.promoted;

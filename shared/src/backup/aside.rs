@@ -3,7 +3,7 @@
 use super::{
     Backup, Shelf,
     batch::{self, Tried, batches},
-    drain::DrainError,
+    drain::{DrainError, is_of},
 };
 use crate::line::{JournalRecord, Line, LineError, SetAside};
 
@@ -51,6 +51,9 @@ pub(super) async fn set_aside(
 pub async fn retry(line: &dyn Line, backup: &dyn Backup, shelf: &Shelf) -> Result<Retried, DrainError> {
     let queue = &shelf.queue;
     let mut records = line.aside(queue, RECORDS_MAX).await?;
+    if !records.is_empty() {
+        is_of(line, shelf).await?;
+    }
     let mut retried = Retried {
         taken: 0,
         left: records.len(),

@@ -61,6 +61,9 @@ pub async fn drain(
 ) -> Result<Drained, DrainError> {
     let mut drained = Drained::default();
     let due = line.journal(&shelf.queue, most_records).await?;
+    if !due.is_empty() {
+        is_of(line, shelf).await?;
+    }
     let (unreadable, records): (Vec<_>, Vec<_>) =
         due.into_iter().partition(|record| record.unreadable.is_some());
     for record in unreadable {
@@ -83,6 +86,19 @@ pub async fn drain(
         Tried::until_rest(tried)?;
     }
     Ok(drained)
+}
+
+/// Whether the shelf is that of the queue's generation: a reset in between would put records of the next one there.
+///
+/// # Errors
+/// [`LineError::Unknown`] where it is not: the caller's queue is gone.
+pub(super) async fn is_of(line: &dyn Line, shelf: &Shelf) -> Result<(), LineError> {
+    let view = line.view(&shelf.queue).await?;
+    if view.configuration.generation == shelf.generation {
+        Ok(())
+    } else {
+        Err(LineError::Unknown)
+    }
 }
 
 /// Drains again and again, until nothing more is due or `until` has come.

@@ -43,6 +43,9 @@ impl Lease {
     }
 }
 
+/// A lease that ends later than this from now is of a clock that is wrong: it holds nobody up. The epoch decides anyway.
+pub(super) const PLAUSIBLE_MS: u64 = 60_000;
+
 /// The answer to taking a lease.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Leased {

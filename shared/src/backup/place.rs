@@ -77,6 +77,10 @@ pub async fn place(
             && end.event.visit() == taken.visit
         {
             write_through(line, backup, shelf, &end).await?;
+            if end.version >= change.version {
+                // Later than the change, which would change nothing now: it has to be said anew.
+                return Ok(None);
+            }
             continue;
         }
         let record = match within(deadline, backup.entry(shelf, id)).await {
@@ -111,6 +115,7 @@ pub async fn place(
             }
             Revived::Expired(end) => {
                 write_through(line, backup, shelf, &end).await?;
+                return Ok(None);
             }
             Revived::Ended => {}
             Revived::Refused | Revived::Sought(_) => return Ok(None),

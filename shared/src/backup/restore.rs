@@ -5,7 +5,10 @@
 //! puts all of it in place at once. Killed anywhere in between it leaves a queue that the line does not have, which the next
 //! one puts back.
 
+use std::time::Duration;
+
 use futures_util::{StreamExt, TryStreamExt, stream};
+use tokio::time::sleep;
 
 use super::{
     Backup, BackupError, Shelf, StoredQueue,
@@ -16,6 +19,7 @@ use crate::{
     domain::{
         change::Change,
         id::{QueueId, SHARDS},
+        record::Record,
         settings::Settings,
     },
     line::{Configuration, Configured, JournalRecord, Line, LineError, Places},
@@ -23,6 +27,11 @@ use crate::{
 
 /// How many shards are read at once.
 const SHARDS_AT_ONCE: usize = 8;
+/// How often a shard is read.
+const TRIES: u32 = 6;
+/// The longest pause before a shard is read again; it doubles with each.
+const PAUSE: Duration = Duration::from_millis(200);
+const PAUSE_MAX: Duration = Duration::from_secs(3);
 /// How much of what is left is taken to the backup at once.
 const REMAINS: usize = 100;
 
@@ -156,14 +165,30 @@ fn as_record(end: Change) -> JournalRecord {
     }
 }
 
+/// The entries of one shard. A table that throttles, or is slow, is asked again: what was read of the others is not read
+/// twice. Whoever restores has a lease that ends by itself.
+async fn shard(backup: &dyn Backup, shelf: &Shelf, shard: u8) -> Result<Vec<Record>, BackupError> {
+    let mut pause = PAUSE;
+    for _ in 1..TRIES {
+        match backup.live_entries(shelf, shard).await {
+            Err(error @ (BackupError::Throttled(_) | BackupError::Unavailable(_))) => {
+                tracing::warn!(queue = %shelf.queue, shard, %error, "a shard is read again");
+                // Between half of it and all of it.
+                sleep(pause.mul_f64(0.5 + rand::random::<f64>() / 2.0)).await;
+                pause = (pause * 2).min(PAUSE_MAX);
+            }
+            answer => return answer,
+        }
+    }
+    backup.live_entries(shelf, shard).await
+}
+
 /// Every place that the backup shows: what a restore puts back.
 ///
 /// # Errors
 /// [`BackupError`] where the backup could not be read.
 pub async fn places(backup: &dyn Backup, shelf: &Shelf) -> Result<Places, BackupError> {
-    let shards: Vec<_> = (0..SHARDS)
-        .map(|shard| backup.live_entries(shelf, shard))
-        .collect();
+    let shards: Vec<_> = (0..SHARDS).map(|number| shard(backup, shelf, number)).collect();
     stream::iter(shards)
         .buffer_unordered(SHARDS_AT_ONCE)
         .try_fold(Places::default(), async |mut places, records| {

@@ -1,7 +1,7 @@
 //! The durable record of an entry, and what a change makes of it.
 
 use super::{
-    change::{Change, Event, Version},
+    change::{Change, End, Event, Version},
     id::EntryId,
     score::{Visit, WaitScore},
     standing::Spot,
@@ -64,10 +64,12 @@ impl Record {
             }
     }
 
-    /// Whether the change is of a visit that is over, or of another one than the one that is not.
+    /// Whether the change is of a visit that is over, or of another one than the one that is not, or ends a session that goes
+    /// on.
     pub fn overrules(&self, change: &Change) -> bool {
-        self.is_another_live_visit(change)
-            || (!self.state.is_live() && self.visit == change.event.visit() && self.outlasts(change))
+        let is_same = self.visit == change.event.visit();
+        let differs = !self.state.is_live() || change.ending().is_some();
+        self.is_another_live_visit(change) || (is_same && differs && self.outlasts(change))
     }
 
     /// Whether it stands as it is, whatever the change says of the state: it shows that change or a later one, or the change
@@ -78,11 +80,27 @@ impl Record {
             return true;
         }
         if self.visit == change.event.visit() {
-            return change.event.comes_before(self.state);
+            return change.event.comes_before(self.state) || self.lasts_longer(change);
         }
         // Without a place nobody can say which of the two came first: the one that is not over stays.
         let is_later = |place| self.score.is_some_and(|own| own > place);
         self.state.is_live() && change.event.place().is_none_or(is_later)
+    }
+
+    /// Whether it is of a session that ends later than the change knows.
+    fn lasts_longer(&self, change: &Change) -> bool {
+        let Some(end_ms) = self.expires_at_ms.filter(|_| self.state == State::Active) else {
+            return false;
+        };
+        match change.event {
+            Event::Ended {
+                how: End::Expired, ..
+            } => end_ms > change.at_ms,
+            Event::Claimed { session_end_ms, .. } | Event::Extended { session_end_ms, .. } => {
+                end_ms > session_end_ms
+            }
+            _ => false,
+        }
     }
 
     /// What a change makes of the record that stands, or of none; `None` where the record [outlasts](Self::outlasts) it

@@ -202,7 +202,10 @@ impl Edge {
             Ok(Some(record)) if record.visit != visit => Err(of_another_visit()),
             Ok(Some(record)) if !record.state.is_live() => Err(Problem::gone(&record)),
             // Also of an epoch before a restore: what was let in is let in again.
-            Ok(_) | Err(_) => Ok(()),
+            Ok(Some(_)) => Ok(()),
+            Ok(None) | Err(_) if claims.epoch >= away.known.epoch => Ok(()),
+            Ok(None) => Err(of_an_earlier_epoch()),
+            Err(_) => Err(away.problem()),
         }
     }
 

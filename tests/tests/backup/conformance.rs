@@ -123,6 +123,11 @@ async fn a_line_that_lost_what_it_did_undoes_nothing(backup: &dyn Backup) {
         (
             vec![entered(first), promoted(first), claimed(old)],
             expired(old),
+            false,
+        ),
+        (
+            vec![entered(first), promoted(first), claimed(old)],
+            ended(old),
             true,
         ),
         (vec![entered(second)], expired(old), false),

@@ -8,7 +8,7 @@ use futures_util::{StreamExt, TryStreamExt, stream};
 use super::{CheckError, Checked, RECORDS, differences::Sight};
 use crate::{
     backup::{
-        Backup, Shelf,
+        Backup, BackupError, Shelf,
         place::place,
         revive::{Found, revive},
         write_through::write_through,
@@ -81,7 +81,11 @@ impl Mender<'_> {
         sight: Sight,
         checked: &mut Checked,
     ) -> Result<bool, CheckError> {
-        let mut record = self.backup.entry(self.shelf, id).await?;
+        let mut record = match self.backup.entry(self.shelf, id).await {
+            // Damaged by hand. The others must not wait for it.
+            Err(BackupError::Nonsense(_)) => return Ok(false),
+            answer => answer?,
+        };
         let live = record.as_ref().filter(|record| record.state.is_live());
         let of_later_epoch = |record: &Record| record.version.epoch > self.epoch;
         if live.map(|record| record.version) != sight.live || record.as_ref().is_some_and(of_later_epoch) {

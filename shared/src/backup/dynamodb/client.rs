@@ -37,20 +37,37 @@ pub struct Connection {
     pub tables: Tables,
 }
 
+/// The same of reading whole shards, a megabyte at a time, for a restore or a check: no visitor waits for one answer.
+const LONG_OPERATION: Duration = Duration::from_secs(30);
+const LONG_ATTEMPT: Duration = Duration::from_secs(14);
+
 /// A client with bounded timeouts and retries.
 pub(super) fn new(aws: &SdkConfig, endpoint_url: Option<&str>) -> Client {
-    let timeouts = TimeoutConfig::builder()
-        .operation_timeout(OPERATION)
-        .operation_attempt_timeout(ATTEMPT)
-        .connect_timeout(CONNECT)
-        .build();
     let retries = RetryConfig::standard()
         .with_max_attempts(ATTEMPTS)
         .with_initial_backoff(FIRST_PAUSE);
     let config = config::Builder::from(&aws::at(aws, endpoint_url))
-        .timeout_config(timeouts)
+        .timeout_config(timeouts(OPERATION, ATTEMPT))
         .retry_config(retries);
     Client::from_conf(config.build())
+}
+
+/// The same client, for whoever reads much.
+pub(super) fn patient(client: &Client) -> Client {
+    let config = client.config().to_builder();
+    Client::from_conf(
+        config
+            .timeout_config(timeouts(LONG_OPERATION, LONG_ATTEMPT))
+            .build(),
+    )
+}
+
+fn timeouts(operation: Duration, attempt: Duration) -> TimeoutConfig {
+    TimeoutConfig::builder()
+        .operation_timeout(operation)
+        .operation_attempt_timeout(attempt)
+        .connect_timeout(CONNECT)
+        .build()
 }
 
 /// What a call that gave no answer comes to. The text has the service's own code where there is one, for whoever

@@ -21,7 +21,7 @@ use aws_sdk_dynamodb::types::AttributeValue;
 use crate::{
     backup::{BackupError, Shelf},
     domain::{
-        change::{Change, Version},
+        change::{Change, End, Event, Version},
         id::EntryId,
         record::Record,
         score::{Visit, WaitScore},
@@ -79,6 +79,24 @@ pub(super) fn older_of_this_visit(change: &Change) -> Expression {
         names.join(", ")
     );
     values.extend(before);
+    // As `Record::lasts_longer` has it: the values are those that the change sets.
+    let until = match change.event {
+        Event::Ended {
+            how: End::Expired, ..
+        } => Some(ENDED_AT_MS),
+        Event::Claimed { .. } | Event::Extended { .. } => Some(EXPIRES_AT_MS),
+        _ => None,
+    };
+    let text = match until {
+        Some(until) => {
+            values.extend(statuses(|state| state == State::Active));
+            format!(
+                "{text} AND (#status <> :active OR attribute_not_exists(#{EXPIRES_AT_MS}) \
+                 OR #{EXPIRES_AT_MS} <= :{until})"
+            )
+        }
+        None => text,
+    };
     Expression { text, values }
 }
 

@@ -130,8 +130,7 @@ impl Backup for DynamoDb {
     }
 
     async fn live_entries(&self, shelf: &Shelf, shard: u8) -> Result<Vec<Record>, BackupError> {
-        let mut query = self
-            .client
+        let mut query = client::patient(&self.client)
             .query()
             .table_name(&self.tables.entries)
             .consistent_read(true)

@@ -15,7 +15,7 @@ use super::{
     queues,
 };
 use crate::{
-    backup::{BackupError, Lease, Leased, LinePart},
+    backup::{BackupError, Lease, Leased, LinePart, lease::PLAUSIBLE_MS},
     domain::id::{QueueId, Salt},
 };
 
@@ -38,13 +38,15 @@ impl DynamoDb {
         now_ms: u64,
     ) -> Result<Leased, BackupError> {
         let update = "SET #epoch = :next, #lease_holder = :holder, #lease_until_ms = :until";
-        let free = "(attribute_not_exists(#lease_until_ms) OR #lease_until_ms <= :now)";
+        let free =
+            "(attribute_not_exists(#lease_until_ms) OR #lease_until_ms <= :now OR #lease_until_ms > :latest)";
         let values = [
             (":epoch", number(epoch)),
             (":next", number(epoch + 1)),
             (":holder", holder(lease.holder)),
             (":until", number(lease.until_ms)),
             (":now", number(now_ms)),
+            (":latest", number(now_ms.saturating_add(PLAUSIBLE_MS))),
         ];
         let condition = format!("#epoch = :epoch AND {free}");
         Ok(match self.change_part(queue, update, &condition, values).await? {

@@ -7,7 +7,7 @@ use uuid::Uuid;
 
 use super::store::{Tables, unavailable};
 use crate::{
-    backup::{BackupError, Lease, Leased, LinePart, StoredQueue, StoredSettings},
+    backup::{BackupError, Lease, Leased, LinePart, StoredQueue, StoredSettings, lease::PLAUSIBLE_MS},
     domain::id::{QueueId, Salt},
 };
 
@@ -84,7 +84,8 @@ impl Tables<'_> {
         if part.epoch != epoch {
             return Ok(Leased::Overtaken);
         }
-        if let Some(other) = part.lease.filter(|other| other.until_ms > now_ms) {
+        let lasts = now_ms + 1..=now_ms.saturating_add(PLAUSIBLE_MS);
+        if let Some(other) = part.lease.filter(|other| lasts.contains(&other.until_ms)) {
             return Ok(Leased::Held(other));
         }
         part.epoch += 1;

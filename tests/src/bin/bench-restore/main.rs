@@ -24,13 +24,13 @@ use vestibule::{
         id::{QueueId, Salt},
         settings::Settings,
     },
-    line::{Configuration, Line, redis::RedisLine},
+    line::{Configuration, Configured, Line, redis::RedisLine},
     promoter::{Policy, Promoter},
 };
 
 const ENTRIES: usize = 1_000_000;
 /// So often each half is measured; the middle one is printed.
-const ROUNDS: usize = 3;
+const ROUNDS: usize = 1;
 /// The promoter is given up when it needs longer.
 const WHOLE_MAX: Duration = Duration::from_mins(10);
 
@@ -80,12 +80,14 @@ async fn main() -> Result<(), Box<dyn Error>> {
     let mut restore_s = Vec::new();
     for epoch in 2..2 + u32::try_from(ROUNDS)? {
         let found = places(&backup, &shelf).await?;
+        assert_eq!(found.waiting(), entries);
         let again = Configuration {
             epoch,
             ..configuration.clone()
         };
         let since = Instant::now();
-        line.restore(&queue, &again, 0, found).await?;
+        let configured = line.restore(&queue, &again, 0, found).await?;
+        assert_eq!(configured, Configured::Created);
         restore_s.push(since.elapsed().as_secs_f64());
     }
     println!("redis_restore_1m_s={:.2}", median(restore_s));

@@ -1,6 +1,10 @@
 //! Fills the table past the backup, 25 items a request: one conditional write each would take longer than all the rest.
 
-use std::{collections::HashMap, error::Error};
+use std::{
+    collections::HashMap,
+    error::Error,
+    time::{SystemTime, UNIX_EPOCH},
+};
 
 use aws_config::BehaviorVersion;
 use aws_sdk_dynamodb::{
@@ -20,9 +24,6 @@ use vestibule::{
 const ITEMS: usize = 25;
 /// Requests under way at once.
 const REQUESTS: usize = 8;
-/// When the first one joined, in Unix milliseconds: of no meaning.
-const JOINED_AT_MS: u64 = 1_790_000_000_000;
-
 /// So many entries wait, each a millisecond behind the one before.
 pub(crate) async fn fill(url: &str, shelf: &Shelf, entries: usize) -> Result<(), Box<dyn Error>> {
     let config = aws_config::defaults(BehaviorVersion::latest())
@@ -30,12 +31,15 @@ pub(crate) async fn fill(url: &str, shelf: &Shelf, entries: usize) -> Result<(),
         .load()
         .await;
     let client = Client::new(&config);
+    // The emulator deletes what may be deleted by now.
+    let now_ms = SystemTime::now().duration_since(UNIX_EPOCH)?.as_millis();
+    let first_ms = u64::try_from(now_ms)?.saturating_sub(entries as u64);
     let root = RootKey::new(vec![1; 32]).expect("long enough");
     let key = IdKey::derive(&root, &shelf.queue, &Salt::new([2; 32]));
     let requests = (0..entries.div_ceil(ITEMS)).map(|nth| {
         let puts = (nth * ITEMS..entries.min((nth + 1) * ITEMS)).map(|number| {
             let visitor = Visitor::known(&number.to_string()).expect("a visitor id");
-            put(shelf, key.entry_id(&visitor), number as u64)
+            put(shelf, key.entry_id(&visitor), first_ms + number as u64)
         });
         let puts: Vec<_> = puts.collect();
         let client = client.clone();
@@ -64,8 +68,7 @@ async fn write(client: &Client, mut puts: Vec<WriteRequest>) -> Result<(), Box<d
 }
 
 /// As the backup writes one who has entered.
-fn put(shelf: &Shelf, id: EntryId, number: u64) -> WriteRequest {
-    let joined_at_ms = JOINED_AT_MS + number;
+fn put(shelf: &Shelf, id: EntryId, joined_at_ms: u64) -> WriteRequest {
     let score = WaitScore::next(0, joined_at_ms);
     let text = AttributeValue::S;
     let whole = |value: u64| AttributeValue::N(value.to_string());
