@@ -3,7 +3,7 @@
 //!
 //! A run follows a [plan](plan::Plan) that is drawn from a seed. It has four parts: everything goes wrong; nobody moves, until
 //! the journal is in the table, and the line and the table are compared; everybody goes on to the end, with nothing wrong
-//! any more; and the [checker](checker) judges.
+//! any more; and the [checker] judges.
 
 // A harness panics where a test is to fail.
 #![allow(clippy::missing_panics_doc)]
