@@ -109,7 +109,12 @@ impl Edge {
         let written = self.write_again(seen, end).await?.record;
         let standing = match written {
             Some(record) => Some(record),
-            None => self.record(seen, end.id).await,
+            // While the backup is away nobody knows whether it has a later visit, which the line lost: and whoever hears of
+            // an end does not ask again.
+            None => match self.backup.entry(&seen.shelf(), end.id).await {
+                Ok(record) => record,
+                Err(error) => return Err(Problem::backup_away(&error)),
+            },
         };
         Ok(match standing {
             Some(record) if !record.state.is_live() => Fate::Ended(record),
@@ -117,7 +122,7 @@ impl Edge {
             Some(record) if record.version > end.version || record.visit != end.event.visit() => {
                 return self.revived(seen, record).await;
             }
-            // The backup is away, or behind: it will stand like this.
+            // The backup is behind: it will stand like this.
             standing => match Record::after(standing.as_ref(), end, seen.shelf().retain_hours) {
                 Some(record) if !record.state.is_live() => Fate::Ended(record),
                 _ => Fate::TimedOut(standing),

@@ -108,10 +108,11 @@ async fn past_the_reserve_nothing_is_promised_that_could_be_lost() {
         .await
         .is_problem(503, "backup-behind")
         .header("retry-after");
-    // It is over all the same, whoever asks hears so, and whoever asks again is served.
+    // It is over all the same. Whoever asks hears so when the backup can say that nothing came after it, and whoever leaves
+    // again is served.
     edge.send(Ask::get(entry(&inside.token)))
         .await
-        .is_problem(410, "completed");
+        .is_problem(503, "backup-unavailable");
     edge.send(leave()).await.is(204);
 
     drained(&edge).await;
