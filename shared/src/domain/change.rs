@@ -123,9 +123,9 @@ impl Event {
         match self {
             Self::Entered { .. } => matches!(state, State::Ready | State::Active),
             Self::Promoted { .. } | Self::StillReady { .. } => state == State::Active || !state.is_live(),
-            Self::Claimed { .. } | Self::Extended { .. } => !state.is_live(),
-            // One end takes the place of another.
-            Self::FastTracked { .. } | Self::Ended { .. } => false,
+            // Also of two ends the first one stands.
+            Self::Claimed { .. } | Self::Extended { .. } | Self::Ended { .. } => !state.is_live(),
+            Self::FastTracked { .. } => false,
         }
     }
 

@@ -64,11 +64,11 @@ impl Record {
             }
     }
 
-    /// Whether the change is of a visit that is over, or of another one than the one that is not, or ends a session that goes
-    /// on.
+    /// Whether the change goes on with a visit that is over, or is of another one than the one that is not, or ends a session
+    /// that goes on.
     pub fn overrules(&self, change: &Change) -> bool {
         let is_same = self.visit == change.event.visit();
-        let differs = !self.state.is_live() || change.ending().is_some();
+        let differs = self.state.is_live() == change.ending().is_some();
         self.is_another_live_visit(change) || (is_same && differs && self.outlasts(change))
     }
 

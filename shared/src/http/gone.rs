@@ -6,7 +6,10 @@ use tokio::time::timeout;
 
 use super::{Edge, problem::Problem, views::Seen};
 use crate::{
-    backup::revive::{Found, ReviveError, revive},
+    backup::{
+        BackupError,
+        revive::{Found, ReviveError, revive},
+    },
     domain::{change::Change, id::EntryId, record::Record},
     line::{Claimed, Extended, LineError, Look, Missing, PromoteOrder, Validated},
 };
@@ -21,6 +24,9 @@ pub(super) enum Fate {
     Ended(Record),
     /// Its deadline came a moment ago, and no promotion has dropped it yet.
     TimedOut(Option<Record>),
+    /// It ended as far as the line knows. Whether anything came after that, which the line lost, only the backup could say,
+    /// and it is away: whoever hears of an end does not ask again.
+    Unconfirmed(BackupError),
     /// The backup had it in line, and so has the line again: ask once more.
     Back,
     /// The backup has it in line, and nobody can say now whether the line should.
@@ -47,6 +53,16 @@ impl Edge {
     /// Says what became of an entry. An end that the backup may not have is written first: whoever ended it may have
     /// been killed before that.
     pub(super) async fn fate(&self, seen: &Seen, id: EntryId, missing: Missing) -> Result<Fate, Problem> {
+        timeout(RECOVERY, self.fate_in_time(seen, id, missing))
+            .await
+            .unwrap_or_else(|_| {
+                Err(Problem::recovering(
+                    "the backup is slow, and the line lacks the entry",
+                ))
+            })
+    }
+
+    async fn fate_in_time(&self, seen: &Seen, id: EntryId, missing: Missing) -> Result<Fate, Problem> {
         if missing == Missing::Ended {
             match self.line.end(&seen.queue, id).await {
                 Ok(Some(end)) => return self.fate_of(seen, &end).await,
@@ -57,7 +73,7 @@ impl Edge {
         let record = match self.backup.entry(&seen.shelf(), id).await {
             Ok(record) => record,
             Err(error) => match missing {
-                Missing::Ended => None,
+                Missing::Ended => return Ok(Fate::Unconfirmed(error)),
                 Missing::Unknown => return Err(Problem::backup_away(&error)),
             },
         };
@@ -109,11 +125,9 @@ impl Edge {
         let written = self.write_again(seen, end).await?.record;
         let standing = match written {
             Some(record) => Some(record),
-            // While the backup is away nobody knows whether it has a later visit, which the line lost: and whoever hears of
-            // an end does not ask again.
             None => match self.backup.entry(&seen.shelf(), end.id).await {
                 Ok(record) => record,
-                Err(error) => return Err(Problem::backup_away(&error)),
+                Err(error) => return Ok(Fate::Unconfirmed(error)),
             },
         };
         Ok(match standing {
@@ -156,15 +170,10 @@ impl Edge {
         let Some(missing) = answer.missing() else {
             return Ok(answer);
         };
-        let recovery = async {
-            match self.fate(seen, id, missing).await? {
-                Fate::Back => self.answered(seen, question().await).await,
-                gone => Err(Unanswered::Refused(gone.into())),
-            }
-        };
-        timeout(RECOVERY, recovery).await.unwrap_or_else(|_| {
-            Err(Problem::recovering("the backup is slow, and the line lacks the entry").into())
-        })
+        match self.fate(seen, id, missing).await? {
+            Fate::Back => self.answered(seen, question().await).await,
+            gone => Err(Unanswered::Refused(gone.into())),
+        }
     }
 
     async fn answered<T>(&self, seen: &Seen, answer: Result<T, LineError>) -> Result<T, Unanswered> {
@@ -210,6 +219,7 @@ impl From<Fate> for Problem {
         match fate {
             Fate::Ended(record) => Self::gone(&record),
             Fate::TimedOut(record) => Self::timed_out(record.map(|record| record.visit)),
+            Fate::Unconfirmed(error) => Self::backup_away(&error),
             Fate::Back | Fate::Unclear => Self::recovering("the line did not have the entry a moment ago"),
             Fate::Never => Self::unknown_entry(),
         }

@@ -46,7 +46,7 @@ impl Edge {
                 Ok(Departed::NotActive(standing)) => return Err(Problem::not_your_turn(&standing)),
                 Ok(Departed::Missing(missing)) => match self.fate(seen, id, missing).await? {
                     // It is as they wish.
-                    Fate::Ended(_) | Fate::TimedOut(_) => return Ok(()),
+                    Fate::Ended(_) | Fate::TimedOut(_) | Fate::Unconfirmed(_) => return Ok(()),
                     // The line had lost it: now it can be ended.
                     Fate::Back => {}
                     other => return Err(other.into()),

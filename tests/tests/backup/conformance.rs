@@ -108,6 +108,7 @@ async fn a_line_that_lost_what_it_did_undoes_nothing(backup: &dyn Backup) {
     let cases = [
         (vec![entered(first), ended(old)], promoted(first), false),
         (vec![entered(first), ended(old)], claimed(old), false),
+        (vec![entered(first), ended(old)], expired(old), false),
         (vec![entered(first), ended(old)], entered(second), true),
         (vec![entered(first), promoted(first)], entered(first), false),
         (

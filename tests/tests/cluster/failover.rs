@@ -39,13 +39,11 @@ enum Death {
 }
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
-#[ignore = "not reliable yet: run it by hand with --run-ignored all"]
 async fn a_primary_is_killed() {
     fails_over(Death::Killed).await;
 }
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
-#[ignore = "not reliable yet: run it by hand with --run-ignored all"]
 async fn a_primary_freezes() {
     fails_over(Death::Frozen).await;
 }

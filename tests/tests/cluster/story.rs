@@ -15,7 +15,9 @@ use vestibule::domain::id::QueueId;
 use vestibule_tests::edge::{Answer, Ask, send_to};
 
 /// No call takes longer than 2 s; the rest is for a machine that has other things to do.
-const NO_HANG: Duration = Duration::from_secs(8);
+const NO_HANG: Duration = Duration::from_secs(4);
+/// Somebody reaches the line again long before.
+const BOUND: Duration = Duration::from_mins(1);
 /// So long a visitor stays inside.
 const STAY: Duration = Duration::from_millis(400);
 /// A visitor who means to leave does so at this poll.
@@ -175,7 +177,13 @@ impl Story {
     /// Sends it until it is answered by somebody who reaches the line; sees that nobody hangs, and that whoever is sent
     /// away is told for how long.
     async fn sends(&self, processes: &[Router], ask: impl Fn() -> Ask) -> Answer {
+        let end = Instant::now() + BOUND;
         loop {
+            assert!(
+                Instant::now() < end,
+                "for {BOUND:?} nobody reached the line: {:?}",
+                self.told()
+            );
             let process = &processes[rand::rng().random_range(0..processes.len())];
             let begun = Instant::now();
             let answer = send_to(process, ask()).await;

@@ -1,8 +1,6 @@
 //! First come, first served: whoever had an acknowledged place before another one asked stands before them, and is promoted
 //! no later.
 
-use std::collections::HashSet;
-
 use vestibule::domain::{record::Record, state::State};
 
 use super::{Findings, Kept, Violation};
@@ -11,11 +9,9 @@ use crate::chaos::plan::CLAIM_SECONDS;
 const ORDER: &str = "nobody is overtaken";
 
 pub(super) fn overtaken(findings: &Findings, kept: &[Kept<'_>]) -> Vec<Violation> {
-    // A visit whose end was lost, and that goes on when its visitor comes again, has the place of its beginning.
-    let mut visits = HashSet::new();
     let standing: Vec<_> = kept
         .iter()
-        .filter(|kept| visits.insert((kept.visitor, kept.visit)))
+        .filter(|kept| !goes_on(findings, kept))
         .filter_map(|kept| Some((kept, kept.own_record()?)))
         .collect();
     let mut violations = Vec::new();
@@ -31,6 +27,14 @@ pub(super) fn overtaken(findings: &Findings, kept: &[Kept<'_>]) -> Vec<Violation
         }
     }
     violations
+}
+
+/// Whether it is a visit of an earlier stay whose end was lost, and that goes on now that its visitor comes again: it has the
+/// place of its beginning, be that stay one that could be lost or not.
+fn goes_on(findings: &Findings, kept: &Kept<'_>) -> bool {
+    findings
+        .story(kept.visitor)
+        .any(|call| call.stay < kept.stay && kept.is_of(call))
 }
 
 fn wrong(findings: &Findings, first: &Kept<'_>, a: &Record, b: &Record) -> Option<&'static str> {

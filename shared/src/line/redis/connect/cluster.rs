@@ -15,7 +15,10 @@ use redis::{
     cluster_async::ClusterConnection,
     cluster_routing::{MultipleNodeRoutingInfo, RoutingInfo, SingleNodeRoutingInfo},
 };
-use tokio::time::{sleep, timeout};
+use tokio::{
+    sync::Mutex,
+    time::{sleep, timeout},
+};
 
 use super::{Address, CONNECT_TIMEOUT, IamLogin, PING_TIMEOUT, RESPONSE_TIMEOUT, failed};
 use crate::line::LineError;
@@ -33,6 +36,8 @@ pub(super) struct Cluster {
     login: Option<IamLogin>,
     /// None before any node answered.
     open: RwLock<Option<ClusterConnection>>,
+    /// Held while somebody makes the first one.
+    opening: Arc<Mutex<()>>,
     /// Somebody sees to it already that the open one is of use.
     is_renewed: AtomicBool,
 }
@@ -43,6 +48,7 @@ impl Cluster {
             address,
             login,
             open: RwLock::default(),
+            opening: Arc::default(),
             is_renewed: AtomicBool::default(),
         };
         // An address that makes no client is heard of now.
@@ -53,11 +59,8 @@ impl Cluster {
     /// The link to send on. One that is doubted is still the best there is: another is sought beside the call, since that
     /// takes longer than a call may.
     pub(super) async fn link(self: &Arc<Self>, doubted: bool) -> Result<ClusterConnection, LineError> {
-        let open = self.open.read().unwrap_or_else(PoisonError::into_inner).clone();
-        let Some(open) = open else {
-            let new = self.connect(&BTreeSet::new()).await.map_err(failed)?;
-            self.replace(&new);
-            return Ok(new);
+        let Some(open) = self.opened() else {
+            return self.first().await;
         };
         if doubted && !self.is_renewed.swap(true, Ordering::AcqRel) {
             let (cluster, open) = (Arc::clone(self), open.clone());
@@ -69,6 +72,30 @@ impl Cluster {
             });
         }
         Ok(open)
+    }
+
+    fn opened(&self) -> Option<ClusterConnection> {
+        self.open.read().unwrap_or_else(PoisonError::into_inner).clone()
+    }
+
+    /// The first link. It is made beside the calls that wait for it, and goes on when they give up: where one of the nodes
+    /// that the process was told of is silent, it takes longer than a call may.
+    async fn first(self: &Arc<Self>) -> Result<ClusterConnection, LineError> {
+        if let Ok(opening) = Arc::clone(&self.opening).try_lock_owned() {
+            let cluster = Arc::clone(self);
+            let made = tokio::spawn(async move {
+                let _opening = opening;
+                let new = cluster.connect(&BTreeSet::new()).await.map_err(failed)?;
+                cluster.replace(&new);
+                Ok(new)
+            });
+            return made
+                .await
+                .map_err(|error| LineError::Unavailable(error.to_string()))?;
+        }
+        drop(self.opening.lock().await);
+        self.opened()
+            .ok_or_else(|| LineError::Unavailable("no node of the cluster answers".to_owned()))
     }
 
     /// The client replaces links that break, and goes where an answer sends it. From a node that is silent there is
