@@ -5,7 +5,7 @@ use serde_json::{Value, json};
 
 use super::{Admin, Problem};
 use crate::{
-    domain::{id::QueueId, pace::Pace},
+    domain::id::QueueId,
     line::View,
 };
 
@@ -50,10 +50,7 @@ impl Admin {
 
 fn statistics(queue: &QueueId, view: &View) -> Value {
     let settings = &view.configuration.settings;
-    let pace = Pace {
-        batch: settings.batch.into(),
-        interval_ms: u64::from(settings.interval_seconds) * 1_000,
-    };
+    let (pace, forecast) = (settings.pace(), view.forecast());
     let heartbeat_age_ms = (view.heartbeat_ms > 0).then(|| view.now_ms.saturating_sub(view.heartbeat_ms));
     json!({
         "queue": queue.as_str(),
@@ -67,7 +64,8 @@ fn statistics(queue: &QueueId, view: &View) -> Value {
         "set_aside": view.aside,
         "heartbeat_age_ms": heartbeat_age_ms,
         "bucket_tokens": view.bucket.refilled(pace, view.now_ms).tokens(pace),
-        "promoted_per_second": view.window.per_second(view.now_ms),
+        "served_per_second": forecast.seen_per_second(),
+        "estimated_wait_seconds": view.estimate(&forecast, view.waiting + 1),
         "clock": view.clocks,
         "totals": view.totals,
         "load": view.load.map(|load| json!({

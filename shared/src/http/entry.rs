@@ -13,7 +13,7 @@ use super::{
 };
 use crate::{
     domain::{
-        estimate::{Estimate, eta_ms},
+        estimate::Estimate,
         id::{EntryId, Visitor},
         pacing::{RETRY_MS_MIN, RETRY_READY_MS, renew_after_ms, retry_after_ms, retry_away_ms},
         record::Record,
@@ -142,12 +142,11 @@ impl EntryBody {
     /// What a waiting visitor is told. Nobody can say how long it takes while nothing moves.
     fn wait(&mut self, seen: &Seen, position: u64) {
         let settings = seen.settings();
-        let eta_ms = eta_ms(position, seen.rate(), settings.pace());
         self.position = Some(position);
         // The count may be a second older than the position.
         self.waiting = Some(seen.view.waiting.max(position));
-        self.estimated_wait_seconds = settings.promotes().then(|| Estimate::around(eta_ms));
-        self.retry_after_ms = retry_after_ms(eta_ms, settings.claim_ms(), rand::random());
+        self.estimated_wait_seconds = seen.estimate(position);
+        self.retry_after_ms = retry_after_ms(seen.eta_ms(position), settings.claim_ms(), rand::random());
     }
 
     /// An entry as its record has it, while the line is away: nobody knows its position, nor how long it takes.

@@ -15,7 +15,6 @@ use super::{
 };
 use crate::{
     domain::{
-        estimate::eta_ms,
         id::EntryId,
         pacing::{Poll, hold_horizon_ms, poll},
         score::WaitScore,
@@ -113,16 +112,12 @@ impl Edge {
     /// How long the poll may be held, by the pacing and by the function's own deadline.
     fn may_hold(&self, waiter: &Waiter, wait: Duration, gateway: &Gateway) -> Option<Duration> {
         let settings = waiter.seen.settings();
-        let pace = settings.pace();
-        #[allow(clippy::cast_precision_loss)]
-        let asked_for = pace.batch as f64 * 1_000.0 / pace.interval_ms as f64;
-        let rate = waiter.seen.rate();
         let horizon_ms = hold_horizon_ms(
             self.config.held_budget as u64,
-            rate.unwrap_or(asked_for),
+            waiter.seen.forecast.per_second(),
             settings.promotes() && !waiter.seen.view.clocks.apart,
         );
-        let eta_ms = eta_ms(waiter.position, rate, pace);
+        let eta_ms = waiter.seen.eta_ms(waiter.position);
         let wait_ms = u64::try_from(wait.as_millis()).unwrap_or(u64::MAX);
         // Who is not held is told elsewhere when to come back: the jitter does not matter here.
         let Poll::Hold { up_to_ms } = poll(eta_ms, wait_ms, horizon_ms, settings.claim_ms(), 0.5) else {

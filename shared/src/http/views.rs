@@ -18,6 +18,7 @@ pub(crate) use self::known::{Known, READ_TIMEOUT};
 use crate::{
     backup::{Backup, Shelf},
     domain::{
+        estimate::{Estimate, Forecast},
         id::{IdKey, QueueId, RootKey},
         settings::Settings,
     },
@@ -40,6 +41,8 @@ const QUEUES_MAX: usize = 1_000;
 pub(crate) struct Seen {
     pub(crate) queue: QueueId,
     pub(crate) view: View,
+    /// When turns come, by that view.
+    pub(crate) forecast: Forecast,
     /// Turns visitors into tokens.
     pub(crate) ids: IdKey,
     /// From just before the line was asked.
@@ -57,9 +60,19 @@ impl Seen {
         self.view.now_ms.saturating_add(since)
     }
 
-    /// Promotions a second as seen lately; `None` before any were.
+    /// Entries served a second as seen lately; `None` before any were.
     pub(crate) fn rate(&self) -> Option<f64> {
-        self.view.window.per_second(self.view.now_ms)
+        self.forecast.seen_per_second()
+    }
+
+    /// The expected wait of one position, in milliseconds: for pacing, which needs some number always.
+    pub(crate) fn eta_ms(&self, position: u64) -> u64 {
+        self.forecast.eta_ms(position)
+    }
+
+    /// How long one at this position will wait; `None` where nobody can say.
+    pub(crate) fn estimate(&self, position: u64) -> Option<Estimate> {
+        self.view.estimate(&self.forecast, position)
     }
 
     /// Where the records of its entries are.
@@ -201,6 +214,7 @@ impl Views {
                 let ids = IdKey::derive(&self.root, queue, &view.configuration.salt);
                 let seen = Seen {
                     queue: queue.clone(),
+                    forecast: view.forecast(),
                     view,
                     ids,
                     asked_at,

@@ -3,10 +3,10 @@
 use crate::domain::{
     change::{Change, Version},
     clock::Clocks,
-    estimate::RateWindow,
+    estimate::{Averages, Estimate, Forecast, Observed, Tick},
     id::Salt,
     load::LastLoad,
-    pace::{Bucket, HeldBackBy, Pace},
+    pace::{Bucket, HeldBackBy},
     score::WaitScore,
     settings::Settings,
 };
@@ -121,12 +121,6 @@ pub struct Report {
     pub happened: Happened,
     /// The queue's generation.
     pub generation: u32,
-    /// Whether anybody may be promoted: where not, nobody is told how long it takes.
-    pub promotes: bool,
-    /// The pace that the settings ask for.
-    pub pace: Pace,
-    /// How many were promoted lately.
-    pub window: RateWindow,
     /// How long ago the last check ended that went through the whole queue.
     pub check_age_ms: u64,
 }
@@ -231,8 +225,8 @@ pub struct View {
     pub heartbeat_ms: u64,
     /// The pace bucket as it stood at its last change.
     pub bucket: Bucket,
-    /// How many were promoted lately.
-    pub window: RateWindow,
+    /// What was counted lately.
+    pub averages: Averages,
     /// The version of the last change.
     pub version: Version,
     /// Counts since the queue was created.
@@ -241,6 +235,52 @@ pub struct View {
     pub clocks: Clocks,
     /// The protected service's last load report, where it still counts.
     pub load: Option<LastLoad>,
+}
+
+/// A line that nobody ticks for so long does not move: neither a promoter does, nor whoever looks at it.
+const UNDRIVEN_MS: u64 = 15_000;
+
+impl View {
+    /// When turns come, as far as one can see.
+    pub fn forecast(&self) -> Forecast {
+        let (settings, totals) = (&self.configuration.settings, &self.totals);
+        let taken = self.ready + self.active;
+        let now = self.averages.now(Tick {
+            now_ms: self.now_ms,
+            beat_ms: self.heartbeat_ms,
+            waiting_before: self.waiting,
+            taken_before: taken,
+            waiting: self.waiting,
+            taken,
+            entered: totals.entered,
+            served: totals.fast_tracked + totals.promoted,
+            promotes: settings.promotes(),
+        });
+        let pace = settings.pace();
+        Forecast::of(&Observed {
+            pace,
+            tokens: self.bucket.refilled(pace, self.now_ms).tokens(pace),
+            capacity: settings.capacity.into(),
+            taken,
+            claim_ms: settings.claim_ms(),
+            session_ms: settings.session_ms(),
+            claimed: totals.claimed,
+            no_shows: totals.no_shows,
+            now,
+            moving_since_ms: self.averages.moving_since_ms,
+            short: self.averages.short,
+            long: self.averages.long,
+        })
+    }
+
+    /// How long one at this position will wait; `None` where nobody can say: nobody may be promoted, it is not certain
+    /// what time it is, the line has no driver, or too little was seen.
+    pub fn estimate(&self, forecast: &Forecast, position: u64) -> Option<Estimate> {
+        let has_driver =
+            self.heartbeat_ms == 0 || self.now_ms.saturating_sub(self.heartbeat_ms) <= UNDRIVEN_MS;
+        let moves = self.configuration.settings.promotes() && !self.clocks.apart && has_driver;
+        forecast.range(position).filter(|_| moves)
+    }
 }
 
 /// Counts since the queue was created.

@@ -5,6 +5,7 @@ use crate::{
     domain::{
         change::{Change, End, Event},
         clock::LineTime,
+        estimate::Tick,
         id::EntryId,
         pace::{HeldBackBy, Room},
         score::DeadlineScore,
@@ -56,10 +57,20 @@ impl Queue {
         self.move_up(now_ms, clock_ms, promoted, &mut events);
         if promoted > 0 {
             self.bucket = bucket.spent(pace, promoted);
-            self.window = self.window.counted(now_ms, promoted);
             self.totals.promoted += promoted;
         }
         if order.heartbeat {
+            self.averages = self.averages.ticked(Tick {
+                now_ms,
+                beat_ms: self.heartbeat_ms,
+                waiting_before: room.waiting,
+                taken_before: room.taken,
+                waiting: self.waiting.len(),
+                taken: self.ready.len() + self.active.len(),
+                entered: self.totals.entered,
+                served: self.totals.fast_tracked + self.totals.promoted,
+                promotes: self.settings().promotes() && !is_full && !time.clocks.apart,
+            });
             if self.heartbeat_ms > 0 {
                 self.unreported.tick_gap(now_ms.saturating_sub(self.heartbeat_ms));
             }
