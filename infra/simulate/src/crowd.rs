@@ -51,9 +51,7 @@ impl Crowd {
     /// Never: what is made is a UUID of version 8.
     pub fn of(scenario: &Scenario) -> Self {
         let mut rng = StdRng::seed_from_u64(scenario.seed);
-        let mut visitors: Vec<_> = (0..scenario.visitors)
-            .map(|_| draw(&mut rng, scenario))
-            .collect();
+        let mut visitors: Vec<_> = (0..scenario.visitors).map(|_| draw(&mut rng, scenario)).collect();
         visitors.sort_by_key(|visitor| visitor.comes_at_ms);
         let ids: Vec<EntryId> = (0..scenario.visitors).map(entry_id).collect();
         let numbers = ids.iter().copied().zip(0..).collect();
@@ -97,9 +95,7 @@ fn draw(rng: &mut StdRng, scenario: &Scenario) -> Visitor {
         Manner::Keeps
     };
     let stays = match scenario.service {
-        Service::LogNormal { mean, sigma } => {
-            Some(mean * (sigma * normal(rng) - sigma * sigma / 2.0).exp())
-        }
+        Service::LogNormal { mean, sigma } => Some(mean * (sigma * normal(rng) - sigma * sigma / 2.0).exp()),
         Service::Exponential { mean } => Some(mean * exponential(rng)),
         Service::WholeSession => None,
     };

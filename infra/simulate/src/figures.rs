@@ -159,7 +159,8 @@ impl Both {
     /// # Errors
     /// Where the file cannot be written.
     pub fn write_csv(&self, folder: &Path) -> io::Result<()> {
-        let mut text = "clients,second,waiting,ready,active,served_per_second,held,polls_per_second\n".to_owned();
+        let mut text =
+            "clients,second,waiting,ready,active,served_per_second,held,polls_per_second\n".to_owned();
         let mut add = |clients: &str, samples: &[Sample], polls: &dyn Fn(&Sample) -> f64| {
             for sample in samples {
                 let _ = writeln!(

@@ -32,7 +32,11 @@ fn main() -> Result<ExitCode, Box<dyn Error>> {
     }
     let folder = PathBuf::from(folder);
     fs::create_dir_all(&folder)?;
-    let names: Vec<&str> = if name == "all" { NAMES.to_vec() } else { vec![&name] };
+    let names: Vec<&str> = if name == "all" {
+        NAMES.to_vec()
+    } else {
+        vec![&name]
+    };
     let mut all = Vec::new();
     for name in names {
         let scenario = Scenario::named(name, visitors, seed)

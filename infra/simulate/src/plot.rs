@@ -35,14 +35,15 @@ pub fn draw(both: &Both, folder: &Path) -> Result<(), Box<dyn Error>> {
 #[allow(clippy::cast_precision_loss)]
 fn curves(both: &Both) -> [Vec<Curve>; 3] {
     let (paced, fixed) = (&both.paced.samples, &both.fixed.samples);
-    let curve = |name, colour, samples: &[crate::world::Sample], value: &dyn Fn(&crate::world::Sample) -> f64| {
-        let point = |sample: &crate::world::Sample| (sample.at_ms as f64 / 1_000.0, value(sample));
-        Curve {
-            name,
-            colour,
-            points: samples.iter().map(point).collect(),
-        }
-    };
+    let curve =
+        |name, colour, samples: &[crate::world::Sample], value: &dyn Fn(&crate::world::Sample) -> f64| {
+            let point = |sample: &crate::world::Sample| (sample.at_ms as f64 / 1_000.0, value(sample));
+            Curve {
+                name,
+                colour,
+                points: samples.iter().map(point).collect(),
+            }
+        };
     [
         vec![
             curve("waiting", BLUE, paced, &|sample| sample.waiting as f64),

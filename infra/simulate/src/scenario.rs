@@ -81,7 +81,14 @@ pub struct Scenario {
 
 /// Every scenario there is.
 pub const NAMES: [&str; 8] = [
-    "flash", "wave", "steady", "sessions", "impatient", "outages", "operator", "quiet",
+    "flash",
+    "wave",
+    "steady",
+    "sessions",
+    "impatient",
+    "outages",
+    "operator",
+    "quiet",
 ];
 /// A whole crowd is served in about so many seconds, so that the last one waits for more than half an hour.
 const SERVED_IN_SECONDS: f64 = 2_400.0;

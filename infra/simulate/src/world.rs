@@ -36,6 +36,8 @@ use crate::{
 
 /// When the simulation begins, in Unix milliseconds: a full hour, by chance.
 const START_MS: u64 = 1_788_220_800_000;
+/// Told apart from the seed of the crowd.
+const EVENTS: u64 = 0x6576_656e_7473;
 /// How often the course of things is written down.
 pub const SAMPLE_MS: u64 = 10_000;
 /// A run that takes longer stands still: something is wrong.
@@ -92,7 +94,7 @@ pub struct Outcome {
     pub keepers: Vec<bool>,
     /// Turns lost by these.
     pub lost_turns: u64,
-    /// Turns that nobody claimed, of all the others.
+    /// Turns that nobody claimed.
     pub no_shows: u64,
     /// Who left the line.
     pub left: u64,
@@ -115,6 +117,8 @@ pub(crate) struct World {
     clock_us: Arc<AtomicU64>,
     now_ms: u64,
     rng: StdRng,
+    /// Draws of what happens to the queue: the same whatever the visitors do.
+    events: StdRng,
     agenda: Agenda,
     steps: Vec<Step>,
     settings: Settings,
@@ -178,6 +182,7 @@ impl World {
             now_ms: 0,
             // Other draws than those that made the crowd.
             rng: StdRng::seed_from_u64(!scenario.seed),
+            events: StdRng::seed_from_u64(scenario.seed ^ EVENTS),
             agenda: Agenda::new(visitors),
             steps: vec![Step::Enter; visitors],
             judge: Judge::new(&settings),
@@ -210,7 +215,11 @@ impl World {
                 continue;
             }
             self.tick();
-            let last_ms = self.crowd.visitors.last().map_or(0, |visitor| visitor.comes_at_ms);
+            let last_ms = self
+                .crowd
+                .visitors
+                .last()
+                .map_or(0, |visitor| visitor.comes_at_ms);
             if self.now_ms > last_ms && self.sample.waiting + self.sample.ready == 0 {
                 break;
             }
@@ -218,6 +227,8 @@ impl World {
             tick_at_ms = self.next_tick_ms();
         }
         self.outcome.overshoot = self.judge.overshoot();
+        let totals = now(self.line.view(&self.queue)).expect("it is there").totals;
+        self.outcome.no_shows = totals.no_shows;
     }
 
     fn set_clock(&mut self, at_ms: u64) {

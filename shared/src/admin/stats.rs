@@ -4,10 +4,7 @@ use futures_util::{StreamExt, stream};
 use serde_json::{Value, json};
 
 use super::{Admin, Problem};
-use crate::{
-    domain::id::QueueId,
-    line::View,
-};
+use crate::{domain::id::QueueId, line::View};
 
 /// How many queues are looked at side by side.
 const AT_ONCE: usize = 16;

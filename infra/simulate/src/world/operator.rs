@@ -9,7 +9,7 @@ impl World {
     /// When somebody first turns anything.
     pub(super) fn first_turn_ms(&mut self) -> u64 {
         if self.scenario.operator {
-            self.rng.random_range(120_000..300_000)
+            self.events.random_range(120_000..300_000)
         } else {
             u64::MAX
         }
@@ -17,16 +17,16 @@ impl World {
 
     /// Turns something; says when the next time is.
     pub(super) fn turn(&mut self) -> u64 {
-        let mut after_ms = self.rng.random_range(180_000..480_000);
+        let mut after_ms = self.events.random_range(180_000..480_000);
         let usual = self.scenario.settings.clone();
         if self.settings.paused {
             self.settings.paused = false;
         } else {
-            let part = [0.6, 0.8, 1.0, 1.25][self.rng.random_range(0..4)];
-            match self.rng.random_range(0..5) {
+            let part = [0.6, 0.8, 1.0, 1.25][self.events.random_range(0..4)];
+            match self.events.random_range(0..5) {
                 0 => {
                     self.settings.paused = true;
-                    after_ms = self.rng.random_range(20_000..60_000);
+                    after_ms = self.events.random_range(20_000..60_000);
                 }
                 1 | 2 => self.settings.capacity = scaled(usual.capacity, part),
                 _ => self.settings.batch = scaled(usual.batch, part),

@@ -17,7 +17,7 @@ const RECORDS: usize = 100;
 const TICK_MS: u64 = 1_000;
 const MINUTE_MS: u64 = 60_000;
 /// How often a promoter is away that is away now and then: once in so many ticks.
-const OUTAGE_EACH: u32 = 240;
+const OUTAGE_EACH: u32 = 900;
 
 impl World {
     pub(super) fn tick(&mut self) {
@@ -38,8 +38,8 @@ impl World {
 
     /// When the next tick is.
     pub(super) fn next_tick_ms(&mut self) -> u64 {
-        if self.scenario.outages && self.rng.random_range(0..OUTAGE_EACH) == 0 {
-            return self.now_ms + self.rng.random_range(20_000..120_000);
+        if self.scenario.outages && self.events.random_range(0..OUTAGE_EACH) == 0 {
+            return self.now_ms + self.events.random_range(20_000..120_000);
         }
         let next_ms = self.now_ms + TICK_MS;
         if next_ms % MINUTE_MS == 0 {

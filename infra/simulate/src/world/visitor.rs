@@ -72,7 +72,10 @@ impl World {
             } => {
                 self.sample.waiting += 1;
                 match self.clients {
-                    Clients::Paced => self.told(visitor, position),
+                    Clients::Paced => {
+                        self.look();
+                        self.told(visitor, position, self.forecast.eta_ms(position));
+                    }
                     // Until the turn comes a look changes nothing, and the polls are counted when it does.
                     Clients::Fixed => self.wait_or_leave(visitor),
                 }
@@ -92,8 +95,13 @@ impl World {
         let id = self.crowd.ids[visitor as usize];
         let look = now(self.line.status(&self.queue, id)).expect("it is there");
         match look {
-            Look::Here(Standing::Waiting { position, .. }) if may_hold && self.hold(visitor, position) => {}
-            Look::Here(Standing::Waiting { position, .. }) => self.told(visitor, position),
+            Look::Here(Standing::Waiting { position, .. }) => {
+                self.look();
+                let eta_ms = self.forecast.eta_ms(position);
+                if !(may_hold && self.hold(visitor, eta_ms)) {
+                    self.told(visitor, position, eta_ms);
+                }
+            }
             Look::Here(Standing::Ready { .. }) => self.claim_soon(visitor, 0),
             Look::Here(active @ Standing::Active { .. }) => panic!("nobody claimed: {active:?}"),
             Look::Gone(_) => self.lose(visitor),
@@ -101,15 +109,14 @@ impl World {
     }
 
     /// Holds the poll, where the pacing would and the budget has room.
-    fn hold(&mut self, visitor: u32, position: u64) -> bool {
-        self.look();
+    fn hold(&mut self, visitor: u32, eta_ms: u64) -> bool {
         let horizon_ms = hold_horizon_ms(
             self.scenario.held_budget,
             self.forecast.per_second(),
             self.settings.promotes(),
         );
         let claim_ms = self.view.configuration.settings.claim_ms();
-        let decided = poll(self.forecast.eta_ms(position), HOLD_MS_MAX, horizon_ms, claim_ms, 0.5);
+        let decided = poll(eta_ms, HOLD_MS_MAX, horizon_ms, claim_ms, 0.5);
         let Poll::Hold { up_to_ms } = decided else {
             return false;
         };
@@ -130,14 +137,12 @@ impl World {
     }
 
     /// The visitor is told how long it takes, and when to come back.
-    fn told(&mut self, visitor: u32, position: u64) {
-        self.look();
+    fn told(&mut self, visitor: u32, position: u64, eta_ms: u64) {
         if self.outcome.told.keeps(visitor) {
             let estimate = self.view.estimate(&self.forecast, position);
             self.outcome.told.answered(visitor, self.now_ms, estimate);
         }
         let claim_ms = self.view.configuration.settings.claim_ms();
-        let eta_ms = self.forecast.eta_ms(position);
         let told_ms = retry_after_ms(eta_ms, claim_ms, self.rng.random());
         let delay_ms = match self.rng.random_range(0..100) {
             0 => self.rng.random_range(0..DELAY_MS_MAX),
@@ -204,10 +209,8 @@ impl World {
 
     fn lose(&mut self, visitor: u32) {
         self.steps[visitor as usize] = Step::Gone;
-        match self.crowd.visitors[visitor as usize].manner {
-            Manner::Keeps => self.outcome.lost_turns += 1,
-            _ => self.outcome.no_shows += 1,
-        }
+        let keeps = self.crowd.visitors[visitor as usize].manner == Manner::Keeps;
+        self.outcome.lost_turns += u64::from(keeps);
     }
 
     fn stay(&mut self, visitor: u32) {

@@ -2,6 +2,7 @@
 //! See `docs/decisions/estimate.md` for the formula and for how well it holds.
 
 mod forecast;
+mod rates;
 mod windows;
 
 use serde::Serialize;

@@ -4,9 +4,9 @@
 
 /// The length of the short window: a near turn goes by what happened in the last minute or two.
 pub const SHORT_MS: u64 = 60_000;
-/// The length of the long window: a far one by the last ten or twenty minutes.
-pub const LONG_MS: u64 = 600_000;
-/// A line that nobody ticked for longer did not move meanwhile: its rate is seen anew.
+/// The length of the long window: a far one by the last five or ten.
+pub const LONG_MS: u64 = 300_000;
+/// A line that nobody ticked for longer did not move meanwhile: how fast it moves is seen anew.
 pub const SILENT_MS: u64 = 10_000;
 
 /// What the line had counted at a moment.
@@ -51,16 +51,14 @@ impl Window {
     }
 }
 
-/// One tick of a driver, as the averages see it.
+/// One tick, as the averages see it.
 #[derive(Debug, Clone, Copy)]
 pub struct Tick {
     /// Line time, in Unix milliseconds.
     pub now_ms: u64,
-    /// The tick before, in Unix milliseconds; 0 for none.
-    pub beat_ms: u64,
-    /// Who waited since then, and the slots taken.
+    /// In line since the tick before.
     pub waiting_before: u64,
-    /// Slots taken since then.
+    /// Ready and active since then.
     pub taken_before: u64,
     /// In line after it.
     pub waiting: u64,
@@ -77,36 +75,47 @@ pub struct Tick {
 /// The moving averages of one queue.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
 pub struct Averages {
+    /// The last tick, by whomever, in Unix milliseconds; 0 for none.
+    pub counted_at_ms: u64,
     /// Slots taken, summed over seconds.
     pub taken_seconds: u64,
     /// Entries in line, summed over seconds.
     pub waiting_seconds: u64,
     /// Since when somebody has waited, and been served at one and the same pace; 0 where nobody is. A rate that was
     /// counted over other times says nothing of this one.
+    pub line_since_ms: u64,
+    /// The same, and ticked without a break: a near turn has nothing to do with one that is over, a far one may see more.
     pub moving_since_ms: u64,
     /// One or two minutes.
     pub short: Window,
-    /// Ten or twenty.
+    /// Five or ten.
     pub long: Window,
 }
 
 impl Averages {
-    /// The averages after a driver's tick.
+    /// The averages after a tick.
     #[must_use]
     pub fn ticked(self, tick: Tick) -> Self {
-        let beat_ms = if tick.beat_ms > 0 { tick.beat_ms } else { tick.now_ms };
+        let before_ms = if self.counted_at_ms > 0 {
+            self.counted_at_ms
+        } else {
+            tick.now_ms
+        };
         // Seconds of the clock, so that many ticks add up to no less than one.
-        let passed_seconds = (tick.now_ms / 1_000).saturating_sub(beat_ms / 1_000);
+        let passed_seconds = (tick.now_ms / 1_000).saturating_sub(before_ms / 1_000);
         let moves = tick.promotes && tick.waiting > 0;
-        let was_silent = tick.now_ms.saturating_sub(beat_ms) > SILENT_MS;
+        let was_silent = tick.now_ms.saturating_sub(before_ms) > SILENT_MS;
+        let since = |since_ms: u64| match (moves, since_ms) {
+            (false, _) => 0,
+            (true, 0) => tick.now_ms,
+            (true, since_ms) => since_ms,
+        };
         let mut after = Self {
+            counted_at_ms: tick.now_ms,
             taken_seconds: self.taken_seconds + tick.taken_before * passed_seconds,
             waiting_seconds: self.waiting_seconds + tick.waiting_before * passed_seconds,
-            moving_since_ms: match (moves, self.moving_since_ms) {
-                (false, _) => 0,
-                (true, since_ms) if since_ms > 0 && !was_silent => since_ms,
-                (true, _) => tick.now_ms,
-            },
+            line_since_ms: since(self.line_since_ms),
+            moving_since_ms: since(if was_silent { 0 } else { self.moving_since_ms }),
             ..self
         };
         let now = after.counted(&tick);
@@ -118,8 +127,10 @@ impl Averages {
     /// The averages where the pace or the capacity changed: from now on another rate is seen.
     #[must_use]
     pub fn repaced(self, now_ms: u64) -> Self {
+        let since = |since_ms: u64| if since_ms > 0 { now_ms } else { 0 };
         Self {
-            moving_since_ms: if self.moving_since_ms > 0 { now_ms } else { 0 },
+            line_since_ms: since(self.line_since_ms),
+            moving_since_ms: since(self.moving_since_ms),
             ..self
         }
     }
@@ -154,7 +165,6 @@ mod tests {
     fn tick(second: u64, served: u64) -> Tick {
         Tick {
             now_ms: 1_000_000 + second * 1_000,
-            beat_ms: 1_000_000 + second.saturating_sub(1) * 1_000,
             waiting_before: 50,
             taken_before: 8,
             waiting: 50,
@@ -180,21 +190,27 @@ mod tests {
             let span_ms = now.at_ms - before.at_ms;
             assert!((SHORT_MS..=2 * SHORT_MS).contains(&span_ms), "{span_ms} ms");
             assert_eq!((now.served - before.served) * 1_000, 5 * span_ms);
-            assert_eq!((now.gone - before.gone) * 1_000, 5 * i64::try_from(span_ms).expect("short"));
+            assert_eq!(
+                (now.gone - before.gone) * 1_000,
+                5 * i64::try_from(span_ms).expect("short")
+            );
             assert_eq!((now.taken_seconds - before.taken_seconds) * 1_000, 8 * span_ms);
-            assert_eq!((now.waiting_seconds - before.waiting_seconds) * 1_000, 50 * span_ms);
+            assert_eq!(
+                (now.waiting_seconds - before.waiting_seconds) * 1_000,
+                50 * span_ms
+            );
             assert_eq!((now.left, averages.moving_since_ms), (0, 1_000_000));
         }
     }
 
     #[test]
     fn nothing_is_averaged_over_a_silence() {
-        let later = after(100).ticked(Tick {
-            beat_ms: 1_100_000,
-            ..tick(100 + 180, 500)
-        });
+        let later = after(100).ticked(tick(100 + 180, 500));
         assert_eq!(later.short.mark, later.short.before);
-        assert_eq!(later.moving_since_ms, 1_280_000);
+        assert_eq!(
+            (later.line_since_ms, later.moving_since_ms),
+            (1_000_000, 1_280_000)
+        );
         assert_eq!(later.long.before.at_ms, 1_000_000, "a long one bears it");
     }
 
@@ -205,14 +221,18 @@ mod tests {
             promotes: false,
             ..tick(31, 150)
         });
-        assert_eq!(shut.moving_since_ms, 0);
+        assert_eq!((shut.line_since_ms, shut.moving_since_ms), (0, 0));
         assert_eq!(shut.repaced(7).moving_since_ms, 0);
         let empty = averages.ticked(Tick {
             waiting: 0,
             ..tick(31, 150)
         });
-        assert_eq!(empty.moving_since_ms, 0);
-        assert_eq!(averages.repaced(1_031_500).moving_since_ms, 1_031_500);
+        assert_eq!((empty.line_since_ms, empty.moving_since_ms), (0, 0));
+        let repaced = averages.repaced(1_031_500);
+        assert_eq!(
+            (repaced.line_since_ms, repaced.moving_since_ms),
+            (1_031_500, 1_031_500)
+        );
     }
 
     #[test]

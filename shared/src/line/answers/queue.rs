@@ -247,7 +247,6 @@ impl View {
         let taken = self.ready + self.active;
         let now = self.averages.now(Tick {
             now_ms: self.now_ms,
-            beat_ms: self.heartbeat_ms,
             waiting_before: self.waiting,
             taken_before: taken,
             waiting: self.waiting,
@@ -267,17 +266,15 @@ impl View {
             claimed: totals.claimed,
             no_shows: totals.no_shows,
             now,
-            moving_since_ms: self.averages.moving_since_ms,
-            short: self.averages.short,
-            long: self.averages.long,
+            averages: self.averages,
         })
     }
 
     /// How long one at this position will wait; `None` where nobody can say: nobody may be promoted, it is not certain
     /// what time it is, the line has no driver, or too little was seen.
     pub fn estimate(&self, forecast: &Forecast, position: u64) -> Option<Estimate> {
-        let has_driver =
-            self.heartbeat_ms == 0 || self.now_ms.saturating_sub(self.heartbeat_ms) <= UNDRIVEN_MS;
+        let counted_at_ms = self.averages.counted_at_ms;
+        let has_driver = counted_at_ms == 0 || self.now_ms.saturating_sub(counted_at_ms) <= UNDRIVEN_MS;
         let moves = self.configuration.settings.promotes() && !self.clocks.apart && has_driver;
         forecast.range(position).filter(|_| moves)
     }

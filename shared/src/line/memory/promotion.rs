@@ -59,18 +59,17 @@ impl Queue {
             self.bucket = bucket.spent(pace, promoted);
             self.totals.promoted += promoted;
         }
+        self.averages = self.averages.ticked(Tick {
+            now_ms,
+            waiting_before: room.waiting,
+            taken_before: room.taken,
+            waiting: self.waiting.len(),
+            taken: self.ready.len() + self.active.len(),
+            entered: self.totals.entered,
+            served: self.totals.fast_tracked + self.totals.promoted,
+            promotes: self.settings().promotes() && !is_full && !time.clocks.apart,
+        });
         if order.heartbeat {
-            self.averages = self.averages.ticked(Tick {
-                now_ms,
-                beat_ms: self.heartbeat_ms,
-                waiting_before: room.waiting,
-                taken_before: room.taken,
-                waiting: self.waiting.len(),
-                taken: self.ready.len() + self.active.len(),
-                entered: self.totals.entered,
-                served: self.totals.fast_tracked + self.totals.promoted,
-                promotes: self.settings().promotes() && !is_full && !time.clocks.apart,
-            });
             if self.heartbeat_ms > 0 {
                 self.unreported.tick_gap(now_ms.saturating_sub(self.heartbeat_ms));
             }

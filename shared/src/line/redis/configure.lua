@@ -57,7 +57,7 @@ redis.call('HSET', state, 'credit', math.min(credit, new_batch * new_interval_ms
 -- From now on another rate is seen: see domain/estimate/windows.rs.
 local repaced = old_batch ~= new_batch or old_interval_ms ~= new_interval_ms or old[9] ~= new.capacity
 if repaced and tonumber(s[10] or 0) > 0 then
-  redis.call('HSET', state, 'moving_since_ms', now_ms)
+  redis.call('HSET', state, 'line_since_ms', now_ms, 'moving_since_ms', now_ms)
 end
 
 -- The claim clock stands still while the queue is paused.

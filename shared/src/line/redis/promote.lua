@@ -21,7 +21,7 @@ if not c[1] then
 end
 local s = redis.call('HMGET', state, 'v', 'paused_at_ms', 'paused_ms', 'credit', 'credit_at_ms', 'claim_floor_ms',
   'claim_floor_until_ms', 'taken_seconds', 'waiting_seconds', 'moving_since_ms', 'promoted_through', 'heartbeat_ms',
-  'tick_gap_ms', 'waited_ms', 'waited_max_ms', 'offset_ms', 'testified_ms', 'fence')
+  'tick_gap_ms', 'waited_ms', 'waited_max_ms', 'offset_ms', 'testified_ms', 'fence', 'line_since_ms', 'counted_at_ms')
 if fence_epoch ~= '' and (c[1] ~= fence_epoch or tonumber(s[18] or 0) < fence) then
   return { 'no-queue' }
 end
@@ -133,15 +133,18 @@ end
 if heartbeat == '1' then
   local beat_ms = tonumber(s[12])
   local gap_ms = beat_ms > 0 and now_ms - beat_ms or 0
-  -- Seconds of the clock, so that many ticks add up to no less than one.
-  local passed_seconds = beat_ms > 0 and math.floor(now_ms / 1000) - math.floor(beat_ms / 1000) or 0
-  local taken_seconds = tonumber(s[8] or 0) + taken * passed_seconds
-  local waiting_seconds = tonumber(s[9] or 0) + in_line * passed_seconds
-  local moves = in_line > going and held_back_by ~= 'gate' and held_back_by ~= 'journal' and held_back_by ~= 'clock'
-  redis.call('HSET', state, 'heartbeat_ms', now_ms, 'tick_gap_ms', math.max(gap_ms, tonumber(s[13] or 0)),
-    'taken_seconds', taken_seconds, 'waiting_seconds', waiting_seconds,
-    'moving_since_ms', moving_since_ms(tonumber(s[10] or 0), moves, now_ms, gap_ms, silent_ms))
-  turn_windows(state, now_ms, short_ms, long_ms, in_line - going, taken + going, taken_seconds, waiting_seconds)
+  redis.call('HSET', state, 'heartbeat_ms', now_ms, 'tick_gap_ms', math.max(gap_ms, tonumber(s[13] or 0)))
 end
+-- For the moving averages: seconds of the clock, so that many ticks add up to no less than one.
+local counted_at_ms = tonumber(s[20] or 0)
+local passed_ms = counted_at_ms > 0 and math.max(now_ms - counted_at_ms, 0) or 0
+local passed_seconds = math.floor(now_ms / 1000) - math.floor((now_ms - passed_ms) / 1000)
+local taken_seconds = tonumber(s[8] or 0) + taken * passed_seconds
+local waiting_seconds = tonumber(s[9] or 0) + in_line * passed_seconds
+local moves = in_line > going and held_back_by ~= 'gate' and held_back_by ~= 'journal' and held_back_by ~= 'clock'
+redis.call('HSET', state, 'counted_at_ms', now_ms, 'taken_seconds', taken_seconds, 'waiting_seconds', waiting_seconds,
+  'line_since_ms', since_ms(moves, tonumber(s[19] or 0), now_ms),
+  'moving_since_ms', since_ms(moves, passed_ms <= silent_ms and tonumber(s[10] or 0) or 0, now_ms))
+turn_windows(state, now_ms, short_ms, long_ms, in_line - going, taken + going, taken_seconds, waiting_seconds)
 return { 'promoted', going, no_shows, expired, held_back_by, in_line - going, redis.call('ZCARD', ready),
   redis.call('ZCARD', active), through, now_ms, apart and 1 or 0, ahead_ms, tonumber(s[16] or 0) }

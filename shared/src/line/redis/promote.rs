@@ -4,7 +4,12 @@ use std::sync::LazyLock;
 
 use super::{RedisLine, script::Command};
 use crate::{
-    domain::{clock::Clocks, estimate::{LONG_MS, SHORT_MS, SILENT_MS}, id::QueueId, pace::HeldBackBy},
+    domain::{
+        clock::Clocks,
+        estimate::{LONG_MS, SHORT_MS, SILENT_MS},
+        id::QueueId,
+        pace::HeldBackBy,
+    },
     line::{LineError, PROMOTE_CHUNK, PromoteOrder, Promotion},
 };
 

@@ -44,8 +44,10 @@ pub(super) async fn view(line: &RedisLine, queue: &QueueId) -> Result<View, Line
             at_ms: state.number("credit_at_ms")?,
         },
         averages: Averages {
+            counted_at_ms: state.number_or_zero("counted_at_ms")?,
             taken_seconds: state.number_or_zero("taken_seconds")?,
             waiting_seconds: state.number_or_zero("waiting_seconds")?,
+            line_since_ms: state.number_or_zero("line_since_ms")?,
             moving_since_ms: state.number_or_zero("moving_since_ms")?,
             short: window(&state, "short")?,
             long: window(&state, "long")?,

@@ -21,12 +21,12 @@ local function turn_window(state, window, length_ms, at_ms, counted)
   redis.call('HSET', state, unpack(fields))
 end
 
--- Since when the line has moved, after a driver's tick.
-local function moving_since_ms(since_ms, moves, now_ms, gap_ms, silent_ms)
-  if not moves then
+-- Since when it has been so, where it is.
+local function since_ms(is_so, before_ms, now_ms)
+  if not is_so then
     return 0
   end
-  return (since_ms > 0 and gap_ms <= silent_ms) and since_ms or now_ms
+  return before_ms > 0 and before_ms or now_ms
 end
 
 -- Turns the windows that are over: `taken_seconds` and `waiting_seconds` are the sums up to now.
