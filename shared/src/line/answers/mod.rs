@@ -2,6 +2,7 @@
 
 mod check;
 mod entry;
+mod forecast;
 mod queue;
 
 pub use self::{check::*, entry::*, queue::*};

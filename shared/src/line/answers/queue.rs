@@ -3,7 +3,7 @@
 use crate::domain::{
     change::{Change, Version},
     clock::Clocks,
-    estimate::{Averages, Estimate, Forecast, Observed, Tick},
+    estimate::Averages,
     id::Salt,
     load::LastLoad,
     pace::{Bucket, HeldBackBy},
@@ -235,49 +235,6 @@ pub struct View {
     pub clocks: Clocks,
     /// The protected service's last load report, where it still counts.
     pub load: Option<LastLoad>,
-}
-
-/// A line that nobody ticks for so long does not move: neither a promoter does, nor whoever looks at it.
-const UNDRIVEN_MS: u64 = 15_000;
-
-impl View {
-    /// When turns come, as far as one can see.
-    pub fn forecast(&self) -> Forecast {
-        let (settings, totals) = (&self.configuration.settings, &self.totals);
-        let taken = self.ready + self.active;
-        let now = self.averages.now(Tick {
-            now_ms: self.now_ms,
-            waiting_before: self.waiting,
-            taken_before: taken,
-            waiting: self.waiting,
-            taken,
-            entered: totals.entered,
-            served: totals.fast_tracked + totals.promoted,
-            promotes: settings.promotes(),
-        });
-        let pace = settings.pace();
-        Forecast::of(&Observed {
-            pace,
-            tokens: self.bucket.refilled(pace, self.now_ms).tokens(pace),
-            capacity: settings.capacity.into(),
-            taken,
-            claim_ms: settings.claim_ms(),
-            session_ms: settings.session_ms(),
-            claimed: totals.claimed,
-            no_shows: totals.no_shows,
-            now,
-            averages: self.averages,
-        })
-    }
-
-    /// How long one at this position will wait; `None` where nobody can say: nobody may be promoted, it is not certain
-    /// what time it is, the line has no driver, or too little was seen.
-    pub fn estimate(&self, forecast: &Forecast, position: u64) -> Option<Estimate> {
-        let counted_at_ms = self.averages.counted_at_ms;
-        let has_driver = counted_at_ms == 0 || self.now_ms.saturating_sub(counted_at_ms) <= UNDRIVEN_MS;
-        let moves = self.configuration.settings.promotes() && !self.clocks.apart && has_driver;
-        forecast.range(position).filter(|_| moves)
-    }
 }
 
 /// Counts since the queue was created.
