@@ -44,7 +44,7 @@ fn covers(name: &str, band: std::ops::Range<f64>) {
 fn a_flash_crowd() {
     let outcome = paced("flash");
     let (figures, told) = (Figures::of(&outcome), outcome.told.all());
-    assert!((0.70..0.95).contains(&told.coverage()), "{}", told.coverage());
+    assert!((0.60..0.95).contains(&told.coverage()), "{}", told.coverage());
     assert!(told.mean_error() < 0.12, "{}", told.mean_error());
     assert!(outcome.held_max > 0 && figures.held_seconds > 1.0, "{figures:?}");
     assert!(
@@ -69,37 +69,37 @@ fn a_flash_crowd() {
 
 #[test]
 fn waves() {
-    covers("wave", 0.65..0.98);
+    covers("wave", 0.6..0.95);
 }
 
 #[test]
 fn a_steady_stream() {
-    covers("steady", 0.70..1.0);
+    covers("steady", 0.8..1.0);
 }
 
 #[test]
 fn sessions_that_all_end_at_once() {
-    covers("sessions", 0.1..1.0);
+    covers("sessions", 0.3..0.95);
 }
 
 #[test]
 fn the_impatient_and_those_who_leave() {
-    covers("impatient", 0.65..0.99);
+    covers("impatient", 0.6..0.97);
 }
 
 #[test]
 fn a_promoter_that_is_away_now_and_then() {
-    covers("outages", 0.3..0.99);
+    covers("outages", 0.4..0.97);
 }
 
 #[test]
 fn an_operator_who_turns_everything() {
-    covers("operator", 0.3..0.99);
+    covers("operator", 0.3..0.97);
 }
 
 #[test]
 fn a_line_that_hardly_moves() {
-    covers("quiet", 0.6..0.99);
+    covers("quiet", 0.45..0.95);
 }
 
 #[test]
