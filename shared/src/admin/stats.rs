@@ -62,7 +62,7 @@ fn statistics(queue: &QueueId, view: &View) -> Value {
         "heartbeat_age_ms": heartbeat_age_ms,
         "bucket_tokens": view.bucket.refilled(pace, view.now_ms).tokens(pace),
         "served_per_second": forecast.seen_per_second(),
-        "estimated_wait_seconds": view.estimate(&forecast, view.waiting + 1),
+        "estimated_wait_seconds": view.estimate(&forecast, view.waiting).filter(|_| view.waiting > 0),
         "clock": view.clocks,
         "totals": view.totals,
         "load": view.load.map(|load| json!({

@@ -297,7 +297,7 @@ pub(crate) async fn what_moves_is_counted_by_the_minute(mut subject: Subject) {
     let averages = subject.view().await.averages;
     assert_eq!(
         (averages.line_since_ms, averages.moving_since_ms),
-        (changed_ms, changed_ms + 21_000)
+        (changed_ms, changed_ms + 20_000)
     );
     subject.set(|settings| settings.paused = true).await;
     subject.tick().await;

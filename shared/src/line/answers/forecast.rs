@@ -22,11 +22,18 @@ impl View {
             promotes: settings.promotes(),
         });
         let pace = settings.pace();
+        let tokens = self.bucket.refilled(pace, self.now_ms).tokens(pace);
+        // Whoever waits since, where nobody did, found that all who could be let in at once had been.
+        let gone_in = if self.waiting == 0 {
+            tokens.min(u64::from(settings.capacity).saturating_sub(taken))
+        } else {
+            0
+        };
         Forecast::of(&Observed {
             pace,
-            tokens: self.bucket.refilled(pace, self.now_ms).tokens(pace),
+            tokens: tokens - gone_in,
             capacity: settings.capacity.into(),
-            taken,
+            taken: taken + gone_in,
             claim_ms: settings.claim_ms(),
             session_ms: settings.session_ms(),
             claimed: totals.claimed,
