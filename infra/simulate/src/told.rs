@@ -81,7 +81,7 @@ impl Told {
 
     /// Of all waits together.
     pub fn all(&self) -> Held {
-        self.held.iter().fold(Held::default(), |all, held| all.and(held))
+        self.held.iter().fold(Held::default(), Held::and)
     }
 }
 

@@ -42,7 +42,7 @@ impl World {
             return self.now_ms + self.events.random_range(20_000..120_000);
         }
         let next_ms = self.now_ms + TICK_MS;
-        if next_ms % MINUTE_MS == 0 {
+        if next_ms.is_multiple_of(MINUTE_MS) {
             next_ms + 2 * TICK_MS
         } else {
             next_ms
