@@ -2,10 +2,7 @@
 
 use futures_util::future::join_all;
 use vestibule::{
-    domain::{
-        settings::{Entrance, Settings},
-        standing::Standing,
-    },
+    domain::{settings::Settings, standing::Standing},
     line::{Departure, Happened, Report, ReportOrder, Reported},
 };
 use vestibule_tests::lines::{Subject, visitor};
