@@ -64,6 +64,8 @@ pub struct Shelf {
     pub generation: u32,
     /// How long the record of an entry that is gone is kept.
     pub retain_hours: u32,
+    /// How long after missing the turn a visitor who enters again is given the old place.
+    pub grace_seconds: u32,
 }
 
 impl Shelf {
@@ -73,6 +75,7 @@ impl Shelf {
             queue: queue.clone(),
             generation: configuration.generation,
             retain_hours: configuration.settings.retain_hours,
+            grace_seconds: configuration.settings.grace_seconds,
         }
     }
 }
@@ -104,8 +107,20 @@ impl Written {
 pub enum Placing {
     /// Nothing was in its way.
     Written(Written),
-    /// Another visit stands there that is not over: nothing was written.
+    /// Another visit stands there that is not over: nothing was written. Or one that was, of a visitor who had missed the turn
+    /// and came back in time: it goes on at its old place, and that was written instead.
     Taken(Record),
+}
+
+impl Placing {
+    /// Of a record that was [given back its place](Record::come_back) for this change.
+    pub fn given_back(record: Record, change: &Change) -> Self {
+        if record.visit == change.event.visit() {
+            Self::Written(Written::Stored(record))
+        } else {
+            Self::Taken(record)
+        }
+    }
 }
 
 /// The part of a queue's record that is Vestibule's own.
@@ -187,7 +202,8 @@ pub trait Backup: Send + Sync + 'static {
     async fn write(&self, shelf: &Shelf, change: &Change) -> Result<Written, BackupError>;
 
     /// Writes a change of somebody who entered, as [`write`](Self::write) does, unless another visit of theirs stands there
-    /// that is not over.
+    /// that is not over. Where they missed their turn and [come back](Record::come_back) in time, the old place is written
+    /// instead.
     async fn write_place(&self, shelf: &Shelf, change: &Change) -> Result<Placing, BackupError>;
 
     /// Writes changes of different entries, in any order, and says of each what came of it. It never asks more of the backup

@@ -16,7 +16,7 @@ use crate::{
         score::DeadlineScore,
         standing::{Spot, Standing},
     },
-    line::{Instead, Line, LineError, Mended, Mending, Revival, Revived},
+    line::{Instead, Joining, Line, LineError, Mended, Mending, Revival, Revived},
 };
 
 /// How often a write is tried again after what stood in its way was cleared.
@@ -25,7 +25,7 @@ const ROUNDS: usize = 4;
 /// What somebody who entered has.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Placed {
-    /// Where they stand: where they stood before, if the line had lost that.
+    /// Where they stand: where they stood before, if the line had lost that, or they missed their turn and are back in time.
     pub standing: Standing,
     /// Whether the backup has it.
     pub durable: bool,
@@ -36,7 +36,8 @@ pub struct Placed {
 }
 
 /// Writes the place that the line gave, by the change that it made of it. Where the backup shows another visit that is not
-/// over, the line lost that one: the old place is put back instead of the new one. What the line knows to be over, though
+/// over, the line lost that one: the old place is put back instead of the new one, but where that was given up for it. So is
+/// that of a visitor who missed the turn and is back in time, once the backup has that. What the line knows to be over, though
 /// the backup does not, is written first. `None` where the line and the backup do not agree on what is over: ask again.
 ///
 /// # Errors
@@ -45,6 +46,7 @@ pub async fn place(
     line: &dyn Line,
     backup: &dyn Backup,
     shelf: &Shelf,
+    how: Joining,
     standing: Standing,
     change: &Change,
 ) -> Result<Option<Placed>, LineError> {
@@ -64,6 +66,11 @@ pub async fn place(
                 take_out(line, backup, shelf, &standing, id).await?;
                 return Ok(None);
             }
+            // The place that stands is the one that is given up, unless they came back to it by this very change.
+            Ok(Placing::Taken(record)) if how == Joining::Moved && record.version != change.version => {
+                let through = write_through(line, backup, shelf, change).await?;
+                return Ok(Some(placed(through.durable, through.record)));
+            }
             Ok(Placing::Taken(record)) => record,
             Err(error) => {
                 tracing::warn!(%queue, entry = %id, %error, "the backup did not take a place: it goes by the journal");
@@ -76,12 +83,17 @@ pub async fn place(
             && end.version >= taken.version
             && end.event.visit() == taken.visit
         {
-            write_through(line, backup, shelf, &end).await?;
-            if end.version >= change.version {
-                // Later than the change, which would change nothing now: it has to be said anew.
-                return Ok(None);
+            if taken.outlasts(&end) {
+                // Of a line that lost what came after it.
+                line.settle(queue, &[], end.ending().as_slice()).await?;
+            } else {
+                write_through(line, backup, shelf, &end).await?;
+                if end.version >= change.version {
+                    // Later than the change, which would change nothing now: it has to be said anew.
+                    return Ok(None);
+                }
+                continue;
             }
-            continue;
         }
         let record = match within(deadline, backup.entry(shelf, id)).await {
             Ok(Some(record)) if record.is_another_live_visit(change) => record,
@@ -96,7 +108,11 @@ pub async fn place(
         match line.revive(queue, &revival).await? {
             Revived::Back { standing, change } => {
                 let through = write_through(line, backup, shelf, &change).await?;
-                tracing::warn!(%queue, entry = %id, "the line had lost an entry: it has its old place back");
+                if revival.record.came_back_at_ms.is_some() {
+                    tracing::info!(%queue, entry = %id, "whoever had missed the turn is back at the old place");
+                } else {
+                    tracing::warn!(%queue, entry = %id, "the line had lost an entry: it has its old place back");
+                }
                 return Ok(Some(Placed {
                     standing,
                     durable: through.durable,

@@ -88,7 +88,7 @@ struct Place {
     standing: Standing,
     record: Option<Record>,
     durable: Option<bool>,
-    /// It is the one they had before, and the line had lost it.
+    /// It is the one they had before: the line had lost it, or they missed their turn and are back in time.
     given_back: bool,
 }
 
@@ -108,7 +108,7 @@ impl Edge {
         Err(Problem::recovering("the queue was reset a moment ago"))
     }
 
-    /// Writes the place that the line gave, or gives back the one that it had lost.
+    /// Writes the place that the line gave, or gives back the one that they had.
     async fn placed(
         &self,
         seen: &Seen,
@@ -123,16 +123,12 @@ impl Edge {
             durable,
             given_back: false,
         };
-        let change = match (how, change) {
-            (_, None) => return Ok(given(self.record(seen, id).await, None)),
-            // The place that stands in the backup is the one that is given up.
-            (Joining::Moved, Some(change)) => {
-                let through = self.write(seen, &change).await?;
-                return Ok(given(through.record, Some(through.durable)));
-            }
-            (Joining::New | Joining::Kept, Some(change)) => change,
+        let change = match change {
+            None => return Ok(given(self.record(seen, id).await, None)),
+            Some(change) => change,
         };
-        let placed = place(&*self.line, &*self.backup, &seen.shelf(), standing, &change).await;
+        let shelf = seen.shelf();
+        let placed = place(&*self.line, &*self.backup, &shelf, how, standing, &change).await;
         self.wakes.wake(id);
         match placed {
             Ok(Some(placed)) => Ok(Place {
@@ -149,15 +145,18 @@ impl Edge {
     }
 
     /// The visitor who enters, and whether the server drew them. Who joined anonymously and then logged in keeps the
-    /// place: it counts while it is live, and only then.
+    /// place: it counts while it is live, or may be entered again, and only then.
     async fn who_enters(&self, seen: &Seen, credentials: &Credentials) -> Result<(Visitor, bool), Problem> {
         match (credentials.known(), credentials.anonymous()) {
             (Some(known), Some(anonymous)) => {
                 let id = seen.ids.entry_id(anonymous);
                 let stands = match self.line.status(&seen.queue, id).await {
                     Ok(Look::Here(_)) => true,
-                    // The line may have lost it.
-                    Ok(Look::Gone(missing)) => matches!(self.fate(seen, id, missing).await?, Fate::Back),
+                    // The line may have lost it, or they missed their turn and are back in time.
+                    Ok(Look::Gone(missing)) => {
+                        let fate = self.fate(seen, id, missing).await?;
+                        matches!(fate, Fate::Back) || fate.grace_until_ms(seen).is_some()
+                    }
                     Err(error) => return Err(self.line_failed(&seen.queue, error).await),
                 };
                 let visitor = if stands { anonymous } else { known };

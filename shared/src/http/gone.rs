@@ -136,6 +136,15 @@ impl Edge {
             Some(record) if record.version > end.version || record.visit != end.event.visit() => {
                 return self.revived(seen, record).await;
             }
+            // The line lost what came after that end: it does not count.
+            Some(record) if record.outlasts(end) => {
+                let ending = end.ending();
+                let forgotten = self.line.settle(&seen.queue, &[], ending.as_slice()).await;
+                return match forgotten {
+                    Ok(()) => self.revived(seen, record).await,
+                    Err(error) => Err(self.line_failed(&seen.queue, error).await),
+                };
+            }
             // The backup is behind: it will stand like this.
             standing => match Record::after(standing.as_ref(), end, seen.shelf().retain_hours) {
                 Some(record) if !record.state.is_live() => Fate::Ended(record),
@@ -172,7 +181,7 @@ impl Edge {
         };
         match self.fate(seen, id, missing).await? {
             Fate::Back => self.answered(seen, question().await).await,
-            gone => Err(Unanswered::Refused(gone.into())),
+            gone => Err(Unanswered::Refused(gone.told(seen))),
         }
     }
 
@@ -187,7 +196,7 @@ impl Edge {
     /// The answer to whoever asks for an entry that has no place.
     pub(super) async fn gone(&self, seen: &Seen, id: EntryId, missing: Missing) -> Problem {
         match self.fate(seen, id, missing).await {
-            Ok(fate) => fate.into(),
+            Ok(fate) => fate.told(seen),
             Err(problem) => problem,
         }
     }
@@ -214,14 +223,24 @@ macro_rules! may_miss {
 
 may_miss! { Look Claimed Validated Extended }
 
-impl From<Fate> for Problem {
-    fn from(fate: Fate) -> Self {
-        match fate {
-            Fate::Ended(record) => Self::gone(&record),
-            Fate::TimedOut(record) => Self::timed_out(record.map(|record| record.visit)),
-            Fate::Unconfirmed(error) => Self::backup_away(&error),
-            Fate::Back | Fate::Unclear => Self::recovering("the line did not have the entry a moment ago"),
-            Fate::Never => Self::unknown_entry(),
+impl Fate {
+    /// Until when the entry may be entered again at its old place.
+    pub(super) fn grace_until_ms(&self, seen: &Seen) -> Option<u64> {
+        match self {
+            Self::Ended(record) | Self::TimedOut(Some(record)) => seen.grace_until_ms(record),
+            Self::TimedOut(None) | Self::Unconfirmed(_) | Self::Back | Self::Unclear | Self::Never => None,
+        }
+    }
+
+    /// As whoever asked hears of it.
+    pub(super) fn told(self, seen: &Seen) -> Problem {
+        let grace_until_ms = self.grace_until_ms(seen);
+        match self {
+            Self::Ended(record) => Problem::gone(&record, grace_until_ms),
+            Self::TimedOut(record) => Problem::timed_out(record.map(|record| record.visit), grace_until_ms),
+            Self::Unconfirmed(error) => Problem::backup_away(&error),
+            Self::Back | Self::Unclear => Problem::recovering("the line did not have the entry a moment ago"),
+            Self::Never => Problem::unknown_entry(),
         }
     }
 }

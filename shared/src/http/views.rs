@@ -19,7 +19,8 @@ use crate::{
     backup::{Backup, Shelf},
     domain::{
         id::{IdKey, QueueId, RootKey},
-        settings::Settings,
+        record::Record,
+        settings::{Entrance, Settings},
     },
     line::{Line, LineError, View},
 };
@@ -60,6 +61,14 @@ impl Seen {
     /// Promotions a second as seen lately; `None` before any were.
     pub(crate) fn rate(&self) -> Option<f64> {
         self.view.window.per_second(self.view.now_ms)
+    }
+
+    /// Until when whoever missed the turn may enter again at the old place, by the record; `None` where entering now would
+    /// not give it back.
+    pub(crate) fn grace_until_ms(&self, record: &Record) -> Option<u64> {
+        let settings = self.settings();
+        let until_ms = record.grace_until_ms(settings.grace_seconds)?;
+        (settings.entrance == Entrance::Open && self.now_ms() <= until_ms).then_some(until_ms)
     }
 
     /// Where the records of its entries are.

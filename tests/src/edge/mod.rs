@@ -230,6 +230,7 @@ impl EdgeUnderTest {
             queue: queue(),
             generation: 1,
             retain_hours: 24,
+            grace_seconds: 600,
         }
     }
 

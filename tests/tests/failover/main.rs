@@ -285,6 +285,7 @@ impl Scene {
             queue: self.queue.clone(),
             generation: 1,
             retain_hours: 24,
+            grace_seconds: 600,
         }
     }
 

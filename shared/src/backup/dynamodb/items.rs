@@ -9,6 +9,7 @@
 //! score, lane       N   the place it has or had; the lane is part of the score, for whoever reads the table
 //! joined_at_ms      N   part of the score as well
 //! promoted_at_ms, claimed_at_ms, expires_at_ms, ended_at_ms   N
+//! came_back_at_ms   N   when whoever had missed the turn came back to this place
 //! delete_at_seconds N   the table's time to live
 //! ```
 //!
@@ -43,6 +44,7 @@ const PROMOTED_AT_MS: &str = "promoted_at_ms";
 const CLAIMED_AT_MS: &str = "claimed_at_ms";
 const EXPIRES_AT_MS: &str = "expires_at_ms";
 const ENDED_AT_MS: &str = "ended_at_ms";
+const CAME_BACK_AT_MS: &str = "came_back_at_ms";
 
 /// An item: attributes by name.
 pub(super) type Item = HashMap<String, AttributeValue>;
@@ -56,15 +58,28 @@ pub(super) struct Expression {
     pub(super) values: Item,
 }
 
-/// Of a change that begins a visit, where nothing else stands that is not over.
-pub(super) fn nothing_or_over(change: &Change) -> Expression {
+/// Of a change that begins a visit, where nothing else stands that is not over, nor the same place come back to: that keeps
+/// more than the change says. Where there is a grace, nor one that may have the old place back: the record tells.
+pub(super) fn nothing_or_over(change: &Change, grace_seconds: u32) -> Expression {
     let mut values = visit_values(change);
     values.extend(statuses(|state| !state.is_live() || state == State::Waiting));
+    let mut over = format!(
+        "{OLDER} AND (#status IN (:completed, :left, :expired) OR (#visit = :visit AND #status = :waiting)) \
+         AND (#visit <> :visit OR attribute_not_exists(#{CAME_BACK_AT_MS}))"
+    );
+    if let Event::Entered { score } = change.event
+        && grace_seconds > 0
+    {
+        let grace_ms = u64::from(grace_seconds) * 1_000;
+        let since_ms = score.joined_at_ms().saturating_sub(grace_ms);
+        values.insert(":missed_since".to_owned(), number(since_ms));
+        over += &format!(
+            " AND (#status <> :expired OR attribute_exists(#{CLAIMED_AT_MS}) \
+             OR attribute_exists(#{CAME_BACK_AT_MS}) OR #{ENDED_AT_MS} < :missed_since)"
+        );
+    }
     Expression {
-        text: format!(
-            "attribute_not_exists(#entry) OR ({OLDER} AND (#status IN (:completed, :left, :expired) \
-             OR (#visit = :visit AND #status = :waiting)))"
-        ),
+        text: format!("attribute_not_exists(#entry) OR ({over})"),
         values,
     }
 }
@@ -80,23 +95,20 @@ pub(super) fn older_of_this_visit(change: &Change) -> Expression {
     );
     values.extend(before);
     // As `Record::lasts_longer` has it: the values are those that the change sets.
-    let until = match change.event {
+    let lasts_no_longer = match change.event {
         Event::Ended {
             how: End::Expired, ..
-        } => Some(ENDED_AT_MS),
-        Event::Claimed { .. } | Event::Extended { .. } => Some(EXPIRES_AT_MS),
-        _ => None,
+        } => format!(
+            " AND ((#status = :waiting AND attribute_not_exists(#{CAME_BACK_AT_MS})) OR (#status <> :waiting \
+             AND (attribute_not_exists(#{EXPIRES_AT_MS}) OR #{EXPIRES_AT_MS} <= :{ENDED_AT_MS})))"
+        ),
+        Event::Claimed { .. } | Event::Extended { .. } => format!(
+            " AND (#status <> :active OR attribute_not_exists(#{EXPIRES_AT_MS}) \
+             OR #{EXPIRES_AT_MS} <= :{EXPIRES_AT_MS})"
+        ),
+        _ => String::new(),
     };
-    let text = match until {
-        Some(until) => {
-            values.extend(statuses(|state| state == State::Active));
-            format!(
-                "{text} AND (#status <> :active OR attribute_not_exists(#{EXPIRES_AT_MS}) \
-                 OR #{EXPIRES_AT_MS} <= :{until})"
-            )
-        }
-        None => text,
-    };
+    let text = text + &lasts_no_longer;
     Expression { text, values }
 }
 
@@ -241,6 +253,7 @@ fn attributes(record: &Record) -> Item {
         (CLAIMED_AT_MS, record.claimed_at_ms),
         (EXPIRES_AT_MS, record.expires_at_ms),
         (ENDED_AT_MS, record.ended_at_ms),
+        (CAME_BACK_AT_MS, record.came_back_at_ms),
         (DELETE_AT_SECONDS, Some(record.delete_at_ms.div_ceil(1_000))),
     ];
     numbers
@@ -271,6 +284,7 @@ pub(super) fn record(item: &Item) -> Result<Record, BackupError> {
         claimed_at_ms: optional(item, CLAIMED_AT_MS)?,
         expires_at_ms: optional(item, EXPIRES_AT_MS)?,
         ended_at_ms: optional(item, ENDED_AT_MS)?,
+        came_back_at_ms: optional(item, CAME_BACK_AT_MS)?,
         delete_at_ms: required::<u64>(item, DELETE_AT_SECONDS)?.saturating_mul(1_000),
     })
 }

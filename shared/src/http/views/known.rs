@@ -75,6 +75,7 @@ impl Known {
             queue: self.queue.clone(),
             generation: self.generation,
             retain_hours: self.settings.retain_hours,
+            grace_seconds: self.settings.grace_seconds,
         }
     }
 }
