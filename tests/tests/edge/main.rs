@@ -5,6 +5,7 @@ mod backup_behind;
 mod bad_input;
 mod clock;
 mod events;
+mod grace;
 mod hold;
 mod http_api;
 mod identity;

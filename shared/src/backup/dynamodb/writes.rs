@@ -77,7 +77,9 @@ impl DynamoDb {
             return Ok(Attempt::Refused(None));
         };
         if change.event.begins() {
-            return self.put(shelf, alone, items::nothing_or_over(change, grace_seconds)).await;
+            return self
+                .put(shelf, alone, items::nothing_or_over(change, grace_seconds))
+                .await;
         }
         let assignments = items::assignments(&alone);
         self.update(shelf, change, assignments, items::older_of_this_visit(change))
