@@ -100,8 +100,10 @@ impl Record {
             (State::Ready | State::Active, Event::Ended { how, .. }) => {
                 how == End::Expired && lasts_past(change.at_ms)
             }
-            (State::Active, Event::Claimed { session_end_ms, .. })
-            | (State::Active, Event::Extended { session_end_ms, .. }) => lasts_past(session_end_ms),
+            (
+                State::Active,
+                Event::Claimed { session_end_ms, .. } | Event::Extended { session_end_ms, .. },
+            ) => lasts_past(session_end_ms),
             _ => false,
         }
     }

@@ -123,9 +123,8 @@ impl Edge {
             durable,
             given_back: false,
         };
-        let change = match change {
-            None => return Ok(given(self.record(seen, id).await, None)),
-            Some(change) => change,
+        let Some(change) = change else {
+            return Ok(given(self.record(seen, id).await, None));
         };
         let shelf = seen.shelf();
         let placed = place(&*self.line, &*self.backup, &shelf, how, standing, &change).await;

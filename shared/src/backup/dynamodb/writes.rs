@@ -9,6 +9,7 @@ use aws_sdk_dynamodb::{
 use super::{
     DynamoDb,
     client::unavailable,
+    conditions,
     items::{self, Expression, Item, names_in},
 };
 use crate::{
@@ -51,7 +52,7 @@ impl DynamoDb {
         if let Some(missed) = &standing
             && let Some(back) = missed.come_back(change, shelf.grace_seconds)
         {
-            match self.put(shelf, back, items::still(Some(missed))).await? {
+            match self.put(shelf, back, conditions::still(Some(missed))).await? {
                 Attempt::Stored(back) => return Ok(Placing::given_back(back, change)),
                 Attempt::Refused(now) => standing = now,
             }
@@ -78,12 +79,17 @@ impl DynamoDb {
         };
         if change.event.begins() {
             return self
-                .put(shelf, alone, items::nothing_or_over(change, grace_seconds))
+                .put(shelf, alone, conditions::nothing_or_over(change, grace_seconds))
                 .await;
         }
         let assignments = items::assignments(&alone);
-        self.update(shelf, change, assignments, items::older_of_this_visit(change))
-            .await
+        self.update(
+            shelf,
+            change,
+            assignments,
+            conditions::older_of_this_visit(change),
+        )
+        .await
     }
 
     /// Writes what a change makes of the record that stands, where that is still the one.
@@ -100,7 +106,10 @@ impl DynamoDb {
             let Some(record) = Record::after(standing.as_ref(), change, shelf.retain_hours) else {
                 return Ok(Written::Older);
             };
-            match self.put(shelf, record, items::still(standing.as_ref())).await? {
+            match self
+                .put(shelf, record, conditions::still(standing.as_ref()))
+                .await?
+            {
                 Attempt::Stored(record) => return Ok(Written::Stored(record)),
                 Attempt::Refused(now) => standing = now,
             }
@@ -142,7 +151,7 @@ impl DynamoDb {
         };
         let additions = items::additions(&filled);
         match self
-            .update(shelf, change, additions, items::same_visit(change))
+            .update(shelf, change, additions, conditions::same_visit(change))
             .await?
         {
             Attempt::Stored(record) => Ok(Written::Stored(record)),

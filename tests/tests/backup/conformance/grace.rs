@@ -30,20 +30,20 @@ struct Missed {
     id: EntryId,
     old: WaitScore,
     new: WaitScore,
-    missed_ms: u64,
+    late_ms: u64,
 }
 
 impl Missed {
     /// Somebody came, was called a second later and did not claim for a minute, all long ago. They are back ten seconds later.
     fn new() -> Self {
         let came_ms = now_ms() - 3_600_000;
-        let missed_ms = came_ms + 61_000;
+        let late_ms = came_ms + 61_000;
         Self {
             shelf: fresh_shelf(),
             id: fresh_id(),
             old: WaitScore::next(0, came_ms),
-            new: WaitScore::next(0, missed_ms + 10_000),
-            missed_ms,
+            new: WaitScore::next(0, late_ms + 10_000),
+            late_ms,
         }
     }
 
@@ -66,15 +66,15 @@ impl Missed {
 
     /// What the line makes of the visitor's entering.
     fn back(&self, v: u64) -> Change {
-        self.at(v, self.missed_ms + 10_000, Event::Entered { score: self.new })
+        self.at(v, self.late_ms + 10_000, Event::Entered { score: self.new })
     }
 
     /// Versions 1 to 3.
     fn missed(&self) -> [Change; 3] {
         [
-            self.at(1, self.missed_ms - 61_000, Event::Entered { score: self.old }),
-            self.promoted(2, self.missed_ms - 60_000),
-            self.ended(3, self.missed_ms, End::Expired),
+            self.at(1, self.late_ms - 61_000, Event::Entered { score: self.old }),
+            self.promoted(2, self.late_ms - 60_000),
+            self.ended(3, self.late_ms, End::Expired),
         ]
     }
 
@@ -112,10 +112,10 @@ async fn whoever_is_back_in_time_stands_at_the_old_place_once(backup: &dyn Backu
         "the new place is not written"
     );
     assert_eq!((stands.state, stands.score), (State::Waiting, Some(missed.old)));
-    assert_eq!(stands.came_back_at_ms, Some(missed.missed_ms + 10_000));
+    assert_eq!(stands.came_back_at_ms, Some(missed.late_ms + 10_000));
     assert_eq!((stands.ended_at_ms, stands.expires_at_ms), (None, None));
     assert!(
-        stands.delete_at_ms > missed.missed_ms + 24 * 3_600_000,
+        stands.delete_at_ms > missed.late_ms + 24 * 3_600_000,
         "it is kept as any that waits"
     );
     // The process died before the line heard of it: they enter again.
@@ -126,7 +126,7 @@ async fn whoever_is_back_in_time_stands_at_the_old_place_once(backup: &dyn Backu
 
     // The line has the old place now, and says it once more, as a place or by the journal.
     for v in [12, 14] {
-        let again = missed.at(v, missed.missed_ms + 11_000, Event::Entered { score: missed.old });
+        let again = missed.at(v, missed.late_ms + 11_000, Event::Entered { score: missed.old });
         let placed = missed.place(backup, &again).await;
         assert!(
             matches!(placed, Placing::Written(Written::Stored(_))),
@@ -145,7 +145,7 @@ async fn whoever_is_back_in_time_stands_at_the_old_place_once(backup: &dyn Backu
         );
     }
     // The turn comes, and is missed again.
-    let called_ms = missed.missed_ms + 20_000;
+    let called_ms = missed.late_ms + 20_000;
     let again = [
         missed.promoted(20, called_ms),
         missed.ended(21, called_ms + 60_000, End::Expired),
@@ -181,35 +181,35 @@ async fn of_many_who_write_the_same_visitors_place_all_see_the_old_one(backup: &
 
 async fn whoever_did_not_miss_a_turn_or_is_too_late_stands_where_the_line_says(backup: &dyn Backup) {
     let as_usual = |_: &mut Missed| {};
-    let too_late = |missed: &mut Missed| missed.new = WaitScore::next(0, missed.missed_ms + 600_001);
-    let just_in_time = |missed: &mut Missed| missed.new = WaitScore::next(0, missed.missed_ms + 600_000);
+    let too_late = |missed: &mut Missed| missed.new = WaitScore::next(0, missed.late_ms + 600_001);
+    let just_in_time = |missed: &mut Missed| missed.new = WaitScore::next(0, missed.late_ms + 600_000);
     let no_grace = |missed: &mut Missed| missed.shelf.grace_seconds = 0;
     let longer = |missed: &mut Missed| {
-        missed.new = WaitScore::next(0, missed.missed_ms + 3_000_000);
+        missed.new = WaitScore::next(0, missed.late_ms + 3_000_000);
         missed.shelf.grace_seconds = 3_600;
     };
     let ends = |how| {
         move |missed: &Missed| {
             vec![
-                missed.promoted(2, missed.missed_ms - 60_000),
-                missed.ended(4, missed.missed_ms, how),
+                missed.promoted(2, missed.late_ms - 60_000),
+                missed.ended(4, missed.late_ms, how),
             ]
         }
     };
     let no_show = ends(End::Expired);
     let session = |missed: &Missed| {
-        let (visit, session_end_ms) = (missed.old.visit(), missed.missed_ms);
+        let (visit, session_end_ms) = (missed.old.visit(), missed.late_ms);
         let claimed = Event::Claimed {
             visit,
             session_end_ms,
         };
-        let claimed = missed.at(3, missed.missed_ms - 30_000, claimed);
+        let claimed = missed.at(3, missed.late_ms - 30_000, claimed);
         let mut all = ends(End::Expired)(missed);
         all.insert(1, claimed);
         all
     };
     // How they stood, what the grace is, and whether they have the old place.
-    let cases: [(&str, &dyn Fn(&Missed) -> Vec<Change>, &dyn Fn(&mut Missed), bool); 8] = [
+    let cases: [(&str, &How<'_>, &With<'_>, bool); 8] = [
         ("a no-show", &no_show, &as_usual, true),
         ("at the last moment", &no_show, &just_in_time, true),
         ("a longer grace", &no_show, &longer, true),
@@ -237,10 +237,10 @@ async fn whoever_did_not_miss_a_turn_or_is_too_late_stands_where_the_line_says(b
     // Whoever is let in at once has no need of an old place.
     let missed = Missed::new();
     missed.write_all(backup, &missed.missed()).await;
-    let (score, session_end_ms) = (missed.new, missed.missed_ms + 90_000);
+    let (score, session_end_ms) = (missed.new, missed.late_ms + 90_000);
     let let_in = missed.at(
         10,
-        missed.missed_ms + 10_000,
+        missed.late_ms + 10_000,
         Event::FastTracked {
             score,
             session_end_ms,
@@ -254,10 +254,15 @@ async fn whoever_did_not_miss_a_turn_or_is_too_late_stands_where_the_line_says(b
     assert_eq!(missed.stands(backup).await.state, State::Active);
 }
 
+/// How somebody stood before they came back.
+type How<'a> = dyn Fn(&Missed) -> Vec<Change> + Sync + 'a;
+/// What else was so.
+type With<'a> = dyn Fn(&mut Missed) + Sync + 'a;
+
 /// Such a line has them called, and their time runs out once more.
 async fn a_line_that_lost_the_come_back_ends_nothing_of_it(backup: &dyn Backup) {
     let missed = Missed::new();
-    let mut at_ms = missed.missed_ms + 20_000;
+    let mut at_ms = missed.late_ms + 20_000;
     missed.write_all(backup, &missed.missed()).await;
     missed.place(backup, &missed.back(10)).await;
     let stands = missed.stands(backup).await;
