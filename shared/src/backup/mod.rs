@@ -4,7 +4,7 @@
 //! [`write_through`](mod@write_through) and, for who enters, [`place`](mod@place) write what a visitor did before it is
 //! acknowledged, [`drain`](mod@drain) what the promoter did, and [`aside`] later what the backup refused;
 //! [`restore`](mod@restore) brings a line back that was lost, and [`revive`](mod@revive) a single entry;
-//! [`check`](mod@check) compares the two and mends.
+//! [`check`](mod@check) compares the two and mends; [`outlasted`](mod@outlasted) sees to ends that do not count.
 //!
 //! No visitor id ever reaches it: an entry is known by its token alone.
 
@@ -16,6 +16,7 @@ pub mod dynamodb;
 mod each;
 pub mod file;
 pub mod lease;
+pub mod outlasted;
 pub mod place;
 pub mod restore;
 pub mod revive;

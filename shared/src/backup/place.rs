@@ -6,6 +6,7 @@ use tokio::time::{Instant, timeout_at};
 
 use super::{
     Backup, BackupError, Placing, Shelf, Written,
+    outlasted::{OutlastedError, outlasted},
     write_through::{WRITE_DEADLINE, write_through},
 };
 use crate::{
@@ -84,16 +85,18 @@ pub async fn place(
             && end.event.visit() == taken.visit
         {
             if taken.outlasts(&end) {
-                // Of a line that lost what came after it.
-                line.settle(queue, &[], end.ending().as_slice()).await?;
-            } else {
-                write_through(line, backup, shelf, &end).await?;
-                if end.version >= change.version {
-                    // Later than the change, which would change nothing now: it has to be said anew.
-                    return Ok(None);
+                match outlasted(line, backup, shelf, &taken, &end).await {
+                    // The backup is away: the write says.
+                    Ok(()) | Err(OutlastedError::Backup(_)) => continue,
+                    Err(OutlastedError::Line(error)) => return Err(error),
                 }
-                continue;
             }
+            write_through(line, backup, shelf, &end).await?;
+            if end.version >= change.version {
+                // Later than the change, which would change nothing now: it has to be said anew.
+                return Ok(None);
+            }
+            continue;
         }
         let record = match within(deadline, backup.entry(shelf, id)).await {
             Ok(Some(record)) if record.is_another_live_visit(change) => record,

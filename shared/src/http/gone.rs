@@ -8,6 +8,7 @@ use super::{Edge, problem::Problem, views::Seen};
 use crate::{
     backup::{
         BackupError,
+        outlasted::{OutlastedError, outlasted},
         revive::{Found, ReviveError, revive},
     },
     domain::{change::Change, id::EntryId, record::Record},
@@ -136,21 +137,29 @@ impl Edge {
             Some(record) if record.version > end.version || record.visit != end.event.visit() => {
                 return self.revived(seen, record).await;
             }
-            // The line lost what came after that end: it does not count.
-            Some(record) if record.outlasts(end) => {
-                let ending = end.ending();
-                let forgotten = self.line.settle(&seen.queue, &[], ending.as_slice()).await;
-                return match forgotten {
-                    Ok(()) => self.revived(seen, record).await,
-                    Err(error) => Err(self.line_failed(&seen.queue, error).await),
-                };
-            }
+            Some(record) if record.outlasts(end) => return self.outlasted(seen, &record, end).await,
             // The backup is behind: it will stand like this.
             standing => match Record::after(standing.as_ref(), end, seen.shelf().retain_hours) {
                 Some(record) if !record.state.is_live() => Fate::Ended(record),
                 _ => Fate::TimedOut(standing),
             },
         })
+    }
+
+    /// The record shows that the visit goes on after this end, as far as the backup knows by now.
+    async fn outlasted(&self, seen: &Seen, record: &Record, end: &Change) -> Result<Fate, Problem> {
+        let shelf = seen.shelf();
+        match outlasted(&*self.line, &*self.backup, &shelf, record, end).await {
+            Ok(()) => {}
+            Err(OutlastedError::Backup(error)) => return Ok(Fate::Unconfirmed(error)),
+            Err(OutlastedError::Line(error)) => return Err(self.line_failed(&seen.queue, error).await),
+        }
+        match self.backup.entry(&shelf, end.id).await {
+            Ok(Some(record)) if record.state.is_live() => self.revived(seen, record).await,
+            Ok(Some(record)) => Ok(Fate::Ended(record)),
+            Ok(None) => Ok(Fate::Never),
+            Err(error) => Ok(Fate::Unconfirmed(error)),
+        }
     }
 
     /// Asks the line about an entry, for whoever cannot do without it: as [`ask_line`](Self::ask_line).
