@@ -12,7 +12,7 @@ pub(super) fn overtaken(findings: &Findings, kept: &[Kept<'_>]) -> Vec<Violation
     let standing: Vec<_> = kept
         .iter()
         .filter(|kept| !goes_on(findings, kept))
-        .filter_map(|kept| Some((kept, kept.own_record()?)))
+        .filter_map(|kept| Some((kept, last_record(findings, kept)?)))
         .collect();
     let mut violations = Vec::new();
     for &(first, a) in &standing {
@@ -27,6 +27,16 @@ pub(super) fn overtaken(findings: &Findings, kept: &[Kept<'_>]) -> Vec<Violation
         }
     }
     violations
+}
+
+/// What the table had of the visit at last: also of a later stay, where it went on in that one.
+fn last_record<'a>(findings: &'a Findings, kept: &Kept<'_>) -> Option<&'a Record> {
+    findings
+        .records
+        .range((kept.visitor, kept.stay)..=(kept.visitor, usize::MAX))
+        .map(|(_, record)| record)
+        .filter(|record| u64::from(record.visit.number()) == kept.visit)
+        .last()
 }
 
 /// Whether it is a visit of an earlier stay whose end was lost, and that goes on now that its visitor comes again: it has the
