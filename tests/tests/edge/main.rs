@@ -3,6 +3,7 @@
 mod away;
 mod backup_behind;
 mod bad_input;
+mod budget;
 mod clock;
 mod events;
 mod hold;

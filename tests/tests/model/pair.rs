@@ -16,7 +16,7 @@ use vestibule::{
         standing::Standing,
     },
     line::{
-        Check, Extension, Instead, JournalLimits, JournalRecord, Line, Look, Mending, PromoteOrder,
+        Check, Extension, HoldOrder, Instead, JournalLimits, JournalRecord, Line, Look, Mending, PromoteOrder,
         ReportOrder, Revival, Revived,
         memory::{MemoryLine, Snapshot},
         redis::RedisLine,
@@ -232,6 +232,23 @@ impl Pair {
             }
             Op::Pages | Op::Mend { .. } | Op::TakeCheck(_) | Op::NoteCheck(_) => {
                 self.check(line, op, made).await
+            }
+            Op::Hold {
+                visitor: number,
+                below,
+                lease_ms,
+            } => {
+                let order = HoldOrder {
+                    deployment: queue.as_str(),
+                    id: visitor(*number),
+                    below: *below,
+                    lease_ms: *lease_ms,
+                };
+                text(line.hold(&order).await)
+            }
+            Op::Release(numbers) => {
+                let ids: Vec<_> = numbers.iter().copied().map(visitor).collect();
+                text(line.release(queue.as_str(), &ids).await)
             }
             Op::Load(report) => text(line.keep_load(queue, report).await),
             Op::PassMicros(_) | Op::GoBackMicros(_) | Op::ServerOffMillis(_) => String::new(),
