@@ -19,9 +19,9 @@ use vestibule::{
     },
     line::{
         Adjusted, Check, CheckOrder, CheckTurn, Claimed, Configuration, Configured, Cursor, Deferral,
-        Departed, Departure, Entered, Extended, Extension, HoldOrder, Holding, JournalRecord, Line, LineError, Look, Marked,
-        Mended, Mending, Page, Places, PromoteOrder, Promotion, Remains, ReportOrder, Reported, Revival,
-        Revived, SetAside, Validated, View, memory::MemoryLine,
+        Departed, Departure, Entered, Extended, Extension, HoldOrder, Holding, JournalRecord, Line,
+        LineError, Look, Marked, Mended, Mending, Page, Places, PromoteOrder, Promotion, Remains,
+        ReportOrder, Reported, Revival, Revived, SetAside, Validated, View, memory::MemoryLine,
     },
 };
 
@@ -52,7 +52,7 @@ impl Switch {
 
     /// From now on it takes its time to count a held poll.
     pub fn slow_holds(&self, time: Duration) {
-        let ms = u64::try_from(time.as_millis()).expect("not that long");
+        let ms = u64::try_from(time.as_millis()).unwrap_or(u64::MAX);
         self.holds_take_ms.store(ms, Ordering::SeqCst);
     }
 

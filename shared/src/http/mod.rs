@@ -45,13 +45,13 @@ use tower_http::{
     cors::{AllowOrigin, CorsLayer},
 };
 
-pub use self::{code::Code, problem::Problem};
 use self::{
     budget::Budget,
     gateway::Gateway,
     views::{Seen, Views},
     wakes::Wakes,
 };
+pub use self::{code::Code, problem::Problem};
 use crate::{
     backup::{
         Backup,

@@ -11,6 +11,7 @@ mod http_api;
 mod identity;
 mod killed;
 mod load;
+mod pacing;
 mod protected;
 mod samples;
 mod visit;

@@ -121,21 +121,16 @@ pub(crate) async fn one_poll_of_an_entry_is_held_at_a_time(subject: Subject) {
 
 pub(crate) async fn deployments_are_counted_apart(subject: Subject) {
     let (one, other) = (fresh_deployment(), fresh_deployment());
-    assert_eq!(
-        holds(&subject, &one, 1, 1).await,
-        Holding::Counted { held: 1 }
-    );
-    assert_eq!(
-        holds(&subject, &other, 1, 1).await,
-        Holding::Counted { held: 1 }
-    );
+    assert_eq!(holds(&subject, &one, 1, 1).await, Holding::Counted { held: 1 });
+    assert_eq!(holds(&subject, &other, 1, 1).await, Holding::Counted { held: 1 });
     releases(&subject, &other, [1]).await;
     assert_eq!(holds(&subject, &one, 2, 1).await, Holding::Full);
+    assert_eq!(holds(&subject, &other, 2, 1).await, Holding::Counted { held: 1 });
     assert_eq!(
-        holds(&subject, &other, 2, 1).await,
-        Holding::Counted { held: 1 }
+        holds(&subject, &one, 3, 0).await,
+        Holding::Full,
+        "no budget holds nobody"
     );
-    assert_eq!(holds(&subject, &one, 3, 0).await, Holding::Full, "no budget holds nobody");
 }
 
 /// Leases that seem to end in an hour, since the server's clock was set back, do not keep others out for so long.

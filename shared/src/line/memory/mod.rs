@@ -30,9 +30,9 @@ pub use self::snapshot::Snapshot;
 use self::{holds::Holds, lost::Lost, queue::Queue};
 use super::{
     Adjusted, Check, CheckOrder, CheckTurn, Claimed, Configuration, Configured, Cursor, Deferral, Departed,
-    Departure, Entered, Extended, Extension, Fence, HoldOrder, Holding, JournalLimits, JournalRecord, Line, LineError, Look,
-    Marked, Mended, Mending, Page, Places, PromoteOrder, Promotion, Remains, ReportOrder, Reported, Revival,
-    Revived, SetAside, Validated, View,
+    Departure, Entered, Extended, Extension, Fence, HoldOrder, Holding, JournalLimits, JournalRecord, Line,
+    LineError, Look, Marked, Mended, Mending, Page, Places, PromoteOrder, Promotion, Remains, ReportOrder,
+    Reported, Revival, Revived, SetAside, Validated, View,
 };
 use crate::domain::{
     change::{Change, Ending},

@@ -49,9 +49,9 @@ use self::{
 };
 use super::{
     Adjusted, Check, CheckOrder, CheckTurn, Claimed, Configuration, Configured, Cursor, Deferral, Departed,
-    Departure, Entered, Extended, Extension, HoldOrder, Holding, JournalLimits, JournalRecord, Line, LineError, Look, Marked,
-    Mended, Mending, Page, Places, PromoteOrder, Promotion, Remains, ReportOrder, Reported, Revival, Revived,
-    SetAside, Validated, View,
+    Departure, Entered, Extended, Extension, HoldOrder, Holding, JournalLimits, JournalRecord, Line,
+    LineError, Look, Marked, Mended, Mending, Page, Places, PromoteOrder, Promotion, Remains, ReportOrder,
+    Reported, Revival, Revived, SetAside, Validated, View,
     memory::{Clock, system_clock},
 };
 use crate::{
