@@ -10,6 +10,7 @@ use std::{
 };
 
 use tokio::{runtime::Handle, spawn, task::JoinHandle};
+use tracing::Instrument;
 
 use crate::{
     config::EdgeConfig,
@@ -65,7 +66,7 @@ impl Budget {
             .unwrap_or(u64::MAX)
             .min(HOLD_LEASE_MS_MAX);
         // A task of its own: where the client hangs up now, it is counted out as soon as it is in.
-        let counting = spawn(async move {
+        let counting = async move {
             let order = HoldOrder {
                 deployment: &count.deployment,
                 id,
@@ -77,12 +78,13 @@ impl Budget {
                 Ok(Holding::Full | Holding::AlreadyHeld) => None,
                 Err(error) => {
                     // If it was counted all the same, the lease ends that.
-                    tracing::warn!(entry = %id, %error, "a poll was not held: nobody counted it");
+                    tracing::warn!(%error, "a poll was not held: nobody counted it");
                     None
                 }
             }
-        });
-        let (held, at_once) = counting.await.ok().flatten()?;
+        };
+        let counted = spawn(counting.in_current_span()).await;
+        let (held, at_once) = counted.ok().flatten()?;
         // At the beginning: a function that is stopped while it holds has held.
         self.begun.count(queue, at_once);
         Some(held)

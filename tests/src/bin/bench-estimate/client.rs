@@ -45,6 +45,8 @@ pub(crate) struct Visit {
     pub(crate) failures: u64,
     /// How often the position was higher than before.
     pub(crate) rises: u64,
+    /// Answers in line without an estimate.
+    pub(crate) unknown: u64,
     /// Of whoever came when called.
     pub(crate) promoted_at_ms: Option<u64>,
     /// When, and the range in seconds.
@@ -72,6 +74,8 @@ impl Visit {
         let range = &entry["estimated_wait_seconds"];
         if let (Some(low_s), Some(high_s)) = (range["low"].as_u64(), range["high"].as_u64()) {
             self.estimates.push((now_ms(), low_s, high_s));
+        } else {
+            self.unknown += 1;
         }
     }
 }
@@ -96,6 +100,7 @@ impl Client {
             polls: 0,
             failures: 0,
             rises: 0,
+            unknown: 0,
             promoted_at_ms: None,
             estimates: Vec::new(),
             position: u64::MAX,

@@ -117,6 +117,10 @@ fn print(visits: &[Visit], held_max: u64, wall: Duration) {
     println!("polls_per_visitor={polls_each:.1}");
     println!("held_max={held_max}");
     println!("estimates={}", told.len());
+    println!(
+        "estimates_unknown={}",
+        visits.iter().map(|visit| visit.unknown).sum::<u64>()
+    );
     println!("estimate_coverage_80={:.3}", told::coverage(&told));
     println!(
         "estimate_mean_relative_error={:.3}",

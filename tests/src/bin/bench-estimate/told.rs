@@ -2,8 +2,9 @@
 
 /// The waits by which estimates are told apart, in seconds.
 const BOUNDS_S: [u64; 4] = [10, 30, 60, 120];
-/// Below this a wait counts as so long where an error is measured by it: a line moves once a second.
-const LEAST_S: f64 = 1.0;
+/// A shorter wait counts as this long where an error is measured by it, as in the simulation: to be a few seconds off
+/// matters little.
+const LEAST_S: f64 = 10.0;
 
 /// One estimate that somebody was shown who was called later.
 #[derive(Debug, Clone, Copy)]
