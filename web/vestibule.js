@@ -179,7 +179,7 @@ export class Place extends EventTarget {
           this.#tell(trouble);
           if (!trouble.passing) return;
         }
-        pauseMs = refused ? POLL_MS : backoffMs(failures++, trouble, this.entry.retry_after_ms);
+        pauseMs = refused ? (trouble.retryAfterMs ?? POLL_MS) : backoffMs(failures++, trouble, this.entry.retry_after_ms);
       }
     }
   }

@@ -1,11 +1,15 @@
 //! A line in memory that can be out of reach, and keeps all that it has meanwhile.
 
-use std::sync::{
-    Arc,
-    atomic::{AtomicBool, AtomicU64, Ordering},
+use std::{
+    sync::{
+        Arc,
+        atomic::{AtomicBool, AtomicU64, Ordering},
+    },
+    time::Duration,
 };
 
 use async_trait::async_trait;
+use tokio::time::sleep;
 use vestibule::{
     domain::{
         change::{Change, Ending},
@@ -15,9 +19,9 @@ use vestibule::{
     },
     line::{
         Adjusted, Check, CheckOrder, CheckTurn, Claimed, Configuration, Configured, Cursor, Deferral,
-        Departed, Departure, Entered, Extended, Extension, JournalRecord, Line, LineError, Look, Marked,
-        Mended, Mending, Page, Places, PromoteOrder, Promotion, Remains, ReportOrder, Reported, Revival,
-        Revived, SetAside, Validated, View, memory::MemoryLine,
+        Departed, Departure, Entered, Extended, Extension, HoldOrder, Holding, JournalRecord, Line,
+        LineError, Look, Marked, Mended, Mending, Page, Places, PromoteOrder, Promotion, Remains,
+        ReportOrder, Reported, Revival, Revived, SetAside, Validated, View, memory::MemoryLine,
     },
 };
 
@@ -25,6 +29,8 @@ use vestibule::{
 #[derive(Clone, Default)]
 pub struct Switch {
     is_off: Arc<AtomicBool>,
+    counts_no_holds: Arc<AtomicBool>,
+    holds_take_ms: Arc<AtomicU64>,
     tries: Arc<AtomicU64>,
 }
 
@@ -37,6 +43,17 @@ impl Switch {
     /// From now on everybody does.
     pub fn turn_on(&self) {
         self.is_off.store(false, Ordering::SeqCst);
+    }
+
+    /// From now on whoever counts held polls does not reach it.
+    pub fn count_no_holds(&self) {
+        self.counts_no_holds.store(true, Ordering::SeqCst);
+    }
+
+    /// From now on it takes its time to count a held poll.
+    pub fn slow_holds(&self, time: Duration) {
+        let ms = u64::try_from(time.as_millis()).unwrap_or(u64::MAX);
+        self.holds_take_ms.store(ms, Ordering::SeqCst);
     }
 
     /// How often somebody tried in vain.
@@ -195,6 +212,19 @@ impl Line for Switched {
 
     async fn settle(&self, queue: &QueueId, keys: &[String], ended: &[Ending]) -> Result<(), LineError> {
         self.reach()?.settle(queue, keys, ended).await
+    }
+
+    async fn hold(&self, order: &HoldOrder<'_>) -> Result<Holding, LineError> {
+        let taking = Duration::from_millis(self.switch.holds_take_ms.load(Ordering::SeqCst));
+        sleep(taking).await;
+        if self.switch.counts_no_holds.load(Ordering::SeqCst) {
+            return Err(LineError::Unavailable("turned off by a test".to_owned()));
+        }
+        self.reach()?.hold(order).await
+    }
+
+    async fn release(&self, deployment: &str, ids: &[EntryId]) -> Result<(), LineError> {
+        self.reach()?.release(deployment, ids).await
     }
 
     async fn ping(&self) -> Result<(), LineError> {

@@ -10,6 +10,7 @@ use tokio::time::{Instant, sleep_until};
 
 use super::{
     Edge,
+    budget::Candidate,
     gateway::Gateway,
     views::{Absence, Seen},
 };
@@ -17,7 +18,7 @@ use crate::{
     domain::{
         estimate::eta_ms,
         id::EntryId,
-        pacing::{Poll, hold_horizon_ms, poll},
+        pacing::{Poll, hold_horizon_ms, hold_room, poll},
         score::WaitScore,
         settings::Entrance,
         standing::Standing,
@@ -62,16 +63,15 @@ impl Edge {
         wait: Duration,
         gateway: &Gateway,
     ) -> Result<Option<Look>, LineError> {
-        let Some(up_to) = self.may_hold(waiter, wait, gateway) else {
+        let Some(candidate) = self.may_hold(waiter, wait, gateway) else {
             return Ok(None);
         };
+        // Counting takes time, and the function's deadline does not wait for it.
+        let end = Instant::now() + candidate.up_to;
         // One in too many is answered at once, and told when to come back.
-        let Ok(_permit) = self.holds.try_acquire() else {
+        let Some(held) = self.budget.take(candidate).await else {
             return Ok(None);
         };
-        // At the beginning: a function that is stopped while it holds has held.
-        self.held_polls.count(&waiter.seen.queue);
-        let end = Instant::now() + up_to;
         let mut sleeper = self.wakes.sleeper(waiter.id);
         let mut seen = waiter.seen.clone();
         loop {
@@ -94,11 +94,14 @@ impl Edge {
             if may_have_changed {
                 let look = self.line.status(&seen.queue, waiter.id).await?;
                 if !waiter.waits_still(look) {
+                    held.release().await;
                     return Ok(Some(look));
                 }
             }
         }
-        self.line.status(&waiter.seen.queue, waiter.id).await.map(Some)
+        let last_look = self.line.status(&waiter.seen.queue, waiter.id);
+        let (look, ()) = tokio::join!(last_look, held.release());
+        look.map(Some)
     }
 
     /// Until the process is told to stop.
@@ -110,15 +113,16 @@ impl Edge {
         }
     }
 
-    /// How long the poll may be held, by the pacing and by the function's own deadline.
-    fn may_hold(&self, waiter: &Waiter, wait: Duration, gateway: &Gateway) -> Option<Duration> {
+    /// Whether the poll may be held, by the pacing, and for how long, by the function's own deadline.
+    fn may_hold<'a>(&self, waiter: &'a Waiter, wait: Duration, gateway: &Gateway) -> Option<Candidate<'a>> {
         let settings = waiter.seen.settings();
         let pace = settings.pace();
         #[allow(clippy::cast_precision_loss)]
         let asked_for = pace.batch as f64 * 1_000.0 / pace.interval_ms as f64;
         let rate = waiter.seen.rate();
+        let held_budget = u64::from(self.config.held_budget);
         let horizon_ms = hold_horizon_ms(
-            self.config.held_budget as u64,
+            held_budget,
             rate.unwrap_or(asked_for),
             settings.promotes() && !waiter.seen.view.clocks.apart,
         );
@@ -133,7 +137,12 @@ impl Edge {
             .map(|deadline| deadline.saturating_duration_since(std::time::Instant::now()));
         let up_to = Duration::from_millis(up_to_ms)
             .min(left.map_or(Duration::MAX, |left| left.saturating_sub(MARGIN)));
-        (!up_to.is_zero()).then_some(up_to)
+        (!up_to.is_zero()).then(|| Candidate {
+            queue: &waiter.seen.queue,
+            id: waiter.id,
+            below: hold_room(held_budget, eta_ms, horizon_ms),
+            up_to,
+        })
     }
 }
 

@@ -1,11 +1,12 @@
 //! The edge: what visitors and the protected service call.
 //!
 //! One file a route; around them `boundary` (request id, span, what every answer has in common), `problem` (errors as
-//! HTTP), `visitor` (who is asking), `views`, `hold` and `wakes` (how a crowd of polls asks the line once a second). [`serve`]
+//! HTTP), `visitor` (who is asking), `views`, `hold`, `budget` and `wakes` (how a crowd of polls asks the line once a second). [`serve`]
 //! hands events of API Gateway to the same router that a local listener serves.
 
 mod away;
 mod boundary;
+mod budget;
 mod claim;
 mod code;
 mod complete;
@@ -38,18 +39,19 @@ use axum::{
     response::{IntoResponse, Response},
     routing::{delete, get, post},
 };
-use tokio::sync::{Semaphore, watch};
+use tokio::sync::watch;
 use tower_http::{
     catch_panic::CatchPanicLayer,
     cors::{AllowOrigin, CorsLayer},
 };
 
-pub use self::{code::Code, problem::Problem};
 use self::{
+    budget::Budget,
     gateway::Gateway,
     views::{Seen, Views},
     wakes::Wakes,
 };
+pub use self::{code::Code, problem::Problem};
 use crate::{
     backup::{
         Backup,
@@ -58,7 +60,7 @@ use crate::{
     config::{EdgeConfig, Keys, Origins},
     domain::{change::Change, id::QueueId},
     line::{Line, LineError},
-    telemetry::{emf::Metrics, metrics::HELD_POLLS, samples::Tally},
+    telemetry::emf::Metrics,
 };
 
 /// How long a browser may remember what CORS allows.
@@ -71,8 +73,7 @@ pub struct Edge {
     keys: Keys,
     config: EdgeConfig,
     views: Views,
-    holds: Semaphore,
-    held_polls: Tally,
+    budget: Budget,
     wakes: Wakes,
     shutdown: watch::Receiver<bool>,
 }
@@ -109,8 +110,7 @@ impl Edge {
     ) -> Arc<Self> {
         Arc::new(Self {
             views: Views::new(line.clone(), backup.clone(), keys.root.clone()),
-            holds: Semaphore::new(config.held_budget),
-            held_polls: Tally::new(HELD_POLLS, metrics),
+            budget: Budget::new(line.clone(), &config, metrics),
             wakes: Wakes::default(),
             line,
             backup,

@@ -54,8 +54,12 @@ impl Seen {
 
     /// Line time. Never behind it, and ahead of it by the time that the line took to answer at most.
     pub(crate) fn now_ms(&self) -> u64 {
-        let since = u64::try_from(self.asked_at.elapsed().as_millis()).unwrap_or(u64::MAX);
-        self.view.now_ms.saturating_add(since)
+        self.view.now_ms.saturating_add(self.age_ms())
+    }
+
+    /// How old it is, in milliseconds.
+    pub(crate) fn age_ms(&self) -> u64 {
+        u64::try_from(self.asked_at.elapsed().as_millis()).unwrap_or(u64::MAX)
     }
 
     /// Promotions a second as seen lately; `None` before any were.

@@ -6,7 +6,8 @@
 //! written to the [backup](crate::backup): by the caller, from the [`Change`] in the answer, for what a visitor or the
 //! protected service did; by way of the journal for what [`Line::promote`] did.
 //!
-//! Every method takes the queue first and fails with [`LineError::Unknown`] where the line has no such queue.
+//! Every method takes the queue first and fails with [`LineError::Unknown`] where the line has no such queue; but those that
+//! are of no queue: [`Line::hold`], [`Line::release`] and [`Line::ping`].
 
 mod answers;
 mod limits;
@@ -167,6 +168,12 @@ pub trait Line: Send + Sync + 'static {
     /// Drops records that the backup has, of the journal or set aside, and forgets these ends that it has. An entry that came again and ended
     /// again since then stays remembered.
     async fn settle(&self, queue: &QueueId, keys: &[String], ended: &[Ending]) -> Result<(), LineError>;
+
+    /// Counts a held poll in, where fewer are held in the whole deployment than may be.
+    async fn hold(&self, order: &HoldOrder<'_>) -> Result<Holding, LineError>;
+
+    /// Counts the held polls of these entries out. One that is not counted changes nothing.
+    async fn release(&self, deployment: &str, ids: &[EntryId]) -> Result<(), LineError>;
 
     /// Whether the line answers at all.
     async fn ping(&self) -> Result<(), LineError>;

@@ -148,10 +148,6 @@ impl EdgeUnderTest {
         .with_journal_limits(limits);
         let line = line.with_witness(clock.as_clock());
         let (stop, stopped) = watch::channel(false);
-        let keys = Keys {
-            root: RootKey::new(vec![7; 32]).expect("long enough"),
-            signer: signer(),
-        };
         let behind = other.unwrap_or_else(|| backup.clone());
         let written = Written::default();
         let switch = Switch::default();
@@ -162,7 +158,7 @@ impl EdgeUnderTest {
         let edge = Edge::with_metrics(
             Arc::new(switched),
             behind,
-            keys,
+            keys(),
             config,
             stopped,
             written.metrics(),
@@ -180,6 +176,22 @@ impl EdgeUnderTest {
         };
         this.create(QUEUE, settings).await;
         this
+    }
+
+    /// The routes of another process of the same deployment.
+    pub fn beside(&self, config: EdgeConfig) -> Router {
+        let line = Switched {
+            line: self.line.clone(),
+            switch: self.switch.clone(),
+        };
+        router(Edge::with_metrics(
+            Arc::new(line),
+            self.backup.clone(),
+            keys(),
+            config,
+            self.stop.subscribe(),
+            self.written.metrics(),
+        ))
     }
 
     /// Creates a queue in the line and in the backup.
@@ -289,6 +301,13 @@ impl EdgeUnderTest {
         let response = timeout(BOUND, handle(self.router.clone(), event));
         let (parts, body) = response.await.expect("an answer in time").into_parts();
         Answer::new(parts.status, parts.headers, &body)
+    }
+}
+
+fn keys() -> Keys {
+    Keys {
+        root: RootKey::new(vec![7; 32]).expect("long enough"),
+        signer: signer(),
     }
 }
 

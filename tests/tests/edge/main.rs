@@ -3,6 +3,7 @@
 mod away;
 mod backup_behind;
 mod bad_input;
+mod budget;
 mod clock;
 mod events;
 mod grace;
@@ -11,6 +12,7 @@ mod http_api;
 mod identity;
 mod killed;
 mod load;
+mod pacing;
 mod protected;
 mod samples;
 mod visit;

@@ -5,6 +5,7 @@ mod check;
 mod clock;
 mod crowd;
 mod gate;
+mod holds;
 mod limits;
 mod load;
 mod mend;
@@ -91,6 +92,14 @@ on_every_line! {
         validating_by_state
         validating_may_claim_and_consume
         extending_is_bounded_and_never_shortens
+    }
+    holds {
+        never_more_polls_are_held_than_may_be
+        a_released_poll_makes_room_for_one
+        a_poll_that_nobody_releases_is_forgotten_when_its_lease_is_over
+        one_poll_of_an_entry_is_held_at_a_time
+        deployments_are_counted_apart
+        no_lease_outlives_a_clock_that_is_set_back_by_much
     }
     load {
         a_load_report_is_kept_for_a_minute

@@ -81,6 +81,14 @@ pub(crate) enum Op {
     TakeCheck(CheckOrder),
     /// A check has been through so many shards.
     NoteCheck(u8),
+    /// A poll asks to be held where fewer are, for so long.
+    Hold {
+        visitor: u64,
+        below: u64,
+        lease_ms: u64,
+    },
+    /// These are held no more.
+    Release(Vec<u64>),
     /// The protected service reports its load.
     Load(LoadReport),
     PassMicros(u64),
@@ -166,6 +174,10 @@ fn op() -> impl Strategy<Value = Op> {
             Op::TakeCheck(CheckOrder { every_ms, idle_ms, silent_ms })
         }),
         1 => prop_oneof![1_u8..64, Just(64)].prop_map(Op::NoteCheck),
+        2 => (visitor(), 0_u64..4, 1_u64..40_000).prop_map(|(visitor, below, lease_ms)| {
+            Op::Hold { visitor, below, lease_ms }
+        }),
+        1 => vec(visitor(), 1..3).prop_map(Op::Release),
         1 => load().prop_map(Op::Load),
         6 => passing().prop_map(Op::PassMicros),
         1 => passing().prop_map(Op::GoBackMicros),

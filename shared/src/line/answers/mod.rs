@@ -2,6 +2,7 @@
 
 mod check;
 mod entry;
+mod hold;
 mod queue;
 
-pub use self::{check::*, entry::*, queue::*};
+pub use self::{check::*, entry::*, hold::*, queue::*};

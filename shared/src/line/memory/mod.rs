@@ -4,6 +4,7 @@
 mod check;
 mod clock;
 mod entering;
+mod holds;
 mod journal;
 mod lost;
 mod promotion;
@@ -26,12 +27,12 @@ use async_trait::async_trait;
 
 #[cfg(feature = "given-time")]
 pub use self::snapshot::Snapshot;
-use self::{lost::Lost, queue::Queue};
+use self::{holds::Holds, lost::Lost, queue::Queue};
 use super::{
     Adjusted, Check, CheckOrder, CheckTurn, Claimed, Configuration, Configured, Cursor, Deferral, Departed,
-    Departure, Entered, Extended, Extension, Fence, JournalLimits, JournalRecord, Line, LineError, Look,
-    Marked, Mended, Mending, Page, Places, PromoteOrder, Promotion, Remains, ReportOrder, Reported, Revival,
-    Revived, SetAside, Validated, View,
+    Departure, Entered, Extended, Extension, Fence, HoldOrder, Holding, JournalLimits, JournalRecord, Line,
+    LineError, Look, Marked, Mended, Mending, Page, Places, PromoteOrder, Promotion, Remains, ReportOrder,
+    Reported, Revival, Revived, SetAside, Validated, View,
 };
 use crate::domain::{
     change::{Change, Ending},
@@ -57,6 +58,7 @@ pub(crate) fn system_clock() -> Clock {
 #[derive(Clone)]
 pub struct MemoryLine {
     queues: Arc<Mutex<Queues>>,
+    holds: Holds,
     clock: Clock,
     journal_limits: JournalLimits,
     /// The callers' clock, where that is another one. In one process it is the same: nobody can tell that it is wrong.
@@ -80,6 +82,7 @@ impl MemoryLine {
     pub fn with_clock(clock: Clock) -> Self {
         Self {
             queues: Arc::default(),
+            holds: Holds::default(),
             clock,
             journal_limits: JournalLimits::default(),
             witness: None,
@@ -304,6 +307,15 @@ impl Line for MemoryLine {
 
     async fn settle(&self, queue: &QueueId, keys: &[String], ended: &[Ending]) -> Result<(), LineError> {
         self.settle_queue(queue, keys, ended)
+    }
+
+    async fn hold(&self, order: &HoldOrder<'_>) -> Result<Holding, LineError> {
+        Ok(self.holds.hold((self.clock)() / 1_000, order))
+    }
+
+    async fn release(&self, deployment: &str, ids: &[EntryId]) -> Result<(), LineError> {
+        self.holds.release(deployment, ids);
+        Ok(())
     }
 
     async fn ping(&self) -> Result<(), LineError> {

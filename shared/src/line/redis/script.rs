@@ -144,7 +144,7 @@ impl Call<'_> {
 mod tests {
     use super::*;
 
-    const SCRIPTS: [&str; 22] = [
+    const SCRIPTS: [&str; 24] = [
         include_str!("adjust.lua"),
         include_str!("check.lua"),
         include_str!("checked.lua"),
@@ -153,12 +153,14 @@ mod tests {
         include_str!("defer.lua"),
         include_str!("enter.lua"),
         include_str!("forget.lua"),
+        include_str!("hold.lua"),
         include_str!("leave.lua"),
         include_str!("load.lua"),
         include_str!("mark.lua"),
         include_str!("mend.lua"),
         include_str!("promote.lua"),
         include_str!("record.lua"),
+        include_str!("release.lua"),
         include_str!("report.lua"),
         include_str!("restore.lua"),
         include_str!("revive.lua"),

@@ -18,9 +18,9 @@ use crate::{
     },
     line::{
         Adjusted, Check, CheckOrder, CheckTurn, Claimed, Configuration, Configured, Cursor, Deferral,
-        Departed, Departure, Entered, Extended, Extension, JournalRecord, Line, LineError, Look, Marked,
-        Mended, Mending, Page, Places, PromoteOrder, Promotion, Remains, ReportOrder, Reported, Revival,
-        Revived, SetAside, Validated, View, memory::MemoryLine,
+        Departed, Departure, Entered, Extended, Extension, HoldOrder, Holding, JournalRecord, Line,
+        LineError, Look, Marked, Mended, Mending, Page, Places, PromoteOrder, Promotion, Remains,
+        ReportOrder, Reported, Revival, Revived, SetAside, Validated, View, memory::MemoryLine,
     },
 };
 
@@ -211,6 +211,14 @@ impl Line for Faulty {
 
     async fn settle(&self, queue: &QueueId, keys: &[String], ended: &[Ending]) -> Result<(), LineError> {
         self.sound().settle(queue, keys, ended).await
+    }
+
+    async fn hold(&self, order: &HoldOrder<'_>) -> Result<Holding, LineError> {
+        self.sound().hold(order).await
+    }
+
+    async fn release(&self, deployment: &str, ids: &[EntryId]) -> Result<(), LineError> {
+        self.sound().release(deployment, ids).await
     }
 
     async fn ping(&self) -> Result<(), LineError> {
