@@ -14,10 +14,10 @@ use vestibule::{
         score::Visit,
     },
     line::{
-        Adjusted, Check, CheckOrder, CheckTurn, Claimed, Configuration, Configured, Cursor, Deferral,
-        Departed, Departure, Entered, Extended, Extension, JournalRecord, Line, LineError, Look, Marked,
-        Mended, Mending, Page, Places, PromoteOrder, Promotion, Remains, ReportOrder, Reported, Revival,
-        Revived, SetAside, Validated, View, memory::MemoryLine,
+        Adjusted, Changes, Check, CheckOrder, CheckTurn, Claimed, Configuration, Configured, Cursor,
+        Deferral, Departed, Departure, Entered, Extended, Extension, JournalRecord, Line, LineError, Look,
+        Marked, Mended, Mending, Page, Places, PromoteOrder, Promotion, Remains, ReportOrder, Reported,
+        Revival, Revived, SetAside, Validated, View, memory::MemoryLine,
     },
 };
 
@@ -25,6 +25,7 @@ use vestibule::{
 #[derive(Clone, Default)]
 pub struct Switch {
     is_off: Arc<AtomicBool>,
+    is_deaf: Arc<AtomicBool>,
     tries: Arc<AtomicU64>,
 }
 
@@ -32,6 +33,11 @@ impl Switch {
     /// From now on nobody reaches the line.
     pub fn turn_off(&self) {
         self.is_off.store(true, Ordering::SeqCst);
+    }
+
+    /// From now on nobody can listen to it.
+    pub fn deafen(&self) {
+        self.is_deaf.store(true, Ordering::SeqCst);
     }
 
     /// From now on everybody does.
@@ -69,6 +75,17 @@ impl Line for Switched {
 
     async fn status(&self, queue: &QueueId, id: EntryId) -> Result<Look, LineError> {
         self.reach()?.status(queue, id).await
+    }
+
+    async fn looks(&self, queue: &QueueId, ids: &[EntryId]) -> Result<Vec<Look>, LineError> {
+        self.reach()?.looks(queue, ids).await
+    }
+
+    async fn changes(&self, queue: &QueueId) -> Result<Changes, LineError> {
+        if self.switch.is_deaf.load(Ordering::SeqCst) {
+            return Err(LineError::Unavailable("made deaf by a test".to_owned()));
+        }
+        self.reach()?.changes(queue).await
     }
 
     async fn end(&self, queue: &QueueId, id: EntryId) -> Result<Option<Change>, LineError> {

@@ -1,14 +1,15 @@
 //! The edge: what visitors and the protected service call.
 //!
 //! One file a route; around them `boundary` (request id, span, what every answer has in common), `problem` (errors as
-//! HTTP), `visitor` (who is asking), `views`, `hold` and `wakes` (how a crowd of polls asks the line once a second). [`serve`]
-//! hands events of API Gateway to the same router that a local listener serves.
+//! HTTP), `visitor` (who is asking), `views`, `hold`, `watcher`, `crowd` and `wakes` (how a crowd of polls asks the line once
+//! a second, and is told of its turn). [`serve`] hands events of API Gateway to the same router that a local listener serves.
 
 mod away;
 mod boundary;
 mod claim;
 mod code;
 mod complete;
+mod crowd;
 mod enter;
 mod entry;
 mod extend;
@@ -27,6 +28,7 @@ mod view;
 mod views;
 mod visitor;
 mod wakes;
+mod watcher;
 
 use std::{any::Any, fmt, sync::Arc, time::Duration};
 
@@ -49,6 +51,7 @@ use self::{
     gateway::Gateway,
     views::{Seen, Views},
     wakes::Wakes,
+    watcher::Watchers,
 };
 use crate::{
     backup::{
@@ -74,6 +77,7 @@ pub struct Edge {
     holds: Semaphore,
     held_polls: Tally,
     wakes: Wakes,
+    watchers: Watchers,
     shutdown: watch::Receiver<bool>,
 }
 
@@ -112,6 +116,7 @@ impl Edge {
             holds: Semaphore::new(config.held_budget),
             held_polls: Tally::new(HELD_POLLS, metrics),
             wakes: Wakes::default(),
+            watchers: Watchers::default(),
             line,
             backup,
             keys,

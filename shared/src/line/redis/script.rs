@@ -144,7 +144,7 @@ impl Call<'_> {
 mod tests {
     use super::*;
 
-    const SCRIPTS: [&str; 22] = [
+    const SCRIPTS: [&str; 23] = [
         include_str!("adjust.lua"),
         include_str!("check.lua"),
         include_str!("checked.lua"),
@@ -155,6 +155,7 @@ mod tests {
         include_str!("forget.lua"),
         include_str!("leave.lua"),
         include_str!("load.lua"),
+        include_str!("looks.lua"),
         include_str!("mark.lua"),
         include_str!("mend.lua"),
         include_str!("promote.lua"),
