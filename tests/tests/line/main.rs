@@ -1,6 +1,7 @@
 //! The conformance suite of the line: what a visitor, the protected service or an operator would notice, asked of every
 //! line that ships. Each case shows as a test of its own for each of them, such as `redis::enter_twice_is_one_place`.
 
+mod changes;
 mod check;
 mod clock;
 mod crowd;
@@ -91,6 +92,10 @@ on_every_line! {
         validating_by_state
         validating_may_claim_and_consume
         extending_is_bounded_and_never_shortens
+    }
+    changes {
+        a_tick_is_heard_by_all_who_listen_to_its_queue
+        many_are_looked_at_as_each_is_alone
     }
     load {
         a_load_report_is_kept_for_a_minute
