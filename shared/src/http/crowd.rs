@@ -186,8 +186,8 @@ impl Crowd {
             return None;
         };
         let Waiter { id, score, seen, .. } = &held.waiter;
-        let of_this = self.ticks.iter().filter(|tick| tick.claim_by_ms == claim_by_ms);
-        let change = of_this.filter_map(|tick| tick.change(*id, *score)).next()?;
+        let mut of_this = self.ticks.iter().filter(|tick| tick.claim_by_ms == claim_by_ms);
+        let change = of_this.find_map(|tick| tick.change(*id, *score))?;
         (score.visit() == visit)
             .then(|| Record::after(None, &change, seen.shelf().retain_hours))
             .flatten()

@@ -154,7 +154,7 @@ async fn run(edge: Arc<Edge>, seen: Arc<Seen>, mut orders: UnboundedReceiver<Ord
                 taken.drain(..).for_each(|order| watching.obey(order));
             }
             Some(heard) = heard.next() => watching.hear(heard),
-            Some((batch, looks)) = looking.next() => watching.looked(&batch, looks),
+            Some((batch, looks)) = looking.next() => watching.looked(&batch, &looks),
             view = &mut newer => {
                 let pause = match view {
                     Ok(seen) => {
@@ -196,32 +196,28 @@ async fn look(line: &dyn Line, queue: &QueueId, batch: Batch) -> (Batch, Result<
 }
 
 /// What is heard of a queue.
+#[derive(Clone, Copy)]
 enum Heard {
-    /// From now on every tick is, unless a message is lost.
+    /// From now on every tick is, unless a message is lost: for the first time, or anew.
     Begun,
     Tick(Tick),
-    /// Nothing, until it begins anew.
-    Ended,
 }
 
 /// Listens for as long as it is asked for the next thing heard.
 fn listen(line: Arc<dyn Line>, queue: QueueId) -> impl Stream<Item = Heard> {
-    stream::unfold((line, queue, None::<Changes>), |(line, queue, open)| async move {
-        let mut changes = match open {
-            Some(changes) => changes,
-            None => {
-                let begun = Some(begin(&*line, &queue).await);
-                return Some((Heard::Begun, (line, queue, begun)));
-            }
-        };
-        Some(match changes.next().await {
-            Some(tick) => (Heard::Tick(tick), (line, queue, Some(changes))),
-            None => {
+    stream::unfold(
+        (line, queue, None::<Changes>),
+        |(line, queue, mut open)| async move {
+            if let Some(changes) = &mut open {
+                if let Some(tick) = changes.next().await {
+                    return Some((Heard::Tick(tick), (line, queue, open)));
+                }
                 sleep(Duration::from_millis(rand::random_range(0..ANEW_MS_MAX))).await;
-                (Heard::Ended, (line, queue, None))
             }
-        })
-    })
+            let begun = begin(&*line, &queue).await;
+            Some((Heard::Begun, (line, queue, Some(begun))))
+        },
+    )
 }
 
 /// Begins to listen, once that is possible.
@@ -243,6 +239,7 @@ async fn begin(line: &dyn Line, queue: &QueueId) -> Changes {
 #[derive(Default)]
 struct Watching {
     crowd: Crowd,
+    /// It has begun to: what happened since somebody was looked at may have been said already.
     is_listening: bool,
 }
 
@@ -251,7 +248,6 @@ impl Watching {
         match order {
             Order::Hold(key, waiter, tell) => {
                 self.crowd.add(key, waiter, tell);
-                // What happened since it was looked at last may have been said already.
                 if self.is_listening {
                     self.crowd.question(key);
                 }
@@ -261,31 +257,21 @@ impl Watching {
     }
 
     fn hear(&mut self, heard: Heard) {
-        self.is_listening = !matches!(heard, Heard::Ended);
         match heard {
-            Heard::Begun => self.crowd.question_all(),
+            Heard::Begun => {
+                self.is_listening = true;
+                self.crowd.question_all();
+            }
             Heard::Tick(tick) => self.crowd.hear(tick),
-            Heard::Ended => {}
         }
     }
 
-    fn looked(&mut self, batch: &Batch, looks: Result<Vec<Look>, LineError>) {
-        match looks {
-            Ok(looks) => {
-                for ((key, _), look) in batch.iter().zip(looks) {
-                    self.crowd.looked(*key, look);
-                }
-            }
-            Err(error) => {
-                for (key, _) in batch {
-                    self.crowd.tell(
-                        *key,
-                        match &error {
-                            LineError::Unavailable(cause) => Word::LineAway(cause.clone()),
-                            _ => Word::Look,
-                        },
-                    );
-                }
+    fn looked(&mut self, batch: &Batch, looks: &Result<Vec<Look>, LineError>) {
+        for (at, (key, _)) in batch.iter().enumerate() {
+            match looks {
+                Ok(looks) => self.crowd.looked(*key, looks[at]),
+                Err(LineError::Unavailable(cause)) => self.crowd.tell(*key, Word::LineAway(cause.clone())),
+                Err(_) => self.crowd.tell(*key, Word::Look),
             }
         }
     }

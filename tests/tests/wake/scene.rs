@@ -62,7 +62,6 @@ impl Scene {
         };
         scene.create(&*backup).await;
         scene.enter().await;
-        scene.room_for(10_000).await;
         scene
     }
 
@@ -72,7 +71,7 @@ impl Scene {
         let stored = StoredQueue {
             settings: settings.into(),
             settings_order: 0,
-            line: LinePart::new(configuration.salt.clone()),
+            line: LinePart::new(configuration.salt),
         };
         let created = backup.create_queue(&self.queue, &stored).await;
         assert!(created.expect("the backup takes it"));
@@ -80,9 +79,9 @@ impl Scene {
         configured.expect("the line takes it");
     }
 
-    /// So many may be in at once from now on, and all of them at once.
-    async fn room_for(&self, many: u32) {
-        let configuration = configuration(&settings(many), "2");
+    /// From now on there is room for all who wait.
+    async fn make_room(&self) {
+        let configuration = configuration(&settings(10_000), "2");
         let configured = self.line.configure(&self.queue, &configuration, false).await;
         configured.expect("there is the queue");
     }
@@ -115,6 +114,7 @@ impl Scene {
 
     /// Promotes so many.
     pub(crate) async fn promote(&self, asked: u64) -> Promotion {
+        self.make_room().await;
         let order = PromoteOrder {
             asked,
             heartbeat: true,
@@ -140,10 +140,10 @@ impl Scene {
     }
 }
 
-/// Settings of a queue that so many get into at once, and each second.
-fn settings(many: u32) -> Map<String, Value> {
+/// Settings of a queue that so many get into, and that moves fast enough for all in it to be held.
+fn settings(capacity: u32) -> Map<String, Value> {
     let settings = json!({
-        "capacity": many, "batch": many, "interval_seconds": 1, "claim_seconds": 60, "session_seconds": 300,
+        "capacity": capacity, "batch": 10_000, "interval_seconds": 1, "claim_seconds": 60, "session_seconds": 300,
     });
     settings.as_object().expect("an object").clone()
 }
