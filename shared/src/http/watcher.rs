@@ -140,7 +140,7 @@ async fn run(edge: Arc<Edge>, seen: Arc<Seen>, mut orders: UnboundedReceiver<Ord
     let mut looking = FuturesUnordered::new();
     let mut taken = Vec::new();
     loop {
-        if looking.is_empty() {
+        if looking.is_empty() && !watching.is_in_doubt {
             let batch = watching.crowd.take_some();
             if !batch.is_empty() {
                 looking.push(look(&*edge.line, &queue, batch));
@@ -158,6 +158,7 @@ async fn run(edge: Arc<Edge>, seen: Arc<Seen>, mut orders: UnboundedReceiver<Ord
             view = &mut newer => {
                 let pause = match view {
                     Ok(seen) => {
+                        watching.is_in_doubt = false;
                         watching.crowd.see(&seen);
                         last = seen;
                         Duration::ZERO
@@ -241,6 +242,8 @@ struct Watching {
     crowd: Crowd,
     /// It has begun to: what happened since somebody was looked at may have been said already.
     is_listening: bool,
+    /// The line did not answer: whether it is away, or was slow once, the next view says.
+    is_in_doubt: bool,
 }
 
 impl Watching {
@@ -270,7 +273,10 @@ impl Watching {
         for (at, (key, _)) in batch.iter().enumerate() {
             match looks {
                 Ok(looks) => self.crowd.looked(*key, looks[at]),
-                Err(LineError::Unavailable(cause)) => self.crowd.tell(*key, Word::LineAway(cause.clone())),
+                Err(LineError::Unavailable(_)) => {
+                    self.is_in_doubt = true;
+                    self.crowd.question(*key);
+                }
                 Err(_) => self.crowd.tell(*key, Word::Look),
             }
         }
