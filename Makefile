@@ -1,6 +1,6 @@
 SHELL := bash
 .DEFAULT_GOAL := help
-.PHONY: help run check test test-stack build watch sam-local test-sam chaos bench-line bench-restore bench-estimate bench-cold clean
+.PHONY: help run check test test-stack build watch sam-local test-sam chaos bench-line bench-wake bench-restore bench-estimate bench-cold clean
 
 SCRIPTS := infra/*.sh .ci/run
 
@@ -48,6 +48,9 @@ bench-line: ## Measure the line's operations against Redis (ARGS are passed on)
 
 bench-estimate: ## Measure what 10,000 clients over HTTP are told of their wait (ARGS=2000 for fewer)
 	infra/bench-estimate.sh $(ARGS)
+
+bench-wake: ## Measure how soon held polls are told of their turn, and what that asks of Redis
+	infra/bench-wake.sh $(ARGS)
 
 bench-cold: ## Measure how the functions start, and how large they are
 	infra/bench-cold.sh $(ARGS)

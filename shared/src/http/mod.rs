@@ -1,8 +1,8 @@
 //! The edge: what visitors and the protected service call.
 //!
 //! One file a route; around them `boundary` (request id, span, what every answer has in common), `problem` (errors as
-//! HTTP), `visitor` (who is asking), `views`, `hold`, `budget` and `wakes` (how a crowd of polls asks the line once a second). [`serve`]
-//! hands events of API Gateway to the same router that a local listener serves.
+//! HTTP), `visitor` (who is asking), `views`, `hold`, `budget`, `watcher`, `crowd` and `wakes` (how a crowd of polls asks the line
+//! once a second, and is told of its turn). [`serve`] hands events of API Gateway to the same router that a local listener serves.
 
 mod away;
 mod boundary;
@@ -10,6 +10,7 @@ mod budget;
 mod claim;
 mod code;
 mod complete;
+mod crowd;
 mod enter;
 mod entry;
 mod extend;
@@ -28,6 +29,7 @@ mod view;
 mod views;
 mod visitor;
 mod wakes;
+mod watcher;
 
 use std::{any::Any, fmt, sync::Arc, time::Duration};
 
@@ -50,6 +52,7 @@ use self::{
     gateway::Gateway,
     views::{Seen, Views},
     wakes::Wakes,
+    watcher::Watchers,
 };
 pub use self::{code::Code, problem::Problem};
 use crate::{
@@ -75,6 +78,7 @@ pub struct Edge {
     views: Views,
     budget: Budget,
     wakes: Wakes,
+    watchers: Watchers,
     shutdown: watch::Receiver<bool>,
 }
 
@@ -112,6 +116,7 @@ impl Edge {
             views: Views::new(line.clone(), backup.clone(), keys.root.clone()),
             budget: Budget::new(line.clone(), &config, metrics),
             wakes: Wakes::default(),
+            watchers: Watchers::default(),
             line,
             backup,
             keys,

@@ -12,10 +12,10 @@ use axum::{
 use super::{
     Edge,
     away::{Away, Sight},
+    crowd::Waiter,
     entry::Shown,
     gateway::Gateway,
     gone::Unanswered,
-    hold::Waiter,
     problem::Problem,
     request::{AtEntry, Queries},
     views::Seen,
@@ -53,7 +53,7 @@ pub(super) async fn handle(
         Err(Unanswered::LineAway(cause)) => return stored(Away::after(&seen, cause)).await,
         Err(Unanswered::Refused(problem)) => return Err(problem),
     };
-    let mut held = false;
+    let (mut held, mut told) = (false, None);
     if let (Look::Here(Standing::Waiting { score, position }), false) = (look, wait.offered.is_zero()) {
         let waiter = Waiter {
             seen: seen.clone(),
@@ -62,8 +62,8 @@ pub(super) async fn handle(
             position,
         };
         match edge.hold(&waiter, wait.offered, &gateway).await {
-            Ok(Some(later)) => {
-                (look, held) = (later, true);
+            Ok(Some(news)) => {
+                (look, told, held) = (news.look, news.record, true);
                 seen = edge.seen(&queue).await?;
                 if matches!(look, Look::Gone(_)) {
                     // The line may have lost it while it was held.
@@ -79,10 +79,11 @@ pub(super) async fn handle(
         Look::Here(standing) => standing,
         Look::Gone(missing) => return Err(edge.gone(&seen, id, missing).await),
     };
-    let record = match standing {
+    let record = match (standing, told) {
         // The place tells all that a record would.
-        Standing::Waiting { .. } => None,
-        Standing::Ready { .. } | Standing::Active { .. } => edge.record(&seen, id).await,
+        (Standing::Waiting { .. }, _) => None,
+        (_, Some(record)) => Some(record),
+        (_, None) => edge.record(&seen, id).await,
     };
     let body = edge.show(Shown {
         seen: &seen,

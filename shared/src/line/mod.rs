@@ -10,6 +10,7 @@
 //! are of no queue: [`Line::hold`], [`Line::release`] and [`Line::ping`].
 
 mod answers;
+mod changes;
 mod limits;
 pub mod memory;
 mod places;
@@ -17,7 +18,12 @@ pub mod redis;
 
 use async_trait::async_trait;
 
-pub use self::{answers::*, limits::JournalLimits, places::Places};
+pub use self::{
+    answers::*,
+    changes::{Changes, Tick},
+    limits::JournalLimits,
+    places::Places,
+};
 use crate::domain::{
     change::{Change, Ending},
     id::{EntryId, QueueId},
@@ -27,6 +33,9 @@ use crate::domain::{
 
 /// The most entries that one call of [`Line::promote`] moves or drops: a longer one would make everybody else wait.
 pub const PROMOTE_CHUNK: u64 = 1_000;
+
+/// The most entries that one question of [`Line::looks`] asks for; more take several.
+pub const LOOKS_CHUNK: usize = 500;
 
 /// Why a line gave no answer.
 #[derive(Debug, thiserror::Error)]
@@ -54,6 +63,15 @@ pub trait Line: Send + Sync + 'static {
 
     /// Says where an entry stands; changes nothing.
     async fn status(&self, queue: &QueueId, id: EntryId) -> Result<Look, LineError>;
+
+    /// Says where many entries stand, in the order in which they are named: as [`status`](Self::status) would of each, by one
+    /// question for [`LOOKS_CHUNK`] of them.
+    async fn looks(&self, queue: &QueueId, ids: &[EntryId]) -> Result<Vec<Look>, LineError>;
+
+    /// Listens to the promotions of a queue from now on, whether the line has it or not: what happened before the answer
+    /// came may have been missed, so whoever waits for something looks once more. A message may be lost, and the
+    /// subscription may end: see [`Changes`].
+    async fn changes(&self, queue: &QueueId) -> Result<Changes, LineError>;
 
     /// The end of an entry, where the backup may not have it yet: for whoever asks next to write it.
     async fn end(&self, queue: &QueueId, id: EntryId) -> Result<Option<Change>, LineError>;

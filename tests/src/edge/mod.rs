@@ -43,11 +43,7 @@ pub use self::{
     ask::{Answer, Ask, entry},
     event::{event, with_claims, with_header},
 };
-use crate::{
-    lines::HandClock,
-    switched::{Switch, Switched},
-    written::Written,
-};
+use crate::{lines::HandClock, switched::Switch, written::Written};
 
 /// The queue of every test: each has a line of its own.
 pub const QUEUE: &str = "TIMEDEAL:123";
@@ -151,18 +147,8 @@ impl EdgeUnderTest {
         let behind = other.unwrap_or_else(|| backup.clone());
         let written = Written::default();
         let switch = Switch::default();
-        let switched = Switched {
-            line: line.clone(),
-            switch: switch.clone(),
-        };
-        let edge = Edge::with_metrics(
-            Arc::new(switched),
-            behind,
-            keys(),
-            config,
-            stopped,
-            written.metrics(),
-        );
+        let switched = switch.before(Arc::new(line.clone()));
+        let edge = Edge::with_metrics(switched, behind, keys(), config, stopped, written.metrics());
         let this = Self {
             line,
             switch,
@@ -180,12 +166,8 @@ impl EdgeUnderTest {
 
     /// The routes of another process of the same deployment.
     pub fn beside(&self, config: EdgeConfig) -> Router {
-        let line = Switched {
-            line: self.line.clone(),
-            switch: self.switch.clone(),
-        };
         router(Edge::with_metrics(
-            Arc::new(line),
+            self.switch.before(Arc::new(self.line.clone())),
             self.backup.clone(),
             keys(),
             config,

@@ -1,6 +1,7 @@
 //! The conformance suite of the line: what a visitor, the protected service or an operator would notice, asked of every
 //! line that ships. Each case shows as a test of its own for each of them, such as `redis::enter_twice_is_one_place`.
 
+mod changes;
 mod check;
 mod clock;
 mod crowd;
@@ -100,6 +101,10 @@ on_every_line! {
         one_poll_of_an_entry_is_held_at_a_time
         deployments_are_counted_apart
         no_lease_outlives_a_clock_that_is_set_back_by_much
+    }
+    changes {
+        a_tick_is_heard_by_all_who_listen_to_its_queue
+        many_are_looked_at_as_each_is_alone
     }
     load {
         a_load_report_is_kept_for_a_minute

@@ -381,6 +381,13 @@ impl Pair {
             "views",
             &in_memory.await.map_err(text)?,
             &in_redis.await.map_err(text)?,
+        )?;
+        let ids: Vec<_> = (1..=crate::ops::VISITORS).map(visitor).collect();
+        let [in_memory, in_redis] = self.lines().map(|line| line.looks(&self.queue, &ids));
+        same(
+            "looks at all",
+            &in_memory.await.map_err(text)?,
+            &in_redis.await.map_err(text)?,
         )
     }
 

@@ -29,10 +29,10 @@ use async_trait::async_trait;
 pub use self::snapshot::Snapshot;
 use self::{holds::Holds, lost::Lost, queue::Queue};
 use super::{
-    Adjusted, Check, CheckOrder, CheckTurn, Claimed, Configuration, Configured, Cursor, Deferral, Departed,
-    Departure, Entered, Extended, Extension, Fence, HoldOrder, Holding, JournalLimits, JournalRecord, Line,
-    LineError, Look, Marked, Mended, Mending, Page, Places, PromoteOrder, Promotion, Remains, ReportOrder,
-    Reported, Revival, Revived, SetAside, Validated, View,
+    Adjusted, Changes, Check, CheckOrder, CheckTurn, Claimed, Configuration, Configured, Cursor, Deferral,
+    Departed, Departure, Entered, Extended, Extension, Fence, HoldOrder, Holding, JournalLimits,
+    JournalRecord, Line, LineError, Look, Marked, Mended, Mending, Page, Places, PromoteOrder, Promotion,
+    Remains, ReportOrder, Reported, Revival, Revived, SetAside, Tick, Validated, View, changes::Listeners,
 };
 use crate::domain::{
     change::{Change, Ending},
@@ -59,6 +59,7 @@ pub(crate) fn system_clock() -> Clock {
 pub struct MemoryLine {
     queues: Arc<Mutex<Queues>>,
     holds: Holds,
+    listeners: Arc<Mutex<Listeners<QueueId>>>,
     clock: Clock,
     journal_limits: JournalLimits,
     /// The callers' clock, where that is another one. In one process it is the same: nobody can tell that it is wrong.
@@ -83,6 +84,7 @@ impl MemoryLine {
         Self {
             queues: Arc::default(),
             holds: Holds::default(),
+            listeners: Arc::default(),
             clock,
             journal_limits: JournalLimits::default(),
             witness: None,
@@ -136,6 +138,14 @@ impl MemoryLine {
         // Nothing in here panics half-way through a change, so a poisoned lock guards queues that are whole.
         self.queues.lock().unwrap_or_else(PoisonError::into_inner)
     }
+
+    fn tell(&self, queue: &QueueId, tick: Tick) {
+        listeners(&self.listeners).tell(queue, tick);
+    }
+}
+
+fn listeners(all: &Mutex<Listeners<QueueId>>) -> MutexGuard<'_, Listeners<QueueId>> {
+    all.lock().unwrap_or_else(PoisonError::into_inner)
 }
 
 impl Default for MemoryLine {
@@ -159,6 +169,20 @@ impl Line for MemoryLine {
 
     async fn status(&self, queue: &QueueId, id: EntryId) -> Result<Look, LineError> {
         self.with(queue, |queue, time| queue.look(time.us, id))
+    }
+
+    async fn looks(&self, queue: &QueueId, ids: &[EntryId]) -> Result<Vec<Look>, LineError> {
+        self.with(queue, |queue, time| {
+            ids.iter().map(|id| queue.look(time.us, *id)).collect()
+        })
+    }
+
+    async fn changes(&self, queue: &QueueId) -> Result<Changes, LineError> {
+        let (all, queue) = (self.listeners.clone(), queue.clone());
+        let ticks = listeners(&all).add(queue.clone());
+        Ok(Changes::new(ticks, move || {
+            listeners(&all).drop_closed(&queue);
+        }))
     }
 
     async fn end(&self, queue: &QueueId, id: EntryId) -> Result<Option<Change>, LineError> {
@@ -197,12 +221,16 @@ impl Line for MemoryLine {
         let is_lost = |queue: &Queue, fence: Fence| {
             queue.configuration.epoch != fence.epoch || queue.fence < fence.mark
         };
-        self.with(queue, |queue, time| {
+        let (promotion, tick) = self.with(queue, |queue, time| {
             if order.fence.is_some_and(|fence| is_lost(queue, fence)) {
                 return Err(LineError::Unknown);
             }
             Ok(queue.promote(time, order, most))
-        })?
+        })??;
+        if let Some(tick) = tick {
+            self.tell(queue, tick);
+        }
+        Ok(promotion)
     }
 
     async fn adjust(&self, queue: &QueueId, offset_ms: i64) -> Result<Adjusted, LineError> {

@@ -4,6 +4,7 @@
 //! the same name that sends it and turns its reply into an enum; nothing of Redis leaves this folder.
 
 mod adjust;
+mod changes;
 mod check;
 mod checked;
 mod claim;
@@ -18,6 +19,7 @@ mod journal;
 mod keys;
 mod leave;
 mod load;
+mod looks;
 mod mark;
 mod mend;
 mod page;
@@ -48,10 +50,10 @@ use self::{
     script::{Call, Command},
 };
 use super::{
-    Adjusted, Check, CheckOrder, CheckTurn, Claimed, Configuration, Configured, Cursor, Deferral, Departed,
-    Departure, Entered, Extended, Extension, HoldOrder, Holding, JournalLimits, JournalRecord, Line,
-    LineError, Look, Marked, Mended, Mending, Page, Places, PromoteOrder, Promotion, Remains, ReportOrder,
-    Reported, Revival, Revived, SetAside, Validated, View,
+    Adjusted, Changes, Check, CheckOrder, CheckTurn, Claimed, Configuration, Configured, Cursor, Deferral,
+    Departed, Departure, Entered, Extended, Extension, HoldOrder, Holding, JournalLimits, JournalRecord,
+    Line, LineError, Look, Marked, Mended, Mending, Page, Places, PromoteOrder, Promotion, Remains,
+    ReportOrder, Reported, Revival, Revived, SetAside, Validated, View,
     memory::{Clock, system_clock},
 };
 use crate::{
@@ -211,6 +213,14 @@ impl Line for RedisLine {
 
     async fn status(&self, queue: &QueueId, id: EntryId) -> Result<Look, LineError> {
         status::status(self, queue, id).await
+    }
+
+    async fn looks(&self, queue: &QueueId, ids: &[EntryId]) -> Result<Vec<Look>, LineError> {
+        looks::looks(self, queue, ids).await
+    }
+
+    async fn changes(&self, queue: &QueueId) -> Result<Changes, LineError> {
+        changes::changes(self, queue).await
     }
 
     async fn end(&self, queue: &QueueId, id: EntryId) -> Result<Option<Change>, LineError> {

@@ -144,7 +144,7 @@ impl Call<'_> {
 mod tests {
     use super::*;
 
-    const SCRIPTS: [&str; 24] = [
+    const SCRIPTS: [&str; 25] = [
         include_str!("adjust.lua"),
         include_str!("check.lua"),
         include_str!("checked.lua"),
@@ -156,6 +156,7 @@ mod tests {
         include_str!("hold.lua"),
         include_str!("leave.lua"),
         include_str!("load.lua"),
+        include_str!("looks.lua"),
         include_str!("mark.lua"),
         include_str!("mend.lua"),
         include_str!("promote.lua"),

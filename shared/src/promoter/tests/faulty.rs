@@ -17,8 +17,8 @@ use crate::{
         score::Visit,
     },
     line::{
-        Adjusted, Check, CheckOrder, CheckTurn, Claimed, Configuration, Configured, Cursor, Deferral,
-        Departed, Departure, Entered, Extended, Extension, HoldOrder, Holding, JournalRecord, Line,
+        Adjusted, Changes, Check, CheckOrder, CheckTurn, Claimed, Configuration, Configured, Cursor,
+        Deferral, Departed, Departure, Entered, Extended, Extension, HoldOrder, Holding, JournalRecord, Line,
         LineError, Look, Marked, Mended, Mending, Page, Places, PromoteOrder, Promotion, Remains,
         ReportOrder, Reported, Revival, Revived, SetAside, Validated, View, memory::MemoryLine,
     },
@@ -89,6 +89,14 @@ impl Line for Faulty {
 
     async fn status(&self, queue: &QueueId, id: EntryId) -> Result<Look, LineError> {
         self.sound().status(queue, id).await
+    }
+
+    async fn looks(&self, queue: &QueueId, ids: &[EntryId]) -> Result<Vec<Look>, LineError> {
+        self.sound().looks(queue, ids).await
+    }
+
+    async fn changes(&self, queue: &QueueId) -> Result<Changes, LineError> {
+        self.sound().changes(queue).await
     }
 
     async fn end(&self, queue: &QueueId, id: EntryId) -> Result<Option<Change>, LineError> {
