@@ -10,7 +10,6 @@
 //! - an end has no flag that says whether it is durable: it counts as not durable where the table was harmed meanwhile.
 
 mod equal;
-mod grace;
 mod once;
 mod order;
 mod places;
@@ -94,7 +93,6 @@ impl Findings {
         violations.extend(kept.iter().flat_map(|kept| once::twice(self, kept)));
         violations.extend(order::overtaken(self, &kept));
         violations.extend(room::exceeded(self));
-        violations.extend(grace::refused(self));
         violations.extend(equal::differing(self));
         violations
     }
