@@ -27,6 +27,7 @@ use vestibule::{
 pub struct Switch {
     is_off: Arc<AtomicBool>,
     is_deaf: Arc<AtomicBool>,
+    is_stumbling: Arc<AtomicBool>,
     tries: Arc<AtomicU64>,
     /// What every view shows, from when it was frozen.
     frozen: Arc<Mutex<Option<View>>>,
@@ -87,6 +88,11 @@ impl Switch {
         self.is_deaf.store(true, Ordering::SeqCst);
     }
 
+    /// The next time that many are looked at together, there is no answer.
+    pub fn stumble(&self) {
+        self.is_stumbling.store(true, Ordering::SeqCst);
+    }
+
     /// From now on every view is this one.
     pub fn freeze(&self, view: View) {
         *self.frozen() = Some(view);
@@ -139,6 +145,9 @@ impl Line for Switched {
 
     async fn looks(&self, queue: &QueueId, ids: &[EntryId]) -> Result<Vec<Look>, LineError> {
         self.switch.looks.fetch_add(1, Ordering::SeqCst);
+        if self.switch.is_stumbling.swap(false, Ordering::SeqCst) {
+            return Err(LineError::Unavailable("slow once, for a test".to_owned()));
+        }
         self.reach()?.looks(queue, ids).await
     }
 
