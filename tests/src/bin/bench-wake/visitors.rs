@@ -128,7 +128,7 @@ pub(crate) async fn act(manner: Manner) -> Result<(), Failure> {
     let waiting = visitors.into_iter().map(|visitor| {
         tokio::spawn(async move {
             match manner {
-                Manner::Held => visitor.is_held().await,
+                Manner::Held => visitor.holds().await,
                 Manner::Polling => visitor.polls().await,
             }
         })
@@ -155,7 +155,7 @@ impl Visitor {
     }
 
     /// Nothing where the hold ended before the turn came.
-    async fn is_held(mut self) -> Result<Option<Call>, Failure> {
+    async fn holds(mut self) -> Result<Option<Call>, Failure> {
         sleep(ARRIVING.mul_f64(rand::random())).await;
         self.ask("?wait=20").await
     }
