@@ -32,6 +32,7 @@ pub struct Switch {
     counts_no_holds: Arc<AtomicBool>,
     holds_take_ms: Arc<AtomicU64>,
     is_deaf: Arc<AtomicBool>,
+    is_stumbling: Arc<AtomicBool>,
     tries: Arc<AtomicU64>,
     /// What every view shows, from when it was frozen.
     frozen: Arc<Mutex<Option<View>>>,
@@ -103,6 +104,11 @@ impl Switch {
         self.is_deaf.store(true, Ordering::SeqCst);
     }
 
+    /// The next time that many are looked at together, there is no answer.
+    pub fn stumble(&self) {
+        self.is_stumbling.store(true, Ordering::SeqCst);
+    }
+
     /// From now on every view is this one.
     pub fn freeze(&self, view: View) {
         *self.frozen() = Some(view);
@@ -155,6 +161,9 @@ impl Line for Switched {
 
     async fn looks(&self, queue: &QueueId, ids: &[EntryId]) -> Result<Vec<Look>, LineError> {
         self.switch.looks.fetch_add(1, Ordering::SeqCst);
+        if self.switch.is_stumbling.swap(false, Ordering::SeqCst) {
+            return Err(LineError::Unavailable("slow once, for a test".to_owned()));
+        }
         self.reach()?.looks(queue, ids).await
     }
 

@@ -73,7 +73,7 @@ async fn whoever_comes_back_when_told_never_loses_a_turn() {
 /// Shows that the run can tell.
 #[tokio::test]
 async fn whoever_comes_back_later_does_lose_turns() {
-    let outcome = run(1, 2.0).await;
+    let outcome = run(1, 6.0).await;
     assert!(outcome.lost > 5, "{outcome:?}");
 }
 

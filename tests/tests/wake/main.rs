@@ -27,6 +27,7 @@ on_each! {
         without_a_message_a_look_a_second_does
         what_happened_before_anybody_listened_is_seen
         what_happened_between_the_look_and_the_hold_is_seen
+        one_slow_look_ends_no_hold
         a_crowd_is_told_without_a_question_for_each
     }
 }

@@ -97,6 +97,22 @@ pub(crate) async fn what_happened_between_the_look_and_the_hold_is_seen(backend:
     assert!(!behind.is_finished(), "whoever was not called is held on");
 }
 
+/// Where one look has no answer and the line is there, nobody is sent to the backup for it.
+pub(crate) async fn one_slow_look_ends_no_hold(backend: Backend) {
+    let scene = Scene::open(backend.line(None).await).await;
+    let entry = scene.enter().await;
+    let poll = scene.poll(&entry);
+    let looks = || scene.switch.looks.load(Ordering::SeqCst);
+    until("it listens", async || looks() > 0).await;
+    scene.switch.stumble();
+    let before = looks();
+    scene.promote(1).await;
+    let answer = poll.await.expect("it is answered");
+    assert_eq!(answer.is(200).text("state"), "ready");
+    assert_eq!(answer.body["degraded"], false);
+    assert!(looks() >= before + 2, "it was looked at again");
+}
+
 pub(crate) async fn a_crowd_is_told_without_a_question_for_each(backend: Backend) {
     const CROWD: usize = 600;
     /// All at once, their looks would be too many for a busy machine: that is not what is tried here.

@@ -3,7 +3,7 @@
 use std::{collections::HashMap, net::SocketAddr, sync::Arc, time::Duration};
 
 use futures_util::{StreamExt, TryStreamExt, stream};
-use redis::aio::ConnectionManager;
+use redis::aio::{ConnectionManager, ConnectionManagerConfig};
 use tempfile::TempDir;
 use tokio::{
     net::TcpListener,
@@ -47,7 +47,10 @@ impl Scene {
     /// An empty Redis, and a queue in which all who come are near enough to their turn to be held.
     pub(crate) async fn open(url: &str) -> Result<Self, Failure> {
         let line = RedisLine::connect(url).await?;
-        let mut operator = redis::Client::open(url)?.get_connection_manager().await?;
+        // Dropping what the last round left takes a while.
+        let patient = ConnectionManagerConfig::new().set_response_timeout(Some(Duration::from_mins(1)));
+        let client = redis::Client::open(url)?;
+        let mut operator = client.get_connection_manager_with_config(patient).await?;
         redis::cmd("FLUSHALL").query_async::<()>(&mut operator).await?;
         let queue: QueueId = "bench:wake".parse()?;
         line.configure(&queue, &configuration(true), true).await?;

@@ -22,6 +22,8 @@ use crate::Failure;
 /// So many connect at once.
 const ABREAST: usize = 50;
 const POLLING: Duration = Duration::from_millis(500);
+/// They come within this, and not all at once.
+const ARRIVING: Duration = Duration::from_secs(2);
 /// As long as a hold.
 const PATIENCE: Duration = Duration::from_secs(20);
 
@@ -126,7 +128,7 @@ pub(crate) async fn act(manner: Manner) -> Result<(), Failure> {
     let waiting = visitors.into_iter().map(|visitor| {
         tokio::spawn(async move {
             match manner {
-                Manner::Held => visitor.is_held().await,
+                Manner::Held => visitor.holds().await,
                 Manner::Polling => visitor.polls().await,
             }
         })
@@ -153,14 +155,14 @@ impl Visitor {
     }
 
     /// Nothing where the hold ended before the turn came.
-    async fn is_held(mut self) -> Result<Option<Call>, Failure> {
+    async fn holds(mut self) -> Result<Option<Call>, Failure> {
+        sleep(ARRIVING.mul_f64(rand::random())).await;
         self.ask("?wait=20").await
     }
 
     async fn polls(mut self) -> Result<Option<Call>, Failure> {
         let stop = Instant::now() + PATIENCE;
-        // Not all at once.
-        sleep(POLLING.mul_f64(rand::random())).await;
+        sleep(ARRIVING.mul_f64(rand::random())).await;
         let mut next = Instant::now();
         while next < stop {
             if let Some(call) = self.ask("").await? {
@@ -180,28 +182,36 @@ impl Visitor {
             if self.stream.read_buf(&mut read).await? == 0 {
                 return Err("the edge hung up".into());
             }
-            if let Some(body) = body(&read)? {
-                return call(body, now_us());
+            if let Some((is_answered, body)) = answer(&read)? {
+                let at_us = now_us();
+                if is_answered {
+                    return call(body, at_us);
+                }
+                // Where all are late, it says so, and asks for patience.
+                sleep(POLLING).await;
+                return Box::pin(self.ask(query)).await;
             }
         }
     }
 }
 
-/// What stands behind the headers, where all of it is there.
-fn body(read: &[u8]) -> Result<Option<&[u8]>, Failure> {
+/// Whether all is well, and what stands behind the headers, where all of it is there.
+fn answer(read: &[u8]) -> Result<Option<(bool, &[u8])>, Failure> {
     let Some(end) = read.windows(4).position(|four| four == b"\r\n\r\n") else {
         return Ok(None);
     };
     let headers = str::from_utf8(&read[..end])?;
-    if !headers.starts_with("HTTP/1.1 200") {
-        return Err(headers.into());
-    }
+    let is_answered = match headers.get(..12) {
+        Some("HTTP/1.1 200") => true,
+        Some("HTTP/1.1 503") => false,
+        _ => return Err(headers.into()),
+    };
     let length = headers
         .lines()
         .find_map(|line| line.strip_prefix("content-length: "))
         .ok_or("an answer has a length")?;
     let body = &read[end + 4..];
-    Ok((body.len() >= length.parse()?).then_some(body))
+    Ok((body.len() >= length.parse()?).then_some((is_answered, body)))
 }
 
 fn call(body: &[u8], at_us: u64) -> Result<Option<Call>, Failure> {
