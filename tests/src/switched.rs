@@ -17,7 +17,7 @@ use vestibule::{
         Adjusted, Check, CheckOrder, CheckTurn, Claimed, Configuration, Configured, Cursor, Deferral,
         Departed, Departure, Entered, Extended, Extension, JournalRecord, Line, LineError, Look, Marked,
         Mended, Mending, Page, Places, PromoteOrder, Promotion, Remains, ReportOrder, Reported, Revival,
-        Revived, SetAside, Validated, View, memory::MemoryLine,
+        Revived, SetAside, TickOrder, Validated, View, memory::MemoryLine,
     },
 };
 
@@ -26,6 +26,7 @@ use vestibule::{
 pub struct Switch {
     is_off: Arc<AtomicBool>,
     tries: Arc<AtomicU64>,
+    calls_drive: Arc<AtomicBool>,
 }
 
 impl Switch {
@@ -37,6 +38,11 @@ impl Switch {
     /// From now on everybody does.
     pub fn turn_on(&self) {
         self.is_off.store(false, Ordering::SeqCst);
+    }
+
+    /// From now on calls drive the line where no promoter does: until then the test is the promoter.
+    pub fn let_calls_drive(&self) {
+        self.calls_drive.store(true, Ordering::SeqCst);
     }
 
     /// How often somebody tried in vain.
@@ -104,6 +110,15 @@ impl Line for Switched {
 
     async fn promote(&self, queue: &QueueId, order: PromoteOrder) -> Result<Promotion, LineError> {
         self.reach()?.promote(queue, order).await
+    }
+
+    async fn take_tick(&self, queue: &QueueId, order: TickOrder) -> Result<bool, LineError> {
+        let line = self.reach()?;
+        Ok(self.switch.calls_drive.load(Ordering::SeqCst) && line.take_tick(queue, order).await?)
+    }
+
+    async fn rest(&self, queue: &QueueId) -> Result<bool, LineError> {
+        self.reach()?.rest(queue).await
     }
 
     async fn adjust(&self, queue: &QueueId, offset_ms: i64) -> Result<Adjusted, LineError> {

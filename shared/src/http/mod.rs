@@ -1,7 +1,8 @@
 //! The edge: what visitors and the protected service call.
 //!
 //! One file a route; around them `boundary` (request id, span, what every answer has in common), `problem` (errors as
-//! HTTP), `visitor` (who is asking), `views`, `hold` and `wakes` (how a crowd of polls asks the line once a second). [`serve`]
+//! HTTP), `visitor` (who is asking), `views`, `hold` and `wakes` (how a crowd of polls asks the line once a second), `drive` (what
+//! calls do while the promoter is away). [`serve`]
 //! hands events of API Gateway to the same router that a local listener serves.
 
 mod away;
@@ -9,6 +10,7 @@ mod boundary;
 mod claim;
 mod code;
 mod complete;
+mod drive;
 mod enter;
 mod entry;
 mod extend;
@@ -46,6 +48,7 @@ use tower_http::{
 
 pub use self::{code::Code, problem::Problem};
 use self::{
+    drive::Drivers,
     gateway::Gateway,
     views::{Seen, Views},
     wakes::Wakes,
@@ -71,6 +74,7 @@ pub struct Edge {
     keys: Keys,
     config: EdgeConfig,
     views: Views,
+    drivers: Drivers,
     holds: Semaphore,
     held_polls: Tally,
     wakes: Wakes,
@@ -109,6 +113,7 @@ impl Edge {
     ) -> Arc<Self> {
         Arc::new(Self {
             views: Views::new(line.clone(), backup.clone(), keys.root.clone()),
+            drivers: Drivers::default(),
             holds: Semaphore::new(config.held_budget),
             held_polls: Tally::new(HELD_POLLS, metrics),
             wakes: Wakes::default(),

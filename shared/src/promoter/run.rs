@@ -40,6 +40,8 @@ const RETRY_EVERY: Duration = Duration::from_mins(10);
 const LIST_TIMEOUT: Duration = Duration::from_secs(5);
 /// A sync that takes longer is given up: it may have a million entries to put back.
 const SYNC_TIMEOUT: Duration = Duration::from_mins(5);
+/// A promoter that may rest does so when nobody has been in any queue for so long.
+const EMPTY_FOR: Duration = Duration::from_secs(10);
 /// At the end, steps under way get so long to be over.
 const LAST_STEPS: Duration = Duration::from_millis(1_500);
 
@@ -101,8 +103,19 @@ impl Promoter {
 
     /// Goes on until `until` is over, and then as long as the steps under way take, at most 1.5 s.
     pub async fn run(self: &Arc<Self>, until: impl Future<Output = ()>) {
+        self.go_on(until, false).await;
+    }
+
+    /// The same, but no longer than somebody is in any queue: when all have been empty for 10 s it takes its heartbeats back,
+    /// and the first who call drive the line until the next run.
+    pub async fn run_while_needed(self: &Arc<Self>, until: impl Future<Output = ()>) {
+        self.go_on(until, true).await;
+    }
+
+    async fn go_on(self: &Arc<Self>, until: impl Future<Output = ()>, may_rest: bool) {
         let mut until = pin!(until);
         self.watch.begin();
+        self.known.begin();
         let mut rounds = interval(ROUND);
         rounds.set_missed_tick_behavior(MissedTickBehavior::Skip);
         for round in 0_u64.. {
@@ -110,6 +123,9 @@ impl Promoter {
                 biased;
                 () = &mut until => break,
                 _ = rounds.tick() => {}
+            }
+            if may_rest && self.rest().await {
+                break;
             }
             if round.is_multiple_of(SYNC_ROUNDS) {
                 self.start(Step::List);
@@ -119,6 +135,22 @@ impl Promoter {
             }
         }
         self.steps.finish(LAST_STEPS).await;
+    }
+
+    /// Takes the heartbeats back where there is nothing to do; `false` where there is, and the run goes on. Nobody can come
+    /// between the line's last look at a queue and that: whoever enters after it finds no promoter, and drives.
+    async fn rest(&self) -> bool {
+        // A check is to be brought to its end, and a tick under way would beat again.
+        if !self.known.is_empty_for(EMPTY_FOR) || !self.steps.is_idle() {
+            return false;
+        }
+        for queue in self.known.queues() {
+            if !matches!(timeout(TICK_TIMEOUT, self.line.rest(&queue)).await, Ok(Ok(true))) {
+                return false;
+            }
+        }
+        info!("every line has been empty for a while: the next who call drive it");
+        true
     }
 
     fn start(self: &Arc<Self>, step: Step) {
@@ -216,6 +248,9 @@ impl Promoter {
         let outcome = match timeout(TICK_TIMEOUT, tick(&*self.line, queue, fence)).await {
             Ok(Ok(ticked)) => {
                 debug!(%queue, ?ticked, "ticked");
+                let nobody = ticked.waiting + ticked.ready + ticked.active == 0;
+                // Where it is not certain what time it is, the promoter is wanted.
+                self.known.saw(queue, nobody && !ticked.clocks.apart);
                 self.start(Step::Drain(queue.clone()));
                 self.reporter.ticked(queue, &ticked);
                 let kept = self.watch.keep(&*self.line, queue, ticked.clocks).await;
@@ -237,6 +272,9 @@ impl Promoter {
             }
             Err(_) => Err("took too long and was given up".to_owned()),
         };
+        if outcome.is_err() {
+            self.known.saw(queue, false);
+        }
         self.known.note(queue, "tick", outcome);
     }
 

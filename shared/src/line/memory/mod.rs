@@ -3,6 +3,7 @@
 
 mod check;
 mod clock;
+mod driver;
 mod entering;
 mod journal;
 mod lost;
@@ -31,7 +32,7 @@ use super::{
     Adjusted, Check, CheckOrder, CheckTurn, Claimed, Configuration, Configured, Cursor, Deferral, Departed,
     Departure, Entered, Extended, Extension, Fence, JournalLimits, JournalRecord, Line, LineError, Look,
     Marked, Mended, Mending, Page, Places, PromoteOrder, Promotion, Remains, ReportOrder, Reported, Revival,
-    Revived, SetAside, Validated, View,
+    Revived, SetAside, TickOrder, Validated, View,
 };
 use crate::domain::{
     change::{Change, Ending},
@@ -200,6 +201,14 @@ impl Line for MemoryLine {
             }
             Ok(queue.promote(time, order, most))
         })?
+    }
+
+    async fn take_tick(&self, queue: &QueueId, order: TickOrder) -> Result<bool, LineError> {
+        self.with(queue, |queue, time| queue.take_tick(time, order))
+    }
+
+    async fn rest(&self, queue: &QueueId) -> Result<bool, LineError> {
+        self.with(queue, |queue, _| queue.rest())
     }
 
     async fn adjust(&self, queue: &QueueId, offset_ms: i64) -> Result<Adjusted, LineError> {

@@ -25,6 +25,7 @@ mod record;
 mod remains;
 mod reply;
 mod report;
+mod rest;
 mod restore;
 mod revive;
 mod script;
@@ -32,6 +33,7 @@ mod set_aside;
 mod settle;
 mod stage;
 mod status;
+mod tick;
 mod validate;
 mod view;
 
@@ -50,7 +52,7 @@ use super::{
     Adjusted, Check, CheckOrder, CheckTurn, Claimed, Configuration, Configured, Cursor, Deferral, Departed,
     Departure, Entered, Extended, Extension, JournalLimits, JournalRecord, Line, LineError, Look, Marked,
     Mended, Mending, Page, Places, PromoteOrder, Promotion, Remains, ReportOrder, Reported, Revival, Revived,
-    SetAside, Validated, View,
+    SetAside, TickOrder, Validated, View,
     memory::{Clock, system_clock},
 };
 use crate::{
@@ -240,6 +242,14 @@ impl Line for RedisLine {
 
     async fn promote(&self, queue: &QueueId, order: PromoteOrder) -> Result<Promotion, LineError> {
         promote::promote(self, queue, order).await
+    }
+
+    async fn take_tick(&self, queue: &QueueId, order: TickOrder) -> Result<bool, LineError> {
+        tick::take(self, queue, order).await
+    }
+
+    async fn rest(&self, queue: &QueueId) -> Result<bool, LineError> {
+        rest::rest(self, queue).await
     }
 
     async fn adjust(&self, queue: &QueueId, offset_ms: i64) -> Result<Adjusted, LineError> {
