@@ -27,6 +27,7 @@ pub struct Switch {
     is_off: Arc<AtomicBool>,
     tries: Arc<AtomicU64>,
     calls_drive: Arc<AtomicBool>,
+    offers: Arc<AtomicU64>,
 }
 
 impl Switch {
@@ -43,6 +44,11 @@ impl Switch {
     /// From now on calls drive the line where no promoter does: until then the test is the promoter.
     pub fn let_calls_drive(&self) {
         self.calls_drive.store(true, Ordering::SeqCst);
+    }
+
+    /// How often somebody who called has offered to drive since then.
+    pub fn offers(&self) -> u64 {
+        self.offers.load(Ordering::SeqCst)
     }
 
     /// How often somebody tried in vain.
@@ -114,7 +120,11 @@ impl Line for Switched {
 
     async fn take_tick(&self, queue: &QueueId, order: TickOrder) -> Result<bool, LineError> {
         let line = self.reach()?;
-        Ok(self.switch.calls_drive.load(Ordering::SeqCst) && line.take_tick(queue, order).await?)
+        if !self.switch.calls_drive.load(Ordering::SeqCst) {
+            return Ok(false);
+        }
+        self.switch.offers.fetch_add(1, Ordering::SeqCst);
+        line.take_tick(queue, order).await
     }
 
     async fn rest(&self, queue: &QueueId) -> Result<bool, LineError> {

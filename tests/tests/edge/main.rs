@@ -4,6 +4,7 @@ mod away;
 mod backup_behind;
 mod bad_input;
 mod clock;
+mod drive;
 mod events;
 mod hold;
 mod http_api;

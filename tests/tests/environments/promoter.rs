@@ -163,6 +163,53 @@ async fn the_next_run_goes_on_and_nobody_is_promoted_twice() {
     backup_agrees(&stage, &everybody, &waited).await;
 }
 
+/// No other run follows: the functions that visitors call do its work.
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn without_a_next_run_people_bring_themselves_through() {
+    let settings = json!({ "capacity": CAPACITY, "batch": BATCH, "interval_seconds": INTERVAL_MS / 1_000 });
+    let stage = Arc::new(Stage::open(Choices::default(), settings).await);
+    let (mut outside, mut inside) = (Vec::new(), Vec::new());
+    for _ in 0..VISITORS {
+        let (guest, entered) = stage.enters().await;
+        let place = if entered.text("state") == "active" {
+            &mut inside
+        } else {
+            &mut outside
+        };
+        place.push(guest);
+    }
+    let (waited, everybody) = (outside.clone(), [outside.clone(), inside.clone()].concat());
+    let (stop, stopped) = tokio::sync::oneshot::channel();
+    let watching = watch(&stage, stopped);
+    let going = tokio::spawn(go_through(stage.clone(), outside, inside));
+    let run = scheduled(&stage);
+    let before = stage.view().await.totals.promoted;
+    until("the run promotes", async || {
+        stage.view().await.totals.promoted > before
+    })
+    .await;
+    assert_eq!(stage.deployment.lambda.kill("promoter"), 1, "it was at work");
+    assert!(matches!(run.await.expect("no panic"), Err(Failure::Exited(_))));
+    assert!(stage.view().await.waiting > 0, "killed in the middle of it");
+
+    going.await.expect("everybody gets through");
+    until("the journal is in the backup", async || {
+        stage.looks(&everybody[0]).await;
+        stage.view().await.journal == 0
+    })
+    .await;
+    let _ = stop.send(());
+    let seen = watching.await.expect("within capacity at every look");
+    seen.kept_the_pace();
+    for (id, records) in &seen.promotions {
+        assert_eq!(records.len(), 1, "{id} was promoted by {records:?}");
+    }
+    let view = stage.view().await;
+    assert_eq!(view.totals.promoted, waited.len() as u64, "each of them once");
+    assert!(view.heartbeat_ms < view.driven_at_ms, "{view:?}");
+    backup_agrees(&stage, &everybody, &waited).await;
+}
+
 fn scheduled(stage: &Arc<Stage>) -> JoinHandle<Result<Value, Failure>> {
     let deployment = stage.deployment.clone();
     tokio::spawn(async move { deployment.promoter_runs().await })
