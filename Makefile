@@ -1,6 +1,6 @@
 SHELL := bash
 .DEFAULT_GOAL := help
-.PHONY: help run check test test-stack build watch sam-local test-sam chaos bench-line bench-restore bench-cold clean
+.PHONY: help run check test test-stack build watch sam-local test-sam chaos bench-line bench-restore bench-drive bench-cold clean
 
 SCRIPTS := infra/*.sh .ci/run
 
@@ -45,6 +45,9 @@ bench-restore: ## Measure how long a lost Redis of a million entries takes to co
 
 bench-line: ## Measure the line's operations against Redis (ARGS are passed on)
 	infra/bench-line.sh $(ARGS)
+
+bench-drive: ## Measure how fast a line moves by the calls of those who wait, with the promoter off
+	infra/bench-drive.sh
 
 bench-cold: ## Measure how the functions start, and how large they are
 	infra/bench-cold.sh $(ARGS)

@@ -131,7 +131,7 @@ impl Scene {
             let look = self
                 .send(Ask::get(format!("{path}{wait}")).visitor(&guest.id))
                 .await;
-            state = look.is(200).text("state").to_owned();
+            look.is(200).text("state").clone_into(&mut state);
         }
         if state == "ready" {
             let claim = Ask::post(format!("{path}/claim"))

@@ -94,16 +94,13 @@ impl Edge {
     async fn due(&self, queue: &QueueId, wheel: &mut Option<Wheel>) -> Option<Arc<Seen>> {
         loop {
             let seen = self.views.get(queue).await.ok()?;
-            let last = match wheel {
-                Some(last) => last,
-                None => match self.drivers.turn(queue).try_lock_owned() {
-                    Ok(free) => wheel.insert(free),
-                    Err(_) => {
-                        *wheel = Some(self.drivers.turn(queue).lock_owned().await);
-                        // That may have taken long.
-                        continue;
-                    }
-                },
+            if wheel.is_none() {
+                *wheel = self.drivers.turn(queue).try_lock_owned().ok();
+            }
+            let Some(last) = wheel else {
+                *wheel = Some(self.drivers.turn(queue).lock_owned().await);
+                // That may have taken long.
+                continue;
             };
             let now = Instant::now();
             let next = match **last {

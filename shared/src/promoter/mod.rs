@@ -14,6 +14,7 @@ mod checks;
 mod known;
 mod probes;
 mod report;
+mod rest;
 mod run;
 mod steps;
 #[cfg(test)]

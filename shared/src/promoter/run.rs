@@ -2,7 +2,7 @@
 
 use std::{
     future::Future,
-    pin::pin,
+    pin::{Pin, pin},
     sync::Arc,
     time::{Duration, SystemTime},
 };
@@ -31,7 +31,7 @@ const ROUND: Duration = Duration::from_secs(1);
 /// Settings are read again in every so many rounds.
 const SYNC_ROUNDS: u64 = 3;
 /// A tick that takes longer is given up.
-const TICK_TIMEOUT: Duration = Duration::from_secs(5);
+pub(super) const TICK_TIMEOUT: Duration = Duration::from_secs(5);
 /// A drain begins no further records after so long: other queues have journals too.
 pub(super) const DRAIN_TIME: Duration = Duration::from_secs(10);
 /// What was set aside is tried again this often.
@@ -40,8 +40,6 @@ const RETRY_EVERY: Duration = Duration::from_mins(10);
 const LIST_TIMEOUT: Duration = Duration::from_secs(5);
 /// A sync that takes longer is given up: it may have a million entries to put back.
 const SYNC_TIMEOUT: Duration = Duration::from_mins(5);
-/// A promoter that may rest does so when nobody has been in any queue for so long.
-const EMPTY_FOR: Duration = Duration::from_secs(10);
 /// At the end, steps under way get so long to be over.
 const LAST_STEPS: Duration = Duration::from_millis(1_500);
 
@@ -64,7 +62,7 @@ pub struct Promoter {
     reporter: Reporter,
     checks: Checks,
     watch: Watch,
-    steps: Steps,
+    pub(super) steps: Steps,
 }
 
 impl Promoter {
@@ -103,17 +101,16 @@ impl Promoter {
 
     /// Goes on until `until` is over, and then as long as the steps under way take, at most 1.5 s.
     pub async fn run(self: &Arc<Self>, until: impl Future<Output = ()>) {
-        self.go_on(until, false).await;
+        self.go_on(pin!(until), false).await;
     }
 
     /// The same, but no longer than somebody is in any queue: when all have been empty for 10 s it takes its heartbeats back,
     /// and the first who call drive the line until the next run.
     pub async fn run_while_needed(self: &Arc<Self>, until: impl Future<Output = ()>) {
-        self.go_on(until, true).await;
+        self.go_on(pin!(until), true).await;
     }
 
-    async fn go_on(self: &Arc<Self>, until: impl Future<Output = ()>, may_rest: bool) {
-        let mut until = pin!(until);
+    async fn go_on(self: &Arc<Self>, mut until: Pin<&mut impl Future<Output = ()>>, may_rest: bool) {
         self.watch.begin();
         self.known.begin();
         let mut rounds = interval(ROUND);
@@ -135,22 +132,6 @@ impl Promoter {
             }
         }
         self.steps.finish(LAST_STEPS).await;
-    }
-
-    /// Takes the heartbeats back where there is nothing to do; `false` where there is, and the run goes on. Nobody can come
-    /// between the line's last look at a queue and that: whoever enters after it finds no promoter, and drives.
-    async fn rest(&self) -> bool {
-        // A check is to be brought to its end, and a tick under way would beat again.
-        if !self.known.is_empty_for(EMPTY_FOR) || !self.steps.is_idle() {
-            return false;
-        }
-        for queue in self.known.queues() {
-            if !matches!(timeout(TICK_TIMEOUT, self.line.rest(&queue)).await, Ok(Ok(true))) {
-                return false;
-            }
-        }
-        info!("every line has been empty for a while: the next who call drive it");
-        true
     }
 
     fn start(self: &Arc<Self>, step: Step) {

@@ -86,6 +86,21 @@ fn watch(stage: &Arc<Stage>, mut stop: tokio::sync::oneshot::Receiver<()>) -> Jo
     })
 }
 
+/// Those who wait, and those who were let in at once.
+async fn everybody_enters(stage: &Stage) -> (Vec<Guest>, Vec<Guest>) {
+    let (mut outside, mut inside) = (Vec::new(), Vec::new());
+    for _ in 0..VISITORS {
+        let (guest, entered) = stage.enters().await;
+        let place = if entered.text("state") == "active" {
+            &mut inside
+        } else {
+            &mut outside
+        };
+        place.push(guest);
+    }
+    (outside, inside)
+}
+
 /// Everybody comes back until they are through: each claims as soon as it is their turn, and is done a round later.
 async fn go_through(stage: Arc<Stage>, mut outside: Vec<Guest>, mut inside: Vec<Guest>) {
     while !outside.is_empty() || !inside.is_empty() {
@@ -112,16 +127,7 @@ async fn the_next_run_goes_on_and_nobody_is_promoted_twice() {
     };
     let settings = json!({ "capacity": CAPACITY, "batch": BATCH, "interval_seconds": INTERVAL_MS / 1_000 });
     let stage = Arc::new(Stage::open(choices, settings).await);
-    let (mut outside, mut inside) = (Vec::new(), Vec::new());
-    for _ in 0..VISITORS {
-        let (guest, entered) = stage.enters().await;
-        let place = if entered.text("state") == "active" {
-            &mut inside
-        } else {
-            &mut outside
-        };
-        place.push(guest);
-    }
+    let (outside, inside) = everybody_enters(&stage).await;
     let (waited, everybody) = (outside.clone(), [outside.clone(), inside.clone()].concat());
     let (stop, stopped) = tokio::sync::oneshot::channel();
     let watching = watch(&stage, stopped);
@@ -168,16 +174,7 @@ async fn the_next_run_goes_on_and_nobody_is_promoted_twice() {
 async fn without_a_next_run_people_bring_themselves_through() {
     let settings = json!({ "capacity": CAPACITY, "batch": BATCH, "interval_seconds": INTERVAL_MS / 1_000 });
     let stage = Arc::new(Stage::open(Choices::default(), settings).await);
-    let (mut outside, mut inside) = (Vec::new(), Vec::new());
-    for _ in 0..VISITORS {
-        let (guest, entered) = stage.enters().await;
-        let place = if entered.text("state") == "active" {
-            &mut inside
-        } else {
-            &mut outside
-        };
-        place.push(guest);
-    }
+    let (outside, inside) = everybody_enters(&stage).await;
     let (waited, everybody) = (outside.clone(), [outside.clone(), inside.clone()].concat());
     let (stop, stopped) = tokio::sync::oneshot::channel();
     let watching = watch(&stage, stopped);

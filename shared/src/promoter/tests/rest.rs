@@ -19,7 +19,7 @@ use crate::{
 };
 
 /// A run of the scheduled promoter.
-const MINUTE: Duration = Duration::from_secs(60);
+const MINUTE: Duration = Duration::from_mins(1);
 
 /// How long a run lasts that may take a minute.
 async fn lasts(scene: &Scene) -> Duration {
