@@ -32,7 +32,7 @@ use vestibule_tests::{
 /// As so many environments of a function, each with connections of its own.
 const PROCESSES: usize = 8;
 /// Those who wait behind all who are promoted, and look every [`EACH`].
-const POLLERS: usize = 400;
+const POLLERS: u32 = 400;
 const EACH: Duration = Duration::from_secs(2);
 /// A second.
 const PACE: u32 = 200;
@@ -88,7 +88,7 @@ impl Bench {
         let ids = IdKey::derive(&root, &queue, &configuration.salt);
         let promoted = (SECONDS + 10) * u64::from(PACE);
         let mut tokens = Vec::new();
-        for n in 0..promoted + POLLERS as u64 {
+        for n in 0..promoted + u64::from(POLLERS) {
             let id = ids.entry_id(&Visitor::known(&n.to_string())?);
             line.enter(&queue, id).await?;
             if n >= promoted {
@@ -124,18 +124,18 @@ impl Bench {
 
     /// Those who wait look now and then, each in its own moment.
     fn polls(&self) -> JoinHandle<()> {
-        let ask = |n: usize| {
-            let path = format!("/queues/{}/entries/{}", self.queue, self.tokens[n]);
-            let process = self.processes[n % PROCESSES].clone();
+        let ask = |(n, token): (u32, &String)| {
+            let path = format!("/queues/{}/entries/{token}", self.queue);
+            let process = self.processes[n as usize % PROCESSES].clone();
             async move {
-                sleep(EACH.mul_f64(n as f64 / POLLERS as f64)).await;
+                sleep(EACH * n / POLLERS).await;
                 loop {
                     send_to(&process, Ask::get(&path)).await.is(200);
                     sleep(EACH).await;
                 }
             }
         };
-        let polls: Vec<_> = (0..POLLERS).map(ask).collect();
+        let polls: Vec<_> = (0..).zip(&self.tokens).map(ask).collect();
         tokio::spawn(async move { drop(join_all(polls).await) })
     }
 
