@@ -53,17 +53,21 @@ type Standing = (State, u64);
 pub(super) async fn settle(world: &World) -> Settled {
     let end = Instant::now() + JOURNAL;
     let mut empty_since = None;
+    // What differs in two looks alike is no change that came between the reading of the one and of the other.
+    let mut before = Vec::new();
     loop {
         let journal = journal(world).await;
         if journal == Some(0) {
             let since = *empty_since.get_or_insert_with(Instant::now);
-            let differences = differences(world).await;
-            if differences.as_ref().is_some_and(Vec::is_empty) || since.elapsed() > DIFFERENCES {
+            let now = differences(world).await;
+            let stay = now.as_ref().map(|now| lasting(&before, now));
+            if now.as_ref().is_some_and(Vec::is_empty) || since.elapsed() > DIFFERENCES {
                 return Settled {
-                    differences: differences.unwrap_or_default(),
+                    differences: stay.unwrap_or_default(),
                     stuck: None,
                 };
             }
+            before = now.unwrap_or_default();
         } else if Instant::now() > end {
             return Settled {
                 stuck: Some(match journal {
@@ -97,6 +101,16 @@ async fn journal(world: &World) -> Option<u64> {
         .await;
     let (is_there, records) = answer.ok()?;
     is_there.then_some(records)
+}
+
+/// Those that were the same a moment before.
+fn lasting(before: &[Difference], now: &[Difference]) -> Vec<Difference> {
+    let was = |one: &&Difference| {
+        before
+            .iter()
+            .any(|other| (other.id, &other.what) == (one.id, &one.what))
+    };
+    now.iter().filter(was).cloned().collect()
 }
 
 /// `None` where either does not answer.

@@ -16,7 +16,7 @@ use std::{
 use proptest::test_runner::{Config, RngSeed, TestCaseError, TestError, TestRunner};
 use tokio::runtime::Builder;
 use vestibule::line::redis::RedisLine;
-use vestibule_tests::lines::Backend;
+use vestibule_tests::lines::{Backend, fresh_queue};
 
 use self::pair::Pair;
 
@@ -33,25 +33,25 @@ fn valkey_does_what_memory_does() {
     compare(Backend::Valkey);
 }
 
+#[test]
+fn a_cluster_does_what_memory_does() {
+    compare(Backend::Cluster);
+}
+
 fn compare(backend: Backend) {
     let runtime = Builder::new_current_thread()
         .enable_all()
         .build()
         .expect("a runtime");
-    let (line, link) = runtime.block_on(async {
-        let client = redis::Client::open(backend.url()).expect("an address");
-        let link = client.get_multiplexed_async_connection().await;
-        let line = RedisLine::connect(&backend.url()).await;
-        (
-            line.expect("the server answers"),
-            link.expect("the server answers"),
-        )
-    });
+    let line = runtime.block_on(RedisLine::connect(&backend.url()));
+    let line = line.expect("the server answers");
     let operations = AtomicUsize::new(0);
     let mut runner = TestRunner::new(config());
     let outcome = runner.run(&ops::sequence(), |ops| {
         runtime.block_on(async {
-            let mut pair = Pair::new(line.clone(), link.clone()).await;
+            let queue = fresh_queue();
+            let link = backend.link_to(&queue).await;
+            let mut pair = Pair::new(line.clone(), link, queue).await;
             for (step, op) in ops.iter().enumerate() {
                 operations.fetch_add(1, Ordering::Relaxed);
                 pair.step(op).await.map_err(|difference| {

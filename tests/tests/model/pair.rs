@@ -22,7 +22,7 @@ use vestibule::{
         redis::RedisLine,
     },
 };
-use vestibule_tests::lines::{HandClock, configuration, fresh_queue, visitor};
+use vestibule_tests::lines::{HandClock, configuration, visitor};
 
 use crate::{
     journal,
@@ -59,7 +59,7 @@ pub(crate) struct Made {
 }
 
 impl Pair {
-    pub(crate) async fn new(redis: RedisLine, link: MultiplexedConnection) -> Self {
+    pub(crate) async fn new(redis: RedisLine, link: MultiplexedConnection, queue: QueueId) -> Self {
         let clock = HandClock::new();
         let pair = Self {
             memory: MemoryLine::with_clock(clock.as_server())
@@ -71,7 +71,7 @@ impl Pair {
                 .with_journal_limits(LIMITS),
             link,
             clock,
-            queue: fresh_queue(),
+            queue,
             settings: Settings {
                 capacity: 3,
                 batch: 2,

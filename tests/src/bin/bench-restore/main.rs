@@ -40,6 +40,11 @@ async fn main() -> Result<(), Box<dyn Error>> {
         Some(count) => count.parse()?,
         None => ENTRIES,
     };
+    // What goes wrong on the way is why it takes long.
+    tracing_subscriber::fmt()
+        .with_writer(std::io::stderr)
+        .with_max_level(tracing::Level::WARN)
+        .init();
     let line = RedisLine::connect(&redis_url).await?;
     let backup = DynamoDb::connect(Connection {
         endpoint_url: Some(table_url.clone()),

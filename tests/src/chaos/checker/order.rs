@@ -3,7 +3,7 @@
 
 use vestibule::domain::{record::Record, state::State};
 
-use super::{Findings, Kept, Violation};
+use super::{Findings, Kept, MARK_MS, Violation};
 use crate::chaos::plan::CLAIM_SECONDS;
 
 const ORDER: &str = "nobody is overtaken";
@@ -12,7 +12,7 @@ pub(super) fn overtaken(findings: &Findings, kept: &[Kept<'_>]) -> Vec<Violation
     let standing: Vec<_> = kept
         .iter()
         .filter(|kept| !goes_on(findings, kept))
-        .filter_map(|kept| Some((kept, kept.own_record()?)))
+        .filter_map(|kept| Some((kept, last_record(findings, kept)?)))
         .collect();
     let mut violations = Vec::new();
     for &(first, a) in &standing {
@@ -27,6 +27,16 @@ pub(super) fn overtaken(findings: &Findings, kept: &[Kept<'_>]) -> Vec<Violation
         }
     }
     violations
+}
+
+/// What the table had of the visit at last: also of a later stay, where it went on in that one.
+fn last_record<'a>(findings: &'a Findings, kept: &Kept<'_>) -> Option<&'a Record> {
+    findings
+        .records
+        .range((kept.visitor, kept.stay)..=(kept.visitor, usize::MAX))
+        .map(|(_, record)| record)
+        .filter(|record| u64::from(record.visit.number()) == kept.visit)
+        .last()
 }
 
 /// Whether it is a visit of an earlier stay whose end was lost, and that goes on now that its visitor comes again: it has the
@@ -48,7 +58,9 @@ fn wrong(findings: &Findings, first: &Kept<'_>, a: &Record, b: &Record) -> Optio
         return None;
     }
     match first_promoted_ms(first, a) {
-        Some(at_ms) if at_ms > promoted_ms => Some("promoted later"),
+        Some(at_ms) if at_ms > promoted_ms && !is_made_again(findings, promoted_ms, at_ms) => {
+            Some("promoted later")
+        }
         None if a.state == State::Waiting => Some("never promoted"),
         _ => None,
     }
@@ -78,4 +90,16 @@ fn may_be_overtaken(findings: &Findings, first: &Kept<'_>, promoted_ms: u64) -> 
         let promoted_then = (struck.from_ms..=struck.until_ms).contains(&promoted_ms);
         (given_then && promoted_ms <= looked_ms) || promoted_then
     })
+}
+
+/// Whether Redis was lost between the two, while the journal may still have had one promotion and the table the other: the one
+/// that it had not is made again.
+fn is_made_again(findings: &Findings, first_ms: u64, again_ms: u64) -> bool {
+    let losses = findings.struck.iter().filter(|struck| struck.fault.loses());
+    let is_near =
+        |lost_ms: u64| findings.is_harmed(first_ms, first_ms) || lost_ms.saturating_sub(first_ms) < MARK_MS;
+    losses
+        .map(|struck| struck.until_ms)
+        .filter(|lost_ms| (first_ms..=again_ms).contains(lost_ms))
+        .any(is_near)
 }
