@@ -21,7 +21,7 @@ use vestibule::{
         Adjusted, Changes, Check, CheckOrder, CheckTurn, Claimed, Configuration, Configured, Cursor,
         Deferral, Departed, Departure, Entered, Extended, Extension, HoldOrder, Holding, JournalRecord, Line,
         LineError, Look, Marked, Mended, Mending, Page, Places, PromoteOrder, Promotion, Remains,
-        ReportOrder, Reported, Revival, Revived, SetAside, Validated, View,
+        ReportOrder, Reported, Revival, Revived, SetAside, TickOrder, Validated, View,
     },
 };
 
@@ -42,6 +42,8 @@ pub struct Switch {
     pub listening: Gate,
     /// How often many were looked at together.
     pub looks: Arc<AtomicU64>,
+    calls_drive: Arc<AtomicBool>,
+    offers: Arc<AtomicU64>,
 }
 
 /// Open, unless it is shut.
@@ -112,6 +114,16 @@ impl Switch {
     /// From now on every view is this one.
     pub fn freeze(&self, view: View) {
         *self.frozen() = Some(view);
+    }
+
+    /// From now on calls drive the line where no promoter does: until then the test is the promoter.
+    pub fn let_calls_drive(&self) {
+        self.calls_drive.store(true, Ordering::SeqCst);
+    }
+
+    /// How often somebody who called has offered to drive since then.
+    pub fn offers(&self) -> u64 {
+        self.offers.load(Ordering::SeqCst)
     }
 
     /// How often somebody tried in vain.
@@ -208,6 +220,19 @@ impl Line for Switched {
 
     async fn promote(&self, queue: &QueueId, order: PromoteOrder) -> Result<Promotion, LineError> {
         self.reach()?.promote(queue, order).await
+    }
+
+    async fn take_tick(&self, queue: &QueueId, order: TickOrder) -> Result<bool, LineError> {
+        let line = self.reach()?;
+        if !self.switch.calls_drive.load(Ordering::SeqCst) {
+            return Ok(false);
+        }
+        self.switch.offers.fetch_add(1, Ordering::SeqCst);
+        line.take_tick(queue, order).await
+    }
+
+    async fn rest(&self, queue: &QueueId) -> Result<bool, LineError> {
+        self.reach()?.rest(queue).await
     }
 
     async fn adjust(&self, queue: &QueueId, offset_ms: i64) -> Result<Adjusted, LineError> {

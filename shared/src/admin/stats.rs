@@ -54,7 +54,7 @@ fn statistics(queue: &QueueId, view: &View) -> Value {
         batch: settings.batch.into(),
         interval_ms: u64::from(settings.interval_seconds) * 1_000,
     };
-    let heartbeat_age_ms = (view.heartbeat_ms > 0).then(|| view.now_ms.saturating_sub(view.heartbeat_ms));
+    let age_ms = |at_ms: u64| (at_ms > 0).then(|| view.now_ms.saturating_sub(at_ms));
     json!({
         "queue": queue.as_str(),
         "now_ms": view.now_ms,
@@ -65,7 +65,8 @@ fn statistics(queue: &QueueId, view: &View) -> Value {
         "ended_not_in_backup": view.ended,
         "journal": view.journal,
         "set_aside": view.aside,
-        "heartbeat_age_ms": heartbeat_age_ms,
+        "heartbeat_age_ms": age_ms(view.heartbeat_ms),
+        "driven_age_ms": age_ms(view.driven_at_ms),
         "bucket_tokens": view.bucket.refilled(pace, view.now_ms).tokens(pace),
         "promoted_per_second": view.window.per_second(view.now_ms),
         "clock": view.clocks,

@@ -37,13 +37,23 @@ pub(super) async fn handle(
     gateway: Gateway,
     Body(Nothing): Body<Nothing>,
 ) -> Result<Response, Problem> {
-    let seen = edge.seen(&queue).await?;
+    edge.driving(&queue, answer(&edge, &queue, presented, gateway))
+        .await
+}
+
+async fn answer(
+    edge: &Edge,
+    queue: &QueueId,
+    presented: Presented,
+    gateway: Gateway,
+) -> Result<Response, Problem> {
+    let seen = edge.seen(queue).await?;
     let credentials = presented.credentials(&seen)?;
     let (visitor, drawn) = edge.who_enters(&seen, &credentials).await?;
     let id = seen.ids.entry_id(&visitor);
-    let entered = match edge.line.enter(&queue, id).await {
+    let entered = match edge.line.enter(queue, id).await {
         Ok(entered) => entered,
-        Err(error) => return Err(edge.line_failed(&queue, error).await),
+        Err(error) => return Err(edge.line_failed(queue, error).await),
     };
     let (how, standing, change) = match entered {
         Entered::Joined {
@@ -76,7 +86,7 @@ pub(super) async fn handle(
     };
     let mut response = json(status, &body);
     let headers = response.headers_mut();
-    headers.insert(header::LOCATION, location(&gateway, &queue, id));
+    headers.insert(header::LOCATION, location(&gateway, queue, id));
     if drawn {
         headers.append(header::SET_COOKIE, set_cookie(&visitor, edge.config.local));
     }

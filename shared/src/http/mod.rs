@@ -2,7 +2,8 @@
 //!
 //! One file a route; around them `boundary` (request id, span, what every answer has in common), `problem` (errors as
 //! HTTP), `visitor` (who is asking), `views`, `hold`, `budget`, `watcher`, `crowd` and `wakes` (how a crowd of polls asks the line
-//! once a second, and is told of its turn). [`serve`] hands events of API Gateway to the same router that a local listener serves.
+//! once a second, and is told of its turn), `drive` (what calls do while the promoter is away). [`serve`] hands events of API
+//! Gateway to the same router that a local listener serves.
 
 mod away;
 mod boundary;
@@ -11,6 +12,7 @@ mod claim;
 mod code;
 mod complete;
 mod crowd;
+mod drive;
 mod enter;
 mod entry;
 mod extend;
@@ -49,6 +51,7 @@ use tower_http::{
 
 use self::{
     budget::Budget,
+    drive::Drivers,
     gateway::Gateway,
     views::{Seen, Views},
     wakes::Wakes,
@@ -77,6 +80,7 @@ pub struct Edge {
     config: EdgeConfig,
     views: Views,
     budget: Budget,
+    drivers: Drivers,
     wakes: Wakes,
     watchers: Watchers,
     shutdown: watch::Receiver<bool>,
@@ -115,6 +119,7 @@ impl Edge {
         Arc::new(Self {
             views: Views::new(line.clone(), backup.clone(), keys.root.clone()),
             budget: Budget::new(line.clone(), &config, metrics),
+            drivers: Drivers::default(),
             wakes: Wakes::default(),
             watchers: Watchers::default(),
             line,

@@ -100,6 +100,14 @@ pub trait Line: Send + Sync + 'static {
     /// newcomers it does nothing but note the heartbeat.
     async fn promote(&self, queue: &QueueId, order: PromoteOrder) -> Result<Promotion, LineError>;
 
+    /// Gives a tick to whoever asks first, where the promoter is away and nobody had one a moment ago: `true`, and the caller
+    /// does what the promoter would do. Where the clocks are apart nobody gets one.
+    async fn take_tick(&self, queue: &QueueId, order: TickOrder) -> Result<bool, LineError>;
+
+    /// Takes the promoter's heartbeat back, so that the next call drives the line. `false`, and nothing changed, where
+    /// anybody is in the queue or the journal holds anything.
+    async fn rest(&self, queue: &QueueId) -> Result<bool, LineError>;
+
     /// Sets what is added to the server's clock, in milliseconds, where two of three clocks speak for it: see
     /// [`outvotes`](crate::domain::clock::outvotes). For a promoter, which knows whether its own clock is steady.
     async fn adjust(&self, queue: &QueueId, offset_ms: i64) -> Result<Adjusted, LineError>;

@@ -19,6 +19,7 @@ use lambda_http::{Context, RequestExt, request::from_str};
 use serde_json::{Map, Value};
 use tempfile::TempDir;
 use tokio::{
+    net::TcpListener,
     sync::watch,
     time::{Instant, sleep, timeout},
 };
@@ -107,6 +108,27 @@ impl EdgeUnderTest {
     pub async fn without_backup_within(settings: Value, limits: JournalLimits) -> Self {
         let backup: Arc<dyn Backup> = Arc::new(nobodys_table().await);
         Self::over(local(), settings, Some(backup), Duration::ZERO, limits).await
+    }
+
+    /// A local edge whose backup takes every call and answers none.
+    pub async fn with_silent_backup(settings: Value) -> Self {
+        let listener = TcpListener::bind("127.0.0.1:0").await.expect("a free port");
+        let url = format!("http://{}", listener.local_addr().expect("an address"));
+        tokio::spawn(async move {
+            let mut calls = Vec::new();
+            while let Ok((call, _)) = listener.accept().await {
+                calls.push(call);
+            }
+        });
+        let backup: Arc<dyn Backup> = Arc::new(table_at(url).await);
+        Self::over(
+            local(),
+            settings,
+            Some(backup),
+            Duration::ZERO,
+            JournalLimits::default(),
+        )
+        .await
     }
 
     /// A local edge by a line's clock that stood an hour before the process's.
@@ -303,9 +325,13 @@ pub async fn send_to(router: &Router, ask: Ask) -> Answer {
 }
 
 async fn nobodys_table() -> DynamoDb {
+    // Nobody listens there: the port is reserved.
+    table_at("http://127.0.0.1:1".to_owned()).await
+}
+
+async fn table_at(url: String) -> DynamoDb {
     let connection = Connection {
-        // Nobody listens there: the port is reserved.
-        endpoint_url: Some("http://127.0.0.1:1".to_owned()),
+        endpoint_url: Some(url),
         ..Connection::default()
     };
     DynamoDb::connect(connection).await

@@ -5,6 +5,7 @@ mod backup_behind;
 mod bad_input;
 mod budget;
 mod clock;
+mod drive;
 mod events;
 mod grace;
 mod hold;

@@ -408,6 +408,7 @@ on_each! {
     came_back_old {
         what_happened_since_then_is_not_undone
         nobody_is_promoted_by_an_order_that_is_old
+        nor_do_calls_drive_it
         a_line_that_was_not_lost_is_not_put_back
     }
     anew {

@@ -5,6 +5,7 @@ mod changes;
 mod check;
 mod clock;
 mod crowd;
+mod driver;
 mod gate;
 mod holds;
 mod limits;
@@ -67,6 +68,15 @@ on_every_line! {
         a_few_seconds_are_borne
         a_pause_that_begins_while_the_clocks_are_apart_takes_no_turn
         a_queue_put_back_by_a_server_that_is_off_calls_again
+    }
+    driver {
+        one_of_all_who_ask_gets_a_tick
+        nobody_gets_one_while_the_promoter_is_there
+        ticks_that_others_take_hide_no_promoter_that_is_away
+        a_clock_that_goes_back_keeps_nobody_from_driving
+        a_caller_whose_clock_is_apart_gets_none
+        a_promoter_rests_where_nobody_is_and_the_next_call_drives
+        a_promoter_does_not_rest_while_anybody_is_there
     }
     pace {
         the_fast_track_spends_from_the_same_bucket

@@ -6,7 +6,7 @@ use vestibule::{
         load::LoadReport,
         settings::{Entrance, ReEntry, Settings},
     },
-    line::{CheckOrder, Departure},
+    line::{CheckOrder, Departure, TickOrder},
 };
 
 /// How many different visitors there are.
@@ -21,6 +21,10 @@ pub(crate) enum Op {
         asked: u64,
         heartbeat: bool,
     },
+    /// Somebody who calls asks for a tick in the promoter's stead.
+    TakeTick(TickOrder),
+    /// The promoter takes its heartbeat back.
+    Rest,
     Claim(u64),
     Leave(u64, Named, Departure),
     Validate {
@@ -153,6 +157,10 @@ fn op() -> impl Strategy<Value = Op> {
         6 => visitor().prop_map(Op::Enter),
         2 => visitor().prop_map(Op::Status),
         6 => (asked(), any::<bool>()).prop_map(|(asked, heartbeat)| Op::Promote { asked, heartbeat }),
+        2 => (1_u64..6_000, 1_u64..2_000).prop_map(|(away_after_ms, every_ms)| {
+            Op::TakeTick(TickOrder { away_after_ms, every_ms })
+        }),
+        1 => Just(Op::Rest),
         4 => visitor().prop_map(Op::Claim),
         2 => (visitor(), named(), departure()).prop_map(|(id, visit, departure)| Op::Leave(id, visit, departure)),
         3 => validate(),

@@ -194,6 +194,8 @@ impl Pair {
                 };
                 text(line.promote(queue, order).await)
             }
+            Op::TakeTick(order) => text(line.take_tick(queue, *order).await),
+            Op::Rest => text(line.rest(queue).await),
             Op::Claim(number) => text(line.claim(queue, visitor(*number)).await),
             Op::Leave(number, named, departure) => {
                 let visit = self.visit(*number, *named);

@@ -1,8 +1,9 @@
 //! What a line is asked with, and what it answers.
 
 mod check;
+mod driver;
 mod entry;
 mod hold;
 mod queue;
 
-pub use self::{check::*, entry::*, hold::*, queue::*};
+pub use self::{check::*, driver::*, entry::*, hold::*, queue::*};

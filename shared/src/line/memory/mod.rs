@@ -3,6 +3,7 @@
 
 mod check;
 mod clock;
+mod driver;
 mod entering;
 mod holds;
 mod journal;
@@ -32,7 +33,8 @@ use super::{
     Adjusted, Changes, Check, CheckOrder, CheckTurn, Claimed, Configuration, Configured, Cursor, Deferral,
     Departed, Departure, Entered, Extended, Extension, Fence, HoldOrder, Holding, JournalLimits,
     JournalRecord, Line, LineError, Look, Marked, Mended, Mending, Page, Places, PromoteOrder, Promotion,
-    Remains, ReportOrder, Reported, Revival, Revived, SetAside, Tick, Validated, View, changes::Listeners,
+    Remains, ReportOrder, Reported, Revival, Revived, SetAside, Tick, TickOrder, Validated, View,
+    changes::Listeners,
 };
 use crate::domain::{
     change::{Change, Ending},
@@ -231,6 +233,14 @@ impl Line for MemoryLine {
             self.tell(queue, tick);
         }
         Ok(promotion)
+    }
+
+    async fn take_tick(&self, queue: &QueueId, order: TickOrder) -> Result<bool, LineError> {
+        self.with(queue, |queue, time| queue.take_tick(time, order))
+    }
+
+    async fn rest(&self, queue: &QueueId) -> Result<bool, LineError> {
+        self.with(queue, |queue, _| queue.rest())
     }
 
     async fn adjust(&self, queue: &QueueId, offset_ms: i64) -> Result<Adjusted, LineError> {

@@ -71,6 +71,7 @@ impl Queue {
             ("window_before", self.window.before),
             ("promoted_through", self.promoted_through),
             ("heartbeat_ms", self.heartbeat_ms),
+            ("driven_at_ms", self.driven_at_ms),
             ("entered", self.totals.entered),
             ("fast_tracked", self.totals.fast_tracked),
             ("promoted", self.totals.promoted),

@@ -28,6 +28,7 @@ mod record;
 mod remains;
 mod reply;
 mod report;
+mod rest;
 mod restore;
 mod revive;
 mod script;
@@ -35,6 +36,7 @@ mod set_aside;
 mod settle;
 mod stage;
 mod status;
+mod tick;
 mod validate;
 mod view;
 
@@ -53,7 +55,7 @@ use super::{
     Adjusted, Changes, Check, CheckOrder, CheckTurn, Claimed, Configuration, Configured, Cursor, Deferral,
     Departed, Departure, Entered, Extended, Extension, HoldOrder, Holding, JournalLimits, JournalRecord,
     Line, LineError, Look, Marked, Mended, Mending, Page, Places, PromoteOrder, Promotion, Remains,
-    ReportOrder, Reported, Revival, Revived, SetAside, Validated, View,
+    ReportOrder, Reported, Revival, Revived, SetAside, TickOrder, Validated, View,
     memory::{Clock, system_clock},
 };
 use crate::{
@@ -256,6 +258,14 @@ impl Line for RedisLine {
 
     async fn promote(&self, queue: &QueueId, order: PromoteOrder) -> Result<Promotion, LineError> {
         promote::promote(self, queue, order).await
+    }
+
+    async fn take_tick(&self, queue: &QueueId, order: TickOrder) -> Result<bool, LineError> {
+        tick::take(self, queue, order).await
+    }
+
+    async fn rest(&self, queue: &QueueId) -> Result<bool, LineError> {
+        rest::rest(self, queue).await
     }
 
     async fn adjust(&self, queue: &QueueId, offset_ms: i64) -> Result<Adjusted, LineError> {

@@ -144,7 +144,7 @@ impl Call<'_> {
 mod tests {
     use super::*;
 
-    const SCRIPTS: [&str; 25] = [
+    const SCRIPTS: [&str; 27] = [
         include_str!("adjust.lua"),
         include_str!("check.lua"),
         include_str!("checked.lua"),
@@ -163,11 +163,13 @@ mod tests {
         include_str!("record.lua"),
         include_str!("release.lua"),
         include_str!("report.lua"),
+        include_str!("rest.lua"),
         include_str!("restore.lua"),
         include_str!("revive.lua"),
         include_str!("set_aside.lua"),
         include_str!("settle.lua"),
         include_str!("status.lua"),
+        include_str!("tick.lua"),
         include_str!("validate.lua"),
         include_str!("view.lua"),
     ];

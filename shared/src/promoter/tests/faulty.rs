@@ -20,7 +20,7 @@ use crate::{
         Adjusted, Changes, Check, CheckOrder, CheckTurn, Claimed, Configuration, Configured, Cursor,
         Deferral, Departed, Departure, Entered, Extended, Extension, HoldOrder, Holding, JournalRecord, Line,
         LineError, Look, Marked, Mended, Mending, Page, Places, PromoteOrder, Promotion, Remains,
-        ReportOrder, Reported, Revival, Revived, SetAside, Validated, View, memory::MemoryLine,
+        ReportOrder, Reported, Revival, Revived, SetAside, TickOrder, Validated, View, memory::MemoryLine,
     },
 };
 
@@ -128,6 +128,14 @@ impl Line for Faulty {
         extension: Extension,
     ) -> Result<Extended, LineError> {
         self.sound().extend(queue, id, extension).await
+    }
+
+    async fn take_tick(&self, queue: &QueueId, order: TickOrder) -> Result<bool, LineError> {
+        self.sound().take_tick(queue, order).await
+    }
+
+    async fn rest(&self, queue: &QueueId) -> Result<bool, LineError> {
+        self.sound().rest(queue).await
     }
 
     async fn adjust(&self, queue: &QueueId, offset_ms: i64) -> Result<Adjusted, LineError> {

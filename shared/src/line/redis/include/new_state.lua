@@ -13,7 +13,7 @@ local function new_state(state, v, now_ms, credit, last_order, new)
     'credit_at_ms', now_ms, 'claim_floor_ms', 0, 'claim_floor_until_ms', 0, 'window_start_ms', 0, 'window_count', 0,
     'window_before', 0, 'promoted_through', 0, 'fast_tracked', 0, 'promoted', 0, 'claimed', 0, 'completed', 0,
     'left', 0, 'expired', 0, 'no_shows', 0, 'tick_gap_ms', 0, 'waited_ms', 0, 'waited_max_ms', 0, 'reported_at_ms', 0,
-    'fence', 0, 'fence_v', 0)
+    'fence', 0, 'fence_v', 0, 'driven_at_ms', 0)
   -- A queue that is new, or just back, agrees with the backup.
   redis.call('HSET', state, 'checked_at_ms', now_ms, 'checked_v', 0, 'check_v', 0, 'check_heard_ms', 0, 'check_shards', 0)
   for _, total in ipairs({ 'entered', 'promoted', 'completed', 'left', 'expired', 'no_shows' }) do
