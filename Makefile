@@ -1,6 +1,6 @@
 SHELL := bash
 .DEFAULT_GOAL := help
-.PHONY: help run check test test-stack build watch sam-local test-sam chaos bench-line bench-wake bench-drive bench-restore bench-estimate bench-cold clean
+.PHONY: help run check test test-stack build watch sam-local test-sam chaos simulate bench-line bench-wake bench-drive bench-restore bench-estimate bench-cold clean
 
 SCRIPTS := infra/*.sh .ci/run
 
@@ -39,6 +39,9 @@ test-sam: ## Hold `sam local` to the suite over HTTP (ARGS are passed to the tes
 
 chaos: ## Send visitors through while everything fails at random, and check (SEEDS=50 of them, or SEED=7 alone)
 	infra/chaos.sh
+
+simulate: ## Send a crowd through the rules by a virtual clock (VISITORS=1000000, SCENARIO=flash or all, SEED=1)
+	infra/simulate.sh
 
 bench-restore: ## Measure how long a lost Redis of a million entries takes to come back (ARGS=100000 for fewer)
 	infra/bench-restore.sh $(ARGS)

@@ -47,11 +47,13 @@ function headline(entry) {
   return entry.state === "expired" && !entry.expires_at_ms ? "You missed your turn" : HEADLINES[entry.state];
 }
 
-// Nobody can say how long it takes while nothing moves; the view, which may be older, says why it does not.
+// Nobody can say how long it takes while nothing moves, or before enough of it was seen; the view, which may be older,
+// says which it is.
 function standstill(entry) {
   if (entry?.state !== "waiting" || entry.estimated_wait_seconds) return "";
-  const what = view.entrance === "closed" ? "The line is closed for now." : "The line stands still for a moment.";
-  return `${what} Your place is kept.`;
+  if (view.entrance === "closed") return "The line is closed for now. Your place is kept.";
+  if (view.paused || view.held_back_by) return "The line stands still for a moment. Your place is kept.";
+  return "How long it takes is not known yet. Your place is kept.";
 }
 
 function wait(range) {

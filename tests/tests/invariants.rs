@@ -10,7 +10,6 @@ use rand::{RngExt, SeedableRng, rngs::StdRng};
 use vestibule::{
     domain::{
         change::Event,
-        estimate::eta_ms,
         id::{EntryId, QueueId},
         pacing::{Poll, counted_from_view, poll},
         settings::Settings,
@@ -213,11 +212,7 @@ impl Simulation {
     /// The visitor is told when to come back, as a poll would be that is not held.
     async fn come_back(&mut self, number: u64, position: u64) {
         let view = self.line.view(&self.queue).await.expect("view");
-        let expected_ms = eta_ms(
-            position,
-            view.window.per_second(view.now_ms),
-            self.settings.pace(),
-        );
+        let expected_ms = view.forecast().eta_ms(position);
         let (jitter, age_ms) = (self.rng.random(), self.rng.random_range(0..=VIEW_AGE_MS));
         let claim_ms = self.claim_ms_before(age_ms);
         let Poll::ComeBack { retry_after_ms } = poll(expected_ms, 0, 0, claim_ms, jitter) else {

@@ -13,7 +13,7 @@ use super::{
 };
 use crate::{
     domain::{
-        estimate::{Estimate, eta_ms},
+        estimate::Estimate,
         id::{EntryId, Visitor},
         pacing::{
             RETRY_MS_MIN, RETRY_READY_MS, counted_from_view, renew_after_ms, retry_after_ms, retry_away_ms,
@@ -144,13 +144,12 @@ impl EntryBody {
     /// What a waiting visitor is told. Nobody can say how long it takes while nothing moves.
     fn wait(&mut self, seen: &Seen, position: u64) {
         let settings = seen.settings();
-        let eta_ms = eta_ms(position, seen.rate(), settings.pace());
         self.position = Some(position);
         // The count may be a second older than the position.
         self.waiting = Some(seen.view.waiting.max(position));
-        self.estimated_wait_seconds = settings.promotes().then(|| Estimate::around(eta_ms));
+        self.estimated_wait_seconds = seen.estimate(position);
         let claim_ms = settings.claim_ms();
-        let retry_ms = retry_after_ms(eta_ms, claim_ms, rand::random());
+        let retry_ms = retry_after_ms(seen.eta_ms(position), claim_ms, rand::random());
         // The view is older than the look, and older by far where the backup kept a newcomer waiting.
         self.retry_after_ms = counted_from_view(retry_ms, claim_ms, seen.age_ms());
     }

@@ -15,10 +15,7 @@ use super::{
     gateway::Gateway,
 };
 use crate::{
-    domain::{
-        estimate::eta_ms,
-        pacing::{Poll, hold_horizon_ms, hold_room, poll},
-    },
+    domain::pacing::{Poll, hold_horizon_ms, hold_room, poll},
     line::LineError,
 };
 
@@ -82,17 +79,13 @@ impl Edge {
     /// Whether the poll may be held, by the pacing, and for how long, by the function's own deadline.
     fn may_hold<'a>(&self, waiter: &'a Waiter, wait: Duration, gateway: &Gateway) -> Option<Candidate<'a>> {
         let settings = waiter.seen.settings();
-        let pace = settings.pace();
-        #[allow(clippy::cast_precision_loss)]
-        let asked_for = pace.batch as f64 * 1_000.0 / pace.interval_ms as f64;
-        let rate = waiter.seen.rate();
         let held_budget = u64::from(self.config.held_budget);
         let horizon_ms = hold_horizon_ms(
             held_budget,
-            rate.unwrap_or(asked_for),
+            waiter.seen.forecast.per_second(),
             settings.promotes() && !waiter.seen.view.clocks.apart,
         );
-        let eta_ms = eta_ms(waiter.position, rate, pace);
+        let eta_ms = waiter.seen.eta_ms(waiter.position);
         let wait_ms = u64::try_from(wait.as_millis()).unwrap_or(u64::MAX);
         // Who is not held is told elsewhere when to come back: the jitter does not matter here.
         let Poll::Hold { up_to_ms } = poll(eta_ms, wait_ms, horizon_ms, settings.claim_ms(), 0.5) else {

@@ -18,6 +18,7 @@ pub(crate) use self::known::{Known, READ_TIMEOUT};
 use crate::{
     backup::{Backup, Shelf},
     domain::{
+        estimate::{Estimate, Forecast},
         id::{IdKey, QueueId, RootKey},
         record::Record,
         settings::{Entrance, Settings},
@@ -41,6 +42,8 @@ const QUEUES_MAX: usize = 1_000;
 pub(crate) struct Seen {
     pub(crate) queue: QueueId,
     pub(crate) view: View,
+    /// When turns come, by that view.
+    pub(crate) forecast: Forecast,
     /// Turns visitors into tokens.
     pub(crate) ids: IdKey,
     /// From just before the line was asked.
@@ -62,9 +65,19 @@ impl Seen {
         u64::try_from(self.asked_at.elapsed().as_millis()).unwrap_or(u64::MAX)
     }
 
-    /// Promotions a second as seen lately; `None` before any were.
+    /// Entries served a second as seen lately; `None` before any were.
     pub(crate) fn rate(&self) -> Option<f64> {
-        self.view.window.per_second(self.view.now_ms)
+        self.forecast.seen_per_second()
+    }
+
+    /// The expected wait of one position, in milliseconds: for pacing, which needs some number always.
+    pub(crate) fn eta_ms(&self, position: u64) -> u64 {
+        self.forecast.eta_ms(position)
+    }
+
+    /// How long one at this position will wait; `None` where nobody can say.
+    pub(crate) fn estimate(&self, position: u64) -> Option<Estimate> {
+        self.view.estimate(&self.forecast, position)
     }
 
     /// Until when whoever missed the turn may enter again at the old place, by the record; `None` where entering now would
@@ -214,6 +227,7 @@ impl Views {
                 let ids = IdKey::derive(&self.root, queue, &view.configuration.salt);
                 let seen = Seen {
                     queue: queue.clone(),
+                    forecast: view.forecast(),
                     view,
                     ids,
                     asked_at,

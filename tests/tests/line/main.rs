@@ -86,7 +86,8 @@ on_every_line! {
         a_long_line_is_promoted_in_chunks
         what_timed_out_counts_towards_the_chunk
         no_more_are_promoted_than_asked
-        promotions_are_counted_by_the_minute
+        what_moves_is_counted_by_the_minute
+        nobody_is_told_what_nobody_saw
     }
     gate {
         a_draining_queue_refuses_newcomers_and_serves_the_others
@@ -142,7 +143,6 @@ on_every_line! {
         each_event_is_in_one_report_however_many_ask
         a_queue_where_nothing_happens_is_reported_on_less_often
         a_report_tells_how_long_people_wait
-        a_report_tells_whether_anybody_may_be_promoted
         a_report_tells_of_a_promoter_that_was_away
         a_report_tells_how_far_the_backup_is_behind
     }

@@ -3,6 +3,7 @@
 mod check;
 mod driver;
 mod entry;
+mod forecast;
 mod hold;
 mod queue;
 

@@ -3,10 +3,10 @@
 use crate::domain::{
     change::{Change, Version},
     clock::Clocks,
-    estimate::RateWindow,
+    estimate::Averages,
     id::Salt,
     load::LastLoad,
-    pace::{Bucket, HeldBackBy, Pace},
+    pace::{Bucket, HeldBackBy},
     score::WaitScore,
     settings::Settings,
 };
@@ -121,12 +121,6 @@ pub struct Report {
     pub happened: Happened,
     /// The queue's generation.
     pub generation: u32,
-    /// Whether anybody may be promoted: where not, nobody is told how long it takes.
-    pub promotes: bool,
-    /// The pace that the settings ask for.
-    pub pace: Pace,
-    /// How many were promoted lately.
-    pub window: RateWindow,
     /// How long ago the last check ended that went through the whole queue.
     pub check_age_ms: u64,
 }
@@ -233,8 +227,8 @@ pub struct View {
     pub driven_at_ms: u64,
     /// The pace bucket as it stood at its last change.
     pub bucket: Bucket,
-    /// How many were promoted lately.
-    pub window: RateWindow,
+    /// What was counted lately.
+    pub averages: Averages,
     /// The version of the last change.
     pub version: Version,
     /// Counts since the queue was created.

@@ -15,7 +15,8 @@ use super::{
 };
 use crate::{domain::id::QueueId, line::LineError};
 
-const INCLUDES: [(&str, &str); 9] = [
+const INCLUDES: [(&str, &str); 10] = [
+    ("averages", include_str!("include/averages.lua")),
     ("clock", include_str!("include/clock.lua")),
     ("scores", include_str!("include/scores.lua")),
     ("claim_clock", include_str!("include/claim_clock.lua")),
