@@ -1,11 +1,15 @@
-//! A line in memory that can be out of reach, and keeps all that it has meanwhile.
+//! A line that can be out of reach, say nothing new, or be slow to say it, and keeps all that it has meanwhile.
 
-use std::sync::{
-    Arc,
-    atomic::{AtomicBool, AtomicU64, Ordering},
+use std::{
+    sync::{
+        Arc, Mutex, MutexGuard, PoisonError,
+        atomic::{AtomicBool, AtomicU64, Ordering},
+    },
+    time::Duration,
 };
 
 use async_trait::async_trait;
+use tokio::{sync::watch, time::sleep};
 use vestibule::{
     domain::{
         change::{Change, Ending},
@@ -14,18 +18,65 @@ use vestibule::{
         score::Visit,
     },
     line::{
-        Adjusted, Check, CheckOrder, CheckTurn, Claimed, Configuration, Configured, Cursor, Deferral,
-        Departed, Departure, Entered, Extended, Extension, JournalRecord, Line, LineError, Look, Marked,
-        Mended, Mending, Page, Places, PromoteOrder, Promotion, Remains, ReportOrder, Reported, Revival,
-        Revived, SetAside, Validated, View, memory::MemoryLine,
+        Adjusted, Changes, Check, CheckOrder, CheckTurn, Claimed, Configuration, Configured, Cursor,
+        Deferral, Departed, Departure, Entered, Extended, Extension, HoldOrder, Holding, JournalRecord, Line,
+        LineError, Look, Marked, Mended, Mending, Page, Places, PromoteOrder, Promotion, Remains,
+        ReportOrder, Reported, Revival, Revived, SetAside, TickOrder, Validated, View,
     },
 };
 
-/// Turns a line off and on.
+/// What happens to a line, as a test has it.
 #[derive(Clone, Default)]
 pub struct Switch {
     is_off: Arc<AtomicBool>,
+    counts_no_holds: Arc<AtomicBool>,
+    holds_take_ms: Arc<AtomicU64>,
+    is_deaf: Arc<AtomicBool>,
+    is_stumbling: Arc<AtomicBool>,
     tries: Arc<AtomicU64>,
+    /// What every view shows, from when it was frozen.
+    frozen: Arc<Mutex<Option<View>>>,
+    /// Who looks at one entry hears of it once this is open.
+    pub looking: Gate,
+    /// Who listens does so once this is open.
+    pub listening: Gate,
+    /// How often many were looked at together.
+    pub looks: Arc<AtomicU64>,
+    calls_drive: Arc<AtomicBool>,
+    offers: Arc<AtomicU64>,
+}
+
+/// Open, unless it is shut.
+#[derive(Clone, Default)]
+pub struct Gate {
+    is_shut: watch::Sender<bool>,
+    passes: Arc<AtomicU64>,
+}
+
+impl Gate {
+    /// From now on nobody goes through.
+    pub fn shut(&self) {
+        self.is_shut.send_replace(true);
+    }
+
+    /// From now on everybody does, also those who stand there.
+    pub fn open(&self) {
+        self.is_shut.send_replace(false);
+    }
+
+    /// How many have come here.
+    pub fn passes(&self) -> u64 {
+        self.passes.load(Ordering::SeqCst)
+    }
+
+    async fn pass(&self) {
+        let mut is_shut = self.is_shut.subscribe();
+        self.passes.fetch_add(1, Ordering::SeqCst);
+        is_shut
+            .wait_for(|is_shut| !is_shut)
+            .await
+            .expect("the sender lives here");
+    }
 }
 
 impl Switch {
@@ -39,25 +90,72 @@ impl Switch {
         self.is_off.store(false, Ordering::SeqCst);
     }
 
+    /// From now on whoever counts held polls does not reach it.
+    pub fn count_no_holds(&self) {
+        self.counts_no_holds.store(true, Ordering::SeqCst);
+    }
+
+    /// From now on it takes its time to count a held poll.
+    pub fn slow_holds(&self, time: Duration) {
+        let ms = u64::try_from(time.as_millis()).unwrap_or(u64::MAX);
+        self.holds_take_ms.store(ms, Ordering::SeqCst);
+    }
+
+    /// From now on nobody can listen to it.
+    pub fn deafen(&self) {
+        self.is_deaf.store(true, Ordering::SeqCst);
+    }
+
+    /// The next time that many are looked at together, there is no answer.
+    pub fn stumble(&self) {
+        self.is_stumbling.store(true, Ordering::SeqCst);
+    }
+
+    /// From now on every view is this one.
+    pub fn freeze(&self, view: View) {
+        *self.frozen() = Some(view);
+    }
+
+    /// From now on calls drive the line where no promoter does: until then the test is the promoter.
+    pub fn let_calls_drive(&self) {
+        self.calls_drive.store(true, Ordering::SeqCst);
+    }
+
+    /// How often somebody who called has offered to drive since then.
+    pub fn offers(&self) -> u64 {
+        self.offers.load(Ordering::SeqCst)
+    }
+
     /// How often somebody tried in vain.
     pub fn tries(&self) -> u64 {
         self.tries.load(Ordering::SeqCst)
     }
+
+    /// The line behind this switch.
+    pub fn before(&self, line: Arc<dyn Line>) -> Arc<dyn Line> {
+        Arc::new(Switched {
+            line,
+            switch: self.clone(),
+        })
+    }
+
+    fn frozen(&self) -> MutexGuard<'_, Option<View>> {
+        self.frozen.lock().unwrap_or_else(PoisonError::into_inner)
+    }
 }
 
-/// A line with a switch.
-pub(crate) struct Switched {
-    pub(crate) line: MemoryLine,
-    pub(crate) switch: Switch,
+struct Switched {
+    line: Arc<dyn Line>,
+    switch: Switch,
 }
 
 impl Switched {
-    fn reach(&self) -> Result<&MemoryLine, LineError> {
+    fn reach(&self) -> Result<&dyn Line, LineError> {
         if self.switch.is_off.load(Ordering::SeqCst) {
             self.switch.tries.fetch_add(1, Ordering::SeqCst);
             return Err(LineError::Unavailable("turned off by a test".to_owned()));
         }
-        Ok(&self.line)
+        Ok(&*self.line)
     }
 }
 
@@ -68,7 +166,25 @@ impl Line for Switched {
     }
 
     async fn status(&self, queue: &QueueId, id: EntryId) -> Result<Look, LineError> {
-        self.reach()?.status(queue, id).await
+        let look = self.reach()?.status(queue, id).await;
+        self.switch.looking.pass().await;
+        look
+    }
+
+    async fn looks(&self, queue: &QueueId, ids: &[EntryId]) -> Result<Vec<Look>, LineError> {
+        self.switch.looks.fetch_add(1, Ordering::SeqCst);
+        if self.switch.is_stumbling.swap(false, Ordering::SeqCst) {
+            return Err(LineError::Unavailable("slow once, for a test".to_owned()));
+        }
+        self.reach()?.looks(queue, ids).await
+    }
+
+    async fn changes(&self, queue: &QueueId) -> Result<Changes, LineError> {
+        self.switch.listening.pass().await;
+        if self.switch.is_deaf.load(Ordering::SeqCst) {
+            return Err(LineError::Unavailable("made deaf by a test".to_owned()));
+        }
+        self.reach()?.changes(queue).await
     }
 
     async fn end(&self, queue: &QueueId, id: EntryId) -> Result<Option<Change>, LineError> {
@@ -104,6 +220,19 @@ impl Line for Switched {
 
     async fn promote(&self, queue: &QueueId, order: PromoteOrder) -> Result<Promotion, LineError> {
         self.reach()?.promote(queue, order).await
+    }
+
+    async fn take_tick(&self, queue: &QueueId, order: TickOrder) -> Result<bool, LineError> {
+        let line = self.reach()?;
+        if !self.switch.calls_drive.load(Ordering::SeqCst) {
+            return Ok(false);
+        }
+        self.switch.offers.fetch_add(1, Ordering::SeqCst);
+        line.take_tick(queue, order).await
+    }
+
+    async fn rest(&self, queue: &QueueId) -> Result<bool, LineError> {
+        self.reach()?.rest(queue).await
     }
 
     async fn adjust(&self, queue: &QueueId, offset_ms: i64) -> Result<Adjusted, LineError> {
@@ -170,7 +299,11 @@ impl Line for Switched {
     }
 
     async fn view(&self, queue: &QueueId) -> Result<View, LineError> {
-        self.reach()?.view(queue).await
+        let frozen = self.switch.frozen().clone();
+        match frozen {
+            Some(view) => Ok(view),
+            None => self.reach()?.view(queue).await,
+        }
     }
 
     async fn journal(&self, queue: &QueueId, most: usize) -> Result<Vec<JournalRecord>, LineError> {
@@ -195,6 +328,19 @@ impl Line for Switched {
 
     async fn settle(&self, queue: &QueueId, keys: &[String], ended: &[Ending]) -> Result<(), LineError> {
         self.reach()?.settle(queue, keys, ended).await
+    }
+
+    async fn hold(&self, order: &HoldOrder<'_>) -> Result<Holding, LineError> {
+        let taking = Duration::from_millis(self.switch.holds_take_ms.load(Ordering::SeqCst));
+        sleep(taking).await;
+        if self.switch.counts_no_holds.load(Ordering::SeqCst) {
+            return Err(LineError::Unavailable("turned off by a test".to_owned()));
+        }
+        self.reach()?.hold(order).await
+    }
+
+    async fn release(&self, deployment: &str, ids: &[EntryId]) -> Result<(), LineError> {
+        self.reach()?.release(deployment, ids).await
     }
 
     async fn ping(&self) -> Result<(), LineError> {

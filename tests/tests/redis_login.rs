@@ -18,11 +18,14 @@ use futures_util::future::join_all;
 use redis::{FromRedisValue, aio::MultiplexedConnection};
 use tokio::sync::watch;
 use uuid::Uuid;
-use vestibule::line::{
-    Line,
-    redis::{IamLogin, IamUser, RedisLine},
+use vestibule::{
+    domain::settings::Settings,
+    line::{
+        Line, PromoteOrder,
+        redis::{IamLogin, IamUser, RedisLine},
+    },
 };
-use vestibule_tests::lines::Backend;
+use vestibule_tests::lines::{Backend, configuration, fresh_queue, visitor};
 
 /// 2026-09-01T12:00:00Z
 const START: u64 = 1_788_264_000;
@@ -178,6 +181,8 @@ async fn a_live_connection_logs_in_again(backend: Backend) {
     let line = RedisLine::connect_as_in_the_clear(&backend.url(), user.login.clone())
         .await
         .expect("logs in");
+    // Another one for whoever listens, which pings by itself.
+    let listening = line.changes(&fresh_queue()).await.expect("listens");
     let before = user.until_all_did("ping", Some(&line)).await;
 
     user.token_of(7).await;
@@ -189,6 +194,39 @@ async fn a_live_connection_logs_in_again(backend: Backend) {
     let after = user.until_all_did("auth", None).await;
     assert_eq!(before, after, "the same connections");
     line.ping().await.expect("and they are of use still");
+    drop(listening);
+}
+
+/// Its connection is opened when somebody listens first.
+async fn whoever_listens_has_a_fresh_token(backend: Backend) {
+    let mut user = User::new(backend).await;
+    user.token_of(0).await;
+    let line = RedisLine::connect_as_in_the_clear(&backend.url(), user.login.clone())
+        .await
+        .expect("logs in");
+    let queue = fresh_queue();
+    let mut settings = Settings {
+        paused: true,
+        ..Settings::default()
+    };
+    let configured = line.configure(&queue, &configuration(&settings), true).await;
+    configured.expect("a new queue");
+    line.enter(&queue, visitor(1)).await.expect("waits");
+    settings.paused = false;
+    let configured = line.configure(&queue, &configuration(&settings), false).await;
+    configured.expect("opened");
+
+    user.token_of(2).await;
+    let mut changes = line.changes(&queue).await.expect("logs in with the token of now");
+    let order = PromoteOrder {
+        asked: 1,
+        heartbeat: true,
+        fence: None,
+    };
+    let promotion = line.promote(&queue, order).await.expect("promotes");
+    assert_eq!(promotion.promoted, 1, "{promotion:?}");
+    let heard = tokio::time::timeout(BOUND, changes.next()).await.expect("heard");
+    assert_eq!(heard.expect("nothing broke").at_ms, promotion.now_ms);
 }
 
 async fn a_wrong_token_is_refused(backend: Backend) {
@@ -214,6 +252,7 @@ macro_rules! on_each {
 on_each!(
     each_connection_has_a_fresh_token,
     a_live_connection_logs_in_again,
+    whoever_listens_has_a_fresh_token,
     a_wrong_token_is_refused
 );
 

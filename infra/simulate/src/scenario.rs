@@ -117,7 +117,7 @@ impl Scenario {
             settings: settings(served * 1.3, served * 120.0),
             outages: false,
             operator: false,
-            held_budget: HELD_BUDGET as u64,
+            held_budget: HELD_BUDGET.into(),
         };
         Some(match name {
             // Turn-over is the limit: slots are taken for most of the time.

@@ -48,7 +48,7 @@ impl Admin {
 fn statistics(queue: &QueueId, view: &View) -> Value {
     let settings = &view.configuration.settings;
     let (pace, forecast) = (settings.pace(), view.forecast());
-    let heartbeat_age_ms = (view.heartbeat_ms > 0).then(|| view.now_ms.saturating_sub(view.heartbeat_ms));
+    let age_ms = |at_ms: u64| (at_ms > 0).then(|| view.now_ms.saturating_sub(at_ms));
     json!({
         "queue": queue.as_str(),
         "now_ms": view.now_ms,
@@ -59,7 +59,8 @@ fn statistics(queue: &QueueId, view: &View) -> Value {
         "ended_not_in_backup": view.ended,
         "journal": view.journal,
         "set_aside": view.aside,
-        "heartbeat_age_ms": heartbeat_age_ms,
+        "heartbeat_age_ms": age_ms(view.heartbeat_ms),
+        "driven_age_ms": age_ms(view.driven_at_ms),
         "bucket_tokens": view.bucket.refilled(pace, view.now_ms).tokens(pace),
         "served_per_second": forecast.seen_per_second(),
         "estimated_wait_seconds": view.estimate(&forecast, view.waiting).filter(|_| view.waiting > 0),

@@ -12,17 +12,21 @@ use axum::{
 use super::{
     Edge,
     away::{Away, Sight},
+    crowd::Waiter,
     entry::Shown,
     gateway::Gateway,
     gone::Unanswered,
-    hold::Waiter,
     problem::Problem,
     request::{AtEntry, Queries},
     views::Seen,
     visitor::{Ownership, Presented, mismatch},
 };
 use crate::{
-    domain::{id::EntryId, record::Record, standing::Standing},
+    domain::{
+        id::{EntryId, QueueId},
+        record::Record,
+        standing::Standing,
+    },
     line::{LineError, Look},
 };
 
@@ -36,7 +40,19 @@ pub(super) async fn handle(
     wait: Wait,
     gateway: Gateway,
 ) -> Result<Response, Problem> {
-    let sight = edge.sight(&queue).await?;
+    edge.driving(&queue, answer(&edge, &queue, id, presented, wait, gateway))
+        .await
+}
+
+async fn answer(
+    edge: &Arc<Edge>,
+    queue: &QueueId,
+    id: EntryId,
+    presented: Presented,
+    wait: Wait,
+    gateway: Gateway,
+) -> Result<Response, Problem> {
+    let sight = edge.sight(queue).await?;
     let credentials = presented.credentials_by(sight.settings())?;
     let ownership = credentials.ownership(sight.ids(), id);
     if ownership == Ownership::Mismatch {
@@ -47,13 +63,13 @@ pub(super) async fn handle(
         Sight::Line(seen) => seen,
         Sight::Backup(away) => return stored(away).await,
     };
-    let asked = edge.ask_line(&seen, id, || edge.line.status(&queue, id));
+    let asked = edge.ask_line(&seen, id, || edge.line.status(queue, id));
     let mut look = match asked.await {
         Ok(look) => look,
         Err(Unanswered::LineAway(cause)) => return stored(Away::after(&seen, cause)).await,
         Err(Unanswered::Refused(problem)) => return Err(problem),
     };
-    let mut held = false;
+    let (mut held, mut told) = (false, None);
     if let (Look::Here(Standing::Waiting { score, position }), false) = (look, wait.offered.is_zero()) {
         let waiter = Waiter {
             seen: seen.clone(),
@@ -62,9 +78,9 @@ pub(super) async fn handle(
             position,
         };
         match edge.hold(&waiter, wait.offered, &gateway).await {
-            Ok(Some(later)) => {
-                (look, held) = (later, true);
-                seen = edge.seen(&queue).await?;
+            Ok(Some(news)) => {
+                (look, told, held) = (news.look, news.record, true);
+                seen = edge.seen(queue).await?;
                 if matches!(look, Look::Gone(_)) {
                     // The line may have lost it while it was held.
                     look = edge.look(&seen, id).await?;
@@ -72,17 +88,18 @@ pub(super) async fn handle(
             }
             Ok(None) => {}
             Err(LineError::Unavailable(cause)) => return stored(Away::after(&seen, cause)).await,
-            Err(error) => return Err(edge.line_failed(&queue, error).await),
+            Err(error) => return Err(edge.line_failed(queue, error).await),
         }
     }
     let standing = match look {
         Look::Here(standing) => standing,
         Look::Gone(missing) => return Err(edge.gone(&seen, id, missing).await),
     };
-    let record = match standing {
+    let record = match (standing, told) {
         // The place tells all that a record would.
-        Standing::Waiting { .. } => None,
-        Standing::Ready { .. } | Standing::Active { .. } => edge.record(&seen, id).await,
+        (Standing::Waiting { .. }, _) => None,
+        (_, Some(record)) => Some(record),
+        (_, None) => edge.record(&seen, id).await,
     };
     let body = edge.show(Shown {
         seen: &seen,

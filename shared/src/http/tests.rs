@@ -3,11 +3,18 @@ use http_body_util::BodyExt;
 use serde_json::Value;
 use tower::ServiceExt;
 
-use super::*;
+use super::{
+    crowd::{Waiter, Word},
+    *,
+};
 use crate::{
     backup::file::FileBackup,
-    domain::id::RootKey,
-    line::memory::MemoryLine,
+    domain::{
+        id::{RootKey, Salt},
+        score::WaitScore,
+        settings::Settings,
+    },
+    line::{Configuration, memory::MemoryLine},
     pass::{Signer, new_key_pem},
 };
 
@@ -104,4 +111,38 @@ async fn a_hold_that_ended_leaves_nothing_behind() {
     drop(first);
     assert_eq!(wakes.kept(), 0);
     wakes.wake(id);
+}
+
+#[tokio::test]
+async fn a_queue_is_watched_while_anybody_is_held() {
+    let dir = tempfile::tempdir().expect("a folder");
+    let edge = edge(&dir);
+    let queue: QueueId = "a".parse().expect("a queue id");
+    let configuration = Configuration {
+        settings: Settings::default(),
+        revision: "1".to_owned(),
+        settings_order: 0,
+        epoch: 1,
+        generation: 1,
+        min_epoch: 1,
+        salt: Salt::new([1; 32]),
+    };
+    let created = edge.line.configure(&queue, &configuration, true).await;
+    assert!(created.is_ok(), "{created:?}");
+    let waiter = Waiter {
+        seen: edge.seen(&queue).await.expect("it is there"),
+        id: "0f8fad5b-d9cb-869f-a165-70867728950e".parse().expect("a token"),
+        score: WaitScore::next(0, 1_800_000_000_000),
+        position: 1,
+    };
+    let (mut first, second) = (
+        edge.watchers.watch(&edge, &waiter),
+        edge.watchers.watch(&edge, &waiter),
+    );
+    drop(second);
+    assert_eq!(edge.watchers.kept(), 1);
+    // The line does not have the entry, which is news.
+    assert!(matches!(first.word().await, Word::News(_)));
+    drop(first);
+    assert_eq!(edge.watchers.kept(), 0);
 }

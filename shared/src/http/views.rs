@@ -20,7 +20,8 @@ use crate::{
     domain::{
         estimate::{Estimate, Forecast},
         id::{IdKey, QueueId, RootKey},
-        settings::Settings,
+        record::Record,
+        settings::{Entrance, Settings},
     },
     line::{Line, LineError, View},
 };
@@ -56,8 +57,12 @@ impl Seen {
 
     /// Line time. Never behind it, and ahead of it by the time that the line took to answer at most.
     pub(crate) fn now_ms(&self) -> u64 {
-        let since = u64::try_from(self.asked_at.elapsed().as_millis()).unwrap_or(u64::MAX);
-        self.view.now_ms.saturating_add(since)
+        self.view.now_ms.saturating_add(self.age_ms())
+    }
+
+    /// How old it is, in milliseconds.
+    pub(crate) fn age_ms(&self) -> u64 {
+        u64::try_from(self.asked_at.elapsed().as_millis()).unwrap_or(u64::MAX)
     }
 
     /// Entries served a second as seen lately; `None` before any were.
@@ -73,6 +78,14 @@ impl Seen {
     /// How long one at this position will wait; `None` where nobody can say.
     pub(crate) fn estimate(&self, position: u64) -> Option<Estimate> {
         self.view.estimate(&self.forecast, position)
+    }
+
+    /// Until when whoever missed the turn may enter again at the old place, by the record; `None` where entering now would
+    /// not give it back.
+    pub(crate) fn grace_until_ms(&self, record: &Record) -> Option<u64> {
+        let settings = self.settings();
+        let until_ms = record.grace_until_ms(settings.grace_seconds)?;
+        (settings.entrance == Entrance::Open && self.now_ms() <= until_ms).then_some(until_ms)
     }
 
     /// Where the records of its entries are.

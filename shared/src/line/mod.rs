@@ -6,9 +6,11 @@
 //! written to the [backup](crate::backup): by the caller, from the [`Change`] in the answer, for what a visitor or the
 //! protected service did; by way of the journal for what [`Line::promote`] did.
 //!
-//! Every method takes the queue first and fails with [`LineError::Unknown`] where the line has no such queue.
+//! Every method takes the queue first and fails with [`LineError::Unknown`] where the line has no such queue; but those that
+//! are of no queue: [`Line::hold`], [`Line::release`] and [`Line::ping`].
 
 mod answers;
+mod changes;
 mod limits;
 pub mod memory;
 mod places;
@@ -16,7 +18,12 @@ pub mod redis;
 
 use async_trait::async_trait;
 
-pub use self::{answers::*, limits::JournalLimits, places::Places};
+pub use self::{
+    answers::*,
+    changes::{Changes, Tick},
+    limits::JournalLimits,
+    places::Places,
+};
 use crate::domain::{
     change::{Change, Ending},
     id::{EntryId, QueueId},
@@ -26,6 +33,9 @@ use crate::domain::{
 
 /// The most entries that one call of [`Line::promote`] moves or drops: a longer one would make everybody else wait.
 pub const PROMOTE_CHUNK: u64 = 1_000;
+
+/// The most entries that one question of [`Line::looks`] asks for; more take several.
+pub const LOOKS_CHUNK: usize = 500;
 
 /// Why a line gave no answer.
 #[derive(Debug, thiserror::Error)]
@@ -54,6 +64,15 @@ pub trait Line: Send + Sync + 'static {
     /// Says where an entry stands; changes nothing.
     async fn status(&self, queue: &QueueId, id: EntryId) -> Result<Look, LineError>;
 
+    /// Says where many entries stand, in the order in which they are named: as [`status`](Self::status) would of each, by one
+    /// question for [`LOOKS_CHUNK`] of them.
+    async fn looks(&self, queue: &QueueId, ids: &[EntryId]) -> Result<Vec<Look>, LineError>;
+
+    /// Listens to the promotions of a queue from now on, whether the line has it or not: what happened before the answer
+    /// came may have been missed, so whoever waits for something looks once more. A message may be lost, and the
+    /// subscription may end: see [`Changes`].
+    async fn changes(&self, queue: &QueueId) -> Result<Changes, LineError>;
+
     /// The end of an entry, where the backup may not have it yet: for whoever asks next to write it.
     async fn end(&self, queue: &QueueId, id: EntryId) -> Result<Option<Change>, LineError>;
 
@@ -80,6 +99,14 @@ pub trait Line: Send + Sync + 'static {
     /// call it at any moment: the amount depends on stored time and state alone. While the journal is at its limit for
     /// newcomers it does nothing but note the heartbeat.
     async fn promote(&self, queue: &QueueId, order: PromoteOrder) -> Result<Promotion, LineError>;
+
+    /// Gives a tick to whoever asks first, where the promoter is away and nobody had one a moment ago: `true`, and the caller
+    /// does what the promoter would do. Where the clocks are apart nobody gets one.
+    async fn take_tick(&self, queue: &QueueId, order: TickOrder) -> Result<bool, LineError>;
+
+    /// Takes the promoter's heartbeat back, so that the next call drives the line. `false`, and nothing changed, where
+    /// anybody is in the queue or the journal holds anything.
+    async fn rest(&self, queue: &QueueId) -> Result<bool, LineError>;
 
     /// Sets what is added to the server's clock, in milliseconds, where two of three clocks speak for it: see
     /// [`outvotes`](crate::domain::clock::outvotes). For a promoter, which knows whether its own clock is steady.
@@ -167,6 +194,12 @@ pub trait Line: Send + Sync + 'static {
     /// Drops records that the backup has, of the journal or set aside, and forgets these ends that it has. An entry that came again and ended
     /// again since then stays remembered.
     async fn settle(&self, queue: &QueueId, keys: &[String], ended: &[Ending]) -> Result<(), LineError>;
+
+    /// Counts a held poll in, where fewer are held in the whole deployment than may be.
+    async fn hold(&self, order: &HoldOrder<'_>) -> Result<Holding, LineError>;
+
+    /// Counts the held polls of these entries out. One that is not counted changes nothing.
+    async fn release(&self, deployment: &str, ids: &[EntryId]) -> Result<(), LineError>;
 
     /// Whether the line answers at all.
     async fn ping(&self) -> Result<(), LineError>;

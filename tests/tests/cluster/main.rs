@@ -2,6 +2,7 @@
 //! dies in the middle of a load.
 
 mod failover;
+mod moved;
 mod nodes;
 mod reckoning;
 mod scene;

@@ -96,10 +96,12 @@ async fn a_tick_is_heard_wherever_the_queue_lies() {
         };
         let message = timeout(BOUND, message).await.expect("a message");
         assert_eq!(message[0], Value::BulkString(channel.into_bytes()));
-        let Value::BulkString(highest) = &message[1] else {
+        let Value::BulkString(said) = &message[1] else {
             panic!("{message:?}")
         };
-        let highest: u64 = String::from_utf8_lossy(highest).parse().expect("a score");
+        let said = String::from_utf8_lossy(said);
+        let (highest, _) = said.split_once(' ').expect("more than that");
+        let highest: u64 = highest.parse().expect("a score");
         assert_eq!(
             highest,
             subject.view().await.promoted_through,

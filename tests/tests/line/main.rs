@@ -1,10 +1,13 @@
 //! The conformance suite of the line: what a visitor, the protected service or an operator would notice, asked of every
 //! line that ships. Each case shows as a test of its own for each of them, such as `redis::enter_twice_is_one_place`.
 
+mod changes;
 mod check;
 mod clock;
 mod crowd;
+mod driver;
 mod gate;
+mod holds;
 mod limits;
 mod load;
 mod mend;
@@ -66,6 +69,15 @@ on_every_line! {
         a_pause_that_begins_while_the_clocks_are_apart_takes_no_turn
         a_queue_put_back_by_a_server_that_is_off_calls_again
     }
+    driver {
+        one_of_all_who_ask_gets_a_tick
+        nobody_gets_one_while_the_promoter_is_there
+        ticks_that_others_take_hide_no_promoter_that_is_away
+        a_clock_that_goes_back_keeps_nobody_from_driving
+        a_caller_whose_clock_is_apart_gets_none
+        a_promoter_rests_where_nobody_is_and_the_next_call_drives
+        a_promoter_does_not_rest_while_anybody_is_there
+    }
     pace {
         the_fast_track_spends_from_the_same_bucket
         a_promoter_that_was_away_releases_one_batch
@@ -92,6 +104,18 @@ on_every_line! {
         validating_by_state
         validating_may_claim_and_consume
         extending_is_bounded_and_never_shortens
+    }
+    holds {
+        never_more_polls_are_held_than_may_be
+        a_released_poll_makes_room_for_one
+        a_poll_that_nobody_releases_is_forgotten_when_its_lease_is_over
+        one_poll_of_an_entry_is_held_at_a_time
+        deployments_are_counted_apart
+        no_lease_outlives_a_clock_that_is_set_back_by_much
+    }
+    changes {
+        a_tick_is_heard_by_all_who_listen_to_its_queue
+        many_are_looked_at_as_each_is_alone
     }
     load {
         a_load_report_is_kept_for_a_minute

@@ -336,6 +336,7 @@ pub(crate) async fn an_unknown_queue_is_unknown_to_every_method(subject: Subject
     let answers = [
         line.enter(queue, id).await.map(drop),
         line.status(queue, id).await.map(drop),
+        line.looks(queue, &[id]).await.map(drop),
         line.end(queue, id).await.map(drop),
         line.claim(queue, id).await.map(drop),
         line.leave(queue, id, None, Departure::Evict).await.map(drop),

@@ -9,7 +9,7 @@ use serde::Serialize;
 
 pub use self::{
     forecast::{Forecast, Observed},
-    windows::{Averages, Counted, LONG_MS, SHORT_MS, SILENT_MS, Tick, Window},
+    windows::{Averages, Counted, LONG_MS, SHORT_MS, SILENT_MS, Ticked, Window},
 };
 
 /// An expected wait, as a range: people forgive a range that holds, and nobody believes a second-exact number.

@@ -53,7 +53,7 @@ impl Window {
 
 /// One tick, as the averages see it.
 #[derive(Debug, Clone, Copy)]
-pub struct Tick {
+pub struct Ticked {
     /// Line time, in Unix milliseconds.
     pub now_ms: u64,
     /// In line since the tick before.
@@ -95,7 +95,7 @@ pub struct Averages {
 impl Averages {
     /// The averages after a tick.
     #[must_use]
-    pub fn ticked(self, tick: Tick) -> Self {
+    pub fn ticked(self, tick: Ticked) -> Self {
         let before_ms = if self.counted_at_ms > 0 {
             self.counted_at_ms
         } else {
@@ -135,7 +135,7 @@ impl Averages {
         }
     }
 
-    fn counted(&self, tick: &Tick) -> Counted {
+    fn counted(&self, tick: &Ticked) -> Counted {
         Counted {
             at_ms: tick.now_ms,
             served: tick.served,
@@ -148,7 +148,7 @@ impl Averages {
 
     /// What the line has counted now, as somebody sees it who looks between two ticks.
     #[must_use]
-    pub fn now(&self, tick: Tick) -> Counted {
+    pub fn now(&self, tick: Ticked) -> Counted {
         self.ticked(tick).counted(&tick)
     }
 }
@@ -162,8 +162,8 @@ fn difference(one: u64, other: u64) -> i64 {
 mod tests {
     use super::*;
 
-    fn tick(second: u64, served: u64) -> Tick {
-        Tick {
+    fn tick(second: u64, served: u64) -> Ticked {
+        Ticked {
             now_ms: 1_000_000 + second * 1_000,
             waiting_before: 50,
             taken_before: 8,
@@ -217,13 +217,13 @@ mod tests {
     #[test]
     fn a_rate_is_seen_while_somebody_waits_at_one_pace() {
         let averages = after(30);
-        let shut = averages.ticked(Tick {
+        let shut = averages.ticked(Ticked {
             promotes: false,
             ..tick(31, 150)
         });
         assert_eq!((shut.line_since_ms, shut.moving_since_ms), (0, 0));
         assert_eq!(shut.repaced(7).moving_since_ms, 0);
-        let empty = averages.ticked(Tick {
+        let empty = averages.ticked(Ticked {
             waiting: 0,
             ..tick(31, 150)
         });
@@ -237,7 +237,7 @@ mod tests {
 
     #[test]
     fn a_line_that_was_put_back_counts_from_there() {
-        let put_back = Tick {
+        let put_back = Ticked {
             entered: 0,
             served: 0,
             ..tick(0, 0)
@@ -245,10 +245,10 @@ mod tests {
         let averages = Averages::default().ticked(put_back);
         assert_eq!((averages.short.mark.gone, averages.short.mark.left), (-8, -50));
         // One slot came free, one of those in line left.
-        let now = averages.now(Tick {
+        let now = averages.now(Ticked {
             taken: 7,
             waiting: 49,
-            ..Tick {
+            ..Ticked {
                 now_ms: 1_010_000,
                 ..put_back
             }

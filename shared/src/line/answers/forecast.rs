@@ -1,7 +1,7 @@
 //! What follows from how a queue stands: when turns come.
 
 use super::View;
-use crate::domain::estimate::{Estimate, Forecast, Observed, Tick};
+use crate::domain::estimate::{Estimate, Forecast, Observed, Ticked};
 
 /// A line that nobody ticks for so long does not move: neither a promoter does, nor whoever looks at it.
 const UNDRIVEN_MS: u64 = 15_000;
@@ -11,7 +11,7 @@ impl View {
     pub fn forecast(&self) -> Forecast {
         let (settings, totals) = (&self.configuration.settings, &self.totals);
         let taken = self.ready + self.active;
-        let now = self.averages.now(Tick {
+        let now = self.averages.now(Ticked {
             now_ms: self.now_ms,
             waiting_before: self.waiting,
             taken_before: taken,

@@ -3,7 +3,9 @@
 
 mod check;
 mod clock;
+mod driver;
 mod entering;
+mod holds;
 mod journal;
 mod lost;
 mod promotion;
@@ -26,12 +28,13 @@ use async_trait::async_trait;
 
 #[cfg(feature = "given-time")]
 pub use self::snapshot::Snapshot;
-use self::{lost::Lost, queue::Queue};
+use self::{holds::Holds, lost::Lost, queue::Queue};
 use super::{
-    Adjusted, Check, CheckOrder, CheckTurn, Claimed, Configuration, Configured, Cursor, Deferral, Departed,
-    Departure, Entered, Extended, Extension, Fence, JournalLimits, JournalRecord, Line, LineError, Look,
-    Marked, Mended, Mending, Page, Places, PromoteOrder, Promotion, Remains, ReportOrder, Reported, Revival,
-    Revived, SetAside, Validated, View,
+    Adjusted, Changes, Check, CheckOrder, CheckTurn, Claimed, Configuration, Configured, Cursor, Deferral,
+    Departed, Departure, Entered, Extended, Extension, Fence, HoldOrder, Holding, JournalLimits,
+    JournalRecord, Line, LineError, Look, Marked, Mended, Mending, Page, Places, PromoteOrder, Promotion,
+    Remains, ReportOrder, Reported, Revival, Revived, SetAside, Tick, TickOrder, Validated, View,
+    changes::Listeners,
 };
 use crate::domain::{
     change::{Change, Ending},
@@ -57,6 +60,8 @@ pub(crate) fn system_clock() -> Clock {
 #[derive(Clone)]
 pub struct MemoryLine {
     queues: Arc<Mutex<Queues>>,
+    holds: Holds,
+    listeners: Arc<Mutex<Listeners<QueueId>>>,
     clock: Clock,
     journal_limits: JournalLimits,
     /// The callers' clock, where that is another one. In one process it is the same: nobody can tell that it is wrong.
@@ -80,6 +85,8 @@ impl MemoryLine {
     pub fn with_clock(clock: Clock) -> Self {
         Self {
             queues: Arc::default(),
+            holds: Holds::default(),
+            listeners: Arc::default(),
             clock,
             journal_limits: JournalLimits::default(),
             witness: None,
@@ -133,6 +140,14 @@ impl MemoryLine {
         // Nothing in here panics half-way through a change, so a poisoned lock guards queues that are whole.
         self.queues.lock().unwrap_or_else(PoisonError::into_inner)
     }
+
+    fn tell(&self, queue: &QueueId, tick: Tick) {
+        listeners(&self.listeners).tell(queue, tick);
+    }
+}
+
+fn listeners(all: &Mutex<Listeners<QueueId>>) -> MutexGuard<'_, Listeners<QueueId>> {
+    all.lock().unwrap_or_else(PoisonError::into_inner)
 }
 
 impl Default for MemoryLine {
@@ -156,6 +171,20 @@ impl Line for MemoryLine {
 
     async fn status(&self, queue: &QueueId, id: EntryId) -> Result<Look, LineError> {
         self.with(queue, |queue, time| queue.look(time.us, id))
+    }
+
+    async fn looks(&self, queue: &QueueId, ids: &[EntryId]) -> Result<Vec<Look>, LineError> {
+        self.with(queue, |queue, time| {
+            ids.iter().map(|id| queue.look(time.us, *id)).collect()
+        })
+    }
+
+    async fn changes(&self, queue: &QueueId) -> Result<Changes, LineError> {
+        let (all, queue) = (self.listeners.clone(), queue.clone());
+        let ticks = listeners(&all).add(queue.clone());
+        Ok(Changes::new(ticks, move || {
+            listeners(&all).drop_closed(&queue);
+        }))
     }
 
     async fn end(&self, queue: &QueueId, id: EntryId) -> Result<Option<Change>, LineError> {
@@ -194,12 +223,24 @@ impl Line for MemoryLine {
         let is_lost = |queue: &Queue, fence: Fence| {
             queue.configuration.epoch != fence.epoch || queue.fence < fence.mark
         };
-        self.with(queue, |queue, time| {
+        let (promotion, tick) = self.with(queue, |queue, time| {
             if order.fence.is_some_and(|fence| is_lost(queue, fence)) {
                 return Err(LineError::Unknown);
             }
             Ok(queue.promote(time, order, most))
-        })?
+        })??;
+        if let Some(tick) = tick {
+            self.tell(queue, tick);
+        }
+        Ok(promotion)
+    }
+
+    async fn take_tick(&self, queue: &QueueId, order: TickOrder) -> Result<bool, LineError> {
+        self.with(queue, |queue, time| queue.take_tick(time, order))
+    }
+
+    async fn rest(&self, queue: &QueueId) -> Result<bool, LineError> {
+        self.with(queue, |queue, _| queue.rest())
     }
 
     async fn adjust(&self, queue: &QueueId, offset_ms: i64) -> Result<Adjusted, LineError> {
@@ -304,6 +345,15 @@ impl Line for MemoryLine {
 
     async fn settle(&self, queue: &QueueId, keys: &[String], ended: &[Ending]) -> Result<(), LineError> {
         self.settle_queue(queue, keys, ended)
+    }
+
+    async fn hold(&self, order: &HoldOrder<'_>) -> Result<Holding, LineError> {
+        Ok(self.holds.hold((self.clock)() / 1_000, order))
+    }
+
+    async fn release(&self, deployment: &str, ids: &[EntryId]) -> Result<(), LineError> {
+        self.holds.release(deployment, ids);
+        Ok(())
     }
 
     async fn ping(&self) -> Result<(), LineError> {

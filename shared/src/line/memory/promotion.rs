@@ -5,16 +5,22 @@ use crate::{
     domain::{
         change::{Change, End, Event},
         clock::LineTime,
-        estimate::Tick,
+        estimate::Ticked,
         id::EntryId,
         pace::{HeldBackBy, Room},
-        score::DeadlineScore,
+        score::{DeadlineScore, WaitScore},
     },
-    line::{PROMOTE_CHUNK, PromoteOrder, Promotion},
+    line::{PROMOTE_CHUNK, PromoteOrder, Promotion, Tick},
 };
 
 impl Queue {
-    pub(super) fn promote(&mut self, time: LineTime, order: PromoteOrder, journal_max: u64) -> Promotion {
+    /// Says also what those hear of it who listen.
+    pub(super) fn promote(
+        &mut self,
+        time: LineTime,
+        order: PromoteOrder,
+        journal_max: u64,
+    ) -> (Promotion, Option<Tick>) {
         let now_ms = time.ms();
         let clock_ms = self.claim_clock_ms(now_ms);
         let mut events = Vec::new();
@@ -54,12 +60,12 @@ impl Queue {
         if !time.clocks.apart {
             self.testified_ms = None;
         }
-        self.move_up(now_ms, clock_ms, promoted, &mut events);
+        let highest = self.move_up(now_ms, clock_ms, promoted, &mut events);
         if promoted > 0 {
             self.bucket = bucket.spent(pace, promoted);
             self.totals.promoted += promoted;
         }
-        self.averages = self.averages.ticked(Tick {
+        self.averages = self.averages.ticked(Ticked {
             now_ms,
             waiting_before: room.waiting,
             taken_before: room.taken,
@@ -75,8 +81,15 @@ impl Queue {
             }
             self.heartbeat_ms = now_ms;
         }
+        let mut tick = None;
         if !events.is_empty() {
             let version = self.next_version(time.us);
+            tick = highest.map(|through| Tick {
+                through,
+                version,
+                at_ms: now_ms,
+                claim_by_ms: now_ms + self.claim_ms(now_ms),
+            });
             let change = |(id, event): (EntryId, Event)| Change {
                 id,
                 version,
@@ -88,7 +101,7 @@ impl Queue {
                 .extend(changes[..dropped].iter().map(|change| (change.id, *change)));
             self.record(changes);
         }
-        Promotion {
+        let promotion = Promotion {
             promoted,
             no_shows,
             expired,
@@ -100,11 +113,20 @@ impl Queue {
             promoted_through: self.promoted_through,
             now_ms,
             clocks: time.clocks,
-        }
+        };
+        (promotion, tick)
     }
 
-    fn move_up(&mut self, now_ms: u64, clock_ms: u64, promoted: u64, events: &mut Vec<(EntryId, Event)>) {
+    /// Says the highest place that went.
+    fn move_up(
+        &mut self,
+        now_ms: u64,
+        clock_ms: u64,
+        promoted: u64,
+        events: &mut Vec<(EntryId, Event)>,
+    ) -> Option<WaitScore> {
         let claim_ms = self.claim_ms(now_ms);
+        let mut highest = None;
         for _ in 0..promoted {
             let Some((score, id)) = self.waiting.pop_first() else {
                 break;
@@ -112,6 +134,7 @@ impl Queue {
             self.ready
                 .insert(DeadlineScore::new(clock_ms + claim_ms, score.visit()), id);
             self.promoted_through = self.promoted_through.max(score.raw());
+            highest = Some(score);
             // A place in a crowded millisecond may lie ahead of the clock.
             self.unreported
                 .waited(now_ms.saturating_sub(score.joined_at_ms()));
@@ -123,6 +146,7 @@ impl Queue {
                 },
             ));
         }
+        highest
     }
 }
 

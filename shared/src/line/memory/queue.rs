@@ -43,6 +43,8 @@ pub(super) struct Queue {
     pub(super) averages: Averages,
     pub(super) promoted_through: u64,
     pub(super) heartbeat_ms: u64,
+    /// When a call last took a tick in the promoter's stead; 0 for never.
+    pub(super) driven_at_ms: u64,
     /// When the pause began; 0 while there is none.
     pub(super) paused_at_ms: u64,
     /// How long all earlier pauses took.
@@ -79,6 +81,7 @@ impl Queue {
             averages: Averages::default(),
             promoted_through: 0,
             heartbeat_ms: 0,
+            driven_at_ms: 0,
             paused_at_ms: if configuration.settings.paused { now_ms } else { 0 },
             paused_ms: 0,
             claim_floor_ms: 0,
@@ -191,6 +194,7 @@ impl Queue {
             aside: self.journal.aside.len() as u64,
             promoted_through: self.promoted_through,
             heartbeat_ms: self.heartbeat_ms,
+            driven_at_ms: self.driven_at_ms,
             bucket: self.bucket,
             averages: self.averages,
             version: Version {

@@ -122,7 +122,8 @@ if going > 0 then
   redis.call('HSET', state, 'credit', credit - going * interval_ms, 'credit_at_ms', math.max(now_ms, tonumber(s[5])),
     'promoted_through', through, 'waited_ms', tonumber(s[14] or 0) + waited_ms, 'waited_max_ms', waited_max_ms)
   redis.call('HINCRBY', state, 'promoted', going)
-  redis.call('SPUBLISH', changes, highest)
+  -- What became of everybody who waited up to there, for those who hold: see changes.rs.
+  redis.call('SPUBLISH', changes, string.format('%.0f %.0f %.0f %.0f %.0f', highest, c[1], change_v, now_ms, claim_by_ms))
 end
 
 if going + no_shows + expired > 0 then

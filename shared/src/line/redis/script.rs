@@ -145,7 +145,7 @@ impl Call<'_> {
 mod tests {
     use super::*;
 
-    const SCRIPTS: [&str; 22] = [
+    const SCRIPTS: [&str; 27] = [
         include_str!("adjust.lua"),
         include_str!("check.lua"),
         include_str!("checked.lua"),
@@ -154,18 +154,23 @@ mod tests {
         include_str!("defer.lua"),
         include_str!("enter.lua"),
         include_str!("forget.lua"),
+        include_str!("hold.lua"),
         include_str!("leave.lua"),
         include_str!("load.lua"),
+        include_str!("looks.lua"),
         include_str!("mark.lua"),
         include_str!("mend.lua"),
         include_str!("promote.lua"),
         include_str!("record.lua"),
+        include_str!("release.lua"),
         include_str!("report.lua"),
+        include_str!("rest.lua"),
         include_str!("restore.lua"),
         include_str!("revive.lua"),
         include_str!("set_aside.lua"),
         include_str!("settle.lua"),
         include_str!("status.lua"),
+        include_str!("tick.lua"),
         include_str!("validate.lua"),
         include_str!("view.lua"),
     ];

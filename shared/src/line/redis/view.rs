@@ -39,6 +39,12 @@ pub(super) async fn view(line: &RedisLine, queue: &QueueId) -> Result<View, Line
         aside,
         promoted_through: state.number("promoted_through")?,
         heartbeat_ms: state.number("heartbeat_ms")?,
+        // A queue of before calls could drive has none.
+        driven_at_ms: if state.has("driven_at_ms") {
+            state.number("driven_at_ms")?
+        } else {
+            0
+        },
         bucket: Bucket {
             credit: state.number("credit")?,
             at_ms: state.number("credit_at_ms")?,

@@ -17,10 +17,10 @@ use crate::{
         score::Visit,
     },
     line::{
-        Adjusted, Check, CheckOrder, CheckTurn, Claimed, Configuration, Configured, Cursor, Deferral,
-        Departed, Departure, Entered, Extended, Extension, JournalRecord, Line, LineError, Look, Marked,
-        Mended, Mending, Page, Places, PromoteOrder, Promotion, Remains, ReportOrder, Reported, Revival,
-        Revived, SetAside, Validated, View, memory::MemoryLine,
+        Adjusted, Changes, Check, CheckOrder, CheckTurn, Claimed, Configuration, Configured, Cursor,
+        Deferral, Departed, Departure, Entered, Extended, Extension, HoldOrder, Holding, JournalRecord, Line,
+        LineError, Look, Marked, Mended, Mending, Page, Places, PromoteOrder, Promotion, Remains,
+        ReportOrder, Reported, Revival, Revived, SetAside, TickOrder, Validated, View, memory::MemoryLine,
     },
 };
 
@@ -91,6 +91,14 @@ impl Line for Faulty {
         self.sound().status(queue, id).await
     }
 
+    async fn looks(&self, queue: &QueueId, ids: &[EntryId]) -> Result<Vec<Look>, LineError> {
+        self.sound().looks(queue, ids).await
+    }
+
+    async fn changes(&self, queue: &QueueId) -> Result<Changes, LineError> {
+        self.sound().changes(queue).await
+    }
+
     async fn end(&self, queue: &QueueId, id: EntryId) -> Result<Option<Change>, LineError> {
         self.sound().end(queue, id).await
     }
@@ -120,6 +128,14 @@ impl Line for Faulty {
         extension: Extension,
     ) -> Result<Extended, LineError> {
         self.sound().extend(queue, id, extension).await
+    }
+
+    async fn take_tick(&self, queue: &QueueId, order: TickOrder) -> Result<bool, LineError> {
+        self.sound().take_tick(queue, order).await
+    }
+
+    async fn rest(&self, queue: &QueueId) -> Result<bool, LineError> {
+        self.sound().rest(queue).await
     }
 
     async fn adjust(&self, queue: &QueueId, offset_ms: i64) -> Result<Adjusted, LineError> {
@@ -211,6 +227,14 @@ impl Line for Faulty {
 
     async fn settle(&self, queue: &QueueId, keys: &[String], ended: &[Ending]) -> Result<(), LineError> {
         self.sound().settle(queue, keys, ended).await
+    }
+
+    async fn hold(&self, order: &HoldOrder<'_>) -> Result<Holding, LineError> {
+        self.sound().hold(order).await
+    }
+
+    async fn release(&self, deployment: &str, ids: &[EntryId]) -> Result<(), LineError> {
+        self.sound().release(deployment, ids).await
     }
 
     async fn ping(&self) -> Result<(), LineError> {

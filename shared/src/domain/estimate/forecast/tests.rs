@@ -3,7 +3,7 @@
 use proptest::prelude::*;
 
 use super::*;
-use crate::domain::estimate::{SHORT_MS, Tick};
+use crate::domain::estimate::{SHORT_MS, Ticked};
 
 const PACE: Pace = Pace {
     batch: 20,
@@ -16,7 +16,7 @@ fn observed(seconds: u64, capacity: u64, freed_each: u64, left_each: u64) -> Obs
         let taken = capacity;
         let gone = second * freed_each;
         let left = second * left_each;
-        Tick {
+        Ticked {
             now_ms: 1_000_000 + second * 1_000,
             waiting_before: 1_000,
             taken_before: taken,

@@ -2,7 +2,9 @@
 
 use std::collections::BTreeSet;
 
-use redis::{Client, ClientTlsConfig, RedisResult, TlsCertificates, cluster::ClusterClientBuilder};
+use redis::{
+    Client, ClientTlsConfig, ProtocolVersion, RedisResult, TlsCertificates, cluster::ClusterClientBuilder,
+};
 
 /// What a certificate starts with in a PEM file.
 const CERTIFICATE: &str = "-----BEGIN CERTIFICATE-----";
@@ -67,9 +69,20 @@ impl Address {
 
     /// A client of the server.
     pub(super) fn server(&self) -> RedisResult<Client> {
+        self.client(&self.nodes[0])
+    }
+
+    /// A client of one of the servers (`host:port`) that hears what is published there.
+    pub(super) fn subscriber(&self, host: &str) -> RedisResult<Client> {
+        // A name that makes no address is refused by the client.
+        let url = with_host(&self.nodes[0], host).unwrap_or_default();
+        hearing(&self.client(&url)?)
+    }
+
+    fn client(&self, url: &str) -> RedisResult<Client> {
         match self.certificates() {
-            Some(certificates) => Client::build_with_tls(self.nodes[0].as_str(), certificates),
-            None => Client::open(self.nodes[0].as_str()),
+            Some(certificates) => Client::build_with_tls(url, certificates),
+            None => Client::open(url),
         }
     }
 
@@ -91,6 +104,13 @@ impl Address {
             root_cert,
         })
     }
+}
+
+/// The same client by the protocol that has messages beside answers.
+pub(super) fn hearing(client: &Client) -> RedisResult<Client> {
+    let info = client.get_connection_info().clone();
+    let settings = info.redis_settings().clone().set_protocol(ProtocolVersion::RESP3);
+    Client::open(info.set_redis_settings(settings))
 }
 
 /// The same address for each of its hosts.

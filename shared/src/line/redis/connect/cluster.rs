@@ -10,10 +10,10 @@ use std::{
 };
 
 use redis::{
-    RedisResult, Value,
+    Client, RedisResult, Value,
     cluster::ClusterClient,
     cluster_async::ClusterConnection,
-    cluster_routing::{MultipleNodeRoutingInfo, RoutingInfo, SingleNodeRoutingInfo},
+    cluster_routing::{MultipleNodeRoutingInfo, Route, RoutingInfo, SingleNodeRoutingInfo, Slot, SlotAddr},
 };
 use tokio::{
     sync::Mutex,
@@ -72,6 +72,23 @@ impl Cluster {
             });
         }
         Ok(open)
+    }
+
+    /// The primary that has a key, as `host:port`, by the word of the node that this client takes for it: where that has
+    /// handed the key on, it knows to whom.
+    pub(super) async fn owner(self: &Arc<Self>, key: &str) -> Result<String, LineError> {
+        let slot = Slot::for_key(key);
+        let route = Route::with_slot(slot, SlotAddr::Master);
+        let owner = RoutingInfo::SingleNode(SingleNodeRoutingInfo::SpecificNode(route));
+        let mut link = self.link(false).await?;
+        let said = link.route_command(cluster_slots(), owner).await.map_err(failed)?;
+        owner_of(slot, &said)
+            .ok_or_else(|| LineError::Unavailable("no node of the cluster has the queue".to_owned()))
+    }
+
+    /// A client of one of the nodes (`host:port`) that hears what is published there.
+    pub(super) fn subscriber(&self, node: &str) -> RedisResult<Client> {
+        self.address.subscriber(node)
     }
 
     fn opened(&self) -> Option<ClusterConnection> {
@@ -151,7 +168,7 @@ struct Members {
 impl Members {
     /// As the first node says that answers.
     async fn of(link: &mut ClusterConnection) -> Self {
-        let slots = redis::cmd("CLUSTER").arg("SLOTS").clone();
+        let slots = cluster_slots();
         for _ in 0..ASKED {
             let any = RoutingInfo::SingleNode(SingleNodeRoutingInfo::Random);
             if let Ok(Ok(said)) = timeout(PING_TIMEOUT, link.route_command(slots.clone(), any)).await {
@@ -187,6 +204,29 @@ impl Members {
             _ => 0,
         };
         !self.primaries.is_empty() && answers >= self.primaries.len()
+    }
+}
+
+fn cluster_slots() -> redis::Cmd {
+    redis::cmd("CLUSTER").arg("SLOTS").clone()
+}
+
+/// The primary of the range that has this slot.
+fn owner_of(slot: Slot, said: &Value) -> Option<String> {
+    let is_in = |bound: &Value, other: &Value| match (bound, other) {
+        (Value::Int(first), Value::Int(last)) => (*first..=*last).any(|number| {
+            let number = u16::try_from(number).ok();
+            number.and_then(Slot::new) == Some(slot)
+        }),
+        _ => false,
+    };
+    let holder = items(said).iter().find_map(|range| match items(range) {
+        [first, last, holder, ..] if is_in(first, last) => Some(items(holder)),
+        _ => None,
+    });
+    match holder? {
+        [Value::BulkString(host), Value::Int(port), ..] => named(host, *port),
+        _ => None,
     }
 }
 
@@ -239,5 +279,10 @@ mod tests {
         };
         assert_eq!(Members::named(&said), members);
         assert_eq!(Members::named(&Value::Nil), Members::default());
+
+        let owner = |slot| owner_of(Slot::new(slot).expect("a slot"), &said);
+        assert_eq!(owner(99).as_deref(), Some("b.example:6379"));
+        assert_eq!(owner(100).as_deref(), Some("a.example:6379"));
+        assert_eq!(owner(300), None, "nobody has it");
     }
 }

@@ -3,6 +3,7 @@
 mod address;
 mod cluster;
 mod iam;
+mod subscriber;
 
 use std::{
     sync::{
@@ -20,9 +21,9 @@ use redis::{
 use tokio::time::timeout;
 
 pub(crate) use self::address::Address;
-use self::cluster::Cluster;
 pub use self::iam::{IamLogin, IamUser, WallClock};
-use crate::line::LineError;
+use self::{address::hearing, cluster::Cluster, subscriber::Subscriber};
+use crate::line::{Changes, LineError};
 
 const CONNECT_TIMEOUT: Duration = Duration::from_secs(1);
 const RESPONSE_TIMEOUT: Duration = Duration::from_millis(500);
@@ -44,6 +45,7 @@ pub(super) struct Connection {
     last_used_ms: Arc<AtomicU64>,
     /// The last call failed: the link may be dead, or the server may have come back on another one.
     suspect: Arc<AtomicBool>,
+    subscriber: Arc<Subscriber>,
 }
 
 #[derive(Clone)]
@@ -84,6 +86,7 @@ impl Connection {
             opened: Instant::now(),
             last_used_ms: Arc::default(),
             suspect: Arc::default(),
+            subscriber: Arc::default(),
         })
     }
 
@@ -109,6 +112,27 @@ impl Connection {
             self.suspect.store(true, Ordering::Relaxed);
         }
         outcome
+    }
+
+    /// Listens to a channel, on the server that has it, by a connection of its own.
+    pub(super) async fn listen(&self, channel: String) -> Result<Changes, LineError> {
+        if let Some(login) = &self.login {
+            login.note_use();
+        }
+        let (server, client) = match &self.link {
+            Link::Server(server) => (String::new(), hearing(&server.client)),
+            Link::Cluster(cluster) => {
+                let owner = timeout(CALL_TIMEOUT, cluster.owner(&channel)).await;
+                let owner =
+                    owner.unwrap_or_else(|_| Err(LineError::Unavailable("no answer in time".to_owned())))?;
+                let client = cluster.subscriber(&owner);
+                (owner, client)
+            }
+        };
+        let client = client.map_err(failed)?;
+        self.subscriber
+            .listen(&server, &client, self.login.as_ref(), channel)
+            .await
     }
 
     /// The link to send on, pinged first and replaced where it was idle, or failed, and is dead.

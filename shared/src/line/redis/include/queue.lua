@@ -24,35 +24,40 @@ local function take_version(queue, state)
   return v
 end
 
--- Where an entry stands: its state, its visit, and for a deadline its moment on the wall clock. One whose deadline has
--- come is not there any more, though nobody dropped it yet: `ended`, as is one whose end the backup may not have.
-local function standing(queue, waiting, ready, active, ended, id)
-  local score = redis.call('ZSCORE', waiting, id)
-  if score then
-    score = tonumber(score)
-    return { state = 'waiting', score = score, visit = visit_of(score) }
-  end
-  score = tonumber(redis.call('ZSCORE', ready, id) or 0)
-  if score > 0 then
-    local deadline_ms = deadline_of(score)
-    if deadline_ms <= queue.claim_clock_ms then
-      return { state = 'ended' }
-    end
-    local wall_ms = deadline_ms + queue.now_ms - queue.claim_clock_ms
-    return { state = 'ready', visit = score % 4096, deadline_ms = wall_ms }
-  end
-  score = tonumber(redis.call('ZSCORE', active, id) or 0)
-  if score > 0 then
-    local deadline_ms = deadline_of(score)
-    if deadline_ms <= queue.now_ms then
-      return { state = 'ended' }
-    end
-    return { state = 'active', visit = score % 4096, deadline_ms = deadline_ms }
-  end
-  if redis.call('HEXISTS', ended, id) == 1 then
+-- What the score of an entry says in each of the sets, and nothing where it has none: its state, its visit, and for a
+-- deadline its moment on the wall clock. One whose deadline has come is not there any more, though nobody dropped it yet.
+local function in_line(score)
+  return score and { state = 'waiting', score = tonumber(score), visit = visit_of(tonumber(score)) }
+end
+
+local function called(queue, score)
+  local deadline_ms = score and deadline_of(tonumber(score))
+  if deadline_ms and deadline_ms <= queue.claim_clock_ms then
     return { state = 'ended' }
   end
-  return { state = 'unknown' }
+  local wall_ms = deadline_ms and deadline_ms + queue.now_ms - queue.claim_clock_ms
+  return wall_ms and { state = 'ready', visit = tonumber(score) % 4096, deadline_ms = wall_ms }
+end
+
+local function inside(queue, score)
+  local deadline_ms = score and deadline_of(tonumber(score))
+  if deadline_ms and deadline_ms <= queue.now_ms then
+    return { state = 'ended' }
+  end
+  return deadline_ms and { state = 'active', visit = tonumber(score) % 4096, deadline_ms = deadline_ms }
+end
+
+-- One that is in no set: `ended` where the backup may not have its end.
+local function nowhere(has_end)
+  return { state = has_end and 'ended' or 'unknown' }
+end
+
+-- Where an entry stands.
+local function standing(queue, waiting, ready, active, ended, id)
+  return in_line(redis.call('ZSCORE', waiting, id))
+    or called(queue, redis.call('ZSCORE', ready, id))
+    or inside(queue, redis.call('ZSCORE', active, id))
+    or nowhere(redis.call('HEXISTS', ended, id) == 1)
 end
 
 -- The reply that says where an entry stands: {state, score or visit, position or deadline, line time}.

@@ -1,0 +1,158 @@
+//! A process over a line, and a queue of its own in which nobody gets further before a promotion.
+
+use std::{sync::Arc, time::Duration};
+
+use axum::Router;
+use serde_json::{Map, Value, json};
+use tempfile::TempDir;
+use tokio::{
+    sync::watch,
+    task::JoinHandle,
+    time::{Instant, sleep},
+};
+use uuid::Uuid;
+use vestibule::{
+    backup::{Backup, LinePart, StoredQueue, file::FileBackup},
+    config::{EdgeConfig, Keys},
+    domain::id::{QueueId, RootKey},
+    http::{Edge, router},
+    line::{Line, PromoteOrder, Promotion},
+};
+use vestibule_tests::{
+    edge::{Answer, Ask, BOUND, configuration, local, send_to, signer},
+    lines::fresh_queue,
+    switched::Switch,
+};
+
+/// More than anybody here holds.
+const HELD_BUDGET: u32 = 10_000;
+
+pub(crate) struct Scene {
+    pub(crate) line: Arc<dyn Line>,
+    pub(crate) queue: QueueId,
+    pub(crate) switch: Switch,
+    router: Router,
+    _stop: watch::Sender<bool>,
+    _dir: TempDir,
+}
+
+impl Scene {
+    /// Everybody who enters waits: the queue is opened for one, who is in.
+    pub(crate) async fn open(line: Arc<dyn Line>) -> Self {
+        let (queue, switch) = (fresh_queue(), Switch::default());
+        let dir = tempfile::tempdir().expect("a folder");
+        let backup = Arc::new(FileBackup::open(dir.path().join("store")).expect("a store"));
+        let config = EdgeConfig {
+            held_budget: HELD_BUDGET,
+            ..local()
+        };
+        let keys = Keys {
+            root: RootKey::new(vec![7; 32]).expect("long enough"),
+            signer: signer(),
+        };
+        let (stop, stopped) = watch::channel(false);
+        let edge = Edge::new(switch.before(line.clone()), backup.clone(), keys, config, stopped);
+        let scene = Self {
+            line,
+            queue,
+            switch,
+            router: router(edge),
+            _stop: stop,
+            _dir: dir,
+        };
+        scene.create(&*backup).await;
+        scene.enter().await;
+        scene
+    }
+
+    async fn create(&self, backup: &dyn Backup) {
+        let settings = settings(1);
+        let configuration = configuration(&settings, "1");
+        let stored = StoredQueue {
+            settings: settings.into(),
+            settings_order: 0,
+            line: LinePart::new(configuration.salt),
+        };
+        let created = backup.create_queue(&self.queue, &stored).await;
+        assert!(created.expect("the backup takes it"));
+        let configured = self.line.configure(&self.queue, &configuration, true).await;
+        configured.expect("the line takes it");
+    }
+
+    /// From now on there is room for all who wait.
+    async fn make_room(&self) {
+        let configuration = configuration(&settings(10_000), "2");
+        let configured = self.line.configure(&self.queue, &configuration, false).await;
+        configured.expect("there is the queue");
+    }
+
+    /// Somebody new enters, and waits but for the first: the path of the entry.
+    pub(crate) async fn enter(&self) -> String {
+        let entries = format!("/queues/{}/entries", self.queue);
+        let ask = Ask::post(entries.as_str()).visitor(&Uuid::new_v4().to_string());
+        let answer = self.send(ask).await;
+        format!("{entries}/{}", answer.is(201).text("token"))
+    }
+
+    pub(crate) async fn enter_many(&self, many: usize) -> Vec<String> {
+        let mut entries = Vec::new();
+        for _ in 0..many {
+            entries.push(self.enter().await);
+        }
+        entries
+    }
+
+    pub(crate) async fn send(&self, ask: Ask) -> Answer {
+        send_to(&self.router, ask).await
+    }
+
+    /// A poll that offers to be held for longer than any test takes.
+    pub(crate) fn poll(&self, entry: &str) -> JoinHandle<Answer> {
+        let (router, ask) = (self.router.clone(), Ask::get(format!("{entry}?wait=20")));
+        tokio::spawn(async move { send_to(&router, ask).await })
+    }
+
+    /// Promotes so many.
+    pub(crate) async fn promote(&self, asked: u64) -> Promotion {
+        self.make_room().await;
+        let order = PromoteOrder {
+            asked,
+            heartbeat: true,
+            fence: None,
+        };
+        let end = Instant::now() + BOUND;
+        // The pace may have to come round first.
+        loop {
+            let promotion = self.line.promote(&self.queue, order).await.expect("promotes");
+            if promotion.promoted > 0 {
+                assert_eq!(promotion.promoted, asked);
+                return promotion;
+            }
+            assert!(Instant::now() < end, "{promotion:?}");
+            sleep(Duration::from_millis(5)).await;
+        }
+    }
+
+    /// From now on every view shows the queue as it is now: nothing that comes later is seen by looking at the queue.
+    pub(crate) async fn freeze(&self) {
+        let view = self.line.view(&self.queue).await.expect("there is the queue");
+        self.switch.freeze(view);
+    }
+}
+
+/// Settings of a queue that so many get into, and that moves fast enough for all in it to be held.
+fn settings(capacity: u32) -> Map<String, Value> {
+    let settings = json!({
+        "capacity": capacity, "batch": 10_000, "interval_seconds": 1, "claim_seconds": 60, "session_seconds": 300,
+    });
+    settings.as_object().expect("an object").clone()
+}
+
+/// Waits until something is so that is asked for.
+pub(crate) async fn until(what: &str, mut is_so: impl AsyncFnMut() -> bool) {
+    let end = Instant::now() + BOUND;
+    while !is_so().await {
+        assert!(Instant::now() < end, "in {BOUND:?} it was never so: {what}");
+        sleep(Duration::from_millis(5)).await;
+    }
+}
