@@ -1,11 +1,11 @@
 SHELL := bash
 .DEFAULT_GOAL := help
-.PHONY: help run check test test-stack build watch sam-local test-sam chaos bench-line bench-wake bench-restore bench-cold clean
+.PHONY: help run check test test-stack build watch sam-local test-sam chaos simulate bench-line bench-wake bench-drive bench-restore bench-estimate bench-cold clean
 
 SCRIPTS := infra/*.sh .ci/run
 
 help: ## Print this list
-	@awk -F ':.*## ' '/^[a-z-]+:.*## / { printf "make %-12s%s\n", $$1, $$2 }' $(MAKEFILE_LIST)
+	@awk -F ':.*## ' '/^[a-z-]+:.*## / { printf "make %-15s%s\n", $$1, $$2 }' $(MAKEFILE_LIST)
 
 run: ## Run all of Vestibule in one process on localhost (PORT=8080 and ARGS="--help" are passed on)
 	cargo run --profile local --package vestibule-local -- $(ARGS)
@@ -40,14 +40,23 @@ test-sam: ## Hold `sam local` to the suite over HTTP (ARGS are passed to the tes
 chaos: ## Send visitors through while everything fails at random, and check (SEEDS=50 of them, or SEED=7 alone)
 	infra/chaos.sh
 
+simulate: ## Send a crowd through the rules by a virtual clock (VISITORS=1000000, SCENARIO=flash or all, SEED=1)
+	infra/simulate.sh
+
 bench-restore: ## Measure how long a lost Redis of a million entries takes to come back (ARGS=100000 for fewer)
 	infra/bench-restore.sh $(ARGS)
 
 bench-line: ## Measure the line's operations against Redis (ARGS are passed on)
 	infra/bench-line.sh $(ARGS)
 
+bench-estimate: ## Measure what 10,000 clients over HTTP are told of their wait (ARGS=2000 for fewer)
+	infra/bench-estimate.sh $(ARGS)
+
 bench-wake: ## Measure how soon held polls are told of their turn, and what that asks of Redis
 	infra/bench-wake.sh $(ARGS)
+
+bench-drive: ## Measure how fast a line moves by the calls of those who wait, with the promoter off
+	infra/bench-drive.sh
 
 bench-cold: ## Measure how the functions start, and how large they are
 	infra/bench-cold.sh $(ARGS)

@@ -47,11 +47,13 @@ function headline(entry) {
   return entry.state === "expired" && !entry.expires_at_ms ? "You missed your turn" : HEADLINES[entry.state];
 }
 
-// Nobody can say how long it takes while nothing moves; the view, which may be older, says why it does not.
+// Nobody can say how long it takes while nothing moves, or before enough of it was seen; the view, which may be older,
+// says which it is.
 function standstill(entry) {
   if (entry?.state !== "waiting" || entry.estimated_wait_seconds) return "";
-  const what = view.entrance === "closed" ? "The line is closed for now." : "The line stands still for a moment.";
-  return `${what} Your place is kept.`;
+  if (view.entrance === "closed") return "The line is closed for now. Your place is kept.";
+  if (view.paused || view.held_back_by) return "The line stands still for a moment. Your place is kept.";
+  return "How long it takes is not known yet. Your place is kept.";
 }
 
 function wait(range) {
@@ -70,6 +72,11 @@ function clock(ms) {
   return `${Math.floor(seconds / 60)}:${String(seconds % 60).padStart(2, "0")}`;
 }
 
+// Whoever missed the turn has the old place for a while.
+function keptMs(entry) {
+  return entry?.state === "expired" && entry.grace_until_ms ? place.msUntil(entry.grace_until_ms) : 0;
+}
+
 function show() {
   const { entry, position } = place;
   const { activeElement: focused } = document;
@@ -84,11 +91,9 @@ function show() {
   part("position").classList.toggle("long", position >= 100_000);
   part("figures").hidden = position === null;
   part("wait-row").hidden = part("wait").hidden;
-  set("hint", HINTS[state] ?? "");
   part("leave").hidden = !here;
   part("leave").textContent = state === "active" ? "I am done" : "Leave the line";
   part("join").hidden = here || joining;
-  part("join").textContent = entry ? "Join again" : "Join the line";
   document.title = [part("position").textContent, part("headline").textContent].filter(Boolean).join(" · ");
   countdown();
   speak();
@@ -96,10 +101,14 @@ function show() {
 }
 
 function countdown() {
-  const { state, claim_by_ms: claimBy, expires_at_ms: expiresAt } = place.entry ?? {};
-  const until = { ready: claimBy, active: expiresAt }[state];
+  const { state, claim_by_ms: claimBy, expires_at_ms: expiresAt, grace_until_ms: graceUntil } = place.entry ?? {};
+  const isKept = keptMs(place.entry) > 0;
+  const until = { ready: claimBy, active: expiresAt, expired: isKept ? graceUntil : undefined }[state];
   set("countdown", until ? clock(place.msUntil(until)) : "");
   part("countdown-row").hidden = !until;
+  set("hint", isKept ? "Your place is kept for you until the time is over." : (HINTS[state] ?? ""));
+  const join = isKept ? "Take my place back" : place.entry ? "Join again" : "Join the line";
+  if (part("join").textContent !== join) part("join").textContent = join;
 }
 
 function speak() {

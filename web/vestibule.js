@@ -61,8 +61,9 @@ export class Trouble extends Error {
 export class Place extends EventTarget {
   /**
    * The entry as the server last described it; `null` before joining, and when the server knows of none any more. When
-   * the visit is over it stays, and its `state` is `completed`, `left` or `expired`. While it is `active`, `pass` is
-   * what the protected service wants to see; it is renewed in time.
+   * the visit is over it stays, and its `state` is `completed`, `left` or `expired`; of a turn that was missed it has
+   * `grace_until_ms`: a `join` by then takes the old place back. While it is `active`, `pass` is what the protected
+   * service wants to see; it is renewed in time.
    */
   entry = null;
   /** The position to show: within a visit it only ever falls. `null` when not waiting. */
@@ -178,7 +179,7 @@ export class Place extends EventTarget {
           this.#tell(trouble);
           if (!trouble.passing) return;
         }
-        pauseMs = refused ? POLL_MS : backoffMs(failures++, trouble, this.entry.retry_after_ms);
+        pauseMs = refused ? (trouble.retryAfterMs ?? POLL_MS) : backoffMs(failures++, trouble, this.entry.retry_after_ms);
       }
     }
   }

@@ -1,4 +1,5 @@
-//! The function `promoter`: ticks every queue each second, from one schedule event until just before its deadline.
+//! The function `promoter`: ticks every queue each second, from one schedule event until just before its
+//! deadline, or until there is nobody in any of them.
 
 use std::sync::Arc;
 
@@ -20,7 +21,9 @@ async fn main() -> Result<(), Error> {
     run(service_fn(|schedule: LambdaEvent<Value>| {
         let promoter = promoter.clone();
         async move {
-            promoter.run(almost(deadline(&schedule.context))).await;
+            promoter
+                .run_while_needed(almost(deadline(&schedule.context)))
+                .await;
             Ok::<(), Error>(())
         }
     }))

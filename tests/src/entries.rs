@@ -29,6 +29,7 @@ pub fn fresh_shelf() -> Shelf {
         queue: fresh_queue(),
         generation: 1,
         retain_hours: 24,
+        grace_seconds: 600,
     }
 }
 

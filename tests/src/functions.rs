@@ -70,6 +70,8 @@ pub struct Choices {
     pub environments_max: usize,
     /// How many promoters may run at once.
     pub promoters_max: usize,
+    /// How many polls may be held at once, where it is not the default.
+    pub held_budget: Option<u32>,
     /// Where the functions find the line, where it is at neither of the servers that every suite has.
     pub redis_url: Option<String>,
     /// Where single functions find the table, by their names, where it is not [`dynamodb_url`].
@@ -85,6 +87,7 @@ impl Default for Choices {
             promoter_timeout: Duration::from_mins(1),
             environments_max: 20,
             promoters_max: 1,
+            held_budget: None,
             redis_url: None,
             table_urls: BTreeMap::new(),
         }
@@ -98,6 +101,8 @@ pub struct Deployment {
     pub lambda: Lambda,
     /// Its tables.
     pub backup: DynamoDb,
+    /// What its functions call it.
+    pub name: String,
     gateway: Listening,
 }
 
@@ -122,6 +127,7 @@ impl Deployment {
         Self {
             lambda,
             backup,
+            name: name(&tables),
             gateway: gateway.listen().await,
         }
     }
@@ -177,6 +183,10 @@ pub fn variables(choices: &Choices, tables: &Tables) -> BTreeMap<String, String>
         (None, Backend::Redis) => redis_url(),
         (None, other) => other.url(),
     };
+    // One that is empty counts as none.
+    let held_budget = choices
+        .held_budget
+        .map_or_else(String::new, |budget| budget.to_string());
     [
         ("VESTIBULE_REDIS_URL", redis_url),
         ("VESTIBULE_DYNAMODB_ENDPOINT", dynamodb_url()),
@@ -187,11 +197,17 @@ pub fn variables(choices: &Choices, tables: &Tables) -> BTreeMap<String, String>
         ("VESTIBULE_ISSUER", "https://wait.example".to_owned()),
         ("VESTIBULE_CORS_ORIGINS", ORIGIN.to_owned()),
         ("VESTIBULE_SERVICE_ROUTES", service_routes.to_owned()),
-        ("VESTIBULE_DEPLOYMENT", "test".to_owned()),
+        ("VESTIBULE_DEPLOYMENT", name(tables)),
+        ("VESTIBULE_HELD_BUDGET", held_budget),
         ("RUST_LOG", "warn".to_owned()),
     ]
     .map(|(name, value)| (name.to_owned(), value))
     .into()
+}
+
+/// A deployment's name: it shares its Redis with others, and nothing else.
+fn name(tables: &Tables) -> String {
+    format!("of-{}", tables.queues)
 }
 
 fn functions(choices: &Choices, variables: &BTreeMap<String, String>) -> Vec<Function> {

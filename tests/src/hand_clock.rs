@@ -1,13 +1,14 @@
-//! A clock that stands still until a test moves it, and a server's clock beside it that may be wrong.
+//! A clock that stands still until a test moves it, or lets it run, and a server's clock beside it that may be wrong.
 
 use std::{
     sync::{
-        Arc,
+        Arc, OnceLock,
         atomic::{AtomicI64, AtomicU64, Ordering},
     },
     time::Duration,
 };
 
+use tokio::time::Instant;
 use vestibule::line::memory::Clock;
 
 /// When a [`HandClock`] starts: 2026-09-01T00:00:00Z and a bit, in Unix microseconds.
@@ -18,6 +19,7 @@ const START_US: u64 = 1_788_220_800_123_456;
 pub struct HandClock {
     now_us: Arc<AtomicU64>,
     server_off_ms: Arc<AtomicI64>,
+    runs_since: Arc<OnceLock<Instant>>,
 }
 
 impl HandClock {
@@ -26,12 +28,19 @@ impl HandClock {
         Self {
             now_us: Arc::new(AtomicU64::new(START_US)),
             server_off_ms: Arc::default(),
+            runs_since: Arc::default(),
         }
     }
 
     /// Unix microseconds.
     pub fn now_us(&self) -> u64 {
-        self.now_us.load(Ordering::SeqCst)
+        let ran = self.runs_since.get().map_or(0, |since| micros(since.elapsed()));
+        self.now_us.load(Ordering::SeqCst) + ran
+    }
+
+    /// From now on it runs by itself, as the runtime's time does, which a test may have paused.
+    pub fn run(&self) {
+        self.runs_since.get_or_init(Instant::now);
     }
 
     /// Unix milliseconds.

@@ -1,12 +1,15 @@
 //! A line that can be out of reach, say nothing new, or be slow to say it, and keeps all that it has meanwhile.
 
-use std::sync::{
-    Arc, Mutex, MutexGuard, PoisonError,
-    atomic::{AtomicBool, AtomicU64, Ordering},
+use std::{
+    sync::{
+        Arc, Mutex, MutexGuard, PoisonError,
+        atomic::{AtomicBool, AtomicU64, Ordering},
+    },
+    time::Duration,
 };
 
 use async_trait::async_trait;
-use tokio::sync::watch;
+use tokio::{sync::watch, time::sleep};
 use vestibule::{
     domain::{
         change::{Change, Ending},
@@ -16,9 +19,9 @@ use vestibule::{
     },
     line::{
         Adjusted, Changes, Check, CheckOrder, CheckTurn, Claimed, Configuration, Configured, Cursor,
-        Deferral, Departed, Departure, Entered, Extended, Extension, JournalRecord, Line, LineError, Look,
-        Marked, Mended, Mending, Page, Places, PromoteOrder, Promotion, Remains, ReportOrder, Reported,
-        Revival, Revived, SetAside, Validated, View,
+        Deferral, Departed, Departure, Entered, Extended, Extension, HoldOrder, Holding, JournalRecord, Line,
+        LineError, Look, Marked, Mended, Mending, Page, Places, PromoteOrder, Promotion, Remains,
+        ReportOrder, Reported, Revival, Revived, SetAside, TickOrder, Validated, View,
     },
 };
 
@@ -26,6 +29,8 @@ use vestibule::{
 #[derive(Clone, Default)]
 pub struct Switch {
     is_off: Arc<AtomicBool>,
+    counts_no_holds: Arc<AtomicBool>,
+    holds_take_ms: Arc<AtomicU64>,
     is_deaf: Arc<AtomicBool>,
     is_stumbling: Arc<AtomicBool>,
     tries: Arc<AtomicU64>,
@@ -37,6 +42,8 @@ pub struct Switch {
     pub listening: Gate,
     /// How often many were looked at together.
     pub looks: Arc<AtomicU64>,
+    calls_drive: Arc<AtomicBool>,
+    offers: Arc<AtomicU64>,
 }
 
 /// Open, unless it is shut.
@@ -83,6 +90,17 @@ impl Switch {
         self.is_off.store(false, Ordering::SeqCst);
     }
 
+    /// From now on whoever counts held polls does not reach it.
+    pub fn count_no_holds(&self) {
+        self.counts_no_holds.store(true, Ordering::SeqCst);
+    }
+
+    /// From now on it takes its time to count a held poll.
+    pub fn slow_holds(&self, time: Duration) {
+        let ms = u64::try_from(time.as_millis()).unwrap_or(u64::MAX);
+        self.holds_take_ms.store(ms, Ordering::SeqCst);
+    }
+
     /// From now on nobody can listen to it.
     pub fn deafen(&self) {
         self.is_deaf.store(true, Ordering::SeqCst);
@@ -96,6 +114,16 @@ impl Switch {
     /// From now on every view is this one.
     pub fn freeze(&self, view: View) {
         *self.frozen() = Some(view);
+    }
+
+    /// From now on calls drive the line where no promoter does: until then the test is the promoter.
+    pub fn let_calls_drive(&self) {
+        self.calls_drive.store(true, Ordering::SeqCst);
+    }
+
+    /// How often somebody who called has offered to drive since then.
+    pub fn offers(&self) -> u64 {
+        self.offers.load(Ordering::SeqCst)
     }
 
     /// How often somebody tried in vain.
@@ -194,6 +222,19 @@ impl Line for Switched {
         self.reach()?.promote(queue, order).await
     }
 
+    async fn take_tick(&self, queue: &QueueId, order: TickOrder) -> Result<bool, LineError> {
+        let line = self.reach()?;
+        if !self.switch.calls_drive.load(Ordering::SeqCst) {
+            return Ok(false);
+        }
+        self.switch.offers.fetch_add(1, Ordering::SeqCst);
+        line.take_tick(queue, order).await
+    }
+
+    async fn rest(&self, queue: &QueueId) -> Result<bool, LineError> {
+        self.reach()?.rest(queue).await
+    }
+
     async fn adjust(&self, queue: &QueueId, offset_ms: i64) -> Result<Adjusted, LineError> {
         self.reach()?.adjust(queue, offset_ms).await
     }
@@ -287,6 +328,19 @@ impl Line for Switched {
 
     async fn settle(&self, queue: &QueueId, keys: &[String], ended: &[Ending]) -> Result<(), LineError> {
         self.reach()?.settle(queue, keys, ended).await
+    }
+
+    async fn hold(&self, order: &HoldOrder<'_>) -> Result<Holding, LineError> {
+        let taking = Duration::from_millis(self.switch.holds_take_ms.load(Ordering::SeqCst));
+        sleep(taking).await;
+        if self.switch.counts_no_holds.load(Ordering::SeqCst) {
+            return Err(LineError::Unavailable("turned off by a test".to_owned()));
+        }
+        self.reach()?.hold(order).await
+    }
+
+    async fn release(&self, deployment: &str, ids: &[EntryId]) -> Result<(), LineError> {
+        self.reach()?.release(deployment, ids).await
     }
 
     async fn ping(&self) -> Result<(), LineError> {

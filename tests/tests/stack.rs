@@ -155,7 +155,7 @@ async fn edit_setting(stack: &Stack, queue: &str, name: &str, value: AttributeVa
 }
 
 #[tokio::test]
-async fn visitors_go_through_and_the_schedule_promotes_them() {
+async fn visitors_go_through_and_are_promoted() {
     let stack = Stack::deployed();
     let caller = Caller::of(&stack);
     let queue = format!("stack-{}", Uuid::new_v4());
@@ -188,7 +188,7 @@ async fn visitors_go_through_and_the_schedule_promotes_them() {
         assert_eq!(status, 204, "{body}");
     }
 
-    // Nobody promotes them but the schedule.
+    // The schedule promotes them, or where its run rests, their own calls.
     for visitor in &visitors[2..4] {
         caller.waits_for(&queue, visitor, "ready").await;
     }

@@ -99,5 +99,6 @@ fn shown(record: &Record) -> Value {
         "claimed_at_ms": record.claimed_at_ms,
         "expires_at_ms": record.expires_at_ms,
         "ended_at_ms": record.ended_at_ms,
+        "came_back_at_ms": record.came_back_at_ms,
     })
 }

@@ -126,12 +126,13 @@ impl Admin {
     }
 }
 
-/// Where the entries of a stored queue stand. Where its settings are wrong, ended entries are kept for the default time.
+/// Where the entries of a stored queue stand. Where its settings are wrong, what is kept is kept for the default time.
 fn shelf(queue: &QueueId, stored: &StoredQueue) -> Shelf {
     let settings = stored.settings.parse().unwrap_or_default();
     Shelf {
         queue: queue.clone(),
         generation: stored.line.generation,
         retain_hours: settings.retain_hours,
+        grace_seconds: settings.grace_seconds,
     }
 }

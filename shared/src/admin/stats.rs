@@ -4,10 +4,7 @@ use futures_util::{StreamExt, stream};
 use serde_json::{Value, json};
 
 use super::{Admin, Problem};
-use crate::{
-    domain::{id::QueueId, pace::Pace},
-    line::View,
-};
+use crate::{domain::id::QueueId, line::View};
 
 /// How many queues are looked at side by side.
 const AT_ONCE: usize = 16;
@@ -50,11 +47,8 @@ impl Admin {
 
 fn statistics(queue: &QueueId, view: &View) -> Value {
     let settings = &view.configuration.settings;
-    let pace = Pace {
-        batch: settings.batch.into(),
-        interval_ms: u64::from(settings.interval_seconds) * 1_000,
-    };
-    let heartbeat_age_ms = (view.heartbeat_ms > 0).then(|| view.now_ms.saturating_sub(view.heartbeat_ms));
+    let (pace, forecast) = (settings.pace(), view.forecast());
+    let age_ms = |at_ms: u64| (at_ms > 0).then(|| view.now_ms.saturating_sub(at_ms));
     json!({
         "queue": queue.as_str(),
         "now_ms": view.now_ms,
@@ -65,9 +59,11 @@ fn statistics(queue: &QueueId, view: &View) -> Value {
         "ended_not_in_backup": view.ended,
         "journal": view.journal,
         "set_aside": view.aside,
-        "heartbeat_age_ms": heartbeat_age_ms,
+        "heartbeat_age_ms": age_ms(view.heartbeat_ms),
+        "driven_age_ms": age_ms(view.driven_at_ms),
         "bucket_tokens": view.bucket.refilled(pace, view.now_ms).tokens(pace),
-        "promoted_per_second": view.window.per_second(view.now_ms),
+        "served_per_second": forecast.seen_per_second(),
+        "estimated_wait_seconds": view.estimate(&forecast, view.waiting).filter(|_| view.waiting > 0),
         "clock": view.clocks,
         "totals": view.totals,
         "load": view.load.map(|load| json!({

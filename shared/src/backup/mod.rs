@@ -4,7 +4,7 @@
 //! [`write_through`](mod@write_through) and, for who enters, [`place`](mod@place) write what a visitor did before it is
 //! acknowledged, [`drain`](mod@drain) what the promoter did, and [`aside`] later what the backup refused;
 //! [`restore`](mod@restore) brings a line back that was lost, and [`revive`](mod@revive) a single entry;
-//! [`check`](mod@check) compares the two and mends.
+//! [`check`](mod@check) compares the two and mends; [`outlasted`](mod@outlasted) sees to ends that do not count.
 //!
 //! No visitor id ever reaches it: an entry is known by its token alone.
 
@@ -16,6 +16,7 @@ pub mod dynamodb;
 mod each;
 pub mod file;
 pub mod lease;
+pub mod outlasted;
 pub mod place;
 pub mod restore;
 pub mod revive;
@@ -64,6 +65,8 @@ pub struct Shelf {
     pub generation: u32,
     /// How long the record of an entry that is gone is kept.
     pub retain_hours: u32,
+    /// How long after missing the turn a visitor who enters again is given the old place.
+    pub grace_seconds: u32,
 }
 
 impl Shelf {
@@ -73,6 +76,7 @@ impl Shelf {
             queue: queue.clone(),
             generation: configuration.generation,
             retain_hours: configuration.settings.retain_hours,
+            grace_seconds: configuration.settings.grace_seconds,
         }
     }
 }
@@ -104,8 +108,20 @@ impl Written {
 pub enum Placing {
     /// Nothing was in its way.
     Written(Written),
-    /// Another visit stands there that is not over: nothing was written.
+    /// Another visit stands there that is not over: nothing was written. Or one that was, of a visitor who had missed the turn
+    /// and came back in time: it goes on at its old place, and that was written instead.
     Taken(Record),
+}
+
+impl Placing {
+    /// Of a record that was [given back its place](Record::come_back) for this change.
+    pub fn given_back(record: Record, change: &Change) -> Self {
+        if record.visit == change.event.visit() {
+            Self::Written(Written::Stored(record))
+        } else {
+            Self::Taken(record)
+        }
+    }
 }
 
 /// The part of a queue's record that is Vestibule's own.
@@ -187,7 +203,8 @@ pub trait Backup: Send + Sync + 'static {
     async fn write(&self, shelf: &Shelf, change: &Change) -> Result<Written, BackupError>;
 
     /// Writes a change of somebody who entered, as [`write`](Self::write) does, unless another visit of theirs stands there
-    /// that is not over.
+    /// that is not over. Where they missed their turn and [come back](Record::come_back) in time, the old place is written
+    /// instead.
     async fn write_place(&self, shelf: &Shelf, change: &Change) -> Result<Placing, BackupError>;
 
     /// Writes changes of different entries, in any order, and says of each what came of it. It never asks more of the backup

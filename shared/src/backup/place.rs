@@ -6,6 +6,7 @@ use tokio::time::{Instant, timeout_at};
 
 use super::{
     Backup, BackupError, Placing, Shelf, Written,
+    outlasted::{OutlastedError, outlasted},
     write_through::{WRITE_DEADLINE, write_through},
 };
 use crate::{
@@ -16,7 +17,7 @@ use crate::{
         score::DeadlineScore,
         standing::{Spot, Standing},
     },
-    line::{Instead, Line, LineError, Mended, Mending, Revival, Revived},
+    line::{Instead, Joining, Line, LineError, Mended, Mending, Revival, Revived},
 };
 
 /// How often a write is tried again after what stood in its way was cleared.
@@ -25,7 +26,7 @@ const ROUNDS: usize = 4;
 /// What somebody who entered has.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Placed {
-    /// Where they stand: where they stood before, if the line had lost that.
+    /// Where they stand: where they stood before, if the line had lost that, or they missed their turn and are back in time.
     pub standing: Standing,
     /// Whether the backup has it.
     pub durable: bool,
@@ -36,7 +37,8 @@ pub struct Placed {
 }
 
 /// Writes the place that the line gave, by the change that it made of it. Where the backup shows another visit that is not
-/// over, the line lost that one: the old place is put back instead of the new one. What the line knows to be over, though
+/// over, the line lost that one: the old place is put back instead of the new one, but where that was given up for it. So is
+/// that of a visitor who missed the turn and is back in time, once the backup has that. What the line knows to be over, though
 /// the backup does not, is written first. `None` where the line and the backup do not agree on what is over: ask again.
 ///
 /// # Errors
@@ -45,6 +47,7 @@ pub async fn place(
     line: &dyn Line,
     backup: &dyn Backup,
     shelf: &Shelf,
+    how: Joining,
     standing: Standing,
     change: &Change,
 ) -> Result<Option<Placed>, LineError> {
@@ -64,6 +67,11 @@ pub async fn place(
                 take_out(line, backup, shelf, &standing, id).await?;
                 return Ok(None);
             }
+            // The place that stands is the one that is given up, unless they came back to it by this very change.
+            Ok(Placing::Taken(record)) if how == Joining::Moved && record.version != change.version => {
+                let through = write_through(line, backup, shelf, change).await?;
+                return Ok(Some(placed(through.durable, through.record)));
+            }
             Ok(Placing::Taken(record)) => record,
             Err(error) => {
                 tracing::warn!(%queue, entry = %id, %error, "the backup did not take a place: it goes by the journal");
@@ -76,6 +84,13 @@ pub async fn place(
             && end.version >= taken.version
             && end.event.visit() == taken.visit
         {
+            if taken.outlasts(&end) {
+                match outlasted(line, backup, shelf, &taken, &end).await {
+                    // The backup is away: the write says.
+                    Ok(()) | Err(OutlastedError::Backup(_)) => continue,
+                    Err(OutlastedError::Line(error)) => return Err(error),
+                }
+            }
             write_through(line, backup, shelf, &end).await?;
             if end.version >= change.version {
                 // Later than the change, which would change nothing now: it has to be said anew.
@@ -96,7 +111,11 @@ pub async fn place(
         match line.revive(queue, &revival).await? {
             Revived::Back { standing, change } => {
                 let through = write_through(line, backup, shelf, &change).await?;
-                tracing::warn!(%queue, entry = %id, "the line had lost an entry: it has its old place back");
+                if revival.record.came_back_at_ms.is_some() {
+                    tracing::info!(%queue, entry = %id, "whoever had missed the turn is back at the old place");
+                } else {
+                    tracing::warn!(%queue, entry = %id, "the line had lost an entry: it has its old place back");
+                }
                 return Ok(Some(Placed {
                     standing,
                     durable: through.durable,

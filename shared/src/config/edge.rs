@@ -5,7 +5,9 @@ use axum::http::HeaderValue;
 use super::{ConfigError, Lookup, ServiceCallers, environment, wrong};
 
 /// How many polls one deployment holds at once, unless told.
-pub const HELD_BUDGET: usize = 500;
+pub const HELD_BUDGET: u32 = 500;
+/// What a process calls its deployment that is not told: all that share a line are one.
+const DEPLOYMENT: &str = "local";
 
 /// Which pages may call from a browser.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -43,8 +45,10 @@ pub enum ServiceRoutes {
 pub struct EdgeConfig {
     /// Which pages may call from a browser.
     pub origins: Origins,
-    /// The most polls that one process holds at once.
-    pub held_budget: usize,
+    /// The most polls that the deployment holds at once.
+    pub held_budget: u32,
+    /// The deployment whose held polls are counted together.
+    pub deployment: String,
     /// The authorizer's claim that names the visitor.
     pub visitor_claim: String,
     /// How the gateway guards the visitors' routes.
@@ -65,6 +69,7 @@ impl Default for EdgeConfig {
         Self {
             origins: Origins::Named(Vec::new()),
             held_budget: HELD_BUDGET,
+            deployment: DEPLOYMENT.to_owned(),
             visitor_claim: "sub".to_owned(),
             visitor_routes: VisitorRoutes::Open,
             service_routes: ServiceRoutes::Iam,
@@ -78,7 +83,7 @@ const SERVICE_CALLERS: &str = "VESTIBULE_SERVICE_CALLERS";
 
 impl EdgeConfig {
     /// Reads, all optional: `VESTIBULE_CORS_ORIGINS` (origins with commas between, or `*`), `VESTIBULE_HELD_BUDGET`,
-    /// `VESTIBULE_VISITOR_CLAIM` (`sub`), `VESTIBULE_VISITOR_ROUTES` (`open`, `iam` or `api-key`),
+    /// `VESTIBULE_DEPLOYMENT`, `VESTIBULE_VISITOR_CLAIM` (`sub`), `VESTIBULE_VISITOR_ROUTES` (`open`, `iam` or `api-key`),
     /// `VESTIBULE_SERVICE_ROUTES` (`iam`, `api-key`, or on a laptop `none`) and `VESTIBULE_SERVICE_CALLERS` (ARNs or ids
     /// of API keys with commas between), without which the two must not be guarded the same way.
     ///
@@ -93,6 +98,7 @@ impl EdgeConfig {
         let config = Self {
             origins: origins("VESTIBULE_CORS_ORIGINS", vars)?,
             held_budget: held_budget("VESTIBULE_HELD_BUDGET", vars)?,
+            deployment: vars("VESTIBULE_DEPLOYMENT").unwrap_or(default.deployment),
             visitor_claim: vars("VESTIBULE_VISITOR_CLAIM").unwrap_or(default.visitor_claim),
             visitor_routes: visitor_routes("VESTIBULE_VISITOR_ROUTES", vars)?,
             service_routes: service_routes("VESTIBULE_SERVICE_ROUTES", vars)?,
@@ -154,14 +160,12 @@ fn not_an_origin(name: &'static str) -> ConfigError {
     )
 }
 
-fn held_budget(name: &'static str, vars: Lookup<'_>) -> Result<usize, ConfigError> {
+fn held_budget(name: &'static str, vars: Lookup<'_>) -> Result<u32, ConfigError> {
     match vars(name) {
         None => Ok(HELD_BUDGET),
         Some(text) => text
             .parse()
-            .ok()
-            .filter(|budget| *budget <= tokio::sync::Semaphore::MAX_PERMITS)
-            .ok_or_else(|| wrong(name, "must be a whole number of polls")),
+            .map_err(|_| wrong(name, "must be a whole number of polls")),
     }
 }
 

@@ -3,6 +3,7 @@
 
 pub mod change;
 pub mod clock;
+pub mod driver;
 pub mod estimate;
 pub mod id;
 pub mod load;

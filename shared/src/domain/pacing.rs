@@ -10,6 +10,10 @@ pub const RETRY_MS_MIN: u64 = 2_000;
 pub const RETRY_AWAY_MS_MAX: u64 = 60_000;
 /// The longest that a poll is held; API Gateway gives up at 29 s.
 pub const HOLD_MS_MAX: u64 = 20_000;
+/// The longest that a held poll is counted which nobody releases: a hold, and what its process may take to answer then.
+pub const HOLD_LEASE_MS_MAX: u64 = HOLD_MS_MAX + 2_000;
+/// One part in so many of the budget is kept for those who are nearer to their turn than others.
+const HOLD_RESERVE_PARTS: u64 = 10;
 /// Nobody whose turn is further away than this is held.
 pub const HOLD_HORIZON_MS: u64 = 30_000;
 /// A promoted visitor is asked to claim at once; one whose claim failed comes back so soon.
@@ -34,7 +38,7 @@ pub enum Poll {
 /// held; `horizon_ms` is what [`hold_horizon_ms`] gave; `jitter` is random in `0.0..1.0`.
 pub fn poll(eta_ms: u64, wait_ms: u64, horizon_ms: u64, claim_ms: u64, jitter: f64) -> Poll {
     let up_to_ms = wait_ms.min(HOLD_MS_MAX);
-    if up_to_ms > 0 && eta_ms <= horizon_ms {
+    if up_to_ms > 0 && horizon_ms > 0 && eta_ms <= horizon_ms {
         Poll::Hold { up_to_ms }
     } else {
         Poll::ComeBack {
@@ -56,6 +60,22 @@ pub fn hold_horizon_ms(held_budget: u64, admissions_per_second: f64, moving: boo
     )]
     let horizon_ms = (held_budget as f64 / admissions_per_second * 1_000.0) as u64;
     horizon_ms.min(HOLD_HORIZON_MS)
+}
+
+/// How many polls may be held before one whose turn is expected in `eta_ms` is refused: the whole budget for the next in
+/// line, nine tenths of it at the horizon. So where several queues share a budget that is not enough for all, each of
+/// them holds its head, and the horizons of all draw nearer alike.
+pub fn hold_room(held_budget: u64, eta_ms: u64, horizon_ms: u64) -> u64 {
+    let reserve = held_budget / HOLD_RESERVE_PARTS;
+    let kept = u128::from(reserve) * u128::from(eta_ms.min(horizon_ms)) / u128::from(horizon_ms.max(1));
+    held_budget - u64::try_from(kept).unwrap_or(reserve)
+}
+
+/// `retry_after_ms`, for an answer by settings that were in force `age_ms` ago: the two thirds of `claim_seconds` count
+/// from there, since a lower one may be in force by now, and the turn may have come right then.
+pub fn counted_from_view(retry_after_ms: u64, claim_ms: u64, age_ms: u64) -> u64 {
+    let cap_ms = claim_ms / 3 * 2;
+    retry_after_ms.min(cap_ms.saturating_sub(age_ms).max(RETRY_READY_MS))
 }
 
 /// Milliseconds until a waiting visitor should poll again: `clamp(0.3 * eta, 2 s, 2/3 * claim)`, with 15 % of jitter
@@ -114,7 +134,7 @@ mod tests {
                 Poll::Hold { up_to_ms } => {
                     prop_assert!(eta <= horizon && up_to_ms > 0 && up_to_ms <= wait.min(HOLD_MS_MAX));
                 }
-                Poll::ComeBack { .. } => prop_assert!(wait == 0 || eta > horizon),
+                Poll::ComeBack { .. } => prop_assert!(wait == 0 || horizon == 0 || eta > horizon),
             }
         }
 
@@ -127,6 +147,23 @@ mod tests {
             let room = budget as f64;
             prop_assert!(turns_within <= room + 1.0);
             prop_assert_eq!(hold_horizon_ms(budget, rate, false), 0);
+        }
+
+        #[test]
+        fn nearer_turns_have_more_room_and_nobody_more_than_the_budget(
+            budget in 0u64..100_000, a in 0u64..200_000, b in 0u64..200_000, horizon in 0u64..=HOLD_HORIZON_MS,
+        ) {
+            let (near, far) = (hold_room(budget, a.min(b), horizon), hold_room(budget, a.max(b), horizon));
+            prop_assert!(far <= near && near <= budget);
+            prop_assert!(far * 10 >= budget * 9, "most of it is anybody's");
+            prop_assert_eq!(hold_room(budget, 0, horizon), budget);
+        }
+
+        #[test]
+        fn an_old_view_makes_no_promise_longer(retry in 0u64..40_000, age in 0u64..100_000, claim_s in 10u64..=3_600) {
+            let told = counted_from_view(retry, claim_s * 1_000, age);
+            prop_assert!(told <= retry);
+            prop_assert!((told + age) * 3 <= claim_s * 2_000 || told <= RETRY_READY_MS);
         }
     }
 

@@ -32,6 +32,8 @@ pub struct Record {
     pub expires_at_ms: Option<u64>,
     /// When it ended.
     pub ended_at_ms: Option<u64>,
+    /// When it came back to its place, having missed its turn: a visit does so once.
+    pub came_back_at_ms: Option<u64>,
     /// When it may be deleted: a whole second, since the table's time to live counts in those.
     pub delete_at_ms: u64,
 }
@@ -87,20 +89,64 @@ impl Record {
         self.state.is_live() && change.event.place().is_none_or(is_later)
     }
 
-    /// Whether it is of a session that ends later than the change knows.
+    /// Whether its deadline is later than the change knows. A line that lost a come-back still knows the turn that was
+    /// missed: that runs out once more, and ends neither the wait that came after it nor the next turn.
     fn lasts_longer(&self, change: &Change) -> bool {
-        let Some(end_ms) = self.expires_at_ms.filter(|_| self.state == State::Active) else {
-            return false;
-        };
-        match change.event {
-            Event::Ended {
-                how: End::Expired, ..
-            } => end_ms > change.at_ms,
-            Event::Claimed { session_end_ms, .. } | Event::Extended { session_end_ms, .. } => {
-                end_ms > session_end_ms
+        let lasts_past = |at_ms| self.expires_at_ms.is_some_and(|end_ms| end_ms > at_ms);
+        match (self.state, change.event) {
+            (State::Waiting, Event::Ended { how, .. }) => {
+                how == End::Expired && self.came_back_at_ms.is_some()
             }
+            (State::Ready | State::Active, Event::Ended { how, .. }) => {
+                how == End::Expired && lasts_past(change.at_ms)
+            }
+            (
+                State::Active,
+                Event::Claimed { session_end_ms, .. } | Event::Extended { session_end_ms, .. },
+            ) => lasts_past(session_end_ms),
             _ => false,
         }
+    }
+
+    /// Until when whoever missed the turn may enter again at the old place; `None` for any other, and for who came back
+    /// before. Of one that is ready it tells that of a turn which runs out when the record says.
+    pub fn grace_until_ms(&self, grace_seconds: u32) -> Option<u64> {
+        let missed_at_ms = match self.state {
+            State::Expired => self.ended_at_ms,
+            State::Ready => self.expires_at_ms,
+            State::Waiting | State::Active | State::Completed | State::Left => None,
+        };
+        let has_grace = grace_seconds > 0
+            && self.score.is_some()
+            && self.claimed_at_ms.is_none()
+            && self.came_back_at_ms.is_none();
+        missed_at_ms
+            .filter(|_| has_grace)
+            .map(|at_ms| at_ms + u64::from(grace_seconds) * 1_000)
+    }
+
+    /// What stands when a change gives somebody a place who missed the turn and is back in time: the old place, which they
+    /// wait at again. When they came is told by the new place, which may be written much later. `None` where the change
+    /// counts as it is.
+    pub fn come_back(&self, change: &Change, grace_seconds: u32) -> Option<Self> {
+        let Event::Entered { score: place } = change.event else {
+            return None;
+        };
+        let until_ms = self
+            .grace_until_ms(grace_seconds)
+            .filter(|_| self.state == State::Expired)?;
+        let is_older = self.score.is_some_and(|own| own <= place);
+        let is_back = is_older && place.joined_at_ms() <= until_ms && self.version < change.version;
+        is_back.then(|| Self {
+            state: State::Waiting,
+            version: change.version,
+            came_back_at_ms: Some(change.at_ms),
+            promoted_at_ms: None,
+            expires_at_ms: None,
+            ended_at_ms: None,
+            delete_at_ms: whole_second(change.at_ms + LIVE_RETAIN_MS),
+            ..self.clone()
+        })
     }
 
     /// What a change makes of the record that stands, or of none; `None` where the record [outlasts](Self::outlasts) it
@@ -117,6 +163,11 @@ impl Record {
         // What is known of this visit is kept; what stands of an earlier one is over.
         let mut record = match standing {
             Some(record) if record.visit == visit && !begins => record.clone(),
+            // Said once more, it is the place that they came back to.
+            Some(record) if record.score == change.event.place() => Self {
+                came_back_at_ms: record.came_back_at_ms,
+                ..Self::unknown(change.id, visit)
+            },
             _ => Self::unknown(change.id, visit),
         };
         record.state = change.event.state();
@@ -184,6 +235,7 @@ impl Record {
             claimed_at_ms: None,
             expires_at_ms: None,
             ended_at_ms: None,
+            came_back_at_ms: None,
             delete_at_ms: 0,
         }
     }

@@ -200,7 +200,7 @@ impl Edge {
         }
         match self.stored(away, id).await {
             Ok(Some(record)) if record.visit != visit => Err(of_another_visit()),
-            Ok(Some(record)) if !record.state.is_live() => Err(Problem::gone(&record)),
+            Ok(Some(record)) if !record.state.is_live() => Err(Problem::gone(&record, None)),
             // Also of an epoch before a restore: what was let in is let in again.
             Ok(Some(_)) => Ok(()),
             Ok(None) | Err(_) if claims.epoch >= away.known.epoch => Ok(()),

@@ -37,13 +37,23 @@ pub(super) async fn handle(
     gateway: Gateway,
     Body(Nothing): Body<Nothing>,
 ) -> Result<Response, Problem> {
-    let seen = edge.seen(&queue).await?;
+    edge.driving(&queue, answer(&edge, &queue, presented, gateway))
+        .await
+}
+
+async fn answer(
+    edge: &Edge,
+    queue: &QueueId,
+    presented: Presented,
+    gateway: Gateway,
+) -> Result<Response, Problem> {
+    let seen = edge.seen(queue).await?;
     let credentials = presented.credentials(&seen)?;
     let (visitor, drawn) = edge.who_enters(&seen, &credentials).await?;
     let id = seen.ids.entry_id(&visitor);
-    let entered = match edge.line.enter(&queue, id).await {
+    let entered = match edge.line.enter(queue, id).await {
         Ok(entered) => entered,
-        Err(error) => return Err(edge.line_failed(&queue, error).await),
+        Err(error) => return Err(edge.line_failed(queue, error).await),
     };
     let (how, standing, change) = match entered {
         Entered::Joined {
@@ -76,7 +86,7 @@ pub(super) async fn handle(
     };
     let mut response = json(status, &body);
     let headers = response.headers_mut();
-    headers.insert(header::LOCATION, location(&gateway, &queue, id));
+    headers.insert(header::LOCATION, location(&gateway, queue, id));
     if drawn {
         headers.append(header::SET_COOKIE, set_cookie(&visitor, edge.config.local));
     }
@@ -88,7 +98,7 @@ struct Place {
     standing: Standing,
     record: Option<Record>,
     durable: Option<bool>,
-    /// It is the one they had before, and the line had lost it.
+    /// It is the one they had before: the line had lost it, or they missed their turn and are back in time.
     given_back: bool,
 }
 
@@ -108,7 +118,7 @@ impl Edge {
         Err(Problem::recovering("the queue was reset a moment ago"))
     }
 
-    /// Writes the place that the line gave, or gives back the one that it had lost.
+    /// Writes the place that the line gave, or gives back the one that they had.
     async fn placed(
         &self,
         seen: &Seen,
@@ -123,16 +133,11 @@ impl Edge {
             durable,
             given_back: false,
         };
-        let change = match (how, change) {
-            (_, None) => return Ok(given(self.record(seen, id).await, None)),
-            // The place that stands in the backup is the one that is given up.
-            (Joining::Moved, Some(change)) => {
-                let through = self.write(seen, &change).await?;
-                return Ok(given(through.record, Some(through.durable)));
-            }
-            (Joining::New | Joining::Kept, Some(change)) => change,
+        let Some(change) = change else {
+            return Ok(given(self.record(seen, id).await, None));
         };
-        let placed = place(&*self.line, &*self.backup, &seen.shelf(), standing, &change).await;
+        let shelf = seen.shelf();
+        let placed = place(&*self.line, &*self.backup, &shelf, how, standing, &change).await;
         self.wakes.wake(id);
         match placed {
             Ok(Some(placed)) => Ok(Place {
@@ -149,15 +154,18 @@ impl Edge {
     }
 
     /// The visitor who enters, and whether the server drew them. Who joined anonymously and then logged in keeps the
-    /// place: it counts while it is live, and only then.
+    /// place: it counts while it is live, or may be entered again, and only then.
     async fn who_enters(&self, seen: &Seen, credentials: &Credentials) -> Result<(Visitor, bool), Problem> {
         match (credentials.known(), credentials.anonymous()) {
             (Some(known), Some(anonymous)) => {
                 let id = seen.ids.entry_id(anonymous);
                 let stands = match self.line.status(&seen.queue, id).await {
                     Ok(Look::Here(_)) => true,
-                    // The line may have lost it.
-                    Ok(Look::Gone(missing)) => matches!(self.fate(seen, id, missing).await?, Fate::Back),
+                    // The line may have lost it, or they missed their turn and are back in time.
+                    Ok(Look::Gone(missing)) => {
+                        let fate = self.fate(seen, id, missing).await?;
+                        matches!(fate, Fate::Back) || fate.grace_until_ms(seen).is_some()
+                    }
                     Err(error) => return Err(self.line_failed(&seen.queue, error).await),
                 };
                 let visitor = if stands { anonymous } else { known };

@@ -13,9 +13,11 @@ use super::{
 };
 use crate::{
     domain::{
-        estimate::{Estimate, eta_ms},
+        estimate::Estimate,
         id::{EntryId, Visitor},
-        pacing::{RETRY_MS_MIN, RETRY_READY_MS, renew_after_ms, retry_after_ms, retry_away_ms},
+        pacing::{
+            RETRY_MS_MIN, RETRY_READY_MS, counted_from_view, renew_after_ms, retry_after_ms, retry_away_ms,
+        },
         record::Record,
         standing::Standing,
         state::State,
@@ -142,19 +144,21 @@ impl EntryBody {
     /// What a waiting visitor is told. Nobody can say how long it takes while nothing moves.
     fn wait(&mut self, seen: &Seen, position: u64) {
         let settings = seen.settings();
-        let eta_ms = eta_ms(position, seen.rate(), settings.pace());
         self.position = Some(position);
         // The count may be a second older than the position.
         self.waiting = Some(seen.view.waiting.max(position));
-        self.estimated_wait_seconds = settings.promotes().then(|| Estimate::around(eta_ms));
-        self.retry_after_ms = retry_after_ms(eta_ms, settings.claim_ms(), rand::random());
+        self.estimated_wait_seconds = seen.estimate(position);
+        let claim_ms = settings.claim_ms();
+        let retry_ms = retry_after_ms(seen.eta_ms(position), claim_ms, rand::random());
+        // The view is older than the look, and older by far where the backup kept a newcomer waiting.
+        self.retry_after_ms = counted_from_view(retry_ms, claim_ms, seen.age_ms());
     }
 
     /// An entry as its record has it, while the line is away: nobody knows its position, nor how long it takes.
     pub(super) fn stored(known: &Known, record: &Record, pass: Option<Pass>, now_ms: u64) -> Self {
         let deadline_of = |state| record.expires_at_ms.filter(|_| record.state == state);
         let expires_at_ms = deadline_of(State::Active);
-        let again_ms = retry_away_ms(known.settings.claim_ms(), rand::random());
+        let again_ms = retry_away_ms(known.claim_ms, rand::random());
         let retry_after_ms = match &pass {
             Some(_) => {
                 let pass_ms = u64::from(known.settings.pass_seconds) * 1_000;

@@ -8,6 +8,7 @@ use super::{Edge, problem::Problem, views::Seen};
 use crate::{
     backup::{
         BackupError,
+        outlasted::{OutlastedError, outlasted},
         revive::{Found, ReviveError, revive},
     },
     domain::{change::Change, id::EntryId, record::Record},
@@ -136,12 +137,29 @@ impl Edge {
             Some(record) if record.version > end.version || record.visit != end.event.visit() => {
                 return self.revived(seen, record).await;
             }
+            Some(record) if record.outlasts(end) => return self.outlasted(seen, &record, end).await,
             // The backup is behind: it will stand like this.
             standing => match Record::after(standing.as_ref(), end, seen.shelf().retain_hours) {
                 Some(record) if !record.state.is_live() => Fate::Ended(record),
                 _ => Fate::TimedOut(standing),
             },
         })
+    }
+
+    /// The record shows that the visit goes on after this end, as far as the backup knows by now.
+    async fn outlasted(&self, seen: &Seen, record: &Record, end: &Change) -> Result<Fate, Problem> {
+        let shelf = seen.shelf();
+        match outlasted(&*self.line, &*self.backup, &shelf, record, end).await {
+            Ok(()) => {}
+            Err(OutlastedError::Backup(error)) => return Ok(Fate::Unconfirmed(error)),
+            Err(OutlastedError::Line(error)) => return Err(self.line_failed(&seen.queue, error).await),
+        }
+        match self.backup.entry(&shelf, end.id).await {
+            Ok(Some(record)) if record.state.is_live() => self.revived(seen, record).await,
+            Ok(Some(record)) => Ok(Fate::Ended(record)),
+            Ok(None) => Ok(Fate::Never),
+            Err(error) => Ok(Fate::Unconfirmed(error)),
+        }
     }
 
     /// Asks the line about an entry, for whoever cannot do without it: as [`ask_line`](Self::ask_line).
@@ -172,7 +190,7 @@ impl Edge {
         };
         match self.fate(seen, id, missing).await? {
             Fate::Back => self.answered(seen, question().await).await,
-            gone => Err(Unanswered::Refused(gone.into())),
+            gone => Err(Unanswered::Refused(gone.told(seen))),
         }
     }
 
@@ -187,7 +205,7 @@ impl Edge {
     /// The answer to whoever asks for an entry that has no place.
     pub(super) async fn gone(&self, seen: &Seen, id: EntryId, missing: Missing) -> Problem {
         match self.fate(seen, id, missing).await {
-            Ok(fate) => fate.into(),
+            Ok(fate) => fate.told(seen),
             Err(problem) => problem,
         }
     }
@@ -214,14 +232,24 @@ macro_rules! may_miss {
 
 may_miss! { Look Claimed Validated Extended }
 
-impl From<Fate> for Problem {
-    fn from(fate: Fate) -> Self {
-        match fate {
-            Fate::Ended(record) => Self::gone(&record),
-            Fate::TimedOut(record) => Self::timed_out(record.map(|record| record.visit)),
-            Fate::Unconfirmed(error) => Self::backup_away(&error),
-            Fate::Back | Fate::Unclear => Self::recovering("the line did not have the entry a moment ago"),
-            Fate::Never => Self::unknown_entry(),
+impl Fate {
+    /// Until when the entry may be entered again at its old place.
+    pub(super) fn grace_until_ms(&self, seen: &Seen) -> Option<u64> {
+        match self {
+            Self::Ended(record) | Self::TimedOut(Some(record)) => seen.grace_until_ms(record),
+            Self::TimedOut(None) | Self::Unconfirmed(_) | Self::Back | Self::Unclear | Self::Never => None,
+        }
+    }
+
+    /// As whoever asked hears of it.
+    pub(super) fn told(self, seen: &Seen) -> Problem {
+        let grace_until_ms = self.grace_until_ms(seen);
+        match self {
+            Self::Ended(record) => Problem::gone(&record, grace_until_ms),
+            Self::TimedOut(record) => Problem::timed_out(record.map(|record| record.visit), grace_until_ms),
+            Self::Unconfirmed(error) => Problem::backup_away(&error),
+            Self::Back | Self::Unclear => Problem::recovering("the line did not have the entry a moment ago"),
+            Self::Never => Problem::unknown_entry(),
         }
     }
 }

@@ -10,14 +10,12 @@ use tokio::time::{Instant, sleep_until};
 
 use super::{
     Edge,
+    budget::Candidate,
     crowd::{News, Waiter, Word},
     gateway::Gateway,
 };
 use crate::{
-    domain::{
-        estimate::eta_ms,
-        pacing::{Poll, hold_horizon_ms, poll},
-    },
+    domain::pacing::{Poll, hold_horizon_ms, hold_room, poll},
     line::LineError,
 };
 
@@ -32,37 +30,41 @@ impl Edge {
         wait: Duration,
         gateway: &Gateway,
     ) -> Result<Option<News>, LineError> {
-        let Some(up_to) = self.may_hold(waiter, wait, gateway) else {
+        let Some(candidate) = self.may_hold(waiter, wait, gateway) else {
             return Ok(None);
         };
+        // Counting takes time, and the function's deadline does not wait for it.
+        let end = Instant::now() + candidate.up_to;
         // One in too many is answered at once, and told when to come back.
-        let Ok(_permit) = self.holds.try_acquire() else {
+        let Some(held) = self.budget.take(candidate).await else {
             return Ok(None);
         };
-        // At the beginning: a function that is stopped while it holds has held.
-        self.held_polls.count(&waiter.seen.queue);
-        let end = Instant::now() + up_to;
         let mut sleeper = self.wakes.sleeper(waiter.id);
         let mut watch = self.watchers.watch(self, waiter);
-        loop {
+        let news = loop {
             tokio::select! {
                 word = watch.word() => match word {
-                    Word::News(news) => return Ok(Some(news)),
+                    Word::News(news) => break Some(news),
                     Word::LineAway(cause) => return Err(LineError::Unavailable(cause)),
-                    Word::Look => break,
+                    Word::Look => break None,
                 },
                 () = sleeper.woken() => {
                     let look = self.line.status(&waiter.seen.queue, waiter.id).await?;
                     if !waiter.waits_still(look) {
-                        return Ok(Some(News::of(look)));
+                        break Some(News::of(look));
                     }
                 }
-                () = sleep_until(end) => break,
-                () = self.shut_down() => break,
+                () = sleep_until(end) => break None,
+                () = self.shut_down() => break None,
             }
+        };
+        if news.is_some() {
+            held.release().await;
+            return Ok(news);
         }
-        let look = self.line.status(&waiter.seen.queue, waiter.id).await?;
-        Ok(Some(News::of(look)))
+        let last_look = self.line.status(&waiter.seen.queue, waiter.id);
+        let (look, ()) = tokio::join!(last_look, held.release());
+        look.map(News::of).map(Some)
     }
 
     /// Until the process is told to stop.
@@ -74,19 +76,16 @@ impl Edge {
         }
     }
 
-    /// How long the poll may be held, by the pacing and by the function's own deadline.
-    fn may_hold(&self, waiter: &Waiter, wait: Duration, gateway: &Gateway) -> Option<Duration> {
+    /// Whether the poll may be held, by the pacing, and for how long, by the function's own deadline.
+    fn may_hold<'a>(&self, waiter: &'a Waiter, wait: Duration, gateway: &Gateway) -> Option<Candidate<'a>> {
         let settings = waiter.seen.settings();
-        let pace = settings.pace();
-        #[allow(clippy::cast_precision_loss)]
-        let asked_for = pace.batch as f64 * 1_000.0 / pace.interval_ms as f64;
-        let rate = waiter.seen.rate();
+        let held_budget = u64::from(self.config.held_budget);
         let horizon_ms = hold_horizon_ms(
-            self.config.held_budget as u64,
-            rate.unwrap_or(asked_for),
+            held_budget,
+            waiter.seen.forecast.per_second(),
             settings.promotes() && !waiter.seen.view.clocks.apart,
         );
-        let eta_ms = eta_ms(waiter.position, rate, pace);
+        let eta_ms = waiter.seen.eta_ms(waiter.position);
         let wait_ms = u64::try_from(wait.as_millis()).unwrap_or(u64::MAX);
         // Who is not held is told elsewhere when to come back: the jitter does not matter here.
         let Poll::Hold { up_to_ms } = poll(eta_ms, wait_ms, horizon_ms, settings.claim_ms(), 0.5) else {
@@ -97,6 +96,11 @@ impl Edge {
             .map(|deadline| deadline.saturating_duration_since(std::time::Instant::now()));
         let up_to = Duration::from_millis(up_to_ms)
             .min(left.map_or(Duration::MAX, |left| left.saturating_sub(MARGIN)));
-        (!up_to.is_zero()).then_some(up_to)
+        (!up_to.is_zero()).then(|| Candidate {
+            queue: &waiter.seen.queue,
+            id: waiter.id,
+            below: hold_room(held_budget, eta_ms, horizon_ms),
+            up_to,
+        })
     }
 }

@@ -49,11 +49,11 @@ impl Edge {
                     Fate::Ended(_) | Fate::TimedOut(_) | Fate::Unconfirmed(_) => return Ok(()),
                     // The line had lost it: now it can be ended.
                     Fate::Back => {}
-                    other => return Err(other.into()),
+                    other => return Err(other.told(seen)),
                 },
                 Err(error) => return Err(self.line_failed(&seen.queue, error).await),
             }
         }
-        Err(Fate::Unclear.into())
+        Err(Fate::Unclear.told(seen))
     }
 }

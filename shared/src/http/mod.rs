@@ -1,15 +1,18 @@
 //! The edge: what visitors and the protected service call.
 //!
 //! One file a route; around them `boundary` (request id, span, what every answer has in common), `problem` (errors as
-//! HTTP), `visitor` (who is asking), `views`, `hold`, `watcher`, `crowd` and `wakes` (how a crowd of polls asks the line once
-//! a second, and is told of its turn). [`serve`] hands events of API Gateway to the same router that a local listener serves.
+//! HTTP), `visitor` (who is asking), `views`, `hold`, `budget`, `watcher`, `crowd` and `wakes` (how a crowd of polls asks the line
+//! once a second, and is told of its turn), `drive` (what calls do while the promoter is away). [`serve`] hands events of API
+//! Gateway to the same router that a local listener serves.
 
 mod away;
 mod boundary;
+mod budget;
 mod claim;
 mod code;
 mod complete;
 mod crowd;
+mod drive;
 mod enter;
 mod entry;
 mod extend;
@@ -40,19 +43,21 @@ use axum::{
     response::{IntoResponse, Response},
     routing::{delete, get, post},
 };
-use tokio::sync::{Semaphore, watch};
+use tokio::sync::watch;
 use tower_http::{
     catch_panic::CatchPanicLayer,
     cors::{AllowOrigin, CorsLayer},
 };
 
-pub use self::{code::Code, problem::Problem};
 use self::{
+    budget::Budget,
+    drive::Drivers,
     gateway::Gateway,
     views::{Seen, Views},
     wakes::Wakes,
     watcher::Watchers,
 };
+pub use self::{code::Code, problem::Problem};
 use crate::{
     backup::{
         Backup,
@@ -61,7 +66,7 @@ use crate::{
     config::{EdgeConfig, Keys, Origins},
     domain::{change::Change, id::QueueId},
     line::{Line, LineError},
-    telemetry::{emf::Metrics, metrics::HELD_POLLS, samples::Tally},
+    telemetry::emf::Metrics,
 };
 
 /// How long a browser may remember what CORS allows.
@@ -74,8 +79,8 @@ pub struct Edge {
     keys: Keys,
     config: EdgeConfig,
     views: Views,
-    holds: Semaphore,
-    held_polls: Tally,
+    budget: Budget,
+    drivers: Drivers,
     wakes: Wakes,
     watchers: Watchers,
     shutdown: watch::Receiver<bool>,
@@ -113,8 +118,8 @@ impl Edge {
     ) -> Arc<Self> {
         Arc::new(Self {
             views: Views::new(line.clone(), backup.clone(), keys.root.clone()),
-            holds: Semaphore::new(config.held_budget),
-            held_polls: Tally::new(HELD_POLLS, metrics),
+            budget: Budget::new(line.clone(), &config, metrics),
+            drivers: Drivers::default(),
             wakes: Wakes::default(),
             watchers: Watchers::default(),
             line,

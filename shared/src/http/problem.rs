@@ -44,6 +44,8 @@ struct Last {
     visit: Option<u16>,
     #[serde(skip_serializing_if = "Option::is_none")]
     ended_at_ms: Option<u64>,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    grace_until_ms: Option<u64>,
 }
 
 /// The body of a problem.
@@ -134,29 +136,39 @@ impl Problem {
         )
     }
 
-    /// An entry that is gone, as its record shows it.
-    pub(crate) fn gone(record: &Record) -> Self {
-        Self::gone_as(record.state, Some(record.visit), record.ended_at_ms)
+    /// An entry that is gone, as its record shows it. Until `grace_until_ms` it may be entered again at the old place.
+    pub(crate) fn gone(record: &Record, grace_until_ms: Option<u64>) -> Self {
+        Self::gone_as(Last {
+            state: record.state,
+            visit: Some(record.visit.number()),
+            ended_at_ms: record.ended_at_ms,
+            grace_until_ms,
+        })
     }
 
     /// An entry that timed out a moment ago: the record may not say so yet.
-    pub(crate) fn timed_out(visit: Option<Visit>) -> Self {
-        Self::gone_as(State::Expired, visit, None)
+    pub(crate) fn timed_out(visit: Option<Visit>, grace_until_ms: Option<u64>) -> Self {
+        Self::gone_as(Last {
+            state: State::Expired,
+            visit: visit.map(Visit::number),
+            ended_at_ms: None,
+            grace_until_ms,
+        })
     }
 
-    fn gone_as(state: State, visit: Option<Visit>, ended_at_ms: Option<u64>) -> Self {
-        let code = match state {
+    fn gone_as(last: Last) -> Self {
+        let code = match last.state {
             State::Completed => Code::Completed,
             State::Left => Code::Left,
             _ => Code::Expired,
         };
+        let detail = match last.grace_until_ms {
+            Some(_) => "the visitor may enter again: until grace_until_ms at the old place",
+            None => "the visitor may enter again",
+        };
         Self {
-            last: Some(Last {
-                state,
-                visit: visit.map(Visit::number),
-                ended_at_ms,
-            }),
-            ..Self::new(code, "the visitor may enter again")
+            last: Some(last),
+            ..Self::new(code, detail)
         }
     }
 

@@ -22,7 +22,11 @@ use super::{
     visitor::{Ownership, Presented, mismatch},
 };
 use crate::{
-    domain::{id::EntryId, record::Record, standing::Standing},
+    domain::{
+        id::{EntryId, QueueId},
+        record::Record,
+        standing::Standing,
+    },
     line::{LineError, Look},
 };
 
@@ -36,7 +40,19 @@ pub(super) async fn handle(
     wait: Wait,
     gateway: Gateway,
 ) -> Result<Response, Problem> {
-    let sight = edge.sight(&queue).await?;
+    edge.driving(&queue, answer(&edge, &queue, id, presented, wait, gateway))
+        .await
+}
+
+async fn answer(
+    edge: &Arc<Edge>,
+    queue: &QueueId,
+    id: EntryId,
+    presented: Presented,
+    wait: Wait,
+    gateway: Gateway,
+) -> Result<Response, Problem> {
+    let sight = edge.sight(queue).await?;
     let credentials = presented.credentials_by(sight.settings())?;
     let ownership = credentials.ownership(sight.ids(), id);
     if ownership == Ownership::Mismatch {
@@ -47,7 +63,7 @@ pub(super) async fn handle(
         Sight::Line(seen) => seen,
         Sight::Backup(away) => return stored(away).await,
     };
-    let asked = edge.ask_line(&seen, id, || edge.line.status(&queue, id));
+    let asked = edge.ask_line(&seen, id, || edge.line.status(queue, id));
     let mut look = match asked.await {
         Ok(look) => look,
         Err(Unanswered::LineAway(cause)) => return stored(Away::after(&seen, cause)).await,
@@ -64,7 +80,7 @@ pub(super) async fn handle(
         match edge.hold(&waiter, wait.offered, &gateway).await {
             Ok(Some(news)) => {
                 (look, told, held) = (news.look, news.record, true);
-                seen = edge.seen(&queue).await?;
+                seen = edge.seen(queue).await?;
                 if matches!(look, Look::Gone(_)) {
                     // The line may have lost it while it was held.
                     look = edge.look(&seen, id).await?;
@@ -72,7 +88,7 @@ pub(super) async fn handle(
             }
             Ok(None) => {}
             Err(LineError::Unavailable(cause)) => return stored(Away::after(&seen, cause)).await,
-            Err(error) => return Err(edge.line_failed(&queue, error).await),
+            Err(error) => return Err(edge.line_failed(queue, error).await),
         }
     }
     let standing = match look {

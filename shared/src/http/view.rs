@@ -16,7 +16,7 @@ use crate::domain::{pace::HeldBackBy, settings::Entrance};
 struct PublicView<'a> {
     queue: &'a str,
     waiting: u64,
-    /// Promotions a second; `null` before any were seen.
+    /// Entries served a second; `null` before any were seen.
     rate: Option<f64>,
     paused: bool,
     entrance: Entrance,

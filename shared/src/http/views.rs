@@ -18,8 +18,10 @@ pub(crate) use self::known::{Known, READ_TIMEOUT};
 use crate::{
     backup::{Backup, Shelf},
     domain::{
+        estimate::{Estimate, Forecast},
         id::{IdKey, QueueId, RootKey},
-        settings::Settings,
+        record::Record,
+        settings::{Entrance, Settings},
     },
     line::{Line, LineError, View},
 };
@@ -40,6 +42,8 @@ const QUEUES_MAX: usize = 1_000;
 pub(crate) struct Seen {
     pub(crate) queue: QueueId,
     pub(crate) view: View,
+    /// When turns come, by that view.
+    pub(crate) forecast: Forecast,
     /// Turns visitors into tokens.
     pub(crate) ids: IdKey,
     /// From just before the line was asked.
@@ -53,13 +57,35 @@ impl Seen {
 
     /// Line time. Never behind it, and ahead of it by the time that the line took to answer at most.
     pub(crate) fn now_ms(&self) -> u64 {
-        let since = u64::try_from(self.asked_at.elapsed().as_millis()).unwrap_or(u64::MAX);
-        self.view.now_ms.saturating_add(since)
+        self.view.now_ms.saturating_add(self.age_ms())
     }
 
-    /// Promotions a second as seen lately; `None` before any were.
+    /// How old it is, in milliseconds.
+    pub(crate) fn age_ms(&self) -> u64 {
+        u64::try_from(self.asked_at.elapsed().as_millis()).unwrap_or(u64::MAX)
+    }
+
+    /// Entries served a second as seen lately; `None` before any were.
     pub(crate) fn rate(&self) -> Option<f64> {
-        self.view.window.per_second(self.view.now_ms)
+        self.forecast.seen_per_second()
+    }
+
+    /// The expected wait of one position, in milliseconds: for pacing, which needs some number always.
+    pub(crate) fn eta_ms(&self, position: u64) -> u64 {
+        self.forecast.eta_ms(position)
+    }
+
+    /// How long one at this position will wait; `None` where nobody can say.
+    pub(crate) fn estimate(&self, position: u64) -> Option<Estimate> {
+        self.view.estimate(&self.forecast, position)
+    }
+
+    /// Until when whoever missed the turn may enter again at the old place, by the record; `None` where entering now would
+    /// not give it back.
+    pub(crate) fn grace_until_ms(&self, record: &Record) -> Option<u64> {
+        let settings = self.settings();
+        let until_ms = record.grace_until_ms(settings.grace_seconds)?;
+        (settings.entrance == Entrance::Open && self.now_ms() <= until_ms).then_some(until_ms)
     }
 
     /// Where the records of its entries are.
@@ -201,6 +227,7 @@ impl Views {
                 let ids = IdKey::derive(&self.root, queue, &view.configuration.salt);
                 let seen = Seen {
                     queue: queue.clone(),
+                    forecast: view.forecast(),
                     view,
                     ids,
                     asked_at,

@@ -6,7 +6,8 @@
 //! written to the [backup](crate::backup): by the caller, from the [`Change`] in the answer, for what a visitor or the
 //! protected service did; by way of the journal for what [`Line::promote`] did.
 //!
-//! Every method takes the queue first and fails with [`LineError::Unknown`] where the line has no such queue.
+//! Every method takes the queue first and fails with [`LineError::Unknown`] where the line has no such queue; but those that
+//! are of no queue: [`Line::hold`], [`Line::release`] and [`Line::ping`].
 
 mod answers;
 mod changes;
@@ -99,6 +100,14 @@ pub trait Line: Send + Sync + 'static {
     /// newcomers it does nothing but note the heartbeat.
     async fn promote(&self, queue: &QueueId, order: PromoteOrder) -> Result<Promotion, LineError>;
 
+    /// Gives a tick to whoever asks first, where the promoter is away and nobody had one a moment ago: `true`, and the caller
+    /// does what the promoter would do. Where the clocks are apart nobody gets one.
+    async fn take_tick(&self, queue: &QueueId, order: TickOrder) -> Result<bool, LineError>;
+
+    /// Takes the promoter's heartbeat back, so that the next call drives the line. `false`, and nothing changed, where
+    /// anybody is in the queue or the journal holds anything.
+    async fn rest(&self, queue: &QueueId) -> Result<bool, LineError>;
+
     /// Sets what is added to the server's clock, in milliseconds, where two of three clocks speak for it: see
     /// [`outvotes`](crate::domain::clock::outvotes). For a promoter, which knows whether its own clock is steady.
     async fn adjust(&self, queue: &QueueId, offset_ms: i64) -> Result<Adjusted, LineError>;
@@ -185,6 +194,12 @@ pub trait Line: Send + Sync + 'static {
     /// Drops records that the backup has, of the journal or set aside, and forgets these ends that it has. An entry that came again and ended
     /// again since then stays remembered.
     async fn settle(&self, queue: &QueueId, keys: &[String], ended: &[Ending]) -> Result<(), LineError>;
+
+    /// Counts a held poll in, where fewer are held in the whole deployment than may be.
+    async fn hold(&self, order: &HoldOrder<'_>) -> Result<Holding, LineError>;
+
+    /// Counts the held polls of these entries out. One that is not counted changes nothing.
+    async fn release(&self, deployment: &str, ids: &[EntryId]) -> Result<(), LineError>;
 
     /// Whether the line answers at all.
     async fn ping(&self) -> Result<(), LineError>;

@@ -14,12 +14,18 @@ use crate::{backup::Shelf, domain::id::QueueId, line::Fence};
 
 /// The queues as of the last listing.
 #[derive(Debug, Default)]
-pub(super) struct Known(Mutex<BTreeMap<QueueId, Queue>>);
+pub(super) struct Known {
+    queues: Mutex<BTreeMap<QueueId, Queue>>,
+    /// When this run first listed them.
+    listed_at: Mutex<Option<Instant>>,
+}
 
 #[derive(Debug, Default)]
 struct Queue {
     /// Unknown until it was synced once.
     shelf: Option<Shelf>,
+    /// Since when nobody has been in it, as far as the ticks of this run tell.
+    empty_since: Option<Instant>,
     /// When what was set aside was last tried again.
     retried_at: Option<Instant>,
     /// What is wrong, by the step that found it: said once, not every second.
@@ -31,6 +37,7 @@ struct Queue {
 impl Known {
     /// Takes a listing over: new queues come, those that are not in it go.
     pub(super) fn listed(&self, queues: Vec<QueueId>) {
+        lock(&self.listed_at).get_or_insert_with(Instant::now);
         let queues: BTreeSet<_> = queues.into_iter().collect();
         let mut known = self.lock();
         known.retain(|queue, _| queues.contains(queue));
@@ -72,6 +79,27 @@ impl Known {
         is_due
     }
 
+    /// A run begins: what the one before saw was long ago.
+    pub(super) fn begin(&self) {
+        *lock(&self.listed_at) = None;
+        for entry in self.lock().values_mut() {
+            entry.empty_since = None;
+        }
+    }
+
+    /// Whether anybody was in the queue at its last tick; where that failed, somebody may be.
+    pub(super) fn saw(&self, queue: &QueueId, is_empty: bool) {
+        if let Some(entry) = self.lock().get_mut(queue) {
+            entry.empty_since = is_empty.then(|| entry.empty_since.unwrap_or_else(Instant::now));
+        }
+    }
+
+    /// Whether nobody has been in any queue for so long, and no queue is missing that the backup has.
+    pub(super) fn is_empty_for(&self, time: Duration) -> bool {
+        let is_past = |since: Option<Instant>| since.is_some_and(|since| since.elapsed() >= time);
+        is_past(*lock(&self.listed_at)) && self.lock().values().all(|entry| is_past(entry.empty_since))
+    }
+
     pub(super) fn gone(&self, queue: &QueueId) {
         self.lock().remove(queue);
     }
@@ -91,7 +119,11 @@ impl Known {
     }
 
     fn lock(&self) -> MutexGuard<'_, BTreeMap<QueueId, Queue>> {
-        // Every change above is whole before anything could panic.
-        self.0.lock().unwrap_or_else(PoisonError::into_inner)
+        lock(&self.queues)
     }
+}
+
+fn lock<T>(mutex: &Mutex<T>) -> MutexGuard<'_, T> {
+    // Every change above is whole before anything could panic.
+    mutex.lock().unwrap_or_else(PoisonError::into_inner)
 }

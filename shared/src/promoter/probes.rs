@@ -1,9 +1,6 @@
 //! Estimates of the wait, remembered until they can be compared with what came of them.
 
-use crate::{
-    domain::{estimate::eta_ms, score::WaitScore},
-    line::Report,
-};
+use crate::{domain::score::WaitScore, line::Report};
 
 /// The most that are remembered of one queue.
 const PROBES_MAX: usize = 64;
@@ -20,19 +17,19 @@ pub(super) struct Probes {
 struct Probe {
     score: u64,
     at_ms: u64,
-    eta_ms: u64,
+    told_ms: u64,
 }
 
 impl Probes {
-    /// Remembers what the last one in line is told now, which is nothing while nobody is promoted. Where there are too
-    /// many, every other one goes, so that a long wait is still seen from its beginning to its end.
-    pub(super) fn remember(&mut self, report: &Report) {
+    /// Remembers what the last one in line is told now, which is nothing where nobody can say. Where there are too many,
+    /// every other one goes, so that a long wait is still seen from its beginning to its end.
+    pub(super) fn remember(&mut self, report: &Report, told_ms: Option<u64>) {
         if self.generation != report.generation {
             // Another line, where the old places mean nothing.
             self.probes.clear();
             self.generation = report.generation;
         }
-        let Some(score) = report.tail.filter(|_| report.promotes) else {
+        let (Some(score), Some(told_ms)) = (report.tail, told_ms) else {
             return;
         };
         if self.probes.len() == PROBES_MAX {
@@ -42,11 +39,10 @@ impl Probes {
                 is_kept
             });
         }
-        let rate = report.window.per_second(report.now_ms);
         self.probes.push(Probe {
             score: WaitScore::raw(score),
             at_ms: report.now_ms,
-            eta_ms: eta_ms(report.waiting, rate, report.pace),
+            told_ms,
         });
     }
 
@@ -56,7 +52,7 @@ impl Probes {
         let errors = self
             .probes
             .extract_if(.., |probe| probe.score <= promoted_through)
-            .map(|probe| difference(now_ms.saturating_sub(probe.at_ms), probe.eta_ms))
+            .map(|probe| difference(now_ms.saturating_sub(probe.at_ms), probe.told_ms))
             .collect();
         if waiting == 0 {
             self.probes.clear();
@@ -73,14 +69,10 @@ fn difference(actual_ms: u64, estimated_ms: u64) -> i64 {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::{
-        domain::{estimate::RateWindow, pace::Pace},
-        line::Happened,
-    };
+    use crate::line::Happened;
 
     const START_MS: u64 = 1_788_220_800_000;
 
-    /// Twenty each 10 s, and nobody saw it move yet: the pace is what people are told by.
     fn report(at_ms: u64, waiting: u64, tail: u64) -> Report {
         Report {
             now_ms: START_MS + at_ms,
@@ -97,12 +89,6 @@ mod tests {
             waited_max_ms: 0,
             happened: Happened::default(),
             generation: 1,
-            promotes: true,
-            pace: Pace {
-                batch: 20,
-                interval_ms: 10_000,
-            },
-            window: RateWindow::default(),
             check_age_ms: 0,
         }
     }
@@ -110,8 +96,8 @@ mod tests {
     #[test]
     fn an_estimate_is_compared_when_the_place_is_reached() {
         let mut probes = Probes::default();
-        probes.remember(&report(0, 60, 1_060)); // Told 30 s.
-        probes.remember(&report(10_000, 80, 1_100)); // Told 40 s.
+        probes.remember(&report(0, 60, 1_060), Some(30_000));
+        probes.remember(&report(10_000, 80, 1_100), Some(40_000));
         assert_eq!(probes.come_true(1_059, 41, START_MS + 25_000), [0_i64; 0]);
         assert_eq!(probes.come_true(1_060, 40, START_MS + 25_000), [-5_000]);
         assert_eq!(probes.come_true(1_101, 9, START_MS + 62_000), [12_000]);
@@ -119,28 +105,24 @@ mod tests {
     }
 
     #[test]
-    fn nobody_is_told_anything_while_nobody_is_promoted() {
+    fn what_nobody_is_told_does_not_come_true() {
         let mut probes = Probes::default();
-        let paused = Report {
-            promotes: false,
-            ..report(0, 60, 1_060)
-        };
-        probes.remember(&paused);
+        probes.remember(&report(0, 60, 1_060), None);
         assert_eq!(probes.come_true(1_060, 40, START_MS + 600_000), [0_i64; 0]);
     }
 
     #[test]
     fn what_was_told_to_those_who_left_is_forgotten() {
         let mut probes = Probes::default();
-        probes.remember(&report(0, 60, 1_060));
+        probes.remember(&report(0, 60, 1_060), Some(30_000));
         assert_eq!(probes.come_true(1_000, 0, START_MS + 5_000), [0_i64; 0]);
         assert_eq!(probes.come_true(5_000, 3, START_MS + 500_000), [0_i64; 0]);
-        probes.remember(&report(0, 60, 1_060));
+        probes.remember(&report(0, 60, 1_060), Some(30_000));
         let reset = Report {
             generation: 2,
             ..report(10_000, 1, 7)
         };
-        probes.remember(&reset);
+        probes.remember(&reset, Some(10_000));
         assert_eq!(
             probes.come_true(1_060, 1, START_MS + 20_000),
             [0],
@@ -152,7 +134,7 @@ mod tests {
     fn the_memory_is_bounded_and_reaches_back() {
         let mut probes = Probes::default();
         for second in 0..10_000 {
-            probes.remember(&report(second * 1_000, 60, 1_000 + second));
+            probes.remember(&report(second * 1_000, 60, 1_000 + second), Some(30_000));
             assert!(probes.probes.len() <= PROBES_MAX);
         }
         assert_eq!(probes.probes[0].at_ms, START_MS, "the first is still there");

@@ -14,7 +14,7 @@ use super::{probes::Probes, tick::Ticked};
 use crate::{
     backup::check::Checked,
     domain::id::QueueId,
-    line::{Line, LineError, Report, ReportOrder, Reported},
+    line::{Line, LineError, Report, ReportOrder, Reported, View},
     telemetry::{
         emf::Metrics,
         metrics::{
@@ -94,14 +94,20 @@ impl Reporter {
             Reported::Due(_) => ORDER.every_ms,
             Reported::Early { due_in_ms } => due_in_ms,
         };
+        {
+            let mut queues = self.lock();
+            let memory = queues.entry(queue.clone()).or_default();
+            memory.next = Some(Instant::now() + Duration::from_millis(due_in_ms));
+        }
+        let Reported::Due(report) = reported else {
+            return Ok(());
+        };
+        self.metrics.write(queue, measured(&report));
+        let view = line.view(queue).await?;
+        let told_ms = told_ms(&view, report.waiting);
         let mut queues = self.lock();
         let memory = queues.entry(queue.clone()).or_default();
-        memory.next = Some(Instant::now() + Duration::from_millis(due_in_ms));
-        if let Reported::Due(report) = reported {
-            memory.probes.remember(&report);
-            drop(queues);
-            self.metrics.write(queue, measured(&report));
-        }
+        memory.probes.remember(&report, told_ms);
         Ok(())
     }
 
@@ -168,6 +174,12 @@ fn measured(report: &Report) -> Vec<(Metric, Value)> {
         measured.extend([(WAIT_MEAN, json!(mean_ms)), (WAIT_MAX, json!(max_ms))]);
     }
     measured
+}
+
+/// What one at this position is told, in the middle of the range.
+fn told_ms(view: &View, position: u64) -> Option<u64> {
+    let told = view.estimate(&view.forecast(), position)?;
+    Some((told.low + told.high) * 500)
 }
 
 /// The mean and the longest wait; `None` where nobody was promoted and nobody waits.

@@ -2,7 +2,7 @@
 
 use std::{
     future::Future,
-    pin::pin,
+    pin::{Pin, pin},
     sync::Arc,
     time::{Duration, SystemTime},
 };
@@ -31,7 +31,7 @@ const ROUND: Duration = Duration::from_secs(1);
 /// Settings are read again in every so many rounds.
 const SYNC_ROUNDS: u64 = 3;
 /// A tick that takes longer is given up.
-const TICK_TIMEOUT: Duration = Duration::from_secs(5);
+pub(super) const TICK_TIMEOUT: Duration = Duration::from_secs(5);
 /// A drain begins no further records after so long: other queues have journals too.
 pub(super) const DRAIN_TIME: Duration = Duration::from_secs(10);
 /// What was set aside is tried again this often.
@@ -62,7 +62,7 @@ pub struct Promoter {
     reporter: Reporter,
     checks: Checks,
     watch: Watch,
-    steps: Steps,
+    pub(super) steps: Steps,
 }
 
 impl Promoter {
@@ -101,8 +101,18 @@ impl Promoter {
 
     /// Goes on until `until` is over, and then as long as the steps under way take, at most 1.5 s.
     pub async fn run(self: &Arc<Self>, until: impl Future<Output = ()>) {
-        let mut until = pin!(until);
+        self.go_on(pin!(until), false).await;
+    }
+
+    /// The same, but no longer than somebody is in any queue: when all have been empty for 10 s it takes its heartbeats back,
+    /// and the first who call drive the line until the next run.
+    pub async fn run_while_needed(self: &Arc<Self>, until: impl Future<Output = ()>) {
+        self.go_on(pin!(until), true).await;
+    }
+
+    async fn go_on(self: &Arc<Self>, mut until: Pin<&mut impl Future<Output = ()>>, may_rest: bool) {
         self.watch.begin();
+        self.known.begin();
         let mut rounds = interval(ROUND);
         rounds.set_missed_tick_behavior(MissedTickBehavior::Skip);
         for round in 0_u64.. {
@@ -110,6 +120,9 @@ impl Promoter {
                 biased;
                 () = &mut until => break,
                 _ = rounds.tick() => {}
+            }
+            if may_rest && self.rest().await {
+                break;
             }
             if round.is_multiple_of(SYNC_ROUNDS) {
                 self.start(Step::List);
@@ -216,6 +229,9 @@ impl Promoter {
         let outcome = match timeout(TICK_TIMEOUT, tick(&*self.line, queue, fence)).await {
             Ok(Ok(ticked)) => {
                 debug!(%queue, ?ticked, "ticked");
+                let nobody = ticked.waiting + ticked.ready + ticked.active == 0;
+                // Where it is not certain what time it is, the promoter is wanted.
+                self.known.saw(queue, nobody && !ticked.clocks.apart);
                 self.start(Step::Drain(queue.clone()));
                 self.reporter.ticked(queue, &ticked);
                 let kept = self.watch.keep(&*self.line, queue, ticked.clocks).await;
@@ -237,6 +253,9 @@ impl Promoter {
             }
             Err(_) => Err("took too long and was given up".to_owned()),
         };
+        if outcome.is_err() {
+            self.known.saw(queue, false);
+        }
         self.known.note(queue, "tick", outcome);
     }
 

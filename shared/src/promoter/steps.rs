@@ -78,6 +78,11 @@ impl Steps {
         tasks.spawn(work.in_current_span());
     }
 
+    /// Whether none is under way.
+    pub(super) fn is_idle(&self) -> bool {
+        lock(&self.busy).is_empty()
+    }
+
     /// Waits for the steps under way, and for those that they start, and gives up those that take too long.
     pub(super) async fn finish(&self, within: Duration) {
         let mut under_way = JoinSet::new();

@@ -41,9 +41,19 @@ pub struct Ticked {
 /// Where the line gave no answer; [`LineError::Unknown`] where it has lost the queue, or came back as it was before the
 /// fence.
 pub async fn tick(line: &dyn Line, queue: &QueueId, fence: Option<Fence>) -> Result<Ticked, LineError> {
+    tick_by(line, queue, fence, true).await
+}
+
+/// The same, by the promoter or by somebody who called, who leaves its heartbeat alone.
+pub(super) async fn tick_by(
+    line: &dyn Line,
+    queue: &QueueId,
+    fence: Option<Fence>,
+    heartbeat: bool,
+) -> Result<Ticked, LineError> {
     let order = PromoteOrder {
         asked: PROMOTE_CHUNK,
-        heartbeat: true,
+        heartbeat,
         fence,
     };
     let (mut promoted, mut no_shows, mut expired) = (0, 0, 0);

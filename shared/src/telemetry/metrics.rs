@@ -69,6 +69,8 @@ pub const LEFT: Metric = count("Left");
 pub const COMPLETED: Metric = count("Completed");
 /// Polls that began to be held: the sum counts them.
 pub const HELD_POLLS: Metric = count("HeldPolls");
+/// The most polls that the whole deployment held at once, as whoever began to hold one on this queue saw it.
+pub const HELD_AT_ONCE: Metric = count("HeldAtOnce");
 /// 1 while the stored settings of a queue are refused, or the item that holds them is damaged or gone; 0 otherwise.
 pub const SETTINGS_REFUSED: Metric = count("SettingsRefused");
 /// Differences between the line and the backup that a check mended: the sum counts them. Written by each part of a check,
@@ -80,7 +82,7 @@ pub const CHECK_AGE: Metric = milliseconds("CheckAgeMs");
 pub const CLOCKS_APART: Metric = count("ClocksApart");
 
 /// All of them.
-pub const ALL: [Metric; 22] = [
+pub const ALL: [Metric; 23] = [
     WAITING,
     READY,
     ACTIVE,
@@ -99,6 +101,7 @@ pub const ALL: [Metric; 22] = [
     LEFT,
     COMPLETED,
     HELD_POLLS,
+    HELD_AT_ONCE,
     SETTINGS_REFUSED,
     MENDED,
     CHECK_AGE,

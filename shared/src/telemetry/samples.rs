@@ -68,38 +68,52 @@ impl Durations {
     }
 }
 
-/// How often something happened.
+/// How often something began, and how much of it there was at once.
 #[derive(Debug)]
 pub struct Tally {
-    metric: Metric,
+    times: Metric,
+    at_once: Metric,
     metrics: Metrics,
-    queues: Mutex<HashMap<QueueId, Gathered<u64>>>,
+    queues: Mutex<HashMap<QueueId, Gathered<Begun>>>,
+}
+
+/// How often, and how many at once at most.
+#[derive(Debug, Default, Clone, Copy, PartialEq, Eq)]
+struct Begun {
+    times: u64,
+    at_once: u64,
 }
 
 impl Tally {
     /// None yet.
-    pub fn new(metric: Metric, metrics: Metrics) -> Self {
+    pub fn new(times: Metric, at_once: Metric, metrics: Metrics) -> Self {
         Self {
-            metric,
+            times,
+            at_once,
             metrics,
             queues: Mutex::default(),
         }
     }
 
-    /// It happened once more, to a queue that is known to be there.
-    pub fn count(&self, queue: &QueueId) {
+    /// It began once more, to a queue that is known to be there, and now there are so many at once.
+    pub fn count(&self, queue: &QueueId, at_once: u64) {
         if !self.metrics.is_on() {
             return;
         }
-        if let Some(times) = self.gather(queue, Instant::now()) {
-            self.metrics.write(queue, [(self.metric, json!(times))]);
+        if let Some(begun) = self.gather(queue, at_once, Instant::now()) {
+            let measured = [
+                (self.times, json!(begun.times)),
+                (self.at_once, json!(begun.at_once)),
+            ];
+            self.metrics.write(queue, measured);
         }
     }
 
-    fn gather(&self, queue: &QueueId, now: Instant) -> Option<u64> {
+    fn gather(&self, queue: &QueueId, at_once: u64, now: Instant) -> Option<Begun> {
         let mut queues = lock(&self.queues);
         let gathered = queues.entry(queue.clone()).or_default();
-        gathered.what += 1;
+        gathered.what.times += 1;
+        gathered.what.at_once = gathered.what.at_once.max(at_once);
         gathered.is_due(now).then(|| gathered.take(now))
     }
 }
@@ -131,7 +145,7 @@ fn lock<T>(mutex: &Mutex<T>) -> MutexGuard<'_, T> {
 #[cfg(test)]
 mod tests {
     use super::{
-        super::metrics::{HELD_POLLS, REDIS_ROUND_TRIP},
+        super::metrics::{HELD_AT_ONCE, HELD_POLLS, REDIS_ROUND_TRIP},
         *,
     };
 
@@ -171,13 +185,16 @@ mod tests {
     }
 
     #[test]
-    fn a_tally_loses_none() {
-        let tally = Tally::new(HELD_POLLS, Metrics::none());
+    fn a_tally_loses_none_and_keeps_the_highest() {
+        let tally = Tally::new(HELD_POLLS, HELD_AT_ONCE, Metrics::none());
         let (start, q) = (Instant::now(), queue("q"));
-        let mut written = 0;
+        let (mut written, mut highest) = (0, Vec::new());
         for second in 0..=60 {
-            written += tally.gather(&q, start + Duration::from_secs(second)).unwrap_or(0);
+            let begun = tally.gather(&q, 60 - second, start + Duration::from_secs(second));
+            written += begun.map_or(0, |begun| begun.times);
+            highest.extend(begun.map(|begun| begun.at_once));
         }
         assert_eq!(written, 61);
+        assert_eq!(highest, [60, 59, 49, 39, 29, 19, 9], "since the last one");
     }
 }

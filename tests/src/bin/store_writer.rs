@@ -22,6 +22,7 @@ async fn main() {
         queue: queue.parse().expect("a queue id"),
         generation: 1,
         retain_hours: 24,
+        grace_seconds: 600,
     };
     let backup = FileBackup::open(path).expect("the store");
     let written = stream::iter(1..).map(|n| {

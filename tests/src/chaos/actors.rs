@@ -49,6 +49,16 @@ struct Place {
     state: String,
 }
 
+/// How a stay was over.
+enum Parting {
+    /// The visitor ended it.
+    Wished,
+    /// The turn came, and nobody claimed it in time.
+    Missed,
+    /// Otherwise.
+    Sent,
+}
+
 /// What came of one look.
 enum Seen {
     Here(Place),
@@ -69,11 +79,18 @@ impl Place {
 
 impl Actor {
     /// Comes, and comes again where the plan says so.
-    pub(super) async fn live(self) -> Result<(), Over> {
+    pub(super) async fn live(mut self) -> Result<(), Over> {
         sleep(Duration::from_millis(self.plan.arrives_ms)).await;
-        if self.stay(0).await?
-            && let Some(again_ms) = self.plan.again_ms
-        {
+        let again_ms = match self.stay(0).await? {
+            Parting::Wished => self.plan.again_ms,
+            // They want the place back, and do better this time.
+            Parting::Missed => {
+                self.plan.turn = Turn::BACK;
+                Some(0)
+            }
+            Parting::Sent => None,
+        };
+        if let Some(again_ms) = again_ms {
             sleep(Duration::from_millis(again_ms)).await;
             self.way.note_record(self.number, 0).await;
             self.stay(1).await?;
@@ -81,23 +98,27 @@ impl Actor {
         Ok(())
     }
 
-    /// One stay; whether the visitor ended it.
-    async fn stay(&self, stay: usize) -> Result<bool, Over> {
+    /// One stay.
+    async fn stay(&self, stay: usize) -> Result<Parting, Over> {
         let came_ms = now_ms();
         let mut place = self.enters(stay).await?;
         loop {
             match place.state.as_str() {
                 "active" => match self.is_in(stay, &place).await? {
-                    Some(ended) => return Ok(ended),
+                    Some(true) => return Ok(Parting::Wished),
+                    Some(false) => return Ok(Parting::Sent),
                     None => place.look_again(),
                 },
                 "ready" => match self.plan.turn {
-                    Turn::Missed => return Ok(false),
+                    Turn::Missed => {
+                        self.looks_until_gone(stay, &place).await?;
+                        return Ok(Parting::Missed);
+                    }
                     Turn::Taken { by: Door::Claim, .. } => {
                         let claim = self.of(What::Claim, &place);
                         match self.call(stay, What::Claim, claim).await? {
                             Seen::Here(seen) => place = seen,
-                            Seen::Gone => return Ok(false),
+                            Seen::Gone => return Ok(Parting::Sent),
                             Seen::NotTheirTurn | Seen::Nothing => place.look_again(),
                         }
                     }
@@ -105,7 +126,7 @@ impl Actor {
                         by: Door::Validate, ..
                     } => match self.validates(stay, &place).await? {
                         Some(true) => "active".clone_into(&mut place.state),
-                        Some(false) => return Ok(false),
+                        Some(false) => return Ok(Parting::Sent),
                         None => place.look_again(),
                     },
                 },
@@ -116,7 +137,7 @@ impl Actor {
                         .is_some_and(|leaves_ms| now_ms() >= came_ms + leaves_ms);
                     if has_left {
                         self.ends(stay, What::Leave, &place).await?;
-                        return Ok(true);
+                        return Ok(Parting::Wished);
                     }
                     sleep(Duration::from_millis(self.plan.polls_every_ms)).await;
                     match self
@@ -124,7 +145,7 @@ impl Actor {
                         .await?
                     {
                         Seen::Here(seen) => place = seen,
-                        Seen::Gone => return Ok(false),
+                        Seen::Gone => return Ok(Parting::Sent),
                         Seen::NotTheirTurn | Seen::Nothing => {}
                     }
                 }
@@ -163,14 +184,7 @@ impl Actor {
             End::Complete => What::Complete,
             End::Leave => What::Leave,
             End::Session => {
-                // They look until they are told that it is over.
-                while !matches!(
-                    self.call(stay, What::Status, self.of(What::Status, place))
-                        .await?,
-                    Seen::Gone
-                ) {
-                    sleep(Duration::from_millis(self.plan.polls_every_ms)).await;
-                }
+                self.looks_until_gone(stay, place).await?;
                 return Ok(Some(false));
             }
         };
@@ -181,6 +195,17 @@ impl Actor {
         self.call(stay, What::Validate, self.of(What::Validate, place))
             .await?;
         Ok(Some(true))
+    }
+
+    /// Looks until they are told that it is over.
+    async fn looks_until_gone(&self, stay: usize, place: &Place) -> Result<(), Over> {
+        loop {
+            let look = self.of(What::Status, place);
+            if matches!(self.call(stay, What::Status, look).await?, Seen::Gone) {
+                return Ok(());
+            }
+            sleep(Duration::from_millis(self.plan.polls_every_ms)).await;
+        }
     }
 
     /// Ends the stay, until that is acknowledged; not where it cannot be ended like this.

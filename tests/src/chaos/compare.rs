@@ -87,6 +87,7 @@ pub(super) fn shelf(world: &World) -> Shelf {
         queue: world.queue.clone(),
         generation: 1,
         retain_hours: 24,
+        grace_seconds: 600,
     }
 }
 

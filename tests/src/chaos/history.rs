@@ -135,6 +135,7 @@ impl fmt::Display for Call {
                     "promoted_at_ms",
                     "claim_by_ms",
                     "expires_at_ms",
+                    "grace_until_ms",
                     "durable",
                     "degraded",
                     "valid",

@@ -19,6 +19,7 @@ use lambda_http::{Context, RequestExt, request::from_str};
 use serde_json::{Map, Value};
 use tempfile::TempDir;
 use tokio::{
+    net::TcpListener,
     sync::watch,
     time::{Instant, sleep, timeout},
 };
@@ -109,6 +110,27 @@ impl EdgeUnderTest {
         Self::over(local(), settings, Some(backup), Duration::ZERO, limits).await
     }
 
+    /// A local edge whose backup takes every call and answers none.
+    pub async fn with_silent_backup(settings: Value) -> Self {
+        let listener = TcpListener::bind("127.0.0.1:0").await.expect("a free port");
+        let url = format!("http://{}", listener.local_addr().expect("an address"));
+        tokio::spawn(async move {
+            let mut calls = Vec::new();
+            while let Ok((call, _)) = listener.accept().await {
+                calls.push(call);
+            }
+        });
+        let backup: Arc<dyn Backup> = Arc::new(table_at(url).await);
+        Self::over(
+            local(),
+            settings,
+            Some(backup),
+            Duration::ZERO,
+            JournalLimits::default(),
+        )
+        .await
+    }
+
     /// A local edge by a line's clock that stood an hour before the process's.
     pub async fn an_hour_ago(settings: Value) -> Self {
         Self::over(local(), settings, None, AN_HOUR, JournalLimits::default()).await
@@ -144,15 +166,11 @@ impl EdgeUnderTest {
         .with_journal_limits(limits);
         let line = line.with_witness(clock.as_clock());
         let (stop, stopped) = watch::channel(false);
-        let keys = Keys {
-            root: RootKey::new(vec![7; 32]).expect("long enough"),
-            signer: signer(),
-        };
         let behind = other.unwrap_or_else(|| backup.clone());
         let written = Written::default();
         let switch = Switch::default();
         let switched = switch.before(Arc::new(line.clone()));
-        let edge = Edge::with_metrics(switched, behind, keys, config, stopped, written.metrics());
+        let edge = Edge::with_metrics(switched, behind, keys(), config, stopped, written.metrics());
         let this = Self {
             line,
             switch,
@@ -166,6 +184,18 @@ impl EdgeUnderTest {
         };
         this.create(QUEUE, settings).await;
         this
+    }
+
+    /// The routes of another process of the same deployment.
+    pub fn beside(&self, config: EdgeConfig) -> Router {
+        router(Edge::with_metrics(
+            self.switch.before(Arc::new(self.line.clone())),
+            self.backup.clone(),
+            keys(),
+            config,
+            self.stop.subscribe(),
+            self.written.metrics(),
+        ))
     }
 
     /// Creates a queue in the line and in the backup.
@@ -216,6 +246,7 @@ impl EdgeUnderTest {
             queue: queue(),
             generation: 1,
             retain_hours: 24,
+            grace_seconds: 600,
         }
     }
 
@@ -277,6 +308,13 @@ impl EdgeUnderTest {
     }
 }
 
+fn keys() -> Keys {
+    Keys {
+        root: RootKey::new(vec![7; 32]).expect("long enough"),
+        signer: signer(),
+    }
+}
+
 /// Sends a request to these routes as a local listener would.
 pub async fn send_to(router: &Router, ask: Ask) -> Answer {
     let response = timeout(BOUND, router.clone().oneshot(ask.into_request()));
@@ -287,9 +325,13 @@ pub async fn send_to(router: &Router, ask: Ask) -> Answer {
 }
 
 async fn nobodys_table() -> DynamoDb {
+    // Nobody listens there: the port is reserved.
+    table_at("http://127.0.0.1:1".to_owned()).await
+}
+
+async fn table_at(url: String) -> DynamoDb {
     let connection = Connection {
-        // Nobody listens there: the port is reserved.
-        endpoint_url: Some("http://127.0.0.1:1".to_owned()),
+        endpoint_url: Some(url),
         ..Connection::default()
     };
     DynamoDb::connect(connection).await

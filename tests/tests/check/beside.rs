@@ -138,11 +138,11 @@ async fn go_through(scene: &Scene, number: u64) {
     let (mut last, mut is_in) = (u64::MAX, false);
     match line.enter(queue, id).await.expect("entered") {
         Entered::Joined {
+            how,
             standing,
             change: Some(change),
-            ..
         } => {
-            let placed = place(line, &*scene.backup, &scene.shelf, standing, &change).await;
+            let placed = place(line, &*scene.backup, &scene.shelf, how, standing, &change).await;
             assert!(placed.expect("an answer").expect("a place").durable);
         }
         other => panic!("{number}: {other:?}"),

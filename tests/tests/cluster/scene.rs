@@ -178,6 +178,7 @@ impl Scene {
             queue: self.struck.clone(),
             generation: 1,
             retain_hours: 24,
+            grace_seconds: 600,
         };
         let record = self.backup.entry(&shelf, token.parse().expect("a token")).await;
         record.expect("an answer").expect("a record")

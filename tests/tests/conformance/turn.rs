@@ -8,7 +8,7 @@ use vestibule_tests::{
 
 crate::cases![
     a_visitor_waits_is_promoted_claims_and_goes,
-    a_turn_that_nobody_takes_goes_to_the_next,
+    a_turn_that_nobody_takes_goes_to_the_next_and_comes_back,
     a_session_ends_by_itself,
     nobody_is_promoted_while_the_queue_is_paused,
 ];
@@ -76,7 +76,7 @@ async fn a_visitor_waits_is_promoted_claims_and_goes(backend: &Backend) {
 }
 
 /// Waits for the shortest time that a queue may give, by the line's own clock.
-async fn a_turn_that_nobody_takes_goes_to_the_next(backend: &Backend) {
+async fn a_turn_that_nobody_takes_goes_to_the_next_and_comes_back(backend: &Backend) {
     let (queue, inside) = backend.full_queue(json!({ "claim_seconds": 10 })).await;
     let (sleeper, _) = queue.enters().await;
     let (next, _) = queue.enters().await;
@@ -95,6 +95,24 @@ async fn a_turn_that_nobody_takes_goes_to_the_next(backend: &Backend) {
         .await
         .is_problem(410, "expired");
     queue.claims(&next).await.is(200);
+
+    // Back in time, they stand ahead of whoever came since.
+    assert!(
+        late.number("grace_until_ms") >= ready.number("claim_by_ms"),
+        "{late:?}"
+    );
+    let (newcomer, _) = queue.enters().await;
+    let back = backend.send(queue.entering().visitor(&sleeper.id)).await;
+    assert_eq!(back.is(200).number("visit"), sleeper.visit);
+    assert_eq!(
+        (back.number("position"), back.number("joined_at_ms")),
+        (1, ready.number("joined_at_ms"))
+    );
+    assert_eq!(back.body["durable"], true);
+    assert_eq!(queue.looks(&newcomer).await.is(200).number("position"), 2);
+    queue.leaves(&next).await.is(204);
+    queue.is_promoted(&sleeper).await;
+    queue.claims(&sleeper).await.is(200);
 }
 
 async fn a_session_ends_by_itself(backend: &Backend) {

@@ -10,7 +10,7 @@ use vestibule::{
 };
 use vestibule_tests::edge::{Ask, BOUND, EdgeUnderTest, QUEUE, entry, queue};
 
-use crate::enters;
+use crate::{Guest, enters, full};
 
 const HOUR_MS: i64 = 3_600_000;
 
@@ -73,4 +73,47 @@ async fn a_queue_that_holds_says_so_and_keeps_everybody() {
             .await;
         assert_eq!(look.text("state"), "ready");
     }
+}
+
+#[tokio::test]
+async fn the_time_to_claim_stands_still_while_the_queue_is_paused() {
+    let settings = json!({ "capacity": 1, "batch": 1, "session_seconds": 20, "interval_seconds": 10 });
+    let with = |paused: bool| {
+        let mut settings = settings.clone();
+        settings["paused"] = paused.into();
+        settings
+    };
+    let edge = full(settings.clone()).await;
+    let (guest, _) = enters(&edge).await;
+    edge.pass_seconds(20);
+    edge.promote().await;
+    edge.pass_seconds(50);
+    edge.configure(with(true), "paused").await;
+    let look = async |guest: &Guest| edge.send(Ask::get(entry(&guest.token)).visitor(&guest.id)).await;
+    let paused = look(&guest).await;
+    assert_eq!(paused.is(200).text("state"), "ready");
+    assert_eq!(paused.number("claim_by_ms"), edge.now_ms() + 10_000);
+    // Far longer than there is time to claim.
+    edge.pass_seconds(3_600);
+    let promotion = edge.promote().await;
+    assert_eq!((promotion.no_shows, promotion.promoted), (0, 0));
+    let still = look(&guest).await;
+    assert_eq!(still.is(200).text("state"), "ready");
+    assert_eq!(still.number("claim_by_ms"), edge.now_ms() + 10_000);
+    edge.configure(with(false), "resumed").await;
+    edge.pass_seconds(9);
+    assert_eq!(edge.promote().await.no_shows, 0);
+    let claim = Ask::post(format!("{}/claim", entry(&guest.token))).visitor(&guest.id);
+    assert_eq!(edge.send(claim).await.is(200).text("state"), "active");
+
+    // And runs out when it is over.
+    let (late, _) = enters(&edge).await;
+    edge.pass_seconds(20);
+    edge.promote().await;
+    edge.configure(with(true), "paused again").await;
+    edge.pass_seconds(3_600);
+    edge.configure(with(false), "resumed again").await;
+    edge.pass_seconds(61);
+    assert_eq!(edge.promote().await.no_shows, 1);
+    assert!(look(&late).await.is_problem(410, "expired").body["grace_until_ms"].is_u64());
 }

@@ -144,12 +144,6 @@ async fn a_pause_and_a_message_end_the_hold() {
         .await;
         assert_eq!(answer.is(200).text("state"), "waiting");
         assert!(after < Duration::from_secs(3), "{changed}: {after:?}");
-        let moves = changed.get("message").is_some();
-        assert_eq!(
-            answer.body.get("estimated_wait_seconds").is_some(),
-            moves,
-            "{answer:?}"
-        );
     }
 }
 
@@ -220,8 +214,8 @@ async fn a_crowd_of_held_polls_asks_the_line_once_a_second() {
     }
     let looks = edge.looks() - before;
     assert!(
-        (100..=110).contains(&looks),
-        "each looks when it comes and when it goes, and all share the rest: {looks}"
+        (150..=160).contains(&looks),
+        "each looks when it comes, is counted, and looks when it goes, and all share the rest: {looks}"
     );
 }
 

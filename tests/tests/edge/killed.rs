@@ -20,6 +20,7 @@ async fn record(edge: &EdgeUnderTest, id: EntryId) -> Option<Record> {
         queue: queue(),
         generation: 1,
         retain_hours: 24,
+        grace_seconds: 600,
     };
     edge.backup.entry(&shelf, id).await.expect("the backup answers")
 }

@@ -3,13 +3,17 @@
 mod away;
 mod backup_behind;
 mod bad_input;
+mod budget;
 mod clock;
+mod drive;
 mod events;
+mod grace;
 mod hold;
 mod http_api;
 mod identity;
 mod killed;
 mod load;
+mod pacing;
 mod protected;
 mod samples;
 mod visit;

@@ -3,7 +3,7 @@
 use std::time::Duration;
 
 use serde_json::json;
-use vestibule::line::View;
+use vestibule::{domain::id::EntryId, line::View};
 use vestibule_tests::{
     edge::Ask,
     functions::{Choices, redis_url},
@@ -44,6 +44,22 @@ async fn left_in_redis(stage: &Stage) -> Vec<(String, Vec<u8>)> {
         dumps.push((key, dump));
     }
     dumps
+}
+
+/// The entries whose polls the deployment counts as held.
+async fn counted(stage: &Stage) -> Vec<String> {
+    let client = redis::Client::open(redis_url()).expect("an address");
+    let mut connection = client
+        .get_multiplexed_async_connection()
+        .await
+        .expect("Redis answers");
+    redis::cmd("ZRANGE")
+        .arg(format!("vestibule:holds:{}", stage.deployment.name))
+        .arg(0)
+        .arg(-1)
+        .query_async(&mut connection)
+        .await
+        .expect("the polls that are held")
 }
 
 /// Until the function says that it holds a poll.
@@ -119,4 +135,54 @@ async fn one_poll_too_many_is_refused_by_the_gateway_and_harms_nobody() {
     assert_eq!(held.is(200).text("state"), "waiting");
     let refused = one_more.is_problem(503, "function-unavailable");
     assert!(refused.header("retry-after").parse::<u64>().expect("seconds") >= 1);
+}
+
+/// What it held is held for others when its lease is over, and not before.
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn what_a_killed_environment_held_is_free_again_in_a_moment() {
+    let choices = Choices {
+        status_timeout: Duration::from_secs(4),
+        held_budget: Some(1),
+        ..Choices::default()
+    };
+    let (stage, guest) = full_stage(choices).await;
+    let (next, _) = stage.enters().await;
+    let member = |guest: &Guest| vec![guest.token.parse::<EntryId>().expect("a token").to_member()];
+
+    let held = stage.send(Ask::get(stage.of(&guest, "?wait=20")).visitor(&guest.id));
+    let kill = async {
+        until("the poll is counted", async || {
+            counted(&stage).await == member(&guest)
+        })
+        .await;
+        assert_eq!(stage.deployment.lambda.kill("status"), 1);
+    };
+    let (answer, ()) = futures_util::future::join(held, kill).await;
+    answer.is_problem(500, "internal");
+    assert_eq!(
+        counted(&stage).await,
+        member(&guest),
+        "nobody said that it is over"
+    );
+
+    // The budget is for the one whose turn is next.
+    stage
+        .send(Ask::delete(stage.of(&guest, "")).visitor(&guest.id))
+        .await
+        .is(204);
+    until("the next one is held", async || {
+        let poll = stage.send(Ask::get(stage.of(&next, "?wait=2")).visitor(&next.id));
+        let seen = async {
+            tokio::time::sleep(Duration::from_secs(1)).await;
+            counted(&stage).await
+        };
+        let (answer, seen) = futures_util::future::join(poll, seen).await;
+        assert_eq!(answer.is(200).text("state"), "waiting");
+        seen == member(&next)
+    })
+    .await;
+    assert!(
+        counted(&stage).await.is_empty(),
+        "released before it was answered"
+    );
 }

@@ -86,6 +86,21 @@ fn watch(stage: &Arc<Stage>, mut stop: tokio::sync::oneshot::Receiver<()>) -> Jo
     })
 }
 
+/// Those who wait, and those who were let in at once.
+async fn everybody_enters(stage: &Stage) -> (Vec<Guest>, Vec<Guest>) {
+    let (mut outside, mut inside) = (Vec::new(), Vec::new());
+    for _ in 0..VISITORS {
+        let (guest, entered) = stage.enters().await;
+        let place = if entered.text("state") == "active" {
+            &mut inside
+        } else {
+            &mut outside
+        };
+        place.push(guest);
+    }
+    (outside, inside)
+}
+
 /// Everybody comes back until they are through: each claims as soon as it is their turn, and is done a round later.
 async fn go_through(stage: Arc<Stage>, mut outside: Vec<Guest>, mut inside: Vec<Guest>) {
     while !outside.is_empty() || !inside.is_empty() {
@@ -112,16 +127,7 @@ async fn the_next_run_goes_on_and_nobody_is_promoted_twice() {
     };
     let settings = json!({ "capacity": CAPACITY, "batch": BATCH, "interval_seconds": INTERVAL_MS / 1_000 });
     let stage = Arc::new(Stage::open(choices, settings).await);
-    let (mut outside, mut inside) = (Vec::new(), Vec::new());
-    for _ in 0..VISITORS {
-        let (guest, entered) = stage.enters().await;
-        let place = if entered.text("state") == "active" {
-            &mut inside
-        } else {
-            &mut outside
-        };
-        place.push(guest);
-    }
+    let (outside, inside) = everybody_enters(&stage).await;
     let (waited, everybody) = (outside.clone(), [outside.clone(), inside.clone()].concat());
     let (stop, stopped) = tokio::sync::oneshot::channel();
     let watching = watch(&stage, stopped);
@@ -160,6 +166,44 @@ async fn the_next_run_goes_on_and_nobody_is_promoted_twice() {
     let totals = stage.view().await.totals;
     assert_eq!(totals.promoted, waited.len() as u64, "each of them once");
     assert_eq!(totals.no_shows, 0);
+    backup_agrees(&stage, &everybody, &waited).await;
+}
+
+/// No other run follows: the functions that visitors call do its work.
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn without_a_next_run_people_bring_themselves_through() {
+    let settings = json!({ "capacity": CAPACITY, "batch": BATCH, "interval_seconds": INTERVAL_MS / 1_000 });
+    let stage = Arc::new(Stage::open(Choices::default(), settings).await);
+    let (outside, inside) = everybody_enters(&stage).await;
+    let (waited, everybody) = (outside.clone(), [outside.clone(), inside.clone()].concat());
+    let (stop, stopped) = tokio::sync::oneshot::channel();
+    let watching = watch(&stage, stopped);
+    let going = tokio::spawn(go_through(stage.clone(), outside, inside));
+    let run = scheduled(&stage);
+    let before = stage.view().await.totals.promoted;
+    until("the run promotes", async || {
+        stage.view().await.totals.promoted > before
+    })
+    .await;
+    assert_eq!(stage.deployment.lambda.kill("promoter"), 1, "it was at work");
+    assert!(matches!(run.await.expect("no panic"), Err(Failure::Exited(_))));
+    assert!(stage.view().await.waiting > 0, "killed in the middle of it");
+
+    going.await.expect("everybody gets through");
+    until("the journal is in the backup", async || {
+        stage.looks(&everybody[0]).await;
+        stage.view().await.journal == 0
+    })
+    .await;
+    let _ = stop.send(());
+    let seen = watching.await.expect("within capacity at every look");
+    seen.kept_the_pace();
+    for (id, records) in &seen.promotions {
+        assert_eq!(records.len(), 1, "{id} was promoted by {records:?}");
+    }
+    let view = stage.view().await;
+    assert_eq!(view.totals.promoted, waited.len() as u64, "each of them once");
+    assert!(view.heartbeat_ms < view.driven_at_ms, "{view:?}");
     backup_agrees(&stage, &everybody, &waited).await;
 }
 

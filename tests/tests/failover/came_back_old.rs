@@ -1,6 +1,9 @@
 //! A Redis that came back as it was some time ago: a snapshot, or a replica that lagged.
 
+use std::time::Duration;
+
 use serde_json::json;
+use tokio::time::{Instant, sleep};
 use vestibule_tests::{edge::Ask, lines::Backend};
 
 use crate::{Scene, eventually};
@@ -8,7 +11,7 @@ use crate::{Scene, eventually};
 pub(crate) async fn what_happened_since_then_is_not_undone(on: Backend) {
     let scene = Scene::open(on, json!({ "capacity": 2, "batch": 2, "interval_seconds": 1 })).await;
     let guests = scene.guests(6).await;
-    let old = scene.snapshot().await;
+    let (old, fence) = (scene.snapshot().await, scene.stored().await.line.fence);
     // One is done, one leaves, two come, and those who are next are called and let in.
     scene
         .send(scene.service(&guests[0], "complete", &json!({})))
@@ -29,7 +32,7 @@ pub(crate) async fn what_happened_since_then_is_not_undone(on: Backend) {
             scene.send(claim.visitor(&guests[2].id)).await.is(200);
             eventually("the fence is behind that", async || {
                 let view = scene.view().await;
-                view.journal == 0 && scene.stored().await.line.fence >= 2
+                view.journal == 0 && scene.stored().await.line.fence >= fence + 2
             })
             .await;
         })
@@ -59,10 +62,11 @@ pub(crate) async fn what_happened_since_then_is_not_undone(on: Backend) {
 pub(crate) async fn nobody_is_promoted_by_an_order_that_is_old(on: Backend) {
     let scene = Scene::open(on, json!({ "capacity": 2, "batch": 2, "interval_seconds": 1 })).await;
     let guests = scene.guests(4).await;
-    let old = scene.snapshot().await;
+    let (old, fence) = (scene.snapshot().await, scene.stored().await.line.fence);
+    scene.guests(1).await;
     scene
         .beside_promoters(1, async {
-            eventually("it is fenced", async || scene.stored().await.line.fence >= 1).await;
+            eventually("it is fenced", async || scene.stored().await.line.fence > fence).await;
         })
         .await;
     // The next in line leaves, and somebody inside is done: the old order would call who left.
@@ -85,6 +89,47 @@ pub(crate) async fn nobody_is_promoted_by_an_order_that_is_old(on: Backend) {
         .await;
     let record = scene.record(&guests[2]).await;
     assert_eq!(record.promoted_at_ms, None, "{record:?}");
+}
+
+pub(crate) async fn nor_do_calls_drive_it(on: Backend) {
+    let scene = Scene::open(on, json!({ "capacity": 2, "batch": 2, "interval_seconds": 1 })).await;
+    let guests = scene.guests(4).await;
+    scene
+        .send(scene.service(&guests[0], "complete", &json!({})))
+        .await
+        .is(204);
+    let (old, fence) = (scene.snapshot().await, scene.stored().await.line.fence);
+    // The next in line leaves, and no promoter is there: the calls of the one behind bring them on.
+    scene
+        .send(Ask::delete(scene.path(&guests[2])).visitor(&guests[2].id))
+        .await
+        .is(204);
+    eventually(
+        "the right one is called, and the fence is behind that",
+        async || {
+            let state = scene.status(&guests[3]).await.body["state"].clone();
+            state == "ready" && scene.stored().await.line.fence > fence
+        },
+    )
+    .await;
+    scene.go_back_to(&old).await;
+    let end = Instant::now() + Duration::from_secs(4);
+    while Instant::now() < end {
+        scene.status(&guests[3]).await;
+        sleep(Duration::from_millis(100)).await;
+    }
+    let view = scene.view().await;
+    assert_eq!((view.waiting, view.ready), (2, 0), "as it was, and there is room");
+    let record = scene.record(&guests[2]).await;
+    assert_eq!(record.promoted_at_ms, None, "{record:?}");
+    scene
+        .beside_promoters(1, async {
+            eventually("it is put back", async || {
+                scene.settled(&guests[3]).await.body["state"] == "ready"
+            })
+            .await;
+        })
+        .await;
 }
 
 pub(crate) async fn a_line_that_was_not_lost_is_not_put_back(on: Backend) {

@@ -114,6 +114,8 @@ pub(crate) async fn after_an_end_it_is_a_new_place_whoever_knows_of_the_end(on: 
 pub(crate) async fn after_a_session_that_ran_out_it_is_a_new_place(on: Backend) {
     let scene = Scene::open(on, json!({ "session_seconds": 1, "interval_seconds": 1 })).await;
     let guests = scene.guests(1).await;
+    // There is a promoter, so that no call drives.
+    scene.promote().await;
     let before = scene.record(&guests[0]).await;
     let end = tokio::time::Instant::now() + vestibule_tests::edge::BOUND;
     // Nobody has dropped it: the backup shows a session still.

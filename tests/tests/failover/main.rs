@@ -6,6 +6,7 @@ mod came_back_old;
 mod entered_again;
 mod found_again;
 mod lost;
+mod missed;
 
 use std::{sync::Arc, time::Duration};
 
@@ -32,7 +33,8 @@ use vestibule::{
 };
 use vestibule_tests::{
     edge::{Answer, Ask, BOUND, local, send_to, signer},
-    lines::{Backend, configuration, fresh_queue},
+    entries::now_ms,
+    lines::{Backend, HandClock, configuration, fresh_queue},
 };
 
 /// Two processes over one Redis and one backup.
@@ -73,7 +75,23 @@ impl Guest {
 
 impl Scene {
     /// One at a time goes in, once in an hour: who comes second waits.
-    async fn open(on: Backend, mut settings: Value) -> Self {
+    async fn open(on: Backend, settings: Value) -> Self {
+        let line = RedisLine::connect(&on.url()).await.expect("it answers");
+        Self::over(line, on, settings).await
+    }
+
+    /// The same by a clock that the test sets, which begins with the right time.
+    async fn by_hand(on: Backend, settings: Value) -> (Self, HandClock) {
+        let clock = HandClock::new();
+        clock.set_ms(now_ms());
+        let line = RedisLine::connect(&on.url()).await.expect("it answers");
+        let line = line
+            .with_given_time(clock.as_server())
+            .with_witness(clock.as_clock());
+        (Self::over(line, on, settings).await, clock)
+    }
+
+    async fn over(line: RedisLine, on: Backend, mut settings: Value) -> Self {
         for (name, value) in [("capacity", 1), ("batch", 1), ("interval_seconds", 3_600)] {
             if settings.get(name).is_none() {
                 settings[name] = value.into();
@@ -82,7 +100,6 @@ impl Scene {
         let map = settings.as_object().expect("an object");
         let folder = tempfile::tempdir().expect("a folder");
         let backup = Arc::new(FileBackup::open(folder.path().join("store")).expect("a store"));
-        let line = RedisLine::connect(&on.url()).await.expect("it answers");
         let queue = fresh_queue();
         let configuration = configuration(&Settings::from_map(map).expect("settings"));
         line.configure(&queue, &configuration, true)
@@ -285,6 +302,7 @@ impl Scene {
             queue: self.queue.clone(),
             generation: 1,
             retain_hours: 24,
+            grace_seconds: 600,
         }
     }
 
@@ -381,9 +399,16 @@ on_each! {
         what_was_written_too_late_to_be_read_is_found
         what_the_backup_did_not_have_yet_is_salvaged
     }
+    missed {
+        a_redis_that_forgot_who_came_back_hears_of_it
+        a_redis_that_still_has_the_turn_ends_nothing
+        a_redis_that_was_lost_has_those_who_came_back_and_those_who_may
+        a_come_back_that_a_killed_process_began_is_finished_by_the_check
+    }
     came_back_old {
         what_happened_since_then_is_not_undone
         nobody_is_promoted_by_an_order_that_is_old
+        nor_do_calls_drive_it
         a_line_that_was_not_lost_is_not_put_back
     }
     anew {

@@ -5,7 +5,9 @@ mod changes;
 mod check;
 mod clock;
 mod crowd;
+mod driver;
 mod gate;
+mod holds;
 mod limits;
 mod load;
 mod mend;
@@ -67,6 +69,15 @@ on_every_line! {
         a_pause_that_begins_while_the_clocks_are_apart_takes_no_turn
         a_queue_put_back_by_a_server_that_is_off_calls_again
     }
+    driver {
+        one_of_all_who_ask_gets_a_tick
+        nobody_gets_one_while_the_promoter_is_there
+        ticks_that_others_take_hide_no_promoter_that_is_away
+        a_clock_that_goes_back_keeps_nobody_from_driving
+        a_caller_whose_clock_is_apart_gets_none
+        a_promoter_rests_where_nobody_is_and_the_next_call_drives
+        a_promoter_does_not_rest_while_anybody_is_there
+    }
     pace {
         the_fast_track_spends_from_the_same_bucket
         a_promoter_that_was_away_releases_one_batch
@@ -75,7 +86,8 @@ on_every_line! {
         a_long_line_is_promoted_in_chunks
         what_timed_out_counts_towards_the_chunk
         no_more_are_promoted_than_asked
-        promotions_are_counted_by_the_minute
+        what_moves_is_counted_by_the_minute
+        nobody_is_told_what_nobody_saw
     }
     gate {
         a_draining_queue_refuses_newcomers_and_serves_the_others
@@ -92,6 +104,14 @@ on_every_line! {
         validating_by_state
         validating_may_claim_and_consume
         extending_is_bounded_and_never_shortens
+    }
+    holds {
+        never_more_polls_are_held_than_may_be
+        a_released_poll_makes_room_for_one
+        a_poll_that_nobody_releases_is_forgotten_when_its_lease_is_over
+        one_poll_of_an_entry_is_held_at_a_time
+        deployments_are_counted_apart
+        no_lease_outlives_a_clock_that_is_set_back_by_much
     }
     changes {
         a_tick_is_heard_by_all_who_listen_to_its_queue
@@ -123,7 +143,6 @@ on_every_line! {
         each_event_is_in_one_report_however_many_ask
         a_queue_where_nothing_happens_is_reported_on_less_often
         a_report_tells_how_long_people_wait
-        a_report_tells_whether_anybody_may_be_promoted
         a_report_tells_of_a_promoter_that_was_away
         a_report_tells_how_far_the_backup_is_behind
     }

@@ -395,7 +395,6 @@ pub(crate) async fn the_view_counts(mut subject: Subject) {
     subject.claim(visitor(5)).await;
     let view = subject.view().await;
     assert_eq!((view.waiting, view.ready, view.active, view.ended), (0, 4, 3, 3));
-    assert_eq!(view.window.count, 6);
     assert_eq!(view.heartbeat_ms, start_ms + 2_000);
     let first_still_there = subject.enter(visitor(3)).await;
     assert_eq!(first_still_there.how, Joining::Kept);

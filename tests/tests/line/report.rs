@@ -2,10 +2,7 @@
 
 use futures_util::future::join_all;
 use vestibule::{
-    domain::{
-        settings::{Entrance, Settings},
-        standing::Standing,
-    },
+    domain::{settings::Settings, standing::Standing},
     line::{Departure, Happened, Report, ReportOrder, Reported},
 };
 use vestibule_tests::lines::{Subject, visitor};
@@ -55,8 +52,7 @@ pub(crate) async fn a_report_counts_what_happened_since_the_last_one(mut subject
         ..Happened::default()
     };
     assert_eq!(first.happened, happened);
-    assert_eq!((first.generation, first.pace), (1, subject.settings.pace()));
-    assert!(first.promotes);
+    assert_eq!(first.generation, 1);
     let standing = (
         subject.standing(visitor(5)).await,
         subject.standing(visitor(9)).await,
@@ -171,22 +167,6 @@ pub(crate) async fn a_report_tells_how_long_people_wait(mut subject: Subject) {
     subject.pass_seconds(10);
     let after = report(&subject).await;
     assert_eq!((after.waited_ms, after.waited_max_ms), (0, 0), "each wait once");
-}
-
-pub(crate) async fn a_report_tells_whether_anybody_may_be_promoted(mut subject: Subject) {
-    subject.open(four_at_a_time()).await;
-    for (paused, entrance, promotes) in [
-        (true, Entrance::Open, false),
-        (false, Entrance::Open, true),
-        (false, Entrance::Draining, true),
-        (false, Entrance::Closed, false),
-    ] {
-        subject
-            .set(|settings| (settings.paused, settings.entrance) = (paused, entrance))
-            .await;
-        assert_eq!(report(&subject).await.promotes, promotes);
-        subject.pass_seconds(60);
-    }
 }
 
 pub(crate) async fn a_report_tells_of_a_promoter_that_was_away(mut subject: Subject) {

@@ -6,7 +6,7 @@ use vestibule::{
         load::LoadReport,
         settings::{Entrance, ReEntry, Settings},
     },
-    line::{CheckOrder, Departure},
+    line::{CheckOrder, Departure, TickOrder},
 };
 
 /// How many different visitors there are.
@@ -21,6 +21,10 @@ pub(crate) enum Op {
         asked: u64,
         heartbeat: bool,
     },
+    /// Somebody who calls asks for a tick in the promoter's stead.
+    TakeTick(TickOrder),
+    /// The promoter takes its heartbeat back.
+    Rest,
     Claim(u64),
     Leave(u64, Named, Departure),
     Validate {
@@ -81,6 +85,14 @@ pub(crate) enum Op {
     TakeCheck(CheckOrder),
     /// A check has been through so many shards.
     NoteCheck(u8),
+    /// A poll asks to be held where fewer are, for so long.
+    Hold {
+        visitor: u64,
+        below: u64,
+        lease_ms: u64,
+    },
+    /// These are held no more.
+    Release(Vec<u64>),
     /// The protected service reports its load.
     Load(LoadReport),
     PassMicros(u64),
@@ -145,6 +157,10 @@ fn op() -> impl Strategy<Value = Op> {
         6 => visitor().prop_map(Op::Enter),
         2 => visitor().prop_map(Op::Status),
         6 => (asked(), any::<bool>()).prop_map(|(asked, heartbeat)| Op::Promote { asked, heartbeat }),
+        2 => (1_u64..6_000, 1_u64..2_000).prop_map(|(away_after_ms, every_ms)| {
+            Op::TakeTick(TickOrder { away_after_ms, every_ms })
+        }),
+        1 => Just(Op::Rest),
         4 => visitor().prop_map(Op::Claim),
         2 => (visitor(), named(), departure()).prop_map(|(id, visit, departure)| Op::Leave(id, visit, departure)),
         3 => validate(),
@@ -166,6 +182,10 @@ fn op() -> impl Strategy<Value = Op> {
             Op::TakeCheck(CheckOrder { every_ms, idle_ms, silent_ms })
         }),
         1 => prop_oneof![1_u8..64, Just(64)].prop_map(Op::NoteCheck),
+        2 => (visitor(), 0_u64..4, 1_u64..40_000).prop_map(|(visitor, below, lease_ms)| {
+            Op::Hold { visitor, below, lease_ms }
+        }),
+        1 => vec(visitor(), 1..3).prop_map(Op::Release),
         1 => load().prop_map(Op::Load),
         6 => passing().prop_map(Op::PassMicros),
         1 => passing().prop_map(Op::GoBackMicros),

@@ -16,8 +16,8 @@ use vestibule::{
         standing::Standing,
     },
     line::{
-        Check, Extension, Instead, JournalLimits, JournalRecord, Line, Look, Mending, PromoteOrder,
-        ReportOrder, Revival, Revived,
+        Check, Extension, HoldOrder, Instead, JournalLimits, JournalRecord, Line, Look, Mending,
+        PromoteOrder, ReportOrder, Revival, Revived,
         memory::{MemoryLine, Snapshot},
         redis::RedisLine,
     },
@@ -155,6 +155,31 @@ impl Pair {
         }
     }
 
+    /// Polls are counted in and out, as of a deployment of the queue's name.
+    async fn count_holds(&self, line: &dyn Line, op: &Op) -> String {
+        let deployment = self.queue.as_str();
+        match op {
+            Op::Hold {
+                visitor: number,
+                below,
+                lease_ms,
+            } => {
+                let order = HoldOrder {
+                    deployment,
+                    id: visitor(*number),
+                    below: *below,
+                    lease_ms: *lease_ms,
+                };
+                text(line.hold(&order).await)
+            }
+            Op::Release(numbers) => {
+                let ids: Vec<_> = numbers.iter().copied().map(visitor).collect();
+                text(line.release(deployment, &ids).await)
+            }
+            _ => unreachable!("{op:?} is about no poll"),
+        }
+    }
+
     /// Does it, and gives the answer as text: it says all that the answer holds.
     async fn act(&self, line: &dyn Line, op: &Op, made: &Made) -> String {
         let queue = &self.queue;
@@ -169,6 +194,8 @@ impl Pair {
                 };
                 text(line.promote(queue, order).await)
             }
+            Op::TakeTick(order) => text(line.take_tick(queue, *order).await),
+            Op::Rest => text(line.rest(queue).await),
             Op::Claim(number) => text(line.claim(queue, visitor(*number)).await),
             Op::Leave(number, named, departure) => {
                 let visit = self.visit(*number, *named);
@@ -233,6 +260,7 @@ impl Pair {
             Op::Pages | Op::Mend { .. } | Op::TakeCheck(_) | Op::NoteCheck(_) => {
                 self.check(line, op, made).await
             }
+            Op::Hold { .. } | Op::Release(_) => self.count_holds(line, op).await,
             Op::Load(report) => text(line.keep_load(queue, report).await),
             Op::PassMicros(_) | Op::GoBackMicros(_) | Op::ServerOffMillis(_) => String::new(),
             Op::Adjust { beside_ms } => {

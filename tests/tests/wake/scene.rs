@@ -25,7 +25,7 @@ use vestibule_tests::{
 };
 
 /// More than anybody here holds.
-const HELD_BUDGET: usize = 10_000;
+const HELD_BUDGET: u32 = 10_000;
 
 pub(crate) struct Scene {
     pub(crate) line: Arc<dyn Line>,

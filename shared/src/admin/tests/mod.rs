@@ -153,5 +153,6 @@ fn shelf() -> Shelf {
         queue: queue(),
         generation: 1,
         retain_hours: 24,
+        grace_seconds: 600,
     }
 }

@@ -335,7 +335,7 @@ async fn the_figures_of_a_queue() {
         (&json!(1), &json!(0))
     );
     assert_eq!(
-        (&stats["heartbeat_age_ms"], &stats["promoted_per_second"]),
+        (&stats["heartbeat_age_ms"], &stats["served_per_second"]),
         (&Value::Null, &Value::Null)
     );
 }

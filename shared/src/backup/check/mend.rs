@@ -18,7 +18,7 @@ use crate::{
         record::Record,
         standing::Spot,
     },
-    line::{Line, Mended, Mending},
+    line::{Joining, Line, Mended, Mending},
 };
 
 /// More than are ever kept aside.
@@ -140,7 +140,7 @@ impl Mender<'_> {
                 moved_on,
             } => {
                 // As for one who enters: where the backup shows another visit that is not over, the line had lost that.
-                match place(line, self.backup, self.shelf, standing, &change).await? {
+                match place(line, self.backup, self.shelf, Joining::Kept, standing, &change).await? {
                     None => return Ok(false),
                     Some(placed) if placed.given_back => checked.revived += 1,
                     Some(_) if moved_on => {

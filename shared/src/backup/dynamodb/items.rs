@@ -9,6 +9,7 @@
 //! score, lane       N   the place it has or had; the lane is part of the score, for whoever reads the table
 //! joined_at_ms      N   part of the score as well
 //! promoted_at_ms, claimed_at_ms, expires_at_ms, ended_at_ms   N
+//! came_back_at_ms   N   when whoever had missed the turn came back to this place
 //! delete_at_seconds N   the table's time to live
 //! ```
 //!
@@ -21,7 +22,7 @@ use aws_sdk_dynamodb::types::AttributeValue;
 use crate::{
     backup::{BackupError, Shelf},
     domain::{
-        change::{Change, End, Event, Version},
+        change::Version,
         id::EntryId,
         record::Record,
         score::{Visit, WaitScore},
@@ -40,81 +41,18 @@ const SCORE: &str = "score";
 const LANE: &str = "lane";
 const JOINED_AT_MS: &str = "joined_at_ms";
 const PROMOTED_AT_MS: &str = "promoted_at_ms";
-const CLAIMED_AT_MS: &str = "claimed_at_ms";
-const EXPIRES_AT_MS: &str = "expires_at_ms";
-const ENDED_AT_MS: &str = "ended_at_ms";
+pub(super) const CLAIMED_AT_MS: &str = "claimed_at_ms";
+pub(super) const EXPIRES_AT_MS: &str = "expires_at_ms";
+pub(super) const ENDED_AT_MS: &str = "ended_at_ms";
+pub(super) const CAME_BACK_AT_MS: &str = "came_back_at_ms";
 
 /// An item: attributes by name.
 pub(super) type Item = HashMap<String, AttributeValue>;
-
-/// The item is older than the change.
-const OLDER: &str = "(#epoch < :epoch OR (#epoch = :epoch AND #v < :v))";
 
 /// An expression, with the values it names.
 pub(super) struct Expression {
     pub(super) text: String,
     pub(super) values: Item,
-}
-
-/// Of a change that begins a visit, where nothing else stands that is not over.
-pub(super) fn nothing_or_over(change: &Change) -> Expression {
-    let mut values = visit_values(change);
-    values.extend(statuses(|state| !state.is_live() || state == State::Waiting));
-    Expression {
-        text: format!(
-            "attribute_not_exists(#entry) OR ({OLDER} AND (#status IN (:completed, :left, :expired) \
-             OR (#visit = :visit AND #status = :waiting)))"
-        ),
-        values,
-    }
-}
-
-/// Of a change to the visit that stands there, where that is in a state that it may follow.
-pub(super) fn older_of_this_visit(change: &Change) -> Expression {
-    let mut values = visit_values(change);
-    let before: Vec<_> = statuses(|state| !change.event.comes_before(state)).collect();
-    let names: Vec<_> = before.iter().map(|(name, _)| name.as_str()).collect();
-    let text = format!(
-        "#visit = :visit AND {OLDER} AND #status IN ({})",
-        names.join(", ")
-    );
-    values.extend(before);
-    // As `Record::lasts_longer` has it: the values are those that the change sets.
-    let until = match change.event {
-        Event::Ended {
-            how: End::Expired, ..
-        } => Some(ENDED_AT_MS),
-        Event::Claimed { .. } | Event::Extended { .. } => Some(EXPIRES_AT_MS),
-        _ => None,
-    };
-    let text = match until {
-        Some(until) => {
-            values.extend(statuses(|state| state == State::Active));
-            format!(
-                "{text} AND (#status <> :active OR attribute_not_exists(#{EXPIRES_AT_MS}) \
-                 OR #{EXPIRES_AT_MS} <= :{until})"
-            )
-        }
-        None => text,
-    };
-    Expression { text, values }
-}
-
-/// Where nothing stands, or what stood there when it was looked at.
-pub(super) fn still(standing: Option<&Record>) -> Expression {
-    match standing {
-        None => Expression {
-            text: "attribute_not_exists(#entry)".to_owned(),
-            values: Item::new(),
-        },
-        Some(record) => Expression {
-            text: "#epoch = :epoch AND #v = :v".to_owned(),
-            values: HashMap::from([
-                (":epoch".to_owned(), number(record.version.epoch)),
-                (":v".to_owned(), number(record.version.v)),
-            ]),
-        },
-    }
 }
 
 /// The states of a kind, each by its name.
@@ -124,14 +62,6 @@ pub(super) fn statuses(are: impl Fn(State) -> bool) -> impl Iterator<Item = (Str
         let status = AttributeValue::S(state.table_name().to_owned());
         (format!(":{}", state.name()), status)
     })
-}
-
-fn visit_values(change: &Change) -> Item {
-    HashMap::from([
-        (":epoch".to_owned(), number(change.version.epoch)),
-        (":v".to_owned(), number(change.version.v)),
-        (":visit".to_owned(), number(change.event.visit().number())),
-    ])
 }
 
 /// Sets what a change says of a visit that stands there, and leaves the rest of it alone. `alone` is the record that
@@ -171,15 +101,6 @@ pub(super) fn additions(filled: &Record) -> Expression {
             .into_iter()
             .map(|(name, value)| (format!(":{name}"), value))
             .collect(),
-    }
-}
-
-/// Of the visit that stands there, however late.
-pub(super) fn same_visit(change: &Change) -> Expression {
-    let visit = number(change.event.visit().number());
-    Expression {
-        text: "#visit = :visit".to_owned(),
-        values: HashMap::from([(":visit".to_owned(), visit)]),
     }
 }
 
@@ -241,6 +162,7 @@ fn attributes(record: &Record) -> Item {
         (CLAIMED_AT_MS, record.claimed_at_ms),
         (EXPIRES_AT_MS, record.expires_at_ms),
         (ENDED_AT_MS, record.ended_at_ms),
+        (CAME_BACK_AT_MS, record.came_back_at_ms),
         (DELETE_AT_SECONDS, Some(record.delete_at_ms.div_ceil(1_000))),
     ];
     numbers
@@ -271,6 +193,7 @@ pub(super) fn record(item: &Item) -> Result<Record, BackupError> {
         claimed_at_ms: optional(item, CLAIMED_AT_MS)?,
         expires_at_ms: optional(item, EXPIRES_AT_MS)?,
         ended_at_ms: optional(item, ENDED_AT_MS)?,
+        came_back_at_ms: optional(item, CAME_BACK_AT_MS)?,
         delete_at_ms: required::<u64>(item, DELETE_AT_SECONDS)?.saturating_mul(1_000),
     })
 }

@@ -5,6 +5,7 @@
 
 mod changes;
 mod client;
+mod conditions;
 mod items;
 mod parts;
 mod queues;

@@ -9,6 +9,7 @@ use aws_sdk_dynamodb::{
 use super::{
     DynamoDb,
     client::unavailable,
+    conditions,
     items::{self, Expression, Item, names_in},
 };
 use crate::{
@@ -31,41 +32,64 @@ enum Attempt {
 impl DynamoDb {
     /// Writes one change.
     pub(super) async fn write_change(&self, shelf: &Shelf, change: &Change) -> Result<Written, BackupError> {
-        match self.try_change(shelf, change).await? {
+        match self.try_change(shelf, change, 0).await? {
             Attempt::Stored(record) => Ok(Written::Stored(record)),
             Attempt::Refused(standing) => self.write_over(shelf, change, standing).await,
         }
     }
 
-    /// Writes a change of somebody who entered, unless another visit stands there that is not over.
+    /// Writes a change of somebody who entered, unless another visit stands there that is not over, or that goes on at its
+    /// old place.
     pub(super) async fn write_place_change(
         &self,
         shelf: &Shelf,
         change: &Change,
     ) -> Result<Placing, BackupError> {
-        match self.try_change(shelf, change).await? {
-            Attempt::Stored(record) => Ok(Placing::Written(Written::Stored(record))),
-            Attempt::Refused(Some(record)) if record.is_another_live_visit(change) => {
-                Ok(Placing::Taken(record))
+        let mut standing = match self.try_change(shelf, change, shelf.grace_seconds).await? {
+            Attempt::Stored(record) => return Ok(Placing::Written(Written::Stored(record))),
+            Attempt::Refused(standing) => standing,
+        };
+        if let Some(missed) = &standing
+            && let Some(back) = missed.come_back(change, shelf.grace_seconds)
+        {
+            match self.put(shelf, back, conditions::still(Some(missed))).await? {
+                Attempt::Stored(back) => return Ok(Placing::given_back(back, change)),
+                Attempt::Refused(now) => standing = now,
             }
-            Attempt::Refused(standing) => {
+        }
+        match standing {
+            Some(record) if record.is_another_live_visit(change) => Ok(Placing::Taken(record)),
+            standing => {
                 let written = self.write_over(shelf, change, standing).await;
                 written.map(Placing::Written)
             }
         }
     }
 
-    /// Writes a change as it mostly can be written: a visit begins where none is, or goes on from where it stands.
-    async fn try_change(&self, shelf: &Shelf, change: &Change) -> Result<Attempt, BackupError> {
+    /// Writes a change as it mostly can be written: a visit begins where none is, nor one that may come back within this
+    /// grace, or goes on from where it stands.
+    async fn try_change(
+        &self,
+        shelf: &Shelf,
+        change: &Change,
+        grace_seconds: u32,
+    ) -> Result<Attempt, BackupError> {
         let Some(alone) = Record::after(None, change, shelf.retain_hours) else {
             return Ok(Attempt::Refused(None));
         };
         if change.event.begins() {
-            return self.put(shelf, alone, items::nothing_or_over(change)).await;
+            return self
+                .put(shelf, alone, conditions::nothing_or_over(change, grace_seconds))
+                .await;
         }
         let assignments = items::assignments(&alone);
-        self.update(shelf, change, assignments, items::older_of_this_visit(change))
-            .await
+        self.update(
+            shelf,
+            change,
+            assignments,
+            conditions::older_of_this_visit(change),
+        )
+        .await
     }
 
     /// Writes what a change makes of the record that stands, where that is still the one.
@@ -82,7 +106,10 @@ impl DynamoDb {
             let Some(record) = Record::after(standing.as_ref(), change, shelf.retain_hours) else {
                 return Ok(Written::Older);
             };
-            match self.put(shelf, record, items::still(standing.as_ref())).await? {
+            match self
+                .put(shelf, record, conditions::still(standing.as_ref()))
+                .await?
+            {
                 Attempt::Stored(record) => return Ok(Written::Stored(record)),
                 Attempt::Refused(now) => standing = now,
             }
@@ -124,7 +151,7 @@ impl DynamoDb {
         };
         let additions = items::additions(&filled);
         match self
-            .update(shelf, change, additions, items::same_visit(change))
+            .update(shelf, change, additions, conditions::same_visit(change))
             .await?
         {
             Attempt::Stored(record) => Ok(Written::Stored(record)),

@@ -40,6 +40,8 @@ struct StoredRecord {
     expires_at_ms: Option<u64>,
     #[serde(skip_serializing_if = "Option::is_none")]
     ended_at_ms: Option<u64>,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    came_back_at_ms: Option<u64>,
     delete_at_ms: u64,
 }
 
@@ -68,19 +70,32 @@ impl<'txn> Tables<'txn> {
         let Some(record) = Record::after(standing.as_ref(), change, shelf.retain_hours) else {
             return Ok(Written::passed_over(standing.as_ref(), change));
         };
-        let value = encode(&record);
-        self.entries
-            .insert(entry_key(shelf, &change.id), value.as_slice())
-            .map_err(|e| unavailable(&e))?;
+        self.put(shelf, &record)?;
         Ok(Written::Stored(record))
     }
 
-    /// The same, unless another visit stands there that is not over.
+    /// The same, unless another visit stands there that is not over, or that goes on at its old place.
     pub(super) fn write_place(&mut self, shelf: &Shelf, change: &Change) -> Result<Placing, BackupError> {
-        match self.standing(shelf, change.id)? {
+        let standing = self.standing(shelf, change.id)?;
+        if let Some(back) = standing
+            .as_ref()
+            .and_then(|record| record.come_back(change, shelf.grace_seconds))
+        {
+            self.put(shelf, &back)?;
+            return Ok(Placing::given_back(back, change));
+        }
+        match standing {
             Some(taken) if taken.is_another_live_visit(change) => Ok(Placing::Taken(taken)),
             _ => self.write(shelf, change).map(Placing::Written),
         }
+    }
+
+    fn put(&mut self, shelf: &Shelf, record: &Record) -> Result<(), BackupError> {
+        let value = encode(record);
+        let put = self
+            .entries
+            .insert(entry_key(shelf, &record.id), value.as_slice());
+        put.map(drop).map_err(|e| unavailable(&e))
     }
 
     fn standing(&self, shelf: &Shelf, id: EntryId) -> Result<Option<Record>, BackupError> {
@@ -138,6 +153,7 @@ fn encode(record: &Record) -> Vec<u8> {
         claimed_at_ms: record.claimed_at_ms,
         expires_at_ms: record.expires_at_ms,
         ended_at_ms: record.ended_at_ms,
+        came_back_at_ms: record.came_back_at_ms,
         delete_at_ms: record.delete_at_ms,
     };
     serde_json::to_vec(&stored).expect("a struct of words and numbers is JSON")
@@ -166,6 +182,7 @@ pub(super) fn decode(id: EntryId, value: &[u8]) -> Result<Record, BackupError> {
         claimed_at_ms: stored.claimed_at_ms,
         expires_at_ms: stored.expires_at_ms,
         ended_at_ms: stored.ended_at_ms,
+        came_back_at_ms: stored.came_back_at_ms,
         delete_at_ms: stored.delete_at_ms,
     })
 }

@@ -1,6 +1,6 @@
 //! The table of all settings: every field's unit, range, default and meaning. Parsing, help and documentation read it.
 
-use super::CLAIM_SECONDS_MIN;
+use super::{CLAIM_SECONDS_MIN, GRACE_SECONDS_MAX};
 
 /// What a field takes.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -43,7 +43,7 @@ pub struct Field {
 const DAY_SECONDS: u32 = 86_400;
 
 /// Every setting there is.
-pub const FIELDS: [Field; 16] = [
+pub const FIELDS: [Field; 17] = [
     Field {
         name: "capacity",
         unit: "entries",
@@ -80,6 +80,16 @@ pub const FIELDS: [Field; 16] = [
         },
         default: "60",
         meaning: "How long a promoted visitor has to claim. A lower one takes effect when the old one has passed.",
+    },
+    Field {
+        name: "grace_seconds",
+        unit: "seconds",
+        takes: Takes::Number {
+            min: 0,
+            max: GRACE_SECONDS_MAX,
+        },
+        default: "600",
+        meaning: "How long a visitor who missed the turn may enter again at the old place, once; 0 for never.",
     },
     Field {
         name: "session_seconds",

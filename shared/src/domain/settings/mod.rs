@@ -14,6 +14,9 @@ use super::pace::Pace;
 /// The least `claim_seconds`: polls are paced to two thirds of it, and a shorter one would lose turns to a slow network.
 pub const CLAIM_SECONDS_MIN: u32 = 10;
 
+/// The most `grace_seconds`: the record that the old place stands in is kept for an hour at least.
+pub const GRACE_SECONDS_MAX: u32 = 3_600;
+
 /// What becomes of a waiting visitor who enters again.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "lowercase")]
@@ -57,6 +60,8 @@ pub struct Settings {
     pub interval_seconds: u32,
     /// How long a promoted visitor has to claim.
     pub claim_seconds: u32,
+    /// How long a visitor who missed the turn may enter again at the old place, once.
+    pub grace_seconds: u32,
     /// How long a visitor who was let in may stay.
     pub session_seconds: u32,
     /// How long a stay may become by being extended, counted from the claim.
@@ -105,6 +110,7 @@ impl Default for Settings {
             batch: 10,
             interval_seconds: 10,
             claim_seconds: 60,
+            grace_seconds: 600,
             session_seconds: 300,
             session_max_seconds: 3_600,
             pass_seconds: 60,
@@ -207,6 +213,7 @@ impl Settings {
             "batch" => self.batch = number(field, value)?,
             "interval_seconds" => self.interval_seconds = number(field, value)?,
             "claim_seconds" => self.claim_seconds = number(field, value)?,
+            "grace_seconds" => self.grace_seconds = number(field, value)?,
             "session_seconds" => self.session_seconds = number(field, value)?,
             "session_max_seconds" => self.session_max_seconds = number(field, value)?,
             "pass_seconds" => self.pass_seconds = number(field, value)?,

@@ -26,6 +26,9 @@ pub(crate) const READ_TIMEOUT: Duration = Duration::from_millis(600);
 pub(crate) struct Known {
     pub(crate) queue: QueueId,
     pub(crate) settings: Settings,
+    /// The least that somebody has to claim who is called when the line is back: by the stored settings, or still by those
+    /// that were last seen in force.
+    pub(crate) claim_ms: u64,
     pub(crate) epoch: u32,
     /// The lowest epoch of which passes count.
     pub(crate) min_epoch: u32,
@@ -41,6 +44,7 @@ impl Known {
         Self {
             queue: seen.queue.clone(),
             settings: configuration.settings.clone(),
+            claim_ms: configuration.settings.claim_ms(),
             epoch: configuration.epoch,
             min_epoch: configuration.min_epoch,
             ids: seen.ids.clone(),
@@ -59,8 +63,10 @@ impl Known {
                 None => in_force,
             }
         });
+        let in_force_ms = last.map_or(u64::MAX, |seen| seen.settings().claim_ms());
         Self {
             queue: queue.clone(),
+            claim_ms: settings.claim_ms().min(in_force_ms),
             settings,
             epoch: stored.line.epoch,
             min_epoch: stored.line.min_epoch,
@@ -75,6 +81,7 @@ impl Known {
             queue: self.queue.clone(),
             generation: self.generation,
             retain_hours: self.settings.retain_hours,
+            grace_seconds: self.settings.grace_seconds,
         }
     }
 }

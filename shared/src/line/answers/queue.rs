@@ -3,10 +3,10 @@
 use crate::domain::{
     change::{Change, Version},
     clock::Clocks,
-    estimate::RateWindow,
+    estimate::Averages,
     id::Salt,
     load::LastLoad,
-    pace::{Bucket, HeldBackBy, Pace},
+    pace::{Bucket, HeldBackBy},
     score::WaitScore,
     settings::Settings,
 };
@@ -16,7 +16,7 @@ use crate::domain::{
 pub struct PromoteOrder {
     /// The most entries to promote; one call moves [`PROMOTE_CHUNK`](crate::line::PROMOTE_CHUNK) at most.
     pub asked: u64,
-    /// Whether the caller is a driver of the line: its heartbeat is noted.
+    /// Whether the caller is the promoter: its heartbeat is noted.
     pub heartbeat: bool,
     /// What the line must show, where the caller knows: one that does not has lost the queue, and promotes nobody.
     pub fence: Option<Fence>,
@@ -121,12 +121,6 @@ pub struct Report {
     pub happened: Happened,
     /// The queue's generation.
     pub generation: u32,
-    /// Whether anybody may be promoted: where not, nobody is told how long it takes.
-    pub promotes: bool,
-    /// The pace that the settings ask for.
-    pub pace: Pace,
-    /// How many were promoted lately.
-    pub window: RateWindow,
     /// How long ago the last check ended that went through the whole queue.
     pub check_age_ms: u64,
 }
@@ -227,12 +221,14 @@ pub struct View {
     pub aside: u64,
     /// The highest score promoted so far: whoever waits below it has been promoted.
     pub promoted_through: u64,
-    /// When a driver last ticked, in Unix milliseconds; 0 for never.
+    /// When the promoter last ticked, in Unix milliseconds; 0 for never, and while it rests.
     pub heartbeat_ms: u64,
+    /// When somebody who called last took a tick in the promoter's stead, in Unix milliseconds; 0 for never.
+    pub driven_at_ms: u64,
     /// The pace bucket as it stood at its last change.
     pub bucket: Bucket,
-    /// How many were promoted lately.
-    pub window: RateWindow,
+    /// What was counted lately.
+    pub averages: Averages,
     /// The version of the last change.
     pub version: Version,
     /// Counts since the queue was created.

@@ -3,7 +3,9 @@
 
 mod check;
 mod clock;
+mod driver;
 mod entering;
+mod holds;
 mod journal;
 mod lost;
 mod promotion;
@@ -26,12 +28,13 @@ use async_trait::async_trait;
 
 #[cfg(feature = "given-time")]
 pub use self::snapshot::Snapshot;
-use self::{lost::Lost, queue::Queue};
+use self::{holds::Holds, lost::Lost, queue::Queue};
 use super::{
     Adjusted, Changes, Check, CheckOrder, CheckTurn, Claimed, Configuration, Configured, Cursor, Deferral,
-    Departed, Departure, Entered, Extended, Extension, Fence, JournalLimits, JournalRecord, Line, LineError,
-    Look, Marked, Mended, Mending, Page, Places, PromoteOrder, Promotion, Remains, ReportOrder, Reported,
-    Revival, Revived, SetAside, Tick, Validated, View, changes::Listeners,
+    Departed, Departure, Entered, Extended, Extension, Fence, HoldOrder, Holding, JournalLimits,
+    JournalRecord, Line, LineError, Look, Marked, Mended, Mending, Page, Places, PromoteOrder, Promotion,
+    Remains, ReportOrder, Reported, Revival, Revived, SetAside, Tick, TickOrder, Validated, View,
+    changes::Listeners,
 };
 use crate::domain::{
     change::{Change, Ending},
@@ -57,6 +60,7 @@ pub(crate) fn system_clock() -> Clock {
 #[derive(Clone)]
 pub struct MemoryLine {
     queues: Arc<Mutex<Queues>>,
+    holds: Holds,
     listeners: Arc<Mutex<Listeners<QueueId>>>,
     clock: Clock,
     journal_limits: JournalLimits,
@@ -81,6 +85,7 @@ impl MemoryLine {
     pub fn with_clock(clock: Clock) -> Self {
         Self {
             queues: Arc::default(),
+            holds: Holds::default(),
             listeners: Arc::default(),
             clock,
             journal_limits: JournalLimits::default(),
@@ -230,6 +235,14 @@ impl Line for MemoryLine {
         Ok(promotion)
     }
 
+    async fn take_tick(&self, queue: &QueueId, order: TickOrder) -> Result<bool, LineError> {
+        self.with(queue, |queue, time| queue.take_tick(time, order))
+    }
+
+    async fn rest(&self, queue: &QueueId) -> Result<bool, LineError> {
+        self.with(queue, |queue, _| queue.rest())
+    }
+
     async fn adjust(&self, queue: &QueueId, offset_ms: i64) -> Result<Adjusted, LineError> {
         self.with(queue, |queue, time| queue.adjust(time, offset_ms))
     }
@@ -332,6 +345,15 @@ impl Line for MemoryLine {
 
     async fn settle(&self, queue: &QueueId, keys: &[String], ended: &[Ending]) -> Result<(), LineError> {
         self.settle_queue(queue, keys, ended)
+    }
+
+    async fn hold(&self, order: &HoldOrder<'_>) -> Result<Holding, LineError> {
+        Ok(self.holds.hold((self.clock)() / 1_000, order))
+    }
+
+    async fn release(&self, deployment: &str, ids: &[EntryId]) -> Result<(), LineError> {
+        self.holds.release(deployment, ids);
+        Ok(())
     }
 
     async fn ping(&self) -> Result<(), LineError> {

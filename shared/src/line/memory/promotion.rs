@@ -5,6 +5,7 @@ use crate::{
     domain::{
         change::{Change, End, Event},
         clock::LineTime,
+        estimate::Ticked,
         id::EntryId,
         pace::{HeldBackBy, Room},
         score::{DeadlineScore, WaitScore},
@@ -62,9 +63,18 @@ impl Queue {
         let highest = self.move_up(now_ms, clock_ms, promoted, &mut events);
         if promoted > 0 {
             self.bucket = bucket.spent(pace, promoted);
-            self.window = self.window.counted(now_ms, promoted);
             self.totals.promoted += promoted;
         }
+        self.averages = self.averages.ticked(Ticked {
+            now_ms,
+            waiting_before: room.waiting,
+            taken_before: room.taken,
+            waiting: self.waiting.len(),
+            taken: self.ready.len() + self.active.len(),
+            entered: self.totals.entered,
+            served: self.totals.fast_tracked + self.totals.promoted,
+            promotes: self.settings().promotes() && !is_full && !time.clocks.apart,
+        });
         if order.heartbeat {
             if self.heartbeat_ms > 0 {
                 self.unreported.tick_gap(now_ms.saturating_sub(self.heartbeat_ms));

@@ -12,7 +12,7 @@ use crate::{
     domain::{
         change::{Change, Event, Version},
         clock::LineTime,
-        estimate::RateWindow,
+        estimate::Averages,
         id::EntryId,
         load::{LastLoad, LoadReport},
         pace::Bucket,
@@ -40,9 +40,11 @@ pub(super) struct Queue {
     pub(super) last_order: u64,
     pub(super) v: u64,
     pub(super) bucket: Bucket,
-    pub(super) window: RateWindow,
+    pub(super) averages: Averages,
     pub(super) promoted_through: u64,
     pub(super) heartbeat_ms: u64,
+    /// When a call last took a tick in the promoter's stead; 0 for never.
+    pub(super) driven_at_ms: u64,
     /// When the pause began; 0 while there is none.
     pub(super) paused_at_ms: u64,
     /// How long all earlier pauses took.
@@ -76,9 +78,10 @@ impl Queue {
             last_order: 0,
             v: now_us,
             bucket: Bucket::full(configuration.settings.pace(), now_ms),
-            window: RateWindow::default(),
+            averages: Averages::default(),
             promoted_through: 0,
             heartbeat_ms: 0,
+            driven_at_ms: 0,
             paused_at_ms: if configuration.settings.paused { now_ms } else { 0 },
             paused_ms: 0,
             claim_floor_ms: 0,
@@ -152,6 +155,9 @@ impl Queue {
         self.next_version(now_us);
         let (from, to) = (self.settings().pace(), new.settings.pace());
         self.bucket = self.bucket.refilled(from, now_ms).converted(from, to);
+        if from != to || self.settings().capacity != new.settings.capacity {
+            self.averages = self.averages.repaced(now_ms);
+        }
         match (self.settings().paused, new.settings.paused) {
             (false, true) => self.paused_at_ms = now_ms,
             (true, false) => {
@@ -188,8 +194,9 @@ impl Queue {
             aside: self.journal.aside.len() as u64,
             promoted_through: self.promoted_through,
             heartbeat_ms: self.heartbeat_ms,
+            driven_at_ms: self.driven_at_ms,
             bucket: self.bucket,
-            window: self.window,
+            averages: self.averages,
             version: Version {
                 epoch: self.configuration.epoch,
                 v: self.v,

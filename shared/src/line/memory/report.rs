@@ -102,9 +102,6 @@ impl Queue {
             waited_max_ms: taken.waited_max_ms,
             happened,
             generation: self.configuration.generation,
-            promotes: self.settings().promotes(),
-            pace: self.settings().pace(),
-            window: self.window,
             check_age_ms: since_ms(self.checks.checked_at_ms()),
         }))
     }

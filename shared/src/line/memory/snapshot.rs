@@ -6,6 +6,7 @@ use super::{MemoryLine, queue::Queue};
 use crate::{
     domain::{
         change::Change,
+        estimate::Window,
         id::{EntryId, QueueId},
         score::DeadlineScore,
     },
@@ -66,11 +67,14 @@ impl Queue {
             ("paused_ms", self.paused_ms),
             ("claim_floor_ms", self.claim_floor_ms),
             ("claim_floor_until_ms", self.claim_floor_until_ms),
-            ("window_start_ms", self.window.start_ms),
-            ("window_count", self.window.count),
-            ("window_before", self.window.before),
+            ("counted_at_ms", self.averages.counted_at_ms),
+            ("taken_seconds", self.averages.taken_seconds),
+            ("waiting_seconds", self.averages.waiting_seconds),
+            ("line_since_ms", self.averages.line_since_ms),
+            ("moving_since_ms", self.averages.moving_since_ms),
             ("promoted_through", self.promoted_through),
             ("heartbeat_ms", self.heartbeat_ms),
+            ("driven_at_ms", self.driven_at_ms),
             ("entered", self.totals.entered),
             ("fast_tracked", self.totals.fast_tracked),
             ("promoted", self.totals.promoted),
@@ -86,13 +90,42 @@ impl Queue {
         .chain(self.unreported.numbers())
         .chain(self.checks.numbers())
         .map(|(name, number)| (name, i64::try_from(number).expect("below 2^53")));
+        let windows = [("short", self.averages.short), ("long", self.averages.long)];
         let testified = self.testified_ms.map(|ms| ("testified_ms", ms));
         numbers
             .chain([("offset_ms", self.offset_ms)])
             .chain(testified)
             .map(|(name, number)| (name.to_owned(), number))
+            .chain(
+                windows
+                    .into_iter()
+                    .flat_map(|(name, window)| window_numbers(name, window)),
+            )
             .collect()
     }
+}
+
+/// A window that has not begun has none.
+fn window_numbers(name: &str, window: Window) -> Vec<(String, i64)> {
+    let signed = |number: u64| i64::try_from(number).expect("below 2^53");
+    let marks = [
+        (name.to_owned(), window.mark),
+        (format!("{name}_before"), window.before),
+    ];
+    let begun = marks.into_iter().filter(|(_, counted)| counted.at_ms > 0);
+    begun
+        .flat_map(|(mark, counted)| {
+            [
+                ("at_ms", signed(counted.at_ms)),
+                ("served", signed(counted.served)),
+                ("gone", counted.gone),
+                ("left", counted.left),
+                ("taken_seconds", signed(counted.taken_seconds)),
+                ("waiting_seconds", signed(counted.waiting_seconds)),
+            ]
+            .map(|(of, number)| (format!("{mark}_{of}"), number))
+        })
+        .collect()
 }
 
 fn written(end: &Change) -> String {

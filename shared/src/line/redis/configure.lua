@@ -12,7 +12,7 @@ local given_us, witness_ms, create = ARGV[1], tonumber(ARGV[2]), ARGV[3]
 
 local new, list = given_fields(4)
 local old = redis.call('HMGET', config, 'epoch', 'revision', 'settings', 'paused', 'batch', 'interval_ms', 'claim_ms',
-  'settings_order')
+  'settings_order', 'capacity')
 
 if not old[1] then
   -- Whoever is to create it may have slept while somebody began to put it back.
@@ -38,7 +38,7 @@ if old[2] == new.revision and old[3] == new.settings then
   return { 'same' }
 end
 local s = redis.call('HMGET', state, 'v', 'credit', 'credit_at_ms', 'paused_at_ms', 'paused_ms', 'claim_floor_ms',
-  'claim_floor_until_ms', 'offset_ms', 'heartbeat_ms')
+  'claim_floor_until_ms', 'offset_ms', 'heartbeat_ms', 'moving_since_ms')
 local us = line_time(given_us, witness_ms, s[8], tonumber(s[1]), s[9])
 local now_ms = math.floor(us / 1000)
 -- A pause, a bucket and a claim time begin now: line time must not go back behind them.
@@ -53,6 +53,12 @@ if old_interval_ms ~= new_interval_ms then
 end
 redis.call('HSET', state, 'credit', math.min(credit, new_batch * new_interval_ms), 'credit_at_ms',
   math.max(now_ms, tonumber(s[3])))
+
+-- From now on another rate is seen: see domain/estimate/windows.rs.
+local repaced = old_batch ~= new_batch or old_interval_ms ~= new_interval_ms or old[9] ~= new.capacity
+if repaced and tonumber(s[10] or 0) > 0 then
+  redis.call('HSET', state, 'line_since_ms', now_ms, 'moving_since_ms', now_ms)
+end
 
 -- The claim clock stands still while the queue is paused.
 if old[4] ~= '1' and new.paused == '1' then

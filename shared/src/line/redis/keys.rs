@@ -31,3 +31,9 @@ impl<'a> Keys<'a> {
         format!("{}restoring:{restorer}:{name}", self.prefix)
     }
 }
+
+/// The polls that a deployment holds, of whatever queues: a sorted set of entries by the end of their leases. It is of no
+/// queue, so it lies in a slot of its own.
+pub(super) fn holds(deployment: &str) -> String {
+    format!("vestibule:holds:{deployment}")
+}

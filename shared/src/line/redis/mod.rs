@@ -14,6 +14,7 @@ mod defer;
 mod end;
 mod enter;
 mod forget;
+mod hold;
 mod journal;
 mod keys;
 mod leave;
@@ -27,6 +28,7 @@ mod record;
 mod remains;
 mod reply;
 mod report;
+mod rest;
 mod restore;
 mod revive;
 mod script;
@@ -34,6 +36,7 @@ mod set_aside;
 mod settle;
 mod stage;
 mod status;
+mod tick;
 mod validate;
 mod view;
 
@@ -50,9 +53,9 @@ use self::{
 };
 use super::{
     Adjusted, Changes, Check, CheckOrder, CheckTurn, Claimed, Configuration, Configured, Cursor, Deferral,
-    Departed, Departure, Entered, Extended, Extension, JournalLimits, JournalRecord, Line, LineError, Look,
-    Marked, Mended, Mending, Page, Places, PromoteOrder, Promotion, Remains, ReportOrder, Reported, Revival,
-    Revived, SetAside, Validated, View,
+    Departed, Departure, Entered, Extended, Extension, HoldOrder, Holding, JournalLimits, JournalRecord,
+    Line, LineError, Look, Marked, Mended, Mending, Page, Places, PromoteOrder, Promotion, Remains,
+    ReportOrder, Reported, Revival, Revived, SetAside, TickOrder, Validated, View,
     memory::{Clock, system_clock},
 };
 use crate::{
@@ -172,11 +175,16 @@ impl RedisLine {
 
     /// Begins a call of a script whose first arguments are the time, empty for the server's own, and the caller's.
     fn call<'a>(&self, command: &'a Command, queue: &'a QueueId) -> Call<'a> {
-        let given = self
-            .given
+        command
+            .of(&Keys::new(queue))
+            .arg(self.given_us())
+            .arg(self.witness_ms())
+    }
+
+    fn given_us(&self) -> String {
+        self.given
             .as_ref()
-            .map_or_else(String::new, |clock| clock().to_string());
-        command.of(&Keys::new(queue)).arg(given).arg(self.witness_ms())
+            .map_or_else(String::new, |clock| clock().to_string())
     }
 
     fn witness_ms(&self) -> u64 {
@@ -250,6 +258,14 @@ impl Line for RedisLine {
 
     async fn promote(&self, queue: &QueueId, order: PromoteOrder) -> Result<Promotion, LineError> {
         promote::promote(self, queue, order).await
+    }
+
+    async fn take_tick(&self, queue: &QueueId, order: TickOrder) -> Result<bool, LineError> {
+        tick::take(self, queue, order).await
+    }
+
+    async fn rest(&self, queue: &QueueId) -> Result<bool, LineError> {
+        rest::rest(self, queue).await
     }
 
     async fn adjust(&self, queue: &QueueId, offset_ms: i64) -> Result<Adjusted, LineError> {
@@ -341,6 +357,14 @@ impl Line for RedisLine {
 
     async fn settle(&self, queue: &QueueId, keys: &[String], ended: &[Ending]) -> Result<(), LineError> {
         settle::settle(self, queue, keys, ended).await
+    }
+
+    async fn hold(&self, order: &HoldOrder<'_>) -> Result<Holding, LineError> {
+        hold::hold(self, order).await
+    }
+
+    async fn release(&self, deployment: &str, ids: &[EntryId]) -> Result<(), LineError> {
+        hold::release(self, deployment, ids).await
     }
 
     async fn ping(&self) -> Result<(), LineError> {

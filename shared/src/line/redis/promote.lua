@@ -3,25 +3,25 @@
 -- entries in all, so that nobody else waits long. Whatever it does is one record of the journal. At the journal's limit,
 -- or where it is not certain what time it is, it does neither.
 -- What frees room, or keeps an acknowledged change, runs also where the server's memory is full.
--- include: clock scores claim_clock pace end
+-- include: clock scores claim_clock pace end averages
 -- KEYS: waiting ready active ended config state journal changes
--- ARGV: given_us witness_ms asked chunk heartbeat window_ms journal_max fence_epoch fence
+-- ARGV: given_us witness_ms asked chunk heartbeat journal_max fence_epoch fence short_ms long_ms silent_ms
 -- Output: {'no-queue'}, also where it is of another epoch than the fence, or came back as it was before
 --         {'promoted', promoted, no_shows, expired, held_back_by, in line, ready, active, promoted_through, now_ms,
 --          1 where the clocks are apart or 0, how far the server's is ahead in ms, offset_ms}
 local waiting, ready, active, ended, config, state = KEYS[1], KEYS[2], KEYS[3], KEYS[4], KEYS[5], KEYS[6]
 local journal, changes = KEYS[7], KEYS[8]
 local given_us, witness_ms, asked, chunk = ARGV[1], tonumber(ARGV[2]), tonumber(ARGV[3]), tonumber(ARGV[4])
-local heartbeat, window_ms, journal_max = ARGV[5], tonumber(ARGV[6]), tonumber(ARGV[7])
-local fence_epoch, fence = ARGV[8], tonumber(ARGV[9])
+local heartbeat, journal_max, fence_epoch, fence = ARGV[5], tonumber(ARGV[6]), ARGV[7], tonumber(ARGV[8])
+local short_ms, long_ms, silent_ms = tonumber(ARGV[9]), tonumber(ARGV[10]), tonumber(ARGV[11])
 
 local c = redis.call('HMGET', config, 'epoch', 'paused', 'entrance', 'capacity', 'batch', 'interval_ms', 'claim_ms')
 if not c[1] then
   return { 'no-queue' }
 end
 local s = redis.call('HMGET', state, 'v', 'paused_at_ms', 'paused_ms', 'credit', 'credit_at_ms', 'claim_floor_ms',
-  'claim_floor_until_ms', 'window_start_ms', 'window_count', 'window_before', 'promoted_through', 'heartbeat_ms',
-  'tick_gap_ms', 'waited_ms', 'waited_max_ms', 'offset_ms', 'testified_ms', 'fence')
+  'claim_floor_until_ms', 'taken_seconds', 'waiting_seconds', 'moving_since_ms', 'promoted_through', 'heartbeat_ms',
+  'tick_gap_ms', 'waited_ms', 'waited_max_ms', 'offset_ms', 'testified_ms', 'fence', 'line_since_ms', 'counted_at_ms')
 if fence_epoch ~= '' and (c[1] ~= fence_epoch or tonumber(s[18] or 0) < fence) then
   return { 'no-queue' }
 end
@@ -117,16 +117,9 @@ if going > 0 then
   redis.call('ZREMRANGEBYRANK', waiting, 0, going - 1)
   redis.call('ZADD', ready, unpack(additions))
 
-  local window_start_ms, count, before = tonumber(s[8]), tonumber(s[9]), tonumber(s[10])
-  local start_ms = now_ms - now_ms % window_ms
-  if start_ms > window_start_ms then
-    before = (start_ms - window_start_ms == window_ms) and count or 0
-    window_start_ms, count = start_ms, 0
-  end
   local highest = tonumber(first[going * 2])
   through = math.max(through, highest)
   redis.call('HSET', state, 'credit', credit - going * interval_ms, 'credit_at_ms', math.max(now_ms, tonumber(s[5])),
-    'window_start_ms', window_start_ms, 'window_count', count + going, 'window_before', before,
     'promoted_through', through, 'waited_ms', tonumber(s[14] or 0) + waited_ms, 'waited_max_ms', waited_max_ms)
   redis.call('HINCRBY', state, 'promoted', going)
   -- What became of everybody who waited up to there, for those who hold: see changes.rs.
@@ -143,5 +136,16 @@ if heartbeat == '1' then
   local gap_ms = beat_ms > 0 and now_ms - beat_ms or 0
   redis.call('HSET', state, 'heartbeat_ms', now_ms, 'tick_gap_ms', math.max(gap_ms, tonumber(s[13] or 0)))
 end
+-- For the moving averages: seconds of the clock, so that many ticks add up to no less than one.
+local counted_at_ms = tonumber(s[20] or 0)
+local passed_ms = counted_at_ms > 0 and math.max(now_ms - counted_at_ms, 0) or 0
+local passed_seconds = math.floor(now_ms / 1000) - math.floor((now_ms - passed_ms) / 1000)
+local taken_seconds = tonumber(s[8] or 0) + taken * passed_seconds
+local waiting_seconds = tonumber(s[9] or 0) + in_line * passed_seconds
+local moves = in_line > going and held_back_by ~= 'gate' and held_back_by ~= 'journal' and held_back_by ~= 'clock'
+redis.call('HSET', state, 'counted_at_ms', now_ms, 'taken_seconds', taken_seconds, 'waiting_seconds', waiting_seconds,
+  'line_since_ms', since_ms(moves, tonumber(s[19] or 0), now_ms),
+  'moving_since_ms', since_ms(moves, passed_ms <= silent_ms and tonumber(s[10] or 0) or 0, now_ms))
+turn_windows(state, now_ms, short_ms, long_ms, in_line - going, taken + going, taken_seconds, waiting_seconds)
 return { 'promoted', going, no_shows, expired, held_back_by, in_line - going, redis.call('ZCARD', ready),
   redis.call('ZCARD', active), through, now_ms, apart and 1 or 0, ahead_ms, tonumber(s[16] or 0) }

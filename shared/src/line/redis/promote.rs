@@ -4,7 +4,12 @@ use std::sync::LazyLock;
 
 use super::{RedisLine, script::Command};
 use crate::{
-    domain::{clock::Clocks, estimate::WINDOW_MS, id::QueueId, pace::HeldBackBy},
+    domain::{
+        clock::Clocks,
+        estimate::{LONG_MS, SHORT_MS, SILENT_MS},
+        id::QueueId,
+        pace::HeldBackBy,
+    },
     line::{LineError, PROMOTE_CHUNK, PromoteOrder, Promotion},
 };
 
@@ -25,8 +30,8 @@ pub(super) async fn promote(
         Some(fence) => (fence.epoch.to_string(), fence.mark),
         None => (String::new(), 0),
     };
-    let call = call.arg(WINDOW_MS).arg(line.journal_limits.newcomers);
-    let call = call.arg(epoch).arg(mark);
+    let call = call.arg(line.journal_limits.newcomers).arg(epoch).arg(mark);
+    let call = call.arg(SHORT_MS).arg(LONG_MS).arg(SILENT_MS);
     let mut reply = call.send(line).await?;
     let (promoted, no_shows, expired) = (reply.number()?, reply.number()?, reply.number()?);
     let held_back_by = match reply.word()?.as_str() {

@@ -174,6 +174,11 @@ impl Fields {
             .and_then(|number| T::try_from(number).ok())
             .ok_or_else(|| LineError::Nonsense(format!("{} has no number in field {name}", self.of)))
     }
+
+    /// The same; 0 where there is no such field: a queue of an earlier release lacks it until somebody ticks it.
+    pub(super) fn number_or_zero(&self, name: &str) -> Result<u64, LineError> {
+        if self.has(name) { self.number(name) } else { Ok(0) }
+    }
 }
 
 /// A whole number below 2^53, in digits or as a double writes it.

@@ -9,20 +9,19 @@
 --         {'early', due_in_ms}
 --         {'report', now_ms, in line, ready, active, journal records, records set aside,
 --          when the oldest of the journal happened or 0, score of the head or 0, score of the tail or 0, tick_age_ms, waited_ms, waited_max_ms, entered, promoted,
---          completed, left, expired, no_shows, generation, 1 where anybody may be promoted or 0, batch, interval_ms,
---          window_start_ms, window_count, window_before, check_age_ms}
+--          completed, left, expired, no_shows, generation, check_age_ms}
 local waiting, ready, active, config, state, journal = KEYS[1], KEYS[2], KEYS[3], KEYS[4], KEYS[5], KEYS[6]
 local aside = KEYS[7]
 local given_us, witness_ms = ARGV[1], tonumber(ARGV[2])
 local every_ms, idle_ms = tonumber(ARGV[3]), tonumber(ARGV[4])
 
-local c = redis.call('HMGET', config, 'generation', 'batch', 'interval_ms', 'paused', 'entrance')
+local c = redis.call('HMGET', config, 'generation')
 if not c[1] then
   return { 'no-queue' }
 end
 local s = redis.call('HMGET', state, 'v', 'reported_at_ms', 'heartbeat_ms', 'tick_gap_ms', 'waited_ms', 'waited_max_ms',
-  'window_start_ms', 'window_count', 'window_before', 'checked_at_ms', 'offset_ms')
-local us, apart = line_time(given_us, witness_ms, s[11], tonumber(s[1]), s[3])
+  'checked_at_ms', 'offset_ms')
+local us, apart = line_time(given_us, witness_ms, s[8], tonumber(s[1]), s[3])
 local now_ms = math.floor(us / 1000)
 -- A clock that was set back does not silence it, nor does line time that stands still.
 local passed_ms = now_ms - tonumber(s[2] or 0)
@@ -61,10 +60,8 @@ if oldest then
 end
 local head = redis.call('ZRANGE', waiting, 0, 0, 'WITHSCORES')
 local tail = redis.call('ZRANGE', waiting, -1, -1, 'WITHSCORES')
-local promotes = (c[4] == '1' or c[5] == 'closed') and 0 or 1
 local beat_ms = tonumber(s[3])
 local tick_age_ms = math.max(beat_ms > 0 and now_ms - beat_ms or 0, tonumber(s[4] or 0))
 return { 'report', now_ms, in_line, is_ready, is_active, records, redis.call('XLEN', aside), oldest_at_ms,
   tonumber(head[2] or 0), tonumber(tail[2] or 0), tick_age_ms, tonumber(s[5] or 0), tonumber(s[6] or 0), counts[1], counts[2], counts[3], counts[4],
-  counts[5], counts[6], tonumber(c[1]), promotes, tonumber(c[2]), tonumber(c[3]), tonumber(s[7]), tonumber(s[8]),
-  tonumber(s[9]), math.max(now_ms - tonumber(s[10] or now_ms), 0) }
+  counts[5], counts[6], tonumber(c[1]), math.max(now_ms - tonumber(s[7] or now_ms), 0) }

@@ -4,7 +4,7 @@ use std::sync::LazyLock;
 
 use super::{RedisLine, script::Command};
 use crate::{
-    domain::{estimate::RateWindow, id::QueueId, pace::Pace, score::WaitScore},
+    domain::{id::QueueId, score::WaitScore},
     line::{Happened, LineError, Report, ReportOrder, Reported},
 };
 
@@ -54,16 +54,6 @@ pub(super) async fn report(
             no_shows: reply.number()?,
         },
         generation: u32::try_from(reply.number()?).map_err(|_| reply.nonsense("a generation"))?,
-        promotes: reply.number()? == 1,
-        pace: Pace {
-            batch: reply.number()?,
-            interval_ms: reply.number()?,
-        },
-        window: RateWindow {
-            start_ms: reply.number()?,
-            count: reply.number()?,
-            before: reply.number()?,
-        },
         check_age_ms: reply.number()?,
     })))
 }

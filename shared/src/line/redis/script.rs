@@ -15,7 +15,8 @@ use super::{
 };
 use crate::{domain::id::QueueId, line::LineError};
 
-const INCLUDES: [(&str, &str); 9] = [
+const INCLUDES: [(&str, &str); 10] = [
+    ("averages", include_str!("include/averages.lua")),
     ("clock", include_str!("include/clock.lua")),
     ("scores", include_str!("include/scores.lua")),
     ("claim_clock", include_str!("include/claim_clock.lua")),
@@ -144,7 +145,7 @@ impl Call<'_> {
 mod tests {
     use super::*;
 
-    const SCRIPTS: [&str; 23] = [
+    const SCRIPTS: [&str; 27] = [
         include_str!("adjust.lua"),
         include_str!("check.lua"),
         include_str!("checked.lua"),
@@ -153,6 +154,7 @@ mod tests {
         include_str!("defer.lua"),
         include_str!("enter.lua"),
         include_str!("forget.lua"),
+        include_str!("hold.lua"),
         include_str!("leave.lua"),
         include_str!("load.lua"),
         include_str!("looks.lua"),
@@ -160,12 +162,15 @@ mod tests {
         include_str!("mend.lua"),
         include_str!("promote.lua"),
         include_str!("record.lua"),
+        include_str!("release.lua"),
         include_str!("report.lua"),
+        include_str!("rest.lua"),
         include_str!("restore.lua"),
         include_str!("revive.lua"),
         include_str!("set_aside.lua"),
         include_str!("settle.lua"),
         include_str!("status.lua"),
+        include_str!("tick.lua"),
         include_str!("validate.lua"),
         include_str!("view.lua"),
     ];

@@ -7,7 +7,7 @@ use crate::{
     domain::{
         change::Version,
         clock::Clocks,
-        estimate::RateWindow,
+        estimate::{Averages, Counted, Window},
         id::{QueueId, Salt},
         pace::Bucket,
         settings::Settings,
@@ -39,14 +39,24 @@ pub(super) async fn view(line: &RedisLine, queue: &QueueId) -> Result<View, Line
         aside,
         promoted_through: state.number("promoted_through")?,
         heartbeat_ms: state.number("heartbeat_ms")?,
+        // A queue of before calls could drive has none.
+        driven_at_ms: if state.has("driven_at_ms") {
+            state.number("driven_at_ms")?
+        } else {
+            0
+        },
         bucket: Bucket {
             credit: state.number("credit")?,
             at_ms: state.number("credit_at_ms")?,
         },
-        window: RateWindow {
-            start_ms: state.number("window_start_ms")?,
-            count: state.number("window_count")?,
-            before: state.number("window_before")?,
+        averages: Averages {
+            counted_at_ms: state.number_or_zero("counted_at_ms")?,
+            taken_seconds: state.number_or_zero("taken_seconds")?,
+            waiting_seconds: state.number_or_zero("waiting_seconds")?,
+            line_since_ms: state.number_or_zero("line_since_ms")?,
+            moving_since_ms: state.number_or_zero("moving_since_ms")?,
+            short: window(&state, "short")?,
+            long: window(&state, "long")?,
         },
         version: Version {
             epoch: configuration.epoch,
@@ -76,6 +86,30 @@ fn configuration(config: &Fields) -> Result<Configuration, LineError> {
             0
         },
         salt: Salt::from_text(config.text("salt")?).ok_or_else(|| nonsense("not a salt".to_owned()))?,
+    })
+}
+
+fn window(state: &Fields, name: &str) -> Result<Window, LineError> {
+    Ok(Window {
+        mark: counted(state, name)?,
+        before: counted(state, &format!("{name}_before"))?,
+    })
+}
+
+/// A window that has not begun has none of these.
+fn counted(state: &Fields, name: &str) -> Result<Counted, LineError> {
+    if !state.has(&format!("{name}_at_ms")) {
+        return Ok(Counted::default());
+    }
+    let number = |of: &str| state.number(&format!("{name}_{of}"));
+    let signed = |of: &str| state.signed(&format!("{name}_{of}"));
+    Ok(Counted {
+        at_ms: number("at_ms")?,
+        served: number("served")?,
+        gone: signed("gone")?,
+        left: signed("left")?,
+        taken_seconds: number("taken_seconds")?,
+        waiting_seconds: number("waiting_seconds")?,
     })
 }
 

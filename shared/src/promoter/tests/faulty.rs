@@ -18,9 +18,9 @@ use crate::{
     },
     line::{
         Adjusted, Changes, Check, CheckOrder, CheckTurn, Claimed, Configuration, Configured, Cursor,
-        Deferral, Departed, Departure, Entered, Extended, Extension, JournalRecord, Line, LineError, Look,
-        Marked, Mended, Mending, Page, Places, PromoteOrder, Promotion, Remains, ReportOrder, Reported,
-        Revival, Revived, SetAside, Validated, View, memory::MemoryLine,
+        Deferral, Departed, Departure, Entered, Extended, Extension, HoldOrder, Holding, JournalRecord, Line,
+        LineError, Look, Marked, Mended, Mending, Page, Places, PromoteOrder, Promotion, Remains,
+        ReportOrder, Reported, Revival, Revived, SetAside, TickOrder, Validated, View, memory::MemoryLine,
     },
 };
 
@@ -130,6 +130,14 @@ impl Line for Faulty {
         self.sound().extend(queue, id, extension).await
     }
 
+    async fn take_tick(&self, queue: &QueueId, order: TickOrder) -> Result<bool, LineError> {
+        self.sound().take_tick(queue, order).await
+    }
+
+    async fn rest(&self, queue: &QueueId) -> Result<bool, LineError> {
+        self.sound().rest(queue).await
+    }
+
     async fn adjust(&self, queue: &QueueId, offset_ms: i64) -> Result<Adjusted, LineError> {
         self.sound().adjust(queue, offset_ms).await
     }
@@ -219,6 +227,14 @@ impl Line for Faulty {
 
     async fn settle(&self, queue: &QueueId, keys: &[String], ended: &[Ending]) -> Result<(), LineError> {
         self.sound().settle(queue, keys, ended).await
+    }
+
+    async fn hold(&self, order: &HoldOrder<'_>) -> Result<Holding, LineError> {
+        self.sound().hold(order).await
+    }
+
+    async fn release(&self, deployment: &str, ids: &[EntryId]) -> Result<(), LineError> {
+        self.sound().release(deployment, ids).await
     }
 
     async fn ping(&self) -> Result<(), LineError> {

@@ -2,8 +2,10 @@
 
 mod checks;
 mod clock;
+mod drive;
 mod faulty;
 mod metrics;
+mod rest;
 mod rounds;
 mod slow;
 mod steps;

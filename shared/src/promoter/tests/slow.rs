@@ -29,7 +29,7 @@ use crate::{
 };
 
 /// Takes so long for each journal record, and keeps none.
-struct Slow {
+pub(super) struct Slow {
     backup: Arc<FileBackup>,
     record: Duration,
     /// How many records are being written now, and the most that ever were.
@@ -38,7 +38,7 @@ struct Slow {
 }
 
 impl Slow {
-    fn new(scene: &Scene, record: Duration) -> Arc<Self> {
+    pub(super) fn new(scene: &Scene, record: Duration) -> Arc<Self> {
         Arc::new(Self {
             backup: scene.backup.clone(),
             record,
@@ -154,7 +154,7 @@ async fn crowded(scene: &Scene, name: &str, visitors: u32) -> (QueueId, Shelf) {
     (queue, shelf)
 }
 
-fn promoter(scene: &Scene, backup: Arc<Slow>) -> Arc<Promoter> {
+pub(super) fn promoter(scene: &Scene, backup: Arc<Slow>) -> Arc<Promoter> {
     Arc::new(Promoter::new(scene.line.clone(), backup, Policy::default()))
 }
 

@@ -28,7 +28,7 @@ use crate::{
 };
 
 /// More than anybody here holds.
-const HELD_BUDGET: usize = 100_000;
+const HELD_BUDGET: u32 = 100_000;
 /// Calls side by side while the crowd comes.
 const ABREAST: usize = 50;
 /// Whoever was sent away comes again within this.

@@ -35,8 +35,7 @@ fn last_record<'a>(findings: &'a Findings, kept: &Kept<'_>) -> Option<&'a Record
         .records
         .range((kept.visitor, kept.stay)..=(kept.visitor, usize::MAX))
         .map(|(_, record)| record)
-        .filter(|record| u64::from(record.visit.number()) == kept.visit)
-        .last()
+        .rfind(|record| u64::from(record.visit.number()) == kept.visit)
 }
 
 /// Whether it is a visit of an earlier stay whose end was lost, and that goes on now that its visitor comes again: it has the

@@ -51,7 +51,7 @@ pub struct Visitor {
 /// What a visitor does when it is their turn.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Turn {
-    /// Nothing: a no-show.
+    /// Nothing: a no-show, who comes back as soon as the turn is over.
     Missed,
     /// They go in.
     Taken {
@@ -62,6 +62,15 @@ pub enum Turn {
         /// How it ends.
         end: End,
     },
+}
+
+impl Turn {
+    /// Of who missed the one before.
+    pub const BACK: Self = Self::Taken {
+        by: Door::Claim,
+        stay_ms: 100,
+        end: End::Complete,
+    };
 }
 
 /// By whom a visitor is let in.

@@ -1,0 +1,23 @@
+#!/usr/bin/env bash
+#
+# Sends a crowd through the real rules and the line in memory by a virtual clock, once with clients that keep to what they
+# are told and once with clients that poll every three seconds.
+#
+#   VISITORS=1000000 SCENARIO=flash SEED=1 infra/simulate.sh      one of infra/simulate/src/scenario.rs
+#   VISITORS=100000 SCENARIO=all infra/simulate.sh                each of them
+#
+# The course of each run as CSV and as a picture is in target/simulate.
+set -euo pipefail
+cd "$(dirname "${BASH_SOURCE[0]}")/.."
+
+# shellcheck source=infra/tools.sh
+source infra/tools.sh
+
+visitors=${VISITORS:-1000000}
+seed=${SEED:-1}
+[[ $visitors =~ ^[0-9]+$ && $seed =~ ^[0-9]+$ ]] || fail "VISITORS and SEED are whole numbers"
+
+cargo build --profile local --locked --package vestibule-simulate
+
+target=${CARGO_TARGET_DIR:-$root/target}
+exec "$target/local/vestibule-simulate" "${SCENARIO:-flash}" "$visitors" "$seed" "$target/simulate"

@@ -1,0 +1,17 @@
+//! A crowd in front of the real rules: the pacing, the estimate and the line in memory as the functions have them, and a
+//! clock that jumps from one event to the next. What is made up is who comes, when, and how they behave.
+//!
+//! - [`scenario`]: who comes, and what happens to the queue meanwhile
+//! - [`crowd`]: one visitor each, drawn from the scenario's seed
+//! - [`world`]: the crowd, the line and the promoter, from the first arrival to the last one served
+//! - [`judge`]: what was promised, counted anew beside the line; [`told`]: what people were told against what came of it
+//! - [`figures`]: what is printed; [`plot`]: what is drawn
+
+pub mod agenda;
+pub mod crowd;
+pub mod figures;
+pub mod judge;
+pub mod plot;
+pub mod scenario;
+pub mod told;
+pub mod world;

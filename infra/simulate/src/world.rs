@@ -1,0 +1,268 @@
+//! One run: a crowd, the line and its promoter, from the first arrival to the last one served.
+
+mod operator;
+mod promoter;
+mod visitor;
+
+use std::{
+    future::Future,
+    pin::pin,
+    sync::{
+        Arc,
+        atomic::{AtomicU64, Ordering},
+    },
+    task::{Context, Poll, Waker},
+};
+
+use rand::{SeedableRng, rngs::StdRng};
+use vestibule::{
+    domain::{
+        change::Ending,
+        estimate::Forecast,
+        id::{QueueId, Salt},
+        settings::Settings,
+    },
+    line::{Configuration, Configured, Line, View, memory::MemoryLine},
+};
+
+use self::visitor::Step;
+use crate::{
+    agenda::Agenda,
+    crowd::{Crowd, Manner},
+    judge::Judge,
+    scenario::Scenario,
+    told::Told,
+};
+
+/// When the simulation begins, in Unix milliseconds: a full hour, by chance.
+const START_MS: u64 = 1_788_220_800_000;
+/// Told apart from the seed of the crowd.
+const EVENTS: u64 = 0x6576_656e_7473;
+/// How often the course of things is written down.
+pub const SAMPLE_MS: u64 = 10_000;
+/// A run that takes longer stands still: something is wrong.
+const LONGEST_MS: u64 = 6 * 3_600_000;
+
+/// How those who keep to something keep to it.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Clients {
+    /// To `retry_after_ms`; they let themselves be held.
+    Paced,
+    /// To three seconds, always, and to nothing else.
+    Fixed,
+}
+
+/// What a fixed client waits between two polls.
+pub const FIXED_MS: u64 = 3_000;
+
+/// How one visitor fared.
+#[derive(Debug, Clone, Copy, Default)]
+pub struct Fate {
+    /// How often they asked how it stands.
+    pub polls: u32,
+    /// How long they were held, in milliseconds.
+    pub held_ms: u32,
+    /// How long they waited for their turn, in milliseconds; `None` where it never came, or at once.
+    pub waited_ms: Option<u64>,
+}
+
+/// The course of things, each ten seconds.
+#[derive(Debug, Clone, Copy, Default)]
+pub struct Sample {
+    /// Milliseconds of the simulation.
+    pub at_ms: u64,
+    /// In line.
+    pub waiting: u64,
+    /// Promoted and not yet claimed.
+    pub ready: u64,
+    /// Let in.
+    pub active: u64,
+    /// Let through since the sample before.
+    pub served: u64,
+    /// Polls since the sample before.
+    pub polls: u64,
+    /// Held at this moment.
+    pub held: u64,
+}
+
+/// What came of a run.
+#[derive(Debug)]
+pub struct Outcome {
+    /// How everybody fared.
+    pub fates: Vec<Fate>,
+    /// Who keeps to what they are told.
+    pub keepers: Vec<bool>,
+    /// Turns lost by these.
+    pub lost_turns: u64,
+    /// Turns that nobody claimed.
+    pub no_shows: u64,
+    /// Who left the line.
+    pub left: u64,
+    /// Admissions above pace and capacity.
+    pub overshoot: u64,
+    /// The most polls that were held at once.
+    pub held_max: u64,
+    /// What people were told.
+    pub told: Told,
+    /// The course of things.
+    pub samples: Vec<Sample>,
+}
+
+pub(crate) struct World {
+    scenario: Scenario,
+    clients: Clients,
+    crowd: Crowd,
+    line: MemoryLine,
+    queue: QueueId,
+    clock_us: Arc<AtomicU64>,
+    now_ms: u64,
+    rng: StdRng,
+    /// Draws of what happens to the queue: the same whatever the visitors do.
+    events: StdRng,
+    agenda: Agenda,
+    steps: Vec<Step>,
+    settings: Settings,
+    revisions: u64,
+    /// As an environment of the function has it: a second old at most.
+    view: View,
+    forecast: Forecast,
+    viewed_at_ms: u64,
+    held: u64,
+    held_since_ms: Vec<u64>,
+    endings: Vec<Ending>,
+    judge: Judge,
+    sample: Sample,
+    outcome: Outcome,
+}
+
+/// Runs a scenario.
+///
+/// # Panics
+/// Where the line refuses what nobody refuses here, or the run does not come to an end.
+pub fn run(scenario: &Scenario, clients: Clients) -> Outcome {
+    let mut world = World::new(scenario, clients);
+    for visitor in 0..scenario.visitors {
+        let comes_at_ms = world.crowd.visitors[visitor as usize].comes_at_ms;
+        world.agenda.plan(visitor, comes_at_ms);
+    }
+    world.drive();
+    world.outcome
+}
+
+impl World {
+    fn new(scenario: &Scenario, clients: Clients) -> Self {
+        let crowd = Crowd::of(scenario);
+        let clock_us = Arc::new(AtomicU64::new(START_MS * 1_000));
+        let time = clock_us.clone();
+        let line = MemoryLine::with_clock(Arc::new(move || time.load(Ordering::Relaxed)));
+        let queue: QueueId = "SIMULATION:1".parse().expect("a queue id");
+        let visitors = crowd.visitors.len();
+        let keeps = |visitor: &crate::crowd::Visitor| visitor.manner == Manner::Keeps;
+        let outcome = Outcome {
+            fates: vec![Fate::default(); visitors],
+            keepers: crowd.visitors.iter().map(keeps).collect(),
+            lost_turns: 0,
+            no_shows: 0,
+            left: 0,
+            overshoot: 0,
+            held_max: 0,
+            told: Told::new(scenario.visitors),
+            samples: Vec::new(),
+        };
+        let settings = scenario.settings.clone();
+        let created = now(line.configure(&queue, &configuration(&settings, 0), true)).expect("nothing fails");
+        assert_eq!(created, Configured::Created);
+        let view = now(line.view(&queue)).expect("it was just made");
+        Self {
+            scenario: scenario.clone(),
+            clients,
+            line,
+            queue,
+            clock_us,
+            now_ms: 0,
+            // Other draws than those that made the crowd.
+            rng: StdRng::seed_from_u64(!scenario.seed),
+            events: StdRng::seed_from_u64(scenario.seed ^ EVENTS),
+            agenda: Agenda::new(visitors),
+            steps: vec![Step::Enter; visitors],
+            judge: Judge::new(&settings),
+            settings,
+            revisions: 0,
+            forecast: view.forecast(),
+            view,
+            viewed_at_ms: 0,
+            held: 0,
+            held_since_ms: vec![0; visitors],
+            endings: Vec::new(),
+            sample: Sample::default(),
+            outcome,
+            crowd,
+        }
+    }
+
+    fn drive(&mut self) {
+        let mut tick_at_ms = 0;
+        let mut turn_at_ms = self.first_turn_ms();
+        loop {
+            let until_ms = tick_at_ms.min(turn_at_ms);
+            while let Some((at_ms, visitor)) = self.agenda.take(until_ms) {
+                self.set_clock(at_ms);
+                self.step(visitor);
+            }
+            self.set_clock(until_ms);
+            if until_ms == turn_at_ms {
+                turn_at_ms = self.turn();
+                continue;
+            }
+            self.tick();
+            let last_ms = self
+                .crowd
+                .visitors
+                .last()
+                .map_or(0, |visitor| visitor.comes_at_ms);
+            if self.now_ms > last_ms && self.sample.waiting + self.sample.ready == 0 {
+                break;
+            }
+            assert!(self.now_ms < LONGEST_MS, "the line stands still");
+            tick_at_ms = self.next_tick_ms();
+        }
+        self.outcome.overshoot = self.judge.overshoot();
+        let totals = now(self.line.view(&self.queue)).expect("it is there").totals;
+        self.outcome.no_shows = totals.no_shows;
+    }
+
+    fn set_clock(&mut self, at_ms: u64) {
+        self.now_ms = at_ms;
+        self.clock_us.store((START_MS + at_ms) * 1_000, Ordering::Relaxed);
+    }
+
+    /// Looks at the queue anew where that is a second ago.
+    fn look(&mut self) {
+        if self.now_ms - self.viewed_at_ms >= 1_000 {
+            self.view = now(self.line.view(&self.queue)).expect("it is there");
+            self.forecast = self.view.forecast();
+            self.viewed_at_ms = self.now_ms;
+        }
+    }
+}
+
+/// Everything that a run begins with.
+fn configuration(settings: &Settings, revision: u64) -> Configuration {
+    Configuration {
+        settings: settings.clone(),
+        revision: revision.to_string(),
+        settings_order: revision,
+        epoch: 1,
+        generation: 1,
+        min_epoch: 0,
+        salt: Salt::new([7; 32]),
+    }
+}
+
+/// What the line in memory answers: it never waits.
+fn now<T>(answer: impl Future<Output = T>) -> T {
+    match pin!(answer).poll(&mut Context::from_waker(Waker::noop())) {
+        Poll::Ready(answer) => answer,
+        Poll::Pending => unreachable!("a line in memory waits for nothing"),
+    }
+}

@@ -1,0 +1,81 @@
+//! The promoter: a tick each second, two of which fall out each minute when one promoter ends and the next begins.
+
+use rand::RngExt;
+use vestibule::{
+    domain::{
+        change::{Change, Event},
+        id::EntryId,
+    },
+    line::Line,
+    promoter::tick,
+};
+
+use super::{SAMPLE_MS, Sample, World, now};
+
+/// How many records are taken to the backup at once.
+const RECORDS: usize = 100;
+const TICK_MS: u64 = 1_000;
+const MINUTE_MS: u64 = 60_000;
+/// How often a promoter is away that is away now and then: once in so many ticks.
+const OUTAGE_EACH: u32 = 900;
+
+impl World {
+    pub(super) fn tick(&mut self) {
+        let ticked = now(tick(&self.line, &self.queue, None)).expect("it is there");
+        self.drain();
+        (self.sample.waiting, self.sample.ready, self.sample.active) =
+            (ticked.waiting, ticked.ready, ticked.active);
+        if self.now_ms >= self.outcome.samples.len() as u64 * SAMPLE_MS {
+            let sample = Sample {
+                at_ms: self.now_ms,
+                held: self.held,
+                ..self.sample
+            };
+            self.outcome.samples.push(sample);
+            (self.sample.served, self.sample.polls) = (0, 0);
+        }
+    }
+
+    /// When the next tick is.
+    pub(super) fn next_tick_ms(&mut self) -> u64 {
+        if self.scenario.outages && self.events.random_range(0..OUTAGE_EACH) == 0 {
+            return self.now_ms + self.events.random_range(20_000..120_000);
+        }
+        let next_ms = self.now_ms + TICK_MS;
+        if next_ms.is_multiple_of(MINUTE_MS) {
+            next_ms + 2 * TICK_MS
+        } else {
+            next_ms
+        }
+    }
+
+    /// Takes the journal to a backup that takes everything.
+    fn drain(&mut self) {
+        loop {
+            let records = now(self.line.journal(&self.queue, RECORDS)).expect("it is there");
+            for change in records.iter().flat_map(|record| &record.changes) {
+                self.endings.extend(change.ending());
+            }
+            // What timed out made the room for those who came after it.
+            let changes = records.iter().flat_map(|record| &record.changes);
+            let ended = changes.clone().filter(|change| change.ending().is_some()).count();
+            self.judge.freed(ended as u64);
+            let called: Vec<EntryId> = changes.filter_map(promoted).collect();
+            self.judge.served(self.now_ms, called.len() as u64);
+            self.sample.served += called.len() as u64;
+            for id in called {
+                self.called(self.crowd.number(id));
+            }
+            let keys: Vec<_> = records.into_iter().map(|record| record.key).collect();
+            let endings = std::mem::take(&mut self.endings);
+            now(self.line.settle(&self.queue, &keys, &endings)).expect("it is there");
+            if keys.len() < RECORDS {
+                return;
+            }
+        }
+    }
+}
+
+fn promoted(change: &Change) -> Option<EntryId> {
+    matches!(change.event, Event::Promoted { .. }).then_some(change.id)
+}

@@ -1,0 +1,255 @@
+//! What one visitor does next, and what comes of it.
+
+use rand::RngExt;
+use vestibule::{
+    domain::{
+        pacing::{HOLD_MS_MAX, Poll, hold_horizon_ms, poll, retry_after_ms},
+        standing::Standing,
+    },
+    line::{Claimed, Departed, Departure, Entered, Line, Look},
+};
+
+use super::{Clients, FIXED_MS, World, now};
+use crate::crowd::Manner;
+
+/// From one answer to the next request a network and a timer take so long at most, beside what was told; a few take longer.
+const DELAY_MS: u64 = 300;
+const DELAY_MS_MAX: u64 = 3_000;
+/// From a turn that is seen to its claim.
+const CLAIM_DELAY_MS: u64 = 1_000;
+/// From a tick to the answer of a held poll.
+const WAKE_MS: u64 = 25;
+
+/// What a visitor does when the time comes.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(super) enum Step {
+    Enter,
+    Poll,
+    /// The poll is held, until now at the longest.
+    Held,
+    Claim,
+    Finish,
+    Leave,
+    Gone,
+}
+
+impl World {
+    pub(super) fn step(&mut self, visitor: u32) {
+        match self.steps[visitor as usize] {
+            Step::Enter => self.enter(visitor),
+            Step::Poll => self.poll(visitor),
+            Step::Held => {
+                self.release(visitor);
+                self.see(visitor, false);
+            }
+            Step::Claim => self.claim(visitor),
+            Step::Finish => self.finish(visitor),
+            Step::Leave => self.leave(visitor),
+            Step::Gone => unreachable!("whoever is gone has no plans"),
+        }
+    }
+
+    fn plan(&mut self, visitor: u32, step: Step, at_ms: u64) {
+        self.steps[visitor as usize] = step;
+        self.agenda.plan(visitor, at_ms);
+    }
+
+    fn enter(&mut self, visitor: u32) {
+        let id = self.crowd.ids[visitor as usize];
+        let entered = now(self.line.enter(&self.queue, id)).expect("it is there");
+        match entered {
+            Entered::Joined {
+                standing: Standing::Active { .. },
+                ..
+            } => {
+                self.judge.served(self.now_ms, 1);
+                self.sample.served += 1;
+                self.stay(visitor);
+            }
+            Entered::Joined {
+                standing: Standing::Waiting { position, .. },
+                ..
+            } => {
+                self.sample.waiting += 1;
+                match self.clients {
+                    Clients::Paced => {
+                        self.look();
+                        self.told(visitor, position, self.forecast.eta_ms(position));
+                    }
+                    // Until the turn comes a look changes nothing, and the polls are counted when it does.
+                    Clients::Fixed => self.wait_or_leave(visitor),
+                }
+            }
+            other => panic!("everybody may enter: {other:?}"),
+        }
+    }
+
+    fn poll(&mut self, visitor: u32) {
+        self.outcome.fates[visitor as usize].polls += 1;
+        self.sample.polls += 1;
+        self.see(visitor, true);
+    }
+
+    /// Looks at the entry, as a poll does that was just received, or at the end of its hold.
+    fn see(&mut self, visitor: u32, may_hold: bool) {
+        let id = self.crowd.ids[visitor as usize];
+        let look = now(self.line.status(&self.queue, id)).expect("it is there");
+        match look {
+            Look::Here(Standing::Waiting { position, .. }) => {
+                self.look();
+                let eta_ms = self.forecast.eta_ms(position);
+                if !(may_hold && self.hold(visitor, eta_ms)) {
+                    self.told(visitor, position, eta_ms);
+                }
+            }
+            Look::Here(Standing::Ready { .. }) => self.claim_soon(visitor, 0),
+            Look::Here(active @ Standing::Active { .. }) => panic!("nobody claimed: {active:?}"),
+            Look::Gone(_) => self.lose(visitor),
+        }
+    }
+
+    /// Holds the poll, where the pacing would and the budget has room.
+    fn hold(&mut self, visitor: u32, eta_ms: u64) -> bool {
+        let horizon_ms = hold_horizon_ms(
+            self.scenario.held_budget,
+            self.forecast.per_second(),
+            self.settings.promotes(),
+        );
+        let claim_ms = self.view.configuration.settings.claim_ms();
+        let decided = poll(eta_ms, HOLD_MS_MAX, horizon_ms, claim_ms, 0.5);
+        let Poll::Hold { up_to_ms } = decided else {
+            return false;
+        };
+        if self.held >= self.scenario.held_budget {
+            return false;
+        }
+        self.held += 1;
+        self.outcome.held_max = self.outcome.held_max.max(self.held);
+        self.held_since_ms[visitor as usize] = self.now_ms;
+        self.plan(visitor, Step::Held, self.now_ms + up_to_ms);
+        true
+    }
+
+    fn release(&mut self, visitor: u32) {
+        self.held -= 1;
+        let held_ms = self.now_ms - self.held_since_ms[visitor as usize];
+        self.outcome.fates[visitor as usize].held_ms += u32::try_from(held_ms).unwrap_or(u32::MAX);
+    }
+
+    /// The visitor is told how long it takes, and when to come back.
+    fn told(&mut self, visitor: u32, position: u64, eta_ms: u64) {
+        if self.outcome.told.keeps(visitor) {
+            let estimate = self.view.estimate(&self.forecast, position);
+            self.outcome.told.answered(visitor, self.now_ms, estimate);
+        }
+        let claim_ms = self.view.configuration.settings.claim_ms();
+        let told_ms = retry_after_ms(eta_ms, claim_ms, self.rng.random());
+        let delay_ms = match self.rng.random_range(0..100) {
+            0 => self.rng.random_range(0..DELAY_MS_MAX),
+            _ => self.rng.random_range(10..DELAY_MS),
+        };
+        let comes_ms = match self.crowd.visitors[visitor as usize].manner {
+            Manner::Impatient => told_ms / 3,
+            _ => told_ms,
+        };
+        let at_ms = self.now_ms + comes_ms + delay_ms;
+        match self.crowd.visitors[visitor as usize].manner {
+            Manner::Leaves(leaves_ms) if leaves_ms <= at_ms => self.plan(visitor, Step::Leave, leaves_ms),
+            Manner::Vanishes(gone_ms) if gone_ms <= at_ms => self.steps[visitor as usize] = Step::Gone,
+            _ => self.plan(visitor, Step::Poll, at_ms),
+        }
+    }
+
+    fn wait_or_leave(&mut self, visitor: u32) {
+        match self.crowd.visitors[visitor as usize].manner {
+            Manner::Leaves(leaves_ms) => self.plan(visitor, Step::Leave, leaves_ms),
+            _ => self.steps[visitor as usize] = Step::Poll,
+        }
+    }
+
+    /// The turn came: whoever is held hears of it at once, everybody else at the next poll.
+    pub(super) fn called(&mut self, visitor: u32) {
+        let seen = self.crowd.visitors[visitor as usize];
+        let waited_ms = self.now_ms - seen.comes_at_ms;
+        self.outcome.fates[visitor as usize].waited_ms = Some(waited_ms);
+        self.outcome.told.came_true(visitor, self.now_ms);
+        if self.steps[visitor as usize] == Step::Held {
+            self.release(visitor);
+            self.claim_soon(visitor, WAKE_MS);
+        } else if self.clients == Clients::Fixed {
+            let polls = waited_ms / FIXED_MS + 1;
+            let at_ms = seen.comes_at_ms + polls * FIXED_MS;
+            let polls = match seen.manner {
+                Manner::Vanishes(gone_ms) if gone_ms < at_ms => {
+                    self.steps[visitor as usize] = Step::Gone;
+                    gone_ms.saturating_sub(seen.comes_at_ms) / FIXED_MS
+                }
+                _ => {
+                    self.plan(visitor, Step::Claim, at_ms);
+                    polls
+                }
+            };
+            self.outcome.fates[visitor as usize].polls = u32::try_from(polls).unwrap_or(u32::MAX);
+        }
+    }
+
+    fn claim_soon(&mut self, visitor: u32, after_ms: u64) {
+        let delay_ms = self.rng.random_range(0..=CLAIM_DELAY_MS);
+        self.plan(visitor, Step::Claim, self.now_ms + after_ms + delay_ms);
+    }
+
+    fn claim(&mut self, visitor: u32) {
+        let id = self.crowd.ids[visitor as usize];
+        match now(self.line.claim(&self.queue, id)).expect("it is there") {
+            Claimed::Active { .. } => self.stay(visitor),
+            Claimed::NotYet(standing) => panic!("it was ready: {standing:?}"),
+            Claimed::Gone(_) => self.lose(visitor),
+        }
+    }
+
+    fn lose(&mut self, visitor: u32) {
+        self.steps[visitor as usize] = Step::Gone;
+        let keeps = self.crowd.visitors[visitor as usize].manner == Manner::Keeps;
+        self.outcome.lost_turns += u64::from(keeps);
+    }
+
+    fn stay(&mut self, visitor: u32) {
+        let session_ms = self.settings.session_ms();
+        match self.crowd.visitors[visitor as usize].stays_ms {
+            Some(stays_ms) if stays_ms < session_ms => {
+                self.plan(visitor, Step::Finish, self.now_ms + stays_ms);
+            }
+            // The session ends by itself.
+            _ => self.steps[visitor as usize] = Step::Gone,
+        }
+    }
+
+    fn finish(&mut self, visitor: u32) {
+        self.steps[visitor as usize] = Step::Gone;
+        self.depart(visitor, Departure::Complete);
+    }
+
+    fn leave(&mut self, visitor: u32) {
+        self.steps[visitor as usize] = Step::Gone;
+        self.outcome.left += 1;
+        if self.clients == Clients::Fixed {
+            let waited_ms = self.now_ms - self.crowd.visitors[visitor as usize].comes_at_ms;
+            let polls = u32::try_from(waited_ms / FIXED_MS).unwrap_or(u32::MAX);
+            self.outcome.fates[visitor as usize].polls = polls;
+        }
+        self.depart(visitor, Departure::Leave);
+    }
+
+    fn depart(&mut self, visitor: u32, departure: Departure) {
+        let id = self.crowd.ids[visitor as usize];
+        let departed = now(self.line.leave(&self.queue, id, None, departure)).expect("it is there");
+        let Departed::Gone(change) = departed else {
+            return;
+        };
+        self.endings.extend(change.ending());
+        let had_turn = self.outcome.fates[visitor as usize].waited_ms.is_some();
+        if had_turn || departure == Departure::Complete {
+            self.judge.freed(1);
+        }
+    }
+}

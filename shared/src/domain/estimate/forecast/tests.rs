@@ -1,0 +1,156 @@
+//! What a forecast says of lines that are made up.
+
+use proptest::prelude::*;
+
+use super::*;
+use crate::domain::estimate::{SHORT_MS, Ticked};
+
+const PACE: Pace = Pace {
+    batch: 20,
+    interval_ms: 10_000,
+};
+
+/// A line of a thousand after so many seconds in which so many came free each.
+fn observed(seconds: u64, capacity: u64, freed_each: u64, left_each: u64) -> Observed {
+    let at = |second: u64| {
+        let taken = capacity;
+        let gone = second * freed_each;
+        let left = second * left_each;
+        Ticked {
+            now_ms: 1_000_000 + second * 1_000,
+            waiting_before: 1_000,
+            taken_before: taken,
+            waiting: 1_000,
+            taken,
+            entered: gone + taken + left + 1_000,
+            served: gone + taken,
+            promotes: true,
+        }
+    };
+    let averages = (0..=seconds).fold(Averages::default(), |averages, second| {
+        averages.ticked(at(second))
+    });
+    Observed {
+        pace: PACE,
+        tokens: 0,
+        capacity,
+        taken: capacity,
+        claim_ms: 60_000,
+        session_ms: 3_600_000,
+        claimed: 100,
+        no_shows: 0,
+        now: averages.now(at(seconds)),
+        averages,
+    }
+}
+
+fn forecast(seconds: u64, freed_each: u64, left_each: u64) -> Forecast {
+    Forecast::of(&observed(seconds, 200, freed_each, left_each))
+}
+
+#[test]
+fn before_anything_was_seen_the_pace_stands_in() {
+    let roomy = Observed {
+        taken: 0,
+        ..observed(0, 10_000, 0, 0)
+    };
+    let forecast = Forecast::of(&roomy);
+    assert_eq!((forecast.eta_ms(1), forecast.eta_ms(20)), (500, 10_000));
+    assert_eq!(forecast.seen_per_second(), None);
+    assert_eq!(forecast.range(20), Some(Estimate { low: 9, high: 11 }));
+    let now = Forecast::of(&Observed { tokens: 20, ..roomy });
+    assert_eq!((now.eta_ms(20), now.eta_ms(21)), (0, 500), "a batch goes at once");
+}
+
+#[test]
+fn a_full_queue_goes_by_what_comes_free() {
+    // One each second, where the pace would allow two.
+    let forecast = forecast(1_200, 1, 0);
+    let eta_ms = forecast.eta_ms(600);
+    assert!((560_000..640_000).contains(&eta_ms), "{eta_ms}");
+    let range = forecast.range(600).expect("it turns over");
+    assert!(
+        range.low < 600 && range.high > 600 && range.high < 800,
+        "{range:?}"
+    );
+    let seen = forecast.seen_per_second().expect("it was seen");
+    assert!((0.95..1.05).contains(&seen), "{seen}");
+}
+
+#[test]
+fn nobody_is_told_what_nobody_saw() {
+    let stuck = forecast(100, 0, 0);
+    assert_eq!(stuck.range(1), None, "full, and nobody goes");
+    assert_eq!(forecast(0, 0, 0).range(1), None);
+    // Where sessions are so short that the pace can never fill it, that is known without seeing any.
+    let short = Observed {
+        session_ms: 50_000,
+        taken: 150,
+        ..observed(0, 200, 0, 0)
+    };
+    assert!(Forecast::of(&short).range(500).is_some());
+}
+
+#[test]
+fn whoever_leaves_ahead_makes_the_wait_shorter() {
+    let (none, some) = (forecast(1_200, 1, 0), forecast(1_200, 1, 1));
+    assert!(
+        some.eta_ms(900) * 10 < none.eta_ms(900) * 9,
+        "one each second of a thousand"
+    );
+    assert!(some.eta_ms(900) * 10 > none.eta_ms(900) * 6);
+}
+
+#[test]
+fn few_events_leave_more_open() {
+    let width = |freed_each: u64, seconds: u64| {
+        let range = forecast(seconds, freed_each, 0)
+            .range(500)
+            .expect("it turns over");
+        #[allow(clippy::cast_precision_loss)]
+        let width = (range.high - range.low) as f64 / range.high as f64;
+        width
+    };
+    // The same rate, seen for a minute and for ten.
+    assert!(width(1, SHORT_MS / 1_000) > width(1, 600));
+}
+
+#[test]
+fn what_comes_in_bursts_is_told_in_a_wider_range() {
+    // Nothing for the last two minutes, after ten steady ones.
+    let mut bursts = observed(720, 200, 1, 0);
+    let before = bursts.averages.short.before;
+    let calm = Forecast::of(&bursts).range(300).expect("it turns over");
+    bursts.now.gone = before.gone;
+    bursts.now.served = before.served;
+    let after = Forecast::of(&bursts).range(300).expect("it turned over");
+    assert!(
+        after.high - after.low > calm.high - calm.low,
+        "{calm:?}, {after:?}"
+    );
+}
+
+proptest! {
+    #[test]
+    fn further_back_is_never_sooner(
+        a in 1u64..100_000, b in 1u64..100_000, freed in 0u64..5, left in 0u64..3, seconds in 0u64..700,
+    ) {
+        let forecast = forecast(seconds, freed, left);
+        let (front, back) = (a.min(b), a.max(b));
+        prop_assert!(forecast.eta_ms(front) <= forecast.eta_ms(back));
+    }
+
+    #[test]
+    fn a_range_holds_what_is_expected(
+        position in 1u64..100_000, freed in 0u64..5, left in 0u64..3, seconds in 0u64..700, tokens in 0u64..20,
+    ) {
+        let forecast = Forecast::of(&Observed { tokens, ..observed(seconds, 200, freed, left) });
+        if let Some(range) = forecast.range(position) {
+            prop_assert!(range.low < range.high);
+            if forecast.turns_over() {
+                let eta_ms = forecast.eta_ms(position);
+                prop_assert!(range.low * 1_000 <= eta_ms && eta_ms <= range.high * 1_000 + 1);
+            }
+        }
+    }
+}

@@ -1,0 +1,142 @@
+//! Any changes of one visitor, in any order.
+
+use proptest::{
+    prelude::*,
+    test_runner::{Config, TestCaseError, TestRunner},
+};
+use tokio::runtime::Runtime;
+use vestibule::{
+    backup::{Backup, Placing, Shelf, Written, file::FileBackup},
+    domain::{
+        change::{Change, End, Event, Version},
+        record::Record,
+    },
+};
+use vestibule_tests::{
+    entries::{fresh_id, fresh_shelf, now_ms, place},
+    servers,
+};
+
+/// A change of one visitor: any event of one of four visits, in any order, at any version.
+fn any_change() -> impl Strategy<Value = (u8, usize, u32, u64)> {
+    (0..11_u8, 0..4_usize, 0..2_u32, 0..12_u64)
+}
+
+/// What is answered, and what stands then where anything was written.
+fn expected(
+    shelf: &Shelf,
+    standing: Option<&Record>,
+    change: &Change,
+    enters: bool,
+) -> (Placing, Option<Record>) {
+    let stands = standing.filter(|_| enters);
+    if let Some(back) = stands.and_then(|record| record.come_back(change, shelf.grace_seconds)) {
+        return (Placing::given_back(back.clone(), change), Some(back));
+    }
+    if let Some(taken) = stands.filter(|record| record.is_another_live_visit(change)) {
+        return (Placing::Taken(taken.clone()), None);
+    }
+    let after = Record::after(standing, change, shelf.retain_hours);
+    let passed_over = || Written::passed_over(standing, change);
+    let written = after.clone().map_or_else(passed_over, Written::Stored);
+    (Placing::Written(written), after)
+}
+
+/// Any sequence of changes of one visitor, right or wrong, leaves what [`Record::after`] makes of it.
+fn any_sequence_leaves_what_the_rules_make_of_it(runtime: &Runtime, backup: &dyn Backup, cases: u32) {
+    // The last one comes when any grace of the others is over.
+    let scores = [0, 1, 2, 700_000].map(place);
+    let now_ms = now_ms();
+    let to_change = |id, (kind, nth, epoch, v): (u8, usize, u32, u64)| {
+        let score: vestibule::domain::score::WaitScore = scores[nth];
+        let (visit, until_ms) = (score.visit(), now_ms + 7 * v % 12);
+        let event = match kind {
+            0 | 9.. => Event::Entered { score },
+            1 => Event::FastTracked {
+                score,
+                session_end_ms: until_ms,
+            },
+            2 => Event::Promoted {
+                score,
+                claim_by_ms: until_ms,
+            },
+            3 => Event::Claimed {
+                visit,
+                session_end_ms: until_ms,
+            },
+            4 => Event::Extended {
+                visit,
+                session_end_ms: until_ms,
+            },
+            5 => Event::Ended {
+                visit,
+                how: End::Completed,
+            },
+            6 => Event::Ended {
+                visit,
+                how: End::Left,
+            },
+            7 => Event::Ended {
+                visit,
+                how: End::Expired,
+            },
+            8 => Event::StillReady {
+                visit,
+                claim_by_ms: until_ms,
+            },
+        };
+        let change = Change {
+            id,
+            version: Version { epoch, v },
+            at_ms: now_ms + v,
+            event,
+        };
+        // The last kinds are of somebody who enters.
+        (change, kind >= 9)
+    };
+    let config = Config {
+        cases,
+        failure_persistence: None,
+        ..Config::default()
+    };
+    let sequences = prop::collection::vec(any_change(), 1..14);
+    let tried = TestRunner::new(config).run(&sequences, |sequence| {
+        // Another visitor each time, also while a failing sequence is made shorter.
+        let (shelf, id) = (fresh_shelf(), fresh_id());
+        runtime.block_on(async {
+            let mut standing = None;
+            for (change, enters) in sequence.into_iter().map(|drawn| to_change(id, drawn)) {
+                let (expected, after) = expected(&shelf, standing.as_ref(), &change, enters);
+                let found = if enters {
+                    backup.write_place(&shelf, &change).await
+                } else {
+                    backup.write(&shelf, &change).await.map(Placing::Written)
+                };
+                let found = found.map_err(|e| TestCaseError::fail(e.to_string()))?;
+                prop_assert_eq!(found, expected, "on {:?}", change);
+                standing = after.or(standing);
+            }
+            let read = backup
+                .entry(&shelf, id)
+                .await
+                .map_err(|e| TestCaseError::fail(e.to_string()))?;
+            prop_assert_eq!(read, standing);
+            Ok(())
+        })
+    });
+    tried.unwrap_or_else(|failure| panic!("{failure}"));
+}
+
+#[test]
+fn any_sequence_on_file() {
+    let directory = tempfile::tempdir().expect("a directory");
+    let backup = FileBackup::open(directory.path().join("store")).expect("a store");
+    any_sequence_leaves_what_the_rules_make_of_it(&Runtime::new().expect("a runtime"), &backup, 256);
+}
+
+#[test]
+fn any_sequence_on_dynamodb() {
+    let runtime = Runtime::new().expect("a runtime");
+    let backup = runtime.block_on(servers::dynamodb());
+    any_sequence_leaves_what_the_rules_make_of_it(&runtime, &backup, 100);
+}

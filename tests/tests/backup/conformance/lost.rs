@@ -1,0 +1,95 @@
+//! What a line that lost some of its history does since.
+
+use vestibule::{
+    backup::{Backup, Written, file::FileBackup},
+    domain::change::{End, Event},
+};
+use vestibule_tests::{
+    entries::{change, fresh_id, fresh_shelf, now_ms, place},
+    servers,
+};
+
+use super::written;
+
+on_both! {
+    a_line_that_lost_what_it_did_undoes_nothing
+}
+
+/// Such a line goes on from where it was: with later versions, and with visits that are over or further along.
+async fn a_line_that_lost_what_it_did_undoes_nothing(backup: &dyn Backup) {
+    let (shelf, id) = (fresh_shelf(), fresh_id());
+    let (first, second) = (place(1), place(5_000));
+    let (old, now) = (first.visit(), second.visit());
+    assert_ne!(old, now);
+    let deadline_ms = now_ms() + 60_000;
+    let promoted = |score| Event::Promoted {
+        score,
+        claim_by_ms: deadline_ms,
+    };
+    let claimed = |visit| Event::Claimed {
+        visit,
+        session_end_ms: deadline_ms,
+    };
+    let ended = |visit| Event::Ended {
+        visit,
+        how: End::Left,
+    };
+    let expired = |visit| Event::Ended {
+        visit,
+        how: End::Expired,
+    };
+    let entered = |score| Event::Entered { score };
+    // What stands, what comes with a later version, and whether it counts.
+    let cases = [
+        (vec![entered(first), ended(old)], promoted(first), false),
+        (vec![entered(first), ended(old)], claimed(old), false),
+        (vec![entered(first), ended(old)], expired(old), false),
+        (vec![entered(first), ended(old)], entered(second), true),
+        (vec![entered(first), promoted(first)], entered(first), false),
+        (
+            vec![entered(first), promoted(first), claimed(old)],
+            entered(first),
+            false,
+        ),
+        (
+            vec![entered(first), promoted(first), claimed(old)],
+            promoted(first),
+            false,
+        ),
+        (
+            vec![entered(first), promoted(first), claimed(old)],
+            expired(old),
+            false,
+        ),
+        (
+            vec![entered(first), promoted(first), claimed(old)],
+            ended(old),
+            true,
+        ),
+        (vec![entered(second)], expired(old), false),
+        (vec![entered(second)], claimed(old), false),
+        (vec![entered(second)], promoted(first), false),
+        (vec![entered(second)], entered(first), false),
+        (vec![entered(first)], promoted(second), true),
+        (vec![entered(first)], entered(second), true),
+    ];
+    let mut v = 0;
+    for (before, event, counts) in cases {
+        // Over, whatever stands there.
+        for visit in [old, now] {
+            v += 1;
+            written(backup, &shelf, &change(id, v, ended(visit))).await;
+        }
+        for event in &before {
+            v += 1;
+            written(backup, &shelf, &change(id, v, *event)).await;
+        }
+        let stood = backup.entry(&shelf, id).await.expect("an answer");
+        v += 1;
+        let answer = written(backup, &shelf, &change(id, v, event)).await;
+        let stands = backup.entry(&shelf, id).await.expect("an answer");
+        let case = format!("{before:?}, then {event:?}: {answer:?}");
+        assert_eq!(matches!(answer, Written::Stored(_)), counts, "{case}");
+        assert_eq!(stands != stood, counts, "{case}");
+    }
+}

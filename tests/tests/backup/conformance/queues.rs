@@ -1,0 +1,112 @@
+//! Queues and their settings.
+
+use serde_json::{Map, Value, json};
+use uuid::Uuid;
+use vestibule::{
+    backup::{Backup, Lease, LinePart, StoredQueue, file::FileBackup},
+    domain::{id::Salt, settings::Settings},
+};
+use vestibule_tests::{entries::fresh_queue, servers};
+
+on_both! {
+    a_queue_is_created_once
+    settings_are_replaced_only_where_they_are_as_expected
+    settings_read_back_as_they_were_written
+    it_answers_a_ping
+}
+
+fn map(value: &Value) -> Map<String, Value> {
+    value.as_object().expect("an object").clone()
+}
+
+pub(crate) fn stored(settings: &Value) -> StoredQueue {
+    StoredQueue {
+        settings: map(settings).into(),
+        settings_order: 4,
+        line: LinePart {
+            epoch: 3,
+            generation: 2,
+            min_epoch: 2,
+            salt: Salt::new([9; 32]),
+            fence: 17,
+            lease: Some(Lease {
+                holder: Uuid::from_u128(5),
+                until_ms: 1_700_000_000_000,
+            }),
+        },
+    }
+}
+
+async fn a_queue_is_created_once(backup: &dyn Backup) {
+    let queue = fresh_queue();
+    assert_eq!(backup.queue(&queue).await.expect("an answer"), None);
+    assert!(!backup.queues().await.expect("an answer").contains(&queue));
+    let first = stored(&json!({ "capacity": 7 }));
+    assert!(backup.create_queue(&queue, &first).await.expect("an answer"));
+    let second = stored(&json!({ "capacity": 8 }));
+    assert!(!backup.create_queue(&queue, &second).await.expect("an answer"));
+    assert_eq!(backup.queue(&queue).await.expect("an answer"), Some(first));
+    let all = backup.queues().await.expect("an answer");
+    assert_eq!(all.iter().filter(|found| **found == queue).count(), 1);
+}
+
+async fn settings_are_replaced_only_where_they_are_as_expected(backup: &dyn Backup) {
+    let queue = fresh_queue();
+    let [before, after, other] = [1, 2, 3].map(|capacity| map(&json!({ "capacity": capacity })));
+    let replace = async |expected: &Map<String, Value>, settings: &Map<String, Value>| {
+        let expected = expected.clone().into();
+        backup.replace_settings(&queue, &expected, settings).await
+    };
+    assert_eq!(
+        replace(&before, &after).await.expect("an answer"),
+        None,
+        "no such queue"
+    );
+    assert_eq!(
+        backup.queue(&queue).await.expect("an answer"),
+        None,
+        "and none comes of it"
+    );
+
+    let created = stored(&json!({ "capacity": 1 }));
+    backup.create_queue(&queue, &created).await.expect("an answer");
+    assert_eq!(replace(&before, &after).await.expect("an answer"), Some(5));
+    assert_eq!(
+        replace(&before, &after).await.expect("an answer"),
+        Some(5),
+        "an answer was lost"
+    );
+    assert_eq!(
+        replace(&before, &other).await.expect("an answer"),
+        None,
+        "changed in between"
+    );
+    assert_eq!(replace(&after, &before).await.expect("an answer"), Some(6));
+    assert_eq!(replace(&before, &after).await.expect("an answer"), Some(7));
+    let read = backup.queue(&queue).await.expect("an answer").expect("the queue");
+    assert_eq!(
+        read,
+        StoredQueue {
+            settings: after.into(),
+            settings_order: 7,
+            ..created
+        }
+    );
+}
+
+async fn settings_read_back_as_they_were_written(backup: &dyn Backup) {
+    for settings in [
+        json!({}),
+        Value::Object(Settings::default().to_map()),
+        json!({ "capacity": "7", "batch": " 3 ", "paused": "true", "message": "곧 시작합니다", "target_url": "" }),
+        json!({ "odd": [1, -2, 1.5, "x", null, { "deep": true }], "large": u64::MAX }),
+    ] {
+        let (queue, created) = (fresh_queue(), stored(&settings));
+        backup.create_queue(&queue, &created).await.expect("an answer");
+        assert_eq!(backup.queue(&queue).await.expect("an answer"), Some(created));
+    }
+}
+
+async fn it_answers_a_ping(backup: &dyn Backup) {
+    backup.ping().await.expect("an answer");
+}
