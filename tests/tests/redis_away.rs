@@ -353,15 +353,17 @@ async fn holds_again(is_cluster: bool) {
     changed.expect("there is the queue");
     let process = Process::over(&server.url(), &queue).await;
     let (inside, waiting) = (process.enters().await, process.enters().await);
-    let hold = || {
+    // What died with the line is held for as long as its lease: another one is, after that.
+    let behind = process.enters().await;
+    let hold = |visitor: &Visitor| {
         let (routes, ask) = (
             process.routes.clone(),
-            Ask::get(format!("{}?wait=20", waiting.at)),
+            Ask::get(format!("{}?wait=20", visitor.at)),
         );
         tokio::spawn(async move { send_to(&routes, ask).await })
     };
 
-    let held = hold();
+    let held = hold(&behind);
     until_heard(&server, &queue).await;
     server.kill();
     let answer = held.await.expect("it is answered");
@@ -370,7 +372,7 @@ async fn holds_again(is_cluster: bool) {
 
     server.restart();
     goes_on(&process, &inside, &waiting).await;
-    let held = hold();
+    let held = hold(&waiting);
     until_heard(&server, &queue).await;
     let done = Ask::post(format!("{}/complete", inside.at));
     process.send(done).await.0.is(204);
