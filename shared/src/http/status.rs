@@ -25,9 +25,11 @@ use crate::{
     domain::{
         id::{EntryId, QueueId},
         record::Record,
-        standing::Standing,
+        score::DeadlineScore,
+        standing::{Spot, Standing},
+        state,
     },
-    line::{LineError, Look},
+    line::{LineError, Look, Mended, Mending},
 };
 
 /// The longest `wait` that is understood, in seconds.
@@ -99,7 +101,7 @@ async fn answer(
         // The place tells all that a record would.
         (Standing::Waiting { .. }, _) => None,
         (_, Some(record)) => Some(record),
-        (_, None) => edge.record(&seen, id).await,
+        (_, None) => edge.written_record(&seen, id, standing).await,
     };
     let body = edge.show(Shown {
         seen: &seen,
@@ -121,6 +123,34 @@ async fn answer(
 impl Edge {
     pub(super) async fn look(&self, seen: &Seen, id: EntryId) -> Result<Look, Problem> {
         self.ask(seen, id, || self.line.status(&seen.queue, id)).await
+    }
+
+    /// The record of one whose turn it is. Where somebody was let in, and whoever asked for that gave up or was killed before
+    /// the backup heard of it, it is written now: from here on the visitor counts on it.
+    async fn written_record(&self, seen: &Seen, id: EntryId, standing: Standing) -> Option<Record> {
+        let record = self.record(seen, id).await?;
+        let Standing::Active {
+            visit,
+            session_end_ms,
+            ..
+        } = standing
+        else {
+            return Some(record);
+        };
+        if record.visit != visit || !matches!(record.state, state::State::Waiting | state::State::Ready) {
+            return Some(record);
+        }
+        let mending = Mending {
+            id,
+            seen: Spot::Active(DeadlineScore::new(session_end_ms, visit)),
+            generation: seen.view.configuration.generation,
+            record: Some(record.clone()),
+        };
+        let Ok(Mended::Here { change, .. }) = self.line.mend(&seen.queue, &mending).await else {
+            return Some(record);
+        };
+        let written = self.through(seen, &change).await.ok();
+        written.and_then(|through| through.record).or(Some(record))
     }
 
     /// The record of an entry, for what is good to know: where the backup is away, it is left out.

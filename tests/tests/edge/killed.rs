@@ -9,7 +9,7 @@ use vestibule::{
         record::Record,
         state::State,
     },
-    line::{Check, Departed, Departure, Line, Validated},
+    line::{Check, Claimed, Departed, Departure, Line, Validated},
 };
 use vestibule_tests::edge::{Ask, EdgeUnderTest, entry, queue};
 
@@ -66,6 +66,31 @@ async fn a_visitor_who_left_stays_gone() {
             "settled"
         );
     }
+}
+
+#[tokio::test]
+async fn a_visitor_who_was_let_in_is_written_when_they_look() {
+    let edge = full(json!({ "interval_seconds": 1 })).await;
+    let (guest, _) = enters(&edge).await;
+    edge.configure(json!({ "interval_seconds": 1, "capacity": 100 }), "2")
+        .await;
+    edge.pass_seconds(1);
+    assert_eq!(edge.promote().await.promoted, 1);
+    let claimed = edge.line.claim(&queue(), token(&guest)).await;
+    assert!(
+        matches!(claimed, Ok(Claimed::Active { .. })),
+        "and the process dies: {claimed:?}"
+    );
+    assert_ne!(
+        record(&edge, token(&guest)).await.expect("written").state,
+        State::Active
+    );
+
+    let look = edge.send(Ask::get(entry(&guest.token))).await;
+    assert_eq!(look.is(200).text("state"), "active");
+    let record = record(&edge, token(&guest)).await.expect("written");
+    assert_eq!(record.state, State::Active);
+    assert_eq!(record.expires_at_ms, Some(look.number("expires_at_ms")));
 }
 
 #[tokio::test]
