@@ -67,9 +67,13 @@ fn both(scenario: Scenario) -> Both {
 
 fn print(all: &[Both]) {
     println!("{}", head_of_rows());
-    all.iter().for_each(|both| print!("{}", both.rows()));
+    for both in all {
+        print!("{}", both.rows());
+    }
     println!("\n{}", head_of_estimates());
-    all.iter().for_each(|both| print!("{}", both.estimates()));
+    for both in all {
+        print!("{}", both.estimates());
+    }
     if let [one] = all {
         println!("\n{}\n{}", head_of_course(), one.course());
     }

@@ -94,7 +94,17 @@ fn a_promoter_that_is_away_now_and_then() {
 
 #[test]
 fn an_operator_who_turns_everything() {
-    covers("operator", 0.3..0.97);
+    covers("operator", 0.15..0.97);
+}
+
+/// Whoever was told to come back late may be called at once.
+#[test]
+fn a_gate_that_is_thrown_open_costs_nobody_a_turn() {
+    for seed in 1..=8 {
+        let scenario = Scenario::named("operator", 4_000, seed).expect("one of the names");
+        let outcome = run(&scenario, Clients::Paced);
+        assert_eq!((outcome.lost_turns, outcome.overshoot), (0, 0), "seed {seed}");
+    }
 }
 
 #[test]

@@ -182,8 +182,17 @@ impl Scene {
     }
 
     async fn promote(&self) {
+        self.promote_most(u64::MAX).await;
+    }
+
+    /// There is a promoter, so that no call drives.
+    async fn beat(&self) {
+        self.promote_most(0).await;
+    }
+
+    async fn promote_most(&self, asked: u64) {
         let order = PromoteOrder {
-            asked: u64::MAX,
+            asked,
             heartbeat: true,
             fence: None,
         };

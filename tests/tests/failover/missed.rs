@@ -160,5 +160,6 @@ pub(crate) async fn a_come_back_that_a_killed_process_began_is_finished_by_the_c
     let order = json!({ "op": "check", "queue": missed.scene.queue.to_string() });
     let checked = missed.scene.order(order).await;
     assert_eq!(checked["revived"], 1, "{checked}");
+    missed.scene.beat().await;
     missed.is_back(&missed.looks().await, "checked").await;
 }

@@ -22,14 +22,19 @@ impl World {
         if self.settings.paused {
             self.settings.paused = false;
         } else {
-            let part = [0.6, 0.8, 1.0, 1.25][self.events.random_range(0..4)];
+            // At times the gate is thrown open: whoever was told to come back late is called at once.
+            let part = [0.6, 0.8, 1.0, 1.25, 5.0][self.events.random_range(0..5)];
             match self.events.random_range(0..5) {
                 0 => {
                     self.settings.paused = true;
                     after_ms = self.events.random_range(20_000..60_000);
                 }
-                1 | 2 => self.settings.capacity = scaled(usual.capacity, part),
-                _ => self.settings.batch = scaled(usual.batch, part),
+                1 => self.settings.capacity = scaled(usual.capacity, part),
+                2 => self.settings.batch = scaled(usual.batch, part),
+                _ => {
+                    self.settings.capacity = scaled(usual.capacity, part);
+                    self.settings.batch = scaled(usual.batch, part);
+                }
             }
         }
         self.revisions += 1;
