@@ -89,7 +89,8 @@ async fn polling(url: &str, crowd: usize) -> Result<(), Failure> {
     let mut scene = Scene::open(url).await?;
     let entries = scene.line_up(crowd).await?;
     let visitors = Visitors::start(scene.address, Manner::Polling, entries).await?;
-    sleep(SETTLING).await;
+    // They come one after the other.
+    sleep(2 * SETTLING).await;
     let (before, since) = (scene.calls().await?, Instant::now());
     let called = scene.tick(TICKS, BATCH).await?;
     let (calls, seconds) = (scene.calls().await? - before, since.elapsed().as_secs());

@@ -102,6 +102,7 @@ impl Scene {
         };
         let entries = stream::iter(entry_ids(crowd)).map(enter).buffered(ABREAST);
         let entries = entries.try_collect().await?;
+        self.beat().await?;
         self.line
             .configure(&self.queue, &configuration(false), false)
             .await?;
@@ -122,17 +123,19 @@ impl Scene {
                 return Err("the crowd is not held".into());
             }
             before = looks;
+            self.beat().await?;
             sleep(QUIET).await;
         }
     }
 
+    /// What a promoter does that has nobody to call: the line does not begin to drive itself.
+    async fn beat(&self) -> Result<(), Failure> {
+        self.line.promote(&self.queue, of(0)).await?;
+        Ok(())
+    }
+
     /// Ticks once a second, each time for so many.
     pub(crate) async fn tick(&self, ticks: u32, batch: u64) -> Result<Vec<Call>, Failure> {
-        let order = PromoteOrder {
-            asked: batch,
-            heartbeat: true,
-            fence: None,
-        };
         let claim_ms = configuration(false).settings.claim_ms();
         let mut clock = interval(Duration::from_secs(1));
         let mut called = Vec::new();
@@ -140,7 +143,7 @@ impl Scene {
             clock.tick().await;
             let at_us = now_us();
             // Where the machine can do no more, a tick may be late as well: nobody counts those whom it calls.
-            let promotion = match self.line.promote(&self.queue, order).await {
+            let promotion = match self.line.promote(&self.queue, of(batch)).await {
                 Err(LineError::Unavailable(_)) => continue,
                 answer => answer?,
             };
@@ -174,6 +177,14 @@ impl Scene {
             Some((name.to_owned(), rest.split(',').next()?.parse().ok()?))
         });
         Ok(calls.collect())
+    }
+}
+
+fn of(asked: u64) -> PromoteOrder {
+    PromoteOrder {
+        asked,
+        heartbeat: true,
+        fence: None,
     }
 }
 
