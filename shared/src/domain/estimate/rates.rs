@@ -15,7 +15,7 @@ const AT_PACE: f64 = 0.97;
 /// How far the pace that is kept may fall behind the one that was seen.
 const PACE_LATE: f64 = 0.007;
 /// How far any other rate may be from what was seen, beside what chance leaves open.
-const DRIFT: f64 = 0.02;
+const DRIFT: f64 = 0.015;
 /// The part of its standard error by which so few events widen the range.
 const CHANCE: f64 = 0.9;
 /// Which part of those who leave may stay.
