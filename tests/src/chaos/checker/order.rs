@@ -31,19 +31,22 @@ pub(super) fn overtaken(findings: &Findings, kept: &[Kept<'_>]) -> Vec<Violation
 
 /// What the table had of the visit at last: also of a later stay, where it went on in that one.
 fn last_record<'a>(findings: &'a Findings, kept: &Kept<'_>) -> Option<&'a Record> {
+    let first = kept.own_record()?;
     findings
         .records
         .range((kept.visitor, kept.stay)..=(kept.visitor, usize::MAX))
         .map(|(_, record)| record)
-        .rfind(|record| u64::from(record.visit.number()) == kept.visit)
+        // Of 4,096 visits two have the same number: the place tells.
+        .rfind(|record| (record.visit, record.score) == (first.visit, first.score))
 }
 
 /// Whether it is a visit of an earlier stay whose end was lost, and that goes on now that its visitor comes again: it has the
 /// place of its beginning, be that stay one that could be lost or not.
 fn goes_on(findings: &Findings, kept: &Kept<'_>) -> bool {
-    findings
-        .story(kept.visitor)
-        .any(|call| call.stay < kept.stay && kept.is_of(call))
+    findings.story(kept.visitor).any(|call| {
+        let joined_at_ms = call.number("joined_at_ms").or(kept.joined_at_ms);
+        call.stay < kept.stay && kept.is_of(call) && joined_at_ms == kept.joined_at_ms
+    })
 }
 
 fn wrong(findings: &Findings, first: &Kept<'_>, a: &Record, b: &Record) -> Option<&'static str> {

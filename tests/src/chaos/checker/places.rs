@@ -36,11 +36,11 @@ fn wrong(findings: &Findings, kept: &Kept<'_>, call: &Call) -> Option<String> {
     match call.status() {
         404 => Some(format!("nobody knows of it: {call}")),
         // Over, as they wished; that it names an earlier visit, whose place the table heard of late, is no loss.
-        410 if !kept.is_of(call) && may_end(kept, call.ended_ms) => None,
+        410 if !kept.is_of(call) && may_end(findings, kept, call.ended_ms) => None,
         410 if code == "expired" && !may_expire(findings, kept, call.ended_ms) => {
             Some(format!("expired, and it never was their turn: {call}"))
         }
-        410 if ["left", "completed"].contains(&code) && !may_end(kept, call.ended_ms) => {
+        410 if ["left", "completed"].contains(&code) && !may_end(findings, kept, call.ended_ms) => {
             Some(format!("ended, and nobody asked for that: {call}"))
         }
         200 | 201 if !kept.is_of(call) && !has_reason(findings, kept, call.ended_ms) => {
@@ -76,7 +76,7 @@ fn wrong_at_the_end(findings: &Findings, kept: &Kept<'_>) -> Option<String> {
     }
     let ended_ms = record.ended_at_ms.unwrap_or(end_ms);
     let is_right = match record.state {
-        State::Left | State::Completed => may_end(kept, end_ms),
+        State::Left | State::Completed => may_end(findings, kept, end_ms),
         State::Expired => may_expire(findings, kept, ended_ms),
         State::Waiting | State::Ready | State::Active => true,
     };
@@ -85,13 +85,18 @@ fn wrong_at_the_end(findings: &Findings, kept: &Kept<'_>) -> Option<String> {
 
 /// Whether there is a reason for an end by then.
 fn has_reason(findings: &Findings, kept: &Kept<'_>, by_ms: u64) -> bool {
-    may_end(kept, by_ms) || may_expire(findings, kept, by_ms)
+    may_end(findings, kept, by_ms) || may_expire(findings, kept, by_ms)
 }
 
-/// Whether somebody had asked to end it by then, answered or not.
-fn may_end(kept: &Kept<'_>, by_ms: u64) -> bool {
-    kept.calls
-        .iter()
+/// Whether somebody had asked to end it by then, answered or not: be it in an earlier stay, and the line had forgotten that.
+fn may_end(findings: &Findings, kept: &Kept<'_>, by_ms: u64) -> bool {
+    let is_of_visit = |stay| {
+        let mut story = findings.story(kept.visitor);
+        story.any(|call| call.stay == stay && kept.is_of(call))
+    };
+    findings
+        .story(kept.visitor)
+        .filter(|call| call.stay == kept.stay || (call.stay < kept.stay && is_of_visit(call.stay)))
         .any(|call| matches!(call.what, What::Leave | What::Complete) && call.begun_ms <= by_ms)
 }
 
