@@ -11,7 +11,7 @@ use vestibule::{
     domain::{
         change::Event,
         id::{EntryId, QueueId},
-        pacing::{Poll, counted_from_view, poll},
+        pacing::retry_after_ms,
         settings::Settings,
         standing::Standing,
     },
@@ -215,12 +215,8 @@ impl Simulation {
         let expected_ms = view.forecast().eta_ms(position);
         let (jitter, age_ms) = (self.rng.random(), self.rng.random_range(0..=VIEW_AGE_MS));
         let claim_ms = self.claim_ms_before(age_ms);
-        let Poll::ComeBack { retry_after_ms } = poll(expected_ms, 0, 0, claim_ms, jitter) else {
-            panic!("nobody offered to be held")
-        };
-        let retry_after_ms = counted_from_view(retry_after_ms, claim_ms, age_ms);
         let after_ms = match self.manner {
-            Manner::KeepsToIt => retry_after_ms,
+            Manner::KeepsToIt => retry_after_ms(expected_ms, claim_ms, age_ms, jitter),
             Manner::ComesTooLate => self.settings.claim_ms() * 3 / 2,
         };
         self.slept_ms_max = self.slept_ms_max.max(after_ms);

@@ -19,37 +19,35 @@ pub const HOLD_HORIZON_MS: u64 = 30_000;
 /// A promoted visitor is asked to claim at once; one whose claim failed comes back so soon.
 pub const RETRY_READY_MS: u64 = 1_000;
 
-/// What a poll is told.
+/// A poll that is kept open until something changes, where the deployment has room for one more.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum Poll {
-    /// Kept open until something changes, at most so long.
-    Hold {
-        /// Milliseconds.
-        up_to_ms: u64,
-    },
-    /// Answered at once.
-    ComeBack {
-        /// Milliseconds until the next poll.
-        retry_after_ms: u64,
-    },
+pub struct Hold {
+    /// For so many milliseconds at most.
+    pub up_to_ms: u64,
+    /// Where fewer polls are held than this.
+    pub below: u64,
 }
 
-/// Decides for a waiting visitor whose turn is expected in `eta_ms`. `wait_ms` is how long the client offered to be
-/// held; `horizon_ms` is what [`hold_horizon_ms`] gave; `jitter` is random in `0.0..1.0`.
-pub fn poll(eta_ms: u64, wait_ms: u64, horizon_ms: u64, claim_ms: u64, jitter: f64) -> Poll {
+/// How a waiting visitor whose turn is expected in `eta_ms`, and who offers to be held for `wait_ms`, may be held; `None`
+/// where the turn is too far away for what is left of the budget, or nothing moves.
+pub fn hold(
+    eta_ms: u64,
+    wait_ms: u64,
+    held_budget: u64,
+    admissions_per_second: f64,
+    moving: bool,
+) -> Option<Hold> {
+    let horizon_ms = hold_horizon_ms(held_budget, admissions_per_second, moving);
     let up_to_ms = wait_ms.min(HOLD_MS_MAX);
-    if up_to_ms > 0 && horizon_ms > 0 && eta_ms <= horizon_ms {
-        Poll::Hold { up_to_ms }
-    } else {
-        Poll::ComeBack {
-            retry_after_ms: retry_after_ms(eta_ms, claim_ms, jitter),
-        }
-    }
+    (up_to_ms > 0 && horizon_ms > 0 && eta_ms <= horizon_ms).then(|| Hold {
+        up_to_ms,
+        below: hold_room(held_budget, eta_ms, horizon_ms),
+    })
 }
 
 /// How near a turn must be for its poll to be held: as many turns as the budget has room for, at most
 /// [`HOLD_HORIZON_MS`]; zero while nothing moves.
-pub fn hold_horizon_ms(held_budget: u64, admissions_per_second: f64, moving: bool) -> u64 {
+fn hold_horizon_ms(held_budget: u64, admissions_per_second: f64, moving: bool) -> u64 {
     if !moving || admissions_per_second <= 0.0 {
         return 0;
     }
@@ -65,23 +63,19 @@ pub fn hold_horizon_ms(held_budget: u64, admissions_per_second: f64, moving: boo
 /// How many polls may be held before one whose turn is expected in `eta_ms` is refused: the whole budget for the next in
 /// line, nine tenths of it at the horizon. So where several queues share a budget that is not enough for all, each of
 /// them holds its head, and the horizons of all draw nearer alike.
-pub fn hold_room(held_budget: u64, eta_ms: u64, horizon_ms: u64) -> u64 {
+fn hold_room(held_budget: u64, eta_ms: u64, horizon_ms: u64) -> u64 {
     let reserve = held_budget / HOLD_RESERVE_PARTS;
     let kept = u128::from(reserve) * u128::from(eta_ms.min(horizon_ms)) / u128::from(horizon_ms.max(1));
     held_budget - u64::try_from(kept).unwrap_or(reserve)
 }
 
-/// `retry_after_ms`, for an answer by settings that were in force `age_ms` ago: the two thirds of `claim_seconds` count
-/// from there, since a lower one may be in force by now, and the turn may have come right then.
-pub fn counted_from_view(retry_after_ms: u64, claim_ms: u64, age_ms: u64) -> u64 {
-    let cap_ms = claim_ms / 3 * 2;
-    retry_after_ms.min(cap_ms.saturating_sub(age_ms).max(RETRY_READY_MS))
-}
-
 /// Milliseconds until a waiting visitor should poll again: `clamp(0.3 * eta, 2 s, 2/3 * claim)`, with 15 % of jitter
 /// to each side, and the bounds kept after it: they are the promise. Polls grow with the logarithm of the wait up to
-/// the cap.
-pub fn retry_after_ms(eta_ms: u64, claim_ms: u64, jitter: f64) -> u64 {
+/// the cap. `jitter` is random in `0.0..1.0`.
+///
+/// The two thirds of `claim_ms` count from when that was in force, `age_ms` ago: a lower one may be by now, and the turn may
+/// have come right then.
+pub fn retry_after_ms(eta_ms: u64, claim_ms: u64, age_ms: u64, jitter: f64) -> u64 {
     let cap_ms = claim_ms / 3 * 2;
     // The cap is clamped to first, so that those at the cap are spread as well: downwards.
     #[allow(
@@ -90,7 +84,8 @@ pub fn retry_after_ms(eta_ms: u64, claim_ms: u64, jitter: f64) -> u64 {
         clippy::cast_sign_loss
     )]
     let jittered = ((eta_ms as f64 * 0.3).min(cap_ms as f64) * (0.85 + 0.3 * jitter)) as u64;
-    jittered.clamp(RETRY_MS_MIN.min(cap_ms), cap_ms)
+    let left_ms = cap_ms.saturating_sub(age_ms).max(RETRY_READY_MS);
+    jittered.clamp(RETRY_MS_MIN.min(cap_ms), cap_ms).min(left_ms)
 }
 
 /// Milliseconds until somebody should look again who was answered without the line, and so without an estimate: the cap
@@ -120,7 +115,7 @@ mod tests {
     proptest! {
         #[test]
         fn no_estimate_breaks_the_promise(eta in 0u64..u64::MAX / 2, claim_s in 10u64..=3_600, jitter in 0.0f64..1.0) {
-            let retry = retry_after_ms(eta, claim_s * 1_000, jitter);
+            let retry = retry_after_ms(eta, claim_s * 1_000, 0, jitter);
             prop_assert!(retry * 3 <= claim_s * 1_000 * 2, "two thirds of claim_seconds at most");
             prop_assert!(retry >= RETRY_MS_MIN);
             let away = retry_away_ms(claim_s * 1_000, jitter);
@@ -129,12 +124,16 @@ mod tests {
         }
 
         #[test]
-        fn only_those_near_their_turn_are_held(eta in 0u64..200_000, wait in 0u64..40_000, horizon in 0u64..=HOLD_HORIZON_MS) {
-            match poll(eta, wait, horizon, 60_000, 0.5) {
-                Poll::Hold { up_to_ms } => {
+        fn only_those_near_their_turn_are_held(
+            eta in 0u64..200_000, wait in 0u64..40_000, budget in 0u64..1_000, rate in 0.0f64..100.0, moving: bool,
+        ) {
+            let horizon = hold_horizon_ms(budget, rate, moving);
+            match hold(eta, wait, budget, rate, moving) {
+                Some(Hold { up_to_ms, below }) => {
                     prop_assert!(eta <= horizon && up_to_ms > 0 && up_to_ms <= wait.min(HOLD_MS_MAX));
+                    prop_assert_eq!(below, hold_room(budget, eta, horizon));
                 }
-                Poll::ComeBack { .. } => prop_assert!(wait == 0 || horizon == 0 || eta > horizon),
+                None => prop_assert!(wait == 0 || horizon == 0 || eta > horizon),
             }
         }
 
@@ -160,9 +159,11 @@ mod tests {
         }
 
         #[test]
-        fn an_old_view_makes_no_promise_longer(retry in 0u64..40_000, age in 0u64..100_000, claim_s in 10u64..=3_600) {
-            let told = counted_from_view(retry, claim_s * 1_000, age);
-            prop_assert!(told <= retry);
+        fn an_old_view_makes_no_promise_longer(
+            eta in 0u64..400_000, age in 0u64..100_000, claim_s in 10u64..=3_600, jitter in 0.0f64..1.0,
+        ) {
+            let told = retry_after_ms(eta, claim_s * 1_000, age, jitter);
+            prop_assert!(told <= retry_after_ms(eta, claim_s * 1_000, 0, jitter));
             prop_assert!((told + age) * 3 <= claim_s * 2_000 || told <= RETRY_READY_MS);
         }
     }
@@ -171,7 +172,7 @@ mod tests {
     fn a_half_hour_wait_takes_few_polls() {
         let (mut left_ms, mut polls) = (1_800_000u64, 0);
         while left_ms > 0 {
-            left_ms = left_ms.saturating_sub(retry_after_ms(left_ms, 60_000, 0.5));
+            left_ms = left_ms.saturating_sub(retry_after_ms(left_ms, 60_000, 0, 0.5));
             polls += 1;
         }
         assert!(polls <= 60, "{polls}");

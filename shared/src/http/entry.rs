@@ -15,9 +15,7 @@ use crate::{
     domain::{
         estimate::Estimate,
         id::{EntryId, Visitor},
-        pacing::{
-            RETRY_MS_MIN, RETRY_READY_MS, counted_from_view, renew_after_ms, retry_after_ms, retry_away_ms,
-        },
+        pacing::{RETRY_MS_MIN, RETRY_READY_MS, renew_after_ms, retry_after_ms, retry_away_ms},
         record::Record,
         standing::Standing,
         state::State,
@@ -148,10 +146,9 @@ impl EntryBody {
         // The count may be a second older than the position.
         self.waiting = Some(seen.view.waiting.max(position));
         self.estimated_wait_seconds = seen.estimate(position);
-        let claim_ms = settings.claim_ms();
-        let retry_ms = retry_after_ms(seen.eta_ms(position), claim_ms, rand::random());
+        let (eta_ms, claim_ms) = (seen.eta_ms(position), settings.claim_ms());
         // The view is older than the look, and older by far where the backup kept a newcomer waiting.
-        self.retry_after_ms = counted_from_view(retry_ms, claim_ms, seen.age_ms());
+        self.retry_after_ms = retry_after_ms(eta_ms, claim_ms, seen.age_ms(), rand::random());
     }
 
     /// An entry as its record has it, while the line is away: nobody knows its position, nor how long it takes.

@@ -14,10 +14,7 @@ use super::{
     crowd::{News, Waiter, Word},
     gateway::Gateway,
 };
-use crate::{
-    domain::pacing::{Poll, hold_horizon_ms, hold_room, poll},
-    line::LineError,
-};
+use crate::{domain::pacing::hold, line::LineError};
 
 /// What is left of the function's time when a hold ends: enough to look once more and to answer.
 const MARGIN: Duration = Duration::from_millis(1_500);
@@ -78,28 +75,24 @@ impl Edge {
 
     /// Whether the poll may be held, by the pacing, and for how long, by the function's own deadline.
     fn may_hold<'a>(&self, waiter: &'a Waiter, wait: Duration, gateway: &Gateway) -> Option<Candidate<'a>> {
-        let settings = waiter.seen.settings();
-        let held_budget = u64::from(self.config.held_budget);
-        let horizon_ms = hold_horizon_ms(
-            held_budget,
-            waiter.seen.forecast.per_second(),
-            settings.promotes() && !waiter.seen.view.clocks.apart,
-        );
-        let eta_ms = waiter.seen.eta_ms(waiter.position);
-        let wait_ms = u64::try_from(wait.as_millis()).unwrap_or(u64::MAX);
-        // Who is not held is told elsewhere when to come back: the jitter does not matter here.
-        let Poll::Hold { up_to_ms } = poll(eta_ms, wait_ms, horizon_ms, settings.claim_ms(), 0.5) else {
-            return None;
-        };
+        let (seen, wait_ms) = (&waiter.seen, u64::try_from(wait.as_millis()).unwrap_or(u64::MAX));
+        let moving = seen.settings().promotes() && !seen.view.clocks.apart;
+        let hold = hold(
+            seen.eta_ms(waiter.position),
+            wait_ms,
+            u64::from(self.config.held_budget),
+            seen.forecast.per_second(),
+            moving,
+        )?;
         let left = gateway
             .deadline
             .map(|deadline| deadline.saturating_duration_since(std::time::Instant::now()));
-        let up_to = Duration::from_millis(up_to_ms)
+        let up_to = Duration::from_millis(hold.up_to_ms)
             .min(left.map_or(Duration::MAX, |left| left.saturating_sub(MARGIN)));
         (!up_to.is_zero()).then(|| Candidate {
-            queue: &waiter.seen.queue,
+            queue: &seen.queue,
             id: waiter.id,
-            below: hold_room(held_budget, eta_ms, horizon_ms),
+            below: hold.below,
             up_to,
         })
     }

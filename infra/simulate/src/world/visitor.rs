@@ -3,7 +3,7 @@
 use rand::RngExt;
 use vestibule::{
     domain::{
-        pacing::{HOLD_MS_MAX, Poll, hold_horizon_ms, poll, retry_after_ms},
+        pacing::{HOLD_MS_MAX, hold, retry_after_ms},
         standing::Standing,
     },
     line::{Claimed, Departed, Departure, Entered, Line, Look},
@@ -110,23 +110,20 @@ impl World {
 
     /// Holds the poll, where the pacing would and the budget has room.
     fn hold(&mut self, visitor: u32, eta_ms: u64) -> bool {
-        let horizon_ms = hold_horizon_ms(
+        let decided = hold(
+            eta_ms,
+            HOLD_MS_MAX,
             self.scenario.held_budget,
             self.forecast.per_second(),
-            self.settings.promotes(),
+            self.view.configuration.settings.promotes(),
         );
-        let claim_ms = self.view.configuration.settings.claim_ms();
-        let decided = poll(eta_ms, HOLD_MS_MAX, horizon_ms, claim_ms, 0.5);
-        let Poll::Hold { up_to_ms } = decided else {
+        let Some(hold) = decided.filter(|hold| self.held < hold.below) else {
             return false;
         };
-        if self.held >= self.scenario.held_budget {
-            return false;
-        }
         self.held += 1;
         self.outcome.held_max = self.outcome.held_max.max(self.held);
         self.held_since_ms[visitor as usize] = self.now_ms;
-        self.plan(visitor, Step::Held, self.now_ms + up_to_ms);
+        self.plan(visitor, Step::Held, self.now_ms + hold.up_to_ms);
         true
     }
 
@@ -143,7 +140,8 @@ impl World {
             self.outcome.told.answered(visitor, self.now_ms, estimate);
         }
         let claim_ms = self.view.configuration.settings.claim_ms();
-        let told_ms = retry_after_ms(eta_ms, claim_ms, self.rng.random());
+        let age_ms = self.now_ms - self.viewed_at_ms;
+        let told_ms = retry_after_ms(eta_ms, claim_ms, age_ms, self.rng.random());
         let delay_ms = match self.rng.random_range(0..100) {
             0 => self.rng.random_range(0..DELAY_MS_MAX),
             _ => self.rng.random_range(10..DELAY_MS),

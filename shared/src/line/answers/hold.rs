@@ -9,7 +9,7 @@ pub struct HoldOrder<'a> {
     pub deployment: &'a str,
     /// The entry that it waits for: one poll of an entry is held at a time.
     pub id: EntryId,
-    /// It is held where fewer are: see [`hold_room`](crate::domain::pacing::hold_room).
+    /// It is held where fewer are: see [`Hold::below`](crate::domain::pacing::Hold::below).
     pub below: u64,
     /// In so many milliseconds it is counted out where nobody released it, since its process died:
     /// [`HOLD_LEASE_MS_MAX`](crate::domain::pacing::HOLD_LEASE_MS_MAX) at most.
