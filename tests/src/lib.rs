@@ -6,7 +6,6 @@ pub mod cluster;
 pub mod edge;
 pub mod entries;
 pub mod functions;
-mod hand_clock;
 pub mod lambda;
 pub mod lines;
 pub mod runner;
