@@ -18,14 +18,11 @@ use futures_util::future::join_all;
 use redis::{FromRedisValue, aio::MultiplexedConnection};
 use tokio::sync::watch;
 use uuid::Uuid;
-use vestibule::{
-    domain::settings::Settings,
-    line::{
-        Line, PromoteOrder,
-        redis::{IamLogin, IamUser, RedisLine},
-    },
+use vestibule::line::{
+    Line, PromoteOrder,
+    redis::{IamLogin, IamUser, RedisLine},
 };
-use vestibule_tests::lines::{Backend, configuration, fresh_queue, visitor};
+use vestibule_tests::lines::{Backend, fresh_queue, open_with_one_waiting};
 
 /// 2026-09-01T12:00:00Z
 const START: u64 = 1_788_264_000;
@@ -205,16 +202,7 @@ async fn whoever_listens_has_a_fresh_token(backend: Backend) {
         .await
         .expect("logs in");
     let queue = fresh_queue();
-    let mut settings = Settings {
-        paused: true,
-        ..Settings::default()
-    };
-    let configured = line.configure(&queue, &configuration(&settings), true).await;
-    configured.expect("a new queue");
-    line.enter(&queue, visitor(1)).await.expect("waits");
-    settings.paused = false;
-    let configured = line.configure(&queue, &configuration(&settings), false).await;
-    configured.expect("opened");
+    open_with_one_waiting(&line, &queue).await;
 
     user.token_of(2).await;
     let mut changes = line.changes(&queue).await.expect("logs in with the token of now");

@@ -14,9 +14,10 @@ use vestibule::{
     domain::{
         id::{EntryId, QueueId, Salt},
         settings::Settings,
+        standing::Standing,
     },
     line::{
-        Configuration, Line,
+        Configuration, Configured, Entered, Line,
         memory::{Clock, MemoryLine},
         redis::RedisLine,
     },
@@ -114,4 +115,26 @@ pub fn configuration(settings: &Settings) -> Configuration {
         min_epoch: 1,
         salt: Salt::new([7; 32]),
     }
+}
+
+/// Sets a new queue up in which [`visitor`] 1 waits, and whose next tick promotes them.
+pub async fn open_with_one_waiting(line: &dyn Line, queue: &QueueId) {
+    let mut settings = Settings {
+        paused: true,
+        ..Settings::default()
+    };
+    let configured = line.configure(queue, &configuration(&settings), true).await;
+    assert_eq!(configured.expect("configure"), Configured::Created);
+    let entered = line.enter(queue, visitor(1)).await.expect("enter");
+    let waits = matches!(
+        entered,
+        Entered::Joined {
+            standing: Standing::Waiting { .. },
+            ..
+        }
+    );
+    assert!(waits, "{entered:?}");
+    settings.paused = false;
+    let configured = line.configure(queue, &configuration(&settings), false).await;
+    assert_eq!(configured.expect("configure"), Configured::Changed);
 }

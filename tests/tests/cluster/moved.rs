@@ -3,13 +3,10 @@
 use std::time::Duration;
 
 use tokio::time::{Instant, sleep, timeout};
-use vestibule::{
-    domain::settings::Settings,
-    line::{Line, PromoteOrder, redis::RedisLine},
-};
+use vestibule::line::{Line, PromoteOrder, redis::RedisLine};
 use vestibule_tests::{
     cluster::OwnCluster,
-    lines::{configuration, fresh_queue, visitor},
+    lines::{fresh_queue, open_with_one_waiting},
 };
 
 const BOUND: Duration = Duration::from_secs(20);
@@ -50,16 +47,7 @@ async fn whoever_listens_is_led_to_where_the_queue_is() {
         }
         sleep(Duration::from_millis(100)).await;
     };
-    let mut settings = Settings {
-        paused: true,
-        ..Settings::default()
-    };
-    let configured = line.configure(&queue, &configuration(&settings), true).await;
-    configured.expect("a new queue");
-    line.enter(&queue, visitor(1)).await.expect("waits");
-    settings.paused = false;
-    let configured = line.configure(&queue, &configuration(&settings), false).await;
-    configured.expect("opened");
+    open_with_one_waiting(&line, &queue).await;
     let order = PromoteOrder {
         asked: 1,
         heartbeat: true,
