@@ -17,6 +17,7 @@ mod record;
 mod report;
 mod restore;
 mod revive;
+mod settings;
 mod stuck;
 mod visit;
 

@@ -19,16 +19,7 @@ use vestibule::{
 };
 use vestibule_tests::lines::{Subject, configuration, visitor};
 
-use crate::report::EACH_10_SECONDS;
-
-fn three_at_a_time() -> Settings {
-    Settings {
-        capacity: 100,
-        batch: 3,
-        interval_seconds: 1,
-        ..Settings::default()
-    }
-}
+use crate::{report::EACH_10_SECONDS, settings::three_at_a_time};
 
 fn missed(visit: Visit) -> Event {
     Event::Ended {

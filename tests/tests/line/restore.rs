@@ -3,23 +3,14 @@
 use std::{collections::HashMap, time::Duration};
 
 use vestibule::{
-    domain::{
-        change::Change, id::EntryId, record::Record, settings::Settings, standing::Standing, state::State,
-    },
+    domain::{change::Change, id::EntryId, record::Record, standing::Standing, state::State},
     line::{
         Check, Configuration, Configured, Departure, LineError, Look, Marked, Missing, Places, Validated,
     },
 };
 use vestibule_tests::lines::{Subject, configuration, fresh_queue, visitor};
 
-fn three_at_a_time() -> Settings {
-    Settings {
-        capacity: 100,
-        batch: 3,
-        interval_seconds: 1,
-        ..Settings::default()
-    }
-}
+use crate::settings::three_at_a_time;
 
 /// What the backup holds after these changes.
 pub(crate) fn places(changes: &[Change]) -> Places {
