@@ -4,21 +4,23 @@
 mod changes;
 mod check;
 mod clock;
+mod configure;
 mod crowd;
 mod driver;
 mod gate;
 mod holds;
+mod journal;
 mod limits;
 mod load;
 mod mend;
 mod order;
 mod pace;
-mod record;
 mod report;
 mod restore;
 mod revive;
 mod settings;
 mod stuck;
+mod view;
 mod visit;
 
 /// Makes of each case one test for each line.
@@ -122,13 +124,17 @@ on_every_line! {
         a_load_report_is_kept_for_a_minute
         the_last_load_report_counts_and_nothing_of_those_before
     }
-    record {
+    journal {
         the_journal_has_promotions_and_expiries_in_order
         a_change_that_the_backup_did_not_take_is_recorded
         an_end_is_remembered_until_it_is_settled
         a_late_settlement_leaves_the_next_end_remembered
+    }
+    configure {
         configuring
         configuring_in_order
+    }
+    view {
         an_unknown_queue_is_unknown_to_every_method
         the_view_counts
     }
