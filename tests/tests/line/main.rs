@@ -18,6 +18,7 @@ mod pace;
 mod report;
 mod restore;
 mod revive;
+mod service;
 mod settings;
 mod stuck;
 mod view;
@@ -104,6 +105,8 @@ on_every_line! {
         claiming
         departures_by_state
         naming_another_visit_changes_nothing
+    }
+    service {
         validating_by_state
         validating_may_claim_and_consume
         extending_is_bounded_and_never_shortens
