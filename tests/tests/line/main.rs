@@ -13,6 +13,7 @@ mod holds;
 mod journal;
 mod limits;
 mod load;
+mod lost;
 mod mend;
 mod order;
 mod pace;
@@ -179,11 +180,13 @@ on_every_line! {
     restore {
         a_restore_brings_everybody_back
         a_restore_leaves_a_queue_of_its_epoch_or_a_later_one_alone
+        a_line_that_came_back_old_is_known_by_its_mark
+        a_pass_of_before_lets_in_again_until_its_end
+    }
+    lost {
         a_queue_that_was_dropped_is_unknown_until_it_is_put_back
         what_is_not_in_the_backup_outlives_the_queue
         nothing_of_a_generation_outlives_it
-        a_line_that_came_back_old_is_known_by_its_mark
-        a_pass_of_before_lets_in_again_until_its_end
     }
     revive {
         a_lost_place_is_as_it_was
