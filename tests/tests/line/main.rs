@@ -15,6 +15,7 @@ mod limits;
 mod load;
 mod lost;
 mod mend;
+mod offset;
 mod order;
 mod pace;
 mod report;
@@ -65,14 +66,16 @@ on_every_line! {
     clock {
         a_queue_whose_server_is_an_hour_off_holds_and_says_so
         order_stays_while_the_server_is_set_forward_and_back
-        with_an_offset_everything_goes_on
         sessions_end_in_bounds_where_nobody_sets_an_offset
         a_caller_with_a_wrong_clock_changes_nothing_for_others
+        a_few_seconds_are_borne
+        a_pause_that_begins_while_the_clocks_are_apart_takes_no_turn
+    }
+    offset {
+        with_an_offset_everything_goes_on
         a_second_caller_decides_where_the_line_does_not_know
         a_quiet_queue_knows_the_time_by_its_ticks
         an_offset_that_was_read_too_long_ago_is_not_set
-        a_few_seconds_are_borne
-        a_pause_that_begins_while_the_clocks_are_apart_takes_no_turn
         a_queue_put_back_by_a_server_that_is_off_calls_again
     }
     driver {
