@@ -12,7 +12,7 @@ use vestibule_tests::{
     lines::Backend,
 };
 
-use crate::{Scene, eventually};
+use crate::scene::{Scene, eventually};
 
 async fn confirmed(scene: &Scene, op: &str) -> Value {
     let queue = scene.queue.as_str();

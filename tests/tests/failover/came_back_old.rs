@@ -6,7 +6,7 @@ use serde_json::json;
 use tokio::time::{Instant, sleep};
 use vestibule_tests::{edge::Ask, lines::Backend};
 
-use crate::{Scene, eventually};
+use crate::scene::{Scene, eventually};
 
 pub(crate) async fn what_happened_since_then_is_not_undone(on: Backend) {
     let scene = Scene::open(on, json!({ "capacity": 2, "batch": 2, "interval_seconds": 1 })).await;

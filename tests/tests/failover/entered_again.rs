@@ -11,7 +11,7 @@ use vestibule_tests::{
     lines::Backend,
 };
 
-use crate::{Scene, usual};
+use crate::scene::{Scene, usual};
 
 pub(crate) async fn the_old_place_and_not_a_new_one_at_the_end(on: Backend) {
     let scene = Scene::open(on, usual()).await;

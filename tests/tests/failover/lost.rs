@@ -13,7 +13,7 @@ use vestibule_tests::{
     lines::Backend,
 };
 
-use crate::{Scene, eventually};
+use crate::scene::{Scene, eventually};
 
 /// Two at a time, all the time.
 fn busy() -> serde_json::Value {

@@ -9,7 +9,10 @@ use vestibule_tests::{
     lines::{Backend, HandClock},
 };
 
-use crate::{Guest, Scene, Snapshot, eventually};
+use crate::{
+    losses::Snapshot,
+    scene::{Guest, Scene, eventually},
+};
 
 /// One is in for a long time, the next one was called and did not claim; now it is the turn of the third one, and the fourth
 /// waits.
