@@ -6,6 +6,7 @@ mod events;
 mod load;
 mod orders;
 mod queues;
+mod stored;
 
 use std::sync::Arc;
 
