@@ -11,10 +11,11 @@ mod slow;
 mod steps;
 mod written;
 
-use std::sync::Arc;
+use std::{sync::Arc, time::Duration};
 
 use serde_json::{Map, Value};
 use tempfile::TempDir;
+use tokio::time::{sleep, timeout};
 
 use super::{
     Policy, Promoter, SyncError, Synced,
@@ -117,4 +118,16 @@ fn id(queue: &QueueId, visitor: &str) -> EntryId {
 
 fn memory() -> Arc<dyn Line> {
     Arc::new(MemoryLine::new())
+}
+
+/// Waits until something is so, for longer than it takes on a machine that does much else.
+async fn until(mut is_so: impl AsyncFnMut() -> bool) {
+    let waiting = async {
+        while !is_so().await {
+            sleep(Duration::from_millis(20)).await;
+        }
+    };
+    timeout(Duration::from_mins(1), waiting)
+        .await
+        .expect("it comes about in time");
 }

@@ -8,7 +8,7 @@ use tokio::time::{Instant, sleep};
 use super::{
     Scene,
     faulty::{Fault, Faulty},
-    id, map, memory,
+    id, map, memory, until,
 };
 use crate::{
     backup::Backup,
@@ -94,17 +94,6 @@ async fn the_loop_takes_edited_settings_over_and_puts_lost_queues_back() {
         .await;
     };
     promoter.run(edit_and_lose).await;
-}
-
-async fn until(mut condition: impl AsyncFnMut() -> bool) {
-    let waiting = async {
-        while !condition().await {
-            sleep(Duration::from_millis(20)).await;
-        }
-    };
-    tokio::time::timeout(Duration::from_secs(20), waiting)
-        .await
-        .expect("it comes about in time");
 }
 
 #[tokio::test]
