@@ -13,4 +13,5 @@ pub mod servers;
 pub mod stack;
 pub mod switched;
 pub mod template;
+pub mod waiting;
 pub mod written;

@@ -31,6 +31,7 @@ use vestibule_tests::{
     functions::fresh_tables,
     lines::{Backend, configuration, fresh_queue},
     servers::dynamodb_url,
+    waiting::{asked_until, until},
 };
 
 const PROCESSES: usize = 8;
@@ -104,16 +105,11 @@ impl Scene {
 
     /// To any of the processes, as the gateway has it; once more where a busy machine took too long.
     async fn send(&self, ask: impl Fn() -> Ask) -> Answer {
-        let end = Instant::now() + BOUND;
-        loop {
+        let send = async || {
             let any = rand::random_range(0..self.processes.len());
-            let answer = send_to(&self.processes[any], ask()).await;
-            if answer.status != 503 {
-                return answer;
-            }
-            assert!(Instant::now() < end, "{answer:?}");
-            sleep(Duration::from_millis(100)).await;
-        }
+            send_to(&self.processes[any], ask()).await
+        };
+        asked_until(BOUND, send, |answer| answer.status != 503).await
     }
 
     async fn enters(&self) -> Guest {
@@ -164,13 +160,8 @@ impl Scene {
     }
 
     async fn view(&self) -> View {
-        let end = Instant::now() + BOUND;
-        loop {
-            match self.line.view(&self.queue).await {
-                Ok(view) => return view,
-                Err(error) => assert!(Instant::now() < end, "{error}"),
-            }
-        }
+        let view = async || self.line.view(&self.queue).await;
+        asked_until(BOUND, view, Result::is_ok).await.expect("a view")
     }
 
     /// Looks at the line again and again.
@@ -296,9 +287,8 @@ async fn people_move_on_where_the_promoter_ends_in_the_middle() {
         guests.push(scene.enters().await);
     }
     let dies = async {
-        while scene.view().await.totals.promoted < 10 {
-            sleep(Duration::from_millis(20)).await;
-        }
+        let promoted = async || scene.view().await.totals.promoted >= 10;
+        until(BOUND, "ten are called", promoted).await;
         let driven_at_ms = scene.view().await.driven_at_ms;
         running.abort();
         driven_at_ms

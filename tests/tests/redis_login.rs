@@ -22,7 +22,10 @@ use vestibule::line::{
     Line, PromoteOrder,
     redis::{IamLogin, IamUser, RedisLine},
 };
-use vestibule_tests::lines::{Backend, fresh_queue, open_with_one_waiting};
+use vestibule_tests::{
+    lines::{Backend, fresh_queue, open_with_one_waiting},
+    waiting::{asked_until, until},
+};
 
 /// 2026-09-01T12:00:00Z
 const START: u64 = 1_788_264_000;
@@ -113,21 +116,17 @@ impl User {
 
     /// Waits until the last thing on every connection of the user is this command, pinging where asked.
     async fn until_all_did(&mut self, command: &str, pinging: Option<&RedisLine>) -> Vec<String> {
-        let wait = async {
-            loop {
-                if let Some(line) = pinging {
-                    line.ping().await.expect("pings");
-                }
-                let connections = self.connections().await;
-                if !connections.is_empty() && connections.iter().all(|(_, last)| last == command) {
-                    return connections.into_iter().map(|(id, _)| id).collect();
-                }
-                tokio::time::sleep(Duration::from_millis(20)).await;
+        let look = async || {
+            if let Some(line) = pinging {
+                line.ping().await.expect("pings");
             }
+            self.connections().await
         };
-        tokio::time::timeout(BOUND, wait)
-            .await
-            .unwrap_or_else(|_| panic!("not all did {command}"))
+        let all_did = |connections: &Vec<(String, String)>| {
+            !connections.is_empty() && connections.iter().all(|(_, last)| last == command)
+        };
+        let connections = asked_until(BOUND, look, all_did).await;
+        connections.into_iter().map(|(id, _)| id).collect()
     }
 }
 
@@ -162,14 +161,8 @@ async fn each_connection_has_a_fresh_token(backend: Backend) {
     kill.arg(&["KILL", "USER", &user.name]);
     let killed: Vec<u64> = user.order(&kill).await;
     assert!(killed.iter().all(|killed| *killed > 0), "{killed:?}");
-    let again = async {
-        while line.ping().await.is_err() {
-            tokio::time::sleep(Duration::from_millis(20)).await;
-        }
-    };
-    tokio::time::timeout(BOUND, again)
-        .await
-        .expect("logs in with the token of now");
+    let again = async || line.ping().await.is_ok();
+    until(BOUND, "it logs in with the token of now", again).await;
 }
 
 async fn a_live_connection_logs_in_again(backend: Backend) {

@@ -12,7 +12,6 @@ use std::{env, future::Future, time::Duration};
 use reqwest::{Client, RequestBuilder, Response, Url};
 use serde_json::{Value, json};
 use tempfile::TempDir;
-use tokio::time::{Instant, sleep};
 use uuid::Uuid;
 
 use self::operator::Operator;
@@ -224,17 +223,4 @@ async fn answered(response: impl Future<Output = reqwest::Result<Response>>) -> 
     let response = response.await.expect("answered");
     let (status, headers) = (response.status(), response.headers().clone());
     Answer::new(status, headers, &response.bytes().await.expect("to its end"))
-}
-
-/// Repeats a request until its answer is as wanted.
-pub async fn until(what: &str, ask: impl AsyncFn() -> Answer, is_so: impl Fn(&Answer) -> bool) -> Answer {
-    let end = Instant::now() + BOUND;
-    loop {
-        let answer = ask().await;
-        if is_so(&answer) {
-            return answer;
-        }
-        assert!(Instant::now() < end, "it was never so: {what}; but {answer:?}");
-        sleep(Duration::from_millis(50)).await;
-    }
 }

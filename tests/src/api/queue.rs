@@ -1,13 +1,13 @@
 //! A queue of one test, and who comes to it.
 
-use std::time::Duration;
-
 use serde_json::{Value, json};
-use tokio::time::{Instant, sleep};
 use uuid::Uuid;
 
 use super::{BOUND, Backend};
-use crate::edge::{Answer, Ask};
+use crate::{
+    edge::{Answer, Ask},
+    waiting::asked_until,
+};
 
 /// A queue of one test.
 #[derive(Debug)]
@@ -89,16 +89,11 @@ impl Queue<'_> {
 
     /// Until somebody has promoted the guest, a promoter or this test.
     pub async fn is_promoted(&self, guest: &Guest) -> Answer {
-        let end = Instant::now() + BOUND;
-        loop {
+        let promoted = async || {
             self.order(json!({ "op": "promote", "count": 1 })).await;
-            let answer = self.looks(guest).await;
-            if answer.is(200).text("state") == "ready" {
-                return answer;
-            }
-            assert!(Instant::now() < end, "never promoted: {answer:?}");
-            sleep(Duration::from_millis(50)).await;
-        }
+            self.looks(guest).await
+        };
+        asked_until(BOUND, promoted, |answer| answer.is(200).text("state") == "ready").await
     }
 }
 

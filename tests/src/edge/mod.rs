@@ -11,7 +11,7 @@ use std::time::Duration;
 
 use axum::{Router, body::to_bytes};
 use serde_json::{Map, Value};
-use tokio::time::{Instant, sleep, timeout};
+use tokio::time::timeout;
 use tower::ServiceExt;
 use vestibule::{
     config::{EdgeConfig, Keys, ServiceRoutes},
@@ -81,14 +81,5 @@ pub fn configuration(settings: &Map<String, Value>, revision: &str) -> Configura
         generation: 1,
         min_epoch: 1,
         salt: Salt::new([1; 32]),
-    }
-}
-
-/// Waits until something is so.
-pub async fn until(what: &str, is_so: impl Fn() -> bool) {
-    let end = Instant::now() + BOUND;
-    while !is_so() {
-        assert!(Instant::now() < end, "in {BOUND:?} it was never so: {what}");
-        sleep(Duration::from_millis(2)).await;
     }
 }

@@ -26,7 +26,7 @@ use vestibule::{
 };
 
 use super::{Answer, Ask, BOUND, QUEUE, configuration, keys, local, queue, send_to};
-use crate::{lines::HandClock, switched::Switch, written::Written};
+use crate::{lines::HandClock, switched::Switch, waiting::asked_until, written::Written};
 
 const AN_HOUR: Duration = Duration::from_hours(1);
 
@@ -242,6 +242,11 @@ impl EdgeUnderTest {
     /// Sends a request as a local listener would.
     pub async fn send(&self, ask: Ask) -> Answer {
         send_to(&self.router, ask).await
+    }
+
+    /// Sends it until the answer is so: what is seen of a queue may be a second or two old.
+    pub async fn send_until(&self, ask: impl Fn() -> Ask, is_so: impl Fn(&Answer) -> bool) -> Answer {
+        asked_until(BOUND, async || self.send(ask()).await, is_so).await
     }
 
     /// Hands an event of API Gateway to the edge, as the Lambda runtime would.

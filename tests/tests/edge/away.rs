@@ -1,33 +1,18 @@
 //! The line is away, and nothing is lost: what is answered from the backup, and what is not.
 
-use std::time::Duration;
-
 use futures_util::future::join_all;
 use serde_json::json;
-use tokio::time::{Instant, sleep};
 use vestibule::line::Line;
 use vestibule_tests::{
-    edge::{Answer, Ask, BOUND, EdgeUnderTest, entry, queue, signer, until},
+    edge::{Ask, BOUND, EdgeUnderTest, entry, queue, signer},
     entries::write_all,
+    waiting::until,
 };
 
 use crate::{Guest, enters, full, stranger};
 
 pub(crate) fn look(guest: &Guest) -> Ask {
     Ask::get(entry(&guest.token)).visitor(&guest.id)
-}
-
-/// Sends it until the answer is so: what is seen of a queue may be a second or two old.
-pub(crate) async fn in_time(edge: &EdgeUnderTest, ask: impl Fn() -> Ask, is_so: impl Fn(&Answer) -> bool) -> Answer {
-    let end = Instant::now() + BOUND;
-    loop {
-        let answer = edge.send(ask()).await;
-        if is_so(&answer) {
-            return answer;
-        }
-        assert!(Instant::now() < end, "in {BOUND:?} it was never so: {answer:?}");
-        sleep(Duration::from_millis(20)).await;
-    }
 }
 
 #[tokio::test]
@@ -60,7 +45,7 @@ async fn who_waits_is_told_so_without_a_position_until_the_line_is_back() {
     assert!(paces.len() > 10, "all at once: {paces:?}");
 
     edge.switch.turn_on();
-    let back = in_time(&edge, || look(&guest), |answer| answer.body["degraded"] == false).await;
+    let back = edge.send_until(|| look(&guest), |answer| answer.body["degraded"] == false).await;
     assert_eq!(back.number("position"), 1, "nobody moved");
 }
 
@@ -138,7 +123,7 @@ async fn of_what_ended_or_never_was_nobody_hears_before_the_line_is_back() {
     .await
     .is_problem(404, "unknown-queue");
     edge.switch.turn_on();
-    let answer = in_time(&edge, || look(&guest), |answer| answer.status != 503).await;
+    let answer = edge.send_until(|| look(&guest), |answer| answer.status != 503).await;
     answer.is_problem(410, "completed").number("ended_at_ms");
     edge.send(nobody()).await.is_problem(404, "unknown-entry");
 }
@@ -168,7 +153,7 @@ async fn a_held_poll_is_answered_when_the_line_goes_away() {
     let poll = Ask::get(format!("{}?wait=20", entry(&guest.token))).visitor(&guest.id);
     let before = edge.looks();
     let (answer, ()) = tokio::join!(edge.send(poll), async {
-        until("the poll is held", || edge.looks() >= before + 3).await;
+        until(BOUND, "the poll is held", async || edge.looks() >= before + 3).await;
         edge.switch.turn_off();
     });
     assert_eq!(answer.is(200).text("state"), "waiting");

@@ -10,11 +10,7 @@ use vestibule::{
 };
 use vestibule_tests::edge::{Answer, Ask, EdgeUnderTest, entry, queue, signer};
 
-use crate::{
-    Guest,
-    away::{in_time, look},
-    enters,
-};
+use crate::{Guest, away::look, enters};
 
 fn validate(guest: &Guest, question: &Value) -> Ask {
     Ask::post(format!("{}/validate", entry(&guest.token))).json(question)
@@ -76,7 +72,7 @@ async fn an_open_queue_honours_a_pass_for_a_while_past_its_end() {
     for ago in [100, 59, 0] {
         // While the line is taken to be there, a pass that is over is refused.
         let honoured = |answer: &Answer| answer.status == 200;
-        let answer = in_time(&edge, || validate(&guest, &pass(ago)), honoured).await;
+        let answer = edge.send_until(|| validate(&guest, &pass(ago)), honoured).await;
         assert_eq!(answer.body["valid"], true);
         assert_eq!(answer.body["degraded"], true);
         assert_eq!(answer.number("visit"), entered.number("visit"));
@@ -142,9 +138,7 @@ async fn a_pass_of_before_a_restore_counts_and_one_of_before_a_reset_does_not() 
         .begin_generation(&queue(), 2, Salt::new([1; 32]))
         .await;
     assert_eq!(begun.expect("begun").expect("of epoch 2").min_epoch, 3);
-    let refused = in_time(
-        &edge,
-        || validate(&guest, &question),
+    let refused = edge.send_until(|| validate(&guest, &question),
         |answer| answer.status == 403,
     )
     .await;
@@ -162,9 +156,7 @@ async fn what_an_operator_stores_meanwhile_acts_and_what_is_wrong_does_not() {
     edge.switch.turn_off();
     edge.send(validate(&guest, &question)).await.is(503);
     edge.store(open_for(60)).await;
-    in_time(
-        &edge,
-        || validate(&guest, &question),
+    edge.send_until(|| validate(&guest, &question),
         |answer| answer.status == 200,
     )
     .await;
@@ -172,9 +164,7 @@ async fn what_an_operator_stores_meanwhile_acts_and_what_is_wrong_does_not() {
     wrong["capacity"] = json!("many");
     edge.store(wrong).await;
     // In force was what the line showed last: closed.
-    in_time(
-        &edge,
-        || validate(&guest, &question),
+    edge.send_until(|| validate(&guest, &question),
         |answer| answer.status == 503,
     )
     .await;

@@ -13,9 +13,9 @@ use vestibule::{
     domain::{change::Event, id::EntryId, state::State},
     line::{JournalRecord, Line, View},
 };
-use vestibule_tests::{functions::Choices, lambda::Failure};
+use vestibule_tests::{functions::Choices, lambda::Failure, waiting::until};
 
-use crate::{Guest, Stage, until};
+use crate::{BOUND, Guest, Stage};
 
 const CAPACITY: u64 = 6;
 const BATCH: u64 = 3;
@@ -136,7 +136,7 @@ async fn the_next_run_goes_on_and_nobody_is_promoted_twice() {
     for _ in 0..KILLS {
         let run = scheduled(&stage);
         let before = stage.view().await.totals.promoted;
-        until("the run promotes", async || {
+        until(BOUND, "the run promotes", async || {
             stage.view().await.totals.promoted > before
         })
         .await;
@@ -147,7 +147,7 @@ async fn the_next_run_goes_on_and_nobody_is_promoted_twice() {
     assert!(stage.view().await.waiting > 0, "killed in the middle of it");
     let last = scheduled(&stage);
     going.await.expect("everybody gets through");
-    until("the journal is in the backup", async || {
+    until(BOUND, "the journal is in the backup", async || {
         stage.view().await.journal == 0
     })
     .await;
@@ -181,7 +181,7 @@ async fn without_a_next_run_people_bring_themselves_through() {
     let going = tokio::spawn(go_through(stage.clone(), outside, inside));
     let run = scheduled(&stage);
     let before = stage.view().await.totals.promoted;
-    until("the run promotes", async || {
+    until(BOUND, "the run promotes", async || {
         stage.view().await.totals.promoted > before
     })
     .await;
@@ -190,7 +190,7 @@ async fn without_a_next_run_people_bring_themselves_through() {
     assert!(stage.view().await.waiting > 0, "killed in the middle of it");
 
     going.await.expect("everybody gets through");
-    until("the journal is in the backup", async || {
+    until(BOUND, "the journal is in the backup", async || {
         stage.looks(&everybody[0]).await;
         stage.view().await.journal == 0
     })

@@ -5,10 +5,7 @@ use std::{sync::Arc, time::Duration};
 use ::redis::aio::MultiplexedConnection;
 use axum::Router;
 use serde_json::{Value, json};
-use tokio::{
-    sync::watch,
-    time::{Instant, sleep},
-};
+use tokio::{sync::watch, time::Instant};
 use uuid::Uuid;
 use vestibule::{
     admin::Admin,
@@ -27,6 +24,7 @@ use vestibule_tests::{
     edge::{Answer, Ask, BOUND, local, send_to, signer},
     entries::now_ms,
     lines::{Backend, HandClock, configuration, fresh_queue},
+    waiting::asked_until,
 };
 
 /// Two processes over one Redis and one backup.
@@ -266,15 +264,12 @@ impl Scene {
 
     /// The answer once nobody is told to come again.
     pub(crate) async fn settled_answer(&self, ask: impl Fn() -> Ask) -> Answer {
-        let end = Instant::now() + BOUND;
-        loop {
-            let answer = self.send(ask()).await;
-            if answer.status != 503 {
-                return answer;
-            }
-            assert!(Instant::now() < end, "{answer:?}");
-            sleep(Duration::from_millis(20)).await;
-        }
+        asked_until(
+            BOUND,
+            async || self.send(ask()).await,
+            |answer| answer.status != 503,
+        )
+        .await
     }
 
     pub(crate) async fn settled(&self, guest: &Guest) -> Answer {
@@ -284,15 +279,6 @@ impl Scene {
 
     pub(crate) fn service(&self, guest: &Guest, what: &str, body: &Value) -> Ask {
         Ask::post(format!("{}/{what}", self.path(guest))).json(body)
-    }
-}
-
-/// Waits until something is so.
-pub(crate) async fn eventually(what: &str, is_so: impl AsyncFn() -> bool) {
-    let end = Instant::now() + BOUND;
-    while !is_so().await {
-        assert!(Instant::now() < end, "in {BOUND:?} it was never so: {what}");
-        sleep(Duration::from_millis(20)).await;
     }
 }
 

@@ -5,7 +5,6 @@ use std::{collections::HashMap, sync::Arc, time::Duration};
 use aws_config::BehaviorVersion;
 use aws_sdk_dynamodb::{Client, types::AttributeValue};
 use serde_json::Value;
-use tokio::time::{sleep, timeout};
 use vestibule::{
     admin::Admin,
     backup::dynamodb::{Connection, DynamoDb, Tables},
@@ -23,7 +22,7 @@ use vestibule_tests::{
 };
 
 /// Longer than anything here takes on a machine that does much else.
-const BOUND: Duration = Duration::from_secs(40);
+pub(crate) const BOUND: Duration = Duration::from_secs(40);
 
 pub(crate) struct Deployment {
     pub(crate) queue: QueueId,
@@ -164,14 +163,4 @@ pub(crate) async fn done(admin: &Admin, order: Value) -> Value {
     let mut answer = admin.answer(order.clone()).await;
     assert_eq!(answer["ok"], true, "{order}: {answer}");
     answer["result"].take()
-}
-
-pub(crate) async fn until(what: &str, mut condition: impl AsyncFnMut() -> bool) {
-    let waiting = async {
-        while !condition().await {
-            sleep(Duration::from_millis(25)).await;
-        }
-    };
-    let in_time = timeout(BOUND, waiting).await;
-    assert!(in_time.is_ok(), "not within {BOUND:?}: {what}");
 }

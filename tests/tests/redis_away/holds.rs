@@ -1,9 +1,6 @@
 //! Polls that are held while Redis dies, and after it came back.
 
-use std::time::Duration;
-
 use serde_json::json;
-use tokio::time::{Instant, sleep};
 use vestibule::{
     domain::id::QueueId,
     line::{Line, PromoteOrder, redis::RedisLine},
@@ -11,6 +8,7 @@ use vestibule::{
 use vestibule_tests::{
     edge::{Ask, BOUND, configuration, send_to},
     servers,
+    waiting::asked_until,
 };
 
 use crate::{
@@ -24,18 +22,14 @@ async fn until_heard(server: &Server, queue: &QueueId) {
     let address = format!("redis://127.0.0.1:{}", server.port);
     let client = redis::Client::open(address).expect("an address");
     let mut link = servers::link(client).await;
-    let end = Instant::now() + BOUND;
-    loop {
-        let mut ask = redis::cmd("PUBSUB");
-        ask.arg("SHARDNUMSUB")
-            .arg(format!("vestibule:{{{queue}}}:changes"));
+    let mut ask = redis::cmd("PUBSUB");
+    ask.arg("SHARDNUMSUB")
+        .arg(format!("vestibule:{{{queue}}}:changes"));
+    let listeners = async || {
         let (_, listeners): (String, u64) = ask.query_async(&mut link).await.expect("it answers");
-        if listeners == 1 {
-            return;
-        }
-        assert!(Instant::now() < end, "nobody listened in {BOUND:?}");
-        sleep(Duration::from_millis(20)).await;
-    }
+        listeners
+    };
+    asked_until(BOUND, listeners, |listeners| *listeners == 1).await;
 }
 
 /// Whoever is held hears that the line is away, and whoever is held when it is back hears of the turn.
@@ -80,15 +74,9 @@ async fn holds_again(is_cluster: bool) {
         heartbeat: true,
         fence: None,
     };
-    let end = Instant::now() + BOUND;
-    let promotion = loop {
-        match line.promote(&queue, order).await {
-            Ok(promotion) => break promotion,
-            // Its link is the old one.
-            Err(error) => assert!(Instant::now() < end, "{error}"),
-        }
-        sleep(Duration::from_millis(50)).await;
-    };
+    // Its link is the old one at first.
+    let promote = async || line.promote(&queue, order).await;
+    let promotion = asked_until(BOUND, promote, Result::is_ok).await.expect("promotes");
     assert_eq!(promotion.promoted, 1, "{promotion:?}");
     let answer = held.await.expect("it is answered");
     assert_eq!(answer.is(200).text("state"), "ready");

@@ -4,10 +4,7 @@ use std::{sync::Arc, time::Duration};
 
 use axum::Router;
 use serde_json::{Map, Value, json};
-use tokio::{
-    sync::watch,
-    time::{Instant, sleep},
-};
+use tokio::{sync::watch, time::Instant};
 use uuid::Uuid;
 use vestibule::{
     backup::{Backup, LinePart, StoredQueue},
@@ -20,6 +17,7 @@ use vestibule_tests::{
     edge::{Answer, Ask, BOUND, configuration, local, send_to, signer},
     lines::fresh_queue,
     servers,
+    waiting::asked_until,
 };
 
 /// No call takes longer than 2 s; as much again for a machine that has other things to do.
@@ -75,18 +73,9 @@ impl Process {
     /// Sends it until the answer is so; gives up after a while.
     pub(crate) async fn in_time(&self, ask: impl Fn() -> Ask, is_so: impl Fn(&Answer) -> bool) -> Answer {
         let begun = Instant::now();
-        loop {
-            let (answer, _) = self.send(ask()).await;
-            if is_so(&answer) {
-                println!("so after {:?}", begun.elapsed());
-                return answer;
-            }
-            assert!(
-                begun.elapsed() < BOUND,
-                "in {BOUND:?} it was never so: {answer:?}"
-            );
-            sleep(Duration::from_millis(50)).await;
-        }
+        let answer = asked_until(BOUND, async || self.send(ask()).await.0, is_so).await;
+        println!("so after {:?}", begun.elapsed());
+        answer
     }
 }
 
@@ -104,12 +93,9 @@ pub(crate) fn settings() -> Map<String, Value> {
 /// Creates a queue in the line and in the backup.
 pub(crate) async fn create(url: &str) -> QueueId {
     let (queue, configuration) = (fresh_queue(), configuration(&settings(), "1"));
-    let end = Instant::now() + BOUND;
     let line = RedisLine::connect_later(url, None).expect("an address");
-    while let Err(error) = line.configure(&queue, &configuration, true).await {
-        assert!(Instant::now() < end, "{error}");
-        sleep(Duration::from_millis(50)).await;
-    }
+    let configure = async || line.configure(&queue, &configuration, true).await;
+    asked_until(BOUND, configure, Result::is_ok).await.expect("configured");
     let stored = StoredQueue {
         settings: settings().into(),
         settings_order: 0,

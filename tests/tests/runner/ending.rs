@@ -9,8 +9,9 @@ use std::{
 use serde_json::{Value, json};
 use tokio::time::timeout;
 use uuid::Uuid;
+use vestibule_tests::waiting::until;
 
-use crate::{QUEUE, folder, start, within};
+use crate::{QUEUE, folder, start};
 
 #[tokio::test]
 async fn the_end_answers_held_polls() {
@@ -55,7 +56,7 @@ async fn a_second_ctrl_c_ends_at_once() {
     runner.order(json!({ "op": "list" })).await;
     runner.signal("INT");
     // The listener is gone when the first one has arrived.
-    within(Duration::from_secs(3), async || {
+    until(Duration::from_secs(3), "nobody listens there", async || {
         TcpStream::connect(runner.host()).is_err()
     })
     .await;

@@ -5,9 +5,9 @@ use std::time::Duration;
 use serde_json::{Value, json};
 use uuid::Uuid;
 use vestibule::backup::{Backup, file::FileBackup};
-use vestibule_tests::runner::Runner;
+use vestibule_tests::{runner::Runner, waiting::until};
 
-use crate::{QUEUE, folder, start, within};
+use crate::{QUEUE, folder, start};
 
 /// A queue where one is let in and the others stay where they are; answers the visitors and their entries.
 async fn line_up(runner: &Runner, visitors: usize) -> Vec<(String, Value)> {
@@ -137,7 +137,7 @@ async fn a_wrong_stored_setting_keeps_its_queue_out_and_no_other() {
         .order(json!({ "op": "update", "queue": QUEUE, "settings": corrected }))
         .await;
     // The edge remembers for a moment that the queue was away.
-    within(Duration::from_secs(10), async || {
+    until(Duration::from_secs(10), "the queue is back", async || {
         runner.status(QUEUE, token, 0).await.expect("answered")["state"].is_string()
     })
     .await;
@@ -158,7 +158,7 @@ async fn a_crowd_moves_through_and_takes_its_places_back() {
         standing
     };
     let mut runner = Runner::start(dir.path(), &arguments).expect("it starts");
-    within(Duration::from_mins(1), async || {
+    until(Duration::from_mins(1), "two are through", async || {
         let stats = stats(&runner).await;
         sound(&stats);
         count(&stats["totals"], "completed") >= 2
@@ -168,7 +168,7 @@ async fn a_crowd_moves_through_and_takes_its_places_back() {
     runner.ended(Duration::from_secs(5)).await;
 
     let runner = Runner::start(dir.path(), &arguments).expect("it starts");
-    within(Duration::from_mins(1), async || {
+    until(Duration::from_mins(1), "they go on", async || {
         let stats = stats(&runner).await;
         sound(&stats) > 0 && count(&stats["totals"], "completed") >= 1
     })

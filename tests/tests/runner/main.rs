@@ -5,10 +5,7 @@ mod kept;
 mod served;
 mod starting;
 
-use std::time::Duration;
-
 use tempfile::TempDir;
-use tokio::time::{sleep, timeout};
 use vestibule_tests::runner::Runner;
 
 const QUEUE: &str = "q";
@@ -19,13 +16,4 @@ fn folder() -> TempDir {
 
 fn start(dir: &TempDir) -> Runner {
     Runner::start(dir.path(), &["--crowd", "0"]).expect("it starts")
-}
-
-async fn within(bound: Duration, mut condition: impl AsyncFnMut() -> bool) {
-    let waiting = async {
-        while !condition().await {
-            sleep(Duration::from_millis(100)).await;
-        }
-    };
-    timeout(bound, waiting).await.expect("it comes about in time");
 }
