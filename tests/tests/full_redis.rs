@@ -7,9 +7,9 @@ use std::{
 };
 
 use tokio::time::sleep;
-use vestibule::line::{Claimed, Departed, Departure, Line, LineError, PromoteOrder, redis::RedisLine};
+use vestibule::line::{Claimed, Departed, Departure, Line, LineError, redis::RedisLine};
 use vestibule_tests::{
-    lines::{configuration, fresh_queue, visitor},
+    lines::{configuration, fresh_queue, tick_of, visitor},
     waiting::asked_until,
 };
 
@@ -105,13 +105,8 @@ async fn a_full_redis_refuses_newcomers_and_lets_the_others_go() {
         .await
         .expect("it is forgotten");
     sleep(Duration::from_millis(1_100)).await;
-    let order = PromoteOrder {
-        asked: 10,
-        heartbeat: true,
-        fence: None,
-    };
     assert!(
-        line.promote(&queue, order)
+        line.promote(&queue, tick_of(10))
             .await
             .expect("the line moves")
             .promoted

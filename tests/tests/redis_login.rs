@@ -19,11 +19,11 @@ use redis::{FromRedisValue, aio::MultiplexedConnection};
 use tokio::sync::watch;
 use uuid::Uuid;
 use vestibule::line::{
-    Line, PromoteOrder,
+    Line,
     redis::{IamLogin, IamUser, RedisLine},
 };
 use vestibule_tests::{
-    lines::{Backend, fresh_queue, open_with_one_waiting},
+    lines::{Backend, fresh_queue, open_with_one_waiting, tick_of},
     waiting::{asked_until, until},
 };
 
@@ -199,12 +199,7 @@ async fn whoever_listens_has_a_fresh_token(backend: Backend) {
 
     user.token_of(2).await;
     let mut changes = line.changes(&queue).await.expect("logs in with the token of now");
-    let order = PromoteOrder {
-        asked: 1,
-        heartbeat: true,
-        fence: None,
-    };
-    let promotion = line.promote(&queue, order).await.expect("promotes");
+    let promotion = line.promote(&queue, tick_of(1)).await.expect("promotes");
     assert_eq!(promotion.promoted, 1, "{promotion:?}");
     let heard = tokio::time::timeout(BOUND, changes.next()).await.expect("heard");
     assert_eq!(heard.expect("nothing broke").at_ms, promotion.now_ms);

@@ -22,11 +22,16 @@ use vestibule::{
     config::EdgeConfig,
     domain::id::Salt,
     http::{Edge, router, serve::handle},
-    line::{JournalLimits, Line, PromoteOrder, Promotion, memory::MemoryLine},
+    line::{JournalLimits, Line, Promotion, memory::MemoryLine},
 };
 
 use super::{Answer, Ask, BOUND, QUEUE, configuration, keys, local, queue, send_to};
-use crate::{lines::HandClock, switched::Switch, waiting::asked_until, written::Written};
+use crate::{
+    lines::{HandClock, tick_of},
+    switched::Switch,
+    waiting::asked_until,
+    written::Written,
+};
 
 const AN_HOUR: Duration = Duration::from_hours(1);
 
@@ -223,13 +228,8 @@ impl EdgeUnderTest {
 
     /// Promotes as many as may go.
     pub async fn promote(&self) -> Promotion {
-        let order = PromoteOrder {
-            asked: u64::MAX,
-            heartbeat: true,
-            fence: None,
-        };
         self.line
-            .promote(&queue(), order)
+            .promote(&queue(), tick_of(u64::MAX))
             .await
             .expect("there is the queue")
     }

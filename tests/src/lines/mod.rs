@@ -17,7 +17,7 @@ use vestibule::{
         standing::Standing,
     },
     line::{
-        Configuration, Configured, Entered, Line,
+        Configuration, Configured, Entered, Line, PromoteOrder,
         memory::{Clock, MemoryLine},
         redis::RedisLine,
     },
@@ -114,6 +114,15 @@ pub fn configuration(settings: &Settings) -> Configuration {
         generation: 1,
         min_epoch: 1,
         salt: Salt::new([7; 32]),
+    }
+}
+
+/// A promoter's tick for so many at the most.
+pub fn tick_of(asked: u64) -> PromoteOrder {
+    PromoteOrder {
+        asked,
+        heartbeat: true,
+        fence: None,
     }
 }
 

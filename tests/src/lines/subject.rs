@@ -12,13 +12,13 @@ use vestibule::{
     },
     line::{
         Claimed, Configured, Departed, Departure, Entered, Joining, JournalLimits, JournalRecord, Line, Look,
-        Missing, PromoteOrder, Promotion, View,
+        Missing, Promotion, View,
         memory::{Clock, MemoryLine},
         redis::RedisLine,
     },
 };
 
-use super::{Backend, HandClock, configuration, fresh_queue, visitor};
+use super::{Backend, HandClock, configuration, fresh_queue, tick_of, visitor};
 
 /// A line under test, as callers of their own reach it.
 #[derive(Clone)]
@@ -188,12 +188,7 @@ impl Subject {
 
     /// One tick of a driver.
     pub async fn tick(&self) -> Promotion {
-        let order = PromoteOrder {
-            asked: u64::MAX,
-            heartbeat: true,
-            fence: None,
-        };
-        self.line.promote(&self.queue, order).await.expect("promote")
+        self.line.promote(&self.queue, tick_of(u64::MAX)).await.expect("promote")
     }
 
     /// Where a visitor stands.

@@ -23,10 +23,11 @@ use vestibule::{
         settings::Settings,
         state::State,
     },
-    line::{Claimed, Configuration, Departed, Departure, Entered, Line, PromoteOrder, memory::MemoryLine},
+    line::{Claimed, Configuration, Departed, Departure, Entered, Line, memory::MemoryLine},
 };
 use vestibule_tests::{
     entries::{configuration, fresh_id, fresh_queue, now_ms},
+    lines::tick_of,
     servers,
 };
 
@@ -97,12 +98,7 @@ impl Place {
     }
 
     pub(crate) async fn promote(&self) -> u64 {
-        let order = PromoteOrder {
-            asked: 100,
-            heartbeat: true,
-            fence: None,
-        };
-        let promotion = self.line.promote(&self.queue, order).await.expect("an answer");
+        let promotion = self.line.promote(&self.queue, tick_of(100)).await.expect("an answer");
         promotion.promoted
     }
 

@@ -14,11 +14,11 @@ use vestibule::{
         settings::Settings,
         state::State,
     },
-    line::{Departed, Departure, Entered, JournalLimits, Line, PromoteOrder, View, memory::MemoryLine},
+    line::{Departed, Departure, Entered, JournalLimits, Line, View, memory::MemoryLine},
 };
 use vestibule_tests::{
     entries::{configuration, fresh_id, fresh_queue},
-    lines::HandClock,
+    lines::{HandClock, tick_of},
 };
 
 use crate::picky::{Mood, Picky};
@@ -80,12 +80,7 @@ impl Scene {
         let configured = self.line.configure(&self.queue, &settings, false).await;
         configured.expect("configured");
         self.pass(1);
-        let order = PromoteOrder {
-            asked: 1_000,
-            heartbeat: true,
-            fence: None,
-        };
-        let promotion = self.line.promote(&self.queue, order).await;
+        let promotion = self.line.promote(&self.queue, tick_of(1_000)).await;
         assert!(promotion.expect("an answer").promoted > 0);
     }
 

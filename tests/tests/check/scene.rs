@@ -19,11 +19,11 @@ use vestibule::{
         standing::Standing,
         state::State,
     },
-    line::{Departed, Departure, Entered, Line, Look, PromoteOrder, View},
+    line::{Departed, Departure, Entered, Line, Look, View},
 };
 use vestibule_tests::{
     entries::{configuration, fresh_queue, now_ms},
-    lines::{Backend, visitor},
+    lines::{Backend, tick_of, visitor},
 };
 
 /// At once, and the second look with the first.
@@ -133,12 +133,7 @@ impl Scene {
     }
 
     pub(crate) async fn promote(&self) {
-        let order = PromoteOrder {
-            asked: u64::MAX,
-            heartbeat: true,
-            fence: None,
-        };
-        self.line.promote(&self.queue, order).await.expect("promoted");
+        self.line.promote(&self.queue, tick_of(u64::MAX)).await.expect("promoted");
     }
 
     pub(crate) async fn view(&self) -> View {

@@ -17,13 +17,13 @@ use vestibule::{
         settings::Settings,
     },
     http::{Edge, router},
-    line::{Line, PromoteOrder, View, redis::RedisLine},
+    line::{Line, View, redis::RedisLine},
     promoter::{Policy, Promoter},
 };
 use vestibule_tests::{
     edge::{Answer, Ask, BOUND, local, send_to, signer},
     entries::now_ms,
-    lines::{Backend, HandClock, configuration, fresh_queue},
+    lines::{Backend, HandClock, configuration, fresh_queue, tick_of},
     waiting::asked_until,
 };
 
@@ -173,12 +173,7 @@ impl Scene {
     }
 
     async fn promote_most(&self, asked: u64) {
-        let order = PromoteOrder {
-            asked,
-            heartbeat: true,
-            fence: None,
-        };
-        self.line.promote(&self.queue, order).await.expect("promoted");
+        self.line.promote(&self.queue, tick_of(asked)).await.expect("promoted");
     }
 
     /// What the drain of a driver does.

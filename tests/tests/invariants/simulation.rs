@@ -14,9 +14,9 @@ use vestibule::{
         settings::Settings,
         standing::Standing,
     },
-    line::{Claimed, Departed, Departure, Entered, Line, Look, PromoteOrder, memory::MemoryLine},
+    line::{Claimed, Departed, Departure, Entered, Line, Look, memory::MemoryLine},
 };
-use vestibule_tests::lines::{HandClock, configuration, fresh_queue, visitor};
+use vestibule_tests::lines::{HandClock, configuration, fresh_queue, tick_of, visitor};
 
 pub(crate) const VISITORS: u64 = 10_000;
 /// Everybody comes within so long.
@@ -214,14 +214,9 @@ impl Simulation {
     }
 
     async fn tick(&mut self) {
-        let order = PromoteOrder {
-            asked: u64::MAX,
-            heartbeat: true,
-            fence: None,
-        };
         let mut promoted = 0;
         loop {
-            let tick = self.line.promote(&self.queue, order).await.expect("promote");
+            let tick = self.line.promote(&self.queue, tick_of(u64::MAX)).await.expect("promote");
             promoted += tick.promoted;
             if !tick.more {
                 break;

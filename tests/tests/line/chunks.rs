@@ -4,7 +4,7 @@ use vestibule::{
     domain::{pace::HeldBackBy, standing::Standing},
     line::{PROMOTE_CHUNK, PromoteOrder},
 };
-use vestibule_tests::lines::{Subject, visitor};
+use vestibule_tests::lines::{Subject, tick_of, visitor};
 
 use crate::pace::pace;
 
@@ -70,10 +70,9 @@ pub(crate) async fn no_more_are_promoted_than_asked(mut subject: Subject) {
         (10, 3, HeldBackBy::Line),
     ] {
         let order = PromoteOrder {
-            asked,
-            heartbeat: false,
-            fence: None,
-        };
+ heartbeat: false,
+ ..tick_of(asked)
+};
         let tick = subject
             .line
             .promote(&subject.queue, order)

@@ -2,9 +2,9 @@
 
 use vestibule::{
     domain::{clock::APART_MS, pace::HeldBackBy, settings::Settings, standing::Standing, state::State},
-    line::{Adjusted, Check, Departure, Line, PromoteOrder, Validated, redis::RedisLine},
+    line::{Adjusted, Check, Departure, Line, Validated, redis::RedisLine},
 };
-use vestibule_tests::lines::{Backend, HandClock, Subject, configuration, fresh_queue, visitor};
+use vestibule_tests::lines::{Backend, HandClock, Subject, configuration, fresh_queue, tick_of, visitor};
 
 pub(crate) const HOUR_MS: i64 = 3_600_000;
 
@@ -203,11 +203,7 @@ async fn a_real_server_is_watched_by_its_callers() {
     let queue = fresh_queue();
     let created = line.configure(&queue, &configuration(&one_by_one()), true).await;
     created.expect("configure");
-    let order = PromoteOrder {
-        asked: u64::MAX,
-        heartbeat: true,
-        fence: None,
-    };
+    let order = tick_of(u64::MAX);
     for number in 1..=5 {
         line.enter(&queue, visitor(number)).await.expect("enter");
     }

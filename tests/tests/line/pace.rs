@@ -5,7 +5,7 @@ use vestibule::{
     domain::{pace::HeldBackBy, settings::Settings, state::State},
     line::{Departure, PromoteOrder},
 };
-use vestibule_tests::lines::{Subject, visitor};
+use vestibule_tests::lines::{Subject, tick_of, visitor};
 
 pub(crate) fn pace(batch: u32, interval_seconds: u32) -> Settings {
     Settings {
@@ -124,10 +124,9 @@ pub(crate) async fn a_new_pace_keeps_the_tokens(mut subject: Subject) {
     subject.open(pace(10, 10)).await;
     subject.line_up(1..=100).await;
     let order = |asked| PromoteOrder {
-        asked,
-        heartbeat: false,
-        fence: None,
-    };
+ heartbeat: false,
+ ..tick_of(asked)
+};
     let four = subject
         .line
         .promote(&subject.queue, order(4))

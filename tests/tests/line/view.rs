@@ -9,10 +9,10 @@ use vestibule::{
         state::State,
     },
     line::{
-        Check, Deferral, Departure, Extension, Joining, LineError, PromoteOrder, Totals,
+        Check, Deferral, Departure, Extension, Joining, LineError, Totals,
     },
 };
-use vestibule_tests::lines::{Subject, configuration, visitor};
+use vestibule_tests::lines::{Subject, configuration, tick_of, visitor};
 
 use crate::{journal::missed, report::EACH_10_SECONDS, settings::three_at_a_time};
 
@@ -28,11 +28,6 @@ pub(crate) async fn an_unknown_queue_is_unknown_to_every_method(subject: Subject
         visit: None,
         seconds: 1,
         latest_end_ms: 1,
-    };
-    let order = PromoteOrder {
-        asked: 1,
-        heartbeat: true,
-        fence: None,
     };
     let change = Change {
         id,
@@ -62,7 +57,7 @@ pub(crate) async fn an_unknown_queue_is_unknown_to_every_method(subject: Subject
         line.leave(queue, id, None, Departure::Evict).await.map(drop),
         line.validate(queue, id, check).await.map(drop),
         line.extend(queue, id, extension).await.map(drop),
-        line.promote(queue, order).await.map(drop),
+        line.promote(queue, tick_of(1)).await.map(drop),
         line.adjust(queue, 0).await.map(drop),
         line.report(queue, EACH_10_SECONDS).await.map(drop),
         line.configure(queue, &configuration, false).await.map(drop),

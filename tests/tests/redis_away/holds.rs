@@ -3,10 +3,11 @@
 use serde_json::json;
 use vestibule::{
     domain::id::QueueId,
-    line::{Line, PromoteOrder, redis::RedisLine},
+    line::{Line, redis::RedisLine},
 };
 use vestibule_tests::{
     edge::{Ask, BOUND, configuration, send_to},
+    lines::tick_of,
     servers,
     waiting::asked_until,
 };
@@ -69,13 +70,8 @@ async fn holds_again(is_cluster: bool) {
     until_heard(&server, &queue).await;
     let done = Ask::post(format!("{}/complete", inside.at));
     process.send(done).await.0.is(204);
-    let order = PromoteOrder {
-        asked: 1,
-        heartbeat: true,
-        fence: None,
-    };
     // Its link is the old one at first.
-    let promote = async || line.promote(&queue, order).await;
+    let promote = async || line.promote(&queue, tick_of(1)).await;
     let promotion = asked_until(BOUND, promote, Result::is_ok).await.expect("promotes");
     assert_eq!(promotion.promoted, 1, "{promotion:?}");
     let answer = held.await.expect("it is answered");

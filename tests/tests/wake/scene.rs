@@ -12,11 +12,11 @@ use vestibule::{
     config::{EdgeConfig, Keys},
     domain::id::{QueueId, RootKey},
     http::{Edge, router},
-    line::{Line, PromoteOrder, Promotion},
+    line::{Line, Promotion},
 };
 use vestibule_tests::{
     edge::{Answer, Ask, BOUND, configuration, local, send_to, signer},
-    lines::fresh_queue,
+    lines::{fresh_queue, tick_of},
     switched::Switch,
     waiting::asked_until,
 };
@@ -112,12 +112,7 @@ impl Scene {
     /// Promotes so many.
     pub(crate) async fn promote(&self, asked: u64) -> Promotion {
         self.make_room().await;
-        let order = PromoteOrder {
-            asked,
-            heartbeat: true,
-            fence: None,
-        };
-        let promote = async || self.line.promote(&self.queue, order).await.expect("promotes");
+        let promote = async || self.line.promote(&self.queue, tick_of(asked)).await.expect("promotes");
         // The pace may have to come round first.
         let promotion = asked_until(BOUND, promote, |promotion| promotion.promoted > 0).await;
         assert_eq!(promotion.promoted, asked);
