@@ -25,8 +25,13 @@ pub fn fresh_queue() -> QueueId {
 
 /// The first shelf of a queue that nobody has had.
 pub fn fresh_shelf() -> Shelf {
+    shelf_of(fresh_queue())
+}
+
+/// The first shelf of a queue, whose settings say nothing else of it.
+pub fn shelf_of(queue: QueueId) -> Shelf {
     Shelf {
-        queue: fresh_queue(),
+        queue,
         generation: 1,
         retain_hours: 24,
         grace_seconds: 600,

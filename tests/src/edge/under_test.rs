@@ -27,6 +27,7 @@ use vestibule::{
 
 use super::{Answer, Ask, BOUND, QUEUE, configuration, keys, local, queue, send_to};
 use crate::{
+    entries::shelf_of,
     lines::{HandClock, tick_of},
     switched::Switch,
     waiting::asked_until,
@@ -203,12 +204,7 @@ impl EdgeUnderTest {
 
     /// Where the records of the queue's entries are.
     pub fn shelf(&self) -> Shelf {
-        Shelf {
-            queue: queue(),
-            generation: 1,
-            retain_hours: 24,
-            grace_seconds: 600,
-        }
+        shelf_of(queue())
     }
 
     /// Moves the line's clock.

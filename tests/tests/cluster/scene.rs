@@ -14,7 +14,7 @@ use tokio::{sync::watch, task::JoinHandle, time::sleep};
 use vestibule::{
     admin::Admin,
     backup::{
-        Backup, Shelf,
+        Backup,
         dynamodb::{Connection, DynamoDb},
     },
     config::Keys,
@@ -29,6 +29,7 @@ use vestibule::{
 use vestibule_tests::{
     cluster::{Node, OwnCluster},
     edge::{BOUND, local, signer},
+    entries::shelf_of,
     functions::{fresh_tables, root_key},
     lines::fresh_queue,
     servers::dynamodb_url,
@@ -174,12 +175,7 @@ impl Scene {
 
     /// What the table says of an entry.
     pub(crate) async fn record(&self, token: &str) -> Record {
-        let shelf = Shelf {
-            queue: self.struck.clone(),
-            generation: 1,
-            retain_hours: 24,
-            grace_seconds: 600,
-        };
+        let shelf = shelf_of(self.struck.clone());
         let record = self.backup.entry(&shelf, token.parse().expect("a token")).await;
         record.expect("an answer").expect("a record")
     }

@@ -3,7 +3,7 @@
 use serde_json::json;
 use uuid::Uuid;
 use vestibule::{
-    backup::{Backup, Shelf},
+    backup::Backup,
     domain::{
         id::{EntryId, IdKey, RootKey, Salt, Visitor},
         record::Record,
@@ -16,13 +16,8 @@ use vestibule_tests::edge::{Ask, EdgeUnderTest, entry, queue};
 use crate::{Guest, enters, full};
 
 async fn record(edge: &EdgeUnderTest, id: EntryId) -> Option<Record> {
-    let shelf = Shelf {
-        queue: queue(),
-        generation: 1,
-        retain_hours: 24,
-        grace_seconds: 600,
-    };
-    edge.backup.entry(&shelf, id).await.expect("the backup answers")
+    let record = edge.backup.entry(&edge.shelf(), id).await;
+    record.expect("the backup answers")
 }
 
 fn token(guest: &Guest) -> EntryId {

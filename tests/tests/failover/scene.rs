@@ -22,7 +22,7 @@ use vestibule::{
 };
 use vestibule_tests::{
     edge::{Answer, Ask, BOUND, local, send_to, signer},
-    entries::now_ms,
+    entries::{now_ms, shelf_of},
     lines::{Backend, HandClock, configuration, fresh_queue, tick_of},
     waiting::asked_until,
 };
@@ -234,12 +234,7 @@ impl Scene {
     }
 
     pub(crate) fn shelf(&self) -> Shelf {
-        Shelf {
-            queue: self.queue.clone(),
-            generation: 1,
-            retain_hours: 24,
-            grace_seconds: 600,
-        }
+        shelf_of(self.queue.clone())
     }
 
     pub(crate) async fn record(&self, guest: &Guest) -> Record {
