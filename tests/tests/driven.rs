@@ -16,18 +16,12 @@ use vestibule::{
         Backup, LinePart, Shelf, StoredQueue,
         dynamodb::{Connection, DynamoDb, Tables},
     },
-    config::Keys,
-    domain::{
-        id::{QueueId, RootKey},
-        settings::Settings,
-        state::State,
-    },
-    http::{Edge, router},
+    domain::{id::QueueId, settings::Settings, state::State},
     line::{Line, View, redis::RedisLine},
     promoter::{Policy, Promoter},
 };
 use vestibule_tests::{
-    edge::{Answer, Ask, local, send_to, signer},
+    edge::{Answer, Ask, local, process, send_to},
     functions::fresh_tables,
     lines::{Backend, configuration, fresh_queue},
     servers::dynamodb_url,
@@ -80,19 +74,9 @@ impl Scene {
         let (stop, stopped) = watch::channel(false);
         let mut processes = Vec::new();
         for _ in 0..PROCESSES {
-            let keys = Keys {
-                root: RootKey::new(vec![7; 32]).expect("long enough"),
-                signer: signer(),
-            };
             let own = RedisLine::connect(&url).await.expect("it answers");
             let backup = Arc::new(table(&tables).await);
-            processes.push(router(Edge::new(
-                Arc::new(own),
-                backup,
-                keys,
-                local(),
-                stopped.clone(),
-            )));
+            processes.push(process(Arc::new(own), backup, local(), &stopped));
         }
         Self {
             queue,

@@ -6,12 +6,12 @@ use serde_json::{Value, json};
 use vestibule::{
     admin::Admin,
     backup::{Backup, file::FileBackup},
-    domain::id::{QueueId, RootKey},
+    domain::id::QueueId,
     line::memory::MemoryLine,
     promoter::{Policy, Promoter},
     telemetry::metrics::SETTINGS_REFUSED,
 };
-use vestibule_tests::{waiting::until, written::Written};
+use vestibule_tests::{functions::root_key, waiting::until, written::Written};
 
 const BOUND: Duration = Duration::from_mins(1);
 
@@ -29,7 +29,7 @@ async fn a_refused_edit_is_logged_once_for_each_change() {
     let admin = Admin {
         line: line.clone(),
         backup: backup.clone(),
-        root_key: RootKey::new(vec![7; 32]).expect("long enough"),
+        root_key: root_key(),
         policy: Policy::default(),
     };
     let created = admin.answer(json!({ "op": "create", "queue": "q" })).await;

@@ -7,19 +7,21 @@ mod ask;
 mod event;
 mod under_test;
 
-use std::time::Duration;
+use std::{sync::Arc, time::Duration};
 
 use axum::{Router, body::to_bytes};
 use serde_json::{Map, Value};
-use tokio::time::timeout;
+use tokio::{sync::watch, time::timeout};
 use tower::ServiceExt;
 use vestibule::{
+    backup::Backup,
     config::{EdgeConfig, Keys, ServiceRoutes},
     domain::{
-        id::{QueueId, RootKey, Salt},
+        id::{QueueId, Salt},
         settings::Settings,
     },
-    line::Configuration,
+    http::{Edge, router},
+    line::{Configuration, Line},
     pass::{Signer, new_key_pem},
 };
 
@@ -28,6 +30,7 @@ pub use self::{
     event::{event, with_claims, with_header},
     under_test::EdgeUnderTest,
 };
+use crate::functions::root_key;
 
 /// The queue of every test: each has a line of its own.
 pub const QUEUE: &str = "TIMEDEAL:123";
@@ -55,11 +58,22 @@ pub fn signer() -> Signer {
     Signer::from_pem(ISSUER, &new_key_pem([3; 32])).expect("a key")
 }
 
-fn keys() -> Keys {
+/// The keys of every process.
+pub fn keys() -> Keys {
     Keys {
-        root: RootKey::new(vec![7; 32]).expect("long enough"),
+        root: root_key(),
         signer: signer(),
     }
+}
+
+/// The routes of a process over these.
+pub fn process(
+    line: Arc<dyn Line>,
+    backup: Arc<dyn Backup>,
+    config: EdgeConfig,
+    stopped: &watch::Receiver<bool>,
+) -> Router {
+    router(Edge::new(line, backup, keys(), config, stopped.clone()))
 }
 
 /// Sends a request to these routes as a local listener would.

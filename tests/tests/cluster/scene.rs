@@ -17,18 +17,16 @@ use vestibule::{
         Backup,
         dynamodb::{Connection, DynamoDb},
     },
-    config::Keys,
     domain::{
         id::{EntryId, QueueId},
         record::Record,
     },
-    http::{Edge, router},
     line::{Line, redis::RedisLine},
     promoter::{Policy, Promoter},
 };
 use vestibule_tests::{
     cluster::{Node, OwnCluster},
-    edge::{BOUND, local, signer},
+    edge::{self, BOUND, local},
     entries::shelf_of,
     functions::{fresh_tables, root_key},
     lines::fresh_queue,
@@ -193,15 +191,5 @@ fn line(url: &str) -> RedisLine {
 }
 
 fn process(url: &str, backup: &Arc<DynamoDb>, stopped: &watch::Receiver<bool>) -> Router {
-    let keys = Keys {
-        root: root_key(),
-        signer: signer(),
-    };
-    router(Edge::new(
-        Arc::new(line(url)),
-        backup.clone(),
-        keys,
-        local(),
-        stopped.clone(),
-    ))
+    edge::process(Arc::new(line(url)), backup.clone(), local(), stopped)
 }

@@ -10,19 +10,18 @@ use uuid::Uuid;
 use vestibule::{
     admin::Admin,
     backup::{Backup, LinePart, Shelf, StoredQueue, file::FileBackup},
-    config::Keys,
     domain::{
-        id::{EntryId, QueueId, RootKey},
+        id::{EntryId, QueueId},
         record::Record,
         settings::Settings,
     },
-    http::{Edge, router},
     line::{Line, View, redis::RedisLine},
     promoter::{Policy, Promoter},
 };
 use vestibule_tests::{
-    edge::{Answer, Ask, BOUND, local, send_to, signer},
+    edge::{Answer, Ask, BOUND, local, process, send_to},
     entries::{now_ms, shelf_of},
+    functions::root_key,
     lines::{Backend, HandClock, configuration, fresh_queue, tick_of},
     waiting::asked_until,
 };
@@ -94,20 +93,7 @@ impl Scene {
         };
         assert!(backup.create_queue(&queue, &stored).await.expect("created"));
         let (stop, stopped) = watch::channel(false);
-        let process = || {
-            let keys = Keys {
-                root: RootKey::new(vec![7; 32]).expect("long enough"),
-                signer: signer(),
-            };
-            router(Edge::new(
-                Arc::new(line.clone()),
-                backup.clone(),
-                keys,
-                local(),
-                stopped.clone(),
-            ))
-        };
-        let routers = [process(), process()];
+        let routers = [(); 2].map(|()| process(Arc::new(line.clone()), backup.clone(), local(), &stopped));
         let link = on.link_to(&queue).await;
         Self {
             queue,
@@ -225,7 +211,7 @@ impl Scene {
         let admin = Admin {
             line: Arc::new(self.line.clone()),
             backup: self.backup.clone(),
-            root_key: RootKey::new(vec![7; 32]).expect("long enough"),
+            root_key: root_key(),
             policy: Policy::default(),
         };
         let mut answer = admin.answer(order.clone()).await;

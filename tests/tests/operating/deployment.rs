@@ -9,13 +9,14 @@ use vestibule::{
     admin::Admin,
     backup::dynamodb::{Connection, DynamoDb, Tables},
     domain::{
-        id::{EntryId, QueueId, RootKey},
+        id::{EntryId, QueueId},
         settings::Settings,
     },
     line::{Line, redis::RedisLine},
     promoter::{Policy, Promoter},
 };
 use vestibule_tests::{
+    functions::root_key,
     lines::{Backend, fresh_queue},
     servers,
     written::Written,
@@ -77,7 +78,7 @@ impl Deployment {
         Admin {
             line: Arc::new(self.line().await),
             backup: Arc::new(self.backup().await),
-            root_key: RootKey::new(vec![7; 32]).expect("long enough"),
+            root_key: root_key(),
             policy: Policy::default(),
         }
     }

@@ -8,13 +8,11 @@ use tokio::{sync::watch, time::Instant};
 use uuid::Uuid;
 use vestibule::{
     backup::{Backup, LinePart, StoredQueue},
-    config::Keys,
-    domain::id::{QueueId, RootKey},
-    http::{Edge, router},
+    domain::id::QueueId,
     line::{Line, redis::RedisLine},
 };
 use vestibule_tests::{
-    edge::{Answer, Ask, BOUND, configuration, local, send_to, signer},
+    edge::{Answer, Ask, BOUND, configuration, local, process, send_to},
     lines::fresh_queue,
     servers,
     waiting::asked_until,
@@ -40,15 +38,10 @@ impl Process {
     pub(crate) async fn over(url: &str, queue: &QueueId) -> Self {
         let line = RedisLine::connect_later(url, None).expect("an address");
         let backup = servers::dynamodb().await;
-        let keys = Keys {
-            root: RootKey::new(vec![7; 32]).expect("long enough"),
-            signer: signer(),
-        };
         let (stop, stopped) = watch::channel(false);
-        let edge = Edge::new(Arc::new(line), Arc::new(backup), keys, local(), stopped);
         Self {
             queue: queue.clone(),
-            routes: router(edge),
+            routes: process(Arc::new(line), Arc::new(backup), local(), &stopped),
             _stop: stop,
         }
     }

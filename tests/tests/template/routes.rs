@@ -13,13 +13,12 @@ use tokio::sync::watch;
 use tower::ServiceExt;
 use vestibule::{
     backup::file::FileBackup,
-    config::{EdgeConfig, Keys, Origins},
-    domain::id::RootKey,
+    config::{EdgeConfig, Origins},
     http::{Edge, enter_routes, status_routes, validate_routes},
     line::memory::MemoryLine,
 };
 use vestibule_tests::{
-    edge::signer,
+    edge::keys,
     template::{document, template, text},
 };
 
@@ -160,10 +159,6 @@ fn operations(document: &Value) -> Vec<(String, String, Value)> {
 fn functions() -> ([(&'static str, Router); 3], TempDir) {
     let dir = tempfile::tempdir().expect("a folder");
     let backup = FileBackup::open(dir.path().join("store")).expect("a store");
-    let keys = Keys {
-        root: RootKey::new(vec![7; 32]).expect("long enough"),
-        signer: signer(),
-    };
     let config = EdgeConfig {
         origins: Origins::Named(vec![ORIGIN.parse().expect("a header value")]),
         ..EdgeConfig::default()
@@ -172,7 +167,7 @@ fn functions() -> ([(&'static str, Router); 3], TempDir) {
     let edge = Edge::new(
         Arc::new(MemoryLine::new()),
         Arc::new(backup),
-        keys,
+        keys(),
         config,
         stopped,
     );

@@ -9,13 +9,12 @@ use tokio::{sync::watch, task::JoinHandle};
 use uuid::Uuid;
 use vestibule::{
     backup::{Backup, LinePart, StoredQueue, file::FileBackup},
-    config::{EdgeConfig, Keys},
-    domain::id::{QueueId, RootKey},
-    http::{Edge, router},
+    config::EdgeConfig,
+    domain::id::QueueId,
     line::{Line, Promotion},
 };
 use vestibule_tests::{
-    edge::{Answer, Ask, BOUND, configuration, local, send_to, signer},
+    edge::{Answer, Ask, BOUND, configuration, local, process, send_to},
     lines::{fresh_queue, tick_of},
     switched::Switch,
     waiting::asked_until,
@@ -43,17 +42,13 @@ impl Scene {
             held_budget: HELD_BUDGET,
             ..local()
         };
-        let keys = Keys {
-            root: RootKey::new(vec![7; 32]).expect("long enough"),
-            signer: signer(),
-        };
         let (stop, stopped) = watch::channel(false);
-        let edge = Edge::new(switch.before(line.clone()), backup.clone(), keys, config, stopped);
+        let router = process(switch.before(line.clone()), backup.clone(), config, &stopped);
         let scene = Self {
             line,
             queue,
             switch,
-            router: router(edge),
+            router,
             _stop: stop,
             _dir: dir,
         };
