@@ -30,7 +30,7 @@ pub use self::{
     event::{event, with_claims, with_header},
     under_test::EdgeUnderTest,
 };
-use crate::functions::root_key;
+use crate::{functions::root_key, lines};
 
 /// The queue of every test: each has a line of its own.
 pub const QUEUE: &str = "TIMEDEAL:123";
@@ -88,12 +88,8 @@ pub async fn send_to(router: &Router, ask: Ask) -> Answer {
 /// A configuration of the first generation.
 pub fn configuration(settings: &Map<String, Value>, revision: &str) -> Configuration {
     Configuration {
-        settings: Settings::from_map(settings).expect("settings"),
         revision: revision.to_owned(),
-        settings_order: 0,
-        epoch: 1,
-        generation: 1,
-        min_epoch: 1,
         salt: Salt::new([1; 32]),
+        ..lines::configuration(&Settings::from_map(settings).expect("settings"))
     }
 }

@@ -26,8 +26,8 @@ use vestibule::{
     line::{Claimed, Configuration, Departed, Departure, Entered, Line, memory::MemoryLine},
 };
 use vestibule_tests::{
-    entries::{configuration, fresh_id, fresh_queue, now_ms},
-    lines::tick_of,
+    entries::{fresh_id, now_ms},
+    lines::{configuration, fresh_queue, tick_of},
     servers,
 };
 
@@ -51,7 +51,7 @@ impl Place {
             batch: 5,
             ..Settings::default()
         };
-        let (queue, configuration) = (fresh_queue(), configuration(settings));
+        let (queue, configuration) = (fresh_queue(), configuration(&settings));
         let clock_us = Arc::new(AtomicU64::new(now_ms() * 1_000));
         let read = Arc::clone(&clock_us);
         let line = MemoryLine::with_clock(Arc::new(move || read.load(Ordering::SeqCst)));

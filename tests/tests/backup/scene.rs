@@ -17,8 +17,8 @@ use vestibule::{
     line::{Departed, Departure, Entered, JournalLimits, Line, View, memory::MemoryLine},
 };
 use vestibule_tests::{
-    entries::{configuration, fresh_id, fresh_queue},
-    lines::{HandClock, tick_of},
+    entries::fresh_id,
+    lines::{HandClock, configuration, fresh_queue, tick_of},
 };
 
 use crate::picky::{Mood, Picky};
@@ -36,7 +36,7 @@ impl Scene {
     pub(crate) async fn new(limits: JournalLimits) -> Self {
         let clock = HandClock::new();
         let line = MemoryLine::with_clock(clock.as_clock()).with_journal_limits(limits);
-        let configuration = configuration(Settings {
+        let configuration = configuration(&Settings {
             capacity: 10_000,
             batch: 1_000,
             interval_seconds: 1,

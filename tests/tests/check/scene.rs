@@ -22,8 +22,8 @@ use vestibule::{
     line::{Departed, Departure, Entered, Line, Look, View},
 };
 use vestibule_tests::{
-    entries::{configuration, fresh_queue, now_ms},
-    lines::{Backend, tick_of, visitor},
+    entries::now_ms,
+    lines::{Backend, configuration, fresh_queue, tick_of, visitor},
 };
 
 /// At once, and the second look with the first.
@@ -54,7 +54,7 @@ impl Scene {
             interval_seconds: 3_600,
             ..Settings::default()
         };
-        let configuration = configuration(settings);
+        let configuration = configuration(&settings);
         line.configure(&queue, &configuration, true)
             .await
             .expect("configured");
