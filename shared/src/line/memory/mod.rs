@@ -22,7 +22,6 @@ use std::{
     collections::HashMap,
     fmt,
     sync::{Arc, Mutex, MutexGuard, PoisonError},
-    time::{SystemTime, UNIX_EPOCH},
 };
 
 #[cfg(feature = "given-time")]
@@ -34,13 +33,9 @@ use crate::domain::{clock::LineTime, id::QueueId};
 /// Tells the time in Unix microseconds.
 pub type Clock = Arc<dyn Fn() -> u64 + Send + Sync>;
 
-/// The clock of this process's machine.
+/// The clock of this process's machine. While it reads as 1970, the line holds still.
 pub(crate) fn system_clock() -> Clock {
-    Arc::new(|| {
-        // A clock before 1970 reads as 1970: the line holds still until it is right.
-        let since_1970 = SystemTime::now().duration_since(UNIX_EPOCH).unwrap_or_default();
-        u64::try_from(since_1970.as_micros()).unwrap_or(u64::MAX)
-    })
+    Arc::new(crate::system_clock::now_us)
 }
 
 /// Every queue of one process.
