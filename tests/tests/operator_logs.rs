@@ -60,7 +60,10 @@ async fn a_refused_edit_is_logged_once_for_each_change() {
         edit(json!({ "capacity": "lots" })).await;
         until(BOUND, "the next one", async || said(reason) == 2).await;
         edit(json!({ "capacity": "9" })).await;
-        until(BOUND, "corrected", async || said("changed settings are in force") == 1).await;
+        until(BOUND, "corrected", async || {
+            said("changed settings are in force") == 1
+        })
+        .await;
         assert_eq!((said("the trouble is over"), said(reason)), (1, 2));
     };
     let promoter = Promoter::new(line, backup.clone(), Policy::default());

@@ -188,7 +188,10 @@ impl Subject {
 
     /// One tick of a driver.
     pub async fn tick(&self) -> Promotion {
-        self.line.promote(&self.queue, tick_of(u64::MAX)).await.expect("promote")
+        self.line
+            .promote(&self.queue, tick_of(u64::MAX))
+            .await
+            .expect("promote")
     }
 
     /// Where a visitor stands.

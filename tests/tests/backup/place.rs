@@ -98,7 +98,11 @@ impl Place {
     }
 
     pub(crate) async fn promote(&self) -> u64 {
-        let promotion = self.line.promote(&self.queue, tick_of(100)).await.expect("an answer");
+        let promotion = self
+            .line
+            .promote(&self.queue, tick_of(100))
+            .await
+            .expect("an answer");
         promotion.promoted
     }
 

@@ -133,7 +133,10 @@ impl Scene {
     }
 
     pub(crate) async fn promote(&self) {
-        self.line.promote(&self.queue, tick_of(u64::MAX)).await.expect("promoted");
+        self.line
+            .promote(&self.queue, tick_of(u64::MAX))
+            .await
+            .expect("promoted");
     }
 
     pub(crate) async fn view(&self) -> View {

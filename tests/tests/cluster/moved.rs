@@ -48,7 +48,10 @@ async fn whoever_listens_is_led_to_where_the_queue_is() {
         sleep(Duration::from_millis(100)).await;
     };
     open_with_one_waiting(&line, &queue).await;
-    assert_eq!(line.promote(&queue, tick_of(1)).await.expect("promotes").promoted, 1);
+    assert_eq!(
+        line.promote(&queue, tick_of(1)).await.expect("promotes").promoted,
+        1
+    );
     assert_eq!(own.cluster.owner(&queue).await.id, to.id, "it moved");
     let tick = timeout(BOUND, changes.next()).await.expect("heard in time");
     tick.expect("nothing broke");

@@ -45,7 +45,9 @@ async fn who_waits_is_told_so_without_a_position_until_the_line_is_back() {
     assert!(paces.len() > 10, "all at once: {paces:?}");
 
     edge.switch.turn_on();
-    let back = edge.send_until(|| look(&guest), |answer| answer.body["degraded"] == false).await;
+    let back = edge
+        .send_until(|| look(&guest), |answer| answer.body["degraded"] == false)
+        .await;
     assert_eq!(back.number("position"), 1, "nobody moved");
 }
 
@@ -123,7 +125,9 @@ async fn of_what_ended_or_never_was_nobody_hears_before_the_line_is_back() {
     .await
     .is_problem(404, "unknown-queue");
     edge.switch.turn_on();
-    let answer = edge.send_until(|| look(&guest), |answer| answer.status != 503).await;
+    let answer = edge
+        .send_until(|| look(&guest), |answer| answer.status != 503)
+        .await;
     answer.is_problem(410, "completed").number("ended_at_ms");
     edge.send(nobody()).await.is_problem(404, "unknown-entry");
 }

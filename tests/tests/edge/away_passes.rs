@@ -138,10 +138,9 @@ async fn a_pass_of_before_a_restore_counts_and_one_of_before_a_reset_does_not() 
         .begin_generation(&queue(), 2, Salt::new([1; 32]))
         .await;
     assert_eq!(begun.expect("begun").expect("of epoch 2").min_epoch, 3);
-    let refused = edge.send_until(|| validate(&guest, &question),
-        |answer| answer.status == 403,
-    )
-    .await;
+    let refused = edge
+        .send_until(|| validate(&guest, &question), |answer| answer.status == 403)
+        .await;
     assert_eq!(
         refused.is_problem(403, "pass-refused").text("detail"),
         "it is of an epoch that is over"
@@ -156,18 +155,14 @@ async fn what_an_operator_stores_meanwhile_acts_and_what_is_wrong_does_not() {
     edge.switch.turn_off();
     edge.send(validate(&guest, &question)).await.is(503);
     edge.store(open_for(60)).await;
-    edge.send_until(|| validate(&guest, &question),
-        |answer| answer.status == 200,
-    )
-    .await;
+    edge.send_until(|| validate(&guest, &question), |answer| answer.status == 200)
+        .await;
     let mut wrong = open_for(60);
     wrong["capacity"] = json!("many");
     edge.store(wrong).await;
     // In force was what the line showed last: closed.
-    edge.send_until(|| validate(&guest, &question),
-        |answer| answer.status == 503,
-    )
-    .await;
+    edge.send_until(|| validate(&guest, &question), |answer| answer.status == 503)
+        .await;
     edge.send(look(&guest)).await.is(200);
 }
 

@@ -119,7 +119,8 @@ async fn a_visitor_who_was_consumed_stays_so() {
 async fn whoever_was_let_in_at_once_is_written_when_they_ask_again() {
     let edge = EdgeUnderTest::open(json!({})).await;
     let visitor = Uuid::new_v4();
-    let id = IdKey::derive(&root_key(), &queue(), &Salt::new([1; 32])).entry_id(&Visitor::from_random(visitor));
+    let id =
+        IdKey::derive(&root_key(), &queue(), &Salt::new([1; 32])).entry_id(&Visitor::from_random(visitor));
     edge.line.enter(&queue(), id).await.expect("and the process dies");
     assert_eq!(record(&edge, id).await, None);
 

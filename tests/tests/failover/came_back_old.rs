@@ -70,7 +70,10 @@ pub(crate) async fn nobody_is_promoted_by_an_order_that_is_old(on: Backend) {
     scene.guests(1).await;
     scene
         .beside_promoters(1, async {
-            until(BOUND, "it is fenced", async || scene.stored().await.line.fence > fence).await;
+            until(BOUND, "it is fenced", async || {
+                scene.stored().await.line.fence > fence
+            })
+            .await;
         })
         .await;
     // The next in line leaves, and somebody inside is done: the old order would call who left.
@@ -108,7 +111,8 @@ pub(crate) async fn nor_do_calls_drive_it(on: Backend) {
         .send(Ask::delete(scene.path(&guests[2])).visitor(&guests[2].id))
         .await
         .is(204);
-    until(BOUND, 
+    until(
+        BOUND,
         "the right one is called, and the fence is behind that",
         async || {
             let state = scene.status(&guests[3]).await.body["state"].clone();

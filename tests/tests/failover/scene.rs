@@ -159,7 +159,10 @@ impl Scene {
     }
 
     async fn promote_most(&self, asked: u64) {
-        self.line.promote(&self.queue, tick_of(asked)).await.expect("promoted");
+        self.line
+            .promote(&self.queue, tick_of(asked))
+            .await
+            .expect("promoted");
     }
 
     /// What the drain of a driver does.

@@ -216,7 +216,11 @@ impl Simulation {
     async fn tick(&mut self) {
         let mut promoted = 0;
         loop {
-            let tick = self.line.promote(&self.queue, tick_of(u64::MAX)).await.expect("promote");
+            let tick = self
+                .line
+                .promote(&self.queue, tick_of(u64::MAX))
+                .await
+                .expect("promote");
             promoted += tick.promoted;
             if !tick.more {
                 break;

@@ -70,9 +70,9 @@ pub(crate) async fn no_more_are_promoted_than_asked(mut subject: Subject) {
         (10, 3, HeldBackBy::Line),
     ] {
         let order = PromoteOrder {
- heartbeat: false,
- ..tick_of(asked)
-};
+            heartbeat: false,
+            ..tick_of(asked)
+        };
         let tick = subject
             .line
             .promote(&subject.queue, order)

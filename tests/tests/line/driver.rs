@@ -81,9 +81,9 @@ pub(crate) async fn ticks_that_others_take_hide_no_promoter_that_is_away(mut sub
         subject.pass_seconds(1);
         takes_a_tick(&subject).await;
         let order = PromoteOrder {
- heartbeat: false,
- ..tick_of(u64::MAX)
-};
+            heartbeat: false,
+            ..tick_of(u64::MAX)
+        };
         subject
             .line
             .promote(&subject.queue, order)

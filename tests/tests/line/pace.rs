@@ -124,9 +124,9 @@ pub(crate) async fn a_new_pace_keeps_the_tokens(mut subject: Subject) {
     subject.open(pace(10, 10)).await;
     subject.line_up(1..=100).await;
     let order = |asked| PromoteOrder {
- heartbeat: false,
- ..tick_of(asked)
-};
+        heartbeat: false,
+        ..tick_of(asked)
+    };
     let four = subject
         .line
         .promote(&subject.queue, order(4))

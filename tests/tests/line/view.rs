@@ -8,9 +8,7 @@ use vestibule::{
         settings::Settings,
         state::State,
     },
-    line::{
-        Check, Deferral, Departure, Extension, Joining, LineError, Totals,
-    },
+    line::{Check, Deferral, Departure, Extension, Joining, LineError, Totals},
 };
 use vestibule_tests::lines::{Subject, configuration, tick_of, visitor};
 

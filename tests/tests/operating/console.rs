@@ -44,7 +44,10 @@ async fn an_edit_of_the_item_is_in_force_within_seconds() {
     let mut edits = async |expression: &str, value, is_so: fn(&Settings) -> bool| {
         deployment.edit(expression, value).await;
         let since = Instant::now();
-        until(BOUND, expression, async || is_so(&deployment.in_force(&line).await)).await;
+        until(BOUND, expression, async || {
+            is_so(&deployment.in_force(&line).await)
+        })
+        .await;
         slowest = slowest.max(since.elapsed());
     };
     let operator = async {

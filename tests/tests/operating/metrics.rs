@@ -32,7 +32,10 @@ async fn two_promoters_on_redis_count_each_event_once() {
         counted.map(|metric| written.sum(metric))
     };
     let operator = async {
-        until(BOUND, "the arrivals are reported", async || written.sum(ENTERED) > 0).await;
+        until(BOUND, "the arrivals are reported", async || {
+            written.sum(ENTERED) > 0
+        })
+        .await;
         done(&admin, json!({ "op": "resume", "queue": name })).await;
         until(BOUND, "the first forty are promoted", async || {
             line.view(queue).await.expect("seen").ready == 40
@@ -45,7 +48,10 @@ async fn two_promoters_on_redis_count_each_event_once() {
             let left = line.leave(queue, visitor(number), None, Departure::Leave);
             left.await.expect("gone");
         }
-        until(BOUND, "all of it is reported", async || sums() == [100, 41, 1, 1, 0]).await;
+        until(BOUND, "all of it is reported", async || {
+            sums() == [100, 41, 1, 1, 0]
+        })
+        .await;
         // Nothing comes twice in what either of the two reports after that.
         let reports = || written.values(WAITING).len();
         let before = reports();

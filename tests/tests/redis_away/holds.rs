@@ -72,7 +72,9 @@ async fn holds_again(is_cluster: bool) {
     process.send(done).await.0.is(204);
     // Its link is the old one at first.
     let promote = async || line.promote(&queue, tick_of(1)).await;
-    let promotion = asked_until(BOUND, promote, Result::is_ok).await.expect("promotes");
+    let promotion = asked_until(BOUND, promote, Result::is_ok)
+        .await
+        .expect("promotes");
     assert_eq!(promotion.promoted, 1, "{promotion:?}");
     let answer = held.await.expect("it is answered");
     assert_eq!(answer.is(200).text("state"), "ready");

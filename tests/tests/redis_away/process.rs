@@ -88,7 +88,9 @@ pub(crate) async fn create(url: &str) -> QueueId {
     let (queue, configuration) = (fresh_queue(), configuration(&settings(), "1"));
     let line = RedisLine::connect_later(url, None).expect("an address");
     let configure = async || line.configure(&queue, &configuration, true).await;
-    asked_until(BOUND, configure, Result::is_ok).await.expect("configured");
+    asked_until(BOUND, configure, Result::is_ok)
+        .await
+        .expect("configured");
     let stored = StoredQueue {
         settings: settings().into(),
         settings_order: 0,

@@ -107,7 +107,12 @@ impl Scene {
     /// Promotes so many.
     pub(crate) async fn promote(&self, asked: u64) -> Promotion {
         self.make_room().await;
-        let promote = async || self.line.promote(&self.queue, tick_of(asked)).await.expect("promotes");
+        let promote = async || {
+            self.line
+                .promote(&self.queue, tick_of(asked))
+                .await
+                .expect("promotes")
+        };
         // The pace may have to come round first.
         let promotion = asked_until(BOUND, promote, |promotion| promotion.promoted > 0).await;
         assert_eq!(promotion.promoted, asked);

@@ -39,7 +39,10 @@ pub(crate) async fn without_a_message_a_look_a_second_does(backend: Backend) {
     scene.switch.deafen();
     let entry = scene.enter().await;
     let poll = scene.poll(&entry);
-    until(BOUND, "it tries to listen", async || scene.switch.listening.passes() > 0).await;
+    until(BOUND, "it tries to listen", async || {
+        scene.switch.listening.passes() > 0
+    })
+    .await;
     let since = Instant::now();
     let promotion = scene.promote(1).await;
     let answer = poll.await.expect("it is answered");
@@ -85,7 +88,10 @@ pub(crate) async fn what_happened_between_the_look_and_the_hold_is_seen(backend:
     let looks = scene.switch.looking.passes();
     scene.switch.looking.shut();
     let poll = scene.poll(&entries[0]);
-    until(BOUND, "it was looked at", async || scene.switch.looking.passes() > looks).await;
+    until(BOUND, "it was looked at", async || {
+        scene.switch.looking.passes() > looks
+    })
+    .await;
     scene.promote(1).await;
     // The message is heard, and nobody is held whom it concerns.
     sleep(Duration::from_millis(200)).await;
