@@ -4,7 +4,7 @@ use std::sync::Arc;
 
 use serde_json::{Value, json};
 
-use super::{Desk, queue};
+use super::{Desk, queue, switches};
 use crate::{
     backup::LinePart,
     domain::settings::FIELDS,
@@ -130,21 +130,7 @@ async fn an_update_changes_what_it_names_in_both_places() {
 #[tokio::test]
 async fn the_switches_of_a_queue() {
     let desk = Desk::with_queue(json!({})).await;
-    for (order, field, value) in [
-        (json!({ "op": "pause", "queue": "q" }), "paused", json!(true)),
-        (json!({ "op": "resume", "queue": "q" }), "paused", json!(false)),
-        (
-            json!({ "op": "drain", "queue": "q" }),
-            "entrance",
-            json!("draining"),
-        ),
-        (
-            json!({ "op": "close", "queue": "q", "confirm": "q", "epoch": 1 }),
-            "entrance",
-            json!("closed"),
-        ),
-        (json!({ "op": "open", "queue": "q" }), "entrance", json!("open")),
-    ] {
+    for (order, field, value) in switches() {
         assert_eq!(
             desk.done(order.clone()).await["settings"][field],
             value,
