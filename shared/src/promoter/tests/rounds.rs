@@ -12,7 +12,7 @@ use super::{
 };
 use crate::{
     backup::Backup,
-    line::{Entered, Line, memory::MemoryLine},
+    line::{Line, memory::MemoryLine},
 };
 
 /// Runs the loop in paused time with one queue of each fault beside a sound one, and says how often each was promoted.
@@ -101,12 +101,7 @@ async fn the_end_takes_every_journal_to_the_backup() {
     let scene = Scene::new(memory());
     let (queue, shelf) = scene.queue("q", json!({ "capacity": 1, "batch": 1 })).await;
     let second = id(&queue, "b");
-    let Ok(Entered::Joined {
-        change: Some(change), ..
-    }) = scene.line.enter(&queue, second).await
-    else {
-        panic!("did not enter");
-    };
+    let change = scene.enter_unwritten(&queue, "b").await;
     scene.line.record(&queue, &change).await.expect("recorded");
     let promoter = scene.promoter();
     promoter.sync_all().await.expect("listed");
