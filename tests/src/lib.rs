@@ -8,6 +8,7 @@ pub mod entries;
 pub mod functions;
 pub mod lambda;
 pub mod lines;
+mod programs;
 pub mod runner;
 pub mod servers;
 pub mod stack;
