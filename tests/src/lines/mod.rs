@@ -12,12 +12,13 @@ use redis::{Client, aio::MultiplexedConnection};
 use uuid::{Builder, Uuid};
 use vestibule::{
     domain::{
+        change::Change,
         id::{EntryId, QueueId, Salt},
         settings::Settings,
         standing::Standing,
     },
     line::{
-        Configuration, Configured, Entered, Line, PromoteOrder,
+        Configuration, Configured, Departed, Departure, Entered, Line, PromoteOrder,
         memory::{Clock, MemoryLine},
         redis::RedisLine,
     },
@@ -123,6 +124,28 @@ pub fn tick_of(asked: u64) -> PromoteOrder {
         asked,
         heartbeat: true,
         fence: None,
+    }
+}
+
+/// Enters, and is killed before anybody writes it: the change.
+pub async fn enter_unwritten(line: &dyn Line, queue: &QueueId, id: EntryId) -> Change {
+    match line.enter(queue, id).await.expect("enter") {
+        Entered::Joined {
+            change: Some(change), ..
+        } => change,
+        other => panic!("not new: {other:?}"),
+    }
+}
+
+/// Leaves, and is killed before anybody writes it: the change.
+pub async fn leave_unwritten(line: &dyn Line, queue: &QueueId, id: EntryId) -> Change {
+    match line
+        .leave(queue, id, None, Departure::Leave)
+        .await
+        .expect("leave")
+    {
+        Departed::Gone(change) => change,
+        other => panic!("not gone: {other:?}"),
     }
 }
 

@@ -23,11 +23,11 @@ use vestibule::{
         settings::Settings,
         state::State,
     },
-    line::{Claimed, Configuration, Departed, Departure, Entered, Line, memory::MemoryLine},
+    line::{Claimed, Configuration, Line, memory::MemoryLine},
 };
 use vestibule_tests::{
     entries::{fresh_id, now_ms},
-    lines::{configuration, fresh_queue, tick_of},
+    lines::{configuration, enter_unwritten, fresh_queue, leave_unwritten, tick_of},
     servers,
 };
 
@@ -74,12 +74,7 @@ impl Place {
     }
 
     pub(crate) async fn enter(&self) -> Change {
-        match self.line.enter(&self.queue, fresh_id()).await.expect("an answer") {
-            Entered::Joined {
-                change: Some(change), ..
-            } => change,
-            other => panic!("{other:?}"),
-        }
+        enter_unwritten(&self.line, &self.queue, fresh_id()).await
     }
 
     pub(crate) async fn claim(&self, id: EntryId) -> Change {
@@ -90,11 +85,7 @@ impl Place {
     }
 
     pub(crate) async fn leave(&self, id: EntryId) -> Change {
-        let departed = self.line.leave(&self.queue, id, None, Departure::Leave).await;
-        match departed.expect("an answer") {
-            Departed::Gone(change) => change,
-            other => panic!("{other:?}"),
-        }
+        leave_unwritten(&self.line, &self.queue, id).await
     }
 
     pub(crate) async fn promote(&self) -> u64 {

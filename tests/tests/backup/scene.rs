@@ -14,11 +14,11 @@ use vestibule::{
         settings::Settings,
         state::State,
     },
-    line::{Departed, Departure, Entered, JournalLimits, Line, View, memory::MemoryLine},
+    line::{JournalLimits, Line, View, memory::MemoryLine},
 };
 use vestibule_tests::{
     entries::fresh_id,
-    lines::{HandClock, configuration, fresh_queue, tick_of},
+    lines::{HandClock, configuration, enter_unwritten, fresh_queue, leave_unwritten, tick_of},
 };
 
 use crate::picky::{Mood, Picky};
@@ -59,13 +59,7 @@ impl Scene {
     pub(crate) async fn come(&self, visitors: usize) -> Vec<EntryId> {
         let mut ids = Vec::new();
         for _ in 0..visitors {
-            let entered = self.line.enter(&self.queue, fresh_id()).await;
-            let Ok(Entered::Joined {
-                change: Some(change), ..
-            }) = entered
-            else {
-                panic!("{entered:?}");
-            };
+            let change = enter_unwritten(&self.line, &self.queue, fresh_id()).await;
             self.backup.write(&self.shelf, &change).await.expect("written");
             ids.push(change.id);
         }
@@ -85,10 +79,7 @@ impl Scene {
     }
 
     pub(crate) async fn leaves(&self, id: EntryId) -> Change {
-        match self.line.leave(&self.queue, id, None, Departure::Leave).await {
-            Ok(Departed::Gone(change)) => change,
-            other => panic!("{other:?}"),
-        }
+        leave_unwritten(&self.line, &self.queue, id).await
     }
 
     pub(crate) fn pass(&self, seconds: u64) {
