@@ -29,6 +29,14 @@ pub(crate) async fn scene(subject: &mut Subject, server_off_ms: i64) {
     subject.clock.set_server_off(server_off_ms);
 }
 
+/// The same on another queue of the same line, where nobody has done anything to the server's clock before.
+pub(crate) async fn scene_beside(subject: &Subject, server_off_ms: i64) -> Subject {
+    subject.clock.set_server_off(0);
+    let mut beside = subject.beside();
+    scene(&mut beside, server_off_ms).await;
+    beside
+}
+
 /// A promoter sets the offset that its own clock asks for.
 pub(crate) async fn adjust(subject: &Subject) -> Adjusted {
     let wanted_ms = subject.view().await.clocks.wanted_offset_ms();
@@ -62,9 +70,7 @@ async fn joined_at_ms(subject: &Subject, number: u64) -> u64 {
 
 pub(crate) async fn a_queue_whose_server_is_an_hour_off_holds_and_says_so(subject: Subject) {
     for off_ms in [HOUR_MS, -HOUR_MS] {
-        subject.clock.set_server_off(0);
-        let mut here = subject.beside();
-        scene(&mut here, off_ms).await;
+        let here = scene_beside(&subject, off_ms).await;
         let (end_ms, by_ms) = (session_end_ms(&here, 1).await, claim_by_ms(&here, 2).await);
         for _ in 0..3 {
             let tick = here.tick().await;
@@ -119,8 +125,7 @@ pub(crate) async fn order_stays_while_the_server_is_set_forward_and_back(mut sub
 
 pub(crate) async fn sessions_end_in_bounds_where_nobody_sets_an_offset(subject: Subject) {
     // Ahead: a session is over when both clocks say so, which is when it should be.
-    let mut ahead = subject.beside();
-    scene(&mut ahead, HOUR_MS).await;
+    let ahead = scene_beside(&subject, HOUR_MS).await;
     let end_ms = session_end_ms(&ahead, 1).await;
     ahead.clock.set_ms(end_ms - 1);
     assert_eq!(session_end_ms(&ahead, 1).await, end_ms);
@@ -129,9 +134,7 @@ pub(crate) async fn sessions_end_in_bounds_where_nobody_sets_an_offset(subject: 
     assert_eq!(ahead.tick().await.expired, 0, "nothing is dropped meanwhile");
 
     // Behind: line time stands still, and goes on when the server's clock comes to where it was.
-    subject.clock.set_server_off(0);
-    let mut behind = subject.beside();
-    scene(&mut behind, -HOUR_MS).await;
+    let behind = scene_beside(&subject, -HOUR_MS).await;
     let end_ms = session_end_ms(&behind, 1).await;
     behind.clock.set_ms(end_ms + HOUR_MS.unsigned_abs() - 1);
     assert_eq!(session_end_ms(&behind, 1).await, end_ms);
@@ -141,8 +144,7 @@ pub(crate) async fn sessions_end_in_bounds_where_nobody_sets_an_offset(subject: 
 
 pub(crate) async fn a_caller_with_a_wrong_clock_changes_nothing_for_others(subject: Subject) {
     for off_ms in [HOUR_MS, -HOUR_MS] {
-        let mut here = subject.beside();
-        scene(&mut here, 0).await;
+        let here = scene_beside(&subject, 0).await;
         let wrong = here.caller_off_by(off_ms);
         let (end_ms, by_ms) = (session_end_ms(&here, 1).await, claim_by_ms(&here, 2).await);
         for _ in 0..5 {

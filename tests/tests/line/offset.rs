@@ -7,15 +7,13 @@ use vestibule::{
 use vestibule_tests::lines::{Subject, configuration, visitor};
 
 use crate::{
-    clock::{HOUR_MS, adjust, claim_by_ms, one_by_one, scene, session_end_ms},
+    clock::{HOUR_MS, adjust, claim_by_ms, one_by_one, scene, scene_beside, session_end_ms},
     restore::places,
 };
 
 pub(crate) async fn with_an_offset_everything_goes_on(subject: Subject) {
     for off_ms in [HOUR_MS, -HOUR_MS] {
-        subject.clock.set_server_off(0);
-        let mut here = subject.beside();
-        scene(&mut here, off_ms).await;
+        let mut here = scene_beside(&subject, off_ms).await;
         let (end_ms, by_ms) = (session_end_ms(&here, 1).await, claim_by_ms(&here, 2).await);
         for _ in 0..3 {
             here.tick().await;
@@ -111,9 +109,7 @@ pub(crate) async fn an_offset_that_was_read_too_long_ago_is_not_set(mut subject:
 
 pub(crate) async fn a_queue_put_back_by_a_server_that_is_off_calls_again(subject: Subject) {
     for off_ms in [HOUR_MS, -HOUR_MS] {
-        subject.clock.set_server_off(0);
-        let mut old = subject.beside();
-        scene(&mut old, off_ms).await;
+        let old = scene_beside(&subject, off_ms).await;
         let promotions = old.journal().await.into_iter().flat_map(|record| record.changes);
         let places = places(&promotions.collect::<Vec<_>>());
         let fresh = subject.beside();
