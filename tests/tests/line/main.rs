@@ -26,6 +26,7 @@ mod settings;
 mod stuck;
 mod view;
 mod visit;
+mod wait;
 
 /// Makes of each case one test for each line.
 macro_rules! on_every_line {
@@ -92,13 +93,16 @@ on_every_line! {
         a_promoter_that_was_away_releases_one_batch
         capacity_is_never_exceeded
         a_new_pace_keeps_the_tokens
-        what_moves_is_counted_by_the_minute
-        nobody_is_told_what_nobody_saw
     }
     chunks {
         a_long_line_is_promoted_in_chunks
         what_timed_out_counts_towards_the_chunk
         no_more_are_promoted_than_asked
+    }
+    wait {
+        what_moves_is_counted_by_the_minute
+        nobody_is_told_what_nobody_saw
+        a_turn_waits_for_the_sessions_that_go_on
     }
     gate {
         a_draining_queue_refuses_newcomers_and_serves_the_others
