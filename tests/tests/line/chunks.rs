@@ -6,7 +6,7 @@ use vestibule::{
 };
 use vestibule_tests::lines::{Subject, tick_of, visitor};
 
-use crate::pace::pace;
+use crate::settings::pace;
 
 pub(crate) async fn a_long_line_is_promoted_in_chunks(mut subject: Subject) {
     subject.open(pace(1_000_000, 1)).await;

@@ -7,14 +7,7 @@ use vestibule::{
 };
 use vestibule_tests::lines::{Subject, tick_of, visitor};
 
-pub(crate) fn pace(batch: u32, interval_seconds: u32) -> Settings {
-    Settings {
-        capacity: 1_000_000,
-        batch,
-        interval_seconds,
-        ..Settings::default()
-    }
-}
+use crate::settings::pace;
 
 pub(crate) async fn the_fast_track_spends_from_the_same_bucket(mut subject: Subject) {
     const BATCH: u64 = 5;

@@ -19,3 +19,12 @@ pub(crate) fn three_at_a_time() -> Settings {
         ..Settings::default()
     }
 }
+
+pub(crate) fn pace(batch: u32, interval_seconds: u32) -> Settings {
+    Settings {
+        capacity: 1_000_000,
+        batch,
+        interval_seconds,
+        ..Settings::default()
+    }
+}

@@ -6,14 +6,7 @@ use vestibule::{
 };
 use vestibule_tests::lines::{Subject, visitor};
 
-fn pace(batch: u32, interval_seconds: u32) -> Settings {
-    Settings {
-        capacity: 1_000_000,
-        batch,
-        interval_seconds,
-        ..Settings::default()
-    }
-}
+use crate::settings::pace;
 
 pub(crate) async fn what_moves_is_counted_by_the_minute(mut subject: Subject) {
     subject
