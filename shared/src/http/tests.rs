@@ -1,10 +1,16 @@
-use axum::{body::Body, http::Request};
+use axum::{
+    Router,
+    body::Body,
+    http::{Method, Request},
+    routing::get,
+};
 use http_body_util::BodyExt;
 use serde_json::Value;
 use tower::ServiceExt;
 
 use super::{
     crowd::{Waiter, Word},
+    routes::finished,
     *,
 };
 use crate::{

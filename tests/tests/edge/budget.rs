@@ -11,8 +11,9 @@ use vestibule::{
     line::{HoldOrder, Holding, Line},
 };
 use vestibule_tests::{
-    edge::{Answer, Ask, BOUND, EdgeUnderTest, QUEUE, entry, event, local, send_to, until},
+    edge::{Answer, Ask, BOUND, EdgeUnderTest, QUEUE, entry, event, local, send_to},
     lines::visitor,
+    waiting::{asked_until, until},
 };
 
 use crate::{Guest, enters, stranger};
@@ -57,15 +58,7 @@ async fn counted(edge: &EdgeUnderTest, config: &EdgeConfig) -> u64 {
 }
 
 async fn until_counted(edge: &EdgeUnderTest, config: &EdgeConfig, polls: u64) {
-    let end = Instant::now() + BOUND;
-    loop {
-        let held = counted(edge, config).await;
-        if held == polls {
-            return;
-        }
-        assert!(Instant::now() < end, "{held} are held, not {polls}");
-        sleep(Duration::from_millis(2)).await;
-    }
+    asked_until(BOUND, async || counted(edge, config).await, |held| *held == polls).await;
 }
 
 async fn is_answered_at_once(routes: &Router, guest: &Guest) {
@@ -206,7 +199,7 @@ async fn the_tail_of_one_line_leaves_room_for_the_head_of_another() {
         .iter()
         .map(|guest| tokio::spawn(send_at(edge.router.clone(), poll(guest))))
         .collect();
-    until("the last one is answered at once", || {
+    until(BOUND, "the last one is answered at once", async || {
         polls.iter().filter(|poll| poll.is_finished()).count() == 1
     })
     .await;

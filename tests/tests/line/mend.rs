@@ -11,7 +11,7 @@ use vestibule::{
 };
 use vestibule_tests::lines::{Subject, fresh_queue, visitor};
 
-use crate::check::{spots, two_at_a_time};
+use crate::{check::spots, settings::two_at_a_time};
 
 /// Visitors 1 and 2 are ready, 3 and 4 wait; 1 claims.
 async fn one_of_each(subject: &mut Subject) {

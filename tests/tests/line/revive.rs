@@ -1,19 +1,12 @@
 //! One entry goes back that the line lost and the backup has. What is lost here is what another queue of the same line has.
 
 use vestibule::{
-    domain::{change::Change, record::Record, settings::Settings, standing::Standing, state::State},
+    domain::{change::Change, record::Record, standing::Standing, state::State},
     line::{Departure, Instead, Line, LineError, Missing, Revival, Revived},
 };
 use vestibule_tests::lines::{Subject, visitor};
 
-fn two_at_a_time() -> Settings {
-    Settings {
-        capacity: 2,
-        batch: 2,
-        interval_seconds: 1,
-        ..Settings::default()
-    }
-}
+use crate::settings::two_at_a_time;
 
 /// What the backup shows after these changes of one entry.
 fn record(changes: &[Change]) -> Record {
