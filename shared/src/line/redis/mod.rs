@@ -39,6 +39,7 @@ mod status;
 mod tick;
 mod validate;
 mod view;
+mod whole_journal;
 
 use std::{fmt, sync::Arc};
 
@@ -339,6 +340,10 @@ impl Line for RedisLine {
         journal::read(self, queue, most).await
     }
 
+    async fn whole_journal(&self, queue: &QueueId, most: usize) -> Result<Vec<JournalRecord>, LineError> {
+        whole_journal::read(self, queue, most).await
+    }
+
     async fn record(&self, queue: &QueueId, change: &Change) -> Result<(), LineError> {
         record::record(self, queue, change).await
     }
@@ -352,7 +357,7 @@ impl Line for RedisLine {
     }
 
     async fn aside(&self, queue: &QueueId, most: usize) -> Result<Vec<JournalRecord>, LineError> {
-        journal::read_aside(self, queue, most).await
+        whole_journal::read_aside(self, queue, most).await
     }
 
     async fn settle(&self, queue: &QueueId, keys: &[String], ended: &[Ending]) -> Result<(), LineError> {

@@ -45,6 +45,15 @@ async fn a_line_that_lost_what_it_did_undoes_nothing(backup: &dyn Backup) {
         (vec![entered(first), ended(old)], claimed(old), false),
         (vec![entered(first), ended(old)], expired(old), false),
         (vec![entered(first), ended(old)], entered(second), true),
+        // The very place that is over, given once more; also where nobody wrote that it had been given.
+        (vec![entered(first), ended(old)], entered(first), false),
+        (
+            vec![entered(first), promoted(first), claimed(old), ended(old)],
+            entered(first),
+            false,
+        ),
+        (vec![claimed(old), ended(old)], entered(first), false),
+        (vec![claimed(old), ended(old)], entered(second), true),
         (vec![entered(first), promoted(first)], entered(first), false),
         (
             vec![entered(first), promoted(first), claimed(old)],
