@@ -89,16 +89,16 @@ pub(crate) async fn who_was_done_is_gone_and_the_slot_is_free(on: Backend) {
     let old = scene.snapshot().await;
     scene.is_done(&guests[0]).await;
     let ended_at_ms = scene.record(&guests[0]).await.ended_at_ms;
+    let look = Ask::get(scene.path(&guests[0])).visitor(&guests[0].id);
     let asks = [
-        Ask::get(scene.path(&guests[0])).visitor(&guests[0].id),
-        scene.claim(&guests[0]),
-        scene.extend(&guests[0]),
+        ("look", look),
+        ("claim", scene.claim(&guests[0])),
+        ("extend", scene.extend(&guests[0])),
         // What was used up is not used again.
-        scene.consume(&guests[0]),
+        ("consume", scene.consume(&guests[0])),
     ];
-    for ask in asks {
+    for (told, ask) in asks {
         scene.go_back_to(&old).await;
-        let told = format!("{ask:?}");
         let gone = scene.send(ask).await;
         assert_eq!(gone.status, 410, "{told}: {gone:?}");
         assert_eq!(
@@ -221,12 +221,12 @@ pub(crate) async fn a_new_session_of_the_number_of_one_that_is_over_goes_on(on: 
     let (scene, _, guest) = of_the_same_number(on, settings).await;
     let look = scene.status(&guest).await;
     assert_eq!(look.is(200).text("state"), "active");
-    for ask in [
-        scene.claim(&guest),
-        scene.extend(&guest),
-        Ask::post(format!("/queues/{}/entries", scene.queue)).visitor(&guest.id),
+    let enter = Ask::post(format!("/queues/{}/entries", scene.queue)).visitor(&guest.id);
+    for (told, ask) in [
+        ("claim", scene.claim(&guest)),
+        ("extend", scene.extend(&guest)),
+        ("enter", enter),
     ] {
-        let told = format!("{ask:?}");
         let answer = scene.send(ask).await;
         assert_eq!(answer.status, 200, "{told}: {answer:?}");
         assert_eq!(answer.text("state"), "active", "{told}");
