@@ -39,13 +39,11 @@ impl Record {
     /// Whether the visit of this place is over. Where the record does not know its own place, it is one of the same number that
     /// was given before the end.
     pub fn is_end_of_place(&self, score: WaitScore) -> bool {
-        match self.score {
-            Some(own) => !self.state.is_live() && own == score,
-            None => {
-                let is_before = |at_ms| score.joined_at_ms() < at_ms;
-                self.is_end_of_visit(score.visit()) && self.ended_at_ms.is_some_and(is_before)
-            }
+        if let Some(own) = self.score {
+            return !self.state.is_live() && own == score;
         }
+        let is_before = |at_ms| score.joined_at_ms() < at_ms;
+        self.is_end_of_visit(score.visit()) && self.ended_at_ms.is_some_and(is_before)
     }
 
     fn is_end_of_visit(&self, visit: Visit) -> bool {

@@ -20,7 +20,9 @@ impl Edge {
         if !record.is_end_of(standing, seen.settings().claim_ms()) {
             return Ok(false);
         }
-        let out = take_out(&*self.line, &*self.backup, &seen.shelf(), standing, record).await;
+        let shelf = seen.shelf();
+        // What hardly ever happens is kept out of what every call carries along.
+        let out = Box::pin(take_out(&*self.line, &*self.backup, &shelf, standing, record)).await;
         self.wakes.wake(record.id);
         match out {
             // Where it moved meanwhile, the line says so.

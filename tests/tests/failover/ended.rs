@@ -192,7 +192,7 @@ async fn of_the_same_number(on: Backend, settings: serde_json::Value) -> (Scene,
     let before = scene.record(&guests[0]).await;
     clock.pass(Duration::from_millis(1_096));
     scene.is_done(&guests[0]).await;
-    clock.pass(Duration::from_millis(3_000));
+    clock.pass(Duration::from_secs(3));
     scene.beat().await;
     let Entered::Joined {
         standing,
