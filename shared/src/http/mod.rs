@@ -22,6 +22,7 @@ mod hold;
 mod jwks;
 mod leave;
 mod load;
+mod over;
 mod problem;
 mod request;
 mod routes;
@@ -165,6 +166,7 @@ impl Edge {
             Ok(through) => Ok(through),
             Err(LineError::JournalFull) => Ok(Through {
                 durable: false,
+                overruled: false,
                 record: None,
             }),
             Err(error) => Err(self.line_failed(&seen.queue, error).await),

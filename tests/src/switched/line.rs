@@ -190,6 +190,10 @@ impl Line for Switched {
         self.reach()?.journal(queue, most).await
     }
 
+    async fn whole_journal(&self, queue: &QueueId, most: usize) -> Result<Vec<JournalRecord>, LineError> {
+        self.reach()?.whole_journal(queue, most).await
+    }
+
     async fn record(&self, queue: &QueueId, change: &Change) -> Result<(), LineError> {
         self.reach()?.record(queue, change).await
     }

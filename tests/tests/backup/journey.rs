@@ -39,6 +39,7 @@ async fn a_change_is_in_the_backup_before_it_is_acknowledged() {
         again,
         Through {
             durable: true,
+            overruled: false,
             record: None
         }
     );
@@ -67,6 +68,7 @@ async fn a_change_that_the_backup_does_not_take_is_in_the_journal() {
         through.expect("an answer"),
         Through {
             durable: false,
+            overruled: false,
             record: None
         }
     );

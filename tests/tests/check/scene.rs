@@ -19,7 +19,7 @@ use vestibule::{
         standing::Standing,
         state::State,
     },
-    line::{Line, Look, View},
+    line::{Deferral, Line, Look, View},
 };
 use vestibule_tests::{
     entries::now_ms,
@@ -110,6 +110,20 @@ impl Scene {
         };
         self.write_alone(&change).await;
         version
+    }
+
+    /// It is in the journal, since the backup refused it, and is tried again in an hour.
+    pub(crate) async fn refuse(&self, change: &Change) {
+        self.line.record(&self.queue, change).await.expect("recorded");
+        let journal = self.line.journal(&self.queue, 100).await.expect("a journal");
+        let deferral = Deferral {
+            key: journal.last().expect("the record").key.clone(),
+            rest: Vec::new(),
+            refused: vec![*change],
+            tries: 1,
+            wait_ms: 3_600_000,
+        };
+        self.line.defer(&self.queue, &deferral).await.expect("deferred");
     }
 
     pub(crate) async fn leave_unwritten(&self, number: u64) -> Change {

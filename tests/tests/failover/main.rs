@@ -3,6 +3,7 @@
 
 mod anew;
 mod came_back_old;
+mod ended;
 mod entered_again;
 mod found_again;
 mod losses;
@@ -45,6 +46,16 @@ on_each! {
         after_a_session_that_ran_out_it_is_a_new_place
         moving_to_the_back_still_does
         an_end_that_the_redis_forgot_is_no_way_back_in
+    }
+    ended {
+        who_left_and_enters_again_is_at_the_back
+        who_left_and_enters_by_a_clock_that_is_behind_is_at_the_back
+        who_was_done_is_gone_and_the_slot_is_free
+        who_was_called_and_is_gone_is_not_called_any_more
+        who_was_called_and_came_and_was_done_does_not_come_twice
+        who_left_and_is_called_all_the_same_makes_way_at_the_next_drain
+        a_new_session_of_the_number_of_one_that_is_over_goes_on
+        a_new_turn_of_the_number_of_one_that_is_over_may_be_claimed
     }
     lost {
         everybody_is_where_they_were_and_the_line_moves_on

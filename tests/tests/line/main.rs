@@ -169,6 +169,7 @@ on_every_line! {
     }
     stuck {
         what_was_refused_is_due_again_later
+        what_is_due_later_is_in_the_whole_journal
         a_read_goes_on_past_what_is_not_due
         the_rest_of_a_tick_is_as_it_was
         what_is_set_aside_is_kept_until_the_backup_has_it
@@ -182,6 +183,7 @@ on_every_line! {
         a_visit_goes_on_from_where_the_backup_has_it
         what_the_backup_knows_to_be_over_leaves_the_line
         a_visit_begun_since_is_never_touched
+        a_turn_is_known_by_the_deadline_that_callers_see
         a_record_of_another_line_mends_nothing
     }
     restore {
@@ -189,6 +191,7 @@ on_every_line! {
         a_restore_leaves_a_queue_of_its_epoch_or_a_later_one_alone
         a_line_that_came_back_old_is_known_by_its_mark
         a_pass_of_before_lets_in_again_until_its_end
+        an_end_of_an_epoch_before_settles_no_later_one
     }
     lost {
         a_queue_that_was_dropped_is_unknown_until_it_is_put_back
@@ -204,5 +207,6 @@ on_every_line! {
         two_who_bring_back_the_same_come_to_the_same
         a_record_of_another_line_changes_nothing
         the_old_place_replaces_a_new_one
+        an_end_of_an_epoch_before_keeps_nobody_from_coming_back
     }
 }

@@ -232,3 +232,40 @@ pub(crate) async fn a_pass_of_before_lets_in_again_until_its_end(mut subject: Su
     subject.tick().await;
     assert_eq!(subject.missing(visitor(5)).await, Missing::Ended);
 }
+
+/// A visitor who came and went in a line whose clock was ahead, and the same line put back with the right time: the end, and the
+/// line.
+pub(crate) async fn put_back_behind(mut subject: Subject) -> (Subject, Change) {
+    subject.open(three_at_a_time()).await;
+    subject.enter(visitor(1)).await;
+    let end = subject.leave(visitor(1), Departure::Leave).await;
+    subject.clock.go_back(Duration::from_mins(1));
+    assert!(subject.line.forget(&subject.queue, 2).await.expect("forget"));
+    let configuration = of_epoch(&subject, 2);
+    let put_back = subject
+        .line
+        .restore(&subject.queue, &configuration, 0, Places::default());
+    assert_eq!(put_back.await.expect("restore"), Configured::Created);
+    let version = subject.view().await.version;
+    assert!(version > end.version && version.v < end.version.v, "{version:?}");
+    (subject, end)
+}
+
+pub(crate) async fn an_end_of_an_epoch_before_settles_no_later_one(subject: Subject) {
+    let (subject, first) = put_back_behind(subject).await;
+    subject.enter(visitor(1)).await;
+    let second = subject.leave(visitor(1), Departure::Leave).await;
+    let settle = async |end: &Change| {
+        let ending = end.ending().expect("an end");
+        let settled = subject.line.settle(&subject.queue, &[], &[ending]).await;
+        settled.expect("settle");
+        subject.line.end(&subject.queue, visitor(1)).await.expect("end")
+    };
+    assert_eq!(settle(&first).await, Some(second), "the backup may not have it");
+    assert_eq!(settle(&second).await, None);
+    // One of a later epoch comes after all of those before, whatever the clocks said.
+    subject.enter(visitor(1)).await;
+    let mut third = subject.leave(visitor(1), Departure::Leave).await;
+    third.version = vestibule::domain::change::Version { epoch: 3, v: 1 };
+    assert_eq!(settle(&third).await, None);
+}

@@ -62,6 +62,7 @@ pub(crate) async fn an_unknown_queue_is_unknown_to_every_method(subject: Subject
         line.keep_load(queue, &report).await,
         line.view(queue).await.map(drop),
         line.journal(queue, 1).await.map(drop),
+        line.whole_journal(queue, 1).await.map(drop),
         line.aside(queue, 1).await.map(drop),
         line.set_aside(queue, "1-1").await.map(drop),
         line.defer(queue, &nothing_left).await,

@@ -175,6 +175,10 @@ impl Line for MemoryLine {
         self.with(queue, |queue, _| queue.journal((self.clock)(), most))
     }
 
+    async fn whole_journal(&self, queue: &QueueId, most: usize) -> Result<Vec<JournalRecord>, LineError> {
+        self.with(queue, |queue, _| queue.journal(u64::MAX, most))
+    }
+
     async fn record(&self, queue: &QueueId, change: &Change) -> Result<(), LineError> {
         let most = self.journal_limits.all;
         self.with(queue, |queue, _| {

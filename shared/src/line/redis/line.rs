@@ -6,7 +6,7 @@ use super::{
     RedisLine, adjust, changes, check, checked, claim, configure,
     connect::{Sender, failed},
     defer, end, enter, forget, hold, journal, leave, load, looks, mark, mend, page, promote, record, remains,
-    report, rest, restore, revive, set_aside, settle, status, tick, validate, view,
+    report, rest, restore, revive, set_aside, settle, status, tick, validate, view, whole_journal,
 };
 use crate::{
     domain::{
@@ -155,6 +155,10 @@ impl Line for RedisLine {
         journal::read(self, queue, most).await
     }
 
+    async fn whole_journal(&self, queue: &QueueId, most: usize) -> Result<Vec<JournalRecord>, LineError> {
+        whole_journal::read(self, queue, most).await
+    }
+
     async fn record(&self, queue: &QueueId, change: &Change) -> Result<(), LineError> {
         record::record(self, queue, change).await
     }
@@ -168,7 +172,7 @@ impl Line for RedisLine {
     }
 
     async fn aside(&self, queue: &QueueId, most: usize) -> Result<Vec<JournalRecord>, LineError> {
-        journal::read_aside(self, queue, most).await
+        whole_journal::read_aside(self, queue, most).await
     }
 
     async fn settle(&self, queue: &QueueId, keys: &[String], ended: &[Ending]) -> Result<(), LineError> {

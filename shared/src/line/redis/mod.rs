@@ -40,6 +40,7 @@ mod status;
 mod tick;
 mod validate;
 mod view;
+mod whole_journal;
 
 use std::{fmt, sync::Arc};
 

@@ -50,12 +50,17 @@ impl Slow {
 
 #[async_trait]
 impl Backup for Slow {
-    async fn write_each(&self, _: &Shelf, changes: &[Change], _: Instant) -> Vec<Result<(), BackupError>> {
+    async fn write_each(
+        &self,
+        _: &Shelf,
+        changes: &[Change],
+        _: Instant,
+    ) -> Vec<Result<Written, BackupError>> {
         let now = self.writing.fetch_add(1, Ordering::SeqCst) + 1;
         self.most.fetch_max(now, Ordering::SeqCst);
         sleep(self.record).await;
         self.writing.fetch_sub(1, Ordering::SeqCst);
-        changes.iter().map(|_| Ok(())).collect()
+        changes.iter().map(|_| Ok(Written::Older)).collect()
     }
 
     async fn write(&self, shelf: &Shelf, change: &Change) -> Result<Written, BackupError> {
