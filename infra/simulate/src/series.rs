@@ -154,10 +154,10 @@ mod tests {
 
     #[test]
     fn each_seed_is_the_run_that_it_is_alone() {
-        let all = run_all(vec![scenario("flash"), scenario("outages")], 3);
+        let all = run_all(vec![scenario("flash"), scenario("outages")], 2);
         assert_eq!(all.len(), 2);
         for series in &all {
-            assert_eq!((series.paced.len(), series.fixed.len()), (3, 3));
+            assert_eq!((series.paced.len(), series.fixed.len()), (2, 2));
             for (seed, (paced, fixed)) in (5..).zip(series.paced.iter().zip(&series.fixed)) {
                 let scenario = Scenario {
                     seed,

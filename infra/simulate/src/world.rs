@@ -219,6 +219,11 @@ impl World {
         let mut tick_at_ms = self.first_tick_ms();
         let mut turn_at_ms = self.first_turn_ms();
         loop {
+            let Scenario { name, seed, .. } = &self.scenario;
+            assert!(
+                self.now_ms < LONGEST_MS,
+                "{name} with seed {seed}: the line stands still"
+            );
             let call_at_ms = self.next_call_ms();
             let until_ms = tick_at_ms.min(turn_at_ms).min(call_at_ms);
             if until_ms == u64::MAX && self.agenda.is_empty() {
@@ -231,11 +236,6 @@ impl World {
                 continue;
             }
             self.set_clock(until_ms);
-            let Scenario { name, seed, .. } = &self.scenario;
-            assert!(
-                self.now_ms < LONGEST_MS,
-                "{name} with seed {seed}: the line stands still"
-            );
             if until_ms == turn_at_ms {
                 turn_at_ms = self.turn();
             } else if until_ms == tick_at_ms {
