@@ -152,6 +152,11 @@ impl Crowd {
         }
     }
 
+    /// Whether as many are in question as one question of the line asks for.
+    pub(super) fn fills_a_question(&self) -> bool {
+        self.in_question.len() >= LOOKS_CHUNK
+    }
+
     /// Some of those in question, the first in line first: as many as one question of the line asks for.
     pub(super) fn take_some(&mut self) -> Vec<(Key, EntryId)> {
         let mut some = Vec::new();

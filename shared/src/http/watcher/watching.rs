@@ -1,8 +1,9 @@
 //! What a watcher does.
 //!
 //! It listens to the queue's ticks and renews the view of it once a second. Those whose turn may have come it looks at
-//! together: several hundred by one question of the line, and one question at a time, so that whoever comes in question
-//! meanwhile is in the next one. Where a message is lost, or nobody can listen, the view says the same a second later.
+//! together: several hundred by one question of the line, and one question at a time unless each is full, so that whoever
+//! comes in question meanwhile is in the next one. Where a message is lost, or nobody can listen, the view says the same a
+//! second later.
 
 use std::{pin::pin, sync::Arc, time::Duration};
 
@@ -30,6 +31,8 @@ const AGAIN: Duration = Duration::from_secs(1);
 const ANEW_MS_MAX: u64 = 500;
 /// So many orders are taken at once.
 const ORDERS_MAX: usize = 1_000;
+/// So many questions are on their way at once where each is full: the line answers one while the other is read.
+const QUESTIONS_MAX: usize = 2;
 
 /// Until the last one is released.
 pub(super) async fn run(edge: Arc<Edge>, seen: Arc<Seen>, mut orders: UnboundedReceiver<Order>) {
@@ -167,7 +170,8 @@ impl Watching {
     /// Those who are looked at next, where there is time for it.
     fn next_batch(&mut self, on_their_way: usize) -> Option<Batch> {
         let crowd = &mut self.crowd;
-        let batch = (on_their_way == 0 && !self.is_in_doubt).then(|| crowd.take_some())?;
+        let is_time = on_their_way == 0 || (on_their_way < QUESTIONS_MAX && crowd.fills_a_question());
+        let batch = (is_time && !self.is_in_doubt).then(|| crowd.take_some())?;
         (!batch.is_empty()).then_some(batch)
     }
 
