@@ -19,6 +19,7 @@ mod restore;
 mod revive;
 mod stuck;
 mod visit;
+mod wait;
 
 /// Makes of each case one test for each line.
 macro_rules! on_every_line {
@@ -86,8 +87,11 @@ on_every_line! {
         a_long_line_is_promoted_in_chunks
         what_timed_out_counts_towards_the_chunk
         no_more_are_promoted_than_asked
+    }
+    wait {
         what_moves_is_counted_by_the_minute
         nobody_is_told_what_nobody_saw
+        a_turn_waits_for_the_sessions_that_go_on
     }
     gate {
         a_draining_queue_refuses_newcomers_and_serves_the_others

@@ -1,17 +1,14 @@
 //! From what a line counted to when a turn comes.
 //!
-//! The line is taken for a stream through a vessel: slots fill at the pace until the capacity is taken, and from then on
-//! one is served for each slot that comes free (Little's law: as many as are taken, by how long one is held). Those ahead
-//! who leave are not served at all. See `docs/decisions/estimate.md`.
+//! See `docs/decisions/estimate.md`.
 
 use super::{
     Averages, Counted, Estimate,
-    rates::{PRIOR, Rates, drained_after, per_second, still_ahead},
+    curve::{Course, Curve, Ends, drained_after},
+    rates::{PRIOR, Rates, per_second},
 };
 use crate::domain::pace::Pace;
 
-/// The next so many seconds go as the short window went, and what comes after them as the long one.
-const NEAR_SECONDS: f64 = 60.0;
 /// That somebody may stay to the end says little of how long people do.
 const PRIOR_STAY: f64 = 0.1;
 /// So many slots must have come free in the long window before anybody is told when the next ones will; and where that
@@ -33,15 +30,21 @@ const TICK_SECONDS: f64 = 0.4;
 
 /// What a forecast has to go by.
 #[derive(Debug, Clone, Copy)]
-pub struct Observed {
+pub struct Observed<'a> {
     /// The pace in force.
     pub pace: Pace,
     /// Entries that the pace lets go now.
     pub tokens: u64,
     /// The most ready and active at once.
     pub capacity: u64,
+    /// In line.
+    pub waiting: u64,
     /// Ready and active.
     pub taken: u64,
+    /// Of these, active.
+    pub active: u64,
+    /// In how many milliseconds their sessions end, as in [`View`](crate::line::View::session_ends_in_ms).
+    pub session_ends_in_ms: &'a [u64],
     /// How long somebody holds a slot who never claims it.
     pub claim_ms: u64,
     /// How long one holds it who stays to the end.
@@ -56,25 +59,43 @@ pub struct Observed {
     pub averages: Averages,
 }
 
-/// What is to come: by the short window, and then by the long one.
-#[derive(Debug, Clone, Copy)]
-struct Course {
-    near: Rates,
-    far: Rates,
+impl Observed<'_> {
+    /// Entries that go at the next tick.
+    pub(super) fn at_once(&self) -> u64 {
+        self.tokens.min(self.capacity.saturating_sub(self.taken))
+    }
+
+    /// Which part of the turns nobody claims.
+    #[allow(clippy::cast_precision_loss)]
+    fn no_show_rate(&self) -> f64 {
+        let turns = (self.no_shows + self.claimed) as f64 + PRIOR;
+        self.no_shows as f64 / turns
+    }
+
+    /// How long somebody holds a slot before anybody was seen to go: a no-show as long as there is to claim it, everybody
+    /// else to the end.
+    #[allow(clippy::cast_precision_loss)]
+    fn stay_seconds(&self) -> f64 {
+        let no_shows = self.no_show_rate();
+        (no_shows * self.claim_ms as f64 + (1.0 - no_shows) * self.session_ms as f64) / 1_000.0
+    }
 }
 
 /// When turns come, as far as one can see.
-#[derive(Debug, Clone, Copy)]
+#[derive(Debug, Clone)]
 pub struct Forecast {
     pace: f64,
     /// Entries that go at the next tick.
     at_once: f64,
-    capacity: f64,
-    taken: f64,
+    /// Slots that are not taken.
+    free: u64,
     /// Whether slots come free faster than the pace fills them, even if everybody stays to the end.
     never_full: bool,
     short: Rates,
     long: Rates,
+    expected: Curve,
+    sooner: Curve,
+    later: Curve,
     /// Entries served a second, as seen lately; `None` where too little was.
     seen: Option<f64>,
 }
@@ -84,41 +105,47 @@ impl Forecast {
     #[allow(clippy::cast_precision_loss)]
     pub fn of(observed: &Observed) -> Self {
         let pace = per_second(observed.pace);
-        let (capacity, taken) = (observed.capacity as f64, observed.taken as f64);
-        // Before anybody was seen to go: a no-show holds a slot as long as there is to claim it, everybody else to the end.
-        let turns = (observed.no_shows + observed.claimed) as f64 + PRIOR;
-        let no_shows = observed.no_shows as f64 / turns;
-        let stay =
-            (no_shows * observed.claim_ms as f64 + (1.0 - no_shows) * observed.session_ms as f64) / 1_000.0;
+        let stay_seconds = observed.stay_seconds();
         let prior = Rates {
             served: pace,
-            turnover: 1.0 / stay,
-            raw: 1.0 / stay,
+            early: 1.0 / stay_seconds,
+            raw: 1.0 / stay_seconds,
+            no_shows: observed.no_show_rate(),
+            turns: 0.0,
             leaving: 0.0,
             freed: 0.0,
+            freed_early: 0.0,
             cycles: 0.0,
         };
         let averages = &observed.averages;
         let long = prior.after(observed, &averages.long, averages.line_since_ms, PRIOR_STAY);
         let short = long.after(observed, &averages.short, averages.moving_since_ms, PRIOR);
         let long = Rates {
-            turnover: if long.cycles.is_finite() && short.cycles.is_infinite() {
-                short.turnover
+            early: if long.cycles.is_finite() && short.cycles.is_infinite() {
+                short.early
             } else {
-                long.turnover
+                long.early
             },
             ..long
         };
-        let (long, short) = (long.at_least(prior), short.at_least(prior));
+        let course = Course {
+            near: short,
+            far: long,
+            ends: Ends::Even,
+        };
+        let youth = YOUTH * (-long.cycles).exp();
+        let curve = |ends, with: &dyn Fn(Rates) -> Rates| Curve::of(observed, &course.each(ends, with));
         let free = observed.capacity.saturating_sub(observed.taken);
         Self {
             pace,
-            at_once: observed.tokens.min(free) as f64,
-            capacity,
-            taken,
-            never_full: pace * stay <= capacity && taken < capacity,
+            at_once: observed.at_once() as f64,
+            free,
+            never_full: pace * stay_seconds <= observed.capacity as f64 && free > 0,
             short,
             long,
+            expected: curve(Ends::Even, &|rates| rates),
+            sooner: curve(Ends::Sooner, &|rates| rates.sooner(pace, youth)),
+            later: curve(Ends::Later, &|rates| rates.later(pace)),
             seen: seen(observed),
         }
     }
@@ -130,8 +157,8 @@ impl Forecast {
 
     /// Entries served a second, as expected for the next ones.
     pub fn per_second(&self) -> f64 {
-        if self.turns_over() && self.taken >= self.capacity {
-            self.short.served.min(self.short.turnover * self.capacity)
+        if self.turns_over() {
+            self.expected.next_rate
         } else {
             self.short.served
         }
@@ -139,12 +166,16 @@ impl Forecast {
 
     /// The expected wait of one position, in milliseconds: what polls are paced by, so there is one always. Where nobody
     /// knows yet how fast slots come free it goes by the pace alone: whoever comes back too soon loses nothing.
-    #[allow(clippy::cast_possible_truncation, clippy::cast_sign_loss)]
+    #[allow(
+        clippy::cast_possible_truncation,
+        clippy::cast_precision_loss,
+        clippy::cast_sign_loss
+    )]
     pub fn eta_ms(&self, position: u64) -> u64 {
         let seconds = if self.turns_over() {
-            self.wait_seconds(position, self.expected())
+            self.expected.seconds(position)
         } else {
-            drained_after(self.ahead(position), self.short.served, 0.0)
+            drained_after(position as f64 - self.at_once, self.short.served, 0.0)
         };
         // Too far for the number is far enough.
         (seconds * 1_000.0).ceil() as u64
@@ -157,11 +188,7 @@ impl Forecast {
         if !is_room && !self.turns_over() {
             return None;
         }
-        let expected = self.expected();
-        let seconds = self.wait_seconds(position, expected);
-        let youth = YOUTH * (-self.long.cycles).exp();
-        let sooner = expected.each(|rates| rates.sooner(self.pace, youth));
-        let later = expected.each(|rates| rates.later(self.pace));
+        let seconds = self.expected.seconds(position);
         let is_steady = is_room && self.is_at_pace();
         let unsteady = if is_steady {
             0.0
@@ -169,16 +196,9 @@ impl Forecast {
             self.unsteady_seconds(seconds)
         };
         let around = TICK_SECONDS + unsteady;
-        let low = self.wait_seconds(position, sooner).min(seconds) - around;
-        let high = self.wait_seconds(position, later).max(seconds) + around;
+        let low = self.sooner.seconds(position).min(seconds) - around;
+        let high = self.later.seconds(position).max(seconds) + around;
         (high <= TOLD_SECONDS_MAX).then(|| Estimate::between(low.max(0.0), high))
-    }
-
-    fn expected(&self) -> Course {
-        Course {
-            near: self.short,
-            far: self.long,
-        }
     }
 
     /// Whether enough slots were seen to come free.
@@ -192,86 +212,16 @@ impl Forecast {
     }
 
     /// Whether there is room for a position even if nobody ever goes, or if everybody stays to the end.
-    #[allow(clippy::cast_precision_loss)]
     fn is_room(&self, position: u64) -> bool {
-        self.never_full || position as f64 <= self.capacity - self.taken
+        self.never_full || position <= self.free
     }
 
-    /// Who has to go first, and does not at the next tick.
-    #[allow(clippy::cast_precision_loss)]
-    fn ahead(&self, position: u64) -> f64 {
-        (position as f64 - self.at_once).max(0.0)
-    }
-
-    /// Where slots come free in bursts, one window sees more than the other: by how much a turn may be off for that.
+    /// Where those who go early go in bursts, one window sees more than the other: by how much a turn may be off for that.
     fn unsteady_seconds(&self, seconds: f64) -> f64 {
-        let chance = (1.0 / (self.short.freed + 1.0) + 1.0 / (self.long.freed + 1.0)).sqrt();
+        let chance = (1.0 / (self.short.freed_early + 1.0) + 1.0 / (self.long.freed_early + 1.0)).sqrt();
         let swing = (self.short.raw / self.long.raw).ln().abs().min(SWING_MAX) - chance;
-        swing.max(0.0) * seconds.min(SWING_SECONDS)
-    }
-
-    /// Seconds until a position is served.
-    fn wait_seconds(&self, position: u64, course: Course) -> f64 {
-        let now = Level {
-            ahead: self.ahead(position),
-            taken: (self.taken + self.at_once).min(self.capacity),
-        };
-        let near = self.served_after(now, course.near);
-        if near <= NEAR_SECONDS {
-            return near;
-        }
-        let then = self.level_after(now, course.near, NEAR_SECONDS);
-        NEAR_SECONDS + self.served_after(then, course.far)
-    }
-
-    /// Seconds until nobody is ahead, at these rates all the time.
-    fn served_after(&self, now: Level, rates: Rates) -> f64 {
-        let full_after = self.full_after_seconds(now, rates);
-        let filling = drained_after(now.ahead, rates.served, rates.leaving);
-        if filling <= full_after {
-            return filling;
-        }
-        let left = still_ahead(now.ahead, rates.served, rates.leaving, full_after);
-        full_after + drained_after(left, rates.turnover * self.capacity, rates.leaving)
-    }
-
-    /// How it stands after so many seconds.
-    fn level_after(&self, now: Level, rates: Rates, seconds: f64) -> Level {
-        let filling = self.full_after_seconds(now, rates).min(seconds);
-        let filled = still_ahead(now.ahead, rates.served, rates.leaving, filling);
-        let full = rates.turnover * self.capacity;
-        let level = rates.served / rates.turnover;
-        Level {
-            ahead: still_ahead(filled, full, rates.leaving, seconds - filling),
-            taken: (level + (now.taken - level) * (-rates.turnover * seconds).exp()).min(self.capacity),
-        }
-    }
-
-    /// Seconds until all slots are taken: `d taken / dt = served - turnover * taken`.
-    fn full_after_seconds(&self, now: Level, rates: Rates) -> f64 {
-        let level = rates.served / rates.turnover;
-        if self.never_full || level <= self.capacity {
-            return f64::INFINITY;
-        }
-        (((level - now.taken) / (level - self.capacity)).ln() / rates.turnover).max(0.0)
-    }
-}
-
-/// How a line stands at a moment.
-#[derive(Debug, Clone, Copy)]
-struct Level {
-    /// Who has to be served first.
-    ahead: f64,
-    /// Ready and active.
-    taken: f64,
-}
-
-impl Course {
-    fn each(self, with: impl Fn(Rates) -> Rates) -> Self {
-        Self {
-            near: with(self.near),
-            far: with(self.far),
-        }
+        let early = self.long.freed_early / self.long.freed.max(1.0);
+        swing.max(0.0) * early * seconds.min(SWING_SECONDS)
     }
 }
 

@@ -1,6 +1,7 @@
 //! How long the wait will be: what the line counts for it, what follows from that, and the range that people are shown.
 //! See `docs/decisions/estimate.md` for the formula and for how well it holds.
 
+mod curve;
 mod forecast;
 mod rates;
 mod windows;

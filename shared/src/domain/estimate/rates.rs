@@ -7,6 +7,8 @@ use crate::domain::pace::Pace;
 pub(super) const PRIOR: f64 = 4.0;
 /// A window that began with fewer slots taken saw them fill: then all who hold one came lately, and few go yet.
 const FILLED_PART: f64 = 0.5;
+/// A window in which such a part of the slots was taken was one of a full queue.
+const FULL_PART: f64 = 0.9;
 /// A line that serves such a part of its pace is bound by nothing else.
 const AT_PACE: f64 = 0.97;
 
@@ -15,9 +17,11 @@ const AT_PACE: f64 = 0.97;
 /// How far the pace that is kept may fall behind the one that was seen.
 const PACE_LATE: f64 = 0.007;
 /// How far any other rate may be from what was seen, beside what chance leaves open.
-const DRIFT: f64 = 0.015;
+pub(super) const DRIFT: f64 = 0.015;
 /// The part of its standard error by which so few events widen the range.
-const CHANCE: f64 = 0.9;
+const CHANCE: f64 = 1.05;
+/// How many more no-shows there may be: whoever has waited for longer is away more often.
+const VANISHED: f64 = 0.6;
 /// Which part of those who leave may stay.
 const LEAVING_LEFT: f64 = 0.7;
 
@@ -26,14 +30,20 @@ const LEAVING_LEFT: f64 = 0.7;
 pub(super) struct Rates {
     /// Entries served while the line moved, never above the pace.
     pub(super) served: f64,
-    /// Of one taken slot: that it comes free.
-    pub(super) turnover: f64,
-    /// The same as seen, before what is known beforehand.
+    /// Of one taken slot: that it comes free before its time runs out.
+    pub(super) early: f64,
+    /// The same as seen, with next to nothing of what is known beforehand.
     pub(super) raw: f64,
+    /// Of one turn: that nobody claims it.
+    pub(super) no_shows: f64,
+    /// How many turns there were.
+    pub(super) turns: f64,
     /// Of one entry in line: that it leaves.
     pub(super) leaving: f64,
     /// How many slots came free.
     pub(super) freed: f64,
+    /// How many of them early.
+    pub(super) freed_early: f64,
     /// How often the slots turned over since they were filled; infinite where the window saw nothing of that.
     pub(super) cycles: f64,
 }
@@ -48,38 +58,41 @@ impl Rates {
         }
         let count = |now: i64, before: i64| now.saturating_sub(before).max(0) as f64;
         let freed = count(now.gone, before.gone);
+        let expired = now.expired.saturating_sub(before.expired) as f64;
+        let no_shows = now.no_shows.saturating_sub(before.no_shows) as f64;
+        let freed_early = (freed - expired - no_shows).max(0.0);
+        let turns = now.served.saturating_sub(before.served) as f64;
         let left = count(now.left, before.left);
         let taken = now.taken_seconds.saturating_sub(before.taken_seconds) as f64;
         let waiting = now.waiting_seconds.saturating_sub(before.waiting_seconds) as f64;
         let filled = before.served.cast_signed().saturating_sub(before.gone) as f64
             >= observed.capacity as f64 * FILLED_PART;
+        let span_seconds = now.at_ms.saturating_sub(before.at_ms) as f64 / 1_000.0;
+        let was_full = taken >= observed.capacity as f64 * span_seconds * FULL_PART;
         let served = match moved(observed, window, since_ms) {
+            // Slots that came free were what it was served by: that says nothing of how fast it goes where there is room.
+            Some(_) if was_full => per_second(observed.pace),
             Some((served, seconds)) => (served + PRIOR) / (seconds + PRIOR / self.served),
             None => self.served,
         };
         Self {
             served: served.min(per_second(observed.pace)),
-            turnover: (freed + prior) / (taken + prior / self.turnover),
-            raw: (freed + 1.0) / (taken + 1.0 / self.turnover),
+            early: (freed_early + prior) / (taken + prior / self.early),
+            raw: (freed_early + 1.0) / (taken + 1.0 / self.early),
+            no_shows: ((no_shows + PRIOR * self.no_shows) / (turns + PRIOR)).min(1.0),
+            turns,
             leaving: if waiting > 0.0 {
                 left / waiting
             } else {
                 self.leaving
             },
             freed,
+            freed_early,
             cycles: if filled {
                 f64::INFINITY
             } else {
                 freed / (observed.taken as f64).max(1.0)
             },
-        }
-    }
-
-    /// With the turn-over that there is if everybody stays to the end.
-    pub(super) fn at_least(self, prior: Self) -> Self {
-        Self {
-            turnover: self.turnover.max(prior.turnover),
-            ..self
         }
     }
 
@@ -92,17 +105,24 @@ impl Rates {
         CHANCE / (self.freed + 1.0).sqrt()
     }
 
+    fn no_show_chance(self) -> f64 {
+        CHANCE / (self.no_shows * self.turns + 1.0).sqrt()
+    }
+
     pub(super) fn sooner(self, pace: f64, youth: f64) -> Self {
         let more = 1.0 + DRIFT + self.chance() + youth;
+        let unclaimed = 1.0 + VANISHED + self.no_show_chance();
         Self {
             served: (self.served * more).min(pace),
-            turnover: self.turnover * more,
+            early: self.early * more,
+            no_shows: (self.no_shows * unclaimed).min(1.0),
             ..self
         }
     }
 
     pub(super) fn later(self, pace: f64) -> Self {
         let less = 1.0 + DRIFT + self.chance();
+        let unclaimed = 1.0 + DRIFT + self.no_show_chance();
         Self {
             // At the pace nothing is left to chance.
             served: if self.is_at(pace) {
@@ -110,7 +130,8 @@ impl Rates {
             } else {
                 self.served / less
             },
-            turnover: self.turnover / less,
+            early: self.early / less,
+            no_shows: self.no_shows / unclaimed,
             leaving: self.leaving * LEAVING_LEFT,
             ..self
         }
@@ -132,26 +153,4 @@ fn moved(observed: &Observed, window: &Window, since_ms: u64) -> Option<(f64, f6
 #[allow(clippy::cast_precision_loss)]
 pub(super) fn per_second(pace: Pace) -> f64 {
     pace.batch as f64 * 1_000.0 / pace.interval_ms as f64
-}
-
-/// Seconds until nobody is ahead: `d ahead / dt = -rate - leaving * ahead`.
-pub(super) fn drained_after(ahead: f64, rate: f64, leaving: f64) -> f64 {
-    if ahead <= 0.0 {
-        0.0
-    } else if leaving * ahead < rate * 1e-6 {
-        ahead / rate
-    } else {
-        (leaving * ahead / rate).ln_1p() / leaving
-    }
-}
-
-/// How many are ahead after so many seconds of that.
-pub(super) fn still_ahead(ahead: f64, rate: f64, leaving: f64, seconds: f64) -> f64 {
-    let left = if leaving * ahead < rate * 1e-6 {
-        ahead - rate * seconds
-    } else {
-        let level = rate / leaving;
-        (ahead + level) * (-leaving * seconds).exp() - level
-    };
-    left.max(0.0)
 }

@@ -18,6 +18,10 @@ pub struct Counted {
     pub served: u64,
     /// Of these, who hold a slot no longer. A line that was put back counts from below zero.
     pub gone: i64,
+    /// Of these, whose session ran out.
+    pub expired: u64,
+    /// Of these, who never claimed their turn.
+    pub no_shows: u64,
     /// Who left the line before their turn; below zero likewise.
     pub left: i64,
     /// Slots taken, summed over seconds.
@@ -68,6 +72,10 @@ pub struct Ticked {
     pub entered: u64,
     /// Promoted or let in at once so far.
     pub served: u64,
+    /// Of these, whose session ran out so far.
+    pub expired: u64,
+    /// Of these, who never claimed their turn.
+    pub no_shows: u64,
     /// Whether anybody may be promoted.
     pub promotes: bool,
 }
@@ -140,6 +148,8 @@ impl Averages {
             at_ms: tick.now_ms,
             served: tick.served,
             gone: difference(tick.served, tick.taken),
+            expired: tick.expired,
+            no_shows: tick.no_shows,
             left: difference(tick.entered, tick.served + tick.waiting),
             taken_seconds: self.taken_seconds,
             waiting_seconds: self.waiting_seconds,
@@ -171,6 +181,8 @@ mod tests {
             taken: 8,
             entered: served + 50,
             served,
+            expired: 0,
+            no_shows: 0,
             promotes: true,
         }
     }

@@ -19,6 +19,8 @@ impl View {
             taken,
             entered: totals.entered,
             served: totals.fast_tracked + totals.promoted,
+            expired: totals.expired,
+            no_shows: totals.no_shows,
             promotes: settings.promotes(),
         });
         let pace = settings.pace();
@@ -33,7 +35,10 @@ impl View {
             pace,
             tokens: tokens - gone_in,
             capacity: settings.capacity.into(),
+            waiting: self.waiting,
             taken: taken + gone_in,
+            active: self.active,
+            session_ends_in_ms: &self.session_ends_in_ms,
             claim_ms: settings.claim_ms(),
             session_ms: settings.session_ms(),
             claimed: totals.claimed,

@@ -235,6 +235,9 @@ pub struct View {
     pub totals: Totals,
     /// Whether it is certain what time it is: by the clock of whoever asked.
     pub clocks: Clocks,
+    /// In how many milliseconds the sessions of those end who are let in: of the first, of those at each twentieth of the way,
+    /// and of the last one; empty where nobody is.
+    pub session_ends_in_ms: Vec<u64>,
     /// The protected service's last load report, where it still counts.
     pub load: Option<LastLoad>,
 }

@@ -73,6 +73,8 @@ impl Queue {
             taken: self.ready.len() + self.active.len(),
             entered: self.totals.entered,
             served: self.totals.fast_tracked + self.totals.promoted,
+            expired: self.totals.expired,
+            no_shows: self.totals.no_shows,
             promotes: self.settings().promotes() && !is_full && !time.clocks.apart,
         });
         if order.heartbeat {

@@ -203,8 +203,15 @@ impl Queue {
             },
             totals: self.totals,
             clocks: time.clocks,
+            session_ends_in_ms: self.session_ends_in_ms(time.ms()),
             load: self.load.filter(|load| load.counts(time.ms())),
         }
+    }
+
+    fn session_ends_in_ms(&self, now_ms: u64) -> Vec<u64> {
+        let ends = self.active.twentieths().into_iter();
+        ends.map(|score| score.deadline_ms().saturating_sub(now_ms))
+            .collect()
     }
 
     pub(super) fn keep_load(&mut self, now_us: u64, report: LoadReport) {

@@ -82,6 +82,23 @@ impl Timed {
         Some(score)
     }
 
+    /// The deadlines of the first, of those at each twentieth of the way, and of the last; none of nobody.
+    pub(super) fn twentieths(&self) -> Vec<DeadlineScore> {
+        let Some(last) = self.order.len().checked_sub(1) else {
+            return Vec::new();
+        };
+        let mut ordered = self.order.iter().enumerate();
+        let mut next = ordered.next();
+        let at = |part: usize| {
+            let rank = last * part / 20;
+            while next.is_some_and(|(at, _)| at < rank) {
+                next = ordered.next();
+            }
+            next.map(|(_, (score, _))| *score)
+        };
+        (0..=20).filter_map(at).collect()
+    }
+
     /// Takes the first entry whose deadline has come.
     pub(super) fn pop_due(&mut self, now_ms: u64) -> Option<(DeadlineScore, EntryId)> {
         let &(score, id) = self

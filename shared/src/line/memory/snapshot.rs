@@ -119,6 +119,8 @@ fn window_numbers(name: &str, window: Window) -> Vec<(String, i64)> {
                 ("at_ms", signed(counted.at_ms)),
                 ("served", signed(counted.served)),
                 ("gone", counted.gone),
+                ("expired", signed(counted.expired)),
+                ("no_shows", signed(counted.no_shows)),
                 ("left", counted.left),
                 ("taken_seconds", signed(counted.taken_seconds)),
                 ("waiting_seconds", signed(counted.waiting_seconds)),

@@ -60,6 +60,12 @@ impl Reply {
         redis::from_redis_value(value).map_err(|_| self.nonsense("a number"))
     }
 
+    /// A list of whole numbers.
+    pub(super) fn numbers(&mut self) -> Result<Vec<u64>, LineError> {
+        let value = self.next()?;
+        redis::from_redis_value(value).map_err(|_| self.nonsense("numbers"))
+    }
+
     /// A list of field, value, field, value.
     pub(super) fn fields(&mut self) -> Result<Fields, LineError> {
         let value = self.next()?;

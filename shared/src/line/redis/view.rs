@@ -29,6 +29,7 @@ pub(super) async fn view(line: &RedisLine, queue: &QueueId) -> Result<View, Line
         ahead_ms: reply.signed()?,
         offset_ms: state.signed("offset_ms")?,
     };
+    let session_ends_in_ms = reply.numbers()?;
     Ok(View {
         now_ms,
         waiting,
@@ -64,6 +65,7 @@ pub(super) async fn view(line: &RedisLine, queue: &QueueId) -> Result<View, Line
         },
         totals: totals(&state)?,
         clocks,
+        session_ends_in_ms,
         load: last(&load)?.filter(|load| load.counts(now_ms)),
         configuration,
     })
@@ -107,6 +109,8 @@ fn counted(state: &Fields, name: &str) -> Result<Counted, LineError> {
         at_ms: number("at_ms")?,
         served: number("served")?,
         gone: signed("gone")?,
+        expired: number("expired")?,
+        no_shows: number("no_shows")?,
         left: signed("left")?,
         taken_seconds: number("taken_seconds")?,
         waiting_seconds: number("waiting_seconds")?,

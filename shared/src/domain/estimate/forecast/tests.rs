@@ -11,7 +11,7 @@ const PACE: Pace = Pace {
 };
 
 /// A line of a thousand after so many seconds in which so many came free each.
-fn observed(seconds: u64, capacity: u64, freed_each: u64, left_each: u64) -> Observed {
+fn observed(seconds: u64, capacity: u64, freed_each: u64, left_each: u64) -> Observed<'static> {
     let at = |second: u64| {
         let taken = capacity;
         let gone = second * freed_each;
@@ -24,6 +24,8 @@ fn observed(seconds: u64, capacity: u64, freed_each: u64, left_each: u64) -> Obs
             taken,
             entered: gone + taken + left + 1_000,
             served: gone + taken,
+            expired: 0,
+            no_shows: 0,
             promotes: true,
         }
     };
@@ -34,7 +36,10 @@ fn observed(seconds: u64, capacity: u64, freed_each: u64, left_each: u64) -> Obs
         pace: PACE,
         tokens: 0,
         capacity,
+        waiting: 1_000,
         taken: capacity,
+        active: capacity,
+        session_ends_in_ms: &[3_600_000; 11],
         claim_ms: 60_000,
         session_ms: 3_600_000,
         claimed: 100,
@@ -52,6 +57,8 @@ fn forecast(seconds: u64, freed_each: u64, left_each: u64) -> Forecast {
 fn before_anything_was_seen_the_pace_stands_in() {
     let roomy = Observed {
         taken: 0,
+        active: 0,
+        session_ends_in_ms: &[],
         ..observed(0, 10_000, 0, 0)
     };
     let forecast = Forecast::of(&roomy);
@@ -99,6 +106,81 @@ fn whoever_leaves_ahead_makes_the_wait_shorter() {
         "one each second of a thousand"
     );
     assert!(some.eta_ms(900) * 10 > none.eta_ms(900) * 6);
+}
+
+/// Two hundred who stay to the end, when that is known.
+fn full(session_ends_in_ms: &[u64]) -> Observed<'_> {
+    Observed {
+        session_ms: 300_000,
+        session_ends_in_ms,
+        ..observed(1_200, 200, 1, 0)
+    }
+    .all_expired()
+}
+
+impl Observed<'_> {
+    /// As if whoever went had stayed to the end.
+    fn all_expired(mut self) -> Self {
+        let windows = [&mut self.averages.short, &mut self.averages.long];
+        let counts = windows
+            .into_iter()
+            .flat_map(|window| [&mut window.mark, &mut window.before]);
+        for counted in counts.chain([&mut self.now]) {
+            counted.expired = counted.gone.unsigned_abs();
+        }
+        self
+    }
+}
+
+#[test]
+fn nobody_goes_before_the_sessions_that_go_on() {
+    // All of them end between 100 and 110 seconds from now, and those of the next ones 300 seconds later.
+    let ends: Vec<u64> = (0..=20).map(|part| 100_000 + part * 500).collect();
+    let line = Observed {
+        pace: Pace {
+            batch: 100,
+            interval_ms: 1_000,
+        },
+        ..full(&ends)
+    };
+    let forecast = Forecast::of(&line);
+    for (position, from_ms, to_ms) in [
+        (1, 99_000, 102_000),
+        (200, 107_000, 113_000),
+        (201, 398_000, 406_000),
+    ] {
+        let eta_ms = forecast.eta_ms(position);
+        assert!((from_ms..to_ms).contains(&eta_ms), "{position}: {eta_ms}");
+    }
+    assert!(forecast.per_second() < 0.1, "nobody in the next half minute");
+    // At a slower pace the ends outrun it.
+    let slow = Forecast::of(&Observed {
+        pace: PACE,
+        tokens: 20,
+        ..full(&ends)
+    });
+    let (first, last) = (slow.eta_ms(20), slow.eta_ms(120));
+    assert!((101_000..106_000).contains(&first), "a batch was kept: {first}");
+    assert!(
+        (last - first).abs_diff(50_000) < 6_000,
+        "two a second: {first}, {last}"
+    );
+}
+
+#[test]
+fn a_turn_that_nobody_claims_makes_room_sooner() {
+    let ends: Vec<u64> = (0..=20).map(|part| part * 15_000).collect();
+    let of = |no_shows: u64| {
+        let mut line = full(&ends);
+        line.no_shows = no_shows;
+        line.claimed = 100 - no_shows;
+        line.averages.short.before.no_shows = 0;
+        line.now.no_shows = line.now.served * no_shows / 100;
+        line.now.expired -= line.now.no_shows;
+        Forecast::of(&line).eta_ms(600)
+    };
+    let (none, half) = (of(0), of(50));
+    assert!(half * 10 < none * 8, "{half} of {none}");
 }
 
 #[test]

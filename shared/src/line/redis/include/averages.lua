@@ -6,7 +6,7 @@ local function turn_window(state, window, length_ms, at_ms, counted)
   if at_ms > 0 and age_ms < length_ms then
     return
   end
-  local names = { 'at_ms', 'served', 'gone', 'left', 'taken_seconds', 'waiting_seconds' }
+  local names = { 'at_ms', 'served', 'gone', 'expired', 'no_shows', 'left', 'taken_seconds', 'waiting_seconds' }
   local fields = {}
   for i, name in ipairs(names) do
     local mark = window .. '_' .. name
@@ -36,9 +36,10 @@ local function turn_windows(state, now_ms, short_ms, long_ms, in_line, taken, ta
   if short_at_ms > 0 and now_ms - short_at_ms < short_ms and long_at_ms > 0 and now_ms - long_at_ms < long_ms then
     return
   end
-  local t = redis.call('HMGET', state, 'entered', 'fast_tracked', 'promoted')
+  local t = redis.call('HMGET', state, 'entered', 'fast_tracked', 'promoted', 'expired', 'no_shows')
   local served = t[2] + t[3]
-  local counted = { now_ms, served, served - taken, t[1] - served - in_line, taken_seconds, waiting_seconds }
+  local counted = { now_ms, served, served - taken, tonumber(t[4]), tonumber(t[5]), t[1] - served - in_line,
+    taken_seconds, waiting_seconds }
   turn_window(state, 'short', short_ms, short_at_ms, counted)
   turn_window(state, 'long', long_ms, long_at_ms, counted)
 end
