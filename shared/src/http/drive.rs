@@ -59,7 +59,8 @@ impl Edge {
             drop(is_answered);
             answer
         };
-        let (answer, ()) = join!(work, self.drive_until(queue, answered));
+        // In this order: whoever drives sees the answer at once, and need not be woken for it.
+        let (answer, ()) = join!(biased; work, self.drive_until(queue, answered));
         answer
     }
 

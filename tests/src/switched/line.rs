@@ -224,6 +224,9 @@ impl Line for Switched {
     }
 
     async fn release(&self, deployment: &str, ids: &[EntryId]) -> Result<(), LineError> {
+        self.switch.releases.fetch_add(1, Ordering::SeqCst);
+        let taking = Duration::from_millis(self.switch.releases_take_ms.load(Ordering::SeqCst));
+        sleep(taking).await;
         self.reach()?.release(deployment, ids).await
     }
 

@@ -21,6 +21,7 @@ pub struct Switch {
     is_off: Arc<AtomicBool>,
     counts_no_holds: Arc<AtomicBool>,
     holds_take_ms: Arc<AtomicU64>,
+    releases_take_ms: Arc<AtomicU64>,
     is_deaf: Arc<AtomicBool>,
     is_stumbling: Arc<AtomicBool>,
     tries: Arc<AtomicU64>,
@@ -32,6 +33,8 @@ pub struct Switch {
     pub listening: Gate,
     /// How often many were looked at together.
     pub looks: Arc<AtomicU64>,
+    /// How often held polls were counted out.
+    pub releases: Arc<AtomicU64>,
     calls_drive: Arc<AtomicBool>,
     offers: Arc<AtomicU64>,
 }
@@ -87,8 +90,12 @@ impl Switch {
 
     /// From now on it takes its time to count a held poll.
     pub fn slow_holds(&self, time: Duration) {
-        let ms = u64::try_from(time.as_millis()).unwrap_or(u64::MAX);
-        self.holds_take_ms.store(ms, Ordering::SeqCst);
+        self.holds_take_ms.store(millis(time), Ordering::SeqCst);
+    }
+
+    /// From now on it takes its time to count polls out.
+    pub fn slow_releases(&self, time: Duration) {
+        self.releases_take_ms.store(millis(time), Ordering::SeqCst);
     }
 
     /// From now on nobody can listen to it.
@@ -132,4 +139,8 @@ impl Switch {
     fn frozen(&self) -> MutexGuard<'_, Option<View>> {
         self.frozen.lock().unwrap_or_else(PoisonError::into_inner)
     }
+}
+
+fn millis(time: Duration) -> u64 {
+    u64::try_from(time.as_millis()).unwrap_or(u64::MAX)
 }

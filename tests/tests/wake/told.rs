@@ -140,7 +140,8 @@ pub(crate) async fn a_crowd_is_told_without_a_question_for_each(backend: Backend
     .await;
     // Long enough for the last of them to be looked at: what is counted from now on is what the turn costs.
     sleep(Duration::from_millis(500)).await;
-    let looks = scene.switch.looks.load(Ordering::SeqCst);
+    let (looks, releases) = (&scene.switch.looks, &scene.switch.releases);
+    let (looked, released) = (looks.load(Ordering::SeqCst), releases.load(Ordering::SeqCst));
     let promotion = scene.promote(CROWD as u64).await;
     for poll in polls {
         let answer = poll.await.expect("it is answered");
@@ -148,6 +149,8 @@ pub(crate) async fn a_crowd_is_told_without_a_question_for_each(backend: Backend
         assert_eq!(answer.number("promoted_at_ms"), promotion.now_ms);
     }
     assert_eq!(looking.passes(), CROWD as u64, "nobody was asked for alone again");
-    let looks = scene.switch.looks.load(Ordering::SeqCst) - looks;
-    assert!(looks <= 4, "{looks} questions for {CROWD}");
+    let looked = looks.load(Ordering::SeqCst) - looked;
+    assert!(looked <= 4, "{looked} questions for {CROWD}");
+    let released = releases.load(Ordering::SeqCst) - released;
+    assert!(released <= looked, "{released} calls to count {CROWD} out");
 }
