@@ -9,6 +9,7 @@ use rand::{RngExt, SeedableRng, rngs::StdRng};
 use vestibule::{
     domain::{
         change::Event,
+        estimate::Forecast,
         id::{EntryId, QueueId},
         pacing::retry_after_ms,
         settings::Settings,
@@ -62,6 +63,8 @@ pub(crate) struct Simulation {
     in_force: Vec<(u64, Settings)>,
     rng: StdRng,
     agenda: BinaryHeap<Reverse<(u64, u64, Due)>>,
+    /// When turns come, and when that was looked up.
+    forecast: Option<(u64, Forecast)>,
     /// Numbers what is put on the agenda, so that of one moment the first comes first.
     planned: u64,
     numbers: HashMap<EntryId, u64>,
@@ -87,6 +90,7 @@ impl Simulation {
             in_force: Vec::new(),
             rng: StdRng::seed_from_u64(seed),
             agenda: BinaryHeap::new(),
+            forecast: None,
             planned: 0,
             numbers: HashMap::new(),
             entered: Vec::new(),
@@ -174,8 +178,7 @@ impl Simulation {
 
     /// The visitor is told when to come back, as a poll would be that is not held.
     async fn come_back(&mut self, number: u64, position: u64) {
-        let view = self.line.view(&self.queue).await.expect("view");
-        let expected_ms = view.forecast().eta_ms(position);
+        let expected_ms = self.eta_ms(position).await;
         let (jitter, age_ms) = (self.rng.random(), self.rng.random_range(0..=VIEW_AGE_MS));
         let claim_ms = self.claim_ms_before(age_ms);
         let after_ms = match self.manner {
@@ -185,6 +188,19 @@ impl Simulation {
         self.slept_ms_max = self.slept_ms_max.max(after_ms);
         let delay_ms = self.rng.random_range(0..=POLL_DELAY_MS);
         self.plan(after_ms + delay_ms, Due::Poll(number));
+    }
+
+    /// As an environment has it: a second old at most.
+    async fn eta_ms(&mut self, position: u64) -> u64 {
+        let now_ms = self.clock.now_ms();
+        if let Some((at_ms, forecast)) = &self.forecast
+            && now_ms < at_ms + 1_000
+        {
+            return forecast.eta_ms(position);
+        }
+        let view = self.line.view(&self.queue).await.expect("view");
+        let (_, forecast) = self.forecast.insert((now_ms, view.forecast()));
+        forecast.eta_ms(position)
     }
 
     async fn claim(&mut self, number: u64) {

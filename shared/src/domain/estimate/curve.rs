@@ -13,7 +13,7 @@ use super::{
 };
 
 /// What comes after so many points goes as the last session did.
-const POINTS_MAX: usize = 5_000;
+const POINTS_MAX: usize = 800;
 /// The rate of the next so many seconds is what polls are held by.
 pub(super) const NEXT_SECONDS: f64 = 30.0;
 
@@ -64,10 +64,10 @@ impl Course {
         }
     }
 
-    /// The part of the slots taken now that nobody left early until then.
-    fn staying(&self, seconds: f64) -> f64 {
-        let near = seconds.min(NEAR_SECONDS);
-        (-self.near.early * near - self.far.early * (seconds - near)).exp()
+    /// The part of the slots taken at one moment that nobody leaves early until another one.
+    fn staying(&self, from: f64, to: f64) -> f64 {
+        let near = to.min(NEAR_SECONDS) - from.min(NEAR_SECONDS);
+        (-self.near.early * near - self.far.early * (to - from - near)).exp()
     }
 }
 
@@ -83,7 +83,7 @@ pub(super) struct Curve {
     rate: f64,
     /// Who leaves a second from there on, of each in line.
     leaving: f64,
-    /// Served a second at first.
+    /// Served a second in the next [`NEXT_SECONDS`].
     pub(super) next_rate: f64,
 }
 
@@ -100,12 +100,14 @@ impl Curve {
         due.call(at_once, 0.0);
 
         let (mut served, mut left) = (vec![at_once], 1.0);
-        let (mut of_session, mut next) = (Vec::new(), 0.0);
-        let wanted = count(observed.waiting) + 1.0;
-        while served.len() < POINTS_MAX && served.last().is_some_and(|served| *served < wanted) {
-            let step = served.len() - 1;
+        let (mut of_session, mut next) = (Vec::new(), at_once);
+        let waiting = count(observed.waiting);
+        for step in 0..POINTS_MAX {
             let (from, to) = (steps.seconds(step), steps.seconds(step + 1));
             let (rates, passing) = (course.at(from), to - from);
+            if from >= NEXT_SECONDS && served[step] > waiting {
+                break;
+            }
             taken -= taken * -(-rates.early * passing).exp_m1() + due.at(step);
             // What the pace allows and nobody could use is kept, up to a batch.
             let allowed = rates.served * passing;
@@ -116,7 +118,7 @@ impl Curve {
             due.call(going, from);
             // Of those who leave, half do before the others are served.
             let half = (-rates.leaving * passing / 2.0).exp();
-            served.extend(served.last().map(|served| served + going / (left * half)));
+            served.push(served[step] + going / (left * half));
             left *= half * half;
             of_session.push((to, going));
             if to <= NEXT_SECONDS {
@@ -132,9 +134,9 @@ impl Curve {
             .sum();
         Self {
             left,
-            rate: lately / (end - since).max(f64::MIN_POSITIVE),
+            rate: lately / (end - since),
             leaving: course.at(end).leaving,
-            next_rate: next / end.clamp(f64::MIN_POSITIVE, NEXT_SECONDS),
+            next_rate: next / NEXT_SECONDS,
             steps,
             served,
         }

@@ -2,6 +2,8 @@
 //!
 //! See `docs/decisions/estimate.md`.
 
+use std::sync::OnceLock;
+
 use super::{
     Averages, Counted, Estimate,
     curve::{Course, Curve, Ends, drained_after},
@@ -29,8 +31,8 @@ const SWING_SECONDS: f64 = 120.0;
 const TICK_SECONDS: f64 = 0.4;
 
 /// What a forecast has to go by.
-#[derive(Debug, Clone, Copy)]
-pub struct Observed<'a> {
+#[derive(Debug, Clone)]
+pub struct Observed {
     /// The pace in force.
     pub pace: Pace,
     /// Entries that the pace lets go now.
@@ -44,7 +46,7 @@ pub struct Observed<'a> {
     /// Of these, active.
     pub active: u64,
     /// In how many milliseconds their sessions end, as in [`View`](crate::line::View::session_ends_in_ms).
-    pub session_ends_in_ms: &'a [u64],
+    pub session_ends_in_ms: Vec<u64>,
     /// How long somebody holds a slot who never claims it.
     pub claim_ms: u64,
     /// How long one holds it who stays to the end.
@@ -59,7 +61,7 @@ pub struct Observed<'a> {
     pub averages: Averages,
 }
 
-impl Observed<'_> {
+impl Observed {
     /// Entries that go at the next tick.
     pub(super) fn at_once(&self) -> u64 {
         self.tokens.min(self.capacity.saturating_sub(self.taken))
@@ -91,11 +93,14 @@ pub struct Forecast {
     free: u64,
     /// Whether slots come free faster than the pace fills them, even if everybody stays to the end.
     never_full: bool,
-    short: Rates,
-    long: Rates,
-    expected: Curve,
-    sooner: Curve,
-    later: Curve,
+    course: Course,
+    /// By how much sooner it may be for slots that were just filled.
+    youth: f64,
+    observed: Observed,
+    // Whoever paces polls asks for the first one alone.
+    expected: OnceLock<Curve>,
+    sooner: OnceLock<Curve>,
+    later: OnceLock<Curve>,
     /// Entries served a second, as seen lately; `None` where too little was.
     seen: Option<f64>,
 }
@@ -103,7 +108,7 @@ pub struct Forecast {
 impl Forecast {
     /// Takes the averages.
     #[allow(clippy::cast_precision_loss)]
-    pub fn of(observed: &Observed) -> Self {
+    pub fn of(observed: Observed) -> Self {
         let pace = per_second(observed.pace);
         let stay_seconds = observed.stay_seconds();
         let prior = Rates {
@@ -118,8 +123,8 @@ impl Forecast {
             cycles: 0.0,
         };
         let averages = &observed.averages;
-        let long = prior.after(observed, &averages.long, averages.line_since_ms, PRIOR_STAY);
-        let short = long.after(observed, &averages.short, averages.moving_since_ms, PRIOR);
+        let long = prior.after(&observed, &averages.long, averages.line_since_ms, PRIOR_STAY);
+        let short = long.after(&observed, &averages.short, averages.moving_since_ms, PRIOR);
         let long = Rates {
             early: if long.cycles.is_finite() && short.cycles.is_infinite() {
                 short.early
@@ -133,20 +138,19 @@ impl Forecast {
             far: long,
             ends: Ends::Even,
         };
-        let youth = YOUTH * (-long.cycles).exp();
-        let curve = |ends, with: &dyn Fn(Rates) -> Rates| Curve::of(observed, &course.each(ends, with));
         let free = observed.capacity.saturating_sub(observed.taken);
         Self {
             pace,
             at_once: observed.at_once() as f64,
             free,
             never_full: pace * stay_seconds <= observed.capacity as f64 && free > 0,
-            short,
-            long,
-            expected: curve(Ends::Even, &|rates| rates),
-            sooner: curve(Ends::Sooner, &|rates| rates.sooner(pace, youth)),
-            later: curve(Ends::Later, &|rates| rates.later(pace)),
-            seen: seen(observed),
+            course,
+            youth: YOUTH * (-long.cycles).exp(),
+            expected: OnceLock::new(),
+            sooner: OnceLock::new(),
+            later: OnceLock::new(),
+            seen: seen(&observed),
+            observed,
         }
     }
 
@@ -158,9 +162,9 @@ impl Forecast {
     /// Entries served a second, as expected for the next ones.
     pub fn per_second(&self) -> f64 {
         if self.turns_over() {
-            self.expected.next_rate
+            self.expected().next_rate
         } else {
-            self.short.served
+            self.course.near.served
         }
     }
 
@@ -173,9 +177,9 @@ impl Forecast {
     )]
     pub fn eta_ms(&self, position: u64) -> u64 {
         let seconds = if self.turns_over() {
-            self.expected.seconds(position)
+            self.expected().seconds(position)
         } else {
-            drained_after(position as f64 - self.at_once, self.short.served, 0.0)
+            drained_after(position as f64 - self.at_once, self.course.near.served, 0.0)
         };
         // Too far for the number is far enough.
         (seconds * 1_000.0).ceil() as u64
@@ -188,7 +192,7 @@ impl Forecast {
         if !is_room && !self.turns_over() {
             return None;
         }
-        let seconds = self.expected.seconds(position);
+        let seconds = self.expected().seconds(position);
         let is_steady = is_room && self.is_at_pace();
         let unsteady = if is_steady {
             0.0
@@ -196,19 +200,36 @@ impl Forecast {
             self.unsteady_seconds(seconds)
         };
         let around = TICK_SECONDS + unsteady;
-        let low = self.sooner.seconds(position).min(seconds) - around;
-        let high = self.later.seconds(position).max(seconds) + around;
+        let low = self.sooner().seconds(position).min(seconds) - around;
+        let high = self.later().seconds(position).max(seconds) + around;
         (high <= TOLD_SECONDS_MAX).then(|| Estimate::between(low.max(0.0), high))
+    }
+
+    fn expected(&self) -> &Curve {
+        self.expected
+            .get_or_init(|| Curve::of(&self.observed, &self.course))
+    }
+
+    fn sooner(&self) -> &Curve {
+        let sooner = |rates: Rates| rates.sooner(self.pace, self.youth);
+        let course = || self.course.each(Ends::Sooner, sooner);
+        self.sooner.get_or_init(|| Curve::of(&self.observed, &course()))
+    }
+
+    fn later(&self) -> &Curve {
+        let later = |rates: Rates| rates.later(self.pace);
+        let course = || self.course.each(Ends::Later, later);
+        self.later.get_or_init(|| Curve::of(&self.observed, &course()))
     }
 
     /// Whether enough slots were seen to come free.
     fn turns_over(&self) -> bool {
-        self.never_full || (self.long.freed >= SEEN_MIN && self.long.cycles >= SEEN_PART_MIN)
+        self.never_full || (self.course.far.freed >= SEEN_MIN && self.course.far.cycles >= SEEN_PART_MIN)
     }
 
     /// Whether nothing but the pace keeps the line from moving faster.
     fn is_at_pace(&self) -> bool {
-        self.short.is_at(self.pace) && self.long.is_at(self.pace)
+        self.course.near.is_at(self.pace) && self.course.far.is_at(self.pace)
     }
 
     /// Whether there is room for a position even if nobody ever goes, or if everybody stays to the end.
@@ -218,9 +239,14 @@ impl Forecast {
 
     /// Where those who go early go in bursts, one window sees more than the other: by how much a turn may be off for that.
     fn unsteady_seconds(&self, seconds: f64) -> f64 {
-        let chance = (1.0 / (self.short.freed_early + 1.0) + 1.0 / (self.long.freed_early + 1.0)).sqrt();
-        let swing = (self.short.raw / self.long.raw).ln().abs().min(SWING_MAX) - chance;
-        let early = self.long.freed_early / self.long.freed.max(1.0);
+        let chance =
+            (1.0 / (self.course.near.freed_early + 1.0) + 1.0 / (self.course.far.freed_early + 1.0)).sqrt();
+        let swing = (self.course.near.raw / self.course.far.raw)
+            .ln()
+            .abs()
+            .min(SWING_MAX)
+            - chance;
+        let early = self.course.far.freed_early / self.course.far.freed.max(1.0);
         swing.max(0.0) * early * seconds.min(SWING_SECONDS)
     }
 }

@@ -31,14 +31,14 @@ impl View {
         } else {
             0
         };
-        Forecast::of(&Observed {
+        Forecast::of(Observed {
             pace,
             tokens: tokens - gone_in,
             capacity: settings.capacity.into(),
             waiting: self.waiting,
             taken: taken + gone_in,
             active: self.active,
-            session_ends_in_ms: &self.session_ends_in_ms,
+            session_ends_in_ms: self.session_ends_in_ms.clone(),
             claim_ms: settings.claim_ms(),
             session_ms: settings.session_ms(),
             claimed: totals.claimed,

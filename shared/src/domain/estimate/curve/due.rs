@@ -69,7 +69,7 @@ impl<'a> Due<'a> {
             slots: Vec::new(),
         };
         // As many between each two of the moments as between any others.
-        let ends = observed.session_ends_in_ms;
+        let ends = &observed.session_ends_in_ms;
         #[allow(clippy::cast_precision_loss)]
         let each = count(observed.active) / ends.len().saturating_sub(1).max(1) as f64;
         for pair in ends.windows(2) {
@@ -80,20 +80,20 @@ impl<'a> Due<'a> {
                 Ends::Later => (between, pair[1]),
             };
             let (first, last) = (seconds(first) * stretch, seconds(last) * stretch);
-            due.spread(first, last, |at| each * course.staying(at));
+            due.spread(first, last, |at| each * course.staying(0.0, at));
         }
         // Those who were called: some never claim, and they are there for longer than the others.
         let ready = count(observed.taken.saturating_sub(observed.active));
         let silent = (course.near.no_shows * course.near.served * due.claim).min(ready);
         due.spread(0.0, due.claim, |_| silent);
-        due.add(due.session, (ready - silent) * course.staying(due.session));
+        due.add(due.session, (ready - silent) * course.staying(0.0, due.session));
         due
     }
 
     /// So many are called at a moment.
     pub(super) fn call(&mut self, turns: f64, at: f64) {
         let (end, no_shows) = (at + self.session, self.course.at(at).no_shows);
-        let staying = self.course.staying(end) / self.course.staying(at);
+        let staying = self.course.staying(at, end);
         self.add(at + self.claim, turns * no_shows);
         self.add(end, turns * (1.0 - no_shows) * staying);
     }

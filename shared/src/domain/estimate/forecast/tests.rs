@@ -11,7 +11,7 @@ const PACE: Pace = Pace {
 };
 
 /// A line of a thousand after so many seconds in which so many came free each.
-fn observed(seconds: u64, capacity: u64, freed_each: u64, left_each: u64) -> Observed<'static> {
+fn observed(seconds: u64, capacity: u64, freed_each: u64, left_each: u64) -> Observed {
     let at = |second: u64| {
         let taken = capacity;
         let gone = second * freed_each;
@@ -39,7 +39,7 @@ fn observed(seconds: u64, capacity: u64, freed_each: u64, left_each: u64) -> Obs
         waiting: 1_000,
         taken: capacity,
         active: capacity,
-        session_ends_in_ms: &[3_600_000; 11],
+        session_ends_in_ms: vec![3_600_000; 11],
         claim_ms: 60_000,
         session_ms: 3_600_000,
         claimed: 100,
@@ -50,7 +50,7 @@ fn observed(seconds: u64, capacity: u64, freed_each: u64, left_each: u64) -> Obs
 }
 
 fn forecast(seconds: u64, freed_each: u64, left_each: u64) -> Forecast {
-    Forecast::of(&observed(seconds, 200, freed_each, left_each))
+    Forecast::of(observed(seconds, 200, freed_each, left_each))
 }
 
 #[test]
@@ -58,14 +58,14 @@ fn before_anything_was_seen_the_pace_stands_in() {
     let roomy = Observed {
         taken: 0,
         active: 0,
-        session_ends_in_ms: &[],
+        session_ends_in_ms: Vec::new(),
         ..observed(0, 10_000, 0, 0)
     };
-    let forecast = Forecast::of(&roomy);
+    let forecast = Forecast::of(roomy.clone());
     assert_eq!((forecast.eta_ms(1), forecast.eta_ms(20)), (500, 10_000));
     assert_eq!(forecast.seen_per_second(), None);
     assert_eq!(forecast.range(20), Some(Estimate { low: 9, high: 11 }));
-    let now = Forecast::of(&Observed { tokens: 20, ..roomy });
+    let now = Forecast::of(Observed { tokens: 20, ..roomy });
     assert_eq!((now.eta_ms(20), now.eta_ms(21)), (0, 500), "a batch goes at once");
 }
 
@@ -95,7 +95,7 @@ fn nobody_is_told_what_nobody_saw() {
         taken: 150,
         ..observed(0, 200, 0, 0)
     };
-    assert!(Forecast::of(&short).range(500).is_some());
+    assert!(Forecast::of(short).range(500).is_some());
 }
 
 #[test]
@@ -109,7 +109,7 @@ fn whoever_leaves_ahead_makes_the_wait_shorter() {
 }
 
 /// Two hundred who stay to the end, when that is known.
-fn full(session_ends_in_ms: &[u64]) -> Observed<'_> {
+fn full(session_ends_in_ms: Vec<u64>) -> Observed {
     Observed {
         session_ms: 300_000,
         session_ends_in_ms,
@@ -118,7 +118,7 @@ fn full(session_ends_in_ms: &[u64]) -> Observed<'_> {
     .all_expired()
 }
 
-impl Observed<'_> {
+impl Observed {
     /// As if whoever went had stayed to the end.
     fn all_expired(mut self) -> Self {
         let windows = [&mut self.averages.short, &mut self.averages.long];
@@ -141,9 +141,9 @@ fn nobody_goes_before_the_sessions_that_go_on() {
             batch: 100,
             interval_ms: 1_000,
         },
-        ..full(&ends)
+        ..full(ends.clone())
     };
-    let forecast = Forecast::of(&line);
+    let forecast = Forecast::of(line.clone());
     for (position, from_ms, to_ms) in [
         (1, 99_000, 102_000),
         (200, 107_000, 113_000),
@@ -153,11 +153,22 @@ fn nobody_goes_before_the_sessions_that_go_on() {
         assert!((from_ms..to_ms).contains(&eta_ms), "{position}: {eta_ms}");
     }
     assert!(forecast.per_second() < 0.1, "nobody in the next half minute");
+    let now = Forecast::of(Observed {
+        tokens: 30,
+        taken: 170,
+        active: 170,
+        waiting: 5,
+        ..line.clone()
+    });
+    assert!(
+        now.per_second() >= 1.0,
+        "thirty at once: they are near enough to be held"
+    );
     // At a slower pace the ends outrun it.
-    let slow = Forecast::of(&Observed {
+    let slow = Forecast::of(Observed {
         pace: PACE,
         tokens: 20,
-        ..full(&ends)
+        ..full(ends.clone())
     });
     let (first, last) = (slow.eta_ms(20), slow.eta_ms(120));
     assert!((101_000..106_000).contains(&first), "a batch was kept: {first}");
@@ -171,13 +182,13 @@ fn nobody_goes_before_the_sessions_that_go_on() {
 fn a_turn_that_nobody_claims_makes_room_sooner() {
     let ends: Vec<u64> = (0..=20).map(|part| part * 15_000).collect();
     let of = |no_shows: u64| {
-        let mut line = full(&ends);
+        let mut line = full(ends.clone());
         line.no_shows = no_shows;
         line.claimed = 100 - no_shows;
         line.averages.short.before.no_shows = 0;
         line.now.no_shows = line.now.served * no_shows / 100;
         line.now.expired -= line.now.no_shows;
-        Forecast::of(&line).eta_ms(600)
+        Forecast::of(line).eta_ms(600)
     };
     let (none, half) = (of(0), of(50));
     assert!(half * 10 < none * 8, "{half} of {none}");
@@ -202,10 +213,10 @@ fn what_comes_in_bursts_is_told_in_a_wider_range() {
     // Nothing for the last two minutes, after ten steady ones.
     let mut bursts = observed(720, 200, 1, 0);
     let before = bursts.averages.short.before;
-    let calm = Forecast::of(&bursts).range(300).expect("it turns over");
+    let calm = Forecast::of(bursts.clone()).range(300).expect("it turns over");
     bursts.now.gone = before.gone;
     bursts.now.served = before.served;
-    let after = Forecast::of(&bursts).range(300).expect("it turned over");
+    let after = Forecast::of(bursts.clone()).range(300).expect("it turned over");
     assert!(
         after.high - after.low > calm.high - calm.low,
         "{calm:?}, {after:?}"
@@ -226,7 +237,7 @@ proptest! {
     fn a_range_holds_what_is_expected(
         position in 1u64..100_000, freed in 0u64..5, left in 0u64..3, seconds in 0u64..700, tokens in 0u64..20,
     ) {
-        let forecast = Forecast::of(&Observed { tokens, ..observed(seconds, 200, freed, left) });
+        let forecast = Forecast::of(Observed { tokens, ..observed(seconds, 200, freed, left) });
         if let Some(range) = forecast.range(position) {
             prop_assert!(range.low < range.high);
             if forecast.turns_over() {
