@@ -40,7 +40,7 @@ test-sam: ## Hold `sam local` to the suite over HTTP (ARGS are passed to the tes
 chaos: ## Send visitors through while everything fails at random, and check (SEEDS=50 of them, or SEED=7 alone)
 	infra/chaos.sh
 
-simulate: ## Send a crowd through the rules by a virtual clock (VISITORS=1000000, SCENARIO=flash or all, SEED=1)
+simulate: ## Send a crowd through the rules by a virtual clock (VISITORS=1000000, SCENARIO=flash or all, SEED=1, SEEDS=1)
 	infra/simulate.sh
 
 bench-restore: ## Measure how long a lost Redis of a million entries takes to come back (ARGS=100000 for fewer)

@@ -5,8 +5,10 @@
 #
 #   VISITORS=1000000 SCENARIO=flash SEED=1 infra/simulate.sh      one of infra/simulate/src/scenario.rs
 #   VISITORS=100000 SCENARIO=all infra/simulate.sh                each of them
+#   SEEDS=5 VISITORS=20000 SCENARIO=all infra/simulate.sh         each of them with seeds 1 to 5 (from SEED on): a run is one
+#                                                                 draw of chance, and the tables speak of all together
 #
-# The course of each run as CSV and as a picture is in target/simulate.
+# The course with the first seed as CSV and as a picture is in target/simulate.
 set -euo pipefail
 cd "$(dirname "${BASH_SOURCE[0]}")/.."
 
@@ -15,9 +17,10 @@ source infra/tools.sh
 
 visitors=${VISITORS:-1000000}
 seed=${SEED:-1}
-[[ $visitors =~ ^[0-9]+$ && $seed =~ ^[0-9]+$ ]] || fail "VISITORS and SEED are whole numbers"
+seeds=${SEEDS:-1}
+[[ $visitors =~ ^[0-9]+$ && $seed =~ ^[0-9]+$ && $seeds =~ ^[0-9]+$ ]] || fail "VISITORS, SEED and SEEDS are whole numbers"
 
 cargo build --profile local --locked --package vestibule-simulate
 
 target=${CARGO_TARGET_DIR:-$root/target}
-exec "$target/local/vestibule-simulate" "${SCENARIO:-flash}" "$visitors" "$seed" "$target/simulate"
+exec "$target/local/vestibule-simulate" "${SCENARIO:-flash}" "$visitors" "$seed" "$seeds" "$target/simulate"

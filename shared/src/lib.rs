@@ -26,5 +26,6 @@ pub mod line;
 pub mod pass;
 pub mod promoter;
 pub mod start;
+mod system_clock;
 pub mod telemetry;
 mod uri;

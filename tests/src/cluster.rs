@@ -15,13 +15,10 @@ use redis::{
     Client, Cmd, FromRedisValue, ProtocolVersion, PushInfo, TlsCertificates, aio::MultiplexedConnection,
     cluster::ClusterClientBuilder, cluster_async::ClusterConnection,
 };
-use tokio::{
-    sync::mpsc::UnboundedSender,
-    time::{Instant, sleep},
-};
+use tokio::sync::mpsc::UnboundedSender;
 use vestibule::domain::id::QueueId;
 
-use crate::servers;
+use crate::{servers, waiting::asked_until};
 
 /// The longest that a cluster takes for anything.
 const BOUND: Duration = Duration::from_secs(20);
@@ -167,15 +164,8 @@ impl Node {
 
     /// Waits until something is so.
     pub async fn until(&mut self, words: &[&str], is_so: impl Fn(&str) -> bool) {
-        let end = Instant::now() + BOUND;
-        loop {
-            let said: String = self.ask(words).await;
-            if is_so(&said) {
-                return;
-            }
-            assert!(Instant::now() < end, "in {BOUND:?} it was never so: {said}");
-            sleep(Duration::from_millis(20)).await;
-        }
+        let ask = async || self.ask::<String>(words).await;
+        asked_until(BOUND, ask, |said| is_so(said)).await;
     }
 }
 

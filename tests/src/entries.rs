@@ -1,4 +1,4 @@
-//! Queues, entries and changes as the suites need them: new ones each time, so that no test meets another's.
+//! Entries and changes as the suites need them: new ones each time, so that no test meets another's.
 
 use std::time::{Duration, SystemTime, UNIX_EPOCH};
 
@@ -8,25 +8,22 @@ use vestibule::{
     backup::{Backup, Shelf},
     domain::{
         change::{Change, Event, Version},
-        id::{EntryId, QueueId, Salt},
+        id::{EntryId, QueueId},
         score::WaitScore,
-        settings::Settings,
     },
-    line::Configuration,
 };
 
-/// A queue id that nobody has had.
-///
-/// # Panics
-/// Never: it is one.
-pub fn fresh_queue() -> QueueId {
-    format!("test:{}", Uuid::new_v4()).parse().expect("a queue id")
-}
+use crate::lines::fresh_queue;
 
 /// The first shelf of a queue that nobody has had.
 pub fn fresh_shelf() -> Shelf {
+    shelf_of(fresh_queue())
+}
+
+/// The first shelf of a queue, whose settings say nothing else of it.
+pub fn shelf_of(queue: QueueId) -> Shelf {
     Shelf {
-        queue: fresh_queue(),
+        queue,
         generation: 1,
         retain_hours: 24,
         grace_seconds: 600,
@@ -63,19 +60,6 @@ pub fn change(id: EntryId, v: u64, event: Event) -> Change {
         version: Version { epoch: 1, v },
         at_ms: now_ms() + v,
         event,
-    }
-}
-
-/// A configuration of the first generation with these settings.
-pub fn configuration(settings: Settings) -> Configuration {
-    Configuration {
-        settings,
-        revision: "1".to_owned(),
-        settings_order: 0,
-        epoch: 1,
-        generation: 1,
-        min_epoch: 1,
-        salt: Salt::new([7; 32]),
     }
 }
 

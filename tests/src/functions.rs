@@ -6,7 +6,6 @@
 use std::{
     collections::{BTreeMap, HashMap},
     path::PathBuf,
-    process::Command,
     sync::OnceLock,
     time::Duration,
 };
@@ -26,6 +25,7 @@ use crate::{
         gateway::{Gateway, Listening},
     },
     lines::Backend,
+    programs::built,
     servers::{dynamodb_url, url},
 };
 
@@ -250,25 +250,11 @@ fn conditions(choices: &Choices) -> Conditions {
     .into()
 }
 
-/// Where the functions' programs are: `VESTIBULE_FUNCTIONS_DIR`, or built beside this test, so that no stale one is
-/// tested.
+/// Where the functions' programs are: `VESTIBULE_FUNCTIONS_DIR`, or built beside this test.
 fn binaries() -> &'static PathBuf {
     static BINARIES: OnceLock<PathBuf> = OnceLock::new();
-    BINARIES.get_or_init(|| {
-        if let Some(path) = std::env::var_os("VESTIBULE_FUNCTIONS_DIR") {
-            return path.into();
-        }
-        let built = Command::new(env!("CARGO"))
-            .args(["build", "--quiet", "--package", "functions"])
-            .current_dir(env!("CARGO_MANIFEST_DIR"))
-            .status()
-            .expect("cargo can be started");
-        assert!(built.success(), "the functions do not build");
-        // This test is target/debug/deps/name-hash.
-        let test = std::env::current_exe().expect("a test knows its own path");
-        test.ancestors()
-            .nth(2)
-            .expect("it lies in a target folder")
-            .to_owned()
+    BINARIES.get_or_init(|| match std::env::var_os("VESTIBULE_FUNCTIONS_DIR") {
+        Some(path) => path.into(),
+        None => built("functions"),
     })
 }

@@ -12,6 +12,8 @@ use std::{
 
 use serde_json::{Value, json};
 
+use crate::programs::built;
+
 /// A runner says its address, or ends, within this.
 const START: Duration = Duration::from_secs(30);
 /// What a runner's first line starts with.
@@ -213,24 +215,11 @@ fn forward(child: &mut Child) {
     });
 }
 
-/// The runner's program: `VESTIBULE_LOCAL_BIN`, or built beside this test, so that no stale one is tested.
+/// The runner's program: `VESTIBULE_LOCAL_BIN`, or built beside this test.
 fn binary() -> &'static Path {
     static BINARY: OnceLock<PathBuf> = OnceLock::new();
-    BINARY.get_or_init(|| {
-        if let Some(path) = std::env::var_os("VESTIBULE_LOCAL_BIN") {
-            return path.into();
-        }
-        let built = Command::new(env!("CARGO"))
-            .args(["build", "--quiet", "--package", "vestibule-local"])
-            .current_dir(env!("CARGO_MANIFEST_DIR"))
-            .status()
-            .expect("cargo can be started");
-        assert!(built.success(), "the runner does not build");
-        // This test is target/debug/deps/name-hash.
-        let test = std::env::current_exe().expect("a test knows its own path");
-        test.ancestors()
-            .nth(2)
-            .expect("it lies in a target folder")
-            .join("vestibule-local")
+    BINARY.get_or_init(|| match std::env::var_os("VESTIBULE_LOCAL_BIN") {
+        Some(path) => path.into(),
+        None => built("vestibule-local").join("vestibule-local"),
     })
 }

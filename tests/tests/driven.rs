@@ -16,21 +16,16 @@ use vestibule::{
         Backup, LinePart, Shelf, StoredQueue,
         dynamodb::{Connection, DynamoDb, Tables},
     },
-    config::Keys,
-    domain::{
-        id::{QueueId, RootKey},
-        settings::Settings,
-        state::State,
-    },
-    http::{Edge, router},
+    domain::{id::QueueId, settings::Settings, state::State},
     line::{Line, View, redis::RedisLine},
     promoter::{Policy, Promoter},
 };
 use vestibule_tests::{
-    edge::{Answer, Ask, local, send_to, signer},
+    edge::{Answer, Ask, local, process, send_to},
     functions::fresh_tables,
     lines::{Backend, configuration, fresh_queue},
     servers::dynamodb_url,
+    waiting::{asked_until, until},
 };
 
 const PROCESSES: usize = 8;
@@ -79,19 +74,9 @@ impl Scene {
         let (stop, stopped) = watch::channel(false);
         let mut processes = Vec::new();
         for _ in 0..PROCESSES {
-            let keys = Keys {
-                root: RootKey::new(vec![7; 32]).expect("long enough"),
-                signer: signer(),
-            };
             let own = RedisLine::connect(&url).await.expect("it answers");
             let backup = Arc::new(table(&tables).await);
-            processes.push(router(Edge::new(
-                Arc::new(own),
-                backup,
-                keys,
-                local(),
-                stopped.clone(),
-            )));
+            processes.push(process(Arc::new(own), backup, local(), &stopped));
         }
         Self {
             queue,
@@ -104,16 +89,11 @@ impl Scene {
 
     /// To any of the processes, as the gateway has it; once more where a busy machine took too long.
     async fn send(&self, ask: impl Fn() -> Ask) -> Answer {
-        let end = Instant::now() + BOUND;
-        loop {
+        let send = async || {
             let any = rand::random_range(0..self.processes.len());
-            let answer = send_to(&self.processes[any], ask()).await;
-            if answer.status != 503 {
-                return answer;
-            }
-            assert!(Instant::now() < end, "{answer:?}");
-            sleep(Duration::from_millis(100)).await;
-        }
+            send_to(&self.processes[any], ask()).await
+        };
+        asked_until(BOUND, send, |answer| answer.status != 503).await
     }
 
     async fn enters(&self) -> Guest {
@@ -164,13 +144,8 @@ impl Scene {
     }
 
     async fn view(&self) -> View {
-        let end = Instant::now() + BOUND;
-        loop {
-            match self.line.view(&self.queue).await {
-                Ok(view) => return view,
-                Err(error) => assert!(Instant::now() < end, "{error}"),
-            }
-        }
+        let view = async || self.line.view(&self.queue).await;
+        asked_until(BOUND, view, Result::is_ok).await.expect("a view")
     }
 
     /// Looks at the line again and again.
@@ -296,9 +271,8 @@ async fn people_move_on_where_the_promoter_ends_in_the_middle() {
         guests.push(scene.enters().await);
     }
     let dies = async {
-        while scene.view().await.totals.promoted < 10 {
-            sleep(Duration::from_millis(20)).await;
-        }
+        let promoted = async || scene.view().await.totals.promoted >= 10;
+        until(BOUND, "ten are called", promoted).await;
         let driven_at_ms = scene.view().await.driven_at_ms;
         running.abort();
         driven_at_ms

@@ -1,60 +1,30 @@
 //! What the logs of the edge say, and what they never say. The only test of its process, which has one log.
 
-use std::{
-    io::{self, Write},
-    sync::{Arc, Mutex},
+use serde_json::{Value, json};
+use uuid::Uuid;
+use vestibule_tests::{
+    edge::{Ask, EdgeUnderTest, QUEUE, entry, event, with_claims, with_header},
+    written::Written,
 };
 
-use serde_json::{Value, json};
-use tracing_subscriber::fmt::MakeWriter;
-use uuid::Uuid;
-use vestibule_tests::edge::{Ask, EdgeUnderTest, QUEUE, entry, event, with_claims, with_header};
-
-#[derive(Clone, Default)]
-struct Lines(Arc<Mutex<Vec<u8>>>);
-
-impl Write for Lines {
-    fn write(&mut self, bytes: &[u8]) -> io::Result<usize> {
-        self.0.lock().expect("whole").write(bytes)
-    }
-
-    fn flush(&mut self) -> io::Result<()> {
-        Ok(())
-    }
-}
-
-impl MakeWriter<'_> for Lines {
-    type Writer = Self;
-
-    fn make_writer(&self) -> Self {
-        self.clone()
-    }
-}
-
-impl Lines {
-    fn text(&self) -> String {
-        String::from_utf8(self.0.lock().expect("whole").clone()).expect("UTF-8")
-    }
-
-    /// The one line of a request.
-    fn of(&self, request_id: &str) -> Value {
-        let text = self.text();
-        let mut lines = text.lines().filter(|line| line.contains(request_id));
-        let line = lines
-            .next()
-            .unwrap_or_else(|| panic!("no line of {request_id} in {text}"));
-        assert!(lines.next().is_none(), "a failure is logged once: {text}");
-        serde_json::from_str(line).expect("a line is JSON")
-    }
+/// The one line of a request.
+fn line_of(log: &Written, request_id: &str) -> Value {
+    let text = log.text();
+    let mut lines = text.lines().filter(|line| line.contains(request_id));
+    let line = lines
+        .next()
+        .unwrap_or_else(|| panic!("no line of {request_id} in {text}"));
+    assert!(lines.next().is_none(), "a failure is logged once: {text}");
+    serde_json::from_str(line).expect("a line is JSON")
 }
 
 #[tokio::test]
 async fn a_failure_is_logged_once_and_names_nobody() {
-    let lines = Lines::default();
+    let log = Written::default();
     let subscriber = tracing_subscriber::fmt()
         .json()
         .with_max_level(tracing::Level::TRACE)
-        .with_writer(lines.clone())
+        .with_writer(log.clone())
         .finish();
     tracing::subscriber::set_global_default(subscriber).expect("the only log");
 
@@ -63,7 +33,8 @@ async fn a_failure_is_logged_once_and_names_nobody() {
     let entered = edge.send(Ask::enter().visitor(&guest)).await;
     let token = entered.is(201).text("token");
     let refused = edge.send(Ask::get(entry(token)).visitor(&thief)).await;
-    let line = lines.of(refused.is_problem(403, "token-owner-mismatch").text("request_id"));
+    let request_id = refused.is_problem(403, "token-owner-mismatch").text("request_id");
+    let line = line_of(&log, request_id);
     assert_eq!(line["fields"]["code"], "token-owner-mismatch");
     assert_eq!(line["fields"]["status"], 403);
     assert_eq!(line["span"]["queue"], QUEUE);
@@ -98,7 +69,7 @@ async fn a_failure_is_logged_once_and_names_nobody() {
         .await
         .is(404);
 
-    let text = lines.text();
+    let text = log.text();
     for never in [secret, pass, thief.as_str(), guest.as_str(), "192.0.2.1"] {
         assert!(!text.contains(never), "{never} in {text}");
     }

@@ -6,9 +6,12 @@ use std::{
     time::Duration,
 };
 
-use tokio::time::{Instant, sleep};
-use vestibule::line::{Claimed, Departed, Departure, Line, LineError, PromoteOrder, redis::RedisLine};
-use vestibule_tests::lines::{configuration, fresh_queue, visitor};
+use tokio::time::sleep;
+use vestibule::line::{Claimed, Departed, Departure, Line, LineError, redis::RedisLine};
+use vestibule_tests::{
+    lines::{configuration, fresh_queue, tick_of, visitor},
+    waiting::asked_until,
+};
 
 /// A server of this test's own, since it fills it; stopped when dropped.
 struct Server {
@@ -44,14 +47,9 @@ impl Server {
     }
 
     async fn line(&self) -> RedisLine {
-        let end = Instant::now() + Duration::from_secs(10);
-        loop {
-            match RedisLine::connect(&self.url).await {
-                Ok(line) => return line,
-                Err(error) => assert!(Instant::now() < end, "{error}"),
-            }
-            sleep(Duration::from_millis(20)).await;
-        }
+        let connect = async || RedisLine::connect(&self.url).await;
+        let line = asked_until(Duration::from_secs(10), connect, Result::is_ok).await;
+        line.expect("it answers")
     }
 
     /// Leaves it no more memory than it uses.
@@ -107,13 +105,8 @@ async fn a_full_redis_refuses_newcomers_and_lets_the_others_go() {
         .await
         .expect("it is forgotten");
     sleep(Duration::from_millis(1_100)).await;
-    let order = PromoteOrder {
-        asked: 10,
-        heartbeat: true,
-        fence: None,
-    };
     assert!(
-        line.promote(&queue, order)
+        line.promote(&queue, tick_of(10))
             .await
             .expect("the line moves")
             .promoted

@@ -3,27 +3,17 @@
 use std::{sync::Arc, time::Duration};
 
 use serde_json::{Value, json};
-use tokio::time::{sleep, timeout};
 use vestibule::{
     admin::Admin,
     backup::{Backup, file::FileBackup},
-    domain::id::{QueueId, RootKey},
+    domain::id::QueueId,
     line::memory::MemoryLine,
     promoter::{Policy, Promoter},
     telemetry::metrics::SETTINGS_REFUSED,
 };
-use vestibule_tests::written::Written;
+use vestibule_tests::{functions::root_key, waiting::until, written::Written};
 
 const BOUND: Duration = Duration::from_mins(1);
-
-async fn until(what: &str, condition: impl Fn() -> bool) {
-    let waiting = async {
-        while !condition() {
-            sleep(Duration::from_millis(25)).await;
-        }
-    };
-    assert!(timeout(BOUND, waiting).await.is_ok(), "{what}");
-}
 
 #[tokio::test]
 async fn a_refused_edit_is_logged_once_for_each_change() {
@@ -39,7 +29,7 @@ async fn a_refused_edit_is_logged_once_for_each_change() {
     let admin = Admin {
         line: line.clone(),
         backup: backup.clone(),
-        root_key: RootKey::new(vec![7; 32]).expect("long enough"),
+        root_key: root_key(),
         policy: Policy::default(),
     };
     let created = admin.answer(json!({ "op": "create", "queue": "q" })).await;
@@ -62,15 +52,18 @@ async fn a_refused_edit_is_logged_once_for_each_change() {
     let reason = "capacity: must be a whole number of entries from 1 to 10000000";
     let operator = async {
         edit(json!({ "capacity": "many" })).await;
-        until("refused", || said(reason) == 1).await;
+        until(BOUND, "refused", async || said(reason) == 1).await;
         // Ten seconds later it was read again, several times over.
-        until("refused again", || refused() == 2).await;
+        until(BOUND, "refused again", async || refused() == 2).await;
         assert_eq!(said(reason), 1);
         // The same reason, but another edit.
         edit(json!({ "capacity": "lots" })).await;
-        until("the next one", || said(reason) == 2).await;
+        until(BOUND, "the next one", async || said(reason) == 2).await;
         edit(json!({ "capacity": "9" })).await;
-        until("corrected", || said("changed settings are in force") == 1).await;
+        until(BOUND, "corrected", async || {
+            said("changed settings are in force") == 1
+        })
+        .await;
         assert_eq!((said("the trouble is over"), said(reason)), (1, 2));
     };
     let promoter = Promoter::new(line, backup.clone(), Policy::default());

@@ -18,14 +18,14 @@ use futures_util::future::join_all;
 use redis::{FromRedisValue, aio::MultiplexedConnection};
 use tokio::sync::watch;
 use uuid::Uuid;
-use vestibule::{
-    domain::settings::Settings,
-    line::{
-        Line, PromoteOrder,
-        redis::{IamLogin, IamUser, RedisLine},
-    },
+use vestibule::line::{
+    Line,
+    redis::{IamLogin, IamUser, RedisLine},
 };
-use vestibule_tests::lines::{Backend, configuration, fresh_queue, visitor};
+use vestibule_tests::{
+    lines::{Backend, fresh_queue, open_with_one_waiting, tick_of},
+    waiting::{asked_until, until},
+};
 
 /// 2026-09-01T12:00:00Z
 const START: u64 = 1_788_264_000;
@@ -116,21 +116,17 @@ impl User {
 
     /// Waits until the last thing on every connection of the user is this command, pinging where asked.
     async fn until_all_did(&mut self, command: &str, pinging: Option<&RedisLine>) -> Vec<String> {
-        let wait = async {
-            loop {
-                if let Some(line) = pinging {
-                    line.ping().await.expect("pings");
-                }
-                let connections = self.connections().await;
-                if !connections.is_empty() && connections.iter().all(|(_, last)| last == command) {
-                    return connections.into_iter().map(|(id, _)| id).collect();
-                }
-                tokio::time::sleep(Duration::from_millis(20)).await;
+        let look = async || {
+            if let Some(line) = pinging {
+                line.ping().await.expect("pings");
             }
+            self.connections().await
         };
-        tokio::time::timeout(BOUND, wait)
-            .await
-            .unwrap_or_else(|_| panic!("not all did {command}"))
+        let all_did = |connections: &Vec<(String, String)>| {
+            !connections.is_empty() && connections.iter().all(|(_, last)| last == command)
+        };
+        let connections = asked_until(BOUND, look, all_did).await;
+        connections.into_iter().map(|(id, _)| id).collect()
     }
 }
 
@@ -165,14 +161,8 @@ async fn each_connection_has_a_fresh_token(backend: Backend) {
     kill.arg(&["KILL", "USER", &user.name]);
     let killed: Vec<u64> = user.order(&kill).await;
     assert!(killed.iter().all(|killed| *killed > 0), "{killed:?}");
-    let again = async {
-        while line.ping().await.is_err() {
-            tokio::time::sleep(Duration::from_millis(20)).await;
-        }
-    };
-    tokio::time::timeout(BOUND, again)
-        .await
-        .expect("logs in with the token of now");
+    let again = async || line.ping().await.is_ok();
+    until(BOUND, "it logs in with the token of now", again).await;
 }
 
 async fn a_live_connection_logs_in_again(backend: Backend) {
@@ -205,25 +195,11 @@ async fn whoever_listens_has_a_fresh_token(backend: Backend) {
         .await
         .expect("logs in");
     let queue = fresh_queue();
-    let mut settings = Settings {
-        paused: true,
-        ..Settings::default()
-    };
-    let configured = line.configure(&queue, &configuration(&settings), true).await;
-    configured.expect("a new queue");
-    line.enter(&queue, visitor(1)).await.expect("waits");
-    settings.paused = false;
-    let configured = line.configure(&queue, &configuration(&settings), false).await;
-    configured.expect("opened");
+    open_with_one_waiting(&line, &queue).await;
 
     user.token_of(2).await;
     let mut changes = line.changes(&queue).await.expect("logs in with the token of now");
-    let order = PromoteOrder {
-        asked: 1,
-        heartbeat: true,
-        fence: None,
-    };
-    let promotion = line.promote(&queue, order).await.expect("promotes");
+    let promotion = line.promote(&queue, tick_of(1)).await.expect("promotes");
     assert_eq!(promotion.promoted, 1, "{promotion:?}");
     let heard = tokio::time::timeout(BOUND, changes.next()).await.expect("heard");
     assert_eq!(heard.expect("nothing broke").at_ms, promotion.now_ms);

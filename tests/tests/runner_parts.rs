@@ -5,11 +5,11 @@ use std::time::Duration;
 
 use serde_json::{Value, json};
 use tempfile::TempDir;
-use tokio::time::{sleep, timeout};
 use uuid::Uuid;
 use vestibule_tests::{
     runner::Runner,
     servers::{dynamodb_url, url},
+    waiting::asked_until,
 };
 
 const QUEUE: &str = "q";
@@ -74,12 +74,8 @@ async fn line_up(runner: &Runner) -> Vec<String> {
         .order(json!({ "op": "update", "queue": QUEUE, "settings": { "capacity": 2 } }))
         .await;
     let (visitor, token) = &line[1];
-    let ready = async {
-        while runner.status(QUEUE, token, 0).await.expect("answered")["state"] != json!("ready") {
-            sleep(Duration::from_millis(100)).await;
-        }
-    };
-    timeout(BOUND, ready).await.expect("the next one's turn comes");
+    let look = async || runner.status(QUEUE, token, 0).await.expect("answered");
+    asked_until(BOUND, look, |entry| entry["state"] == json!("ready")).await;
     let claim = runner
         .http()
         .post(runner.url(&format!("/queues/{QUEUE}/entries/{token}/claim")))

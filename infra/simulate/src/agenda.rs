@@ -10,6 +10,7 @@ const NOBODY: u32 = u32::MAX;
 pub struct Agenda {
     first: Vec<u32>,
     links: Vec<Link>,
+    planned: usize,
     now_ms: u64,
 }
 
@@ -33,6 +34,7 @@ impl Agenda {
         Self {
             first: vec![NOBODY; WHEEL_MS],
             links: vec![nowhere; visitors],
+            planned: 0,
             now_ms: 0,
         }
     }
@@ -51,6 +53,12 @@ impl Agenda {
             next,
             slot: u32::try_from(slot).unwrap_or(NOBODY),
         };
+        self.planned += 1;
+    }
+
+    /// Whether nobody has anything planned.
+    pub fn is_empty(&self) -> bool {
+        self.planned == 0
     }
 
     /// Takes one whose step is due by then, with its moment.
@@ -74,6 +82,7 @@ impl Agenda {
             return;
         }
         self.links[visitor as usize].slot = NOBODY;
+        self.planned -= 1;
         if before == NOBODY {
             self.first[slot as usize] = next;
         } else {
@@ -107,7 +116,9 @@ mod tests {
         assert_eq!(seen, [(50, 2), (50, 0), (60, 1)]);
         agenda.plan(0, 10);
         assert_eq!(agenda.take(65), Some((65, 0)), "not in the past");
+        assert!(!agenda.is_empty(), "one is left");
         assert_eq!(agenda.take(1_000), Some((70, 3)));
         assert_eq!(agenda.take(1_000), None);
+        assert!(agenda.is_empty());
     }
 }

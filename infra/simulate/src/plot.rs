@@ -4,7 +4,10 @@ use std::{error::Error, path::Path};
 
 use plotters::prelude::*;
 
-use crate::figures::{Both, fixed_polls_per_second, per_second};
+use crate::{
+    course::{Course, fixed_polls_per_second, per_second},
+    world::Sample,
+};
 
 const SIZE: (u32, u32) = (960, 900);
 
@@ -19,31 +22,29 @@ struct Curve {
 ///
 /// # Errors
 /// Where it cannot be drawn or written.
-pub fn draw(both: &Both, folder: &Path) -> Result<(), Box<dyn Error>> {
-    let path = folder.join(format!("{}.svg", both.scenario.name));
+pub fn draw(course: &Course<'_>, folder: &Path) -> Result<(), Box<dyn Error>> {
+    let path = folder.join(format!("{}.svg", course.name));
     let root = SVGBackend::new(&path, SIZE).into_drawing_area();
     root.fill(&WHITE)?;
     let panels = root.split_evenly((3, 1));
     let titles = ["in line, and let in", "let through, a second", "polls, a second"];
-    for ((panel, title), curves) in panels.iter().zip(titles).zip(curves(both)) {
-        draw_panel(panel, &format!("{}: {title}", both.scenario.name), &curves)?;
+    for ((panel, title), curves) in panels.iter().zip(titles).zip(curves(course)) {
+        draw_panel(panel, &format!("{}: {title}", course.name), &curves)?;
     }
     root.present()?;
     Ok(())
 }
 
 #[allow(clippy::cast_precision_loss)]
-fn curves(both: &Both) -> [Vec<Curve>; 3] {
-    let (paced, fixed) = (&both.paced.samples, &both.fixed.samples);
-    let curve =
-        |name, colour, samples: &[crate::world::Sample], value: &dyn Fn(&crate::world::Sample) -> f64| {
-            let point = |sample: &crate::world::Sample| (sample.at_ms as f64 / 1_000.0, value(sample));
-            Curve {
-                name,
-                colour,
-                points: samples.iter().map(point).collect(),
-            }
-        };
+fn curves(&Course { paced, fixed, .. }: &Course<'_>) -> [Vec<Curve>; 3] {
+    let curve = |name, colour, samples: &[Sample], value: &dyn Fn(&Sample) -> f64| {
+        let point = |sample: &Sample| (sample.at_ms as f64 / 1_000.0, value(sample));
+        Curve {
+            name,
+            colour,
+            points: samples.iter().map(point).collect(),
+        }
+    };
     [
         vec![
             curve("waiting", BLUE, paced, &|sample| sample.waiting as f64),

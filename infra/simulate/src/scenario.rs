@@ -54,6 +54,17 @@ pub struct Manners {
     pub impatient: f64,
 }
 
+/// Whether the promoter is there; where it is not, those who call drive the line.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Promoter {
+    /// All the time.
+    There,
+    /// But for up to two minutes now and then.
+    AwayAtTimes,
+    /// Never.
+    Away,
+}
+
 /// One scenario.
 #[derive(Debug, Clone)]
 pub struct Scenario {
@@ -71,8 +82,8 @@ pub struct Scenario {
     pub manners: Manners,
     /// What the queue is set to at first.
     pub settings: Settings,
-    /// Whether the promoter is away now and then.
-    pub outages: bool,
+    /// Whether the promoter is there.
+    pub promoter: Promoter,
     /// Whether an operator turns things.
     pub operator: bool,
     /// The most polls that are held at once.
@@ -80,13 +91,14 @@ pub struct Scenario {
 }
 
 /// Every scenario there is.
-pub const NAMES: [&str; 8] = [
+pub const NAMES: [&str; 9] = [
     "flash",
     "wave",
     "steady",
     "sessions",
     "impatient",
     "outages",
+    "unattended",
     "operator",
     "quiet",
 ];
@@ -115,7 +127,7 @@ impl Scenario {
                 impatient: 0.0,
             },
             settings: settings(served * 1.3, served * 120.0),
-            outages: false,
+            promoter: Promoter::There,
             operator: false,
             held_budget: HELD_BUDGET.into(),
         };
@@ -155,7 +167,11 @@ impl Scenario {
                 ..usual
             },
             "outages" => Self {
-                outages: true,
+                promoter: Promoter::AwayAtTimes,
+                ..usual
+            },
+            "unattended" => Self {
+                promoter: Promoter::Away,
                 ..usual
             },
             "operator" => Self {

@@ -81,8 +81,13 @@ impl Told {
 
     /// Of all waits together.
     pub fn all(&self) -> Held {
-        self.held.iter().fold(Held::default(), Held::and)
+        together(&self.held)
     }
+}
+
+/// All of them.
+pub fn together<'a>(held: impl IntoIterator<Item = &'a Held>) -> Held {
+    held.into_iter().fold(Held::default(), Held::and)
 }
 
 impl Held {
@@ -111,6 +116,12 @@ impl Held {
             errors: self.errors + other.errors,
             widths: self.widths + other.widths,
         }
+    }
+
+    /// Which part of the answers had no range.
+    #[allow(clippy::cast_precision_loss)]
+    pub fn not_told(&self) -> f64 {
+        self.unknown as f64 / (self.shown + self.unknown).max(1) as f64
     }
 
     /// Which part of the ranges held the truth.

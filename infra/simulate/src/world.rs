@@ -1,7 +1,9 @@
-//! One run: a crowd, the line and its promoter, from the first arrival to the last one served.
+//! One run: a crowd, the line and whoever drives it, from the first arrival to the last one served.
 
+mod driver;
 mod operator;
 mod promoter;
+mod rhythm;
 mod visitor;
 
 use std::{
@@ -25,7 +27,7 @@ use vestibule::{
     line::{Configuration, Configured, Line, View, memory::MemoryLine},
 };
 
-use self::visitor::Step;
+use self::{driver::Process, rhythm::Rhythm, visitor::Step};
 use crate::{
     agenda::Agenda,
     crowd::{Crowd, Manner},
@@ -40,6 +42,8 @@ const START_MS: u64 = 1_788_220_800_000;
 const EVENTS: u64 = 0x6576_656e_7473;
 /// How often the course of things is written down.
 pub const SAMPLE_MS: u64 = 10_000;
+/// How old a view of the queue may be.
+const VIEW_MS: u64 = 1_000;
 /// A run that takes longer stands still: something is wrong.
 const LONGEST_MS: u64 = 6 * 3_600_000;
 
@@ -98,6 +102,8 @@ pub struct Outcome {
     pub no_shows: u64,
     /// Who left the line.
     pub left: u64,
+    /// Let in at once, or called.
+    pub served: u64,
     /// Admissions above pace and capacity.
     pub overshoot: u64,
     /// The most polls that were held at once.
@@ -129,6 +135,11 @@ pub(crate) struct World {
     viewed_at_ms: u64,
     held: u64,
     held_since_ms: Vec<u64>,
+    /// Those that share the calls of the paced.
+    processes: [Process; driver::PROCESSES],
+    /// When the fixed ones poll who are in line, and the next time at which that may matter.
+    polls: Rhythm,
+    polls_at_ms: u64,
     endings: Vec<Ending>,
     judge: Judge,
     sample: Sample,
@@ -145,7 +156,7 @@ pub fn run(scenario: &Scenario, clients: Clients) -> Outcome {
         let comes_at_ms = world.crowd.visitors[visitor as usize].comes_at_ms;
         world.agenda.plan(visitor, comes_at_ms);
     }
-    world.drive();
+    world.go_on();
     world.outcome
 }
 
@@ -164,6 +175,7 @@ impl World {
             lost_turns: 0,
             no_shows: 0,
             left: 0,
+            served: 0,
             overshoot: 0,
             held_max: 0,
             told: Told::new(scenario.visitors),
@@ -193,6 +205,9 @@ impl World {
             viewed_at_ms: 0,
             held: 0,
             held_since_ms: vec![0; visitors],
+            processes: Default::default(),
+            polls: Rhythm::new(FIXED_MS),
+            polls_at_ms: u64::MAX,
             endings: Vec::new(),
             sample: Sample::default(),
             outcome,
@@ -200,35 +215,50 @@ impl World {
         }
     }
 
-    fn drive(&mut self) {
-        let mut tick_at_ms = 0;
+    fn go_on(&mut self) {
+        let mut tick_at_ms = self.first_tick_ms();
         let mut turn_at_ms = self.first_turn_ms();
         loop {
-            let until_ms = tick_at_ms.min(turn_at_ms);
-            while let Some((at_ms, visitor)) = self.agenda.take(until_ms) {
+            let Scenario { name, seed, .. } = &self.scenario;
+            assert!(
+                self.now_ms < LONGEST_MS,
+                "{name} with seed {seed}: the line stands still"
+            );
+            let call_at_ms = self.next_call_ms();
+            let until_ms = tick_at_ms.min(turn_at_ms).min(call_at_ms);
+            if until_ms == u64::MAX && self.agenda.is_empty() {
+                // No promoter, and nobody calls any more.
+                break;
+            }
+            if let Some((at_ms, visitor)) = self.agenda.take(until_ms) {
                 self.set_clock(at_ms);
                 self.step(visitor);
+                continue;
             }
             self.set_clock(until_ms);
             if until_ms == turn_at_ms {
                 turn_at_ms = self.turn();
-                continue;
+            } else if until_ms == tick_at_ms {
+                self.tick();
+                if self.is_over() {
+                    break;
+                }
+                tick_at_ms = self.next_tick_ms();
+            } else {
+                self.calls_go_on();
             }
-            self.tick();
-            let last_ms = self
-                .crowd
-                .visitors
-                .last()
-                .map_or(0, |visitor| visitor.comes_at_ms);
-            if self.now_ms > last_ms && self.sample.waiting + self.sample.ready == 0 {
-                break;
-            }
-            assert!(self.now_ms < LONGEST_MS, "the line stands still");
-            tick_at_ms = self.next_tick_ms();
         }
         self.outcome.overshoot = self.judge.overshoot();
         let totals = now(self.line.view(&self.queue)).expect("it is there").totals;
         self.outcome.no_shows = totals.no_shows;
+        self.outcome.served = totals.fast_tracked + totals.promoted;
+    }
+
+    /// Whether all came, and nobody is in line or called any more.
+    fn is_over(&self) -> bool {
+        let last = self.crowd.visitors.last();
+        let last_ms = last.map_or(0, |visitor| visitor.comes_at_ms);
+        self.now_ms > last_ms && self.sample.waiting + self.sample.ready == 0
     }
 
     fn set_clock(&mut self, at_ms: u64) {
@@ -236,9 +266,9 @@ impl World {
         self.clock_us.store((START_MS + at_ms) * 1_000, Ordering::Relaxed);
     }
 
-    /// Looks at the queue anew where that is a second ago.
+    /// Looks at the queue anew where the last time was too long ago.
     fn look(&mut self) {
-        if self.now_ms - self.viewed_at_ms >= 1_000 {
+        if self.now_ms - self.viewed_at_ms >= VIEW_MS {
             self.view = now(self.line.view(&self.queue)).expect("it is there");
             self.forecast = self.view.forecast();
             self.viewed_at_ms = self.now_ms;

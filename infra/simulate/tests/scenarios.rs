@@ -92,6 +92,32 @@ fn a_promoter_that_is_away_now_and_then() {
     covers("outages", 0.4..0.97);
 }
 
+/// Without a tick, all turns would come later by as long as the promoter is away: by minutes, or never.
+#[test]
+fn the_line_goes_on_while_its_promoter_is_away() {
+    for clients in [Clients::Paced, Clients::Fixed] {
+        let wait = |outcome: &Outcome| Figures::of(outcome).wait_mean_seconds;
+        let by_promoter = wait(&run(&scenario("flash"), clients));
+        for name in ["outages", "unattended"] {
+            let outcome = run(&scenario(name), clients);
+            let (lost, over) = (outcome.lost_turns, outcome.overshoot);
+            assert_eq!((lost, over), (0, 0), "{name}, {clients:?}");
+            let keepers = outcome.keepers.iter().filter(|keeps| **keeps).count();
+            assert!(outcome.served >= keepers as u64, "{name}, {clients:?}");
+            let by_calls = wait(&outcome);
+            assert!(
+                (by_calls / by_promoter - 1.0).abs() < 0.05,
+                "{name}, {clients:?}: {by_calls} s against {by_promoter} s"
+            );
+        }
+    }
+}
+
+#[test]
+fn nobody_at_all_but_those_who_call() {
+    covers("unattended", 0.6..0.97);
+}
+
 #[test]
 fn an_operator_who_turns_everything() {
     covers("operator", 0.15..0.97);

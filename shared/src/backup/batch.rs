@@ -4,7 +4,7 @@ use std::{collections::HashSet, time::Duration};
 
 use tokio::time::{Instant, timeout};
 
-use super::{Backup, BackupError, Shelf};
+use super::{Backup, BackupError, Shelf, Written};
 use crate::{
     domain::change::{Change, Ending},
     line::JournalRecord,
@@ -22,8 +22,10 @@ const ANSWER_WITHIN: Duration = Duration::from_secs(5);
 /// What came of a record.
 pub(super) struct Tried<'a> {
     pub(super) record: &'a JournalRecord,
-    /// What the backup has now.
+    /// What the backup has now, or knows better.
     pub(super) written: Vec<Change>,
+    /// Of these, what it knows better.
+    pub(super) overruled: Vec<Change>,
     /// What it refused although it takes others.
     pub(super) refused: Vec<(Change, BackupError)>,
     /// What it did not come to, or could not take at the moment.
@@ -84,7 +86,7 @@ pub(super) async fn write<'a>(
         let late = || BackupError::Throttled(format!("no answer within {BATCH_TIMEOUT:?}"));
         changes.iter().map(|_| Err(late())).collect()
     });
-    let is_failure = |outcome: &Result<(), BackupError>| {
+    let is_failure = |outcome: &Result<Written, BackupError>| {
         outcome
             .as_ref()
             .is_err_and(|error| !matches!(error, BackupError::Throttled(_)))
@@ -101,12 +103,18 @@ pub(super) async fn write<'a>(
             let mut tried = Tried {
                 record,
                 written: Vec::new(),
+                overruled: Vec::new(),
                 refused: Vec::new(),
                 rest: Vec::new(),
             };
             for (change, outcome) in record.changes.iter().zip(outcomes.by_ref()) {
                 match outcome {
-                    Ok(()) => tried.written.push(*change),
+                    Ok(written) => {
+                        tried.written.push(*change);
+                        if written == Written::Overruled {
+                            tried.overruled.push(*change);
+                        }
+                    }
                     Err(error @ BackupError::Throttled(_)) => tried.rest.push((*change, error)),
                     Err(error) if takes_writes => tried.refused.push((*change, error)),
                     Err(error) => tried.rest.push((*change, error)),

@@ -7,6 +7,7 @@ use tokio::time::Instant;
 use super::{
     Backup, BackupError, Shelf, aside,
     batch::{self, Tried, batches},
+    over,
 };
 use crate::line::{Deferral, JournalRecord, Line, LineError, SetAside};
 
@@ -79,6 +80,9 @@ pub async fn drain(
         }
         let tried = batch::write(backup, shelf, batch).await;
         settle(line, shelf, &tried, &mut drained).await?;
+        for change in tried.iter().flat_map(|tried| &tried.overruled) {
+            over::promoted(line, backup, shelf, change).await?;
+        }
         for tried in &tried {
             replace(line, shelf, tried, &mut drained).await?;
         }

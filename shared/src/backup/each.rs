@@ -55,7 +55,7 @@ pub(super) async fn each<'a, W: Future<Output = Result<Written, BackupError>>>(
     changes: &'a [Change],
     until: Instant,
     write: impl Fn(&'a Change) -> W,
-) -> Vec<Result<(), BackupError>> {
+) -> Vec<Result<Written, BackupError>> {
     let not_begun = || BackupError::Throttled("there was no time left for it".to_owned());
     let mut outcomes: Vec<_> = changes.iter().map(|_| Err(not_begun())).collect();
     let mut waiting: VecDeque<usize> = (0..changes.len()).collect();
@@ -105,7 +105,7 @@ pub(super) async fn each<'a, W: Future<Output = Result<Written, BackupError>>>(
             }
             Err(_) => failed += 1,
         }
-        outcomes[nth] = outcome.map(drop);
+        outcomes[nth] = outcome;
     }
 }
 

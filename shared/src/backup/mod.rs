@@ -4,7 +4,8 @@
 //! [`write_through`](mod@write_through) and, for who enters, [`place`](mod@place) write what a visitor did before it is
 //! acknowledged, [`drain`](mod@drain) what the promoter did, and [`aside`] later what the backup refused;
 //! [`restore`](mod@restore) brings a line back that was lost, and [`revive`](mod@revive) a single entry;
-//! [`check`](mod@check) compares the two and mends; [`outlasted`](mod@outlasted) sees to ends that do not count.
+//! [`check`](mod@check) compares the two and mends; [`outlasted`](mod@outlasted) sees to ends that do not count, [`over`](mod@over)
+//! to those that the line lost.
 //!
 //! No visitor id ever reaches it: an entry is known by its token alone.
 
@@ -17,6 +18,7 @@ mod each;
 pub mod file;
 pub mod lease;
 pub mod outlasted;
+pub mod over;
 pub mod place;
 pub mod restore;
 pub mod revive;
@@ -215,7 +217,7 @@ pub trait Backup: Send + Sync + 'static {
         shelf: &Shelf,
         changes: &[Change],
         until: Instant,
-    ) -> Vec<Result<(), BackupError>> {
+    ) -> Vec<Result<Written, BackupError>> {
         each::each(changes, until, |change| self.write(shelf, change)).await
     }
 

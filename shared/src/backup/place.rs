@@ -7,17 +7,12 @@ use tokio::time::{Instant, timeout_at};
 use super::{
     Backup, BackupError, Placing, Shelf, Written,
     outlasted::{OutlastedError, outlasted},
+    over::take_out,
     write_through::{WRITE_DEADLINE, write_through},
 };
 use crate::{
-    domain::{
-        change::Change,
-        id::EntryId,
-        record::Record,
-        score::DeadlineScore,
-        standing::{Spot, Standing},
-    },
-    line::{Instead, Joining, Line, LineError, Mended, Mending, Revival, Revived},
+    domain::{change::Change, record::Record, standing::Standing},
+    line::{Instead, Joining, Line, LineError, Revival, Revived},
 };
 
 /// How often a write is tried again after what stood in its way was cleared.
@@ -39,7 +34,8 @@ pub struct Placed {
 /// Writes the place that the line gave, by the change that it made of it. Where the backup shows another visit that is not
 /// over, the line lost that one: the old place is put back instead of the new one, but where that was given up for it. So is
 /// that of a visitor who missed the turn and is back in time, once the backup has that. What the line knows to be over, though
-/// the backup does not, is written first. `None` where the line and the backup do not agree on what is over: ask again.
+/// the backup does not, is written first. `None` where the line and the backup do not agree on what is over, or where the line
+/// had lost that the visit is over, and they stand nowhere now: ask again.
 ///
 /// # Errors
 /// [`LineError`] where neither the backup nor the line's journal took it.
@@ -62,10 +58,9 @@ pub async fn place(
     for _ in 0..ROUNDS {
         let taken = match within(deadline, backup.write_place(shelf, change)).await {
             Ok(Placing::Written(Written::Stored(record))) => return Ok(Some(placed(true, Some(record)))),
-            Ok(Placing::Written(Written::Older)) => return Ok(Some(placed(true, None))),
-            Ok(Placing::Written(Written::Overruled)) => {
-                take_out(line, backup, shelf, &standing, id).await?;
-                return Ok(None);
+            Ok(Placing::Written(written @ (Written::Older | Written::Overruled))) => {
+                let is_older = written == Written::Older;
+                return passed_over(line, backup, shelf, placed(is_older, None), change).await;
             }
             // The place that stands is the one that is given up, unless they came back to it by this very change.
             Ok(Placing::Taken(record)) if how == Joining::Moved && record.version != change.version => {
@@ -143,36 +138,33 @@ pub async fn place(
     Ok(None)
 }
 
-/// Takes somebody out of the line who was let in, and of whose end the backup knows: the line had lost that.
-async fn take_out(
+/// Sees to a place that the backup passed over. Where it is over there beyond doubt, the line had lost the end, and the entry
+/// leaves the line. Else the backup shows the place already, or it goes by the journal, behind what that may have of a new visit.
+async fn passed_over(
     line: &dyn Line,
     backup: &dyn Backup,
     shelf: &Shelf,
-    standing: &Standing,
-    id: EntryId,
-) -> Result<(), LineError> {
-    let Standing::Active {
-        visit,
-        session_end_ms,
-        ..
-    } = *standing
-    else {
-        return Ok(());
-    };
-    let Ok(record) = backup.entry(shelf, id).await else {
-        return Ok(());
-    };
-    let mending = Mending {
-        id,
-        seen: Spot::Active(DeadlineScore::new(session_end_ms, visit)),
-        generation: shelf.generation,
-        record,
-    };
-    if let Mended::Ended(end) = line.mend(&shelf.queue, &mending).await? {
-        write_through(line, backup, shelf, &end).await?;
-        tracing::warn!(queue = %shelf.queue, entry = %id, "the line had lost an end: the entry is out");
+    placed: Placed,
+    change: &Change,
+) -> Result<Option<Placed>, LineError> {
+    let record = backup.entry(shelf, change.id).await.ok().flatten();
+    let record = record.filter(|record| !record.state.is_live());
+    // Of a turn there is nothing to write, so the time to claim does not matter.
+    if let Some(over) = record
+        .as_ref()
+        .filter(|record| record.is_end_of(&placed.standing, 0))
+    {
+        take_out(line, backup, shelf, &placed.standing, over).await?;
+        return Ok(None);
     }
-    Ok(())
+    if !placed.durable {
+        if record.is_none() {
+            // Changed since, or nobody can say.
+            return Ok(None);
+        }
+        line.record(&shelf.queue, change).await?;
+    }
+    Ok(Some(placed))
 }
 
 async fn within<T>(

@@ -18,6 +18,8 @@ pub const WRITE_DEADLINE: Duration = Duration::from_secs(2);
 pub struct Through {
     /// The backup has it. Otherwise the line's journal does, until the backup takes it.
     pub durable: bool,
+    /// The backup knows better: the visit is over there, or another one stands that is not.
+    pub overruled: bool,
     /// The record as it stands now, where this change was written into it: not where it showed this change or a later
     /// one already.
     pub record: Option<Record>,
@@ -38,10 +40,11 @@ pub async fn write_through(
     let written = timeout(WRITE_DEADLINE, backup.write(shelf, change))
         .await
         .unwrap_or_else(|_| Err(BackupError::Unavailable("no answer in time".to_owned())));
+    let overruled = matches!(written, Ok(Written::Overruled));
     let refused = match written {
         Ok(Written::Stored(record)) => Ok(Some(record)),
         Ok(Written::Older) => Ok(None),
-        // The line had lost that one: the check decides.
+        // The line had lost that one: the check decides, unless the caller knows enough.
         Ok(Written::Overruled) => Err("it knows of an end, or of another visit that is not over".to_owned()),
         Err(error) => Err(error.to_string()),
     };
@@ -52,6 +55,7 @@ pub async fn write_through(
             line.record(queue, change).await?;
             return Ok(Through {
                 durable: false,
+                overruled,
                 record: None,
             });
         }
@@ -64,6 +68,7 @@ pub async fn write_through(
     }
     Ok(Through {
         durable: true,
+        overruled,
         record,
     })
 }

@@ -7,6 +7,7 @@ pub mod driver;
 pub mod estimate;
 pub mod id;
 pub mod load;
+pub mod over;
 pub mod pace;
 pub mod pacing;
 pub mod plan;

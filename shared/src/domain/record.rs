@@ -82,11 +82,19 @@ impl Record {
             return true;
         }
         if self.visit == change.event.visit() {
-            return change.event.comes_before(self.state) || self.lasts_longer(change);
+            return change.event.comes_before(self.state)
+                || self.has_ended(change)
+                || self.lasts_longer(change);
         }
         // Without a place nobody can say which of the two came first: the one that is not over stays.
         let is_later = |place| self.score.is_some_and(|own| own > place);
         self.state.is_live() && change.event.place().is_none_or(is_later)
+    }
+
+    /// Whether the change gives somebody the very place at which they were when they ended: by a line that lost that end.
+    fn has_ended(&self, change: &Change) -> bool {
+        let place = change.event.place().filter(|_| change.event.begins());
+        place.is_some_and(|score| self.is_end_of_place(score))
     }
 
     /// Whether its deadline is later than the change knows. A line that lost a come-back still knows the turn that was

@@ -48,6 +48,21 @@ pub enum Spot {
 }
 
 impl Spot {
+    /// Where an entry stands that was looked at; the deadline of a ready one is that of the wall.
+    pub fn of(standing: &Standing) -> Self {
+        match *standing {
+            Standing::Waiting { score, .. } => Self::Waiting(score),
+            Standing::Ready {
+                visit, claim_by_ms, ..
+            } => Self::Ready(DeadlineScore::new(claim_by_ms, visit)),
+            Standing::Active {
+                visit,
+                session_end_ms,
+                ..
+            } => Self::Active(DeadlineScore::new(session_end_ms, visit)),
+        }
+    }
+
     /// The state it is in.
     pub fn state(self) -> State {
         match self {

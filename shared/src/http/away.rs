@@ -3,10 +3,7 @@
 //! The backup has what was acknowledged, but not the order of the line. So an entry can be shown, and nothing can be
 //! changed: nobody enters, claims, extends, leaves or completes.
 
-use std::{
-    sync::Arc,
-    time::{Duration, SystemTime, UNIX_EPOCH},
-};
+use std::{sync::Arc, time::Duration};
 
 use tokio::time::{Instant, timeout_at};
 
@@ -29,6 +26,7 @@ use crate::{
         state::State,
     },
     pass::{Grant, Pass, PassClaims, PassError},
+    system_clock,
 };
 
 /// Nobody waits longer than this for an answer without the line, the wait for the line included.
@@ -121,7 +119,8 @@ impl Edge {
             return Err(away.problem());
         };
         tracing::warn!(cause = %away.cause, "answered from the backup");
-        let now_ms = now_ms();
+        // This process's time: the line's is not to be had.
+        let now_ms = system_clock::now_ms();
         let pass = match ownership {
             Ownership::Proven => self.pass_for_stored(&away.known, &record, now_ms)?,
             Ownership::Mismatch | Ownership::Unproven => None,
@@ -168,7 +167,7 @@ impl Edge {
         }
         let claims = self.keys.signer.read(pass, &known.queue, id)?;
         let until = claims.exp + u64::from(known.settings.outage_grace_seconds);
-        let now = now_ms() / 1_000;
+        let now = system_clock::now_ms() / 1_000;
         if now + SKEW_SECONDS < claims.nbf {
             return Err(PassError::TooEarly.into());
         }
@@ -219,10 +218,4 @@ impl Edge {
 
 fn of_another_visit() -> Problem {
     Problem::new(Code::PassRefused, "it is of another visit")
-}
-
-/// The time of this process: the line's is not to be had.
-fn now_ms() -> u64 {
-    let since = SystemTime::now().duration_since(UNIX_EPOCH).unwrap_or_default();
-    u64::try_from(since.as_millis()).unwrap_or(u64::MAX)
 }

@@ -2,7 +2,8 @@
 //! that is one.
 //!
 //! Whoever is held is counted in before, and out before they are answered: nothing runs after the answer of a function.
-//! Releases that come while one is on its way go together: a tick that ends a thousand holds costs two calls.
+//! Those whom one look finds called are counted out together, and so are those who end by themselves while others are being
+//! counted out: a tick that ends a thousand holds costs two calls.
 
 use std::{
     sync::{Arc, Mutex, PoisonError},
@@ -89,6 +90,12 @@ impl Budget {
         self.begun.count(queue, at_once);
         Some(held)
     }
+
+    /// Counts all of these out by one call of the line. In a task that nobody aborts: they would be counted until their leases end.
+    pub(super) async fn release(&self, all: impl IntoIterator<Item = Held>) {
+        let ids: Vec<_> = all.into_iter().filter_map(|mut held| held.id.take()).collect();
+        self.count.out(&ids).await;
+    }
 }
 
 /// A poll that is counted, until released or dropped.
@@ -117,7 +124,7 @@ impl Held {
         let count = self.count.clone();
         // Outside of a runtime there is nobody to do it, and the lease ends it.
         let runtime = Handle::try_current().ok()?;
-        Some(runtime.spawn(async move { count.out().await }))
+        Some(runtime.spawn(async move { count.all_over_out().await }))
     }
 }
 
@@ -142,12 +149,16 @@ impl Count {
         self.over.lock().unwrap_or_else(PoisonError::into_inner).push(id);
     }
 
-    async fn out(&self) {
+    async fn all_over_out(&self) {
         let _turn = self.turn.lock().await;
         let ids = std::mem::take(&mut *self.over.lock().unwrap_or_else(PoisonError::into_inner));
         // Else those before took ours along.
+        self.out(&ids).await;
+    }
+
+    async fn out(&self, ids: &[EntryId]) {
         if !ids.is_empty()
-            && let Err(error) = self.line.release(&self.deployment, &ids).await
+            && let Err(error) = self.line.release(&self.deployment, ids).await
         {
             tracing::warn!(holds = ids.len(), %error, "held polls were not counted out: their leases end it");
         }

@@ -28,6 +28,7 @@ pub(super) async fn handle(
         Claimed::Gone(missing) => return Err(edge.gone(&seen, id, missing).await),
     };
     let through = edge.write(&seen, &change).await?;
+    edge.was_not_over(&seen, &standing, &change, &through).await?;
     edge.show(Shown {
         seen: &seen,
         id,

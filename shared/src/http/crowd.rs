@@ -7,7 +7,7 @@ use std::{
 
 use tokio::sync::oneshot;
 
-use super::views::Seen;
+use super::{budget, views::Seen};
 use crate::{
     domain::{id::EntryId, record::Record, score::WaitScore, settings::Entrance, standing::Standing},
     line::{LOOKS_CHUNK, Look, Tick},
@@ -43,14 +43,13 @@ impl Waiter {
 }
 
 /// What somebody who is held is told, once.
-#[derive(Debug)]
 pub(super) enum Word {
-    /// What became of the entry.
+    /// What became of the entry. The poll was counted out before.
     News(News),
     /// The line does not answer.
     LineAway(String),
-    /// The entry is to be looked at: that says what there is to say.
-    Look,
+    /// The entry is to be looked at: that says what there is to say. The poll is counted still.
+    Look(Option<budget::Held>),
 }
 
 /// Where an entry stands that was held.
@@ -75,9 +74,17 @@ struct Held {
     waiter: Waiter,
     /// The last view that was looked through for it.
     seen: Arc<Seen>,
+    counted: budget::Held,
     tell: oneshot::Sender<Word>,
     /// It is to be answered, wherever it stands.
     is_due: bool,
+}
+
+/// One who has something to hear, and is held no more.
+pub(super) struct Heard {
+    pub(super) counted: budget::Held,
+    pub(super) tell: oneshot::Sender<Word>,
+    pub(super) news: News,
 }
 
 /// Those who are held.
@@ -92,10 +99,17 @@ pub(super) struct Crowd {
 
 impl Crowd {
     /// One more is held.
-    pub(super) fn add(&mut self, key: Key, waiter: Waiter, tell: oneshot::Sender<Word>) {
+    pub(super) fn add(
+        &mut self,
+        key: Key,
+        waiter: Waiter,
+        counted: budget::Held,
+        tell: oneshot::Sender<Word>,
+    ) {
         let held = Held {
             seen: waiter.seen.clone(),
             waiter,
+            counted,
             tell,
             is_due: false,
         };
@@ -104,8 +118,7 @@ impl Crowd {
 
     /// One is held no more.
     pub(super) fn remove(&mut self, key: Key) {
-        self.held.remove(&key);
-        self.in_question.remove(&key);
+        drop(self.take(key));
     }
 
     /// Something about this one may have changed.
@@ -139,6 +152,11 @@ impl Crowd {
         }
     }
 
+    /// Whether as many are in question as one question of the line asks for.
+    pub(super) fn fills_a_question(&self) -> bool {
+        self.in_question.len() >= LOOKS_CHUNK
+    }
+
     /// Some of those in question, the first in line first: as many as one question of the line asks for.
     pub(super) fn take_some(&mut self) -> Vec<(Key, EntryId)> {
         let mut some = Vec::new();
@@ -150,30 +168,51 @@ impl Crowd {
         some
     }
 
-    /// Answers one who was looked at, unless it waits as before.
-    pub(super) fn looked(&mut self, key: Key, look: Look) {
-        let waits_on = |held: &Held| held.waiter.waits_still(look) && !held.is_due;
-        if self.held.get(&key).is_none_or(waits_on) {
-            return;
+    /// Takes out one who was looked at, unless it waits as before.
+    pub(super) fn looked(&mut self, key: Key, look: Look) -> Option<Heard> {
+        let held = self.held.get(&key)?;
+        if held.waiter.waits_still(look) && !held.is_due {
+            return None;
         }
-        let record = self.held.get(&key).and_then(|held| self.record(held, look));
-        self.tell(key, Word::News(News { look, record }));
+        let record = self.record(held, look);
+        let Held { counted, tell, .. } = self.take(key)?;
+        Some(Heard {
+            counted,
+            tell,
+            news: News { look, record },
+        })
     }
 
-    /// Tells one, who is held no more.
-    pub(super) fn tell(&mut self, key: Key, word: Word) {
+    /// Has one look by itself, who is held no more.
+    pub(super) fn send_to_look(&mut self, key: Key) {
+        if let Some(Held { counted, tell, .. }) = self.take(key) {
+            // Whoever does not listen any more lets go of the count with the word.
+            let _ = tell.send(Word::Look(Some(counted)));
+        }
+    }
+
+    /// The same for all.
+    pub(super) fn send_all_to_look(&mut self) {
+        for (_, Held { counted, tell, .. }) in self.take_all() {
+            let _ = tell.send(Word::Look(Some(counted)));
+        }
+    }
+
+    /// Tells all that the line does not answer.
+    pub(super) fn tell_line_away(&mut self, cause: &str) {
+        for (_, held) in self.take_all() {
+            let _ = held.tell.send(Word::LineAway(cause.to_owned()));
+        }
+    }
+
+    fn take(&mut self, key: Key) -> Option<Held> {
         self.in_question.remove(&key);
-        if let Some(held) = self.held.remove(&key) {
-            // Whoever does not listen any more has been answered.
-            let _ = held.tell.send(word);
-        }
+        self.held.remove(&key)
     }
 
-    /// Tells all.
-    pub(super) fn tell_all(&mut self, word: impl Fn() -> Word) {
-        while let Some((key, _)) = self.held.first_key_value() {
-            self.tell(*key, word());
-        }
+    fn take_all(&mut self) -> BTreeMap<Key, Held> {
+        self.in_question.clear();
+        std::mem::take(&mut self.held)
     }
 
     /// The record of a place that was promoted by a tick of these. Deadlines tell ticks apart, also where one of them was

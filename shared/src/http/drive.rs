@@ -14,21 +14,16 @@ use std::{
 use tokio::{
     join,
     sync::{Mutex as Turn, OwnedMutexGuard, oneshot},
-    time::{Instant, sleep_until, timeout},
+    time::{Instant, sleep, timeout},
 };
 use tracing::{debug, warn};
 
 use super::{Edge, views::Seen};
 use crate::{
-    domain::{
-        driver::{away_after_ms, is_away},
-        id::QueueId,
-    },
+    domain::{driver::due_in_ms, id::QueueId},
     promoter::{Driven, drive},
 };
 
-/// Between two drives of a queue by one process.
-const EVERY: Duration = Duration::from_secs(1);
 /// No answer is later than this for driving.
 const WITHIN: Duration = Duration::from_millis(800);
 /// After so long no further records are taken from the journal.
@@ -55,13 +50,6 @@ impl Drivers {
     }
 }
 
-impl Seen {
-    fn promoter_is_away(&self) -> bool {
-        let away_after_ms = away_after_ms(self.settings().pace().interval_ms);
-        is_away(self.view.heartbeat_ms, self.view.now_ms, away_after_ms)
-    }
-}
-
 impl Edge {
     /// Does the work of a call, and beside it what the promoter would do, where that is away.
     pub(super) async fn driving<T>(&self, queue: &QueueId, work: impl Future<Output = T>) -> T {
@@ -71,7 +59,8 @@ impl Edge {
             drop(is_answered);
             answer
         };
-        let (answer, ()) = join!(work, self.drive_until(queue, answered));
+        // In this order: whoever drives sees the answer at once, and need not be woken for it.
+        let (answer, ()) = join!(biased; work, self.drive_until(queue, answered));
         answer
     }
 
@@ -103,16 +92,17 @@ impl Edge {
                 continue;
             };
             let now = Instant::now();
-            let next = match **last {
-                Some(last) if seen.promoter_is_away() => last + EVERY,
-                None if seen.promoter_is_away() => now,
-                _ => now + EVERY,
-            };
-            if next <= now {
-                **last = Some(now);
-                return Some(seen);
+            let driven_ms = last.map(|last| {
+                let passed = now.duration_since(last);
+                u64::try_from(passed.as_millis()).unwrap_or(u64::MAX)
+            });
+            match due_in_ms(seen.view.promoter_is_away(), driven_ms) {
+                0 => {
+                    **last = Some(now);
+                    return Some(seen);
+                }
+                later_ms => sleep(Duration::from_millis(later_ms)).await,
             }
-            sleep_until(next).await;
         }
     }
 

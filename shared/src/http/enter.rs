@@ -51,24 +51,13 @@ async fn answer(
     let credentials = presented.credentials(&seen)?;
     let (visitor, drawn) = edge.who_enters(&seen, &credentials).await?;
     let id = seen.ids.entry_id(&visitor);
-    let entered = match edge.line.enter(queue, id).await {
-        Ok(entered) => entered,
-        Err(error) => return Err(edge.line_failed(queue, error).await),
-    };
-    let (how, standing, change) = match entered {
-        Entered::Joined {
-            how,
-            standing,
-            change,
-        } => (how, standing, change),
-        Entered::Refused(refusal) => return Err(refusal.into()),
-    };
-    if let Some(change) = &change
-        && change.version.epoch != seen.view.configuration.epoch
-    {
-        edge.of_this_generation(&seen, id).await?;
+    let mut entered = edge.enters(&seen, id).await?;
+    if entered.is_none() {
+        // They had been there since before an end that the line had lost: now it is a visit of its own.
+        entered = edge.enters(&seen, id).await?;
     }
-    let placed = edge.placed(&seen, id, how, standing, change).await?;
+    let (how, placed) =
+        entered.ok_or_else(|| Problem::recovering("the entry is being changed by somebody else"))?;
     let mut body = edge.show(Shown {
         seen: &seen,
         id,
@@ -103,6 +92,30 @@ struct Place {
 }
 
 impl Edge {
+    /// Gives a place, or the one they have; `None` where they turned out to stand nowhere, or the line and the backup do not
+    /// agree: it may be tried again.
+    async fn enters(&self, seen: &Seen, id: EntryId) -> Result<Option<(Joining, Place)>, Problem> {
+        let entered = match self.line.enter(&seen.queue, id).await {
+            Ok(entered) => entered,
+            Err(error) => return Err(self.line_failed(&seen.queue, error).await),
+        };
+        let (how, standing, change) = match entered {
+            Entered::Joined {
+                how,
+                standing,
+                change,
+            } => (how, standing, change),
+            Entered::Refused(refusal) => return Err(refusal.into()),
+        };
+        if let Some(change) = &change
+            && change.version.epoch != seen.view.configuration.epoch
+        {
+            self.of_this_generation(seen, id).await?;
+        }
+        let placed = self.placed(seen, id, how, standing, change).await?;
+        Ok(placed.map(|placed| (how, placed)))
+    }
+
     /// Refuses whoever entered a queue that was reset since it was seen: the token is of the generation before. The place
     /// is given back.
     async fn of_this_generation(&self, seen: &Seen, id: EntryId) -> Result<(), Problem> {
@@ -118,7 +131,7 @@ impl Edge {
         Err(Problem::recovering("the queue was reset a moment ago"))
     }
 
-    /// Writes the place that the line gave, or gives back the one that they had.
+    /// Writes the place that the line gave, or gives back the one that they had; `None` as of [`enters`](Self::enters).
     async fn placed(
         &self,
         seen: &Seen,
@@ -126,7 +139,7 @@ impl Edge {
         how: Joining,
         standing: Standing,
         change: Option<Change>,
-    ) -> Result<Place, Problem> {
+    ) -> Result<Option<Place>, Problem> {
         let given = |record, durable| Place {
             standing,
             record,
@@ -134,21 +147,25 @@ impl Edge {
             given_back: false,
         };
         let Some(change) = change else {
-            return Ok(given(self.record(seen, id).await, None));
+            let record = self.record(seen, id).await;
+            let is_over = match &record {
+                Some(record) => self.is_over(seen, &standing, record).await?,
+                None => false,
+            };
+            return Ok((!is_over).then(|| given(record, None)));
         };
         let shelf = seen.shelf();
         let placed = place(&*self.line, &*self.backup, &shelf, how, standing, &change).await;
         self.wakes.wake(id);
         match placed {
-            Ok(Some(placed)) => Ok(Place {
+            Ok(placed) => Ok(placed.map(|placed| Place {
                 standing: placed.standing,
                 record: placed.record,
                 durable: Some(placed.durable),
                 given_back: placed.given_back,
-            }),
-            Ok(None) => Err(Problem::recovering("the entry is being changed by somebody else")),
+            })),
             // They have the place all the same: the line says it again whenever they ask.
-            Err(LineError::JournalFull) if how == Joining::Kept => Ok(given(None, Some(false))),
+            Err(LineError::JournalFull) if how == Joining::Kept => Ok(Some(given(None, Some(false)))),
             Err(error) => Err(self.line_failed(&seen.queue, error).await),
         }
     }

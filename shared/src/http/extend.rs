@@ -99,16 +99,17 @@ impl Edge {
         id: EntryId,
         named: Option<Visit>,
     ) -> Result<Option<u64>, Problem> {
-        let visit = match self.look(seen, id).await? {
+        let standing = match self.look(seen, id).await? {
             Look::Here(standing) if named.is_some_and(|named| named != standing.visit()) => return Ok(None),
-            Look::Here(Standing::Active { visit, .. }) => visit,
+            Look::Here(standing @ Standing::Active { .. }) => standing,
             Look::Here(standing) => return Err(Problem::not_your_turn(&standing)),
             Look::Gone(missing) => return Err(self.gone(seen, id, missing).await),
         };
         let record = self.backup.entry(&seen.shelf(), id).await;
         let record = record.map_err(|error| Problem::backup_away(&error))?;
+        let (standing, record) = self.stands_still(seen, id, standing, record).await?;
         let claimed_at_ms = record
-            .filter(|record| record.visit == visit)
+            .filter(|record| record.visit == standing.visit())
             .and_then(|record| record.claimed_at_ms)
             .ok_or_else(|| {
                 // Written when the backup was away, and still in the journal.

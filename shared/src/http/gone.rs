@@ -54,7 +54,8 @@ impl Edge {
     /// Says what became of an entry. An end that the backup may not have is written first: whoever ended it may have
     /// been killed before that.
     pub(super) async fn fate(&self, seen: &Seen, id: EntryId, missing: Missing) -> Result<Fate, Problem> {
-        timeout(RECOVERY, self.fate_in_time(seen, id, missing))
+        // Kept out of what every call carries along.
+        timeout(RECOVERY, Box::pin(self.fate_in_time(seen, id, missing)))
             .await
             .unwrap_or_else(|_| {
                 Err(Problem::recovering(

@@ -6,11 +6,12 @@
 
 use std::{future::pending, sync::Arc, time::Duration};
 
+use futures_util::future::OptionFuture;
 use tokio::time::{Instant, sleep_until};
 
 use super::{
     Edge,
-    budget::Candidate,
+    budget::{self, Candidate},
     crowd::{News, Waiter, Word},
     gateway::Gateway,
 };
@@ -37,31 +38,36 @@ impl Edge {
             return Ok(None);
         };
         let mut sleeper = self.wakes.sleeper(waiter.id);
-        let mut watch = self.watchers.watch(self, waiter);
-        let news = loop {
+        let mut watch = self.watchers.watch(self, waiter, held);
+        let (word, look) = loop {
             tokio::select! {
-                word = watch.word() => match word {
-                    Word::News(news) => break Some(news),
-                    Word::LineAway(cause) => return Err(LineError::Unavailable(cause)),
-                    Word::Look => break None,
-                },
+                word = watch.word() => break (word, None),
                 () = sleeper.woken() => {
                     let look = self.line.status(&waiter.seen.queue, waiter.id).await?;
                     if !waiter.waits_still(look) {
-                        break Some(News::of(look));
+                        break (watch.end().await, Some(look));
                     }
                 }
-                () = sleep_until(end) => break None,
-                () = self.shut_down() => break None,
+                () = sleep_until(end) => break (watch.end().await, None),
+                () = self.shut_down() => break (watch.end().await, None),
             }
         };
-        if news.is_some() {
-            held.release().await;
-            return Ok(news);
-        }
-        let last_look = self.line.status(&waiter.seen.queue, waiter.id);
-        let (look, ()) = tokio::join!(last_look, held.release());
-        look.map(News::of).map(Some)
+        let counted = match (word, look) {
+            (Word::News(news), None) => return Ok(Some(news)),
+            (Word::LineAway(cause), None) => return Err(LineError::Unavailable(cause)),
+            (Word::Look(counted), _) => counted,
+            // It was counted out, and what was seen after that is newer.
+            (Word::News(_) | Word::LineAway(_), Some(_)) => None,
+        };
+        let release = OptionFuture::from(counted.map(budget::Held::release));
+        let look = if let Some(look) = look {
+            release.await;
+            look
+        } else {
+            let last_look = self.line.status(&waiter.seen.queue, waiter.id);
+            tokio::join!(last_look, release).0?
+        };
+        Ok(Some(News::of(look)))
     }
 
     /// Until the process is told to stop.

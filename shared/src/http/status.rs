@@ -97,11 +97,14 @@ async fn answer(
         Look::Here(standing) => standing,
         Look::Gone(missing) => return Err(edge.gone(&seen, id, missing).await),
     };
-    let record = match (standing, told) {
+    let (standing, record) = match (standing, told) {
         // The place tells all that a record would.
-        (Standing::Waiting { .. }, _) => None,
-        (_, Some(record)) => Some(record),
-        (_, None) => edge.written_record(&seen, id, standing).await,
+        (Standing::Waiting { .. }, _) => (standing, None),
+        (_, Some(record)) => (standing, Some(record)),
+        (_, None) => {
+            let record = edge.written_record(&seen, id, standing).await;
+            edge.stands_still(&seen, id, standing, record).await?
+        }
     };
     let body = edge.show(Shown {
         seen: &seen,

@@ -1,10 +1,19 @@
-use axum::{body::Body, http::Request};
+use std::time::Duration;
+
+use axum::{
+    Router,
+    body::Body,
+    http::{Method, Request},
+    routing::get,
+};
 use http_body_util::BodyExt;
 use serde_json::Value;
 use tower::ServiceExt;
 
 use super::{
+    budget::Candidate,
     crowd::{Waiter, Word},
+    routes::finished,
     *,
 };
 use crate::{
@@ -129,16 +138,25 @@ async fn a_queue_is_watched_while_anybody_is_held() {
     };
     let created = edge.line.configure(&queue, &configuration, true).await;
     assert!(created.is_ok(), "{created:?}");
-    let waiter = Waiter {
-        seen: edge.seen(&queue).await.expect("it is there"),
-        id: "0f8fad5b-d9cb-869f-a165-70867728950e".parse().expect("a token"),
+    let seen = edge.seen(&queue).await.expect("it is there");
+    let waiter = |id: &str| Waiter {
+        seen: seen.clone(),
+        id: id.parse().expect("a token"),
         score: WaitScore::next(0, 1_800_000_000_000),
         position: 1,
     };
-    let (mut first, second) = (
-        edge.watchers.watch(&edge, &waiter),
-        edge.watchers.watch(&edge, &waiter),
-    );
+    let watch = async |waiter: Waiter| {
+        let candidate = Candidate {
+            queue: &queue,
+            id: waiter.id,
+            below: 10,
+            up_to: Duration::from_secs(20),
+        };
+        let counted = edge.budget.take(candidate).await.expect("there is room");
+        edge.watchers.watch(&edge, &waiter, counted)
+    };
+    let mut first = watch(waiter("0f8fad5b-d9cb-869f-a165-70867728950e")).await;
+    let second = watch(waiter("1f8fad5b-d9cb-869f-a165-70867728950e")).await;
     drop(second);
     assert_eq!(edge.watchers.kept(), 1);
     // The line does not have the entry, which is news.

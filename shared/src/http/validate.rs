@@ -121,7 +121,11 @@ pub(super) async fn handle(
         return Err(Problem::internal("the line called an entry active that is not"));
     };
     let durable = match change {
-        Some(change) => Some(edge.write(&seen, &change).await?.durable),
+        Some(change) => {
+            let through = edge.write(&seen, &change).await?;
+            edge.was_not_over(&seen, &standing, &change, &through).await?;
+            Some(through.durable)
+        }
         None => None,
     };
     let answer = Answer {

@@ -179,6 +179,9 @@ pub trait Line: Send + Sync + 'static {
     /// The oldest records of the journal that are due, oldest first, at most so many.
     async fn journal(&self, queue: &QueueId, most: usize) -> Result<Vec<JournalRecord>, LineError>;
 
+    /// The oldest records of the journal, due or not, oldest first, at most so many: what the backup does not have yet.
+    async fn whole_journal(&self, queue: &QueueId, most: usize) -> Result<Vec<JournalRecord>, LineError>;
+
     /// Adds a change that the backup did not take to the journal; [`LineError::JournalFull`] where that holds all it may.
     async fn record(&self, queue: &QueueId, change: &Change) -> Result<(), LineError>;
 

@@ -3,13 +3,13 @@
 use tokio::{join, time::Instant};
 use tracing::warn;
 
-use super::tick::{Ticked, tick_by};
+use super::tick::{Ticked, tick_in_stead};
 use crate::{
     backup::{
         Backup, BackupError, Shelf,
         drain::{DrainError, drain_all},
     },
-    domain::{driver::away_after_ms, pace::Pace},
+    domain::{driver::away_after_ms, id::QueueId, pace::Pace},
     line::{Fence, Line, LineError, Marked, TickOrder},
 };
 
@@ -64,6 +64,18 @@ pub async fn drive(
     }
 }
 
+/// Takes the turn to tick a queue: `false` where the promoter is there, or somebody else has just had one.
+///
+/// # Errors
+/// As [`Line::take_tick`].
+pub async fn take_turn(line: &dyn Line, queue: &QueueId, pace: Pace) -> Result<bool, LineError> {
+    let order = TickOrder {
+        away_after_ms: away_after_ms(pace.interval_ms),
+        every_ms: EVERY_MS,
+    };
+    line.take_tick(queue, order).await
+}
+
 async fn drive_in_turn(
     line: &dyn Line,
     backup: &dyn Backup,
@@ -72,11 +84,7 @@ async fn drive_in_turn(
     until: Instant,
 ) -> Result<Driven, DriveError> {
     let queue = &shelf.queue;
-    let order = TickOrder {
-        away_after_ms: away_after_ms(pace.interval_ms),
-        every_ms: EVERY_MS,
-    };
-    if !line.take_tick(queue, order).await? {
+    if !take_turn(line, queue, pace).await? {
         return Ok(Driven::NotDue);
     }
     let Some(stored) = backup.queue(queue).await.map_err(DriveError::Unsure)? else {
@@ -93,7 +101,7 @@ async fn drive_in_turn(
         mark,
     };
     // First of all: somebody waits for it.
-    let ticked = tick_by(line, queue, Some(fence), false).await?;
+    let ticked = tick_in_stead(line, queue, Some(fence)).await?;
     let raise = async {
         if is_new && let Err(error) = backup.raise_fence(queue, part.epoch, mark).await {
             // The next one is as good.

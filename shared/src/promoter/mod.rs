@@ -21,7 +21,7 @@ mod steps;
 mod tests;
 mod watch;
 
-pub use drive::{DriveError, Driven, drive};
+pub use drive::{DriveError, Driven, drive, take_turn};
 pub use run::{Promoter, almost};
 pub use sync::{Policy, SyncError, Synced, sync};
-pub use tick::{Ticked, tick};
+pub use tick::{Ticked, tick, tick_in_stead};

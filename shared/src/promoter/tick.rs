@@ -44,8 +44,19 @@ pub async fn tick(line: &dyn Line, queue: &QueueId, fence: Option<Fence>) -> Res
     tick_by(line, queue, fence, true).await
 }
 
-/// The same, by the promoter or by somebody who called, who leaves its heartbeat alone.
-pub(super) async fn tick_by(
+/// The same, by somebody who called while the promoter is away: its heartbeat is left alone.
+///
+/// # Errors
+/// As [`tick`].
+pub async fn tick_in_stead(
+    line: &dyn Line,
+    queue: &QueueId,
+    fence: Option<Fence>,
+) -> Result<Ticked, LineError> {
+    tick_by(line, queue, fence, false).await
+}
+
+async fn tick_by(
     line: &dyn Line,
     queue: &QueueId,
     fence: Option<Fence>,

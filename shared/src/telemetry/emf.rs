@@ -7,13 +7,12 @@ use std::{
     env, fmt,
     io::{self, Write},
     sync::{Arc, LazyLock, Mutex, PoisonError},
-    time::{SystemTime, UNIX_EPOCH},
 };
 
 use serde_json::{Map, Value, json};
 
 use super::metrics::{DEPLOYMENT, DIMENSION_SETS, Metric, NAMESPACE, QUEUE};
-use crate::domain::id::QueueId;
+use crate::{domain::id::QueueId, system_clock};
 
 /// No metric may have more values than this in one document.
 pub const VALUES_MAX: usize = 100;
@@ -70,7 +69,9 @@ impl Metrics {
     /// [`VALUES_MAX`] of them.
     pub fn write(&self, queue: &QueueId, measured: impl IntoIterator<Item = (Metric, Value)>) {
         let Some(sink) = &self.0 else { return };
-        let document = document(&sink.deployment, queue, now_ms(), measured);
+        // As CloudWatch goes by the world's time.
+        let now_ms = system_clock::now_ms();
+        let document = document(&sink.deployment, queue, now_ms, measured);
         let line = format!("{document}\n");
         // The lock guards a stream: there is nothing that a panic could leave half done.
         let mut out = sink.out.lock().unwrap_or_else(PoisonError::into_inner);
@@ -100,12 +101,6 @@ fn document(
     let metadata = json!({ "Timestamp": now_ms, "CloudWatchMetrics": [directive] });
     fields.insert("_aws".to_owned(), metadata);
     fields.into()
-}
-
-/// By the system's clock, as CloudWatch goes by the world's. One before 1970 reads as 1970.
-fn now_ms() -> u64 {
-    let since = SystemTime::now().duration_since(UNIX_EPOCH).unwrap_or_default();
-    u64::try_from(since.as_millis()).unwrap_or(u64::MAX)
 }
 
 #[cfg(test)]

@@ -5,17 +5,20 @@
 
 mod differences;
 mod operator;
+mod queue;
 
 use std::{env, future::Future, time::Duration};
 
 use reqwest::{Client, RequestBuilder, Response, Url};
 use serde_json::{Value, json};
 use tempfile::TempDir;
-use tokio::time::{Instant, sleep};
 use uuid::Uuid;
 
-pub use self::differences::Kind;
 use self::operator::Operator;
+pub use self::{
+    differences::Kind,
+    queue::{Guest, Queue, stranger},
+};
 use crate::{
     edge::{Answer, Ask},
     functions::{API_KEY, Choices, Deployment, ORIGIN, fresh_tables},
@@ -49,26 +52,6 @@ enum Credential {
     ApiKey(String),
     /// By the credentials of the environment.
     Signature,
-}
-
-/// A queue of one test.
-#[derive(Debug)]
-pub struct Queue<'a> {
-    /// Where it is.
-    pub backend: &'a Backend,
-    /// Its id.
-    pub id: String,
-}
-
-/// A visitor who has a place.
-#[derive(Debug, Clone)]
-pub struct Guest {
-    /// The visitor's id.
-    pub id: String,
-    /// The token of the place.
-    pub token: String,
-    /// The number of the visit.
-    pub visit: u64,
 }
 
 /// The address of what is running already, where something is.
@@ -240,95 +223,4 @@ async fn answered(response: impl Future<Output = reqwest::Result<Response>>) -> 
     let response = response.await.expect("answered");
     let (status, headers) = (response.status(), response.headers().clone());
     Answer::new(status, headers, &response.bytes().await.expect("to its end"))
-}
-
-impl Queue<'_> {
-    /// An address in it.
-    pub fn path(&self, below: &str) -> String {
-        format!("/queues/{}{below}", self.id)
-    }
-
-    /// Asks to enter.
-    pub fn entering(&self) -> Ask {
-        Ask::post(self.path("/entries"))
-    }
-
-    /// Somebody new enters.
-    pub async fn enters(&self) -> (Guest, Answer) {
-        let id = stranger();
-        let answer = self.backend.send(self.entering().visitor(&id)).await;
-        let token = answer.is(201).text("token").to_owned();
-        let visit = answer.number("visit");
-        (Guest { id, token, visit }, answer)
-    }
-
-    /// A path of a guest's entry.
-    pub fn of(&self, guest: &Guest, below: &str) -> String {
-        self.path(&format!("/entries/{}{below}", guest.token))
-    }
-
-    /// The guest looks.
-    pub async fn looks(&self, guest: &Guest) -> Answer {
-        self.backend
-            .send(Ask::get(self.of(guest, "")).visitor(&guest.id))
-            .await
-    }
-
-    /// The guest says to be there.
-    pub async fn claims(&self, guest: &Guest) -> Answer {
-        self.backend
-            .send(Ask::post(self.of(guest, "/claim")).visitor(&guest.id))
-            .await
-    }
-
-    /// The guest goes.
-    pub async fn leaves(&self, guest: &Guest) -> Answer {
-        self.backend
-            .send(Ask::delete(self.of(guest, "")).visitor(&guest.id))
-            .await
-    }
-
-    /// The protected service asks something of a guest's entry.
-    pub async fn service(&self, what: &str, guest: &Guest, body: &Value) -> Answer {
-        let ask = Ask::post(self.of(guest, &format!("/{what}"))).json(body);
-        self.backend.send_as_service(ask).await
-    }
-
-    /// An operator's order.
-    pub async fn order(&self, mut order: Value) -> Value {
-        order["queue"] = json!(self.id);
-        self.backend.operator.order(&order).await
-    }
-
-    /// Until somebody has promoted the guest, a promoter or this test.
-    pub async fn is_promoted(&self, guest: &Guest) -> Answer {
-        let end = Instant::now() + BOUND;
-        loop {
-            self.order(json!({ "op": "promote", "count": 1 })).await;
-            let answer = self.looks(guest).await;
-            if answer.is(200).text("state") == "ready" {
-                return answer;
-            }
-            assert!(Instant::now() < end, "never promoted: {answer:?}");
-            sleep(Duration::from_millis(50)).await;
-        }
-    }
-}
-
-/// Repeats a request until its answer is as wanted.
-pub async fn until(what: &str, ask: impl AsyncFn() -> Answer, is_so: impl Fn(&Answer) -> bool) -> Answer {
-    let end = Instant::now() + BOUND;
-    loop {
-        let answer = ask().await;
-        if is_so(&answer) {
-            return answer;
-        }
-        assert!(Instant::now() < end, "it was never so: {what}; but {answer:?}");
-        sleep(Duration::from_millis(50)).await;
-    }
-}
-
-/// The id of somebody new.
-pub fn stranger() -> String {
-    Uuid::new_v4().to_string()
 }

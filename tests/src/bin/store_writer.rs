@@ -5,10 +5,10 @@ use std::io::{Write, stdout};
 
 use futures_util::{StreamExt, stream};
 use vestibule::{
-    backup::{Backup, Shelf, file::FileBackup},
+    backup::{Backup, file::FileBackup},
     domain::change::Event,
 };
-use vestibule_tests::entries::{change, fresh_id, place};
+use vestibule_tests::entries::{change, fresh_id, place, shelf_of};
 
 const WRITES_AT_ONCE: usize = 20;
 
@@ -18,12 +18,7 @@ async fn main() {
     let (Some(path), Some(queue)) = (arguments.next(), arguments.next()) else {
         panic!("usage: store_writer FILE QUEUE");
     };
-    let shelf = Shelf {
-        queue: queue.parse().expect("a queue id"),
-        generation: 1,
-        retain_hours: 24,
-        grace_seconds: 600,
-    };
+    let shelf = shelf_of(queue.parse().expect("a queue id"));
     let backup = FileBackup::open(path).expect("the store");
     let written = stream::iter(1..).map(|n| {
         let (backup, shelf) = (&backup, &shelf);

@@ -17,7 +17,7 @@ use vestibule::{
 };
 
 use super::world::World;
-use crate::entries::now_ms;
+use crate::entries::{now_ms, shelf_of};
 
 /// The journal is in the table within this: usually at once, but machines that compile at the same time are slow.
 const JOURNAL: Duration = Duration::from_mins(2);
@@ -83,12 +83,7 @@ pub(super) async fn settle(world: &World) -> Settled {
 
 /// Where the records of the queue stand.
 pub(super) fn shelf(world: &World) -> Shelf {
-    Shelf {
-        queue: world.queue.clone(),
-        generation: 1,
-        retain_hours: 24,
-        grace_seconds: 600,
-    }
+    shelf_of(world.queue.clone())
 }
 
 /// How many records the journal has; `None` where the line does not answer, or does not have the queue.

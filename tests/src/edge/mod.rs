@@ -5,46 +5,32 @@
 
 mod ask;
 mod event;
+mod under_test;
 
-use std::{
-    sync::{
-        Arc,
-        atomic::{AtomicU64, Ordering},
-    },
-    time::{Duration, SystemTime, UNIX_EPOCH},
-};
+use std::{sync::Arc, time::Duration};
 
 use axum::{Router, body::to_bytes};
-use lambda_http::{Context, RequestExt, request::from_str};
 use serde_json::{Map, Value};
-use tempfile::TempDir;
-use tokio::{
-    net::TcpListener,
-    sync::watch,
-    time::{Instant, sleep, timeout},
-};
+use tokio::{sync::watch, time::timeout};
 use tower::ServiceExt;
 use vestibule::{
-    backup::{
-        Backup, LinePart, Shelf, StoredQueue,
-        dynamodb::{Connection, DynamoDb},
-        file::FileBackup,
-    },
+    backup::Backup,
     config::{EdgeConfig, Keys, ServiceRoutes},
     domain::{
-        id::{QueueId, RootKey, Salt},
+        id::{QueueId, Salt},
         settings::Settings,
     },
-    http::{Edge, router, serve::handle},
-    line::{Configuration, JournalLimits, Line, PromoteOrder, Promotion, memory::MemoryLine},
+    http::{Edge, router},
+    line::{Configuration, Line},
     pass::{Signer, new_key_pem},
 };
 
 pub use self::{
     ask::{Answer, Ask, entry},
     event::{event, with_claims, with_header},
+    under_test::EdgeUnderTest,
 };
-use crate::{lines::HandClock, switched::Switch, written::Written};
+use crate::{functions::root_key, lines};
 
 /// The queue of every test: each has a line of its own.
 pub const QUEUE: &str = "TIMEDEAL:123";
@@ -52,27 +38,6 @@ pub const QUEUE: &str = "TIMEDEAL:123";
 pub const ISSUER: &str = "https://wait.example";
 /// The longest that anything here takes.
 pub const BOUND: Duration = Duration::from_secs(15);
-
-const AN_HOUR: Duration = Duration::from_hours(1);
-
-/// The edge and all that is behind it.
-pub struct EdgeUnderTest {
-    /// The line.
-    pub line: MemoryLine,
-    /// Whether the edge reaches it.
-    pub switch: Switch,
-    /// The backup.
-    pub backup: Arc<FileBackup>,
-    /// All routes.
-    pub router: Router,
-    /// The metrics that were written.
-    pub written: Written,
-    /// The right time, and how far the line's server is off.
-    pub clock: HandClock,
-    looks: Arc<AtomicU64>,
-    stop: watch::Sender<bool>,
-    _dir: TempDir,
-}
 
 /// A process on a laptop: nothing is guarded.
 pub fn local() -> EdgeConfig {
@@ -93,226 +58,22 @@ pub fn signer() -> Signer {
     Signer::from_pem(ISSUER, &new_key_pem([3; 32])).expect("a key")
 }
 
-impl EdgeUnderTest {
-    /// A local edge with one queue of these settings.
-    pub async fn open(settings: Value) -> Self {
-        Self::with(local(), settings).await
-    }
-
-    /// An edge with one queue of these settings.
-    pub async fn with(config: EdgeConfig, settings: Value) -> Self {
-        Self::over(config, settings, None, Duration::ZERO, JournalLimits::default()).await
-    }
-
-    /// A local edge whose backup nobody can reach, and whose journals hold so much.
-    pub async fn without_backup_within(settings: Value, limits: JournalLimits) -> Self {
-        let backup: Arc<dyn Backup> = Arc::new(nobodys_table().await);
-        Self::over(local(), settings, Some(backup), Duration::ZERO, limits).await
-    }
-
-    /// A local edge whose backup takes every call and answers none.
-    pub async fn with_silent_backup(settings: Value) -> Self {
-        let listener = TcpListener::bind("127.0.0.1:0").await.expect("a free port");
-        let url = format!("http://{}", listener.local_addr().expect("an address"));
-        tokio::spawn(async move {
-            let mut calls = Vec::new();
-            while let Ok((call, _)) = listener.accept().await {
-                calls.push(call);
-            }
-        });
-        let backup: Arc<dyn Backup> = Arc::new(table_at(url).await);
-        Self::over(
-            local(),
-            settings,
-            Some(backup),
-            Duration::ZERO,
-            JournalLimits::default(),
-        )
-        .await
-    }
-
-    /// A local edge by a line's clock that stood an hour before the process's.
-    pub async fn an_hour_ago(settings: Value) -> Self {
-        Self::over(local(), settings, None, AN_HOUR, JournalLimits::default()).await
-    }
-
-    /// A local edge whose backup nobody can reach; the queue is in the line alone.
-    pub async fn without_backup(settings: Value) -> Self {
-        Self::without_backup_within(settings, JournalLimits::default()).await
-    }
-
-    async fn over(
-        config: EdgeConfig,
-        settings: Value,
-        other: Option<Arc<dyn Backup>>,
-        behind_by: Duration,
-        limits: JournalLimits,
-    ) -> Self {
-        let dir = tempfile::tempdir().expect("a folder");
-        let backup = Arc::new(FileBackup::open(dir.path().join("store")).expect("a store"));
-        let then = SystemTime::now() - behind_by;
-        let now = then.duration_since(UNIX_EPOCH).expect("after 1970");
-        let clock = HandClock::new();
-        clock.set_ms(u64::try_from(now.as_millis()).expect("not that late"));
-        let looks = Arc::new(AtomicU64::new(0));
-        let line = MemoryLine::with_clock({
-            let (server, looks) = (clock.as_server(), looks.clone());
-            // A line asks its clock once for whatever it is asked.
-            Arc::new(move || {
-                looks.fetch_add(1, Ordering::SeqCst);
-                server()
-            })
-        })
-        .with_journal_limits(limits);
-        let line = line.with_witness(clock.as_clock());
-        let (stop, stopped) = watch::channel(false);
-        let behind = other.unwrap_or_else(|| backup.clone());
-        let written = Written::default();
-        let switch = Switch::default();
-        let switched = switch.before(Arc::new(line.clone()));
-        let edge = Edge::with_metrics(switched, behind, keys(), config, stopped, written.metrics());
-        let this = Self {
-            line,
-            switch,
-            backup,
-            router: router(edge),
-            written,
-            clock,
-            looks,
-            stop,
-            _dir: dir,
-        };
-        this.create(QUEUE, settings).await;
-        this
-    }
-
-    /// The routes of another process of the same deployment.
-    pub fn beside(&self, config: EdgeConfig) -> Router {
-        router(Edge::with_metrics(
-            self.switch.before(Arc::new(self.line.clone())),
-            self.backup.clone(),
-            keys(),
-            config,
-            self.stop.subscribe(),
-            self.written.metrics(),
-        ))
-    }
-
-    /// Creates a queue in the line and in the backup.
-    pub async fn create(&self, id: &str, settings: Value) {
-        let (id, settings) = (id.parse().expect("a queue id"), object(settings));
-        let line = LinePart::new(Salt::new([1; 32]));
-        let stored = StoredQueue {
-            settings: settings.clone().into(),
-            settings_order: 0,
-            line,
-        };
-        assert!(
-            self.backup
-                .create_queue(&id, &stored)
-                .await
-                .expect("the backup takes it")
-        );
-        let configuration = configuration(&settings, "1");
-        self.line
-            .configure(&id, &configuration, true)
-            .await
-            .expect("the line takes it");
-    }
-
-    /// Puts other settings in force, in the line alone.
-    pub async fn configure(&self, settings: Value, revision: &str) {
-        let configuration = configuration(&object(settings), revision);
-        self.line
-            .configure(&queue(), &configuration, false)
-            .await
-            .expect("there is the queue");
-    }
-
-    /// Stores other settings in the backup, right or wrong, as an operator's hand would.
-    pub async fn store(&self, settings: Value) {
-        let stored = self.backup.queue(&queue()).await.expect("the backup answers");
-        let expected = stored.expect("there is the queue").settings;
-        let replaced = self
-            .backup
-            .replace_settings(&queue(), &expected, &object(settings))
-            .await;
-        assert!(replaced.expect("the backup answers").is_some());
-    }
-
-    /// Where the records of the queue's entries are.
-    pub fn shelf(&self) -> Shelf {
-        Shelf {
-            queue: queue(),
-            generation: 1,
-            retain_hours: 24,
-            grace_seconds: 600,
-        }
-    }
-
-    /// Moves the line's clock.
-    pub fn pass_seconds(&self, seconds: u64) {
-        self.clock.pass(Duration::from_secs(seconds));
-    }
-
-    /// Line time.
-    pub fn now_ms(&self) -> u64 {
-        self.clock.now_ms()
-    }
-
-    /// How often the line was asked for anything.
-    pub fn looks(&self) -> u64 {
-        self.looks.load(Ordering::SeqCst)
-    }
-
-    /// Promotes as many as may go.
-    pub async fn promote(&self) -> Promotion {
-        let order = PromoteOrder {
-            asked: u64::MAX,
-            heartbeat: true,
-            fence: None,
-        };
-        self.line
-            .promote(&queue(), order)
-            .await
-            .expect("there is the queue")
-    }
-
-    /// Tells the process to stop.
-    pub fn stop(&self) {
-        self.stop.send(true).expect("the edge listens");
-    }
-
-    /// Sends a request as a local listener would.
-    pub async fn send(&self, ask: Ask) -> Answer {
-        send_to(&self.router, ask).await
-    }
-
-    /// Hands an event of API Gateway to the edge, as the Lambda runtime would.
-    pub async fn send_event(&self, event: &Value) -> Answer {
-        self.send_event_within(event, Duration::from_secs(29)).await
-    }
-
-    /// The same in a function that is stopped after so long.
-    pub async fn send_event_within(&self, event: &Value, limit: Duration) -> Answer {
-        let stopped_at = SystemTime::now() + limit;
-        let since_1970 = stopped_at.duration_since(UNIX_EPOCH).expect("after 1970");
-        let mut context = Context::default();
-        context.deadline = u64::try_from(since_1970.as_millis()).expect("not that late");
-        let event = from_str(&event.to_string())
-            .expect("an event")
-            .with_lambda_context(context);
-        let response = timeout(BOUND, handle(self.router.clone(), event));
-        let (parts, body) = response.await.expect("an answer in time").into_parts();
-        Answer::new(parts.status, parts.headers, &body)
+/// The keys of every process.
+pub fn keys() -> Keys {
+    Keys {
+        root: root_key(),
+        signer: signer(),
     }
 }
 
-fn keys() -> Keys {
-    Keys {
-        root: RootKey::new(vec![7; 32]).expect("long enough"),
-        signer: signer(),
-    }
+/// The routes of a process over these.
+pub fn process(
+    line: Arc<dyn Line>,
+    backup: Arc<dyn Backup>,
+    config: EdgeConfig,
+    stopped: &watch::Receiver<bool>,
+) -> Router {
+    router(Edge::new(line, backup, keys(), config, stopped.clone()))
 }
 
 /// Sends a request to these routes as a local listener would.
@@ -324,44 +85,11 @@ pub async fn send_to(router: &Router, ask: Ask) -> Answer {
     Answer::new(parts.status, parts.headers, &body)
 }
 
-async fn nobodys_table() -> DynamoDb {
-    // Nobody listens there: the port is reserved.
-    table_at("http://127.0.0.1:1".to_owned()).await
-}
-
-async fn table_at(url: String) -> DynamoDb {
-    let connection = Connection {
-        endpoint_url: Some(url),
-        ..Connection::default()
-    };
-    DynamoDb::connect(connection).await
-}
-
 /// A configuration of the first generation.
 pub fn configuration(settings: &Map<String, Value>, revision: &str) -> Configuration {
     Configuration {
-        settings: Settings::from_map(settings).expect("settings"),
         revision: revision.to_owned(),
-        settings_order: 0,
-        epoch: 1,
-        generation: 1,
-        min_epoch: 1,
         salt: Salt::new([1; 32]),
-    }
-}
-
-fn object(value: Value) -> Map<String, Value> {
-    match value {
-        Value::Object(map) => map,
-        other => panic!("settings are an object: {other}"),
-    }
-}
-
-/// Waits until something is so.
-pub async fn until(what: &str, is_so: impl Fn() -> bool) {
-    let end = Instant::now() + BOUND;
-    while !is_so() {
-        assert!(Instant::now() < end, "in {BOUND:?} it was never so: {what}");
-        sleep(Duration::from_millis(2)).await;
+        ..lines::configuration(&Settings::from_map(settings).expect("settings"))
     }
 }

@@ -14,7 +14,8 @@ use vestibule::{
     domain::{change::Event, settings::Settings},
 };
 use vestibule_tests::{
-    entries::{change, fresh_id, fresh_queue, fresh_shelf, place},
+    entries::{change, fresh_id, fresh_shelf, place},
+    lines::fresh_queue,
     servers,
 };
 

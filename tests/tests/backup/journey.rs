@@ -1,147 +1,24 @@
 //! From the line into the backup, and back into a line.
 
 use std::{
-    sync::{
-        Arc,
-        atomic::{AtomicU64, Ordering},
-    },
+    sync::{Arc, atomic::Ordering},
     time::{Duration, Instant},
 };
 
-use tempfile::TempDir;
-use tokio::time::Instant as TokioInstant;
 use vestibule::{
     backup::{
-        Backup, BackupError, LinePart, Shelf, StoredQueue,
+        Backup, BackupError, LinePart, StoredQueue,
         drain::{DrainError, Drained, drain},
-        dynamodb::{Connection, DynamoDb, Tables},
-        file::FileBackup,
         restore::{RestoreError, Restored, restore},
         revision,
         write_through::{Through, WRITE_DEADLINE, write_through},
     },
-    domain::{
-        change::Change,
-        id::{EntryId, QueueId},
-        settings::Settings,
-        standing::Standing,
-        state::State,
-    },
-    line::{
-        Claimed, Configuration, Departed, Departure, Entered, Line, Look, PromoteOrder, memory::MemoryLine,
-    },
+    domain::{standing::Standing, state::State},
+    line::{Configuration, Line, Look, memory::MemoryLine},
 };
-use vestibule_tests::{
-    entries::{configuration, fresh_id, fresh_queue, now_ms, write_all},
-    servers,
-};
+use vestibule_tests::entries::write_all;
 
-/// Longer than any drain here takes.
-fn long() -> TokioInstant {
-    TokioInstant::now() + Duration::from_mins(1)
-}
-
-/// One queue in a line whose time stands still until it is told to go on, and a file to back it up.
-struct Place {
-    line: MemoryLine,
-    clock_us: Arc<AtomicU64>,
-    backup: FileBackup,
-    queue: QueueId,
-    configuration: Configuration,
-    shelf: Shelf,
-    _directory: TempDir,
-}
-
-impl Place {
-    async fn new() -> Self {
-        let directory = tempfile::tempdir().expect("a directory");
-        let backup = FileBackup::open(directory.path().join("store")).expect("a store");
-        let settings = Settings {
-            capacity: 5,
-            batch: 5,
-            ..Settings::default()
-        };
-        let (queue, configuration) = (fresh_queue(), configuration(settings));
-        let clock_us = Arc::new(AtomicU64::new(now_ms() * 1_000));
-        let read = Arc::clone(&clock_us);
-        let line = MemoryLine::with_clock(Arc::new(move || read.load(Ordering::SeqCst)));
-        line.configure(&queue, &configuration, true)
-            .await
-            .expect("created");
-        Self {
-            shelf: Shelf::of(&queue, &configuration),
-            line,
-            clock_us,
-            backup,
-            queue,
-            configuration,
-            _directory: directory,
-        }
-    }
-
-    fn seconds_pass(&self, seconds: u64) {
-        self.clock_us.fetch_add(seconds * 1_000_000, Ordering::SeqCst);
-    }
-
-    async fn enter(&self) -> Change {
-        match self.line.enter(&self.queue, fresh_id()).await.expect("an answer") {
-            Entered::Joined {
-                change: Some(change), ..
-            } => change,
-            other => panic!("{other:?}"),
-        }
-    }
-
-    async fn claim(&self, id: EntryId) -> Change {
-        match self.line.claim(&self.queue, id).await.expect("an answer") {
-            Claimed::Active { change, .. } => change,
-            other => panic!("{other:?}"),
-        }
-    }
-
-    async fn leave(&self, id: EntryId) -> Change {
-        let departed = self.line.leave(&self.queue, id, None, Departure::Leave).await;
-        match departed.expect("an answer") {
-            Departed::Gone(change) => change,
-            other => panic!("{other:?}"),
-        }
-    }
-
-    async fn promote(&self) -> u64 {
-        let order = PromoteOrder {
-            asked: 100,
-            heartbeat: true,
-            fence: None,
-        };
-        let promotion = self.line.promote(&self.queue, order).await.expect("an answer");
-        promotion.promoted
-    }
-
-    async fn write(&self, change: &Change) -> Through {
-        write_through(&self.line, &self.backup, &self.shelf, change)
-            .await
-            .expect("an answer")
-    }
-
-    async fn state(&self, id: EntryId) -> Option<State> {
-        let record = self.backup.entry(&self.shelf, id).await.expect("an answer");
-        record.map(|record| record.state)
-    }
-
-    /// How many records the journal has, and how many ends the line remembers.
-    async fn unsettled(&self) -> (u64, u64) {
-        let view = self.line.view(&self.queue).await.expect("an answer");
-        (view.journal, view.ended)
-    }
-}
-
-async fn away() -> DynamoDb {
-    DynamoDb::connect(Connection {
-        endpoint_url: Some(servers::closed_port_url()),
-        tables: Tables::default(),
-    })
-    .await
-}
+use crate::place::{Place, away, long};
 
 #[tokio::test]
 async fn a_change_is_in_the_backup_before_it_is_acknowledged() {
@@ -162,6 +39,7 @@ async fn a_change_is_in_the_backup_before_it_is_acknowledged() {
         again,
         Through {
             durable: true,
+            overruled: false,
             record: None
         }
     );
@@ -190,6 +68,7 @@ async fn a_change_that_the_backup_does_not_take_is_in_the_journal() {
         through.expect("an answer"),
         Through {
             durable: false,
+            overruled: false,
             record: None
         }
     );

@@ -6,7 +6,7 @@ use vestibule::{
     backup::{Backup, Lease, Leased, LinePart, StoredQueue, file::FileBackup},
     domain::id::{QueueId, Salt},
 };
-use vestibule_tests::{entries::fresh_queue, servers};
+use vestibule_tests::{lines::fresh_queue, servers};
 
 on_both! {
     one_of_two_takes_the_lease_and_the_next_epoch

@@ -26,6 +26,7 @@ mod file;
 mod journey;
 mod leases;
 mod picky;
+mod place;
 mod scene;
 mod stuck;
 mod throttled;

@@ -14,11 +14,11 @@ use vestibule::{
         settings::Settings,
         state::State,
     },
-    line::{Departed, Departure, Entered, JournalLimits, Line, PromoteOrder, View, memory::MemoryLine},
+    line::{JournalLimits, Line, View, memory::MemoryLine},
 };
 use vestibule_tests::{
-    entries::{configuration, fresh_id, fresh_queue},
-    lines::HandClock,
+    entries::fresh_id,
+    lines::{HandClock, configuration, enter_unwritten, fresh_queue, leave_unwritten, tick_of},
 };
 
 use crate::picky::{Mood, Picky};
@@ -36,7 +36,7 @@ impl Scene {
     pub(crate) async fn new(limits: JournalLimits) -> Self {
         let clock = HandClock::new();
         let line = MemoryLine::with_clock(clock.as_clock()).with_journal_limits(limits);
-        let configuration = configuration(Settings {
+        let configuration = configuration(&Settings {
             capacity: 10_000,
             batch: 1_000,
             interval_seconds: 1,
@@ -59,13 +59,7 @@ impl Scene {
     pub(crate) async fn come(&self, visitors: usize) -> Vec<EntryId> {
         let mut ids = Vec::new();
         for _ in 0..visitors {
-            let entered = self.line.enter(&self.queue, fresh_id()).await;
-            let Ok(Entered::Joined {
-                change: Some(change), ..
-            }) = entered
-            else {
-                panic!("{entered:?}");
-            };
+            let change = enter_unwritten(&self.line, &self.queue, fresh_id()).await;
             self.backup.write(&self.shelf, &change).await.expect("written");
             ids.push(change.id);
         }
@@ -80,20 +74,12 @@ impl Scene {
         let configured = self.line.configure(&self.queue, &settings, false).await;
         configured.expect("configured");
         self.pass(1);
-        let order = PromoteOrder {
-            asked: 1_000,
-            heartbeat: true,
-            fence: None,
-        };
-        let promotion = self.line.promote(&self.queue, order).await;
+        let promotion = self.line.promote(&self.queue, tick_of(1_000)).await;
         assert!(promotion.expect("an answer").promoted > 0);
     }
 
     pub(crate) async fn leaves(&self, id: EntryId) -> Change {
-        match self.line.leave(&self.queue, id, None, Departure::Leave).await {
-            Ok(Departed::Gone(change)) => change,
-            other => panic!("{other:?}"),
-        }
+        leave_unwritten(&self.line, &self.queue, id).await
     }
 
     pub(crate) fn pass(&self, seconds: u64) {

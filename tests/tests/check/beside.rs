@@ -25,8 +25,8 @@ use vestibule::{
     line::{Claimed, Configuration, Departed, Departure, Entered, Look},
 };
 use vestibule_tests::{
-    entries::{configuration, now_ms},
-    lines::visitor,
+    entries::now_ms,
+    lines::{configuration, visitor},
 };
 
 use crate::scene::{HASTY, Scene};
@@ -183,7 +183,7 @@ pub(crate) async fn nobody_who_goes_through_the_queue_notices_checks(scene: Scen
     };
     let wanted = Configuration {
         revision: "2".to_owned(),
-        ..configuration(settings)
+        ..configuration(&settings)
     };
     scene
         .line

@@ -113,6 +113,32 @@ pub(crate) async fn a_place_taken_after_an_end_stays(scene: Scene) {
     scene.agrees().await;
 }
 
+/// Visits count modulo 4,096, and the backup refuses to take the new one for a while.
+pub(crate) async fn a_new_visit_of_the_number_of_one_that_is_over_stays(scene: Scene) {
+    let entered = scene.enter_unwritten(1).await;
+    let before = Change {
+        version: Version {
+            v: entered.version.v - 1_000,
+            ..entered.version
+        },
+        event: Event::Ended {
+            visit: entered.event.visit(),
+            how: End::Left,
+        },
+        ..entered
+    };
+    scene.write_alone(&before).await;
+    scene.refuse(&entered).await;
+    let standing = scene.standing(1).await;
+    let checked = scene.check().await;
+    assert_eq!((checked.removed, checked.skipped), (0, 1), "{checked:?}");
+    assert_eq!(
+        scene.standing(1).await.visit(),
+        standing.visit(),
+        "they are still inside"
+    );
+}
+
 pub(crate) async fn a_session_that_is_over_ends(scene: Scene) {
     scene.enter_all(1..=4).await;
     let session_end_ms = now_ms() - 5_000;

@@ -36,6 +36,7 @@ on_every_line! {
         a_place_that_nobody_wrote_is_written
         what_changed_and_was_not_written_is_written_anew
         what_is_in_the_journal_is_no_difference
+        what_is_to_be_tried_later_is_no_difference
         a_lost_place_goes_back_where_it_was
         a_lost_promotion_or_claim_is_taken_over
         the_place_that_somebody_was_told_of_replaces_a_new_one
@@ -46,6 +47,7 @@ on_every_line! {
         an_end_that_nobody_wrote_comes_before_the_next_visit
         a_place_whose_end_was_acknowledged_is_dropped
         a_place_taken_after_an_end_stays
+        a_new_visit_of_the_number_of_one_that_is_over_stays
         a_session_that_is_over_ends
     }
     beside {

@@ -117,6 +117,22 @@ pub(crate) async fn what_is_in_the_journal_is_no_difference(scene: Scene) {
     scene.agrees().await;
 }
 
+pub(crate) async fn what_is_to_be_tried_later_is_no_difference(scene: Scene) {
+    scene.enter_all(1..=4).await;
+    let refused = scene.enter_unwritten(5).await;
+    scene.refuse(&refused).await;
+    assert_eq!(
+        scene.check().await,
+        Checked {
+            skipped: 1,
+            ..went_through(5, 4)
+        },
+        "it has its own turn"
+    );
+    assert_eq!(scene.record(5).await, None);
+    assert_eq!(scene.look(5).await, Look::Here(scene.standing(5).await));
+}
+
 pub(crate) async fn a_lost_place_goes_back_where_it_was(scene: Scene) {
     scene.enter_all([1, 2]).await;
     let base_ms = now_ms() - 60_000;

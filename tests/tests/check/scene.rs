@@ -19,11 +19,11 @@ use vestibule::{
         standing::Standing,
         state::State,
     },
-    line::{Departed, Departure, Entered, Line, Look, PromoteOrder, View},
+    line::{Deferral, Line, Look, View},
 };
 use vestibule_tests::{
-    entries::{configuration, fresh_queue, now_ms},
-    lines::{Backend, visitor},
+    entries::now_ms,
+    lines::{Backend, configuration, enter_unwritten, fresh_queue, leave_unwritten, tick_of, visitor},
 };
 
 /// At once, and the second look with the first.
@@ -54,7 +54,7 @@ impl Scene {
             interval_seconds: 3_600,
             ..Settings::default()
         };
-        let configuration = configuration(settings);
+        let configuration = configuration(&settings);
         line.configure(&queue, &configuration, true)
             .await
             .expect("configured");
@@ -69,17 +69,7 @@ impl Scene {
 
     /// Enters, and is killed before it is written.
     pub(crate) async fn enter_unwritten(&self, number: u64) -> Change {
-        match self
-            .line
-            .enter(&self.queue, visitor(number))
-            .await
-            .expect("entered")
-        {
-            Entered::Joined {
-                change: Some(change), ..
-            } => change,
-            other => panic!("no place: {other:?}"),
-        }
+        enter_unwritten(&*self.line, &self.queue, visitor(number)).await
     }
 
     pub(crate) async fn enter(&self, number: u64) -> Change {
@@ -122,23 +112,29 @@ impl Scene {
         version
     }
 
+    /// It is in the journal, since the backup refused it, and is tried again in an hour.
+    pub(crate) async fn refuse(&self, change: &Change) {
+        self.line.record(&self.queue, change).await.expect("recorded");
+        let journal = self.line.journal(&self.queue, 100).await.expect("a journal");
+        let deferral = Deferral {
+            key: journal.last().expect("the record").key.clone(),
+            rest: Vec::new(),
+            refused: vec![*change],
+            tries: 1,
+            wait_ms: 3_600_000,
+        };
+        self.line.defer(&self.queue, &deferral).await.expect("deferred");
+    }
+
     pub(crate) async fn leave_unwritten(&self, number: u64) -> Change {
-        let left = self
-            .line
-            .leave(&self.queue, visitor(number), None, Departure::Leave);
-        match left.await.expect("left") {
-            Departed::Gone(change) => change,
-            other => panic!("not gone: {other:?}"),
-        }
+        leave_unwritten(&*self.line, &self.queue, visitor(number)).await
     }
 
     pub(crate) async fn promote(&self) {
-        let order = PromoteOrder {
-            asked: u64::MAX,
-            heartbeat: true,
-            fence: None,
-        };
-        self.line.promote(&self.queue, order).await.expect("promoted");
+        self.line
+            .promote(&self.queue, tick_of(u64::MAX))
+            .await
+            .expect("promoted");
     }
 
     pub(crate) async fn view(&self) -> View {

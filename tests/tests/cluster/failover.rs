@@ -1,6 +1,6 @@
 //! A primary dies in the middle of a load, and the replica that takes its place had missed the last writes.
 
-use std::time::{Duration, SystemTime, UNIX_EPOCH};
+use std::time::Duration;
 
 use futures_util::future::join_all;
 use tokio::{
@@ -8,7 +8,7 @@ use tokio::{
     time::{Instant, sleep, timeout},
 };
 use vestibule::domain::id::QueueId;
-use vestibule_tests::cluster::Node;
+use vestibule_tests::{cluster::Node, entries::now_ms, waiting::until};
 
 use crate::{
     reckoning::{Missed, lost_places, reckon, tell},
@@ -58,10 +58,11 @@ async fn fails_over(death: Death) {
     let load = begin(&scene, &stories);
     let beside = begin(&scene, &neighbours);
 
-    until_entered(&stories, BEFORE_CUT).await;
+    let have_come = async |many| until(BOUND, "so many came", async || entered(&stories) >= many).await;
+    have_come(BEFORE_CUT).await;
     cut(&mut primary, &mut replica).await;
     let (cut_at, cut_at_ms) = (Instant::now(), now_ms());
-    until_entered(&stories, entered(&stories) + BEFORE_DEATH).await;
+    have_come(entered(&stories) + BEFORE_DEATH).await;
     match death {
         Death::Killed => primary.kill().await,
         Death::Frozen => primary.freeze().await,
@@ -124,25 +125,11 @@ async fn is_over(load: Vec<JoinHandle<()>>, stories: &[Story]) {
     }
 }
 
-/// The clock of every server here.
-fn now_ms() -> u64 {
-    let since_1970 = SystemTime::now().duration_since(UNIX_EPOCH).expect("after 1970");
-    u64::try_from(since_1970.as_millis()).expect("not that late")
-}
-
 fn entered(stories: &[Story]) -> usize {
     stories
         .iter()
         .filter(|story| story.told().entered_at.is_some())
         .count()
-}
-
-async fn until_entered(stories: &[Story], many: usize) {
-    let end = Instant::now() + BOUND;
-    while entered(stories) < many {
-        assert!(Instant::now() < end, "{many} never came in {BOUND:?}");
-        sleep(Duration::from_millis(10)).await;
-    }
 }
 
 /// The replica may not log in any more, and loses the link that it has.

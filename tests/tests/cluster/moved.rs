@@ -3,13 +3,10 @@
 use std::time::Duration;
 
 use tokio::time::{Instant, sleep, timeout};
-use vestibule::{
-    domain::settings::Settings,
-    line::{Line, PromoteOrder, redis::RedisLine},
-};
+use vestibule::line::{Line, redis::RedisLine};
 use vestibule_tests::{
     cluster::OwnCluster,
-    lines::{configuration, fresh_queue, visitor},
+    lines::{fresh_queue, open_with_one_waiting, tick_of},
 };
 
 const BOUND: Duration = Duration::from_secs(20);
@@ -50,22 +47,11 @@ async fn whoever_listens_is_led_to_where_the_queue_is() {
         }
         sleep(Duration::from_millis(100)).await;
     };
-    let mut settings = Settings {
-        paused: true,
-        ..Settings::default()
-    };
-    let configured = line.configure(&queue, &configuration(&settings), true).await;
-    configured.expect("a new queue");
-    line.enter(&queue, visitor(1)).await.expect("waits");
-    settings.paused = false;
-    let configured = line.configure(&queue, &configuration(&settings), false).await;
-    configured.expect("opened");
-    let order = PromoteOrder {
-        asked: 1,
-        heartbeat: true,
-        fence: None,
-    };
-    assert_eq!(line.promote(&queue, order).await.expect("promotes").promoted, 1);
+    open_with_one_waiting(&line, &queue).await;
+    assert_eq!(
+        line.promote(&queue, tick_of(1)).await.expect("promotes").promoted,
+        1
+    );
     assert_eq!(own.cluster.owner(&queue).await.id, to.id, "it moved");
     let tick = timeout(BOUND, changes.next()).await.expect("heard in time");
     tick.expect("nothing broke");

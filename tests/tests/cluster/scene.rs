@@ -14,21 +14,20 @@ use tokio::{sync::watch, task::JoinHandle, time::sleep};
 use vestibule::{
     admin::Admin,
     backup::{
-        Backup, Shelf,
+        Backup,
         dynamodb::{Connection, DynamoDb},
     },
-    config::Keys,
     domain::{
         id::{EntryId, QueueId},
         record::Record,
     },
-    http::{Edge, router},
     line::{Line, redis::RedisLine},
     promoter::{Policy, Promoter},
 };
 use vestibule_tests::{
     cluster::{Node, OwnCluster},
-    edge::{BOUND, local, signer},
+    edge::{self, BOUND, local},
+    entries::shelf_of,
     functions::{fresh_tables, root_key},
     lines::fresh_queue,
     servers::dynamodb_url,
@@ -174,12 +173,7 @@ impl Scene {
 
     /// What the table says of an entry.
     pub(crate) async fn record(&self, token: &str) -> Record {
-        let shelf = Shelf {
-            queue: self.struck.clone(),
-            generation: 1,
-            retain_hours: 24,
-            grace_seconds: 600,
-        };
+        let shelf = shelf_of(self.struck.clone());
         let record = self.backup.entry(&shelf, token.parse().expect("a token")).await;
         record.expect("an answer").expect("a record")
     }
@@ -197,15 +191,5 @@ fn line(url: &str) -> RedisLine {
 }
 
 fn process(url: &str, backup: &Arc<DynamoDb>, stopped: &watch::Receiver<bool>) -> Router {
-    let keys = Keys {
-        root: root_key(),
-        signer: signer(),
-    };
-    router(Edge::new(
-        Arc::new(line(url)),
-        backup.clone(),
-        keys,
-        local(),
-        stopped.clone(),
-    ))
+    edge::process(Arc::new(line(url)), backup.clone(), local(), stopped)
 }

@@ -1,6 +1,6 @@
 //! How many polls a deployment holds, whatever process holds them.
 
-use std::{pin::pin, time::Duration};
+use std::{pin::pin, sync::atomic::Ordering, time::Duration};
 
 use axum::Router;
 use futures_util::future::{Either, select};
@@ -11,8 +11,9 @@ use vestibule::{
     line::{HoldOrder, Holding, Line},
 };
 use vestibule_tests::{
-    edge::{Answer, Ask, BOUND, EdgeUnderTest, QUEUE, entry, event, local, send_to, until},
+    edge::{Answer, Ask, BOUND, EdgeUnderTest, QUEUE, entry, event, local, send_to},
     lines::visitor,
+    waiting::{asked_until, until},
 };
 
 use crate::{Guest, enters, stranger};
@@ -57,15 +58,7 @@ async fn counted(edge: &EdgeUnderTest, config: &EdgeConfig) -> u64 {
 }
 
 async fn until_counted(edge: &EdgeUnderTest, config: &EdgeConfig, polls: u64) {
-    let end = Instant::now() + BOUND;
-    loop {
-        let held = counted(edge, config).await;
-        if held == polls {
-            return;
-        }
-        assert!(Instant::now() < end, "{held} are held, not {polls}");
-        sleep(Duration::from_millis(2)).await;
-    }
+    asked_until(BOUND, async || counted(edge, config).await, |held| *held == polls).await;
 }
 
 async fn is_answered_at_once(routes: &Router, guest: &Guest) {
@@ -139,6 +132,59 @@ async fn whoever_hangs_up_while_they_are_counted_is_held_no_more() {
     until_counted(&edge, &config, 0).await;
 }
 
+/// However a hold ends: nothing of a function runs after its answer.
+#[tokio::test]
+async fn who_is_answered_was_counted_out() {
+    let (edge, config) = edge_that_holds(10, brisk()).await;
+    let (guest, _) = enters(&edge).await;
+    edge.switch.slow_releases(Duration::from_millis(300));
+    let at_its_end = Ask::get(format!("{}?wait=1", entry(&guest.token)));
+    edge.send(at_its_end).await.is(200);
+    assert_eq!(counted(&edge, &config).await, 0, "at its end");
+
+    let watched = (&edge, &config);
+    let leave = async {
+        let leave = Ask::delete(entry(&guest.token)).visitor(&guest.id);
+        edge.send(leave).await.is(204);
+    };
+    let answer = is_held_until(watched, &edge.router, &guest, leave).await;
+    answer.is_problem(410, "left");
+    assert_eq!(counted(&edge, &config).await, 0, "by who left");
+
+    let (guest, _) = enters(&edge).await;
+    let promote = async {
+        edge.pass_seconds(5);
+        edge.promote().await;
+    };
+    let answer = is_held_until(watched, &edge.router, &guest, promote).await;
+    assert_eq!(answer.is(200).text("state"), "ready");
+    assert_eq!(counted(&edge, &config).await, 0, "by a turn");
+
+    let (guest, _) = enters(&edge).await;
+    let answer = is_held_until(watched, &edge.router, &guest, async { edge.stop() }).await;
+    assert_eq!(answer.is(200).text("state"), "waiting");
+    assert_eq!(counted(&edge, &config).await, 0, "by a shut-down");
+}
+
+#[tokio::test]
+async fn whoever_hangs_up_while_they_are_counted_out_is_held_no_more() {
+    let (edge, config) = edge_that_holds(1, brisk()).await;
+    let (guest, _) = enters(&edge).await;
+    edge.switch.slow_releases(Duration::from_millis(300));
+    let releases = || edge.switch.releases.load(Ordering::SeqCst);
+    {
+        let hung_up = pin!(send_to(&edge.router, poll(&guest)));
+        let turn = pin!(async {
+            until_counted(&edge, &config, 1).await;
+            edge.pass_seconds(5);
+            edge.promote().await;
+            until(BOUND, "it is being counted out", async || releases() > 0).await;
+        });
+        assert!(matches!(select(hung_up, turn).await, Either::Right(_)));
+    }
+    until_counted(&edge, &config, 0).await;
+}
+
 #[tokio::test]
 async fn one_poll_of_an_entry_is_held() {
     let (edge, config) = edge_that_holds(10, brisk()).await;
@@ -206,7 +252,7 @@ async fn the_tail_of_one_line_leaves_room_for_the_head_of_another() {
         .iter()
         .map(|guest| tokio::spawn(send_at(edge.router.clone(), poll(guest))))
         .collect();
-    until("the last one is answered at once", || {
+    until(BOUND, "the last one is answered at once", async || {
         polls.iter().filter(|poll| poll.is_finished()).count() == 1
     })
     .await;

@@ -1,14 +1,12 @@
 //! The clock of the line's server is set: what visitors and the protected service see of it.
 
-use std::{pin::pin, time::Duration};
-
 use serde_json::json;
-use tokio::time::{sleep, timeout};
+use tokio::time::timeout;
 use vestibule::{
     domain::pace::HeldBackBy,
     line::{Adjusted, Line},
 };
-use vestibule_tests::edge::{Ask, BOUND, EdgeUnderTest, QUEUE, entry, queue};
+use vestibule_tests::edge::{Answer, Ask, BOUND, EdgeUnderTest, QUEUE, entry, queue};
 
 use crate::{Guest, enters, full};
 
@@ -16,17 +14,9 @@ const HOUR_MS: i64 = 3_600_000;
 
 /// Looks until the public view says so: it is a second old at most.
 async fn view_says(edge: &EdgeUnderTest, held_back_by: serde_json::Value) {
-    let look = pin!(async {
-        loop {
-            let view = edge.send(Ask::get(format!("/queues/{QUEUE}"))).await;
-            if view.is(200).body["held_back_by"] == held_back_by {
-                return;
-            }
-            sleep(Duration::from_millis(50)).await;
-        }
-    });
-    let said = timeout(BOUND, look).await;
-    assert!(said.is_ok(), "the view never said {held_back_by}");
+    let look = || Ask::get(format!("/queues/{QUEUE}"));
+    let says = |view: &Answer| view.is(200).body["held_back_by"] == held_back_by;
+    edge.send_until(look, says).await;
 }
 
 #[tokio::test]

@@ -3,10 +3,7 @@
 use std::time::Duration;
 
 use serde_json::{Value, json};
-use tokio::{
-    join,
-    time::{Instant, sleep},
-};
+use tokio::{join, time::Instant};
 use vestibule::{
     backup::{Backup, Placing, drain::drain},
     config::EdgeConfig,
@@ -14,7 +11,7 @@ use vestibule::{
     line::{Entered, Line},
 };
 use vestibule_tests::edge::{
-    Answer, Ask, BOUND, EdgeUnderTest, QUEUE, entry, event, queue, with_claims, with_header,
+    Answer, Ask, EdgeUnderTest, QUEUE, entry, event, queue, with_claims, with_header,
 };
 
 use crate::{Guest, enters, full, stranger};
@@ -72,15 +69,8 @@ fn is_back(answer: &Answer, before: &Answer) {
 
 /// The answer once the edge has seen how the queue stands now.
 async fn until_seen(edge: &EdgeUnderTest, guest: &Guest, is_so: impl Fn(&Answer) -> bool) -> Answer {
-    let end = Instant::now() + BOUND;
-    loop {
-        let answer = look(edge, guest).await;
-        if is_so(&answer) {
-            return answer;
-        }
-        assert!(Instant::now() < end, "{answer:?}");
-        sleep(Duration::from_millis(50)).await;
-    }
+    let look = || Ask::get(entry(&guest.token)).visitor(&guest.id);
+    edge.send_until(look, is_so).await
 }
 
 #[tokio::test]

@@ -9,7 +9,10 @@ use vestibule::{
     config::EdgeConfig,
     line::{Departed, Departure, Line},
 };
-use vestibule_tests::edge::{Answer, Ask, BOUND, EdgeUnderTest, QUEUE, entry, event, local, queue, until};
+use vestibule_tests::{
+    edge::{Answer, Ask, BOUND, EdgeUnderTest, QUEUE, entry, event, local, queue},
+    waiting::until,
+};
 
 use crate::{Guest, enters, full};
 
@@ -27,7 +30,7 @@ async fn wakes(edge: &EdgeUnderTest, ask: Ask, happens: impl AsyncFnOnce()) -> (
     let mut poll = pin!(edge.send(ask));
     let before = edge.looks();
     // The look, then two views more: it is held, and has been for a second.
-    let is_held = pin!(until("the poll is held", || edge.looks() >= before + 3));
+    let is_held = pin!(until(BOUND, "the poll is held", async || edge.looks() >= before + 3));
     let Either::Right(_) = select(&mut poll, is_held).await else {
         panic!("answered before anything happened");
     };
@@ -238,10 +241,8 @@ async fn nobody_is_held_whose_turn_is_far_or_who_is_one_too_many() {
             "2",
         )
         .await;
-    let end = Instant::now() + BOUND;
-    while edge_view(&paused).await["paused"] == false {
-        assert!(Instant::now() < end, "the view never showed the pause");
-    }
+    let view = || Ask::get(format!("/queues/{QUEUE}"));
+    paused.send_until(view, |view| view.body["paused"] == true).await;
     quick(&paused, &guest).await;
 
     let config = EdgeConfig {
@@ -262,8 +263,4 @@ async fn nobody_is_held_whose_turn_is_far_or_who_is_one_too_many() {
     })
     .await;
     answer.is(200);
-}
-
-async fn edge_view(edge: &EdgeUnderTest) -> Value {
-    edge.send(Ask::get(format!("/queues/{QUEUE}"))).await.body
 }

@@ -3,26 +3,24 @@
 use serde_json::json;
 use uuid::Uuid;
 use vestibule::{
-    backup::{Backup, Shelf},
+    backup::Backup,
     domain::{
-        id::{EntryId, IdKey, RootKey, Salt, Visitor},
+        id::{EntryId, IdKey, Salt, Visitor},
         record::Record,
         state::State,
     },
     line::{Check, Claimed, Departed, Departure, Line, Validated},
 };
-use vestibule_tests::edge::{Ask, EdgeUnderTest, entry, queue};
+use vestibule_tests::{
+    edge::{Ask, EdgeUnderTest, entry, queue},
+    functions::root_key,
+};
 
 use crate::{Guest, enters, full};
 
 async fn record(edge: &EdgeUnderTest, id: EntryId) -> Option<Record> {
-    let shelf = Shelf {
-        queue: queue(),
-        generation: 1,
-        retain_hours: 24,
-        grace_seconds: 600,
-    };
-    edge.backup.entry(&shelf, id).await.expect("the backup answers")
+    let record = edge.backup.entry(&edge.shelf(), id).await;
+    record.expect("the backup answers")
 }
 
 fn token(guest: &Guest) -> EntryId {
@@ -121,8 +119,8 @@ async fn a_visitor_who_was_consumed_stays_so() {
 async fn whoever_was_let_in_at_once_is_written_when_they_ask_again() {
     let edge = EdgeUnderTest::open(json!({})).await;
     let visitor = Uuid::new_v4();
-    let root = RootKey::new(vec![7; 32]).expect("long enough");
-    let id = IdKey::derive(&root, &queue(), &Salt::new([1; 32])).entry_id(&Visitor::from_random(visitor));
+    let id =
+        IdKey::derive(&root_key(), &queue(), &Salt::new([1; 32])).entry_id(&Visitor::from_random(visitor));
     edge.line.enter(&queue(), id).await.expect("and the process dies");
     assert_eq!(record(&edge, id).await, None);
 

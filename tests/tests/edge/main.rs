@@ -1,6 +1,7 @@
 //! What visitors and the protected service can do at the edge, and what they cannot.
 
 mod away;
+mod away_passes;
 mod backup_behind;
 mod bad_input;
 mod budget;

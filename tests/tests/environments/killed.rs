@@ -7,9 +7,10 @@ use vestibule::{domain::id::EntryId, line::View};
 use vestibule_tests::{
     edge::Ask,
     functions::{Choices, redis_url},
+    waiting::until,
 };
 
-use crate::{Guest, Stage, until};
+use crate::{BOUND, Guest, Stage};
 
 /// A line that moves fast enough for its head to be held, and has no room.
 async fn full_stage(choices: Choices) -> (Stage, Guest) {
@@ -64,7 +65,7 @@ async fn counted(stage: &Stage) -> Vec<String> {
 
 /// Until the function says that it holds a poll.
 async fn is_held(stage: &Stage) {
-    until("the poll is held", async || {
+    until(BOUND, "the poll is held", async || {
         stage.deployment.lambda.logged("status", "\"HeldPolls\":1")
     })
     .await;
@@ -151,7 +152,7 @@ async fn what_a_killed_environment_held_is_free_again_in_a_moment() {
 
     let held = stage.send(Ask::get(stage.of(&guest, "?wait=20")).visitor(&guest.id));
     let kill = async {
-        until("the poll is counted", async || {
+        until(BOUND, "the poll is counted", async || {
             counted(&stage).await == member(&guest)
         })
         .await;
@@ -170,7 +171,7 @@ async fn what_a_killed_environment_held_is_free_again_in_a_moment() {
         .send(Ask::delete(stage.of(&guest, "")).visitor(&guest.id))
         .await
         .is(204);
-    until("the next one is held", async || {
+    until(BOUND, "the next one is held", async || {
         let poll = stage.send(Ask::get(stage.of(&next, "?wait=2")).visitor(&next.id));
         let seen = async {
             tokio::time::sleep(Duration::from_secs(1)).await;

@@ -8,7 +8,6 @@ mod shared_line;
 use std::{sync::Arc, time::Duration};
 
 use serde_json::{Value, json};
-use tokio::time::{Instant, sleep};
 use uuid::Uuid;
 use vestibule::{
     domain::id::QueueId,
@@ -87,14 +86,5 @@ impl Stage {
 
     async fn view(&self) -> View {
         self.line.view(&self.queue).await.expect("there is the queue")
-    }
-}
-
-/// Waits until something is so.
-async fn until(what: &str, is_so: impl AsyncFn() -> bool) {
-    let end = Instant::now() + BOUND;
-    while !is_so().await {
-        assert!(Instant::now() < end, "in {BOUND:?} it was never so: {what}");
-        sleep(Duration::from_millis(5)).await;
     }
 }

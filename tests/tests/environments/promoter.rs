@@ -13,9 +13,9 @@ use vestibule::{
     domain::{change::Event, id::EntryId, state::State},
     line::{JournalRecord, Line, View},
 };
-use vestibule_tests::{functions::Choices, lambda::Failure};
+use vestibule_tests::{functions::Choices, lambda::Failure, waiting::until};
 
-use crate::{Guest, Stage, until};
+use crate::{BOUND, Guest, Stage};
 
 const CAPACITY: u64 = 6;
 const BATCH: u64 = 3;
@@ -134,20 +134,12 @@ async fn the_next_run_goes_on_and_nobody_is_promoted_twice() {
     let going = tokio::spawn(go_through(stage.clone(), outside, inside));
 
     for _ in 0..KILLS {
-        let run = scheduled(&stage);
-        let before = stage.view().await.totals.promoted;
-        until("the run promotes", async || {
-            stage.view().await.totals.promoted > before
-        })
-        .await;
-        assert_eq!(stage.deployment.lambda.kill("promoter"), 1, "it was at work");
-        let ended = run.await.expect("no panic");
-        assert!(matches!(ended, Err(Failure::Exited(_))), "{ended:?}");
+        a_run_is_killed(&stage).await;
     }
     assert!(stage.view().await.waiting > 0, "killed in the middle of it");
     let last = scheduled(&stage);
     going.await.expect("everybody gets through");
-    until("the journal is in the backup", async || {
+    until(BOUND, "the journal is in the backup", async || {
         stage.view().await.journal == 0
     })
     .await;
@@ -179,18 +171,11 @@ async fn without_a_next_run_people_bring_themselves_through() {
     let (stop, stopped) = tokio::sync::oneshot::channel();
     let watching = watch(&stage, stopped);
     let going = tokio::spawn(go_through(stage.clone(), outside, inside));
-    let run = scheduled(&stage);
-    let before = stage.view().await.totals.promoted;
-    until("the run promotes", async || {
-        stage.view().await.totals.promoted > before
-    })
-    .await;
-    assert_eq!(stage.deployment.lambda.kill("promoter"), 1, "it was at work");
-    assert!(matches!(run.await.expect("no panic"), Err(Failure::Exited(_))));
+    a_run_is_killed(&stage).await;
     assert!(stage.view().await.waiting > 0, "killed in the middle of it");
 
     going.await.expect("everybody gets through");
-    until("the journal is in the backup", async || {
+    until(BOUND, "the journal is in the backup", async || {
         stage.looks(&everybody[0]).await;
         stage.view().await.journal == 0
     })
@@ -210,6 +195,19 @@ async fn without_a_next_run_people_bring_themselves_through() {
 fn scheduled(stage: &Arc<Stage>) -> JoinHandle<Result<Value, Failure>> {
     let deployment = stage.deployment.clone();
     tokio::spawn(async move { deployment.promoter_runs().await })
+}
+
+/// A run of the schedule that is killed as soon as it has promoted anybody.
+async fn a_run_is_killed(stage: &Arc<Stage>) {
+    let run = scheduled(stage);
+    let before = stage.view().await.totals.promoted;
+    until(BOUND, "the run promotes", async || {
+        stage.view().await.totals.promoted > before
+    })
+    .await;
+    assert_eq!(stage.deployment.lambda.kill("promoter"), 1, "it was at work");
+    let ended = run.await.expect("no panic");
+    assert!(matches!(ended, Err(Failure::Exited(_))), "{ended:?}");
 }
 
 /// The durable record of everybody is whole, and they were promoted in the order in which they came.

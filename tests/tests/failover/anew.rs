@@ -8,11 +8,12 @@ use vestibule::{
     pass::Grant,
 };
 use vestibule_tests::{
-    edge::{Ask, signer},
+    edge::{Ask, BOUND, signer},
     lines::Backend,
+    waiting::until,
 };
 
-use crate::{Scene, eventually};
+use crate::scene::Scene;
 
 async fn confirmed(scene: &Scene, op: &str) -> Value {
     let queue = scene.queue.as_str();
@@ -88,7 +89,7 @@ pub(crate) async fn a_reset_that_is_cut_short_is_finished_by_the_promoter(on: Ba
     left.expect("left");
     scene
         .beside_promoters(1, async {
-            eventually("the new one is in force", async || {
+            until(BOUND, "the new one is in force", async || {
                 scene.line_epoch().await.is_some_and(|epoch| epoch > 2)
             })
             .await;

@@ -4,9 +4,13 @@ use std::time::Duration;
 
 use serde_json::json;
 use tokio::time::{Instant, sleep};
-use vestibule_tests::{edge::Ask, lines::Backend};
+use vestibule_tests::{
+    edge::{Ask, BOUND},
+    lines::Backend,
+    waiting::until,
+};
 
-use crate::{Scene, eventually};
+use crate::scene::Scene;
 
 pub(crate) async fn what_happened_since_then_is_not_undone(on: Backend) {
     let scene = Scene::open(on, json!({ "capacity": 2, "batch": 2, "interval_seconds": 1 })).await;
@@ -24,13 +28,13 @@ pub(crate) async fn what_happened_since_then_is_not_undone(on: Backend) {
     let newcomers = scene.guests(2).await;
     scene
         .beside_promoters(1, async {
-            eventually("the next one is called", async || {
+            until(BOUND, "the next one is called", async || {
                 scene.status(&guests[2]).await.body["state"] == "ready"
             })
             .await;
             let claim = Ask::post(format!("{}/claim", scene.path(&guests[2])));
             scene.send(claim.visitor(&guests[2].id)).await.is(200);
-            eventually("the fence is behind that", async || {
+            until(BOUND, "the fence is behind that", async || {
                 let view = scene.view().await;
                 view.journal == 0 && scene.stored().await.line.fence >= fence + 2
             })
@@ -42,7 +46,7 @@ pub(crate) async fn what_happened_since_then_is_not_undone(on: Backend) {
 
     scene
         .beside_promoters(2, async {
-            eventually("it is put back", async || {
+            until(BOUND, "it is put back", async || {
                 scene.line_epoch().await.is_some_and(|epoch| epoch > 1)
             })
             .await;
@@ -66,7 +70,10 @@ pub(crate) async fn nobody_is_promoted_by_an_order_that_is_old(on: Backend) {
     scene.guests(1).await;
     scene
         .beside_promoters(1, async {
-            eventually("it is fenced", async || scene.stored().await.line.fence > fence).await;
+            until(BOUND, "it is fenced", async || {
+                scene.stored().await.line.fence > fence
+            })
+            .await;
         })
         .await;
     // The next in line leaves, and somebody inside is done: the old order would call who left.
@@ -81,7 +88,7 @@ pub(crate) async fn nobody_is_promoted_by_an_order_that_is_old(on: Backend) {
     scene.go_back_to(&old).await;
     scene
         .beside_promoters(1, async {
-            eventually("the right one is called", async || {
+            until(BOUND, "the right one is called", async || {
                 scene.settled(&guests[3]).await.body["state"] == "ready"
             })
             .await;
@@ -104,7 +111,8 @@ pub(crate) async fn nor_do_calls_drive_it(on: Backend) {
         .send(Ask::delete(scene.path(&guests[2])).visitor(&guests[2].id))
         .await
         .is(204);
-    eventually(
+    until(
+        BOUND,
         "the right one is called, and the fence is behind that",
         async || {
             let state = scene.status(&guests[3]).await.body["state"].clone();
@@ -124,7 +132,7 @@ pub(crate) async fn nor_do_calls_drive_it(on: Backend) {
     assert_eq!(record.promoted_at_ms, None, "{record:?}");
     scene
         .beside_promoters(1, async {
-            eventually("it is put back", async || {
+            until(BOUND, "it is put back", async || {
                 scene.settled(&guests[3]).await.body["state"] == "ready"
             })
             .await;
@@ -137,7 +145,7 @@ pub(crate) async fn a_line_that_was_not_lost_is_not_put_back(on: Backend) {
     scene.guests(4).await;
     scene
         .beside_promoters(3, async {
-            eventually("the fence rises", async || {
+            until(BOUND, "the fence rises", async || {
                 scene.guests(1).await;
                 scene.stored().await.line.fence >= 3
             })

@@ -11,7 +11,7 @@ use vestibule_tests::{
     lines::Backend,
 };
 
-use crate::{Scene, usual};
+use crate::scene::{Scene, usual};
 
 pub(crate) async fn a_forgotten_place_is_where_it_was(on: Backend) {
     let scene = Scene::open(on, usual()).await;

@@ -11,9 +11,10 @@ use vestibule::{
 use vestibule_tests::{
     edge::{Answer, Ask, BOUND},
     lines::Backend,
+    waiting::until,
 };
 
-use crate::{Scene, eventually};
+use crate::scene::Scene;
 
 /// Two at a time, all the time.
 fn busy() -> serde_json::Value {
@@ -27,7 +28,7 @@ fn is_recovering(answer: &Answer) {
 
 /// Waits until the line has the queue again.
 async fn put_back(scene: &Scene) {
-    eventually("the queue is put back", async || {
+    until(BOUND, "the queue is put back", async || {
         scene.line.view(&scene.queue).await.is_ok()
     })
     .await;
@@ -47,7 +48,7 @@ pub(crate) async fn everybody_is_where_they_were_and_the_line_moves_on(on: Backe
             .await
             .is(204);
     }
-    eventually("two are called", async || {
+    until(BOUND, "two are called", async || {
         scene.promote().await;
         scene.view().await.ready == 2
     })
@@ -99,7 +100,7 @@ pub(crate) async fn everybody_is_where_they_were_and_the_line_moves_on(on: Backe
         .is(200);
     scene
         .beside_promoters(1, async {
-            eventually("the line moves on", async || {
+            until(BOUND, "the line moves on", async || {
                 scene.view().await.totals.promoted > 0
             })
             .await;
@@ -215,7 +216,7 @@ pub(crate) async fn what_the_backup_did_not_have_yet_is_salvaged(on: Backend) {
         .send(scene.service(&guests[0], "complete", &json!({})))
         .await
         .is(204);
-    eventually("two are called", async || {
+    until(BOUND, "two are called", async || {
         scene.promote().await;
         scene.view().await.totals.promoted >= 1
     })

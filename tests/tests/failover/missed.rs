@@ -5,11 +5,15 @@ use std::time::Duration;
 use serde_json::json;
 use vestibule::{domain::state::State, line::Line};
 use vestibule_tests::{
-    edge::Answer,
+    edge::{Answer, BOUND},
     lines::{Backend, HandClock},
+    waiting::until,
 };
 
-use crate::{Guest, Scene, Snapshot, eventually};
+use crate::{
+    losses::Snapshot,
+    scene::{Guest, Scene},
+};
 
 /// One is in for a long time, the next one was called and did not claim; now it is the turn of the third one, and the fourth
 /// waits.
@@ -126,7 +130,7 @@ pub(crate) async fn a_redis_that_was_lost_has_those_who_came_back_and_those_who_
         missed
             .scene
             .beside_promoters(1, async {
-                eventually("it is put back", async || {
+                until(BOUND, "it is put back", async || {
                     missed.scene.line.view(&missed.scene.queue).await.is_ok()
                 })
                 .await;

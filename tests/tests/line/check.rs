@@ -8,20 +8,13 @@ use vestibule::{
 };
 use vestibule_tests::lines::{Subject, visitor};
 
+use crate::settings::two_at_a_time;
+
 const ORDER: CheckOrder = CheckOrder {
     every_ms: 300_000,
     idle_ms: 3_600_000,
     silent_ms: 60_000,
 };
-
-pub(crate) fn two_at_a_time() -> Settings {
-    Settings {
-        capacity: 2,
-        batch: 2,
-        interval_seconds: 1,
-        ..Settings::default()
-    }
-}
 
 async fn pages(subject: &Subject) -> Vec<Page> {
     let mut pages = Vec::new();

@@ -2,15 +2,13 @@
 
 use vestibule::{
     domain::{clock::APART_MS, pace::HeldBackBy, settings::Settings, standing::Standing, state::State},
-    line::{Adjusted, Check, Departure, Line, PromoteOrder, Validated, redis::RedisLine},
+    line::{Adjusted, Check, Departure, Line, Validated, redis::RedisLine},
 };
-use vestibule_tests::lines::{Backend, HandClock, Subject, configuration, fresh_queue, visitor};
+use vestibule_tests::lines::{Backend, HandClock, Subject, configuration, fresh_queue, tick_of, visitor};
 
-use crate::restore::places;
+pub(crate) const HOUR_MS: i64 = 3_600_000;
 
-const HOUR_MS: i64 = 3_600_000;
-
-fn one_by_one() -> Settings {
+pub(crate) fn one_by_one() -> Settings {
     Settings {
         capacity: 3,
         batch: 1,
@@ -20,7 +18,7 @@ fn one_by_one() -> Settings {
 }
 
 /// Visitor 1 is active, 2 is ready, 3 and 4 wait, and the last tick was a second ago; then the server's clock is set.
-async fn scene(subject: &mut Subject, server_off_ms: i64) {
+pub(crate) async fn scene(subject: &mut Subject, server_off_ms: i64) {
     subject.open(one_by_one()).await;
     subject.line_up(1..=4).await;
     assert_eq!(subject.tick().await.promoted, 1);
@@ -31,8 +29,16 @@ async fn scene(subject: &mut Subject, server_off_ms: i64) {
     subject.clock.set_server_off(server_off_ms);
 }
 
+/// The same on another queue of the same line, where nobody has done anything to the server's clock before.
+pub(crate) async fn scene_beside(subject: &Subject, server_off_ms: i64) -> Subject {
+    subject.clock.set_server_off(0);
+    let mut beside = subject.beside();
+    scene(&mut beside, server_off_ms).await;
+    beside
+}
+
 /// A promoter sets the offset that its own clock asks for.
-async fn adjust(subject: &Subject) -> Adjusted {
+pub(crate) async fn adjust(subject: &Subject) -> Adjusted {
     let wanted_ms = subject.view().await.clocks.wanted_offset_ms();
     subject
         .line
@@ -41,14 +47,14 @@ async fn adjust(subject: &Subject) -> Adjusted {
         .expect("adjust")
 }
 
-async fn session_end_ms(subject: &Subject, number: u64) -> u64 {
+pub(crate) async fn session_end_ms(subject: &Subject, number: u64) -> u64 {
     match subject.standing(visitor(number)).await {
         Standing::Active { session_end_ms, .. } => session_end_ms,
         other => panic!("not active: {other:?}"),
     }
 }
 
-async fn claim_by_ms(subject: &Subject, number: u64) -> u64 {
+pub(crate) async fn claim_by_ms(subject: &Subject, number: u64) -> u64 {
     match subject.standing(visitor(number)).await {
         Standing::Ready { claim_by_ms, .. } => claim_by_ms,
         other => panic!("not ready: {other:?}"),
@@ -64,9 +70,7 @@ async fn joined_at_ms(subject: &Subject, number: u64) -> u64 {
 
 pub(crate) async fn a_queue_whose_server_is_an_hour_off_holds_and_says_so(subject: Subject) {
     for off_ms in [HOUR_MS, -HOUR_MS] {
-        subject.clock.set_server_off(0);
-        let mut here = subject.beside();
-        scene(&mut here, off_ms).await;
+        let here = scene_beside(&subject, off_ms).await;
         let (end_ms, by_ms) = (session_end_ms(&here, 1).await, claim_by_ms(&here, 2).await);
         for _ in 0..3 {
             let tick = here.tick().await;
@@ -119,58 +123,9 @@ pub(crate) async fn order_stays_while_the_server_is_set_forward_and_back(mut sub
     assert_eq!(subject.state(visitor(3)).await, State::Ready);
 }
 
-pub(crate) async fn with_an_offset_everything_goes_on(subject: Subject) {
-    for off_ms in [HOUR_MS, -HOUR_MS] {
-        subject.clock.set_server_off(0);
-        let mut here = subject.beside();
-        scene(&mut here, off_ms).await;
-        let (end_ms, by_ms) = (session_end_ms(&here, 1).await, claim_by_ms(&here, 2).await);
-        for _ in 0..3 {
-            here.tick().await;
-            here.pass_seconds(1);
-        }
-        assert_eq!(adjust(&here).await, Adjusted::Adjusted, "{off_ms}");
-        let clocks = here.view().await.clocks;
-        assert_eq!((clocks.apart, clocks.offset_ms), (false, -off_ms));
-        assert_eq!(adjust(&here).await, Adjusted::Agree, "once is enough");
-        assert_eq!(here.view().await.now_ms, here.clock.now_ms());
-
-        // The pace goes on, without a burst: one place is free, and one token there whatever the clock did.
-        assert_eq!(here.tick().await.promoted, 1);
-        assert_eq!(here.state(visitor(3)).await, State::Ready);
-        here.set(|settings| settings.capacity = 100).await;
-        assert_eq!(here.tick().await.promoted, 0);
-        here.pass_seconds(1);
-        assert_eq!(here.tick().await.promoted, 1);
-
-        // Deadlines come when they should have come.
-        here.clock.set_ms(by_ms - 1);
-        assert_eq!(claim_by_ms(&here, 2).await, by_ms);
-        here.clock.set_ms(by_ms);
-        assert_eq!(here.tick().await.no_shows, 1);
-        here.clock.set_ms(end_ms - 1);
-        assert_eq!(
-            (here.tick().await.expired, session_end_ms(&here, 1).await),
-            (0, end_ms)
-        );
-        here.clock.set_ms(end_ms);
-        assert_eq!(here.tick().await.expired, 1);
-
-        // Somebody puts the server's clock right: the offset is wrong now, and goes.
-        here.clock.set_server_off(0);
-        assert_eq!(here.tick().await.held_back_by, HeldBackBy::Clock);
-        here.pass_seconds(3);
-        assert_eq!(adjust(&here).await, Adjusted::Adjusted);
-        let clocks = here.view().await.clocks;
-        assert_eq!((clocks.apart, clocks.offset_ms), (false, 0));
-        assert_ne!(here.tick().await.held_back_by, HeldBackBy::Clock);
-    }
-}
-
 pub(crate) async fn sessions_end_in_bounds_where_nobody_sets_an_offset(subject: Subject) {
     // Ahead: a session is over when both clocks say so, which is when it should be.
-    let mut ahead = subject.beside();
-    scene(&mut ahead, HOUR_MS).await;
+    let ahead = scene_beside(&subject, HOUR_MS).await;
     let end_ms = session_end_ms(&ahead, 1).await;
     ahead.clock.set_ms(end_ms - 1);
     assert_eq!(session_end_ms(&ahead, 1).await, end_ms);
@@ -179,9 +134,7 @@ pub(crate) async fn sessions_end_in_bounds_where_nobody_sets_an_offset(subject: 
     assert_eq!(ahead.tick().await.expired, 0, "nothing is dropped meanwhile");
 
     // Behind: line time stands still, and goes on when the server's clock comes to where it was.
-    subject.clock.set_server_off(0);
-    let mut behind = subject.beside();
-    scene(&mut behind, -HOUR_MS).await;
+    let behind = scene_beside(&subject, -HOUR_MS).await;
     let end_ms = session_end_ms(&behind, 1).await;
     behind.clock.set_ms(end_ms + HOUR_MS.unsigned_abs() - 1);
     assert_eq!(session_end_ms(&behind, 1).await, end_ms);
@@ -191,8 +144,7 @@ pub(crate) async fn sessions_end_in_bounds_where_nobody_sets_an_offset(subject: 
 
 pub(crate) async fn a_caller_with_a_wrong_clock_changes_nothing_for_others(subject: Subject) {
     for off_ms in [HOUR_MS, -HOUR_MS] {
-        let mut here = subject.beside();
-        scene(&mut here, 0).await;
+        let here = scene_beside(&subject, 0).await;
         let wrong = here.caller_off_by(off_ms);
         let (end_ms, by_ms) = (session_end_ms(&here, 1).await, claim_by_ms(&here, 2).await);
         for _ in 0..5 {
@@ -217,56 +169,6 @@ pub(crate) async fn a_caller_with_a_wrong_clock_changes_nothing_for_others(subje
         let length_ms = session_end_ms(&here, 2).await - here.clock.now_ms();
         assert!((295_000..=300_000).contains(&length_ms), "{length_ms} ms");
     }
-}
-
-pub(crate) async fn a_second_caller_decides_where_the_line_does_not_know(mut subject: Subject) {
-    scene(&mut subject, 0).await;
-    // Nobody ticked for two hours, and the server was set back meanwhile: its time is later than any that the line knows.
-    subject.pass_seconds(7_200);
-    subject.clock.set_server_off(-HOUR_MS);
-    assert_eq!(subject.tick().await.held_back_by, HeldBackBy::Clock);
-    assert_eq!(adjust(&subject).await, Adjusted::Doubtful);
-    // A caller who wants something else is no help; one who sees the same is.
-    subject.caller_off_by(HOUR_MS / 2).enter(visitor(5)).await;
-    assert_eq!(adjust(&subject).await, Adjusted::Doubtful);
-    subject.caller_off_by(900).enter(visitor(6)).await;
-    assert_eq!(adjust(&subject).await, Adjusted::Adjusted);
-    assert_eq!(subject.view().await.now_ms, subject.clock.now_ms());
-    // What a caller saw is forgotten when somebody sees that the server is right.
-    subject.tick().await;
-    subject.caller_off_by(HOUR_MS).enter(visitor(7)).await;
-    subject.tick().await;
-    let other = subject.caller_off_by(HOUR_MS);
-    assert_eq!(adjust(&other).await, Adjusted::Doubtful);
-}
-
-pub(crate) async fn a_quiet_queue_knows_the_time_by_its_ticks(mut subject: Subject) {
-    let long = Settings {
-        session_seconds: 3_000,
-        ..one_by_one()
-    };
-    subject.open(long).await;
-    subject.enter(visitor(1)).await;
-    let end_ms = session_end_ms(&subject, 1).await;
-    // Half an hour in which nothing changed.
-    subject.pass_seconds(1_800);
-    subject.tick().await;
-    let ticked_ms = subject.clock.now_ms();
-    subject.clock.set_server_off(-HOUR_MS);
-    subject.pass_seconds(3);
-    assert_eq!(subject.view().await.now_ms, ticked_ms, "it does not go back");
-    assert_eq!(adjust(&subject).await, Adjusted::Adjusted);
-    assert_eq!(subject.view().await.now_ms, subject.clock.now_ms());
-    assert_eq!(session_end_ms(&subject, 1).await, end_ms);
-}
-
-pub(crate) async fn an_offset_that_was_read_too_long_ago_is_not_set(mut subject: Subject) {
-    scene(&mut subject, HOUR_MS).await;
-    let wanted_ms = subject.view().await.clocks.wanted_offset_ms();
-    subject.clock.set_server_off(2 * HOUR_MS);
-    let adjusted = subject.line.adjust(&subject.queue, wanted_ms).await;
-    assert_eq!(adjusted.expect("adjust"), Adjusted::Doubtful);
-    assert_eq!(subject.view().await.clocks.offset_ms, 0);
 }
 
 pub(crate) async fn a_few_seconds_are_borne(mut subject: Subject) {
@@ -296,29 +198,6 @@ pub(crate) async fn a_pause_that_begins_while_the_clocks_are_apart_takes_no_turn
     assert_eq!(now_left_ms, left_ms);
 }
 
-pub(crate) async fn a_queue_put_back_by_a_server_that_is_off_calls_again(subject: Subject) {
-    for off_ms in [HOUR_MS, -HOUR_MS] {
-        subject.clock.set_server_off(0);
-        let mut old = subject.beside();
-        scene(&mut old, off_ms).await;
-        let promotions = old.journal().await.into_iter().flat_map(|record| record.changes);
-        let places = places(&promotions.collect::<Vec<_>>());
-        let fresh = subject.beside();
-        let configuration = configuration(&one_by_one());
-        let restored = fresh.line.restore(&fresh.queue, &configuration, 0, places).await;
-        restored.expect("restored");
-        let left_ms = claim_by_ms(&fresh, 2).await.saturating_sub(fresh.clock.now_ms());
-        assert!(
-            (55_000..=60_000).contains(&left_ms),
-            "{off_ms}: {left_ms} ms to claim"
-        );
-        assert_eq!(fresh.tick().await.held_back_by, HeldBackBy::Clock);
-        assert_eq!(adjust(&fresh).await, Adjusted::Adjusted, "{off_ms}");
-        assert_eq!(fresh.tick().await.no_shows, 0);
-        assert_eq!(fresh.state(visitor(2)).await, State::Ready);
-    }
-}
-
 /// By the server's own `TIME`, with callers an hour beside it.
 #[tokio::test]
 async fn a_real_server_is_watched_by_its_callers() {
@@ -326,11 +205,7 @@ async fn a_real_server_is_watched_by_its_callers() {
     let queue = fresh_queue();
     let created = line.configure(&queue, &configuration(&one_by_one()), true).await;
     created.expect("configure");
-    let order = PromoteOrder {
-        asked: u64::MAX,
-        heartbeat: true,
-        fence: None,
-    };
+    let order = tick_of(u64::MAX);
     for number in 1..=5 {
         line.enter(&queue, visitor(number)).await.expect("enter");
     }

@@ -12,9 +12,9 @@ use vestibule::{
         settings::Settings,
         standing::Standing,
     },
-    line::{Configured, Entered, Line, PromoteOrder},
+    line::{Configured, Entered, Line},
 };
-use vestibule_tests::lines::{Backend, configuration, fresh_queue, visitor};
+use vestibule_tests::lines::{Backend, configuration, fresh_queue, tick_of, visitor};
 
 const CROWD: u64 = 100_000;
 const CAPACITY: u64 = 40_000;
@@ -129,13 +129,8 @@ async fn promote_until(line: &Arc<dyn Line>, queue: &QueueId, ready: u64) {
     for _ in 0..PROMOTERS {
         let (line, queue) = (Arc::clone(line), queue.clone());
         promoters.spawn(async move {
-            let order = PromoteOrder {
-                asked: u64::MAX,
-                heartbeat: true,
-                fence: None,
-            };
             loop {
-                let tick = line.promote(&queue, order).await.expect("promote");
+                let tick = line.promote(&queue, tick_of(u64::MAX)).await.expect("promote");
                 assert!(tick.ready <= ready, "{tick:?}");
                 assert_eq!((tick.no_shows, tick.active), (0, 0));
                 if tick.ready == ready {

@@ -7,7 +7,7 @@ use vestibule::{
     domain::{settings::Settings, state::State},
     line::{Departure, PromoteOrder, Reported, TickOrder},
 };
-use vestibule_tests::lines::{Subject, visitor};
+use vestibule_tests::lines::{Subject, tick_of, visitor};
 
 use crate::report::EACH_10_SECONDS;
 
@@ -81,9 +81,8 @@ pub(crate) async fn ticks_that_others_take_hide_no_promoter_that_is_away(mut sub
         subject.pass_seconds(1);
         takes_a_tick(&subject).await;
         let order = PromoteOrder {
-            asked: u64::MAX,
             heartbeat: false,
-            fence: None,
+            ..tick_of(u64::MAX)
         };
         subject
             .line

@@ -43,6 +43,13 @@ async fn at_the_limit(subject: &Subject, re_entry: ReEntry) -> Subject {
     subject
 }
 
+/// The backup takes one record.
+async fn settle_one(subject: &Subject) {
+    let oldest = subject.journal().await.remove(0).key;
+    let settled = subject.line.settle(&subject.queue, &[oldest], &[]).await;
+    settled.expect("settled");
+}
+
 async fn enters(subject: &Subject, number: u64) -> Entered {
     let entered = subject.line.enter(&subject.queue, visitor(number)).await;
     entered.expect("an answer")
@@ -70,12 +77,7 @@ pub(crate) async fn at_the_limit_nobody_gets_a_new_place(subject: Subject) {
     assert_eq!((view.waiting, view.ready, view.active), (0, 0, 0));
     assert_eq!(view.totals.entered, 4);
 
-    let one = subject.journal().await.remove(0).key;
-    subject
-        .line
-        .settle(&subject.queue, &[one], &[])
-        .await
-        .expect("settled");
+    settle_one(&subject).await;
     assert_eq!(subject.enter(visitor(5)).await.standing.state(), State::Active);
 }
 
@@ -121,12 +123,7 @@ pub(crate) async fn at_the_limit_nobody_is_promoted_or_dropped(subject: Subject)
     assert_eq!((promotion.expired, promotion.active), (0, 1));
 
     // One record less, and it goes on where it stood.
-    let one = subject.journal().await.remove(0).key;
-    subject
-        .line
-        .settle(&subject.queue, &[one], &[])
-        .await
-        .expect("settled");
+    settle_one(&subject).await;
     let promotion = subject.tick().await;
     assert_eq!((promotion.expired, promotion.promoted), (1, 2));
     assert!(matches!(

@@ -3,21 +3,28 @@
 
 mod changes;
 mod check;
+mod chunks;
 mod clock;
+mod configure;
 mod crowd;
 mod driver;
 mod gate;
 mod holds;
+mod journal;
 mod limits;
 mod load;
+mod lost;
 mod mend;
+mod offset;
 mod order;
 mod pace;
-mod record;
 mod report;
 mod restore;
 mod revive;
+mod service;
+mod settings;
 mod stuck;
+mod view;
 mod visit;
 mod wait;
 
@@ -60,14 +67,16 @@ on_every_line! {
     clock {
         a_queue_whose_server_is_an_hour_off_holds_and_says_so
         order_stays_while_the_server_is_set_forward_and_back
-        with_an_offset_everything_goes_on
         sessions_end_in_bounds_where_nobody_sets_an_offset
         a_caller_with_a_wrong_clock_changes_nothing_for_others
+        a_few_seconds_are_borne
+        a_pause_that_begins_while_the_clocks_are_apart_takes_no_turn
+    }
+    offset {
+        with_an_offset_everything_goes_on
         a_second_caller_decides_where_the_line_does_not_know
         a_quiet_queue_knows_the_time_by_its_ticks
         an_offset_that_was_read_too_long_ago_is_not_set
-        a_few_seconds_are_borne
-        a_pause_that_begins_while_the_clocks_are_apart_takes_no_turn
         a_queue_put_back_by_a_server_that_is_off_calls_again
     }
     driver {
@@ -84,6 +93,8 @@ on_every_line! {
         a_promoter_that_was_away_releases_one_batch
         capacity_is_never_exceeded
         a_new_pace_keeps_the_tokens
+    }
+    chunks {
         a_long_line_is_promoted_in_chunks
         what_timed_out_counts_towards_the_chunk
         no_more_are_promoted_than_asked
@@ -105,6 +116,8 @@ on_every_line! {
         claiming
         departures_by_state
         naming_another_visit_changes_nothing
+    }
+    service {
         validating_by_state
         validating_may_claim_and_consume
         extending_is_bounded_and_never_shortens
@@ -125,13 +138,17 @@ on_every_line! {
         a_load_report_is_kept_for_a_minute
         the_last_load_report_counts_and_nothing_of_those_before
     }
-    record {
+    journal {
         the_journal_has_promotions_and_expiries_in_order
         a_change_that_the_backup_did_not_take_is_recorded
         an_end_is_remembered_until_it_is_settled
         a_late_settlement_leaves_the_next_end_remembered
+    }
+    configure {
         configuring
         configuring_in_order
+    }
+    view {
         an_unknown_queue_is_unknown_to_every_method
         the_view_counts
     }
@@ -152,6 +169,7 @@ on_every_line! {
     }
     stuck {
         what_was_refused_is_due_again_later
+        what_is_due_later_is_in_the_whole_journal
         a_read_goes_on_past_what_is_not_due
         the_rest_of_a_tick_is_as_it_was
         what_is_set_aside_is_kept_until_the_backup_has_it
@@ -165,16 +183,20 @@ on_every_line! {
         a_visit_goes_on_from_where_the_backup_has_it
         what_the_backup_knows_to_be_over_leaves_the_line
         a_visit_begun_since_is_never_touched
+        a_turn_is_known_by_the_deadline_that_callers_see
         a_record_of_another_line_mends_nothing
     }
     restore {
         a_restore_brings_everybody_back
         a_restore_leaves_a_queue_of_its_epoch_or_a_later_one_alone
+        a_line_that_came_back_old_is_known_by_its_mark
+        a_pass_of_before_lets_in_again_until_its_end
+        an_end_of_an_epoch_before_settles_no_later_one
+    }
+    lost {
         a_queue_that_was_dropped_is_unknown_until_it_is_put_back
         what_is_not_in_the_backup_outlives_the_queue
         nothing_of_a_generation_outlives_it
-        a_line_that_came_back_old_is_known_by_its_mark
-        a_pass_of_before_lets_in_again_until_its_end
     }
     revive {
         a_lost_place_is_as_it_was
@@ -185,5 +207,6 @@ on_every_line! {
         two_who_bring_back_the_same_come_to_the_same
         a_record_of_another_line_changes_nothing
         the_old_place_replaces_a_new_one
+        an_end_of_an_epoch_before_keeps_nobody_from_coming_back
     }
 }

@@ -4,6 +4,7 @@ use vestibule::{
     domain::{
         change::{Change, End, Event, Version},
         record::Record,
+        score::DeadlineScore,
         standing::{Spot, Standing},
         state::State,
     },
@@ -11,7 +12,7 @@ use vestibule::{
 };
 use vestibule_tests::lines::{Subject, fresh_queue, visitor};
 
-use crate::check::{spots, two_at_a_time};
+use crate::{check::spots, settings::two_at_a_time};
 
 /// Visitors 1 and 2 are ready, 3 and 4 wait; 1 claims.
 async fn one_of_each(subject: &mut Subject) {
@@ -181,6 +182,31 @@ pub(crate) async fn what_the_backup_knows_to_be_over_leaves_the_line(mut subject
     assert_eq!((view.waiting, view.ready, view.active), (0, 0, 0));
 }
 
+pub(crate) async fn a_turn_is_known_by_the_deadline_that_callers_see(mut subject: Subject) {
+    one_of_each(&mut subject).await;
+    // The claim clock stands still for a while: the turn ends later by the wall than by the score.
+    subject.set(|settings| settings.paused = true).await;
+    subject.pass_seconds(7);
+    subject.set(|settings| settings.paused = false).await;
+    let standing = subject.standing(visitor(2)).await;
+    assert_ne!(Spot::of(&standing), spots(&subject).await[&visitor(2)]);
+    let over = record(&subject, 2, |record| record.state = State::Left).await;
+    let Standing::Ready {
+        visit, claim_by_ms, ..
+    } = standing
+    else {
+        panic!("{standing:?}")
+    };
+    let beside = Spot::Ready(DeadlineScore::new(claim_by_ms - 1, visit));
+    assert_eq!(
+        mend_as(&subject, 2, Some(over.clone()), beside).await,
+        Mended::Moved
+    );
+    let mended = mend_as(&subject, 2, Some(over), Spot::of(&standing)).await;
+    assert!(matches!(mended, Mended::Ended(_)), "{mended:?}");
+    assert_eq!(subject.view().await.ready, 0);
+}
+
 pub(crate) async fn a_visit_begun_since_is_never_touched(mut subject: Subject) {
     one_of_each(&mut subject).await;
     let (seen, over) = (
@@ -198,6 +224,23 @@ pub(crate) async fn a_visit_begun_since_is_never_touched(mut subject: Subject) {
     // Seen as it stands now: the place is a later one than that of the end.
     let (standing, _, moved_on) = here(mend(&subject, 3, Some(over)).await);
     assert_eq!((standing, moved_on), (before, false));
+    // Of the same number by chance, where the record never heard of a place: it began after that end.
+    let mut ended = record(&subject, 3, |record| record.state = State::Left).await;
+    (ended.score, ended.ended_at_ms) = (None, Some(subject.clock.now_ms()));
+    assert!(matches!(
+        mend(&subject, 3, Some(ended.clone())).await,
+        Mended::Here { .. }
+    ));
+    ended.ended_at_ms = Some(subject.clock.now_ms() + 1);
+    let before_the_end = Mending {
+        id: visitor(3),
+        seen: spots(&subject).await[&visitor(3)],
+        generation: 1,
+        record: Some(ended),
+    };
+    let mended = subject.line.mend(&subject.queue, &before_the_end).await;
+    assert!(matches!(mended, Ok(Mended::Ended(_))), "{mended:?}");
+    subject.enter(visitor(3)).await;
     // A place before the one that is over was over before it.
     let later = record(&subject, 3, |record| record.state = State::Left).await;
     let mut earlier = record(&subject, 4, |record| record.state = State::Left).await;

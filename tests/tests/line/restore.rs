@@ -3,23 +3,12 @@
 use std::{collections::HashMap, time::Duration};
 
 use vestibule::{
-    domain::{
-        change::Change, id::EntryId, record::Record, settings::Settings, standing::Standing, state::State,
-    },
-    line::{
-        Check, Configuration, Configured, Departure, LineError, Look, Marked, Missing, Places, Validated,
-    },
+    domain::{change::Change, id::EntryId, record::Record, standing::Standing, state::State},
+    line::{Check, Configuration, Configured, Departure, Look, Marked, Missing, Places, Validated},
 };
 use vestibule_tests::lines::{Subject, configuration, fresh_queue, visitor};
 
-fn three_at_a_time() -> Settings {
-    Settings {
-        capacity: 100,
-        batch: 3,
-        interval_seconds: 1,
-        ..Settings::default()
-    }
-}
+use crate::settings::three_at_a_time;
 
 /// What the backup holds after these changes.
 pub(crate) fn places(changes: &[Change]) -> Places {
@@ -138,7 +127,7 @@ pub(crate) async fn a_restore_brings_everybody_back(mut subject: Subject) {
 }
 
 /// The configuration of the subject in another epoch.
-fn of_epoch(subject: &Subject, epoch: u32) -> Configuration {
+pub(crate) fn of_epoch(subject: &Subject, epoch: u32) -> Configuration {
     Configuration {
         epoch,
         ..configuration(&subject.settings)
@@ -172,105 +161,6 @@ pub(crate) async fn a_restore_leaves_a_queue_of_its_epoch_or_a_later_one_alone(m
     assert_eq!(subject.missing(visitor(2)).await, Missing::Unknown);
     assert_eq!(subject.view().await.active, 3);
     assert_eq!(subject.position(visitor(9)).await, 2);
-}
-
-pub(crate) async fn a_queue_that_was_dropped_is_unknown_until_it_is_put_back(mut subject: Subject) {
-    subject.open(three_at_a_time()).await;
-    subject.line_up([1, 2]).await;
-    let line = &subject.line;
-    assert!(
-        !line.forget(&subject.queue, 1).await.expect("forget"),
-        "of its own epoch"
-    );
-    assert_eq!(subject.view().await.waiting, 2);
-    assert!(line.forget(&subject.queue, 3).await.expect("forget"));
-    for outcome in [
-        line.view(&subject.queue).await.map(drop),
-        line.enter(&subject.queue, visitor(3)).await.map(drop),
-        line.status(&subject.queue, visitor(1)).await.map(drop),
-        line.journal(&subject.queue, 1).await.map(drop),
-        line.mark(&subject.queue, 1, 0).await.map(drop),
-        line.configure(&subject.queue, &of_epoch(&subject, 1), false)
-            .await
-            .map(drop),
-        // Whoever was to create it has slept until now.
-        line.configure(&subject.queue, &of_epoch(&subject, 1), true)
-            .await
-            .map(drop),
-    ] {
-        assert!(matches!(outcome, Err(LineError::Unknown)), "{outcome:?}");
-    }
-
-    // Of those who mean to put it back, the one with the latest epoch does, whoever comes first.
-    let restore = async |epoch| {
-        let configuration = of_epoch(&subject, epoch);
-        let restored = line.restore(&subject.queue, &configuration, 0, Places::default());
-        restored.await.expect("restore")
-    };
-    assert!(!line.forget(&subject.queue, 2).await.expect("forget"));
-    assert_eq!(restore(2).await, Configured::Older);
-    assert!(line.forget(&subject.queue, 3).await.expect("said again"));
-    assert_eq!(restore(3).await, Configured::Created);
-    assert_eq!(restore(2).await, Configured::Older);
-    assert_eq!(subject.view().await.version.epoch, 3);
-}
-
-pub(crate) async fn what_is_not_in_the_backup_outlives_the_queue(mut subject: Subject) {
-    subject.open(three_at_a_time()).await;
-    subject.line_up(1..=5).await;
-    assert!(
-        matches!(
-            subject.line.remains(&subject.queue, 9).await,
-            Err(LineError::Unknown)
-        ),
-        "it is not lost"
-    );
-    let left = subject.leave(visitor(5), Departure::Leave).await;
-    subject.tick().await;
-    let journal = subject.journal().await;
-    assert_eq!(journal.len(), 1);
-    assert!(subject.line.forget(&subject.queue, 2).await.expect("forget"));
-
-    let remains = subject.line.remains(&subject.queue, 9).await.expect("remains");
-    assert_eq!(
-        (remains.generation, &remains.records, &remains.ends),
-        (Some(1), &journal, &vec![left])
-    );
-    // Not taken away, it is there also after the queue was put back.
-    let configuration = of_epoch(&subject, 2);
-    let put_back = subject
-        .line
-        .restore(&subject.queue, &configuration, 0, Places::default());
-    assert_eq!(put_back.await.expect("restore"), Configured::Created);
-    assert_eq!(subject.journal().await, journal);
-    assert_eq!(subject.missing(visitor(5)).await, Missing::Ended);
-
-    // Taken away, it is gone.
-    assert!(subject.line.forget(&subject.queue, 3).await.expect("forget"));
-    let key = journal[0].key.clone();
-    let ending = left.ending().expect("an end");
-    let settled = subject.line.settle(&subject.queue, &[key], &[ending]).await;
-    settled.expect("settle");
-    let remains = subject.line.remains(&subject.queue, 9).await.expect("remains");
-    assert_eq!((remains.records, remains.ends), (vec![], vec![]));
-}
-
-pub(crate) async fn nothing_of_a_generation_outlives_it(mut subject: Subject) {
-    subject.open(three_at_a_time()).await;
-    subject.line_up(1..=5).await;
-    subject.leave(visitor(5), Departure::Leave).await;
-    subject.tick().await;
-    let reset = Configuration {
-        generation: 2,
-        min_epoch: 2,
-        ..of_epoch(&subject, 2)
-    };
-    let put_back = subject.line.restore(&subject.queue, &reset, 0, Places::default());
-    assert_eq!(put_back.await.expect("restore"), Configured::Created);
-    let view = subject.view().await;
-    assert_eq!((view.waiting, view.ready, view.ended, view.journal), (0, 0, 0, 0));
-    assert_eq!(view.configuration, reset);
-    assert_eq!(subject.missing(visitor(5)).await, Missing::Unknown);
 }
 
 pub(crate) async fn a_line_that_came_back_old_is_known_by_its_mark(mut subject: Subject) {
@@ -341,4 +231,41 @@ pub(crate) async fn a_pass_of_before_lets_in_again_until_its_end(mut subject: Su
     subject.pass_seconds(40);
     subject.tick().await;
     assert_eq!(subject.missing(visitor(5)).await, Missing::Ended);
+}
+
+/// A visitor who came and went in a line whose clock was ahead, and the same line put back with the right time: the end, and the
+/// line.
+pub(crate) async fn put_back_behind(mut subject: Subject) -> (Subject, Change) {
+    subject.open(three_at_a_time()).await;
+    subject.enter(visitor(1)).await;
+    let end = subject.leave(visitor(1), Departure::Leave).await;
+    subject.clock.go_back(Duration::from_mins(1));
+    assert!(subject.line.forget(&subject.queue, 2).await.expect("forget"));
+    let configuration = of_epoch(&subject, 2);
+    let put_back = subject
+        .line
+        .restore(&subject.queue, &configuration, 0, Places::default());
+    assert_eq!(put_back.await.expect("restore"), Configured::Created);
+    let version = subject.view().await.version;
+    assert!(version > end.version && version.v < end.version.v, "{version:?}");
+    (subject, end)
+}
+
+pub(crate) async fn an_end_of_an_epoch_before_settles_no_later_one(subject: Subject) {
+    let (subject, first) = put_back_behind(subject).await;
+    subject.enter(visitor(1)).await;
+    let second = subject.leave(visitor(1), Departure::Leave).await;
+    let settle = async |end: &Change| {
+        let ending = end.ending().expect("an end");
+        let settled = subject.line.settle(&subject.queue, &[], &[ending]).await;
+        settled.expect("settle");
+        subject.line.end(&subject.queue, visitor(1)).await.expect("end")
+    };
+    assert_eq!(settle(&first).await, Some(second), "the backup may not have it");
+    assert_eq!(settle(&second).await, None);
+    // One of a later epoch comes after all of those before, whatever the clocks said.
+    subject.enter(visitor(1)).await;
+    let mut third = subject.leave(visitor(1), Departure::Leave).await;
+    third.version = vestibule::domain::change::Version { epoch: 3, v: 1 };
+    assert_eq!(settle(&third).await, None);
 }

@@ -1,19 +1,18 @@
 //! One entry goes back that the line lost and the backup has. What is lost here is what another queue of the same line has.
 
 use vestibule::{
-    domain::{change::Change, record::Record, settings::Settings, standing::Standing, state::State},
+    domain::{
+        change::{Change, Event},
+        record::Record,
+        score::WaitScore,
+        standing::Standing,
+        state::State,
+    },
     line::{Departure, Instead, Line, LineError, Missing, Revival, Revived},
 };
 use vestibule_tests::lines::{Subject, visitor};
 
-fn two_at_a_time() -> Settings {
-    Settings {
-        capacity: 2,
-        batch: 2,
-        interval_seconds: 1,
-        ..Settings::default()
-    }
-}
+use crate::settings::two_at_a_time;
 
 /// What the backup shows after these changes of one entry.
 fn record(changes: &[Change]) -> Record {
@@ -301,4 +300,27 @@ pub(crate) async fn the_old_place_replaces_a_new_one(subject: Subject) {
     subject.leave(visitor(2), Departure::Leave).await;
     let again = revive(&subject, &lost, Instead::Place(new.visit())).await;
     assert_eq!(again, Revived::Ended);
+}
+
+pub(crate) async fn an_end_of_an_epoch_before_keeps_nobody_from_coming_back(subject: Subject) {
+    let (subject, end) = crate::restore::put_back_behind(subject).await;
+    assert_eq!(
+        subject.missing(visitor(1)).await,
+        Missing::Ended,
+        "nobody settled it"
+    );
+    // They came again, and the line lost that.
+    let version = subject.view().await.version;
+    let score = WaitScore::next(0, subject.clock.now_ms());
+    assert_ne!(score.visit(), end.event.visit());
+    let entered = Change {
+        version,
+        event: Event::Entered { score },
+        ..end
+    };
+    let (standing, _) = back(&subject, &record(&[entered])).await;
+    assert_eq!(
+        (standing.state(), standing.visit()),
+        (State::Waiting, score.visit())
+    );
 }

@@ -183,6 +183,27 @@ pub(crate) async fn what_is_set_aside_is_kept_until_the_backup_has_it(subject: S
     assert_eq!(subject.view().await.journal, 0);
 }
 
+pub(crate) async fn what_is_due_later_is_in_the_whole_journal(mut subject: Subject) {
+    let tick = a_tick(&mut subject).await;
+    let deferral = Deferral {
+        key: tick.key.clone(),
+        rest: tick.changes[..1].to_vec(),
+        refused: tick.changes[1..].to_vec(),
+        tries: 1,
+        wait_ms: 60_000,
+    };
+    defer(&subject, &deferral).await;
+    let whole = async |most| {
+        let whole = subject.line.whole_journal(&subject.queue, most).await;
+        let records = whole.expect("an answer").into_iter();
+        records.flat_map(|record| record.changes).collect::<Vec<_>>()
+    };
+    assert_eq!(subject.journal().await.len(), 1);
+    assert_eq!(sorted(whole(100).await), sorted(tick.changes.clone()));
+    assert_eq!(whole(2).await.len(), 2);
+    assert_eq!(whole(0).await, []);
+}
+
 /// Whoever wrote it: the records behind it are read, and it is kept word for word.
 #[tokio::test]
 async fn a_record_that_makes_no_sense_keeps_no_other_from_being_read() {

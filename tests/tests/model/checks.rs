@@ -10,7 +10,7 @@ use vestibule_tests::lines::visitor;
 
 use crate::{
     ops::Op,
-    pair::{Made, Pair, text},
+    pair::{Made, Pair, WHOLE_JOURNAL, text},
 };
 
 impl Pair {
@@ -18,7 +18,7 @@ impl Pair {
     pub(crate) async fn check(&self, line: &dyn Line, op: &Op, made: &Made) -> String {
         let queue = &self.queue;
         match op {
-            Op::Pages => text(self.pages(line).await),
+            Op::Pages => text((self.pages(line).await, self.whole_journal(line).await)),
             Op::TakeCheck(order) => text(line.take_check(queue, *order).await),
             Op::NoteCheck(shards) => text(line.note_check(queue, *shards).await),
             _ => match &made.mending {
@@ -26,6 +26,15 @@ impl Pair {
                 None => String::new(),
             },
         }
+    }
+
+    /// Every change of the whole journal, due or not, in no order.
+    async fn whole_journal(&self, line: &dyn Line) -> Vec<Change> {
+        let whole = line.whole_journal(&self.queue, WHOLE_JOURNAL).await;
+        let records = whole.expect("the whole journal").into_iter();
+        let mut changes: Vec<_> = records.flat_map(|record| record.changes).collect();
+        changes.sort_by_key(|change| (change.version, change.id));
+        changes
     }
 
     /// Every entry of every page.

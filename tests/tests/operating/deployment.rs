@@ -5,25 +5,25 @@ use std::{collections::HashMap, sync::Arc, time::Duration};
 use aws_config::BehaviorVersion;
 use aws_sdk_dynamodb::{Client, types::AttributeValue};
 use serde_json::Value;
-use tokio::time::{sleep, timeout};
 use vestibule::{
     admin::Admin,
     backup::dynamodb::{Connection, DynamoDb, Tables},
     domain::{
-        id::{EntryId, QueueId, RootKey},
+        id::{EntryId, QueueId},
         settings::Settings,
     },
     line::{Line, redis::RedisLine},
     promoter::{Policy, Promoter},
 };
 use vestibule_tests::{
+    functions::root_key,
     lines::{Backend, fresh_queue},
     servers,
     written::Written,
 };
 
 /// Longer than anything here takes on a machine that does much else.
-const BOUND: Duration = Duration::from_secs(40);
+pub(crate) const BOUND: Duration = Duration::from_secs(40);
 
 pub(crate) struct Deployment {
     pub(crate) queue: QueueId,
@@ -78,7 +78,7 @@ impl Deployment {
         Admin {
             line: Arc::new(self.line().await),
             backup: Arc::new(self.backup().await),
-            root_key: RootKey::new(vec![7; 32]).expect("long enough"),
+            root_key: root_key(),
             policy: Policy::default(),
         }
     }
@@ -164,14 +164,4 @@ pub(crate) async fn done(admin: &Admin, order: Value) -> Value {
     let mut answer = admin.answer(order.clone()).await;
     assert_eq!(answer["ok"], true, "{order}: {answer}");
     answer["result"].take()
-}
-
-pub(crate) async fn until(what: &str, mut condition: impl AsyncFnMut() -> bool) {
-    let waiting = async {
-        while !condition().await {
-            sleep(Duration::from_millis(25)).await;
-        }
-    };
-    let in_time = timeout(BOUND, waiting).await;
-    assert!(in_time.is_ok(), "not within {BOUND:?}: {what}");
 }

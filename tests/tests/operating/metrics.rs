@@ -8,9 +8,9 @@ use vestibule::{
         COMPLETED, ENTERED, LEFT, NO_SHOWS, PROMOTED, READY, REDIS_ROUND_TRIP, SET_ASIDE, TICK_AGE, WAITING,
     },
 };
-use vestibule_tests::lines::visitor;
+use vestibule_tests::{lines::visitor, waiting::until};
 
-use crate::deployment::{Deployment, done, until};
+use crate::deployment::{BOUND, Deployment, done};
 
 #[tokio::test]
 async fn two_promoters_on_redis_count_each_event_once() {
@@ -32,9 +32,12 @@ async fn two_promoters_on_redis_count_each_event_once() {
         counted.map(|metric| written.sum(metric))
     };
     let operator = async {
-        until("the arrivals are reported", async || written.sum(ENTERED) > 0).await;
+        until(BOUND, "the arrivals are reported", async || {
+            written.sum(ENTERED) > 0
+        })
+        .await;
         done(&admin, json!({ "op": "resume", "queue": name })).await;
-        until("the first forty are promoted", async || {
+        until(BOUND, "the first forty are promoted", async || {
             line.view(queue).await.expect("seen").ready == 40
         })
         .await;
@@ -45,11 +48,14 @@ async fn two_promoters_on_redis_count_each_event_once() {
             let left = line.leave(queue, visitor(number), None, Departure::Leave);
             left.await.expect("gone");
         }
-        until("all of it is reported", async || sums() == [100, 41, 1, 1, 0]).await;
+        until(BOUND, "all of it is reported", async || {
+            sums() == [100, 41, 1, 1, 0]
+        })
+        .await;
         // Nothing comes twice in what either of the two reports after that.
         let reports = || written.values(WAITING).len();
         let before = reports();
-        until("one more report", async || reports() > before).await;
+        until(BOUND, "one more report", async || reports() > before).await;
         assert_eq!(sums(), [100, 41, 1, 1, 0]);
         assert_eq!(written.values(WAITING).last(), Some(&58.0));
         assert_eq!(written.values(READY).last(), Some(&38.0));
@@ -119,7 +125,7 @@ async fn what_is_set_aside_is_seen_until_it_is_mended() {
     deployment.damage(id).await;
 
     let reported = async |aside: f64| {
-        until("it is reported", async || {
+        until(BOUND, "it is reported", async || {
             written.values(SET_ASIDE).last() == Some(&aside)
         })
         .await;

@@ -13,13 +13,12 @@ use tokio::sync::watch;
 use tower::ServiceExt;
 use vestibule::{
     backup::file::FileBackup,
-    config::{EdgeConfig, Keys, Origins},
-    domain::id::RootKey,
+    config::{EdgeConfig, Origins},
     http::{Edge, enter_routes, status_routes, validate_routes},
     line::memory::MemoryLine,
 };
 use vestibule_tests::{
-    edge::signer,
+    edge::keys,
     template::{document, template, text},
 };
 
@@ -63,7 +62,7 @@ async fn a_route_is_known_to_its_function_and_to_no_other() {
 fn the_routers_have_no_other_paths() {
     let listed: BTreeSet<_> = of_document().into_iter().map(|(_, path, _)| path).collect();
     // A router does not say what it knows; its source does.
-    let source = text("shared/src/http/mod.rs");
+    let source = text("shared/src/http/routes.rs");
     let known: BTreeSet<_> = source
         .split('"')
         .filter(|literal| literal.starts_with('/') && !literal.contains(char::is_whitespace))
@@ -160,10 +159,6 @@ fn operations(document: &Value) -> Vec<(String, String, Value)> {
 fn functions() -> ([(&'static str, Router); 3], TempDir) {
     let dir = tempfile::tempdir().expect("a folder");
     let backup = FileBackup::open(dir.path().join("store")).expect("a store");
-    let keys = Keys {
-        root: RootKey::new(vec![7; 32]).expect("long enough"),
-        signer: signer(),
-    };
     let config = EdgeConfig {
         origins: Origins::Named(vec![ORIGIN.parse().expect("a header value")]),
         ..EdgeConfig::default()
@@ -172,7 +167,7 @@ fn functions() -> ([(&'static str, Router); 3], TempDir) {
     let edge = Edge::new(
         Arc::new(MemoryLine::new()),
         Arc::new(backup),
-        keys,
+        keys(),
         config,
         stopped,
     );

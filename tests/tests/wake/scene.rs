@@ -1,27 +1,23 @@
 //! A process over a line, and a queue of its own in which nobody gets further before a promotion.
 
-use std::{sync::Arc, time::Duration};
+use std::sync::Arc;
 
 use axum::Router;
 use serde_json::{Map, Value, json};
 use tempfile::TempDir;
-use tokio::{
-    sync::watch,
-    task::JoinHandle,
-    time::{Instant, sleep},
-};
+use tokio::{sync::watch, task::JoinHandle};
 use uuid::Uuid;
 use vestibule::{
     backup::{Backup, LinePart, StoredQueue, file::FileBackup},
-    config::{EdgeConfig, Keys},
-    domain::id::{QueueId, RootKey},
-    http::{Edge, router},
-    line::{Line, PromoteOrder, Promotion},
+    config::EdgeConfig,
+    domain::id::QueueId,
+    line::{Line, Promotion},
 };
 use vestibule_tests::{
-    edge::{Answer, Ask, BOUND, configuration, local, send_to, signer},
-    lines::fresh_queue,
+    edge::{Answer, Ask, BOUND, configuration, local, process, send_to},
+    lines::{fresh_queue, tick_of},
     switched::Switch,
+    waiting::asked_until,
 };
 
 /// More than anybody here holds.
@@ -46,17 +42,13 @@ impl Scene {
             held_budget: HELD_BUDGET,
             ..local()
         };
-        let keys = Keys {
-            root: RootKey::new(vec![7; 32]).expect("long enough"),
-            signer: signer(),
-        };
         let (stop, stopped) = watch::channel(false);
-        let edge = Edge::new(switch.before(line.clone()), backup.clone(), keys, config, stopped);
+        let router = process(switch.before(line.clone()), backup.clone(), config, &stopped);
         let scene = Self {
             line,
             queue,
             switch,
-            router: router(edge),
+            router,
             _stop: stop,
             _dir: dir,
         };
@@ -115,22 +107,16 @@ impl Scene {
     /// Promotes so many.
     pub(crate) async fn promote(&self, asked: u64) -> Promotion {
         self.make_room().await;
-        let order = PromoteOrder {
-            asked,
-            heartbeat: true,
-            fence: None,
+        let promote = async || {
+            self.line
+                .promote(&self.queue, tick_of(asked))
+                .await
+                .expect("promotes")
         };
-        let end = Instant::now() + BOUND;
         // The pace may have to come round first.
-        loop {
-            let promotion = self.line.promote(&self.queue, order).await.expect("promotes");
-            if promotion.promoted > 0 {
-                assert_eq!(promotion.promoted, asked);
-                return promotion;
-            }
-            assert!(Instant::now() < end, "{promotion:?}");
-            sleep(Duration::from_millis(5)).await;
-        }
+        let promotion = asked_until(BOUND, promote, |promotion| promotion.promoted > 0).await;
+        assert_eq!(promotion.promoted, asked);
+        promotion
     }
 
     /// From now on every view shows the queue as it is now: nothing that comes later is seen by looking at the queue.
@@ -146,13 +132,4 @@ fn settings(capacity: u32) -> Map<String, Value> {
         "capacity": capacity, "batch": 10_000, "interval_seconds": 1, "claim_seconds": 60, "session_seconds": 300,
     });
     settings.as_object().expect("an object").clone()
-}
-
-/// Waits until something is so that is asked for.
-pub(crate) async fn until(what: &str, mut is_so: impl AsyncFnMut() -> bool) {
-    let end = Instant::now() + BOUND;
-    while !is_so().await {
-        assert!(Instant::now() < end, "in {BOUND:?} it was never so: {what}");
-        sleep(Duration::from_millis(5)).await;
-    }
 }

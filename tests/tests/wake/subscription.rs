@@ -5,9 +5,9 @@ use std::sync::{Arc, atomic::Ordering};
 use redis::{FromRedisValue, aio::MultiplexedConnection};
 use uuid::Uuid;
 use vestibule::{domain::id::QueueId, line::redis::RedisLine};
-use vestibule_tests::lines::Backend;
+use vestibule_tests::{edge::BOUND, lines::Backend, waiting::until};
 
-use crate::scene::{Scene, until};
+use crate::scene::Scene;
 
 /// How many connections are subscribed to a queue, on any of the servers.
 async fn subscribed(links: &mut [MultiplexedConnection], queue: &QueueId) -> u64 {
@@ -35,17 +35,17 @@ pub(crate) async fn a_process_subscribes_once_for_all_and_only_while_it_holds(ba
     assert_eq!(subscribed(&mut links, &scene.queue).await, 0, "nobody holds");
     for _ in 0..2 {
         let polls: Vec<_> = entries.iter().map(|entry| scene.poll(entry)).collect();
-        until("it is subscribed", async || {
+        until(BOUND, "it is subscribed", async || {
             subscribed(&mut links, &scene.queue).await > 0
         })
         .await;
-        until("all are held", async || {
+        until(BOUND, "all are held", async || {
             scene.switch.looking.passes().is_multiple_of(CROWD as u64)
         })
         .await;
         assert_eq!(subscribed(&mut links, &scene.queue).await, 1, "one for {CROWD}");
         polls.iter().for_each(tokio::task::JoinHandle::abort);
-        until("it is subscribed no more", async || {
+        until(BOUND, "it is subscribed no more", async || {
             subscribed(&mut links, &scene.queue).await == 0
         })
         .await;
@@ -68,7 +68,7 @@ pub(crate) async fn a_subscription_that_breaks_begins_anew(backend: Backend) {
     scene.freeze().await;
     let polls: Vec<_> = entries.iter().map(|entry| scene.poll(entry)).collect();
     let looks = || scene.switch.looks.load(Ordering::SeqCst);
-    until("it listens", async || looks() > 0).await;
+    until(BOUND, "it listens", async || looks() > 0).await;
     let (before, tried) = (looks(), scene.switch.listening.passes());
 
     let mut cut = 0;
@@ -78,7 +78,7 @@ pub(crate) async fn a_subscription_that_breaks_begins_anew(backend: Backend) {
         cut += order::<u64>(link, &kill).await;
     }
     assert_eq!(cut, 1, "its one subscribed connection");
-    until("it listens anew", async || {
+    until(BOUND, "it listens anew", async || {
         scene.switch.listening.passes() > tried && looks() > before
     })
     .await;

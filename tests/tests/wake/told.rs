@@ -3,9 +3,9 @@
 use std::{sync::atomic::Ordering, time::Duration};
 
 use tokio::time::{Instant, sleep};
-use vestibule_tests::lines::Backend;
+use vestibule_tests::{edge::BOUND, lines::Backend, waiting::until};
 
-use crate::scene::{Scene, until};
+use crate::scene::Scene;
 
 /// Longer than a look a second takes, and shorter than a hold.
 const SOON: Duration = Duration::from_secs(8);
@@ -17,7 +17,7 @@ pub(crate) async fn a_message_tells_of_a_turn(backend: Backend) {
     scene.freeze().await;
     let polls: Vec<_> = entries.iter().map(|entry| scene.poll(entry)).collect();
     // They are looked at once after somebody listens: from then on they hear.
-    until("it listens", async || {
+    until(BOUND, "it listens", async || {
         scene.switch.looks.load(Ordering::SeqCst) > 0
     })
     .await;
@@ -39,7 +39,10 @@ pub(crate) async fn without_a_message_a_look_a_second_does(backend: Backend) {
     scene.switch.deafen();
     let entry = scene.enter().await;
     let poll = scene.poll(&entry);
-    until("it tries to listen", async || scene.switch.listening.passes() > 0).await;
+    until(BOUND, "it tries to listen", async || {
+        scene.switch.listening.passes() > 0
+    })
+    .await;
     let since = Instant::now();
     let promotion = scene.promote(1).await;
     let answer = poll.await.expect("it is answered");
@@ -60,7 +63,7 @@ pub(crate) async fn what_happened_before_anybody_listened_is_seen(backend: Backe
     scene.freeze().await;
     scene.switch.listening.shut();
     let poll = scene.poll(&entry);
-    until("it is about to listen", async || {
+    until(BOUND, "it is about to listen", async || {
         scene.switch.listening.passes() > 0
     })
     .await;
@@ -78,14 +81,17 @@ pub(crate) async fn what_happened_between_the_look_and_the_hold_is_seen(backend:
     let entries = scene.enter_many(2).await;
     scene.freeze().await;
     let behind = scene.poll(&entries[1]);
-    until("somebody listens", async || {
+    until(BOUND, "somebody listens", async || {
         scene.switch.looks.load(Ordering::SeqCst) > 0
     })
     .await;
     let looks = scene.switch.looking.passes();
     scene.switch.looking.shut();
     let poll = scene.poll(&entries[0]);
-    until("it was looked at", async || scene.switch.looking.passes() > looks).await;
+    until(BOUND, "it was looked at", async || {
+        scene.switch.looking.passes() > looks
+    })
+    .await;
     scene.promote(1).await;
     // The message is heard, and nobody is held whom it concerns.
     sleep(Duration::from_millis(200)).await;
@@ -103,7 +109,7 @@ pub(crate) async fn one_slow_look_ends_no_hold(backend: Backend) {
     let entry = scene.enter().await;
     let poll = scene.poll(&entry);
     let looks = || scene.switch.looks.load(Ordering::SeqCst);
-    until("it listens", async || looks() > 0).await;
+    until(BOUND, "it listens", async || looks() > 0).await;
     scene.switch.stumble();
     let before = looks();
     scene.promote(1).await;
@@ -123,18 +129,19 @@ pub(crate) async fn a_crowd_is_told_without_a_question_for_each(backend: Backend
     let (looking, mut polls) = (&scene.switch.looking, Vec::new());
     for some in entries.chunks(ABREAST) {
         polls.extend(some.iter().map(|entry| scene.poll(entry)));
-        until("they are looked at", async || {
+        until(BOUND, "they are looked at", async || {
             looking.passes() == polls.len() as u64
         })
         .await;
     }
-    until("it listens", async || {
+    until(BOUND, "it listens", async || {
         scene.switch.looks.load(Ordering::SeqCst) > 1
     })
     .await;
     // Long enough for the last of them to be looked at: what is counted from now on is what the turn costs.
     sleep(Duration::from_millis(500)).await;
-    let looks = scene.switch.looks.load(Ordering::SeqCst);
+    let (looks, releases) = (&scene.switch.looks, &scene.switch.releases);
+    let (looked, released) = (looks.load(Ordering::SeqCst), releases.load(Ordering::SeqCst));
     let promotion = scene.promote(CROWD as u64).await;
     for poll in polls {
         let answer = poll.await.expect("it is answered");
@@ -142,6 +149,8 @@ pub(crate) async fn a_crowd_is_told_without_a_question_for_each(backend: Backend
         assert_eq!(answer.number("promoted_at_ms"), promotion.now_ms);
     }
     assert_eq!(looking.passes(), CROWD as u64, "nobody was asked for alone again");
-    let looks = scene.switch.looks.load(Ordering::SeqCst) - looks;
-    assert!(looks <= 4, "{looks} questions for {CROWD}");
+    let looked = looks.load(Ordering::SeqCst) - looked;
+    assert!(looked <= 4, "{looked} questions for {CROWD}");
+    let released = releases.load(Ordering::SeqCst) - released;
+    assert!(released <= looked, "{released} calls to count {CROWD} out");
 }

@@ -7,10 +7,11 @@ use vestibule::{
         id::EntryId,
     },
     line::Line,
-    promoter::tick,
+    promoter::{Ticked, tick},
 };
 
 use super::{SAMPLE_MS, Sample, World, now};
+use crate::scenario::Promoter;
 
 /// How many records are taken to the backup at once.
 const RECORDS: usize = 100;
@@ -22,6 +23,11 @@ const OUTAGE_EACH: u32 = 900;
 impl World {
     pub(super) fn tick(&mut self) {
         let ticked = now(tick(&self.line, &self.queue, None)).expect("it is there");
+        self.ticked(&ticked);
+    }
+
+    /// Somebody ticked: takes the journal to the backup, and writes down how the line stands.
+    pub(super) fn ticked(&mut self, ticked: &Ticked) {
         self.drain();
         (self.sample.waiting, self.sample.ready, self.sample.active) =
             (ticked.waiting, ticked.ready, ticked.active);
@@ -36,9 +42,18 @@ impl World {
         }
     }
 
+    /// When the first tick is; never, where there is no promoter.
+    pub(super) fn first_tick_ms(&self) -> u64 {
+        match self.scenario.promoter {
+            Promoter::There | Promoter::AwayAtTimes => 0,
+            Promoter::Away => u64::MAX,
+        }
+    }
+
     /// When the next tick is.
     pub(super) fn next_tick_ms(&mut self) -> u64 {
-        if self.scenario.outages && self.events.random_range(0..OUTAGE_EACH) == 0 {
+        let may_go = self.scenario.promoter == Promoter::AwayAtTimes;
+        if may_go && self.events.random_range(0..OUTAGE_EACH) == 0 {
             return self.now_ms + self.events.random_range(20_000..120_000);
         }
         let next_ms = self.now_ms + TICK_MS;

@@ -9,7 +9,7 @@ use vestibule::{
     line::{Claimed, Departed, Departure, Entered, Line, Look},
 };
 
-use super::{Clients, FIXED_MS, World, now};
+use super::{Clients, FIXED_MS, World, driver::process_of, now};
 use crate::crowd::Manner;
 
 /// From one answer to the next request a network and a timer take so long at most, beside what was told; a few take longer.
@@ -30,6 +30,8 @@ pub(super) enum Step {
     Claim,
     Finish,
     Leave,
+    /// Is not there any more, and says nothing.
+    Vanish,
     Gone,
 }
 
@@ -45,6 +47,7 @@ impl World {
             Step::Claim => self.claim(visitor),
             Step::Finish => self.finish(visitor),
             Step::Leave => self.leave(visitor),
+            Step::Vanish => self.vanish(visitor),
             Step::Gone => unreachable!("whoever is gone has no plans"),
         }
     }
@@ -76,18 +79,23 @@ impl World {
                         self.look();
                         self.told(visitor, position, self.forecast.eta_ms(position));
                     }
-                    // Until the turn comes a look changes nothing, and the polls are counted when it does.
-                    Clients::Fixed => self.wait_or_leave(visitor),
+                    // Until the turn comes a look changes nothing for them, and the polls are counted when it does.
+                    Clients::Fixed => {
+                        self.polls_on(visitor);
+                        self.wait_or_leave(visitor);
+                    }
                 }
             }
             other => panic!("everybody may enter: {other:?}"),
         }
+        self.call(visitor);
     }
 
     fn poll(&mut self, visitor: u32) {
         self.outcome.fates[visitor as usize].polls += 1;
         self.sample.polls += 1;
         self.see(visitor, true);
+        self.call(visitor);
     }
 
     /// Looks at the entry, as a poll does that was just received, or at the end of its hold.
@@ -121,6 +129,7 @@ impl World {
             return false;
         };
         self.held += 1;
+        self.processes[process_of(visitor)].hold();
         self.outcome.held_max = self.outcome.held_max.max(self.held);
         self.held_since_ms[visitor as usize] = self.now_ms;
         self.plan(visitor, Step::Held, self.now_ms + hold.up_to_ms);
@@ -129,6 +138,7 @@ impl World {
 
     fn release(&mut self, visitor: u32) {
         self.held -= 1;
+        self.processes[process_of(visitor)].release();
         let held_ms = self.now_ms - self.held_since_ms[visitor as usize];
         self.outcome.fates[visitor as usize].held_ms += u32::try_from(held_ms).unwrap_or(u32::MAX);
     }
@@ -161,7 +171,8 @@ impl World {
     fn wait_or_leave(&mut self, visitor: u32) {
         match self.crowd.visitors[visitor as usize].manner {
             Manner::Leaves(leaves_ms) => self.plan(visitor, Step::Leave, leaves_ms),
-            _ => self.steps[visitor as usize] = Step::Poll,
+            Manner::Vanishes(gone_ms) => self.plan(visitor, Step::Vanish, gone_ms),
+            Manner::Keeps | Manner::Impatient => self.steps[visitor as usize] = Step::Poll,
         }
     }
 
@@ -174,20 +185,15 @@ impl World {
         if self.steps[visitor as usize] == Step::Held {
             self.release(visitor);
             self.claim_soon(visitor, WAKE_MS);
-        } else if self.clients == Clients::Fixed {
+        } else if self.clients == Clients::Fixed && self.steps[visitor as usize] != Step::Gone {
+            self.polls.leave(seen.comes_at_ms);
             let polls = waited_ms / FIXED_MS + 1;
             let at_ms = seen.comes_at_ms + polls * FIXED_MS;
-            let polls = match seen.manner {
-                Manner::Vanishes(gone_ms) if gone_ms < at_ms => {
-                    self.steps[visitor as usize] = Step::Gone;
-                    gone_ms.saturating_sub(seen.comes_at_ms) / FIXED_MS
-                }
-                _ => {
-                    self.plan(visitor, Step::Claim, at_ms);
-                    polls
-                }
-            };
-            self.outcome.fates[visitor as usize].polls = u32::try_from(polls).unwrap_or(u32::MAX);
+            // Whoever vanishes before that poll does so when it is time.
+            if !matches!(seen.manner, Manner::Vanishes(gone_ms) if gone_ms < at_ms) {
+                self.plan(visitor, Step::Claim, at_ms);
+                self.outcome.fates[visitor as usize].polls = u32::try_from(polls).unwrap_or(u32::MAX);
+            }
         }
     }
 
@@ -202,6 +208,10 @@ impl World {
             Claimed::Active { .. } => self.stay(visitor),
             Claimed::NotYet(standing) => panic!("it was ready: {standing:?}"),
             Claimed::Gone(_) => self.lose(visitor),
+        }
+        if self.clients == Clients::Fixed {
+            // The poll that saw the turn.
+            self.call(visitor);
         }
     }
 
@@ -231,11 +241,24 @@ impl World {
         self.steps[visitor as usize] = Step::Gone;
         self.outcome.left += 1;
         if self.clients == Clients::Fixed {
-            let waited_ms = self.now_ms - self.crowd.visitors[visitor as usize].comes_at_ms;
-            let polls = u32::try_from(waited_ms / FIXED_MS).unwrap_or(u32::MAX);
-            self.outcome.fates[visitor as usize].polls = polls;
+            self.polls_no_more(visitor);
         }
         self.depart(visitor, Departure::Leave);
+    }
+
+    fn vanish(&mut self, visitor: u32) {
+        self.steps[visitor as usize] = Step::Gone;
+        self.polls_no_more(visitor);
+    }
+
+    /// A fixed client is gone, before the turn was seen.
+    fn polls_no_more(&mut self, visitor: u32) {
+        let came_at_ms = self.crowd.visitors[visitor as usize].comes_at_ms;
+        let fate = &mut self.outcome.fates[visitor as usize];
+        fate.polls = u32::try_from((self.now_ms - came_at_ms) / FIXED_MS).unwrap_or(u32::MAX);
+        if fate.waited_ms.is_none() {
+            self.polls.leave(came_at_ms);
+        }
     }
 
     fn depart(&mut self, visitor: u32, departure: Departure) {

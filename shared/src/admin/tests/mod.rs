@@ -6,6 +6,7 @@ mod events;
 mod load;
 mod orders;
 mod queues;
+mod stored;
 
 use std::sync::Arc;
 
@@ -155,4 +156,23 @@ fn shelf() -> Shelf {
         retain_hours: 24,
         grace_seconds: 600,
     }
+}
+
+/// Each switch of a queue, with the setting that it turns and what to.
+fn switches() -> [(Value, &'static str, Value); 5] {
+    [
+        (json!({ "op": "pause", "queue": "q" }), "paused", json!(true)),
+        (json!({ "op": "resume", "queue": "q" }), "paused", json!(false)),
+        (
+            json!({ "op": "drain", "queue": "q" }),
+            "entrance",
+            json!("draining"),
+        ),
+        (
+            json!({ "op": "close", "queue": "q", "confirm": "q", "epoch": 1 }),
+            "entrance",
+            json!("closed"),
+        ),
+        (json!({ "op": "open", "queue": "q" }), "entrance", json!("open")),
+    ]
 }

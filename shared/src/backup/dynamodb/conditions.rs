@@ -3,7 +3,7 @@
 use std::collections::HashMap;
 
 use super::items::{
-    CAME_BACK_AT_MS, CLAIMED_AT_MS, ENDED_AT_MS, EXPIRES_AT_MS, Expression, Item, number, statuses,
+    CAME_BACK_AT_MS, CLAIMED_AT_MS, ENDED_AT_MS, EXPIRES_AT_MS, Expression, Item, SCORE, number, statuses,
 };
 use crate::domain::{
     change::{Change, End, Event},
@@ -31,11 +31,22 @@ pub(super) fn nothing_or_over(change: &Change, grace_seconds: u32) -> Expression
         }
         _ => String::new(),
     };
+    // As `Record::is_end_of_place` has it: a line that lost an end gives the place of before that.
+    let place = change
+        .event
+        .place()
+        .map_or((0, 0), |score| (score.raw(), score.joined_at_ms()));
+    values.insert(":place".to_owned(), number(place.0));
+    values.insert(":joined".to_owned(), number(place.1));
+    let is_no_lost_end = format!(
+        " AND (#status = :waiting OR (attribute_exists(#{SCORE}) AND #{SCORE} <> :place) OR \
+         (attribute_not_exists(#{SCORE}) AND (#visit <> :visit OR #{ENDED_AT_MS} <= :joined)))"
+    );
     Expression {
         text: format!(
             "attribute_not_exists(#entry) OR ({OLDER} AND (#status IN (:completed, :left, :expired) \
              OR (#visit = :visit AND #status = :waiting)) \
-             AND (#visit <> :visit OR attribute_not_exists(#{CAME_BACK_AT_MS})){is_no_missed_turn})"
+             AND (#visit <> :visit OR attribute_not_exists(#{CAME_BACK_AT_MS})){is_no_lost_end}{is_no_missed_turn})"
         ),
         values,
     }

@@ -107,7 +107,7 @@ impl Backup for DynamoDb {
         shelf: &Shelf,
         changes: &[Change],
         until: Instant,
-    ) -> Vec<Result<(), BackupError>> {
+    ) -> Vec<Result<Written, BackupError>> {
         let write = async |change| {
             let _permit = self.journal_writes.acquire().await;
             self.write_change(shelf, change).await

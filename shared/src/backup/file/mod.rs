@@ -169,10 +169,10 @@ impl Backup for FileBackup {
         shelf: &Shelf,
         changes: &[Change],
         _until: Instant,
-    ) -> Vec<Result<(), BackupError>> {
+    ) -> Vec<Result<Written, BackupError>> {
         let (shelf, written) = (shelf.clone(), changes.to_vec());
         let write = move |tables: &mut Tables<'_>| {
-            let write = |change| tables.write(&shelf, change).map(drop);
+            let write = |change| tables.write(&shelf, change);
             Ok(written.iter().map(write).collect())
         };
         match self.writer.commit(write).await {

@@ -37,7 +37,8 @@ pub struct Page {
 pub struct Mending {
     /// Whose.
     pub id: EntryId,
-    /// Where it was seen: what moved since then is left alone.
+    /// Where it was seen: what moved since then is left alone. Of a ready one the deadline may also be that of the wall, as
+    /// callers see it.
     pub seen: Spot,
     /// The generation that the record is of.
     pub generation: u32,
@@ -64,15 +65,21 @@ impl Mending {
             return Amends::Stays;
         };
         let place = match self.seen {
-            Spot::Waiting(score) => Some(score).zip(record.score),
+            Spot::Waiting(score) => Some(score),
             Spot::Ready(_) | Spot::Active(_) => None,
         };
-        let is_same = place.map_or(record.visit == self.seen.visit(), |(seen, known)| seen == known);
+        let places = place.zip(record.score);
         if let Some(how) = End::of(record.state) {
-            // Whoever has a place before the one that the end is of had it before that end.
-            let is_over = is_same || place.is_some_and(|(seen, known)| seen < known);
+            let is_over = match place {
+                // Whoever has a place before the one that the end is of had it before that end.
+                Some(seen) => {
+                    record.is_end_of_place(seen) || places.is_some_and(|(seen, known)| seen < known)
+                }
+                None => record.visit == self.seen.visit(),
+            };
             return if is_over { Amends::Ends(how) } else { Amends::Stays };
         }
+        let is_same = places.map_or(record.visit == self.seen.visit(), |(seen, known)| seen == known);
         let is_longer = match (self.seen, record.expires_at_ms) {
             (Spot::Active(end), Some(end_ms)) => record.state == State::Active && end_ms > end.deadline_ms(),
             _ => false,

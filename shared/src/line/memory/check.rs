@@ -5,7 +5,7 @@ use crate::{
     domain::{
         change::{Change, End, Event},
         id::{EntryId, SHARDS},
-        standing::Spot,
+        standing::{Spot, Standing},
     },
     line::{Amends, CheckOrder, CheckTurn, Cursor, Mended, Mending, PAGE_ENTRIES, Page},
 };
@@ -112,7 +112,8 @@ impl Queue {
         // One whose deadline has come stands nowhere: the next promotion drops it.
         let standing = self.standing(now_ms, id);
         let stands = [0, 1, 2].into_iter().find_map(|set| self.spot(set, id));
-        let Some(standing) = standing.filter(|_| stands == Some(seen)) else {
+        let is_seen = |standing: &Standing| stands == Some(seen) || Spot::of(standing) == seen;
+        let Some(standing) = standing.filter(is_seen) else {
             return Mended::Moved;
         };
         // Whatever the backup has, has a lower version.

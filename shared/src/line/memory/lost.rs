@@ -2,7 +2,7 @@
 
 use std::collections::{HashMap, hash_map::Entry};
 
-use super::{MemoryLine, journal::Journal, queue::Queue};
+use super::{MemoryLine, Queues, journal::Journal, queue::Queue};
 use crate::{
     domain::{
         change::{Change, Ending},
@@ -32,15 +32,23 @@ impl Lost {
     }
 }
 
+impl Queues {
+    /// Of the queue that is there; 0 where none is.
+    fn epoch(&self, queue: &QueueId) -> u32 {
+        self.there.get(queue).map_or(0, |there| there.configuration.epoch)
+    }
+
+    /// Whether whoever comes with this epoch comes too late: the queue is there with it, or somebody has come with a later one.
+    fn are_past(&self, queue: &QueueId, epoch: u32) -> bool {
+        let begun = self.lost.get(queue).map_or(0, |lost| lost.epoch);
+        self.epoch(queue) >= epoch || begun > epoch
+    }
+}
+
 impl MemoryLine {
     pub(super) fn drop_queue(&self, queue: &QueueId, epoch: u32) -> bool {
         let mut queues = self.lock();
-        let there = queues
-            .there
-            .get(queue)
-            .map_or(0, |there| there.configuration.epoch);
-        let begun = queues.lost.get(queue).map_or(0, |lost| lost.epoch);
-        if there >= epoch || begun > epoch {
+        if queues.are_past(queue, epoch) {
             return false;
         }
         if let Some(there) = queues.there.remove(queue) {
@@ -92,13 +100,8 @@ impl MemoryLine {
     ) -> Configured {
         let mut queues = self.lock();
         let epoch = configuration.epoch;
-        let there = queues
-            .there
-            .get(queue)
-            .map_or(0, |there| there.configuration.epoch);
-        let begun = queues.lost.get(queue).map_or(0, |lost| lost.epoch);
-        if there >= epoch || begun > epoch {
-            return if there == epoch {
+        if queues.are_past(queue, epoch) {
+            return if queues.epoch(queue) == epoch {
                 Configured::Same
             } else {
                 Configured::Older

@@ -3,7 +3,7 @@
 use super::queue::Queue;
 use crate::{
     domain::{
-        change::{Change, End, Event},
+        change::{Change, End, Event, Version},
         id::EntryId,
         score::{DeadlineScore, WaitScore},
         standing::Standing,
@@ -47,8 +47,13 @@ impl Queue {
             if revival.instead != Instead::Sought(mark) {
                 return Revived::Sought(mark);
             }
-            // Whatever visit it was: it came and went since, and the record may be older than that.
-            if self.ended.get(&record.id).is_some_and(|end| end.version.v > mark) {
+            // Whatever visit it was: it came and went since, and the record may be older than that. An end of an epoch before
+            // did not.
+            let marked = Version {
+                epoch: self.configuration.epoch,
+                v: mark,
+            };
+            if self.ended.get(&record.id).is_some_and(|end| end.version > marked) {
                 return Revived::Ended;
             }
             self.sought.remove(&record.id);

@@ -59,20 +59,8 @@ pub(super) async fn read(
     }
 }
 
-/// The oldest of those that were set aside. `settle.lua` tells them by their keys.
-pub(super) async fn read_aside(
-    line: &RedisLine,
-    queue: &QueueId,
-    most: usize,
-) -> Result<Vec<JournalRecord>, LineError> {
-    let mut records = page(line, queue, "aside", "-", most).await?;
-    for record in &mut records {
-        record.key.insert_str(0, "aside:");
-    }
-    Ok(records)
-}
-
-async fn page(
+/// The records of a stream from there on, at most so many, due or not.
+pub(super) async fn page(
     line: &RedisLine,
     queue: &QueueId,
     stream: &str,

@@ -25,7 +25,10 @@ end
 -- One whose deadline has come stands nowhere: the next promotion drops it.
 local sets = { waiting = waiting, ready = ready, active = active }
 local at = standing(queue, waiting, ready, active, ended, id)
-if at.state ~= stands or tonumber(redis.call('ZSCORE', sets[stands], id)) ~= seen then
+local score = at.state == stands and tonumber(redis.call('ZSCORE', sets[stands], id))
+-- Callers know the deadline of a ready one as the wall has it.
+local on_wall = score and stands == 'ready' and deadline_score(at.deadline_ms, at.visit)
+if not score or (score ~= seen and on_wall ~= seen) then
   return { 'moved' }
 end
 

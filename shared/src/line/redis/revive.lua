@@ -52,8 +52,8 @@ if not instead then
   if marked ~= mark then
     return { 'sought', marked }
   end
-  -- Whatever visit it was: it came and went since, and the record may be older than that.
-  if ended_v and tonumber(ended_v) > tonumber(marked) then
+  -- Whatever visit it was: it came and went since, and the record may be older than that. An end of an epoch before did not.
+  if ended_v and tonumber(ended_epoch) == queue.epoch and tonumber(ended_v) > tonumber(marked) then
     return { 'ended' }
   end
   redis.call('HDEL', sought, id)

@@ -6,7 +6,7 @@
 -- A queue that was dropped to be put back is settled, too.
 -- KEYS: ended sought journal aside config lost
 -- ARGV: records ...
--- ...:  as many keys of records as `records` says, `aside:` before one that was set aside, then member v member v …
+-- ...:  as many keys of records as `records` says, `aside:` before one that was set aside, then member epoch v member epoch v …
 -- Output: {'no-queue'}
 --         {'settled'}
 local ended, sought, journal, aside = KEYS[1], KEYS[2], KEYS[3], KEYS[4]
@@ -21,9 +21,11 @@ for i = 2, records + 1 do
   redis.call('XDEL', key_aside and aside or journal, key_aside or ARGV[i])
 end
 local seeking = redis.call('EXISTS', sought) == 1
-for i = records + 2, #ARGV, 2 do
-  local v = string.match(redis.call('HGET', ended, ARGV[i]) or '', '^%d+ (%d+)')
-  if v and tonumber(v) <= tonumber(ARGV[i + 1]) then
+for i = records + 2, #ARGV, 3 do
+  local epoch, v = string.match(redis.call('HGET', ended, ARGV[i]) or '', '^(%d+) (%d+)')
+  -- The line that was put back may have begun at a lower `v` than the one before it had got to.
+  local later_epoch = epoch and tonumber(ARGV[i + 1]) - tonumber(epoch)
+  if epoch and (later_epoch > 0 or (later_epoch == 0 and tonumber(v) <= tonumber(ARGV[i + 2]))) then
     redis.call('HDEL', ended, ARGV[i])
     if seeking then
       redis.call('HDEL', sought, ARGV[i])

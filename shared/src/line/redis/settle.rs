@@ -4,7 +4,10 @@ use std::sync::LazyLock;
 
 use super::{RedisLine, keys::Keys, script::Command};
 use crate::{
-    domain::{change::Ending, id::QueueId},
+    domain::{
+        change::{Ending, Version},
+        id::QueueId,
+    },
     line::LineError,
 };
 
@@ -17,9 +20,10 @@ pub(super) async fn settle(
     keys: &[String],
     ended: &[Ending],
 ) -> Result<(), LineError> {
-    let ends = ended
-        .iter()
-        .flat_map(|end| [end.id.to_member(), end.version.v.to_string()]);
+    let ends = ended.iter().flat_map(|end| {
+        let Version { epoch, v } = end.version;
+        [end.id.to_member(), epoch.to_string(), v.to_string()]
+    });
     let call = SETTLE.of(&Keys::new(queue)).arg(keys.len()).args(keys).args(ends);
     call.send(line).await.map(drop)
 }

@@ -5,22 +5,18 @@ use std::{
         Arc,
         atomic::{AtomicU64, Ordering},
     },
-    time::{Duration, SystemTime, UNIX_EPOCH},
+    time::{SystemTime, UNIX_EPOCH},
 };
 
 use serde_json::json;
-use tokio::time::{sleep, timeout};
 
-use super::{Scene, id, written::Written};
+use super::{Scene, id, until, written::Written};
 use crate::{
     backup::{Backup, Shelf},
     domain::id::{EntryId, QueueId},
     line::{CheckOrder, CheckTurn, ReportOrder, Reported, memory::MemoryLine},
     telemetry::metrics::{CHECK_AGE, MENDED},
 };
-
-/// Longer than anything here takes on a machine that does much else.
-const BOUND: Duration = Duration::from_mins(1);
 
 /// How far a line's clock is ahead of the system's, in seconds.
 #[derive(Clone, Default)]
@@ -45,15 +41,6 @@ impl Scene {
     async fn is_written(&self, shelf: &Shelf, id: EntryId) -> bool {
         self.backup.entry(shelf, id).await.expect("an answer").is_some()
     }
-}
-
-async fn until(mut condition: impl AsyncFnMut() -> bool) {
-    let waiting = async {
-        while !condition().await {
-            sleep(Duration::from_millis(20)).await;
-        }
-    };
-    timeout(BOUND, waiting).await.expect("in time");
 }
 
 /// A visitor whose entry is in one of the shards below this one, or not.

@@ -209,6 +209,10 @@ impl Line for Faulty {
         self.sound().journal(queue, most).await
     }
 
+    async fn whole_journal(&self, queue: &QueueId, most: usize) -> Result<Vec<JournalRecord>, LineError> {
+        self.sound().whole_journal(queue, most).await
+    }
+
     async fn record(&self, queue: &QueueId, change: &Change) -> Result<(), LineError> {
         self.sound().record(queue, change).await
     }

@@ -9,7 +9,7 @@ use super::{Scene, id, memory, slow::paced_line, written::Written};
 use crate::{
     backup::Backup,
     domain::id::QueueId,
-    line::{Departure, Entered, memory::MemoryLine},
+    line::{Departure, memory::MemoryLine},
     promoter::Promoter,
     telemetry::{
         emf::Metrics,
@@ -213,13 +213,7 @@ async fn what_is_set_aside_is_tried_again_every_ten_minutes() {
     let promoter = scene.reporter(&written);
     tokio::time::pause();
     promoter.run(sleep(Duration::from_mins(1))).await;
-    let entered = scene.line.enter(&queue, id(&queue, "a")).await;
-    let Ok(Entered::Joined {
-        change: Some(change), ..
-    }) = entered
-    else {
-        panic!("{entered:?}");
-    };
+    let change = scene.enter_unwritten(&queue, "a").await;
     scene.line.record(&queue, &change).await.expect("recorded");
     let journal = scene.line.journal(&queue, 1).await.expect("read");
     let done = scene.line.set_aside(&queue, &journal[0].key).await;

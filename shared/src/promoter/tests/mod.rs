@@ -11,10 +11,11 @@ mod slow;
 mod steps;
 mod written;
 
-use std::sync::Arc;
+use std::{sync::Arc, time::Duration};
 
 use serde_json::{Map, Value};
 use tempfile::TempDir;
+use tokio::time::{sleep, timeout};
 
 use super::{
     Policy, Promoter, SyncError, Synced,
@@ -22,7 +23,10 @@ use super::{
 };
 use crate::{
     backup::{Backup, LinePart, Shelf, StoredQueue, file::FileBackup, write_through::write_through},
-    domain::id::{EntryId, IdKey, QueueId, RootKey, Salt, Visitor},
+    domain::{
+        change::Change,
+        id::{EntryId, IdKey, QueueId, RootKey, Salt, Visitor},
+    },
     line::{Configured, Entered, Line, memory::MemoryLine},
 };
 
@@ -71,17 +75,20 @@ impl Scene {
 
     /// Enters as a visitor does, written through.
     async fn enter(&self, shelf: &Shelf, visitor: &str) -> EntryId {
-        let id = id(&shelf.queue, visitor);
-        match self.line.enter(&shelf.queue, id).await {
+        let change = self.enter_unwritten(&shelf.queue, visitor).await;
+        let through = write_through(&*self.line, &*self.backup, shelf, &change).await;
+        assert!(through.expect("written").durable);
+        change.id
+    }
+
+    /// Enters, and is killed before it is written.
+    async fn enter_unwritten(&self, queue: &QueueId, visitor: &str) -> Change {
+        match self.line.enter(queue, id(queue, visitor)).await {
             Ok(Entered::Joined {
                 change: Some(change), ..
-            }) => {
-                let through = write_through(&*self.line, &*self.backup, shelf, &change).await;
-                assert!(through.expect("written").durable);
-            }
+            }) => change,
             other => panic!("did not enter: {other:?}"),
         }
-        id
     }
 
     /// Puts other settings in the place of the stored ones, as somebody does by hand.
@@ -117,4 +124,16 @@ fn id(queue: &QueueId, visitor: &str) -> EntryId {
 
 fn memory() -> Arc<dyn Line> {
     Arc::new(MemoryLine::new())
+}
+
+/// Waits until something is so, for longer than it takes on a machine that does much else.
+async fn until(mut is_so: impl AsyncFnMut() -> bool) {
+    let waiting = async {
+        while !is_so().await {
+            sleep(Duration::from_millis(20)).await;
+        }
+    };
+    timeout(Duration::from_mins(1), waiting)
+        .await
+        .expect("it comes about in time");
 }

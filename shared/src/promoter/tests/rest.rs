@@ -14,7 +14,7 @@ use super::{
 };
 use crate::{
     domain::id::QueueId,
-    line::{Departed, Departure, Entered, memory::MemoryLine},
+    line::{Departed, Departure, memory::MemoryLine},
     telemetry::metrics::{ACTIVE, TICK_AGE, WAITING},
 };
 
@@ -88,13 +88,7 @@ async fn whoever_is_in_any_line_keeps_the_promoter() {
 async fn what_is_not_in_the_backup_keeps_the_promoter() {
     let scene = Scene::new(paced_line());
     let (queue, _) = scene.queue("q", json!({ "paused": true })).await;
-    let entered = scene.line.enter(&queue, id(&queue, "a")).await.expect("entered");
-    let Entered::Joined {
-        change: Some(change), ..
-    } = entered
-    else {
-        panic!("did not enter");
-    };
+    let change = scene.enter_unwritten(&queue, "a").await;
     let left = scene
         .line
         .leave(&queue, id(&queue, "a"), None, Departure::Leave)

@@ -8,11 +8,11 @@ use tokio::time::{Instant, sleep};
 use super::{
     Scene,
     faulty::{Fault, Faulty},
-    id, map, memory,
+    id, map, memory, until,
 };
 use crate::{
     backup::Backup,
-    line::{Entered, Line, memory::MemoryLine},
+    line::{Line, memory::MemoryLine},
 };
 
 /// Runs the loop in paused time with one queue of each fault beside a sound one, and says how often each was promoted.
@@ -96,28 +96,12 @@ async fn the_loop_takes_edited_settings_over_and_puts_lost_queues_back() {
     promoter.run(edit_and_lose).await;
 }
 
-async fn until(mut condition: impl AsyncFnMut() -> bool) {
-    let waiting = async {
-        while !condition().await {
-            sleep(Duration::from_millis(20)).await;
-        }
-    };
-    tokio::time::timeout(Duration::from_secs(20), waiting)
-        .await
-        .expect("it comes about in time");
-}
-
 #[tokio::test]
 async fn the_end_takes_every_journal_to_the_backup() {
     let scene = Scene::new(memory());
     let (queue, shelf) = scene.queue("q", json!({ "capacity": 1, "batch": 1 })).await;
     let second = id(&queue, "b");
-    let Ok(Entered::Joined {
-        change: Some(change), ..
-    }) = scene.line.enter(&queue, second).await
-    else {
-        panic!("did not enter");
-    };
+    let change = scene.enter_unwritten(&queue, "b").await;
     scene.line.record(&queue, &change).await.expect("recorded");
     let promoter = scene.promoter();
     promoter.sync_all().await.expect("listed");

@@ -24,7 +24,7 @@ use crate::{
         id::{EntryId, QueueId, Salt},
         record::Record,
     },
-    line::{Entered, memory::MemoryLine},
+    line::memory::MemoryLine,
     promoter::{Policy, Promoter},
 };
 
@@ -50,12 +50,17 @@ impl Slow {
 
 #[async_trait]
 impl Backup for Slow {
-    async fn write_each(&self, _: &Shelf, changes: &[Change], _: Instant) -> Vec<Result<(), BackupError>> {
+    async fn write_each(
+        &self,
+        _: &Shelf,
+        changes: &[Change],
+        _: Instant,
+    ) -> Vec<Result<Written, BackupError>> {
         let now = self.writing.fetch_add(1, Ordering::SeqCst) + 1;
         self.most.fetch_max(now, Ordering::SeqCst);
         sleep(self.record).await;
         self.writing.fetch_sub(1, Ordering::SeqCst);
-        changes.iter().map(|_| Ok(())).collect()
+        changes.iter().map(|_| Ok(Written::Older)).collect()
     }
 
     async fn write(&self, shelf: &Shelf, change: &Change) -> Result<Written, BackupError> {
@@ -205,13 +210,7 @@ async fn a_record_that_takes_long_gets_there_and_no_queue_is_drained_twice_at_on
 async fn a_drain_ends_between_batches_never_within_one() {
     let scene = Scene::new(paced_line());
     let (queue, shelf) = scene.queue("q", json!({})).await;
-    let entered = scene.line.enter(&queue, id(&queue, "a")).await.expect("entered");
-    let Entered::Joined {
-        change: Some(change), ..
-    } = entered
-    else {
-        panic!("did not enter");
-    };
+    let change = scene.enter_unwritten(&queue, "a").await;
     // Of one entry: none of them goes beside another.
     for _ in 0..4 {
         scene.line.record(&queue, &change).await.expect("recorded");

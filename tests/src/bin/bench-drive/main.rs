@@ -15,17 +15,16 @@ use tokio::{
 };
 use vestibule::{
     backup::{Backup, LinePart, StoredQueue, file::FileBackup},
-    config::Keys,
     domain::{
-        id::{IdKey, QueueId, RootKey, Visitor},
+        id::{IdKey, QueueId, Visitor},
         settings::Settings,
     },
-    http::{Edge, router},
     line::{Line, View, redis::RedisLine},
     promoter::{Policy, Promoter},
 };
 use vestibule_tests::{
-    edge::{Ask, local, send_to, signer},
+    edge::{Ask, local, process, send_to},
+    functions::root_key,
     lines::{configuration, fresh_queue},
 };
 
@@ -84,8 +83,7 @@ impl Bench {
         };
         backup.create_queue(&queue, &stored).await?;
 
-        let root = RootKey::new(vec![7; 32]).expect("long enough");
-        let ids = IdKey::derive(&root, &queue, &configuration.salt);
+        let ids = IdKey::derive(&root_key(), &queue, &configuration.salt);
         let promoted = (SECONDS + 10) * u64::from(PACE);
         let mut tokens = Vec::new();
         for n in 0..promoted + u64::from(POLLERS) {
@@ -98,18 +96,8 @@ impl Bench {
         let (stop, stopped) = watch::channel(false);
         let mut processes = Vec::new();
         for _ in 0..PROCESSES {
-            let keys = Keys {
-                root: root.clone(),
-                signer: signer(),
-            };
             let own = Arc::new(RedisLine::connect(url).await?);
-            processes.push(router(Edge::new(
-                own,
-                backup.clone(),
-                keys,
-                local(),
-                stopped.clone(),
-            )));
+            processes.push(process(own, backup.clone(), local(), &stopped));
         }
         Ok(Self {
             queue,

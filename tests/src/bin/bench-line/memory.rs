@@ -20,8 +20,9 @@ use vestibule::{
         record::Record,
         score::WaitScore,
     },
-    line::{Line, PROMOTE_CHUNK, PromoteOrder, redis::RedisLine},
+    line::{Line, PROMOTE_CHUNK, redis::RedisLine},
 };
+use vestibule_tests::lines::tick_of;
 
 use crate::{
     Bench,
@@ -175,12 +176,7 @@ async fn promote(bench: &Bench, client: &Client, queue: &QueueId) -> Result<(), 
     let (mut promoted, mut chunks) = (0, Vec::new());
     while promoted < 50_000 {
         let started = Instant::now();
-        let order = PromoteOrder {
-            asked: PROMOTE_CHUNK,
-            heartbeat: true,
-            fence: None,
-        };
-        let promotion = bench.line.promote(queue, order).await?;
+        let promotion = bench.line.promote(queue, tick_of(PROMOTE_CHUNK)).await?;
         assert_eq!(promotion.promoted, PROMOTE_CHUNK, "a full chunk");
         chunks.push(started.elapsed().as_secs_f64() * 1_000.0);
         promoted += promotion.promoted;

@@ -4,16 +4,25 @@
 //!
 //! Prints one `name=value` a line. Run it with `make bench-wake`. A delay is from just before the tick was asked for to when
 //! the visitor had read the whole answer. Calls are those that the server counts itself (`INFO commandstats`), of whoever
-//! asks, also those within scripts; a tick comes each second, so the look a second is among them.
+//! asks, also those within scripts; a tick comes each second, so the look a second is among them. Where one tick calls all,
+//! most of the time goes to the connections, which no server is spared: so the same visitors are held, in turn, by a handler
+//! that does nothing else ([`floor`]).
+//!
+//! `ARGS=at-once` measures that part alone.
 
+mod floor;
 mod scene;
 mod visitors;
 
 use std::{env, error::Error, time::Duration};
 
-use tokio::time::{Instant, sleep};
+use tokio::{
+    runtime::{Builder, Runtime},
+    time::{Instant, sleep},
+};
 
 use crate::{
+    floor::Floor,
     scene::Scene,
     visitors::{Manner, Visitors},
 };
@@ -27,22 +36,36 @@ const TICKS: u32 = 12;
 /// For the looks of those who have just come to be held.
 const SETTLING: Duration = Duration::from_secs(1);
 const ROUNDS: usize = 3;
+/// As many as one promotion moves.
+const CROWD_AT_ONCE: usize = 1_000;
 
-#[tokio::main]
-async fn main() -> Result<(), Failure> {
-    if let Some(manner) = env::args().nth(1) {
-        return visitors::act(manner.parse()?).await;
+fn main() -> Result<(), Failure> {
+    match env::args().nth(1).as_deref() {
+        None => Runtime::new()?.block_on(all()),
+        Some("at-once") => Runtime::new()?.block_on(at_once(&url()?, CROWD_AT_ONCE)),
+        Some(manner) => {
+            // One thread is enough for what they do: a second one would only be in the edge's way.
+            let runtime = Builder::new_current_thread().enable_all().build()?;
+            runtime.block_on(visitors::act(manner.parse()?))
+        }
     }
-    let url = env::var("TEST_REDIS_URL")
-        .map_err(|_| "TEST_REDIS_URL is not set: run this with `make bench-wake`")?;
+}
+
+async fn all() -> Result<(), Failure> {
+    let url = url()?;
     for crowd in [1_000, 10_000] {
         held(&url, crowd).await?;
     }
-    at_once(&url, 1_000).await?;
+    at_once(&url, CROWD_AT_ONCE).await?;
     for crowd in [1_000, 10_000] {
         polling(&url, crowd).await?;
     }
     Ok(())
+}
+
+fn url() -> Result<String, Failure> {
+    let url = env::var("TEST_REDIS_URL");
+    url.map_err(|_| "TEST_REDIS_URL is not set: run this with `make bench-wake`".into())
 }
 
 /// Prints `wake_p99_ms_…_held` and `redis_calls_per_tick_…_held`.
@@ -62,16 +85,28 @@ async fn held(url: &str, crowd: usize) -> Result<(), Failure> {
     Ok(())
 }
 
-/// Prints `wake_p99_ms_…_at_once`: one tick calls all who are held.
+/// Prints `wake_p99_ms_…_at_once`: one tick calls all who are held. And `floor_p99_ms_…_at_once`, and how many times as long
+/// the edge takes.
 async fn at_once(url: &str, crowd: usize) -> Result<(), Failure> {
-    let mut delays = Vec::new();
+    let (mut delays, mut floor_delays) = (Vec::new(), Vec::new());
     for _ in 0..ROUNDS {
         let mut scene = Scene::open(url).await?;
         let visitors = settled(&mut scene, crowd).await?;
         let called = scene.tick(1, crowd as u64).await?;
         delays.extend(visitors::delays(&called, &visitors.answers().await?));
+
+        let floor = Floor::open().await?;
+        let entries = (0..crowd).map(|n| format!("/entries/{n}")).collect();
+        let visitors = Visitors::start(floor.address, Manner::Held, entries).await?;
+        floor.until_held(crowd).await?;
+        let released = floor.release();
+        floor_delays.extend(visitors::delays(&[released], &visitors.answers().await?));
     }
-    report(&format!("wake_p99_ms_{crowd}_at_once"), delays);
+    let ms = report(&format!("wake_p99_ms_{crowd}_at_once"), delays);
+    let floor_ms = report(&format!("floor_p99_ms_{crowd}_at_once"), floor_delays);
+    if let (Some(ms), Some(floor_ms)) = (ms, floor_ms) {
+        println!("wake_vs_floor_{crowd}_at_once={:.2}", ms / floor_ms);
+    }
     Ok(())
 }
 
@@ -103,16 +138,17 @@ async fn polling(url: &str, crowd: usize) -> Result<(), Failure> {
     Ok(())
 }
 
-/// Prints the delay that one in a hundred is above.
+/// Prints the delay that one in a hundred is above, in milliseconds.
 #[allow(clippy::cast_precision_loss)] // Delays are small.
-fn report(name: &str, mut delays_us: Vec<u64>) {
+fn report(name: &str, mut delays_us: Vec<u64>) -> Option<f64> {
     delays_us.sort_unstable();
     let Some(p99) = (delays_us.len() * 99).div_ceil(100).checked_sub(1) else {
         println!("{name}=nobody");
-        return;
+        return None;
     };
-    let p99 = delays_us[p99];
-    println!("{name}={:.1}", p99 as f64 / 1_000.0);
+    let ms = delays_us[p99] as f64 / 1_000.0;
+    println!("{name}={ms:.1}");
+    Some(ms)
 }
 
 #[allow(clippy::cast_precision_loss)] // Counts of calls are small.

@@ -34,7 +34,7 @@ const ABREAST: usize = 50;
 /// Whoever was sent away comes again within this.
 const QUIET: Duration = Duration::from_millis(700);
 /// Longer than a crowd takes to be held.
-const PATIENCE: Duration = Duration::from_secs(10);
+pub(crate) const PATIENCE: Duration = Duration::from_secs(10);
 
 pub(crate) struct Scene {
     line: RedisLine,

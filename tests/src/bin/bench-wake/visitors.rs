@@ -114,7 +114,8 @@ pub(crate) fn now_us() -> u64 {
     u64::try_from(since_1970.as_micros()).unwrap_or(u64::MAX)
 }
 
-/// What the process of the visitors does: the entries are on its standard input.
+/// What the process of the visitors does: the entries are on its standard input. What they heard is read, and their
+/// connections are closed, when all have heard: while they do, that would take from the edge what both run on.
 pub(crate) async fn act(manner: Manner) -> Result<(), Failure> {
     let edge: SocketAddr = env::args().nth(2).ok_or("the edge's address")?.parse()?;
     let entries = std::io::read_to_string(std::io::stdin())?;
@@ -132,8 +133,12 @@ pub(crate) async fn act(manner: Manner) -> Result<(), Failure> {
             }
         })
     });
+    let mut answers = Vec::new();
     for wait in waiting.collect::<Vec<_>>() {
-        if let Some(Call { claim_by_ms, at_us }) = wait.await?? {
+        answers.push(wait.await??);
+    }
+    for (_, last) in answers {
+        if let Some(Call { claim_by_ms, at_us }) = last.call()? {
             println!("{claim_by_ms} {at_us}");
         }
     }
@@ -153,27 +158,27 @@ impl Visitor {
         Ok(Self { stream, entry })
     }
 
-    /// Nothing where the hold ended before the turn came.
-    async fn holds(mut self) -> Result<Option<Call>, Failure> {
+    async fn holds(mut self) -> Result<(Self, Answer), Failure> {
         sleep(ARRIVING.mul_f64(rand::random())).await;
-        self.ask("?wait=20").await
+        let answer = self.ask("?wait=20").await?;
+        Ok((self, answer))
     }
 
-    async fn polls(mut self) -> Result<Option<Call>, Failure> {
+    async fn polls(mut self) -> Result<(Self, Answer), Failure> {
         let stop = Instant::now() + PATIENCE;
         sleep(ARRIVING.mul_f64(rand::random())).await;
         let mut next = Instant::now();
-        while next < stop {
-            if let Some(call) = self.ask("").await? {
-                return Ok(Some(call));
-            }
+        loop {
+            let answer = self.ask("").await?;
             next += POLLING;
+            if next >= stop || answer.call()?.is_some() {
+                return Ok((self, answer));
+            }
             sleep_until(next).await;
         }
-        Ok(None)
     }
 
-    async fn ask(&mut self, query: &str) -> Result<Option<Call>, Failure> {
+    async fn ask(&mut self, query: &str) -> Result<Answer, Failure> {
         let request = format!("GET {}{query} HTTP/1.1\r\nhost: bench\r\n\r\n", self.entry);
         self.stream.write_all(request.as_bytes()).await?;
         let mut read = Vec::with_capacity(1_024);
@@ -184,13 +189,32 @@ impl Visitor {
             if let Some((is_answered, body)) = answer(&read)? {
                 let at_us = now_us();
                 if is_answered {
-                    return call(body, at_us);
+                    let body = body.to_vec();
+                    return Ok(Answer { body, at_us });
                 }
                 // Where all are late, it says so, and asks for patience.
                 sleep(POLLING).await;
                 return Box::pin(self.ask(query)).await;
             }
         }
+    }
+}
+
+/// What a visitor heard, and when.
+struct Answer {
+    body: Vec<u8>,
+    at_us: u64,
+}
+
+impl Answer {
+    /// Nothing where the turn had not come.
+    fn call(&self) -> Result<Option<Call>, Failure> {
+        let entry: Value = serde_json::from_slice(&self.body)?;
+        let claim_by_ms = entry["claim_by_ms"]
+            .as_u64()
+            .filter(|_| entry["state"] == "ready");
+        let at_us = self.at_us;
+        Ok(claim_by_ms.map(|claim_by_ms| Call { claim_by_ms, at_us }))
     }
 }
 
@@ -211,13 +235,4 @@ fn answer(read: &[u8]) -> Result<Option<(bool, &[u8])>, Failure> {
         .ok_or("an answer has a length")?;
     let body = &read[end + 4..];
     Ok((body.len() >= length.parse()?).then_some((is_answered, body)))
-}
-
-fn call(body: &[u8], at_us: u64) -> Result<Option<Call>, Failure> {
-    let entry: Value = serde_json::from_slice(body)?;
-    let claim_by_ms = entry["claim_by_ms"].as_u64();
-    let is_ready = entry["state"] == "ready";
-    Ok(claim_by_ms
-        .filter(|_| is_ready)
-        .map(|claim_by_ms| Call { claim_by_ms, at_us }))
 }

@@ -6,7 +6,7 @@ use vestibule::{
     backup::{Backup, Lease, LinePart, StoredQueue, file::FileBackup},
     domain::{id::Salt, settings::Settings},
 };
-use vestibule_tests::{entries::fresh_queue, servers};
+use vestibule_tests::{lines::fresh_queue, servers};
 
 on_both! {
     a_queue_is_created_once

@@ -1,29 +1,30 @@
 //! The same queue twice: in memory and in Redis, by the same clock.
 
+mod compare;
+mod seen;
+
 use std::{
     collections::{BTreeMap, VecDeque},
+    fmt::Debug,
     time::Duration,
 };
 
 use redis::aio::MultiplexedConnection;
 use vestibule::{
     domain::{
-        change::{Change, End, Event, Version},
-        id::{EntryId, QueueId},
-        record::Record,
+        change::{Change, Version},
+        id::QueueId,
         score::{Visit, WaitScore},
         settings::Settings,
-        standing::Standing,
     },
     line::{
-        Check, Extension, HoldOrder, Instead, JournalLimits, JournalRecord, Line, Look, Mending,
-        PromoteOrder, ReportOrder, Revival, Revived,
-        memory::{MemoryLine, Snapshot},
-        redis::RedisLine,
+        Check, Extension, HoldOrder, Instead, JournalLimits, Line, Mending, PromoteOrder, ReportOrder,
+        Revival, Revived, memory::MemoryLine, redis::RedisLine,
     },
 };
 use vestibule_tests::lines::{HandClock, configuration, visitor};
 
+use self::compare::same;
 use crate::{
     journal,
     ops::{Named, Op},
@@ -124,34 +125,6 @@ impl Pair {
                 self.compare_states().await
             }
             _ => self.compare_states().await,
-        }
-    }
-
-    async fn note_visits(&mut self) {
-        for number in 1..=crate::ops::VISITORS {
-            let look = self.memory.status(&self.queue, visitor(number)).await;
-            if let Look::Here(standing) = look.expect("status") {
-                self.visits.insert(number, standing.visit());
-                if let Standing::Waiting { score, .. } = standing {
-                    let version = self.memory.view(&self.queue).await.expect("view").version;
-                    let places = self.places.entry(number).or_default();
-                    if places.back().is_none_or(|(last, _)| *last != score) {
-                        places.push_back((score, version));
-                    }
-                    if places.len() > 2 {
-                        places.pop_front();
-                    }
-                }
-            }
-        }
-    }
-
-    fn visit(&self, number: u64, named: Named) -> Option<Visit> {
-        let right = self.visits.get(&number).map_or(0, |visit| visit.number().into());
-        match named {
-            Named::Any => None,
-            Named::Right => Visit::new(right),
-            Named::Wrong => Visit::new((right + 1) % 4096),
         }
     }
 
@@ -277,215 +250,9 @@ impl Pair {
             Op::Set(_) => text(line.configure(queue, &configuration(&self.settings), false).await),
         }
     }
-
-    /// What the backup may have of a place that the visitor had, in each state that is live.
-    pub(crate) fn old_record(&self, number: u64, state: usize) -> Option<Record> {
-        let (score, version) = *self.places.get(&number)?.front()?;
-        let deadline_ms = score.joined_at_ms() + 45_000;
-        let (id, visit) = (visitor(number), score.visit());
-        let events = [
-            Event::Entered { score },
-            Event::Promoted {
-                score,
-                claim_by_ms: deadline_ms,
-            },
-            Event::FastTracked {
-                score,
-                session_end_ms: deadline_ms,
-            },
-        ];
-        let event = events[state];
-        assert_eq!(event.visit(), visit);
-        let at_ms = score.joined_at_ms();
-        Record::after(
-            None,
-            &Change {
-                id,
-                version,
-                at_ms,
-                event,
-            },
-            24,
-        )
-    }
-
-    /// A change of each kind, of the visit that the visitor was last seen in.
-    async fn change_to_record(&self, op: &Op) -> Option<Change> {
-        let Op::Record(number, kind) = op else { return None };
-        let view = self.memory.view(&self.queue).await.expect("view");
-        let visit = self.visit(*number, Named::Right).expect("named");
-        let score = WaitScore::next(0, view.now_ms);
-        let session_end_ms = view.now_ms + 1;
-        let kinds = [
-            Event::Entered { score },
-            Event::FastTracked {
-                score,
-                session_end_ms,
-            },
-            Event::Promoted {
-                score,
-                claim_by_ms: session_end_ms,
-            },
-            Event::Claimed {
-                visit,
-                session_end_ms,
-            },
-            Event::Extended {
-                visit,
-                session_end_ms,
-            },
-            Event::Ended {
-                visit,
-                how: End::Completed,
-            },
-            Event::Ended {
-                visit,
-                how: End::Left,
-            },
-            Event::Ended {
-                visit,
-                how: End::Expired,
-            },
-            Event::StillReady {
-                visit,
-                claim_by_ms: session_end_ms,
-            },
-        ];
-        Some(Change {
-            id: visitor(*number),
-            version: view.version,
-            at_ms: view.now_ms,
-            event: kinds[*kind],
-        })
-    }
-
-    async fn compare_states(&self) -> Result<(), String> {
-        let (raw, journal) = tokio::join!(self.raw(), self.redis.journal(&self.queue, WHOLE_JOURNAL));
-        let snapshot = self.memory.snapshot(&self.queue).expect("snapshot");
-        same("sets and state", &snapshot, &raw)?;
-        let in_memory = self.memory.journal(&self.queue, WHOLE_JOURNAL).await;
-        same(
-            "journals",
-            &comparable(in_memory.expect("journal"))?,
-            &comparable(journal.map_err(text)?)?,
-        )?;
-        let [in_memory, in_redis] = self.lines().map(|line| line.aside(&self.queue, WHOLE_JOURNAL));
-        same(
-            "records set aside",
-            &comparable(in_memory.await.expect("read"))?,
-            &comparable(in_redis.await.map_err(text)?)?,
-        )
-    }
-
-    async fn compare_views(&self) -> Result<(), String> {
-        let [in_memory, in_redis] = self.lines().map(|line| line.view(&self.queue));
-        same(
-            "views",
-            &in_memory.await.map_err(text)?,
-            &in_redis.await.map_err(text)?,
-        )?;
-        let ids: Vec<_> = (1..=crate::ops::VISITORS).map(visitor).collect();
-        let [in_memory, in_redis] = self.lines().map(|line| line.looks(&self.queue, &ids));
-        same(
-            "looks at all",
-            &in_memory.await.map_err(text)?,
-            &in_redis.await.map_err(text)?,
-        )
-    }
-
-    /// What Redis holds, by the keys of the design and plain commands.
-    async fn raw(&self) -> Snapshot {
-        type Scored = Vec<(String, f64)>;
-        let key = |name: &str| format!("vestibule:{{{}}}:{name}", self.queue);
-        let mut pipe = redis::pipe();
-        for name in ["waiting", "ready", "active"] {
-            pipe.zrange_withscores(key(name), 0, -1);
-        }
-        let pipe = pipe.hgetall(key("ended")).hgetall(key("state"));
-        let answer = pipe.query_async(&mut self.link.clone()).await;
-        let (waiting, ready, active, ended, state): (
-            Scored,
-            Scored,
-            Scored,
-            BTreeMap<String, String>,
-            BTreeMap<String, String>,
-        ) = answer.expect("Redis answers");
-        let mut ended: Vec<_> = ended
-            .iter()
-            .map(|(member, v)| (entry(member), v.clone()))
-            .collect();
-        ended.sort_unstable();
-        // Redis orders members of one score by the text that stands for them, memory by id.
-        let scored = |entries: Scored| {
-            let mut entries: Vec<_> = entries
-                .iter()
-                .map(|(member, score)| (entry(member), exact(*score)))
-                .collect();
-            entries.sort_by_key(|(id, score)| (*score, *id));
-            entries
-        };
-        Snapshot {
-            waiting: scored(waiting),
-            ready: scored(ready),
-            active: scored(active),
-            ended,
-            state: state
-                .into_iter()
-                // What enter.lua needs of the configuration: the answers to entering tell whether it is right.
-                .filter(|(name, _)| !["epoch", "entrance", "re_entry", "paused"].contains(&name.as_str()))
-                .map(|(name, number)| {
-                    let number = number.parse().unwrap_or_else(|_| panic!("{name} is {number}"));
-                    (name, number)
-                })
-                .collect(),
-        }
-    }
-}
-
-fn entry(member: &str) -> EntryId {
-    EntryId::from_member(member).expect("a member")
-}
-
-fn exact(score: f64) -> u64 {
-    assert!(
-        score.fract() == 0.0 && (0.0..9_007_199_254_740_992.0).contains(&score),
-        "{score}"
-    );
-    // What was just asserted makes the cast exact.
-    #[allow(clippy::cast_possible_truncation, clippy::cast_sign_loss)]
-    let score = score as u64;
-    score
-}
-
-/// The changes of a record, how often they were refused, and when they are due again.
-type Comparable = (Vec<Change>, u32, u64);
-
-/// A journal without its keys, which every line makes up by itself; within a record the order means nothing.
-fn comparable(journal: Vec<JournalRecord>) -> Result<Vec<Comparable>, String> {
-    let sorted = |mut changes: Vec<Change>| {
-        changes.sort_by_key(|change| change.id);
-        let twice = changes.windows(2).find(|pair| pair[0].id == pair[1].id);
-        twice.map_or(Ok(changes.clone()), |pair| {
-            Err(format!("twice in one record: {pair:?}"))
-        })
-    };
-    let records = journal.into_iter();
-    records
-        .map(|record| Ok((sorted(record.changes)?, record.tries, record.retry_at_ms)))
-        .collect()
 }
 
 #[allow(clippy::needless_pass_by_value)] // For `map_err(text)`.
-pub(crate) fn text(answer: impl std::fmt::Debug) -> String {
+pub(crate) fn text(answer: impl Debug) -> String {
     format!("{answer:?}")
-}
-
-fn same<T: PartialEq + std::fmt::Debug>(what: &str, memory: &T, redis: &T) -> Result<(), String> {
-    if memory == redis {
-        Ok(())
-    } else {
-        Err(format!(
-            "the {what} differ\n  memory: {memory:?}\n  redis:  {redis:?}"
-        ))
-    }
 }

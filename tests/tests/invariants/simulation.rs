@@ -1,5 +1,4 @@
-//! The promise of [`pacing`](vestibule::domain::pacing), simulated: a visitor who keeps to `retry_after_ms` never loses
-//! a turn, whatever operators do to the queue meanwhile.
+//! Visitors at a line, a promoter that is not on time, and an operator who turns everything.
 
 use std::{
     cmp::Reverse,
@@ -15,13 +14,11 @@ use vestibule::{
         settings::Settings,
         standing::Standing,
     },
-    line::{Claimed, Departed, Departure, Entered, Line, Look, PromoteOrder, memory::MemoryLine},
+    line::{Claimed, Departed, Departure, Entered, Line, Look, memory::MemoryLine},
 };
-use vestibule_tests::lines::{HandClock, configuration, fresh_queue, visitor};
+use vestibule_tests::lines::{HandClock, configuration, fresh_queue, tick_of, visitor};
 
-const VISITORS: u64 = 10_000;
-/// How many days at the line are simulated, each another one.
-const SEEDS: u64 = 12;
+pub(crate) const VISITORS: u64 = 10_000;
 /// Everybody comes within so long.
 const RUSH_MS: u64 = 300_000;
 /// How late a poll may be: the answer's way to the visitor and the next request's way back.
@@ -34,43 +31,9 @@ const VIEW_AGE_MS: u64 = 2_000;
 /// Nobody waits longer, unless something is wrong.
 const END_MS: u64 = 12 * 3_600_000;
 
-#[tokio::test]
-async fn a_visitor_who_keeps_to_retry_after_never_loses_a_turn() {
-    let (mut polls, mut changes, mut longest_ms) = (0, 0, 0);
-    for seed in 1..=SEEDS {
-        let mut simulation = Simulation::new(Manner::KeepsToIt, seed).await;
-        simulation.run().await;
-        assert_eq!(simulation.lost, 0, "seed {seed}");
-        assert_eq!(simulation.done, VISITORS, "seed {seed}: everybody is served");
-        assert!(
-            simulation.admitted == simulation.entered,
-            "seed {seed}: everybody is let in, in the order of entering"
-        );
-        let view = simulation.line.view(&simulation.queue).await.expect("view");
-        assert_eq!((view.totals.no_shows, view.totals.expired), (0, 0), "seed {seed}");
-        polls += simulation.polls;
-        changes += simulation.changes;
-        longest_ms = longest_ms.max(simulation.slept_ms_max);
-    }
-    println!("{polls} polls, {changes} changes of settings, at most {longest_ms} ms between polls");
-    assert!(
-        polls > SEEDS * VISITORS && changes > SEEDS * 15 && longest_ms >= 40_000,
-        "nothing much happened"
-    );
-}
-
-/// Shows that the simulation can tell: who comes back when it suits them does lose turns.
-#[tokio::test]
-async fn a_visitor_who_comes_back_later_than_told_does_lose_turns() {
-    let mut simulation = Simulation::new(Manner::ComesTooLate, 1).await;
-    simulation.run().await;
-    assert!(simulation.lost > VISITORS / 200, "only {} lost", simulation.lost);
-    assert_eq!(simulation.done + simulation.lost, VISITORS);
-}
-
 /// How visitors come back.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-enum Manner {
+pub(crate) enum Manner {
     /// At the told moment.
     KeepsToIt,
     /// After one and a half times `claim_seconds`, whatever they are told.
@@ -88,10 +51,10 @@ enum Due {
     Settings,
 }
 
-struct Simulation {
+pub(crate) struct Simulation {
     manner: Manner,
-    line: MemoryLine,
-    queue: QueueId,
+    pub(crate) line: MemoryLine,
+    pub(crate) queue: QueueId,
     clock: HandClock,
     start_ms: u64,
     settings: Settings,
@@ -102,17 +65,17 @@ struct Simulation {
     /// Numbers what is put on the agenda, so that of one moment the first comes first.
     planned: u64,
     numbers: HashMap<EntryId, u64>,
-    entered: Vec<u64>,
-    admitted: Vec<u64>,
-    done: u64,
-    lost: u64,
-    polls: u64,
-    changes: u64,
-    slept_ms_max: u64,
+    pub(crate) entered: Vec<u64>,
+    pub(crate) admitted: Vec<u64>,
+    pub(crate) done: u64,
+    pub(crate) lost: u64,
+    pub(crate) polls: u64,
+    pub(crate) changes: u64,
+    pub(crate) slept_ms_max: u64,
 }
 
 impl Simulation {
-    async fn new(manner: Manner, seed: u64) -> Self {
+    pub(crate) async fn new(manner: Manner, seed: u64) -> Self {
         let clock = HandClock::new();
         let mut simulation = Self {
             manner,
@@ -151,7 +114,7 @@ impl Simulation {
             .push(Reverse((self.clock.now_ms() + after_ms, self.planned, due)));
     }
 
-    async fn run(&mut self) {
+    pub(crate) async fn run(&mut self) {
         while self.done + self.lost < VISITORS {
             let Reverse((at_ms, _, due)) = self.agenda.pop().expect("the promoter never ends");
             assert!(
@@ -251,14 +214,13 @@ impl Simulation {
     }
 
     async fn tick(&mut self) {
-        let order = PromoteOrder {
-            asked: u64::MAX,
-            heartbeat: true,
-            fence: None,
-        };
         let mut promoted = 0;
         loop {
-            let tick = self.line.promote(&self.queue, order).await.expect("promote");
+            let tick = self
+                .line
+                .promote(&self.queue, tick_of(u64::MAX))
+                .await
+                .expect("promote");
             promoted += tick.promoted;
             if !tick.more {
                 break;

@@ -1,118 +1,24 @@
-//! The lines under test: each kind of line, a clock that a test moves by hand, and a queue of its own for every test.
-
-// A harness stops the test where it cannot go on.
-#![allow(clippy::missing_panics_doc)]
+//! One queue on one line, by a clock that a test moves by hand.
 
 use std::{sync::Arc, time::Duration};
 
-use redis::{Client, aio::MultiplexedConnection};
-use uuid::{Builder, Uuid};
 use vestibule::{
     domain::{
         change::{Change, Ending},
-        id::{EntryId, QueueId, Salt},
+        id::{EntryId, QueueId},
         settings::Settings,
         standing::Standing,
         state::State,
     },
     line::{
-        Claimed, Configuration, Configured, Departed, Departure, Entered, Joining, JournalLimits,
-        JournalRecord, Line, Look, Missing, PromoteOrder, Promotion, View,
+        Claimed, Configured, Departed, Departure, Entered, Joining, JournalLimits, JournalRecord, Line, Look,
+        Missing, Promotion, View,
         memory::{Clock, MemoryLine},
         redis::RedisLine,
     },
 };
 
-pub use crate::hand_clock::HandClock;
-use crate::{
-    cluster::Cluster,
-    servers::{self, url},
-};
-
-/// The lines that ship, each on the servers that it is meant for.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum Backend {
-    /// In this process.
-    Memory,
-    /// Redis 7.
-    Redis,
-    /// Valkey.
-    Valkey,
-    /// Redis in a cluster of three primaries and three replicas, by TLS, which refuses a script that touches a foreign slot.
-    Cluster,
-}
-
-impl Backend {
-    /// A line by the given clock; by its own where there is none.
-    pub async fn line(self, clock: Option<Clock>) -> Arc<dyn Line> {
-        if self == Self::Memory {
-            return Arc::new(clock.map_or_else(MemoryLine::new, MemoryLine::with_clock));
-        }
-        let line = RedisLine::connect(&self.url()).await.expect("the server answers");
-        match clock {
-            Some(clock) => Arc::new(line.with_given_time(clock)),
-            None => Arc::new(line),
-        }
-    }
-
-    /// Where its server is.
-    pub fn url(self) -> String {
-        match self {
-            Self::Memory => panic!("the line in memory has no server"),
-            Self::Redis => url("TEST_REDIS_URL"),
-            Self::Valkey => url("TEST_VALKEY_URL"),
-            Self::Cluster => Cluster::shared().url(),
-        }
-    }
-
-    /// Connections to each of its servers, of which a cluster has several.
-    pub async fn links(self) -> Vec<MultiplexedConnection> {
-        match self {
-            Self::Cluster => {
-                let nodes = Cluster::shared().nodes().await;
-                nodes.into_iter().map(|node| node.link).collect()
-            }
-            _ => vec![servers::link(Client::open(self.url()).expect("an address")).await],
-        }
-    }
-
-    /// A connection to the server that has this queue.
-    pub async fn link_to(self, queue: &QueueId) -> MultiplexedConnection {
-        match self {
-            Self::Cluster => Cluster::shared().owner(queue).await.link,
-            _ => self.links().await.remove(0),
-        }
-    }
-}
-
-/// The id of the test's visitor of that number. The ids of visitors 1, 2, 3 are in no lexical order: a line that lets
-/// ids decide anything is found out.
-pub fn visitor(number: u64) -> EntryId {
-    let mut bytes = [0; 16];
-    bytes[..8].copy_from_slice(&number.wrapping_mul(0x9e37_79b9_7f4a_7c15).to_be_bytes());
-    bytes[8..].copy_from_slice(&number.to_be_bytes());
-    // Byte 8 loses two bits to the variant; the number is in the first eight bytes as well.
-    let uuid = Builder::from_custom_bytes(bytes).into_uuid();
-    uuid.to_string().parse().expect("a UUID of version 8")
-}
-
-/// A queue id that no other test has: it is all that keeps tests on the same server apart.
-pub fn fresh_queue() -> QueueId {
-    format!("TEST:{}", Uuid::new_v4()).parse().expect("a queue id")
-}
-
-/// A configuration of these settings: other settings are another revision.
-pub fn configuration(settings: &Settings) -> Configuration {
-    Configuration {
-        settings: settings.clone(),
-        revision: serde_json::Value::Object(settings.to_map()).to_string(),
-        settings_order: 0,
-        epoch: 1,
-        generation: 1,
-        min_epoch: 1,
-        salt: Salt::new([7; 32]),
-    }
-}
+use super::{Backend, HandClock, configuration, fresh_queue, tick_of, visitor};
 
 /// A line under test, as callers of their own reach it.
 #[derive(Clone)]
@@ -282,12 +188,10 @@ impl Subject {
 
     /// One tick of a driver.
     pub async fn tick(&self) -> Promotion {
-        let order = PromoteOrder {
-            asked: u64::MAX,
-            heartbeat: true,
-            fence: None,
-        };
-        self.line.promote(&self.queue, order).await.expect("promote")
+        self.line
+            .promote(&self.queue, tick_of(u64::MAX))
+            .await
+            .expect("promote")
     }
 
     /// Where a visitor stands.

@@ -1,0 +1,79 @@
+use super::*;
+
+fn key(queue: &str, salt: u8) -> IdKey {
+    let root = RootKey::new(vec![7; 32]).expect("long enough");
+    IdKey::derive(&root, &queue.parse().expect("a queue id"), &Salt::new([salt; 32]))
+}
+
+#[test]
+fn the_same_visitor_always_has_the_same_id_and_nobody_else_has() {
+    let key_a = key("a", 1);
+    let ada = Visitor::known("ada").expect("valid");
+    assert_eq!(key_a.entry_id(&ada), key_a.entry_id(&ada.clone()));
+    assert_ne!(
+        key_a.entry_id(&ada),
+        key_a.entry_id(&Visitor::known("bob").expect("valid"))
+    );
+    assert_ne!(key_a.entry_id(&ada), key("b", 1).entry_id(&ada), "another queue");
+    assert_ne!(
+        key_a.entry_id(&ada),
+        key("a", 2).entry_id(&ada),
+        "another salt, as after a reset"
+    );
+}
+
+#[test]
+fn the_two_kinds_never_share_an_id() {
+    let uuid = Uuid::new_v4();
+    let anon = key("a", 1).entry_id(&Visitor::from_random(uuid));
+    let known = key("a", 1).entry_id(&Visitor::known(&uuid.to_string()).expect("valid"));
+    assert_ne!(anon, known);
+    assert_eq!(
+        (anon.kind(), known.kind()),
+        (VisitorKind::Anon, VisitorKind::Known)
+    );
+}
+
+#[test]
+fn an_id_survives_both_of_its_forms() {
+    let id = key("a", 1).entry_id(&Visitor::known("ada").expect("valid"));
+    assert_eq!(id.to_string().parse(), Ok(id));
+    assert_eq!(EntryId::from_member(&id.to_member()), Ok(id));
+    assert_eq!(id.to_member().len(), 22);
+    assert_eq!(&id.to_string()[14..15], "8");
+}
+
+#[test]
+fn ids_that_are_none_are_refused() {
+    for bad in ["", "-a", "a b", "a{b}", "a\n", "ü", &"a".repeat(129)] {
+        assert_eq!(bad.parse::<QueueId>(), Err(IdError::Queue), "{bad:?}");
+    }
+    for good in ["TIMEDEAL:123", "0", "a._:-", &"a".repeat(128)] {
+        assert_eq!(good.parse::<QueueId>().expect("valid").as_str(), good);
+    }
+    for bad in [
+        "",
+        "x",
+        "0f8fad5bd9cb869fa16570867728950e",
+        "0f8fad5b-d9cb-469f-a165-70867728950e",
+    ] {
+        assert_eq!(bad.parse::<EntryId>(), Err(IdError::Token), "{bad:?}");
+    }
+    assert_eq!(Visitor::known("a\nb"), Err(IdError::Visitor));
+    assert_eq!(Visitor::known(&"a".repeat(257)), Err(IdError::Visitor));
+    for blank in [" ", " ada", "ada ", "ada\u{a0}", "\u{3000}ada"] {
+        assert_eq!(Visitor::known(blank), Err(IdError::VisitorBlank), "{blank:?}");
+    }
+    assert!(Visitor::known("Ada Lovelace").is_ok());
+    assert_eq!(Visitor::anonymous("ada"), Err(IdError::Anonymous));
+    assert_eq!(
+        Visitor::anonymous("0f8fad5b-d9cb-869f-a165-70867728950e"),
+        Err(IdError::Anonymous)
+    );
+}
+
+#[test]
+fn a_visitor_does_not_show_in_debug_output() {
+    let shown = format!("{:?}", Visitor::known("ada@example.com").expect("valid"));
+    assert!(!shown.contains("ada"), "{shown}");
+}

@@ -1,0 +1,103 @@
+//! What any server of this kind takes: as many held requests, and a handler that knows the answer when it is told to.
+
+use std::{
+    net::SocketAddr,
+    sync::{
+        Arc,
+        atomic::{AtomicUsize, Ordering},
+    },
+};
+
+use axum::{Router, extract::State, http::header, response::IntoResponse};
+use serde_json::json;
+use tokio::{
+    net::TcpListener,
+    sync::Notify,
+    task::JoinHandle,
+    time::{Instant, sleep},
+};
+
+use crate::{
+    Failure, SETTLING,
+    scene::PATIENCE,
+    visitors::{Call, now_us},
+};
+
+/// Tells the answers of the floor from those of a tick.
+const CLAIM_BY_MS: u64 = 1;
+
+pub(crate) struct Floor {
+    pub(crate) address: SocketAddr,
+    holding: Arc<Holding>,
+    serving: JoinHandle<()>,
+}
+
+struct Holding {
+    held: AtomicUsize,
+    release: Notify,
+    /// As long as the edge's.
+    body: String,
+}
+
+impl Floor {
+    pub(crate) async fn open() -> Result<Self, Failure> {
+        let body = json!({
+            "queue": "bench:wake", "token": "0f8fad5b-d9cb-869f-a165-70867728950e", "visit": 4_000, "state": "ready",
+            "retry_after_ms": 2_000, "joined_at_ms": 1_795_260_581_079_u64, "promoted_at_ms": 1_795_260_581_079_u64,
+            "claim_by_ms": CLAIM_BY_MS, "degraded": false,
+        });
+        let holding = Arc::new(Holding {
+            held: AtomicUsize::new(0),
+            release: Notify::new(),
+            body: body.to_string(),
+        });
+        let router = Router::new().fallback(hold).with_state(holding.clone());
+        let listener = TcpListener::bind("127.0.0.1:0").await?;
+        let address = listener.local_addr()?;
+        let serving = tokio::spawn(async move {
+            // It does not end by itself.
+            let _ = axum::serve(listener, router).await;
+        });
+        Ok(Self {
+            address,
+            holding,
+            serving,
+        })
+    }
+
+    /// Waits until so many are held.
+    pub(crate) async fn until_held(&self, crowd: usize) -> Result<(), Failure> {
+        let end = Instant::now() + PATIENCE;
+        while self.holding.held.load(Ordering::Relaxed) < crowd {
+            if Instant::now() > end {
+                return Err("the crowd is not held".into());
+            }
+            sleep(SETTLING).await;
+        }
+        Ok(())
+    }
+
+    /// Answers all who are held.
+    pub(crate) fn release(&self) -> Call {
+        let at_us = now_us();
+        self.holding.release.notify_waiters();
+        Call {
+            claim_by_ms: CLAIM_BY_MS,
+            at_us,
+        }
+    }
+}
+
+impl Drop for Floor {
+    fn drop(&mut self) {
+        self.serving.abort();
+    }
+}
+
+async fn hold(State(holding): State<Arc<Holding>>) -> impl IntoResponse {
+    // It is told from when it was made, and not from when somebody waits for it.
+    let released = holding.release.notified();
+    holding.held.fetch_add(1, Ordering::Relaxed);
+    released.await;
+    ([(header::CONTENT_TYPE, "application/json")], holding.body.clone())
+}

@@ -1,0 +1,129 @@
+//! A queue in memory before a backup in a file.
+
+use std::{
+    sync::{
+        Arc,
+        atomic::{AtomicU64, Ordering},
+    },
+    time::Duration,
+};
+
+use tempfile::TempDir;
+use tokio::time::Instant;
+use vestibule::{
+    backup::{
+        Backup, Shelf,
+        dynamodb::{Connection, DynamoDb, Tables},
+        file::FileBackup,
+        write_through::{Through, write_through},
+    },
+    domain::{
+        change::Change,
+        id::{EntryId, QueueId},
+        settings::Settings,
+        state::State,
+    },
+    line::{Claimed, Configuration, Line, memory::MemoryLine},
+};
+use vestibule_tests::{
+    entries::{fresh_id, now_ms},
+    lines::{configuration, enter_unwritten, fresh_queue, leave_unwritten, tick_of},
+    servers,
+};
+
+/// One queue in a line whose time stands still until it is told to go on, and a file to back it up.
+pub(crate) struct Place {
+    pub(crate) line: MemoryLine,
+    pub(crate) clock_us: Arc<AtomicU64>,
+    pub(crate) backup: FileBackup,
+    pub(crate) queue: QueueId,
+    pub(crate) configuration: Configuration,
+    pub(crate) shelf: Shelf,
+    _directory: TempDir,
+}
+
+impl Place {
+    pub(crate) async fn new() -> Self {
+        let directory = tempfile::tempdir().expect("a directory");
+        let backup = FileBackup::open(directory.path().join("store")).expect("a store");
+        let settings = Settings {
+            capacity: 5,
+            batch: 5,
+            ..Settings::default()
+        };
+        let (queue, configuration) = (fresh_queue(), configuration(&settings));
+        let clock_us = Arc::new(AtomicU64::new(now_ms() * 1_000));
+        let read = Arc::clone(&clock_us);
+        let line = MemoryLine::with_clock(Arc::new(move || read.load(Ordering::SeqCst)));
+        line.configure(&queue, &configuration, true)
+            .await
+            .expect("created");
+        Self {
+            shelf: Shelf::of(&queue, &configuration),
+            line,
+            clock_us,
+            backup,
+            queue,
+            configuration,
+            _directory: directory,
+        }
+    }
+
+    pub(crate) fn seconds_pass(&self, seconds: u64) {
+        self.clock_us.fetch_add(seconds * 1_000_000, Ordering::SeqCst);
+    }
+
+    pub(crate) async fn enter(&self) -> Change {
+        enter_unwritten(&self.line, &self.queue, fresh_id()).await
+    }
+
+    pub(crate) async fn claim(&self, id: EntryId) -> Change {
+        match self.line.claim(&self.queue, id).await.expect("an answer") {
+            Claimed::Active { change, .. } => change,
+            other => panic!("{other:?}"),
+        }
+    }
+
+    pub(crate) async fn leave(&self, id: EntryId) -> Change {
+        leave_unwritten(&self.line, &self.queue, id).await
+    }
+
+    pub(crate) async fn promote(&self) -> u64 {
+        let promotion = self
+            .line
+            .promote(&self.queue, tick_of(100))
+            .await
+            .expect("an answer");
+        promotion.promoted
+    }
+
+    pub(crate) async fn write(&self, change: &Change) -> Through {
+        write_through(&self.line, &self.backup, &self.shelf, change)
+            .await
+            .expect("an answer")
+    }
+
+    pub(crate) async fn state(&self, id: EntryId) -> Option<State> {
+        let record = self.backup.entry(&self.shelf, id).await.expect("an answer");
+        record.map(|record| record.state)
+    }
+
+    /// How many records the journal has, and how many ends the line remembers.
+    pub(crate) async fn unsettled(&self) -> (u64, u64) {
+        let view = self.line.view(&self.queue).await.expect("an answer");
+        (view.journal, view.ended)
+    }
+}
+
+pub(crate) async fn away() -> DynamoDb {
+    DynamoDb::connect(Connection {
+        endpoint_url: Some(servers::closed_port_url()),
+        tables: Tables::default(),
+    })
+    .await
+}
+
+/// Longer than any drain here takes.
+pub(crate) fn long() -> Instant {
+    Instant::now() + Duration::from_mins(1)
+}

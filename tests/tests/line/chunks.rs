@@ -1,0 +1,95 @@
+//! How many one call promotes at the most, whatever the pace allows.
+
+use vestibule::{
+    domain::{pace::HeldBackBy, standing::Standing},
+    line::{PROMOTE_CHUNK, PromoteOrder},
+};
+use vestibule_tests::lines::{Subject, tick_of, visitor};
+
+use crate::settings::pace;
+
+pub(crate) async fn a_long_line_is_promoted_in_chunks(mut subject: Subject) {
+    subject.open(pace(1_000_000, 1)).await;
+    subject.line_up(1..=2_500).await;
+    let mut seen = Vec::new();
+    for _ in 0..3 {
+        let tick = subject.tick().await;
+        seen.push((tick.promoted, tick.more, tick.waiting, tick.ready));
+    }
+    assert_eq!(
+        seen,
+        [
+            (1_000, true, 1_500, 1_000),
+            (1_000, true, 500, 2_000),
+            (500, false, 0, 2_500)
+        ]
+    );
+    let records = subject.journal().await;
+    let promoted: Vec<_> = records
+        .iter()
+        .flat_map(|record| record.changes.iter().map(|change| change.id))
+        .collect();
+    let entered: Vec<_> = (1..=2_500).map(visitor).collect();
+    assert_eq!(records.len(), 3);
+    assert!(promoted == entered, "everybody, in the order of entering");
+}
+
+pub(crate) async fn what_timed_out_counts_towards_the_chunk(mut subject: Subject) {
+    subject.open(pace(1_000_000, 1)).await;
+    subject.line_up(1..=1_300).await;
+    while subject.tick().await.more {}
+    for number in 1..=100 {
+        subject.claim(visitor(number)).await;
+    }
+    subject.pass_seconds(300);
+    subject.line_up(2_001..=2_900).await;
+    let first = subject.tick().await;
+    assert_eq!(
+        (first.no_shows, first.expired, first.promoted),
+        (PROMOTE_CHUNK, 0, 0)
+    );
+    assert!(first.more);
+    let second = subject.tick().await;
+    assert_eq!(
+        (second.no_shows, second.expired, second.promoted),
+        (200, 100, 700)
+    );
+    assert!(second.more);
+    let third = subject.tick().await;
+    assert_eq!((third.no_shows, third.expired, third.promoted), (0, 0, 200));
+    assert!(!third.more);
+    assert_eq!(subject.view().await.ended, 1_300);
+}
+
+pub(crate) async fn no_more_are_promoted_than_asked(mut subject: Subject) {
+    subject.open(pace(100, 1)).await;
+    subject.line_up(1..=5).await;
+    for (asked, promoted, by) in [
+        (0, 0, HeldBackBy::Asked),
+        (2, 2, HeldBackBy::Asked),
+        (10, 3, HeldBackBy::Line),
+    ] {
+        let order = PromoteOrder {
+            heartbeat: false,
+            ..tick_of(asked)
+        };
+        let tick = subject
+            .line
+            .promote(&subject.queue, order)
+            .await
+            .expect("promote");
+        assert_eq!(
+            (tick.promoted, tick.held_back_by),
+            (promoted, by),
+            "asked {asked}"
+        );
+        assert!(!tick.more);
+    }
+    assert_eq!(subject.view().await.heartbeat_ms, 0, "no driver has ticked");
+    subject.tick().await;
+    assert_eq!(subject.view().await.heartbeat_ms, subject.clock.now_ms());
+    assert!(matches!(
+        subject.standing(visitor(5)).await,
+        Standing::Ready { .. }
+    ));
+}

@@ -1,0 +1,90 @@
+//! How settings come into force, and which.
+
+use vestibule::{
+    domain::{id::Salt, settings::Settings},
+    line::{Configuration, Configured, LineError},
+};
+use vestibule_tests::lines::{Subject, configuration, visitor};
+
+use crate::settings::three_at_a_time;
+
+pub(crate) async fn configuring(subject: Subject) {
+    let mut settings = Settings {
+        message: Some("금방 열려요 \"soon\" \\ {Q}\n".to_owned()),
+        target_url: Some("https://shop.example/checkout?a=1".to_owned()),
+        ..three_at_a_time()
+    };
+    let first = configuration(&settings);
+    let line = &subject.line;
+    let put = async |configuration, create| line.configure(&subject.queue, configuration, create).await;
+    assert!(matches!(put(&first, false).await, Err(LineError::Unknown)));
+    assert!(matches!(put(&first, true).await, Ok(Configured::Created)));
+    let view = subject.view().await;
+    assert_eq!(view.configuration, first);
+    assert_eq!((view.waiting, view.ready, view.active), (0, 0, 0));
+    assert!(matches!(put(&first, true).await, Ok(Configured::Same)));
+    assert!(matches!(put(&first, false).await, Ok(Configured::Same)));
+    assert_eq!(subject.view().await, view);
+
+    settings.message = None;
+    settings.capacity = 5;
+    let second = configuration(&settings);
+    let mut third = second.clone();
+    third.revision = String::from("another");
+    for (configuration, create) in &[(second, false), (third, true)] {
+        subject.enter(visitor(1)).await;
+        let changed = put(configuration, *create).await;
+        assert!(matches!(changed, Ok(Configured::Changed)), "{changed:?}");
+        let again = put(configuration, *create).await;
+        assert!(matches!(again, Ok(Configured::Same)), "{again:?}");
+        let view = subject.view().await;
+        assert_eq!(view.configuration, *configuration);
+        assert!(view.active >= 1, "whoever is there stays");
+    }
+}
+
+pub(crate) async fn configuring_in_order(subject: Subject) {
+    let line = &subject.line;
+    let put = async |configuration: &Configuration| {
+        let answer = line.configure(&subject.queue, configuration, true).await;
+        (answer.expect("an answer"), subject.view().await.configuration)
+    };
+    let ordered = |settings_order, capacity| {
+        let settings = Settings {
+            capacity,
+            ..three_at_a_time()
+        };
+        Configuration {
+            settings_order,
+            ..configuration(&settings)
+        }
+    };
+    let (first, second) = (ordered(1, 5), ordered(2, 6));
+    assert_eq!(put(&first).await, (Configured::Created, first.clone()));
+    assert_eq!(put(&second).await, (Configured::Changed, second.clone()));
+    assert_eq!(
+        put(&first).await,
+        (Configured::Older, second.clone()),
+        "read before"
+    );
+
+    let by_hand = ordered(2, 7);
+    assert_eq!(put(&by_hand).await, (Configured::Changed, by_hand.clone()));
+    let again = ordered(4, 7);
+    assert_eq!(put(&again).await, (Configured::Same, again.clone()));
+    assert_eq!(put(&ordered(3, 8)).await, (Configured::Older, again.clone()));
+
+    // Of another epoch: it has to be put back, or was.
+    let reset = Configuration {
+        epoch: 2,
+        generation: 2,
+        salt: Salt::new([9; 32]),
+        ..ordered(0, 9)
+    };
+    assert_eq!(put(&reset).await, (Configured::Behind, again.clone()));
+    let earlier = Configuration {
+        epoch: 0,
+        ..ordered(9, 9)
+    };
+    assert_eq!(put(&earlier).await, (Configured::Older, again));
+}

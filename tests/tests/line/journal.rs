@@ -1,0 +1,225 @@
+//! What the line keeps for the backup: the journal, and ends.
+
+use std::collections::HashMap;
+
+use vestibule::{
+    domain::{
+        change::{Change, End, Event, Version},
+        score::Visit,
+        settings::Settings,
+        standing::Standing,
+    },
+    line::{Departure, Extended, Extension, Missing},
+};
+use vestibule_tests::lines::{Subject, visitor};
+
+use crate::settings::three_at_a_time;
+
+pub(crate) fn missed(visit: Visit) -> Event {
+    Event::Ended {
+        visit,
+        how: End::Expired,
+    }
+}
+
+pub(crate) async fn the_journal_has_promotions_and_expiries_in_order(mut subject: Subject) {
+    subject.open(three_at_a_time()).await;
+    assert!(subject.journal().await.is_empty());
+    subject.line_up(1..=7).await;
+    let mut scores = HashMap::new();
+    for number in 1..=7 {
+        if let Standing::Waiting { score, .. } = subject.standing(visitor(number)).await {
+            scores.insert(number, score);
+        }
+    }
+    let promoted = |number, claim_by_ms| Event::Promoted {
+        score: scores[&number],
+        claim_by_ms,
+    };
+    let first_ms = subject.clock.now_ms();
+    subject.tick().await;
+    let (_, claim) = subject.claim(visitor(1)).await;
+    subject.tick().await; // Nothing to do: nothing to write.
+    subject.pass_seconds(1);
+    subject.tick().await;
+    subject.pass_seconds(299);
+    let last_ms = subject.clock.now_ms();
+    subject.tick().await;
+
+    let records = subject.journal().await;
+    let happened: Vec<Vec<_>> = records
+        .iter()
+        .map(|record| {
+            let mut of_one: Vec<_> = record
+                .changes
+                .iter()
+                .map(|change| (change.id, change.event))
+                .collect();
+            of_one.sort_by_key(|(id, _)| (1..=7).find(|number| visitor(*number) == *id));
+            of_one
+        })
+        .collect();
+    let (by_ms, one_later_ms, at_last_ms) = (first_ms + 60_000, first_ms + 61_000, last_ms + 60_000);
+    let wanted = [
+        vec![
+            (1, promoted(1, by_ms)),
+            (2, promoted(2, by_ms)),
+            (3, promoted(3, by_ms)),
+        ],
+        vec![
+            (4, promoted(4, one_later_ms)),
+            (5, promoted(5, one_later_ms)),
+            (6, promoted(6, one_later_ms)),
+        ],
+        // The session of 1 and the turns of 2 to 6 are over; 7 has its turn.
+        (1..=6)
+            .map(|number| (number, missed(scores[&number].visit())))
+            .chain([(7, promoted(7, at_last_ms))])
+            .collect(),
+    ]
+    .map(|of_one| {
+        of_one
+            .into_iter()
+            .map(|(number, event)| (visitor(number), event))
+            .collect::<Vec<_>>()
+    });
+    assert_eq!(happened, wanted);
+    // The order of versions is the order of what happened, with what callers write in between.
+    let versions: Vec<Version> = records.iter().map(|record| record.changes[0].version).collect();
+    assert!(
+        versions[0] < claim.version && claim.version < versions[1] && versions[1] < versions[2],
+        "{versions:?} {claim:?}"
+    );
+    for record in &records {
+        let one = &record.changes[0];
+        assert!(
+            record
+                .changes
+                .iter()
+                .all(|change| (change.version, change.at_ms) == (one.version, one.at_ms))
+        );
+    }
+    assert_eq!(records[2].changes[0].at_ms, last_ms);
+
+    // Whoever drains it takes the oldest first, and what is settled is gone.
+    let oldest = subject.line.journal(&subject.queue, 2).await.expect("journal");
+    assert_eq!(oldest, records[..2]);
+    let keys = [records[0].key.clone(), records[1].key.clone()];
+    subject
+        .line
+        .settle(&subject.queue, &keys, &[])
+        .await
+        .expect("settle");
+    assert_eq!(subject.journal().await, records[2..]);
+    assert_eq!(subject.view().await.journal, 1);
+    subject
+        .line
+        .settle(&subject.queue, &keys, &[])
+        .await
+        .expect("again is harmless");
+    subject.settle(&[]).await;
+    assert!(subject.journal().await.is_empty());
+}
+
+pub(crate) async fn a_change_that_the_backup_did_not_take_is_recorded(mut subject: Subject) {
+    subject
+        .open(Settings {
+            batch: 1,
+            ..three_at_a_time()
+        })
+        .await;
+    // One change of every kind.
+    let fast = subject.enter(visitor(1)).await.change.expect("new");
+    let waiting = subject.enter(visitor(2)).await.change.expect("new");
+    subject.pass_seconds(1);
+    subject.tick().await;
+    let promoted = subject.journal().await[0].changes[0];
+    let (_, claimed) = subject.claim(visitor(2)).await;
+    let extension = Extension {
+        visit: None,
+        seconds: 1_000,
+        latest_end_ms: subject.clock.now_ms() + 900_000,
+    };
+    let extended = match subject.line.extend(&subject.queue, visitor(2), extension).await {
+        Ok(Extended::Active { change, .. }) => change,
+        other => panic!("{other:?}"),
+    };
+    let completed = subject.leave(visitor(2), Departure::Complete).await;
+    let left = subject.leave(visitor(1), Departure::Evict).await;
+    let expired = Change {
+        event: missed(fast.event.visit()),
+        ..left
+    };
+    let changes = [
+        fast, waiting, promoted, claimed, extended, completed, left, expired,
+    ];
+    subject.settle(&[]).await;
+    for change in &changes {
+        subject.line.record(&subject.queue, change).await.expect("record");
+    }
+    let read: Vec<_> = subject
+        .journal()
+        .await
+        .into_iter()
+        .map(|record| record.changes)
+        .collect();
+    assert_eq!(read, changes.map(|change| vec![change]));
+}
+
+pub(crate) async fn an_end_is_remembered_until_it_is_settled(mut subject: Subject) {
+    subject.open(three_at_a_time()).await;
+    subject.line_up(1..=4).await;
+    subject.tick().await;
+    subject.claim(visitor(1)).await;
+    subject.leave(visitor(1), Departure::Complete).await;
+    subject.leave(visitor(4), Departure::Leave).await;
+    subject.pass_seconds(60);
+    for number in 1..=4 {
+        assert_eq!(
+            subject.missing(visitor(number)).await,
+            Missing::Ended,
+            "visitor {number}"
+        );
+    }
+    assert_eq!(subject.tick().await.no_shows, 2);
+    assert_eq!(subject.view().await.ended, 4);
+    subject.settle(&[visitor(1), visitor(2)]).await;
+    for (number, missing) in [
+        (1, Missing::Unknown),
+        (2, Missing::Unknown),
+        (3, Missing::Ended),
+        (4, Missing::Ended),
+        (5, Missing::Unknown),
+    ] {
+        assert_eq!(
+            subject.missing(visitor(number)).await,
+            missing,
+            "visitor {number}"
+        );
+    }
+    assert_eq!(subject.view().await.ended, 2);
+}
+
+/// The write of an end may be late: by then the visitor may have come and gone again.
+pub(crate) async fn a_late_settlement_leaves_the_next_end_remembered(mut subject: Subject) {
+    subject.open(three_at_a_time()).await;
+    subject.enter(visitor(1)).await;
+    let first = subject.leave(visitor(1), Departure::Leave).await;
+    subject.enter(visitor(1)).await;
+    let second = subject.leave(visitor(1), Departure::Leave).await;
+    for (late, missing) in [(&first, Missing::Ended), (&second, Missing::Unknown)] {
+        let ending = late.ending().expect("an end");
+        let remembered = subject
+            .line
+            .end(&subject.queue, visitor(1))
+            .await
+            .expect("answered");
+        assert_eq!(remembered, Some(second), "the last end, word for word");
+        subject
+            .line
+            .settle(&subject.queue, &[], &[ending])
+            .await
+            .expect("settle");
+        assert_eq!(subject.missing(visitor(1)).await, missing);
+    }
+}

@@ -1,0 +1,102 @@
+//! A process that serves visitors over that Redis, and who they are.
+
+use std::{sync::Arc, time::Duration};
+
+use axum::Router;
+use serde_json::{Map, Value, json};
+use tokio::{sync::watch, time::Instant};
+use uuid::Uuid;
+use vestibule::{
+    backup::{Backup, LinePart, StoredQueue},
+    domain::id::QueueId,
+    line::{Line, redis::RedisLine},
+};
+use vestibule_tests::{
+    edge::{Answer, Ask, BOUND, configuration, local, process, send_to},
+    lines::fresh_queue,
+    servers,
+    waiting::asked_until,
+};
+
+/// No call takes longer than 2 s; as much again for a machine that has other things to do.
+const NO_HANG: Duration = Duration::from_secs(4);
+
+pub(crate) struct Visitor {
+    pub(crate) id: String,
+    pub(crate) at: String,
+    pub(crate) entered: Answer,
+}
+
+/// A process that serves visitors, over that Redis and the emulator.
+pub(crate) struct Process {
+    pub(crate) queue: QueueId,
+    pub(crate) routes: Router,
+    _stop: watch::Sender<bool>,
+}
+
+impl Process {
+    pub(crate) async fn over(url: &str, queue: &QueueId) -> Self {
+        let line = RedisLine::connect_later(url, None).expect("an address");
+        let backup = servers::dynamodb().await;
+        let (stop, stopped) = watch::channel(false);
+        Self {
+            queue: queue.clone(),
+            routes: process(Arc::new(line), Arc::new(backup), local(), &stopped),
+            _stop: stop,
+        }
+    }
+
+    /// Sends it and sees that it does not hang.
+    pub(crate) async fn send(&self, ask: Ask) -> (Answer, Duration) {
+        let begun = Instant::now();
+        let answer = send_to(&self.routes, ask).await;
+        let took = begun.elapsed();
+        assert!(took < NO_HANG, "{took:?} for {answer:?}");
+        (answer, took)
+    }
+
+    pub(crate) async fn enters(&self) -> Visitor {
+        let id = Uuid::new_v4().to_string();
+        let ask = || Ask::post(format!("/queues/{}/entries", self.queue)).visitor(&id);
+        let entered = self.in_time(ask, |answer| answer.status == 201).await;
+        let at = format!("/queues/{}/entries/{}", self.queue, entered.text("token"));
+        Visitor { id, at, entered }
+    }
+
+    /// Sends it until the answer is so; gives up after a while.
+    pub(crate) async fn in_time(&self, ask: impl Fn() -> Ask, is_so: impl Fn(&Answer) -> bool) -> Answer {
+        let begun = Instant::now();
+        let answer = asked_until(BOUND, async || self.send(ask()).await.0, is_so).await;
+        println!("so after {:?}", begun.elapsed());
+        answer
+    }
+}
+
+pub(crate) fn look(visitor: &Visitor) -> Ask {
+    Ask::get(visitor.at.clone()).visitor(&visitor.id)
+}
+
+pub(crate) fn settings() -> Map<String, Value> {
+    let settings = json!({
+        "capacity": 1, "batch": 1, "session_seconds": 3_600, "on_outage": "open", "outage_grace_seconds": 60,
+    });
+    settings.as_object().expect("an object").clone()
+}
+
+/// Creates a queue in the line and in the backup.
+pub(crate) async fn create(url: &str) -> QueueId {
+    let (queue, configuration) = (fresh_queue(), configuration(&settings(), "1"));
+    let line = RedisLine::connect_later(url, None).expect("an address");
+    let configure = async || line.configure(&queue, &configuration, true).await;
+    asked_until(BOUND, configure, Result::is_ok)
+        .await
+        .expect("configured");
+    let stored = StoredQueue {
+        settings: settings().into(),
+        settings_order: 0,
+        line: LinePart::new(configuration.salt),
+    };
+    let created = servers::dynamodb().await.create_queue(&queue, &stored).await;
+    assert!(created.expect("the backup answers"));
+    queue
+}

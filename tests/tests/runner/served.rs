@@ -1,0 +1,135 @@
+//! What is served, and to whom.
+
+use serde_json::{Value, json};
+
+use crate::{folder, start};
+
+#[tokio::test]
+async fn orders_are_taken_from_this_machine_alone() {
+    let dir = folder();
+    let runner = start(&dir);
+    let send = async |host: &str, kind: &str| {
+        let order = runner
+            .http()
+            .post(runner.url("/_admin"))
+            .header("Host", host)
+            .header("Content-Type", kind);
+        let answer = order.body("{\"op\": \"list\"}").send().await.expect("answered");
+        (
+            answer.status().as_u16(),
+            answer.json::<Value>().await.expect("JSON"),
+        )
+    };
+    for host in ["localhost", "localhost:1", "127.0.0.1:8080", "[::1]:8080"] {
+        let (status, answer) = send(host, "application/json; charset=utf-8").await;
+        assert_eq!((status, &answer["ok"]), (200, &json!(true)), "{host}");
+    }
+    for host in [
+        "evil.example",
+        "localhost.evil.example",
+        "127.0.0.1.evil.example:8080",
+    ] {
+        let (status, answer) = send(host, "application/json").await;
+        assert_eq!((status, &answer["code"]), (403, &json!("foreign-host")), "{host}");
+    }
+    for kind in ["text/plain", "application/x-www-form-urlencoded"] {
+        let (status, answer) = send("localhost", kind).await;
+        assert_eq!(
+            (status, &answer["code"]),
+            (415, &json!("unsupported-media-type")),
+            "{kind}"
+        );
+    }
+}
+
+#[tokio::test]
+async fn whatever_is_served_has_a_request_id_and_is_refused_in_problems() {
+    let dir = folder();
+    let runner = start(&dir);
+    let http = runner.http();
+    for path in ["/", "/page.js", "/_health", "/queues/demo:1"] {
+        let answer = http.get(runner.url(path)).send().await.expect("answered");
+        assert_eq!(answer.status(), 200, "{path}");
+        assert!(answer.headers().contains_key("x-request-id"), "{path}");
+    }
+    let order = |body: String| {
+        http.post(runner.url("/_admin"))
+            .header("Content-Type", "application/json")
+            .body(body)
+    };
+    let large = format!("{{\"op\": \"{}\"}}", "x".repeat(64 * 1024));
+    for (request, status, code) in [
+        (order(large), 413, "body-too-large"),
+        (order("{".to_owned()), 400, "invalid-field"),
+        (http.get(runner.url("/_admin")), 405, "method-not-allowed"),
+        (http.delete(runner.url("/_health")), 405, "method-not-allowed"),
+        (http.post(runner.url("/")), 405, "method-not-allowed"),
+        (http.get(runner.url("/_nothing")), 404, "unknown-route"),
+    ] {
+        let answer = request.send().await.expect("answered");
+        assert_eq!(answer.status().as_u16(), status, "{code}");
+        assert_eq!(answer.headers()["content-type"], "application/problem+json");
+        let id = answer.headers()["x-request-id"]
+            .to_str()
+            .expect("text")
+            .to_owned();
+        assert_eq!(answer.headers().contains_key("allow"), status == 405, "{code}");
+        let problem: Value = answer.json().await.expect("JSON");
+        assert_eq!(
+            (&problem["code"], &problem["request_id"]),
+            (&json!(code), &json!(id))
+        );
+    }
+}
+
+#[tokio::test]
+async fn the_page_and_its_parts_are_served() {
+    let dir = folder();
+    let runner = start(&dir);
+    let get = async |path: &str| {
+        let answer = runner
+            .http()
+            .get(runner.url(path))
+            .send()
+            .await
+            .expect("answered");
+        assert_eq!(answer.status(), 200, "{path}");
+        let header = |name| answer.headers()[name].to_str().expect("text").to_owned();
+        let (kind, policy) = (header("content-type"), header("content-security-policy"));
+        assert!(!policy.contains("unsafe"), "{policy}");
+        (kind, answer.text().await.expect("text"))
+    };
+    let (kind, page) = get("/").await;
+    assert!(kind.starts_with("text/html"), "{kind}");
+    for (path, kind) in [
+        ("page.js", "text/javascript"),
+        ("vestibule.js", "text/javascript"),
+        ("style.css", "text/css"),
+    ] {
+        let (found, text) = get(&format!("/{path}")).await;
+        assert!(found.starts_with(kind) && !text.is_empty(), "{path}: {found}");
+        assert!(!text.contains("innerHTML"), "{path} shows texts as texts");
+    }
+    assert!(page.contains("src=\"page.js\"") && page.contains("href=\"style.css\""));
+    assert!(
+        !page.contains("<style") && !page.contains(" onclick"),
+        "nothing inline: the policy forbids it"
+    );
+}
+
+#[tokio::test]
+async fn health_says_that_both_parts_answer() {
+    let dir = folder();
+    let runner = start(&dir);
+    let answer = runner
+        .http()
+        .get(runner.url("/_health"))
+        .send()
+        .await
+        .expect("answered");
+    assert_eq!(answer.status(), 200);
+    assert_eq!(
+        answer.json::<Value>().await.expect("JSON"),
+        json!({ "line": "ok", "backup": "ok" })
+    );
+}
