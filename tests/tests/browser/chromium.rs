@@ -1,4 +1,4 @@
-//! A headless Chromium as a process, spoken to by the DevTools protocol over two pipes.
+//! A headless Chromium as a process, spoken to by its own debugging protocol over two pipes.
 //!
 //! Whatever becomes of the test, the pipes close with its process, and the browser ends when they do.
 
@@ -23,7 +23,7 @@ use tokio::{sync::oneshot, time::timeout};
 use crate::tab::Tab;
 
 /// A browser answers, or ends, within this, also where the machine is busy.
-const ANSWER: Duration = Duration::from_secs(30);
+const ANSWER: Duration = Duration::from_mins(1);
 const END: Duration = Duration::from_secs(5);
 
 /// The browser reads orders from descriptor 3 and answers on 4; `exec` keeps its process ours.

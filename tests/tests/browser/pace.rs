@@ -13,7 +13,7 @@ use crate::{front::Call, scene::Scene};
 /// Timers of a browser and of a server are not the same one.
 const ROUNDING: Duration = Duration::from_millis(20);
 /// The most that a busy machine adds.
-const LATE: Duration = Duration::from_secs(5);
+const LATE: Duration = Duration::from_secs(10);
 
 #[tokio::test]
 async fn polls_come_when_told_and_no_sooner() {

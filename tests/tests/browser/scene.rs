@@ -13,9 +13,10 @@ const QUEUE: &str = "q";
 
 /// All that a test needs.
 pub(crate) struct Scene {
+    /// Dropped first: nobody asks any more when the runner ends.
+    browser: Chromium,
     pub(crate) front: Front,
     runner: Option<Runner>,
-    browser: Chromium,
     folder: TempDir,
 }
 
@@ -33,9 +34,9 @@ impl Scene {
         let create = json!({ "op": "create", "queue": QUEUE, "settings": settings });
         let (browser, _) = tokio::join!(Chromium::start(), runner.order(create));
         let scene = Self {
+            browser,
             front: Front::before(runner.url("")).await,
             runner: Some(runner),
-            browser,
             folder,
         };
         let first = scene.enter().await;
