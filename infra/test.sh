@@ -15,6 +15,8 @@ need_redis
 need_openssl
 need_valkey >/dev/null
 need_ministack >/dev/null
+VESTIBULE_CHROMIUM=$(need_chromium)
+export VESTIBULE_CHROMIUM
 
 # Documentation first: it needs no server, and the run then closes with the summary of the suites.
 cargo test --doc --workspace --locked

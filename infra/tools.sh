@@ -5,6 +5,7 @@
 #
 #   need_redis       redis-server and redis-cli, from the system's package manager
 #   need_openssl     openssl, which makes certificates, from the system's package manager
+#   need_chromium    prints the path of a Chromium or Chrome, from the system's package manager where there is none
 #   need_python      prints the path of a Python that can make virtual environments
 #   need_valkey      prints the path of a valkey-server
 #   need_ministack   prints the path of a Python that can run MiniStack, the DynamoDB emulator
@@ -102,6 +103,32 @@ need_openssl() {
   have apt-get || fail "openssl is missing. Install it and run this again."
   apt_install openssl
   hash -r
+}
+
+# Any that is there will do: what the page needs is years old.
+find_chromium() {
+  local name
+  for name in chromium google-chrome google-chrome-stable chrome \
+    "/Applications/Chromium.app/Contents/MacOS/Chromium" \
+    "/Applications/Google Chrome.app/Contents/MacOS/Google Chrome"; do
+    if have "$name"; then
+      command -v "$name"
+      return
+    fi
+  done
+  return 1
+}
+
+need_chromium() {
+  if find_chromium; then return; fi
+  if have apt-get; then
+    apt_install chromium
+  elif have brew; then
+    say "installing google-chrome with Homebrew"
+    brew install --cask google-chrome >&2 || fail "Homebrew could not install google-chrome. Its own message is above."
+  fi
+  hash -r
+  find_chromium || fail "Chromium is missing. Install it, so that it can be started as chromium, and run this again."
 }
 
 # Prints the first Python that is new enough and has what makes an environment: Debian packs that apart.

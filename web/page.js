@@ -11,6 +11,7 @@ const part = (name) => document.querySelector(`[data-part="${name}"]`);
 let view = {};
 let joining = false;
 let leaving = false;
+let goneOn = false;
 let spokenAtMs = -Infinity;
 
 const HEADLINES = {
@@ -135,6 +136,18 @@ async function look() {
   } catch {
     // The place's own polls say what is wrong.
   }
+  goOn();
+}
+
+// To what is behind the line, where there is an address: the pass is in the fragment, which no server's log has. The
+// address takes this page's stead, so that nobody who goes back is sent there once more.
+function goOn() {
+  const pass = place.entry?.pass;
+  if (goneOn || !pass || !view.target_url) return;
+  goneOn = true;
+  const target = new URL(view.target_url);
+  target.hash = new URLSearchParams({ pass });
+  location.replace(target);
 }
 
 async function join() {

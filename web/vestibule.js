@@ -66,12 +66,14 @@ export class Place extends EventTarget {
    * service wants to see; it is renewed in time.
    */
   entry = null;
-  /** The position to show: within a visit it only ever falls. `null` when not waiting. */
+  /** The position to show: within a visit it only ever falls, also by a reload. `null` when not waiting. */
   position = null;
   #queue;
   #base;
   #visitor;
   #clockOffsetMs = null;
+  // The lowest position so far, behind the visit that it is of.
+  #lowest;
   // Whoever follows the place stops when this is no longer theirs.
   #run = 0;
 
@@ -83,6 +85,7 @@ export class Place extends EventTarget {
     // Drawn here, so that a retry of the first enter is safe; where the page's origin is not secure, by the server.
     this.#visitor = recall("localStorage", VISITOR) || crypto.randomUUID?.();
     if (this.#visitor) keep("localStorage", VISITOR, this.#visitor);
+    this.#lowest = recall("sessionStorage", this.#positionKey) ?? "";
   }
 
   /**
@@ -197,10 +200,7 @@ export class Place extends EventTarget {
   }
 
   #take(entry) {
-    const { visit, token } = this.entry ?? {};
-    const shown = entry?.visit === visit && entry?.token === token ? this.position : null;
-    const told = entry?.state === "waiting" ? (entry.position ?? null) : null;
-    this.position = told === null || shown === null ? told : Math.min(told, shown);
+    this.position = entry?.state === "waiting" ? this.#shown(entry) : null;
     this.entry = entry;
     if (entry?.visitor) {
       this.#visitor = entry.visitor;
@@ -208,6 +208,16 @@ export class Place extends EventTarget {
     }
     if (entry && !GONE.has(entry.state)) keep("sessionStorage", this.#tokenKey, entry.token);
     this.dispatchEvent(new Event("change"));
+  }
+
+  #shown({ token, visit, position = null }) {
+    // An answer out of the backup has none.
+    if (position === null) return null;
+    const of = `${token} ${visit} `;
+    const lowest = this.#lowest.startsWith(of) ? Math.min(position, Number(this.#lowest.slice(of.length))) : position;
+    this.#lowest = of + lowest;
+    keep("sessionStorage", this.#positionKey, this.#lowest);
+    return lowest;
   }
 
   #over(trouble) {
@@ -227,11 +237,17 @@ export class Place extends EventTarget {
   }
 
   #forget() {
+    this.#lowest = "";
+    keep("sessionStorage", this.#positionKey, "");
     keep("sessionStorage", this.#tokenKey, "");
   }
 
   get #tokenKey() {
     return `vestibule:token:${this.#queue}`;
+  }
+
+  get #positionKey() {
+    return `vestibule:position:${this.#queue}`;
   }
 
   async #ask(method, path, body, holdSeconds = 0) {

@@ -179,6 +179,6 @@ pub const FIELDS: [Field; 17] = [
         unit: "address",
         takes: Takes::Url,
         default: "",
-        meaning: "Where the waiting page sends a visitor who was let in.",
+        meaning: "Where the waiting page sends a visitor who was let in, with the pass in the fragment: #pass=...",
     },
 ];

@@ -84,7 +84,7 @@ pub struct Settings {
     pub outage_grace_seconds: u32,
     /// Shown to those who wait.
     pub message: Option<String>,
-    /// Where the waiting page sends a visitor who was let in.
+    /// Where the waiting page sends a visitor who was let in, with the pass in the fragment (`#pass=…`).
     pub target_url: Option<String>,
 }
 
