@@ -60,9 +60,9 @@ impl Queue {
         let after = EntryId::from_member(&from.after).ok();
         let mut page = Page::default();
         let mut ids: Vec<EntryId> = match from.set {
-            0 => self.waiting.order.iter().map(|(_, id)| *id).collect(),
-            1 => self.ready.order.iter().map(|(_, id)| *id).collect(),
-            2 => self.active.order.iter().map(|(_, id)| *id).collect(),
+            0 => self.waiting.iter().map(|(_, id)| id).collect(),
+            1 => self.ready.iter().map(|(_, id)| id).collect(),
+            2 => self.active.iter().map(|(_, id)| id).collect(),
             _ => self.ended.keys().copied().collect(),
         };
         ids.retain(|id| Some(*id) > after);

@@ -2,7 +2,7 @@
 
 use super::queue::Queue;
 use crate::{
-    domain::{clock::LineTime, score::WaitScore},
+    domain::clock::LineTime,
     line::{Happened, Report, ReportOrder, Reported, Totals},
 };
 
@@ -81,7 +81,6 @@ impl Queue {
         } else {
             0
         };
-        let place = |entry: Option<&(WaitScore, _)>| entry.map(|(score, _)| *score);
         let oldest = self
             .journal
             .records
@@ -95,8 +94,8 @@ impl Queue {
             journal: self.journal.len(),
             aside: self.journal.aside.len() as u64,
             backup_lag_ms: oldest.map_or(0, |change| since_ms(change.at_ms)),
-            head: place(self.waiting.order.front()),
-            tail: place(self.waiting.order.back()),
+            head: self.waiting.first(),
+            tail: self.waiting.last(),
             tick_age_ms: taken.tick_gap_ms.max(beat_age_ms),
             waited_ms: taken.waited_ms,
             waited_max_ms: taken.waited_max_ms,

@@ -1,23 +1,25 @@
 //! The two kinds of sorted set that a queue is made of.
 
-use std::collections::{BTreeSet, HashMap, VecDeque};
+use std::collections::{BTreeMap, BTreeSet, HashMap, VecDeque, btree_map::Entry};
 
 use crate::domain::{
     id::EntryId,
     score::{DeadlineScore, WaitScore},
 };
 
-/// The entries in line, by place. Arrivals join at the back and the head leaves first, so a sorted ring finds, adds and
-/// takes in no more than a binary search; only leaving from the middle moves others.
+/// The entries in line, by place. Arrivals join at the back and the head leaves first, so two sorted rings side by side
+/// find, add and take in no more than a binary search, which goes through nothing but places; only leaving from the middle
+/// moves others.
 #[derive(Debug, Default)]
 pub(super) struct Waiting {
-    pub(super) order: VecDeque<(WaitScore, EntryId)>,
+    places: VecDeque<WaitScore>,
+    ids: VecDeque<EntryId>,
     scores: HashMap<EntryId, WaitScore>,
 }
 
 impl Waiting {
     pub(super) fn len(&self) -> u64 {
-        self.order.len() as u64
+        self.places.len() as u64
     }
 
     pub(super) fn score(&self, id: EntryId) -> Option<WaitScore> {
@@ -26,86 +28,121 @@ impl Waiting {
 
     /// 1 for the head of the line.
     pub(super) fn position(&self, score: WaitScore) -> u64 {
-        self.index(score) as u64 + 1
+        self.places.partition_point(|other| *other < score) as u64 + 1
+    }
+
+    /// Everybody, in order.
+    pub(super) fn iter(&self) -> impl Iterator<Item = (WaitScore, EntryId)> {
+        self.places.iter().copied().zip(self.ids.iter().copied())
+    }
+
+    /// The place of the head.
+    pub(super) fn first(&self) -> Option<WaitScore> {
+        self.places.front().copied()
+    }
+
+    /// The place of the last one.
+    pub(super) fn last(&self) -> Option<WaitScore> {
+        self.places.back().copied()
     }
 
     pub(super) fn insert(&mut self, score: WaitScore, id: EntryId) {
-        let index = self.order.partition_point(|other| *other < (score, id));
-        self.order.insert(index, (score, id));
+        let index = self.index(score, id);
+        self.places.insert(index, score);
+        self.ids.insert(index, id);
         self.scores.insert(id, score);
     }
 
     pub(super) fn remove(&mut self, id: EntryId) -> Option<WaitScore> {
         let score = self.scores.remove(&id)?;
-        let index = self.order.partition_point(|other| *other < (score, id));
-        self.order.remove(index);
+        let index = self.index(score, id);
+        self.places.remove(index);
+        self.ids.remove(index);
         Some(score)
     }
 
     pub(super) fn pop_first(&mut self) -> Option<(WaitScore, EntryId)> {
-        let first = self.order.pop_front()?;
+        let first = (self.places.pop_front()?, self.ids.pop_front()?);
         self.scores.remove(&first.1);
         Some(first)
     }
 
-    fn index(&self, score: WaitScore) -> usize {
-        self.order.partition_point(|(other, _)| *other < score)
+    /// Where an entry stands, or belongs: two of one place stand by their ids.
+    fn index(&self, score: WaitScore, id: EntryId) -> usize {
+        let first = self.places.partition_point(|other| *other < score);
+        let same = self.places.range(first..).zip(self.ids.range(first..));
+        let before = same.take_while(|(place, other)| **place == score && **other < id);
+        first + before.count()
     }
 }
 
-/// Entries with a deadline, soonest first.
+/// Entries with a deadline, soonest first: a set for each second, so that nobody goes through all of them to find one by its
+/// rank.
 #[derive(Debug, Default)]
 pub(super) struct Timed {
-    pub(super) order: BTreeSet<(DeadlineScore, EntryId)>,
+    seconds: BTreeMap<u64, BTreeSet<(DeadlineScore, EntryId)>>,
     scores: HashMap<EntryId, DeadlineScore>,
 }
 
 impl Timed {
     pub(super) fn len(&self) -> u64 {
-        self.order.len() as u64
+        self.scores.len() as u64
     }
 
     pub(super) fn score(&self, id: EntryId) -> Option<DeadlineScore> {
         self.scores.get(&id).copied()
     }
 
+    /// Everybody, in order; two of one score by id.
+    pub(super) fn iter(&self) -> impl Iterator<Item = (DeadlineScore, EntryId)> {
+        self.seconds.values().flatten().copied()
+    }
+
     /// Adds an entry, or gives it another deadline.
     pub(super) fn insert(&mut self, score: DeadlineScore, id: EntryId) {
         self.remove(id);
-        self.order.insert((score, id));
+        self.seconds.entry(second(score)).or_default().insert((score, id));
         self.scores.insert(id, score);
     }
 
     pub(super) fn remove(&mut self, id: EntryId) -> Option<DeadlineScore> {
         let score = self.scores.remove(&id)?;
-        self.order.remove(&(score, id));
+        if let Entry::Occupied(mut due) = self.seconds.entry(second(score)) {
+            due.get_mut().remove(&(score, id));
+            if due.get().is_empty() {
+                due.remove();
+            }
+        }
         Some(score)
     }
 
     /// The deadlines of the first, of those at each twentieth of the way, and of the last; none of nobody.
     pub(super) fn twentieths(&self) -> Vec<DeadlineScore> {
-        let Some(last) = self.order.len().checked_sub(1) else {
+        let Some(last) = self.scores.len().checked_sub(1) else {
             return Vec::new();
         };
-        let mut ordered = self.order.iter().enumerate();
-        let mut next = ordered.next();
+        let mut seconds = self.seconds.values();
+        let (mut due, mut passed) = (seconds.next(), 0);
         let at = |part: usize| {
             let rank = last * part / 20;
-            while next.is_some_and(|(at, _)| at < rank) {
-                next = ordered.next();
+            while due.is_some_and(|due| passed + due.len() <= rank) {
+                passed += due.map_or(0, BTreeSet::len);
+                due = seconds.next();
             }
-            next.map(|(_, (score, _))| *score)
+            due?.iter().nth(rank - passed).map(|(score, _)| *score)
         };
         (0..=20).filter_map(at).collect()
     }
 
     /// Takes the first entry whose deadline has come.
     pub(super) fn pop_due(&mut self, now_ms: u64) -> Option<(DeadlineScore, EntryId)> {
-        let &(score, id) = self
-            .order
-            .first()
-            .filter(|(score, _)| score.deadline_ms() <= now_ms)?;
+        let (_, due) = self.seconds.first_key_value()?;
+        let &(score, id) = due.first().filter(|(score, _)| score.deadline_ms() <= now_ms)?;
         self.remove(id);
         Some((score, id))
     }
+}
+
+fn second(score: DeadlineScore) -> u64 {
+    score.deadline_ms() / 1_000
 }

@@ -42,16 +42,11 @@ impl Queue {
     fn snapshot(&self) -> Snapshot {
         let mut ended: Vec<_> = self.ended.values().map(|end| (end.id, written(end))).collect();
         ended.sort_unstable();
-        let timed = |(score, id): &(DeadlineScore, EntryId)| (*id, score.raw());
+        let timed = |(score, id): (DeadlineScore, EntryId)| (id, score.raw());
         Snapshot {
-            waiting: self
-                .waiting
-                .order
-                .iter()
-                .map(|(score, id)| (*id, score.raw()))
-                .collect(),
-            ready: self.ready.order.iter().map(timed).collect(),
-            active: self.active.order.iter().map(timed).collect(),
+            waiting: self.waiting.iter().map(|(score, id)| (id, score.raw())).collect(),
+            ready: self.ready.iter().map(timed).collect(),
+            active: self.active.iter().map(timed).collect(),
             ended,
             state: self.numbers(),
         }
