@@ -5,7 +5,8 @@
 //! - what was acknowledged as not durable may be gone once Redis has lost anything since;
 //! - a Redis that comes back old, or a replica that takes its place and has missed the last changes, has forgotten what was
 //!   done since the promoter last marked it (`behind`): a place of that time may be overtaken until its holder's next look, an end or a claim of
-//!   that time may have to be made again, and one more batch may go;
+//!   that time may have to be made again, one more batch may go, and in the moment before it is noticed somebody may be shown an
+//!   earlier visit of theirs;
 //! - a tick of which the table had only some promotions when Redis was lost: the others are made again, later than those;
 //! - an end has no flag that says whether it is durable: it counts as not durable where the table was harmed meanwhile.
 
