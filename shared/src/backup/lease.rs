@@ -5,16 +5,13 @@
 //! vain. The lease only keeps two from working side by side; where the clocks of two processes part by more than it is
 //! long, both work, and the later epoch still wins.
 
-use std::{
-    future::Future,
-    time::{Duration, SystemTime, UNIX_EPOCH},
-};
+use std::{future::Future, time::Duration};
 
 use tokio::time::{sleep, timeout};
 use uuid::Uuid;
 
 use super::{Backup, LinePart, restore::RestoreError};
-use crate::domain::id::QueueId;
+use crate::{domain::id::QueueId, system_clock::now_ms};
 
 /// How long a lease lasts without being renewed: a queue whose restorer died waits for so long.
 pub const LEASE: Duration = Duration::from_secs(10);
@@ -122,9 +119,4 @@ impl<'a> Held<'a> {
             tracing::warn!(queue = %self.queue, %error, "the lease of a restore ends by itself");
         }
     }
-}
-
-fn now_ms() -> u64 {
-    let since = SystemTime::now().duration_since(UNIX_EPOCH).unwrap_or_default();
-    u64::try_from(since.as_millis()).unwrap_or(u64::MAX)
 }

@@ -19,15 +19,18 @@ use uuid::Uuid;
 
 use self::{
     store::{ENTRIES, QUEUES, Tables, unavailable},
-    writer::{Writer, now_ms},
+    writer::Writer,
 };
 use super::{
     Backup, BackupError, Lease, Leased, LinePart, Placing, Shelf, StoredQueue, StoredSettings, Written,
 };
-use crate::domain::{
-    change::Change,
-    id::{EntryId, QueueId, Salt},
-    record::Record,
+use crate::{
+    domain::{
+        change::Change,
+        id::{EntryId, QueueId, Salt},
+        record::Record,
+    },
+    system_clock,
 };
 
 /// How much of the file is kept in memory.
@@ -122,7 +125,7 @@ impl FileBackup {
 fn open_and_sweep(path: &Path) -> Result<Database, redb::Error> {
     let database = Database::builder().set_cache_size(CACHE_BYTES).create(path)?;
     let transaction = database.begin_write()?;
-    Tables::open(&transaction)?.sweep_all(now_ms())?;
+    Tables::open(&transaction)?.sweep_all(system_clock::now_ms())?;
     transaction.commit()?;
     Ok(database)
 }

@@ -5,14 +5,13 @@ use std::{
     io,
     sync::Arc,
     thread::{self, JoinHandle},
-    time::{SystemTime, UNIX_EPOCH},
 };
 
 use redb::Database;
 use tokio::sync::{mpsc, oneshot};
 
 use super::store::{SweepCursor, Tables, unavailable};
-use crate::backup::BackupError;
+use crate::{backup::BackupError, system_clock::now_ms};
 
 /// The most requests in one transaction.
 const GROUP: usize = 1_024;
@@ -121,12 +120,6 @@ fn transact(
         tables.sweep_some(cursor, now_ms())?;
     }
     Ok(transaction.commit()?)
-}
-
-/// The time by which records are deleted; nothing else goes by this clock.
-pub(super) fn now_ms() -> u64 {
-    let since_1970 = SystemTime::now().duration_since(UNIX_EPOCH).unwrap_or_default();
-    u64::try_from(since_1970.as_millis()).unwrap_or(u64::MAX)
 }
 
 #[cfg(test)]
