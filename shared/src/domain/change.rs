@@ -108,7 +108,9 @@ pub enum End {
     Completed,
     /// Walked away, or was removed by an operator.
     Left,
-    /// Timed out, unclaimed or at the end of the session.
+    /// Was called, and did not come in time. The state says expired.
+    NoShow,
+    /// The session ended.
     Expired,
 }
 
@@ -182,13 +184,11 @@ impl Event {
 }
 
 impl End {
-    /// The end that a state is; `None` for one that is not gone.
-    pub fn of(state: State) -> Option<Self> {
-        match state {
-            State::Completed => Some(Self::Completed),
-            State::Left => Some(Self::Left),
-            State::Expired => Some(Self::Expired),
-            State::Waiting | State::Ready | State::Active => None,
+    /// Its name in the line.
+    pub fn name(self) -> &'static str {
+        match self {
+            Self::NoShow => "no-show",
+            Self::Completed | Self::Left | Self::Expired => self.state().name(),
         }
     }
 
@@ -197,7 +197,7 @@ impl End {
         match self {
             Self::Completed => State::Completed,
             Self::Left => State::Left,
-            Self::Expired => State::Expired,
+            Self::NoShow | Self::Expired => State::Expired,
         }
     }
 }

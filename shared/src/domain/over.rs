@@ -20,9 +20,10 @@ impl Record {
                 visit, claim_by_ms, ..
             } => {
                 let promoted_at_ms = claim_by_ms.checked_sub(claim_ms);
-                self.is_end_of_visit(visit)
-                    && promoted_at_ms.is_some()
-                    && self.promoted_at_ms == promoted_at_ms
+                let is_same_promotion = promoted_at_ms.is_some() && self.promoted_at_ms == promoted_at_ms;
+                // Also of one that was put back, and got the time to claim anew.
+                let is_same_turn = self.claimed_at_ms.is_none() && self.expires_at_ms == Some(claim_by_ms);
+                self.is_end_of_visit(visit) && (is_same_promotion || is_same_turn)
             }
             Standing::Active {
                 visit,
@@ -157,10 +158,33 @@ mod tests {
         assert!(!left_in_line.is_end_of(&is_called, CLAIM_MS) && !left_in_line.is_end_of(&is_in, CLAIM_MS));
         let left_when_called = after(&[entered, promoted, ended]);
         assert!(left_when_called.is_end_of(&is_called, CLAIM_MS));
+        let Standing::Ready {
+            visit,
+            claim_by_ms,
+            now_ms,
+        } = is_called
+        else {
+            unreachable!("it is called")
+        };
+        let is_called_until = |claim_by_ms| Standing::Ready {
+            visit,
+            claim_by_ms,
+            now_ms,
+        };
+        let longer = is_called_until(claim_by_ms + 1);
         assert!(
-            !left_when_called.is_end_of(&is_called, CLAIM_MS + 1),
-            "it was another time to claim"
+            left_when_called.is_end_of(&longer, CLAIM_MS + 1),
+            "the promotion is the same"
         );
+        assert!(
+            !left_when_called.is_end_of(&longer, CLAIM_MS),
+            "it was another time to claim, or another promotion"
+        );
+        let put_back = Record {
+            promoted_at_ms: Some(PROMOTED_MS - 500),
+            ..left_when_called.clone()
+        };
+        assert!(put_back.is_end_of(&is_called, CLAIM_MS), "the turn is the same");
         assert!(!left_when_called.is_end_of(&is_in, CLAIM_MS));
         // Nobody knows its place: one that was given before the end had ended by it, if it has the number.
         let unknown = after(&[claimed, ended]);

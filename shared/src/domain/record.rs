@@ -44,6 +44,17 @@ impl Record {
         self.score.map(WaitScore::joined_at_ms)
     }
 
+    /// How it ended; `None` where it did not.
+    pub fn end(&self) -> Option<End> {
+        match self.state {
+            State::Completed => Some(End::Completed),
+            State::Left => Some(End::Left),
+            State::Expired if self.claimed_at_ms.is_none() => Some(End::NoShow),
+            State::Expired => Some(End::Expired),
+            State::Waiting | State::Ready | State::Active => None,
+        }
+    }
+
     /// Whether its deadline has come; one that waits has none.
     pub fn is_due(&self, now_ms: u64) -> bool {
         self.expires_at_ms.is_some_and(|at_ms| at_ms <= now_ms)
@@ -98,15 +109,17 @@ impl Record {
     }
 
     /// Whether its deadline is later than the change knows. A line that lost a come-back still knows the turn that was
-    /// missed: that runs out once more, and ends neither the wait that came after it nor the next turn.
+    /// missed: that runs out once more, and ends neither the wait that came after it nor the next turn. A session that ran
+    /// out ends the turn before it, of which nobody may have said that it was taken.
     fn lasts_longer(&self, change: &Change) -> bool {
         let lasts_past = |at_ms| self.expires_at_ms.is_some_and(|end_ms| end_ms > at_ms);
         match (self.state, change.event) {
             (State::Waiting, Event::Ended { how, .. }) => {
-                how == End::Expired && self.came_back_at_ms.is_some()
+                how == End::NoShow && self.came_back_at_ms.is_some()
             }
-            (State::Ready | State::Active, Event::Ended { how, .. }) => {
-                how == End::Expired && lasts_past(change.at_ms)
+            (State::Ready, Event::Ended { how, .. }) => how == End::NoShow && lasts_past(change.at_ms),
+            (State::Active, Event::Ended { how, .. }) => {
+                matches!(how, End::NoShow | End::Expired) && lasts_past(change.at_ms)
             }
             (
                 State::Active,
@@ -203,8 +216,12 @@ impl Record {
                 record.expires_at_ms = Some(session_end_ms);
             }
             Event::Extended { session_end_ms, .. } => record.expires_at_ms = Some(session_end_ms),
-            Event::Ended { .. } => {
+            Event::Ended { how, .. } => {
                 record.ended_at_ms = Some(change.at_ms);
+                if how == End::Expired {
+                    // By then at the latest, where nobody said when.
+                    record.claimed_at_ms = record.claimed_at_ms.or(Some(change.at_ms));
+                }
                 record.delete_at_ms = whole_second(change.at_ms + u64::from(retain_hours) * 3_600_000);
             }
         }

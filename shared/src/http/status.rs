@@ -102,7 +102,7 @@ async fn answer(
         (Standing::Waiting { .. }, _) => (standing, None),
         (_, Some(record)) => (standing, Some(record)),
         (_, None) => {
-            let record = edge.written_record(&seen, id, standing).await;
+            let record = edge.written_record(&seen, id, standing).await?;
             edge.stands_still(&seen, id, standing, record).await?
         }
     };
@@ -129,19 +129,27 @@ impl Edge {
     }
 
     /// The record of one whose turn it is. Where somebody was let in, and whoever asked for that gave up or was killed before
-    /// the backup heard of it, it is written now: from here on the visitor counts on it.
-    async fn written_record(&self, seen: &Seen, id: EntryId, standing: Standing) -> Option<Record> {
-        let record = self.record(seen, id).await?;
+    /// the backup heard of it, it is written now: from here on the visitor counts on it. Where that cannot be, nobody hears
+    /// that they are in.
+    async fn written_record(
+        &self,
+        seen: &Seen,
+        id: EntryId,
+        standing: Standing,
+    ) -> Result<Option<Record>, Problem> {
+        let Some(record) = self.record(seen, id).await else {
+            return Ok(None);
+        };
         let Standing::Active {
             visit,
             session_end_ms,
             ..
         } = standing
         else {
-            return Some(record);
+            return Ok(Some(record));
         };
         if record.visit != visit || !matches!(record.state, state::State::Waiting | state::State::Ready) {
-            return Some(record);
+            return Ok(Some(record));
         }
         let mending = Mending {
             id,
@@ -149,11 +157,13 @@ impl Edge {
             generation: seen.view.configuration.generation,
             record: Some(record.clone()),
         };
-        let Ok(Mended::Here { change, .. }) = self.line.mend(&seen.queue, &mending).await else {
-            return Some(record);
+        let change = match self.line.mend(&seen.queue, &mending).await {
+            Ok(Mended::Here { change, .. }) => change,
+            // It moved on meanwhile.
+            Ok(_) => return Ok(Some(record)),
+            Err(error) => return Err(self.line_failed(&seen.queue, error).await),
         };
-        let written = self.through(seen, &change).await.ok();
-        written.and_then(|through| through.record).or(Some(record))
+        Ok(self.write(seen, &change).await?.record.or(Some(record)))
     }
 
     /// The record of an entry, for what is good to know: where the backup is away, it is left out.

@@ -1,9 +1,10 @@
 //! A process killed between the line and the backup: nobody was told anything, and the next call writes what is missing.
 
 use serde_json::json;
+use tokio::{join, time::Instant};
 use uuid::Uuid;
 use vestibule::{
-    backup::Backup,
+    backup::{Backup, drain::drain},
     domain::{
         id::{EntryId, IdKey, Salt, Visitor},
         record::Record,
@@ -12,8 +13,9 @@ use vestibule::{
     line::{Check, Claimed, Departed, Departure, Line, Validated},
 };
 use vestibule_tests::{
-    edge::{Ask, EdgeUnderTest, entry, queue},
+    edge::{Ask, BOUND, EdgeUnderTest, entry, queue},
     functions::root_key,
+    waiting::until,
 };
 
 use crate::{Guest, enters, full};
@@ -66,29 +68,77 @@ async fn a_visitor_who_left_stays_gone() {
     }
 }
 
-#[tokio::test]
-async fn a_visitor_who_was_let_in_is_written_when_they_look() {
+/// Somebody was let in for a minute, who had five to claim in, and the record says that they are called.
+async fn unwritten_claim() -> (EdgeUnderTest, Guest) {
     let edge = full(json!({ "interval_seconds": 1 })).await;
     let (guest, _) = enters(&edge).await;
-    edge.configure(json!({ "interval_seconds": 1, "capacity": 100 }), "2")
-        .await;
+    let settings =
+        json!({ "interval_seconds": 1, "capacity": 100, "claim_seconds": 300, "session_seconds": 60 });
+    edge.configure(settings, "2").await;
     edge.pass_seconds(1);
     assert_eq!(edge.promote().await.promoted, 1);
+    let end = Instant::now() + BOUND;
+    let drained = drain(&edge.line, &*edge.backup, &edge.shelf(), 1_000, end).await;
+    drained.expect("drained");
     let claimed = edge.line.claim(&queue(), token(&guest)).await;
     assert!(
         matches!(claimed, Ok(Claimed::Active { .. })),
         "and the process dies: {claimed:?}"
     );
-    assert_ne!(
-        record(&edge, token(&guest)).await.expect("written").state,
-        State::Active
-    );
+    let record = record(&edge, token(&guest)).await.expect("written");
+    assert_eq!(record.state, State::Ready);
+    (edge, guest)
+}
 
+#[tokio::test]
+async fn a_visitor_who_was_let_in_is_written_when_they_look() {
+    let (edge, guest) = unwritten_claim().await;
     let look = edge.send(Ask::get(entry(&guest.token))).await;
     assert_eq!(look.is(200).text("state"), "active");
     let record = record(&edge, token(&guest)).await.expect("written");
     assert_eq!(record.state, State::Active);
     assert_eq!(record.expires_at_ms, Some(look.number("expires_at_ms")));
+}
+
+/// An answer would be a promise that nobody else knows of.
+#[tokio::test]
+async fn a_visitor_who_was_let_in_is_not_told_where_that_cannot_be_written() {
+    let (edge, guest) = unwritten_claim().await;
+    edge.switch.looking.shut();
+    let looks = edge.send(Ask::get(entry(&guest.token)));
+    let goes_away = async {
+        until(BOUND, "it looks", async || edge.switch.looking.passes() > 0).await;
+        edge.switch.turn_off();
+        edge.switch.looking.open();
+    };
+    let (look, ()) = join!(looks, goes_away);
+    look.is_problem(503, "line-unavailable");
+    edge.switch.turn_on();
+    let look = edge.send(Ask::get(entry(&guest.token))).await;
+    assert_eq!(look.is(200).text("state"), "active");
+}
+
+/// The protected service was told that they may act: who had a session has no second turn, nor the place of a no-show.
+#[tokio::test]
+async fn a_session_that_nobody_wrote_is_over_when_it_ran_out() {
+    for enters_again in [false, true] {
+        let (edge, guest) = unwritten_claim().await;
+        let acts = Ask::post(format!("{}/validate", entry(&guest.token)));
+        let acts = acts.json(&json!({ "visitor": guest.id }));
+        assert_eq!(edge.send(acts).await.is(200).text("state"), "active");
+        edge.pass_seconds(61);
+        let record = record(&edge, token(&guest)).await.expect("written");
+        assert!(record.expires_at_ms > Some(edge.now_ms()), "by it they may claim");
+        if enters_again {
+            let again = edge.send(Ask::enter().visitor(&guest.id)).await;
+            let visit = record.visit.number();
+            assert_ne!(again.is(201).number("visit"), u64::from(visit), "{again:?}");
+        } else {
+            let look = edge.send(Ask::get(entry(&guest.token))).await;
+            look.is_problem(410, "expired");
+            assert_eq!(look.body["grace_until_ms"], json!(null));
+        }
+    }
 }
 
 #[tokio::test]

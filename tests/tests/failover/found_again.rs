@@ -70,6 +70,7 @@ pub(crate) async fn a_forgotten_turn_can_be_claimed(on: Backend) {
         .is(204);
     scene.promote().await;
     scene.drain().await;
+    let called = scene.status(&guests[1]).await.number("promoted_at_ms");
     scene.forget(&guests).await;
     let claimed = scene
         .send(Ask::post(format!("{}/claim", scene.path(&guests[1]))).visitor(&guests[1].id))
@@ -77,6 +78,7 @@ pub(crate) async fn a_forgotten_turn_can_be_claimed(on: Backend) {
     claimed.is(200);
     assert_eq!(claimed.text("state"), "active");
     assert_eq!(claimed.body["durable"], true);
+    assert_eq!(claimed.number("promoted_at_ms"), called, "they were called once");
     assert!(claimed.body["pass"].is_string());
     assert_eq!(
         scene.positions(&guests[2..]).await,

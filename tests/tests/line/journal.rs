@@ -16,10 +16,13 @@ use vestibule_tests::lines::{Subject, visitor};
 use crate::settings::three_at_a_time;
 
 pub(crate) fn missed(visit: Visit) -> Event {
-    Event::Ended {
-        visit,
-        how: End::Expired,
-    }
+    let how = End::NoShow;
+    Event::Ended { visit, how }
+}
+
+fn expired(visit: Visit) -> Event {
+    let how = End::Expired;
+    Event::Ended { visit, how }
 }
 
 pub(crate) async fn the_journal_has_promotions_and_expiries_in_order(mut subject: Subject) {
@@ -72,8 +75,9 @@ pub(crate) async fn the_journal_has_promotions_and_expiries_in_order(mut subject
             (6, promoted(6, one_later_ms)),
         ],
         // The session of 1 and the turns of 2 to 6 are over; 7 has its turn.
-        (1..=6)
-            .map(|number| (number, missed(scores[&number].visit())))
+        [(1, expired(scores[&1].visit()))]
+            .into_iter()
+            .chain((2..=6).map(|number| (number, missed(scores[&number].visit()))))
             .chain([(7, promoted(7, at_last_ms))])
             .collect(),
     ]
@@ -146,12 +150,13 @@ pub(crate) async fn a_change_that_the_backup_did_not_take_is_recorded(mut subjec
     };
     let completed = subject.leave(visitor(2), Departure::Complete).await;
     let left = subject.leave(visitor(1), Departure::Evict).await;
-    let expired = Change {
-        event: missed(fast.event.visit()),
+    let timed_out = [missed, expired].map(|event| Change {
+        event: event(fast.event.visit()),
         ..left
-    };
+    });
+    let [missed, expired] = timed_out;
     let changes = [
-        fast, waiting, promoted, claimed, extended, completed, left, expired,
+        fast, waiting, promoted, claimed, extended, completed, left, missed, expired,
     ];
     subject.settle(&[]).await;
     for change in &changes {

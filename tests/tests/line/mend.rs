@@ -27,7 +27,11 @@ async fn record(subject: &Subject, number: u64, change: impl FnOnce(&mut Record)
     let spot = spots(subject).await[&visitor(number)];
     let event = match spot {
         Spot::Waiting(score) => Event::Entered { score },
-        Spot::Ready(score) | Spot::Active(score) => Event::Claimed {
+        Spot::Ready(score) => Event::StillReady {
+            visit: score.visit(),
+            claim_by_ms: score.deadline_ms(),
+        },
+        Spot::Active(score) => Event::Claimed {
             visit: score.visit(),
             session_end_ms: score.deadline_ms(),
         },
@@ -144,7 +148,7 @@ pub(crate) async fn what_the_backup_knows_to_be_over_leaves_the_line(mut subject
     let now_ms = subject.clock.now_ms();
     for (number, state, how) in [
         (1, State::Completed, End::Completed),
-        (2, State::Expired, End::Expired),
+        (2, State::Expired, End::NoShow),
         (3, State::Left, End::Left),
     ] {
         let over = record(&subject, number, |record| record.state = state).await;

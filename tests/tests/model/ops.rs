@@ -167,7 +167,7 @@ fn op() -> impl Strategy<Value = Op> {
         2 => extend(),
         2 => (0_usize..12, vec(visitor(), 0..4), any::<bool>())
             .prop_map(|(records, ended, late)| Op::Settle { records, ended, late }),
-        1 => (visitor(), 0_usize..9).prop_map(|(id, kind)| Op::Record(id, kind)),
+        1 => (visitor(), 0_usize..10).prop_map(|(id, kind)| Op::Record(id, kind)),
         2 => (0_usize..4, 1_u32..11, 0_u64..60_000).prop_map(|(record, tries, wait_ms)| {
             Op::Defer { record, tries, wait_ms }
         }),

@@ -67,6 +67,10 @@ pub(super) fn older_of_this_visit(change: &Change) -> Expression {
         Event::Ended {
             how: End::Expired, ..
         } => format!(
+            " AND (#status <> :active OR attribute_not_exists(#{EXPIRES_AT_MS}) \
+             OR #{EXPIRES_AT_MS} <= :{ENDED_AT_MS})"
+        ),
+        Event::Ended { how: End::NoShow, .. } => format!(
             " AND ((#status = :waiting AND attribute_not_exists(#{CAME_BACK_AT_MS})) OR (#status <> :waiting \
              AND (attribute_not_exists(#{EXPIRES_AT_MS}) OR #{EXPIRES_AT_MS} <= :{ENDED_AT_MS})))"
         ),

@@ -69,7 +69,7 @@ impl Mending {
             Spot::Ready(_) | Spot::Active(_) => None,
         };
         let places = place.zip(record.score);
-        if let Some(how) = End::of(record.state) {
+        if let Some(how) = record.end() {
             let is_over = match place {
                 // Whoever has a place before the one that the end is of had it before that end.
                 Some(seen) => {

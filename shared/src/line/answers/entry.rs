@@ -194,8 +194,8 @@ impl Revival {
         let record = &self.record;
         match (record.state, record.score, record.expires_at_ms) {
             (State::Waiting, Some(score), _) => Some(Event::Entered { score }),
-            (State::Ready, Some(score), Some(claim_by_ms)) => Some(Event::Promoted { score, claim_by_ms }),
-            (State::Ready, None, Some(claim_by_ms)) => Some(Event::StillReady {
+            // It was promoted when the record says, not now.
+            (State::Ready, _, Some(claim_by_ms)) => Some(Event::StillReady {
                 visit: record.visit,
                 claim_by_ms,
             }),

@@ -159,6 +159,7 @@ impl Queue {
                 how: End::Completed, ..
             } => self.totals.completed += 1,
             Event::Ended { how: End::Left, .. } => self.totals.left += 1,
+            Event::Ended { how: End::NoShow, .. } => self.totals.no_shows += 1,
             _ => self.totals.expired += 1,
         }
         let end = self.change(now_us, id, event);

@@ -87,7 +87,12 @@ impl Queue {
             } = &mut entered
         {
             // The backup still shows it: whoever writes the new place writes this end first.
-            let (visit, how) = (due.visit(), End::Expired);
+            let how = if no_show.is_some() {
+                End::NoShow
+            } else {
+                End::Expired
+            };
+            let visit = due.visit();
             let event = Event::Ended { visit, how };
             self.ended.insert(id, Change { event, ..*change });
             self.v += 1;

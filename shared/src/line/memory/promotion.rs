@@ -31,8 +31,8 @@ impl Queue {
         } else {
             PROMOTE_CHUNK
         };
-        let no_shows = drop_due(&mut events, most, || self.ready.pop_due(clock_ms));
-        let expired = drop_due(&mut events, most.saturating_sub(no_shows), || {
+        let no_shows = drop_due(&mut events, End::NoShow, most, || self.ready.pop_due(clock_ms));
+        let expired = drop_due(&mut events, End::Expired, most.saturating_sub(no_shows), || {
             self.active.pop_due(now_ms)
         });
         let dropped = events.len();
@@ -155,6 +155,7 @@ impl Queue {
 /// Drops entries whose deadline has come, at most so many; says how many.
 fn drop_due(
     events: &mut Vec<(EntryId, Event)>,
+    how: End,
     most: u64,
     mut pop: impl FnMut() -> Option<(DeadlineScore, EntryId)>,
 ) -> u64 {
@@ -165,7 +166,7 @@ fn drop_due(
             id,
             Event::Ended {
                 visit: score.visit(),
-                how: End::Expired,
+                how,
             },
         ));
         dropped += 1;

@@ -5,7 +5,7 @@ use std::collections::BTreeMap;
 use super::{MemoryLine, queue::Queue};
 use crate::{
     domain::{
-        change::Change,
+        change::{Change, Event},
         estimate::Window,
         id::{EntryId, QueueId},
         score::DeadlineScore,
@@ -126,6 +126,10 @@ fn window_numbers(name: &str, window: Window) -> Vec<(String, i64)> {
 }
 
 fn written(end: &Change) -> String {
-    let (version, visit, how) = (end.version, end.event.visit().number(), end.event.state().name());
+    let how = match end.event {
+        Event::Ended { how, .. } => how.name(),
+        event => event.state().name(),
+    };
+    let (version, visit) = (end.version, end.event.visit().number());
     format!("{} {} {visit} {how} {}", version.epoch, version.v, end.at_ms)
 }

@@ -99,7 +99,7 @@ impl Queue {
         match how {
             End::Completed => self.totals.completed += 1,
             End::Left => self.totals.left += 1,
-            End::Expired => unreachable!("only a promotion drops what timed out"),
+            End::NoShow | End::Expired => unreachable!("only a promotion drops what timed out"),
         }
         let change = self.change(now_us, id, Event::Ended { visit, how });
         self.ended.insert(id, change);

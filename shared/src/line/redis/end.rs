@@ -14,11 +14,12 @@ use crate::{
     line::LineError,
 };
 
-/// How a visit ended, by the name that the scripts give it.
-pub(super) fn end_named(name: &str) -> Option<End> {
+/// How a visit ended, by its [name](End::name).
+pub(super) fn named(name: &str) -> Option<End> {
     match name {
         "completed" => Some(End::Completed),
         "left" => Some(End::Left),
+        "no-show" => Some(End::NoShow),
         "expired" => Some(End::Expired),
         _ => None,
     }
@@ -50,7 +51,7 @@ fn words(id: EntryId, text: &str) -> Option<Change> {
         v: words.next()?.parse().ok()?,
     };
     let visit = Visit::new(words.next()?.parse().ok()?)?;
-    let how = end_named(words.next()?)?;
+    let how = named(words.next()?)?;
     let at_ms = words.next()?.parse().ok()?;
     Some(Change {
         id,

@@ -95,7 +95,8 @@ if active_score then
 end
 if ready_score or active_score then
   -- The backup still shows it: whoever writes the new place writes this end first.
-  redis.call('HSET', ended, id, end_text(epoch, v, (ready_score or active_score) % 4096, 'expired', now_ms))
+  local how = ready_score and 'no-show' or 'expired'
+  redis.call('HSET', ended, id, end_text(epoch, v, (ready_score or active_score) % 4096, how, now_ms))
   v = v + 1
 end
 redis.call('HSET', state, 'v', v, 'last_order', order, 'entered', s[7] + 1)

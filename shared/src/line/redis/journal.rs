@@ -10,6 +10,7 @@ use redis::streams::StreamRangeReply;
 use super::{
     RedisLine,
     connect::{Sender, failed},
+    end,
     keys::Keys,
     reply::{Fields, entry_id, whole},
     restore::server_us,
@@ -123,7 +124,8 @@ fn read_into(record: &mut JournalRecord, fields: &Fields) -> Result<(), LineErro
 
 /// What is left of a tick, as [`tick`] reads it.
 pub(super) fn tick_fields(changes: &[Change]) -> Vec<String> {
-    let (mut expired, mut promoted, mut claim_by_ms_of_all) = (Vec::new(), Vec::new(), 0);
+    let (mut no_shows, mut expired, mut promoted) = (Vec::new(), Vec::new(), Vec::new());
+    let mut claim_by_ms_of_all = 0;
     for change in changes {
         let member = change.id.to_member();
         match change.event {
@@ -131,6 +133,10 @@ pub(super) fn tick_fields(changes: &[Change]) -> Vec<String> {
                 promoted.push(format!("{member} {}", score.raw()));
                 claim_by_ms_of_all = claim_by_ms;
             }
+            Event::Ended {
+                visit,
+                how: End::NoShow,
+            } => no_shows.push(format!("{member} {}", visit.number())),
             // A tick does nothing else but end what timed out.
             event => expired.push(format!("{member} {}", event.visit().number())),
         }
@@ -144,7 +150,7 @@ pub(super) fn tick_fields(changes: &[Change]) -> Vec<String> {
         ("v", version.v.to_string()),
         ("at_ms", at_ms.to_string()),
         ("claim_by_ms", claim_by_ms_of_all.to_string()),
-        ("no_shows", String::new()),
+        ("no_shows", no_shows.join(" ")),
         ("expired", expired.join(" ")),
         ("promoted", promoted.join(" ")),
     ]
@@ -162,16 +168,14 @@ fn tick(fields: &Fields) -> Result<Vec<Change>, LineError> {
         let mut words = fields.text(list)?.split(' ').filter(|word| !word.is_empty());
         while let (Some(member), Some(number)) = (words.next(), words.next()) {
             let number = whole(number).ok_or_else(|| nonsense("a number"))?;
-            let event = if list == "promoted" {
-                Event::Promoted {
+            let ended = |how| visit(number).map(|visit| Event::Ended { visit, how });
+            let event = match list {
+                "no_shows" => ended(End::NoShow)?,
+                "expired" => ended(End::Expired)?,
+                _ => Event::Promoted {
                     score: score(number)?,
                     claim_by_ms,
-                }
-            } else {
-                Event::Ended {
-                    visit: visit(number)?,
-                    how: End::Expired,
-                }
+                },
             };
             changes.push(Change {
                 id: entry_id(member)?,
@@ -202,18 +206,7 @@ pub(super) fn fields(change: &Change) -> Vec<String> {
             visit,
             session_end_ms,
         } => ("extended", visit.number().into(), session_end_ms),
-        Event::Ended {
-            visit,
-            how: End::Completed,
-        } => ("completed", visit.number().into(), 0),
-        Event::Ended {
-            visit,
-            how: End::Left,
-        } => ("left", visit.number().into(), 0),
-        Event::Ended {
-            visit,
-            how: End::Expired,
-        } => ("expired", visit.number().into(), 0),
+        Event::Ended { visit, how } => (how.name(), visit.number().into(), 0),
     };
     [
         ("event", event.to_owned()),
@@ -232,7 +225,6 @@ pub(super) fn fields(change: &Change) -> Vec<String> {
 /// Back from [`fields`].
 fn change(fields: &Fields) -> Result<Change, LineError> {
     let (number, deadline_ms) = (fields.number("number")?, fields.number("deadline_ms")?);
-    let ended = |how| visit(number).map(|visit| Event::Ended { visit, how });
     let event = match fields.text("event")? {
         "entered" => Event::Entered {
             score: score(number)?,
@@ -257,10 +249,13 @@ fn change(fields: &Fields) -> Result<Change, LineError> {
             visit: visit(number)?,
             session_end_ms: deadline_ms,
         },
-        "completed" => ended(End::Completed)?,
-        "left" => ended(End::Left)?,
-        "expired" => ended(End::Expired)?,
-        other => return Err(nonsense(&format!("an event ({other})"))),
+        other => match end::named(other) {
+            Some(how) => Event::Ended {
+                visit: visit(number)?,
+                how,
+            },
+            None => return Err(nonsense(&format!("an event ({other})"))),
+        },
     };
     let id = entry_id(fields.text("member")?)?;
     Ok(Change {

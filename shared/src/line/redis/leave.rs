@@ -2,7 +2,7 @@
 
 use std::sync::LazyLock;
 
-use super::{RedisLine, end::end_named, script::Command};
+use super::{RedisLine, end, script::Command};
 use crate::{
     domain::{
         change::{Change, Event},
@@ -41,7 +41,7 @@ pub(super) async fn leave(
         _ => return Err(reply.nonsense("an outcome")),
     }
     let version = reply.version()?.ok_or_else(|| reply.nonsense("a version"))?;
-    let how = end_named(&reply.word()?).ok_or_else(|| reply.nonsense("how it ended"))?;
+    let how = end::named(&reply.word()?).ok_or_else(|| reply.nonsense("how it ended"))?;
     let (visit, at_ms) = (reply.visit()?, reply.number()?);
     Ok(Departed::Gone(Change {
         id,

@@ -8,7 +8,7 @@
 -- Output: {'no-queue'}
 --         {'refused'}, the record is of another line than this one
 --         {'moved'}
---         {'ended', epoch, v, 'completed' | 'left' | 'expired', visit, now_ms}
+--         {'ended', epoch, v, 'completed' | 'left' | 'no-show' | 'expired', visit, now_ms}
 --         {'here', epoch, v, 1 where it became another or 0, state, score or visit, position or deadline_ms, now_ms}
 local waiting, ready, active, ended, config, state = KEYS[1], KEYS[2], KEYS[3], KEYS[4], KEYS[5], KEYS[6]
 local given_us, witness_ms, id, generation = ARGV[1], tonumber(ARGV[2]), ARGV[3], tonumber(ARGV[4])
@@ -47,6 +47,6 @@ if becomes == 'ready' or becomes == 'active' then
   put(queue, sets, config, state, id, at)
   return { 'here', queue.epoch, v, 1, unpack(reply_standing(queue, waiting, id, at)) }
 end
-redis.call('HINCRBY', state, becomes, 1)
+redis.call('HINCRBY', state, becomes == 'no-show' and 'no_shows' or becomes, 1)
 redis.call('HSET', ended, id, end_text(queue.epoch, v, visit, becomes, queue.now_ms))
 return { 'ended', queue.epoch, v, becomes, visit, queue.now_ms }

@@ -2,7 +2,7 @@
 
 use std::sync::LazyLock;
 
-use super::{RedisLine, end::end_named, script::Command};
+use super::{RedisLine, end, script::Command};
 use crate::{
     domain::{
         change::{Change, Event, Version},
@@ -19,7 +19,7 @@ pub(super) async fn mend(line: &RedisLine, queue: &QueueId, mending: &Mending) -
     let version = record.map_or(Version::default(), |record| record.version);
     let (becomes, end_ms) = match mending.amends() {
         Amends::Stays => ("", 0),
-        Amends::Ends(how) => (how.state().name(), 0),
+        Amends::Ends(how) => (how.name(), 0),
         Amends::GoesOn(Event::Claimed { session_end_ms, .. }) => ("active", session_end_ms),
         Amends::GoesOn(event) => (event.state().name(), 0),
     };
@@ -49,7 +49,7 @@ pub(super) async fn mend(line: &RedisLine, queue: &QueueId, mending: &Mending) -
         event,
     };
     if reply.outcome() == "ended" {
-        let how = end_named(&reply.word()?).ok_or_else(|| reply.nonsense("how it ended"))?;
+        let how = end::named(&reply.word()?).ok_or_else(|| reply.nonsense("how it ended"))?;
         let (visit, at_ms) = (reply.visit()?, reply.number()?);
         return Ok(Mended::Ended(change(at_ms, Event::Ended { visit, how })));
     }

@@ -38,7 +38,7 @@ local function due_bound(now_ms)
 end
 
 -- Takes entries whose deadline has come out of a set; returns how many, and for the journal 'id visit id visit …'.
-local function drop_due(set, at_ms, most, total)
+local function drop_due(set, at_ms, most, how, total)
   if apart then
     return 0, ''
   end
@@ -51,7 +51,7 @@ local function drop_due(set, at_ms, most, total)
   for i = 1, count do
     ends[i * 2 - 1] = due[i * 2 - 1]
     due[i * 2] = tonumber(due[i * 2]) % 4096
-    ends[i * 2] = end_text(tonumber(c[1]), change_v, due[i * 2], 'expired', now_ms)
+    ends[i * 2] = end_text(tonumber(c[1]), change_v, due[i * 2], how, now_ms)
   end
   redis.call('ZREMRANGEBYRANK', set, 0, count - 1)
   redis.call('HSET', ended, unpack(ends))
@@ -60,8 +60,8 @@ local function drop_due(set, at_ms, most, total)
 end
 local is_full = redis.call('XLEN', journal) >= journal_max
 local most = is_full and 0 or chunk
-local no_shows, no_show_list = drop_due(ready, clock_ms, most, 'no_shows')
-local expired, expired_list = drop_due(active, now_ms, most - no_shows, 'expired')
+local no_shows, no_show_list = drop_due(ready, clock_ms, most, 'no-show', 'no_shows')
+local expired, expired_list = drop_due(active, now_ms, most - no_shows, 'expired', 'expired')
 
 -- How many may go, and what keeps it from being more.
 local in_line = redis.call('ZCARD', waiting)

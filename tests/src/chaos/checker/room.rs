@@ -75,16 +75,18 @@ fn over_pace_by_record(findings: &Findings) -> Option<Violation> {
         Some((record.promoted_at_ms?, *visitor, record.visit.number().into()))
     });
     let promoted: BTreeSet<(u64, usize, u64)> = of_answers.chain(of_records).collect();
-    let times: Vec<u64> = promoted.into_iter().map(|(at_ms, ..)| at_ms).collect();
-    for (n, from_ms) in times.iter().enumerate() {
-        for (count, to_ms) in (1..).zip(&times[n..]) {
+    let promoted: Vec<_> = promoted.into_iter().collect();
+    for (n, (from_ms, ..)) in promoted.iter().enumerate() {
+        for (count, (to_ms, ..)) in (1..).zip(&promoted[n..]) {
             let forgotten = findings
                 .behind()
                 .filter(|struck| struck.overlaps(*from_ms, *to_ms))
                 .count() as u64;
             if count > batch * (1 + forgotten) + 1 + batch * (to_ms - from_ms) / 1_000 {
+                let of_these = &promoted[n..][..usize::try_from(count).unwrap_or(usize::MAX)];
+                let visitors: Vec<_> = of_these.iter().map(|(_, visitor, _)| *visitor).collect();
                 let what = format!("{batch} each second is the pace: {count} from {from_ms} to {to_ms}");
-                return Some(Violation::new(PACE, &[], what));
+                return Some(Violation::new(PACE, &visitors, what));
             }
         }
     }

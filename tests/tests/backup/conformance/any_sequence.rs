@@ -19,7 +19,7 @@ use vestibule_tests::{
 
 /// A change of one visitor: any event of one of four visits, in any order, at any version.
 fn any_change() -> impl Strategy<Value = (u8, usize, u32, u64)> {
-    (0..11_u8, 0..4_usize, 0..2_u32, 0..12_u64)
+    (0..12_u8, 0..4_usize, 0..2_u32, 0..12_u64)
 }
 
 /// What is answered, and what stands then where anything was written.
@@ -51,7 +51,7 @@ fn any_sequence_leaves_what_the_rules_make_of_it(runtime: &Runtime, backup: &dyn
         let score: vestibule::domain::score::WaitScore = scores[nth];
         let (visit, until_ms) = (score.visit(), now_ms + 7 * v % 12);
         let event = match kind {
-            0 | 9.. => Event::Entered { score },
+            0 | 10.. => Event::Entered { score },
             1 => Event::FastTracked {
                 score,
                 session_end_ms: until_ms,
@@ -80,7 +80,11 @@ fn any_sequence_leaves_what_the_rules_make_of_it(runtime: &Runtime, backup: &dyn
                 visit,
                 how: End::Expired,
             },
-            8 => Event::StillReady {
+            8 => Event::Ended {
+                visit,
+                how: End::NoShow,
+            },
+            9 => Event::StillReady {
                 visit,
                 claim_by_ms: until_ms,
             },
@@ -92,7 +96,7 @@ fn any_sequence_leaves_what_the_rules_make_of_it(runtime: &Runtime, backup: &dyn
             event,
         };
         // The last kinds are of somebody who enters.
-        (change, kind >= 9)
+        (change, kind >= 10)
     };
     let config = Config {
         cases,

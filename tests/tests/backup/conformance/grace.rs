@@ -74,7 +74,7 @@ impl Missed {
         [
             self.at(1, self.late_ms - 61_000, Event::Entered { score: self.old }),
             self.promoted(2, self.late_ms - 60_000),
-            self.ended(3, self.late_ms, End::Expired),
+            self.ended(3, self.late_ms, End::NoShow),
         ]
     }
 
@@ -148,7 +148,7 @@ async fn whoever_is_back_in_time_stands_at_the_old_place_once(backup: &dyn Backu
     let called_ms = missed.late_ms + 20_000;
     let again = [
         missed.promoted(20, called_ms),
-        missed.ended(21, called_ms + 60_000, End::Expired),
+        missed.ended(21, called_ms + 60_000, End::NoShow),
     ];
     missed.write_all(backup, &again).await;
     let over = missed.stands(backup).await;
@@ -196,7 +196,7 @@ async fn whoever_did_not_miss_a_turn_or_is_too_late_stands_where_the_line_says(b
             ]
         }
     };
-    let no_show = ends(End::Expired);
+    let no_show = ends(End::NoShow);
     let session = |missed: &Missed| {
         let (visit, session_end_ms) = (missed.old.visit(), missed.late_ms);
         let claimed = Event::Claimed {
@@ -208,14 +208,22 @@ async fn whoever_did_not_miss_a_turn_or_is_too_late_stands_where_the_line_says(b
         all.insert(1, claimed);
         all
     };
+    // It ran out, and nobody had written that it was begun.
+    let unwritten_session = ends(End::Expired);
     // How they stood, what the grace is, and whether they have the old place.
-    let cases: [(&str, &How<'_>, &With<'_>, bool); 8] = [
+    let cases: [(&str, &How<'_>, &With<'_>, bool); 9] = [
         ("a no-show", &no_show, &as_usual, true),
         ("at the last moment", &no_show, &just_in_time, true),
         ("a longer grace", &no_show, &longer, true),
         ("too late", &no_show, &too_late, false),
         ("no grace", &no_show, &no_grace, false),
         ("a session ran out", &session, &as_usual, false),
+        (
+            "an unwritten session ran out",
+            &unwritten_session,
+            &as_usual,
+            false,
+        ),
         ("they left", &ends(End::Left), &as_usual, false),
         ("completed", &ends(End::Completed), &as_usual, false),
     ];
@@ -266,7 +274,7 @@ async fn a_line_that_lost_the_come_back_ends_nothing_of_it(backup: &dyn Backup) 
     missed.write_all(backup, &missed.missed()).await;
     missed.place(backup, &missed.back(10)).await;
     let stands = missed.stands(backup).await;
-    let lost = missed.ended(20, at_ms, End::Expired);
+    let lost = missed.ended(20, at_ms, End::NoShow);
     assert_eq!(written(backup, &missed.shelf, &lost).await, Written::Overruled);
     assert_eq!(missed.stands(backup).await, stands, "they wait");
     missed.write_all(backup, &[missed.promoted(21, at_ms)]).await;
@@ -276,7 +284,7 @@ async fn a_line_that_lost_the_come_back_ends_nothing_of_it(backup: &dyn Backup) 
         (State::Ready, Some(at_ms + 60_000))
     );
     at_ms += 59_999;
-    let lost = missed.ended(22, at_ms, End::Expired);
+    let lost = missed.ended(22, at_ms, End::NoShow);
     assert_eq!(written(backup, &missed.shelf, &lost).await, Written::Overruled);
     assert_eq!(
         missed.stands(backup).await,

@@ -34,6 +34,10 @@ async fn a_line_that_lost_what_it_did_undoes_nothing(backup: &dyn Backup) {
         visit,
         how: End::Left,
     };
+    let no_show = |visit| Event::Ended {
+        visit,
+        how: End::NoShow,
+    };
     let expired = |visit| Event::Ended {
         visit,
         how: End::Expired,
@@ -67,9 +71,17 @@ async fn a_line_that_lost_what_it_did_undoes_nothing(backup: &dyn Backup) {
         ),
         (
             vec![entered(first), promoted(first), claimed(old)],
+            no_show(old),
+            false,
+        ),
+        (
+            vec![entered(first), promoted(first), claimed(old)],
             expired(old),
             false,
         ),
+        (vec![entered(first), promoted(first)], no_show(old), false),
+        // Of a claim that nobody wrote: who had a session has no second turn.
+        (vec![entered(first), promoted(first)], expired(old), true),
         (
             vec![entered(first), promoted(first), claimed(old)],
             ended(old),

@@ -109,6 +109,10 @@ impl Pair {
             },
             Event::Ended {
                 visit,
+                how: End::NoShow,
+            },
+            Event::Ended {
+                visit,
                 how: End::Expired,
             },
             Event::StillReady {
