@@ -38,7 +38,8 @@ pub struct Crowd {
     pub visitors: Vec<Visitor>,
     /// Their entries.
     pub ids: Vec<EntryId>,
-    numbers: HashMap<EntryId, u32>,
+    /// Whose entry is whose.
+    pub numbers: HashMap<EntryId, u32>,
 }
 
 /// Somebody loses patience, or closes the page, within so many seconds.
@@ -60,11 +61,6 @@ impl Crowd {
             ids,
             numbers,
         }
-    }
-
-    /// Whose entry it is.
-    pub fn number(&self, id: EntryId) -> u32 {
-        self.numbers[&id]
     }
 }
 

@@ -7,6 +7,7 @@ mod rhythm;
 mod visitor;
 
 use std::{
+    collections::HashMap,
     future::Future,
     pin::pin,
     sync::{
@@ -21,7 +22,7 @@ use vestibule::{
     domain::{
         change::Ending,
         estimate::Forecast,
-        id::{QueueId, Salt},
+        id::{EntryId, QueueId, Salt},
         settings::Settings,
     },
     line::{Configuration, Configured, Line, View, memory::MemoryLine},
@@ -30,7 +31,7 @@ use vestibule::{
 use self::{driver::Process, rhythm::Rhythm, visitor::Step};
 use crate::{
     agenda::Agenda,
-    crowd::{Crowd, Manner},
+    crowd::{Crowd, Manner, Visitor},
     judge::Judge,
     scenario::Scenario,
     told::Told,
@@ -114,10 +115,21 @@ pub struct Outcome {
     pub samples: Vec<Sample>,
 }
 
+/// All that is known of a visitor, in one place: a poll of one in a million finds nothing of it in a cache.
+struct Person {
+    id: EntryId,
+    /// As the crowd was drawn.
+    drawn: Visitor,
+    step: Step,
+    held_since_ms: u64,
+    fate: Fate,
+}
+
 pub(crate) struct World {
     scenario: Scenario,
     clients: Clients,
-    crowd: Crowd,
+    people: Vec<Person>,
+    numbers: HashMap<EntryId, u32>,
     line: MemoryLine,
     queue: QueueId,
     clock_us: Arc<AtomicU64>,
@@ -126,7 +138,6 @@ pub(crate) struct World {
     /// Draws of what happens to the queue: the same whatever the visitors do.
     events: StdRng,
     agenda: Agenda,
-    steps: Vec<Step>,
     settings: Settings,
     revisions: u64,
     /// As an environment of the function has it: a second old at most.
@@ -134,7 +145,6 @@ pub(crate) struct World {
     forecast: Forecast,
     viewed_at_ms: u64,
     held: u64,
-    held_since_ms: Vec<u64>,
     /// Those that share the calls of the paced.
     processes: [Process; driver::PROCESSES],
     /// When the fixed ones poll who are in line, and the next time at which that may matter.
@@ -153,25 +163,37 @@ pub(crate) struct World {
 pub fn run(scenario: &Scenario, clients: Clients) -> Outcome {
     let mut world = World::new(scenario, clients);
     for visitor in 0..scenario.visitors {
-        let comes_at_ms = world.crowd.visitors[visitor as usize].comes_at_ms;
+        let comes_at_ms = world.people[visitor as usize].drawn.comes_at_ms;
         world.agenda.plan(visitor, comes_at_ms);
     }
     world.go_on();
+    world.outcome.fates = world.people.iter().map(|person| person.fate).collect();
     world.outcome
 }
 
 impl World {
     fn new(scenario: &Scenario, clients: Clients) -> Self {
-        let crowd = Crowd::of(scenario);
+        let Crowd {
+            visitors,
+            ids,
+            numbers,
+        } = Crowd::of(scenario);
+        let person = |(id, drawn)| Person {
+            id,
+            drawn,
+            step: Step::Enter,
+            held_since_ms: 0,
+            fate: Fate::default(),
+        };
+        let people: Vec<_> = ids.into_iter().zip(visitors).map(person).collect();
         let clock_us = Arc::new(AtomicU64::new(START_MS * 1_000));
         let time = clock_us.clone();
         let line = MemoryLine::with_clock(Arc::new(move || time.load(Ordering::Relaxed)));
         let queue: QueueId = "SIMULATION:1".parse().expect("a queue id");
-        let visitors = crowd.visitors.len();
-        let keeps = |visitor: &crate::crowd::Visitor| visitor.manner == Manner::Keeps;
+        let keeps = |person: &Person| person.drawn.manner == Manner::Keeps;
         let outcome = Outcome {
-            fates: vec![Fate::default(); visitors],
-            keepers: crowd.visitors.iter().map(keeps).collect(),
+            fates: Vec::new(),
+            keepers: people.iter().map(keeps).collect(),
             lost_turns: 0,
             no_shows: 0,
             left: 0,
@@ -195,8 +217,7 @@ impl World {
             // Other draws than those that made the crowd.
             rng: StdRng::seed_from_u64(!scenario.seed),
             events: StdRng::seed_from_u64(scenario.seed ^ EVENTS),
-            agenda: Agenda::new(visitors),
-            steps: vec![Step::Enter; visitors],
+            agenda: Agenda::new(people.len()),
             judge: Judge::new(&settings),
             settings,
             revisions: 0,
@@ -204,14 +225,14 @@ impl World {
             view,
             viewed_at_ms: 0,
             held: 0,
-            held_since_ms: vec![0; visitors],
             processes: Default::default(),
             polls: Rhythm::new(FIXED_MS),
             polls_at_ms: u64::MAX,
             endings: Vec::new(),
             sample: Sample::default(),
             outcome,
-            crowd,
+            people,
+            numbers,
         }
     }
 
@@ -256,8 +277,8 @@ impl World {
 
     /// Whether all came, and nobody is in line or called any more.
     fn is_over(&self) -> bool {
-        let last = self.crowd.visitors.last();
-        let last_ms = last.map_or(0, |visitor| visitor.comes_at_ms);
+        let last = self.people.last();
+        let last_ms = last.map_or(0, |person| person.drawn.comes_at_ms);
         self.now_ms > last_ms && self.sample.waiting + self.sample.ready == 0
     }
 

@@ -60,7 +60,7 @@ impl World {
 
     /// A fixed client is in line, and polls from now on.
     pub(super) fn polls_on(&mut self, visitor: u32) {
-        self.polls.join(self.crowd.visitors[visitor as usize].comes_at_ms);
+        self.polls.join(self.people[visitor as usize].drawn.comes_at_ms);
         self.polls_at_ms = self.polls_at_ms.min(self.now_ms + FIXED_MS);
     }
 

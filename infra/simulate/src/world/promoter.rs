@@ -79,7 +79,7 @@ impl World {
             self.judge.served(self.now_ms, called.len() as u64);
             self.sample.served += called.len() as u64;
             for id in called {
-                self.called(self.crowd.number(id));
+                self.called(self.numbers[&id]);
             }
             let keys: Vec<_> = records.into_iter().map(|record| record.key).collect();
             let endings = std::mem::take(&mut self.endings);

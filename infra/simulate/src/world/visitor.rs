@@ -37,7 +37,7 @@ pub(super) enum Step {
 
 impl World {
     pub(super) fn step(&mut self, visitor: u32) {
-        match self.steps[visitor as usize] {
+        match self.people[visitor as usize].step {
             Step::Enter => self.enter(visitor),
             Step::Poll => self.poll(visitor),
             Step::Held => {
@@ -53,12 +53,12 @@ impl World {
     }
 
     fn plan(&mut self, visitor: u32, step: Step, at_ms: u64) {
-        self.steps[visitor as usize] = step;
+        self.people[visitor as usize].step = step;
         self.agenda.plan(visitor, at_ms);
     }
 
     fn enter(&mut self, visitor: u32) {
-        let id = self.crowd.ids[visitor as usize];
+        let id = self.people[visitor as usize].id;
         let entered = now(self.line.enter(&self.queue, id)).expect("it is there");
         match entered {
             Entered::Joined {
@@ -92,7 +92,7 @@ impl World {
     }
 
     fn poll(&mut self, visitor: u32) {
-        self.outcome.fates[visitor as usize].polls += 1;
+        self.people[visitor as usize].fate.polls += 1;
         self.sample.polls += 1;
         self.see(visitor, true);
         self.call(visitor);
@@ -100,7 +100,7 @@ impl World {
 
     /// Looks at the entry, as a poll does that was just received, or at the end of its hold.
     fn see(&mut self, visitor: u32, may_hold: bool) {
-        let id = self.crowd.ids[visitor as usize];
+        let id = self.people[visitor as usize].id;
         let look = now(self.line.status(&self.queue, id)).expect("it is there");
         match look {
             Look::Here(Standing::Waiting { position, .. }) => {
@@ -131,7 +131,7 @@ impl World {
         self.held += 1;
         self.processes[process_of(visitor)].hold();
         self.outcome.held_max = self.outcome.held_max.max(self.held);
-        self.held_since_ms[visitor as usize] = self.now_ms;
+        self.people[visitor as usize].held_since_ms = self.now_ms;
         self.plan(visitor, Step::Held, self.now_ms + hold.up_to_ms);
         true
     }
@@ -139,8 +139,8 @@ impl World {
     fn release(&mut self, visitor: u32) {
         self.held -= 1;
         self.processes[process_of(visitor)].release();
-        let held_ms = self.now_ms - self.held_since_ms[visitor as usize];
-        self.outcome.fates[visitor as usize].held_ms += u32::try_from(held_ms).unwrap_or(u32::MAX);
+        let held_ms = self.now_ms - self.people[visitor as usize].held_since_ms;
+        self.people[visitor as usize].fate.held_ms += u32::try_from(held_ms).unwrap_or(u32::MAX);
     }
 
     /// The visitor is told how long it takes, and when to come back.
@@ -156,43 +156,43 @@ impl World {
             0 => self.rng.random_range(0..DELAY_MS_MAX),
             _ => self.rng.random_range(10..DELAY_MS),
         };
-        let comes_ms = match self.crowd.visitors[visitor as usize].manner {
+        let comes_ms = match self.people[visitor as usize].drawn.manner {
             Manner::Impatient => told_ms / 3,
             _ => told_ms,
         };
         let at_ms = self.now_ms + comes_ms + delay_ms;
-        match self.crowd.visitors[visitor as usize].manner {
+        match self.people[visitor as usize].drawn.manner {
             Manner::Leaves(leaves_ms) if leaves_ms <= at_ms => self.plan(visitor, Step::Leave, leaves_ms),
-            Manner::Vanishes(gone_ms) if gone_ms <= at_ms => self.steps[visitor as usize] = Step::Gone,
+            Manner::Vanishes(gone_ms) if gone_ms <= at_ms => self.people[visitor as usize].step = Step::Gone,
             _ => self.plan(visitor, Step::Poll, at_ms),
         }
     }
 
     fn wait_or_leave(&mut self, visitor: u32) {
-        match self.crowd.visitors[visitor as usize].manner {
+        match self.people[visitor as usize].drawn.manner {
             Manner::Leaves(leaves_ms) => self.plan(visitor, Step::Leave, leaves_ms),
             Manner::Vanishes(gone_ms) => self.plan(visitor, Step::Vanish, gone_ms),
-            Manner::Keeps | Manner::Impatient => self.steps[visitor as usize] = Step::Poll,
+            Manner::Keeps | Manner::Impatient => self.people[visitor as usize].step = Step::Poll,
         }
     }
 
     /// The turn came: whoever is held hears of it at once, everybody else at the next poll.
     pub(super) fn called(&mut self, visitor: u32) {
-        let seen = self.crowd.visitors[visitor as usize];
+        let seen = self.people[visitor as usize].drawn;
         let waited_ms = self.now_ms - seen.comes_at_ms;
-        self.outcome.fates[visitor as usize].waited_ms = Some(waited_ms);
+        self.people[visitor as usize].fate.waited_ms = Some(waited_ms);
         self.outcome.told.came_true(visitor, self.now_ms);
-        if self.steps[visitor as usize] == Step::Held {
+        if self.people[visitor as usize].step == Step::Held {
             self.release(visitor);
             self.claim_soon(visitor, WAKE_MS);
-        } else if self.clients == Clients::Fixed && self.steps[visitor as usize] != Step::Gone {
+        } else if self.clients == Clients::Fixed && self.people[visitor as usize].step != Step::Gone {
             self.polls.leave(seen.comes_at_ms);
             let polls = waited_ms / FIXED_MS + 1;
             let at_ms = seen.comes_at_ms + polls * FIXED_MS;
             // Whoever vanishes before that poll does so when it is time.
             if !matches!(seen.manner, Manner::Vanishes(gone_ms) if gone_ms < at_ms) {
                 self.plan(visitor, Step::Claim, at_ms);
-                self.outcome.fates[visitor as usize].polls = u32::try_from(polls).unwrap_or(u32::MAX);
+                self.people[visitor as usize].fate.polls = u32::try_from(polls).unwrap_or(u32::MAX);
             }
         }
     }
@@ -203,7 +203,7 @@ impl World {
     }
 
     fn claim(&mut self, visitor: u32) {
-        let id = self.crowd.ids[visitor as usize];
+        let id = self.people[visitor as usize].id;
         match now(self.line.claim(&self.queue, id)).expect("it is there") {
             Claimed::Active { .. } => self.stay(visitor),
             Claimed::NotYet(standing) => panic!("it was ready: {standing:?}"),
@@ -216,29 +216,29 @@ impl World {
     }
 
     fn lose(&mut self, visitor: u32) {
-        self.steps[visitor as usize] = Step::Gone;
-        let keeps = self.crowd.visitors[visitor as usize].manner == Manner::Keeps;
+        self.people[visitor as usize].step = Step::Gone;
+        let keeps = self.people[visitor as usize].drawn.manner == Manner::Keeps;
         self.outcome.lost_turns += u64::from(keeps);
     }
 
     fn stay(&mut self, visitor: u32) {
         let session_ms = self.settings.session_ms();
-        match self.crowd.visitors[visitor as usize].stays_ms {
+        match self.people[visitor as usize].drawn.stays_ms {
             Some(stays_ms) if stays_ms < session_ms => {
                 self.plan(visitor, Step::Finish, self.now_ms + stays_ms);
             }
             // The session ends by itself.
-            _ => self.steps[visitor as usize] = Step::Gone,
+            _ => self.people[visitor as usize].step = Step::Gone,
         }
     }
 
     fn finish(&mut self, visitor: u32) {
-        self.steps[visitor as usize] = Step::Gone;
+        self.people[visitor as usize].step = Step::Gone;
         self.depart(visitor, Departure::Complete);
     }
 
     fn leave(&mut self, visitor: u32) {
-        self.steps[visitor as usize] = Step::Gone;
+        self.people[visitor as usize].step = Step::Gone;
         self.outcome.left += 1;
         if self.clients == Clients::Fixed {
             self.polls_no_more(visitor);
@@ -247,14 +247,14 @@ impl World {
     }
 
     fn vanish(&mut self, visitor: u32) {
-        self.steps[visitor as usize] = Step::Gone;
+        self.people[visitor as usize].step = Step::Gone;
         self.polls_no_more(visitor);
     }
 
     /// A fixed client is gone, before the turn was seen.
     fn polls_no_more(&mut self, visitor: u32) {
-        let came_at_ms = self.crowd.visitors[visitor as usize].comes_at_ms;
-        let fate = &mut self.outcome.fates[visitor as usize];
+        let came_at_ms = self.people[visitor as usize].drawn.comes_at_ms;
+        let fate = &mut self.people[visitor as usize].fate;
         fate.polls = u32::try_from((self.now_ms - came_at_ms) / FIXED_MS).unwrap_or(u32::MAX);
         if fate.waited_ms.is_none() {
             self.polls.leave(came_at_ms);
@@ -262,13 +262,13 @@ impl World {
     }
 
     fn depart(&mut self, visitor: u32, departure: Departure) {
-        let id = self.crowd.ids[visitor as usize];
+        let id = self.people[visitor as usize].id;
         let departed = now(self.line.leave(&self.queue, id, None, departure)).expect("it is there");
         let Departed::Gone(change) = departed else {
             return;
         };
         self.endings.extend(change.ending());
-        let had_turn = self.outcome.fates[visitor as usize].waited_ms.is_some();
+        let had_turn = self.people[visitor as usize].fate.waited_ms.is_some();
         if had_turn || departure == Departure::Complete {
             self.judge.freed(1);
         }

@@ -136,7 +136,8 @@ impl Queue {
         let change = Some(self.change(now_us, id, Event::Entered { score }));
         let standing = Standing::Waiting {
             score,
-            position: self.waiting.position(score),
+            // Nobody is behind.
+            position: self.waiting.len(),
         };
         Entered::Joined {
             how,

@@ -13,10 +13,12 @@ mod promotion;
 mod queue;
 mod report;
 mod revival;
-mod sets;
+
 #[cfg(feature = "given-time")]
 mod snapshot;
+mod timed;
 mod turns;
+mod waiting;
 
 use std::{
     collections::HashMap,

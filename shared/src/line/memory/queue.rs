@@ -2,12 +2,7 @@
 
 use std::collections::HashMap;
 
-use super::{
-    check::Checks,
-    journal::Journal,
-    report::Unreported,
-    sets::{Timed, Waiting},
-};
+use super::{check::Checks, journal::Journal, report::Unreported, timed::Timed, waiting::Waiting};
 use crate::{
     domain::{
         change::{Change, Event, Version},
@@ -246,11 +241,8 @@ impl Queue {
 
     /// Where an entry stands. One whose deadline has come is not there any more, though nobody dropped it yet.
     pub(super) fn standing(&self, now_ms: u64, id: EntryId) -> Option<Standing> {
-        if let Some(score) = self.waiting.score(id) {
-            return Some(Standing::Waiting {
-                score,
-                position: self.waiting.position(score),
-            });
+        if let Some((score, position)) = self.waiting.place(id) {
+            return Some(Standing::Waiting { score, position });
         }
         let clock_ms = self.claim_clock_ms(now_ms);
         if let Some(score) = self
