@@ -2,7 +2,10 @@
 
 use std::{fmt::Write as _, fs, io, path::Path};
 
-use crate::world::{FIXED_MS, SAMPLE_MS, Sample};
+use crate::{
+    outcome::Sample,
+    world::{FIXED_MS, SAMPLE_MS},
+};
 
 /// Both runs of one scenario with one seed.
 #[derive(Debug, Clone, Copy)]

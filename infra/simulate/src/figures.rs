@@ -1,6 +1,6 @@
 //! How one crowd fared, and how several did together.
 
-use crate::world::Outcome;
+use crate::outcome::Outcome;
 
 /// A wait of half an hour, and a minute to each side.
 const HALF_HOUR_MS: std::ops::Range<u64> = 29 * 60_000..31 * 60_000;

@@ -6,7 +6,7 @@ use plotters::prelude::*;
 
 use crate::{
     course::{Course, fixed_polls_per_second, per_second},
-    world::Sample,
+    outcome::Sample,
 };
 
 const SIZE: (u32, u32) = (960, 900);

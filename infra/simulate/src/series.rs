@@ -14,9 +14,10 @@ use std::{
 use crate::{
     course::Course,
     figures::Figures,
+    outcome::{Outcome, Sample},
     scenario::Scenario,
     told::{Held, WAITS_SECONDS, together},
-    world::{Clients, Outcome, Sample, run},
+    world::{Clients, run},
 };
 
 /// What is kept of a run: not what each visitor did.

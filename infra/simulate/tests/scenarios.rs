@@ -2,8 +2,9 @@
 
 use vestibule_simulate::{
     figures::Figures,
+    outcome::Outcome,
     scenario::{NAMES, Scenario},
-    world::{Clients, Outcome, run},
+    world::{Clients, run},
 };
 
 const VISITORS: u32 = 20_000;
@@ -154,7 +155,7 @@ fn the_same_seed_is_the_same_course() {
     let fates = |seed| {
         let scenario = Scenario::named("operator", 2_000, seed).expect("one of the names");
         let outcome = run(&scenario, Clients::Paced);
-        let fate = |fate: &vestibule_simulate::world::Fate| (fate.polls, fate.waited_ms);
+        let fate = |fate: &vestibule_simulate::outcome::Fate| (fate.polls, fate.waited_ms);
         outcome.fates.iter().map(fate).collect::<Vec<_>>()
     };
     assert!(fates(3) == fates(3));

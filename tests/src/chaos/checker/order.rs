@@ -4,7 +4,7 @@
 use vestibule::domain::{record::Record, state::State};
 
 use super::{Findings, Kept, MARK_MS, Violation};
-use crate::chaos::plan::CLAIM_SECONDS;
+use crate::chaos::{history::What, plan::CLAIM_SECONDS};
 
 const ORDER: &str = "nobody is overtaken";
 
@@ -63,9 +63,17 @@ fn wrong(findings: &Findings, first: &Kept<'_>, a: &Record, b: &Record) -> Optio
         Some(at_ms) if at_ms > promoted_ms && !is_made_again(findings, promoted_ms, at_ms) => {
             Some("promoted later")
         }
-        None if a.state == State::Waiting => Some("never promoted"),
+        None if a.state == State::Waiting && !has_left(first) => Some("never promoted"),
         _ => None,
     }
+}
+
+/// Whether its holder said goodbye and was heard: the table may have had that from the journal later than it was looked at.
+fn has_left(kept: &Kept<'_>) -> bool {
+    let calls = kept.calls.iter();
+    calls
+        .filter(|call| call.what == What::Leave)
+        .any(|call| call.is_acknowledged())
 }
 
 /// When it was promoted first: a promotion that was lost with Redis is made again, and the record has the last one.
