@@ -7,8 +7,8 @@ use crate::{
     line::{Line, LineError},
 };
 
-/// How many records of the journal are looked through.
-const RECORDS: usize = 100;
+/// How many records of the journal are looked through, at the most.
+const RECORDS: usize = 20_000;
 
 /// Why nobody can say what becomes of an end.
 #[derive(Debug, thiserror::Error)]
@@ -34,7 +34,7 @@ pub async fn outlasted(
     end: &Change,
 ) -> Result<(), OutlastedError> {
     let queue = &shelf.queue;
-    let journal = line.journal(queue, RECORDS).await?;
+    let journal = line.whole_journal(queue, RECORDS).await?;
     let since = |change: &Change| {
         change.id == end.id && record.version < change.version && change.version < end.version
     };

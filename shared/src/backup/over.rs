@@ -11,7 +11,7 @@ use crate::{
 };
 
 /// Takes an entry out of the line which stands there, of whose end the record is: by the step with which the check does so.
-/// `false` where it does not stand there any more.
+/// Nothing where it does not stand there any more.
 ///
 /// # Errors
 /// [`LineError`] where the line gave no answer.
@@ -21,19 +21,18 @@ pub async fn take_out(
     shelf: &Shelf,
     standing: &Standing,
     record: &Record,
-) -> Result<bool, LineError> {
+) -> Result<(), LineError> {
     let mending = Mending {
         id: record.id,
         seen: Spot::of(standing),
         generation: shelf.generation,
         record: Some(record.clone()),
     };
-    let Mended::Ended(end) = line.mend(&shelf.queue, &mending).await? else {
-        return Ok(false);
-    };
-    write_through(line, backup, shelf, &end).await?;
-    tracing::warn!(queue = %shelf.queue, entry = %record.id, "the line had lost an end: the entry is out");
-    Ok(true)
+    if let Mended::Ended(end) = line.mend(&shelf.queue, &mending).await? {
+        write_through(line, backup, shelf, &end).await?;
+        tracing::warn!(queue = %shelf.queue, entry = %record.id, "the line had lost an end: the entry is out");
+    }
+    Ok(())
 }
 
 /// Takes somebody out of the line who was promoted at a place that is over in the backup, as that said when it was to write the

@@ -149,7 +149,7 @@ async fn passed_over(
 ) -> Result<Option<Placed>, LineError> {
     let record = backup.entry(shelf, change.id).await.ok().flatten();
     let record = record.filter(|record| !record.state.is_live());
-    // Of a turn there is nothing to write, so the time to claim does not matter.
+    // Nobody but the check writes a turn as it is: it is known by its deadline, and not by the time to claim.
     if let Some(over) = record
         .as_ref()
         .filter(|record| record.is_end_of(&placed.standing, 0))

@@ -11,7 +11,7 @@ use crate::{
         outlasted::{OutlastedError, outlasted},
         revive::{Found, ReviveError, revive},
     },
-    domain::{change::Change, id::EntryId, record::Record},
+    domain::{change::Change, id::EntryId, record::Record, state::State},
     line::{Claimed, Extended, LineError, Look, Missing, PromoteOrder, Validated},
 };
 
@@ -83,6 +83,13 @@ impl Edge {
             (Some(record), _) if !record.state.is_live() => Ok(Fate::Ended(record)),
             (Some(record), Missing::Ended) if !record.is_due(seen.now_ms()) => {
                 self.dropped(seen, record.id).await
+            }
+            // The turn that it shows may have been taken, by a claim that nobody wrote: the line knows.
+            (Some(record), Missing::Ended) if record.state == State::Ready => {
+                match self.dropped(seen, record.id).await? {
+                    Fate::Unclear => Ok(Fate::TimedOut(Some(record))),
+                    fate => Ok(fate),
+                }
             }
             (record, Missing::Ended) => Ok(Fate::TimedOut(record)),
             (Some(record), Missing::Unknown) => self.revived(seen, record).await,

@@ -26,7 +26,7 @@ impl Edge {
         self.wakes.wake(record.id);
         match out {
             // Where it moved meanwhile, the line says so.
-            Ok(_) => Ok(true),
+            Ok(()) => Ok(true),
             Err(error) => Err(self.line_failed(&seen.queue, error).await),
         }
     }

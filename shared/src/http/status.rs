@@ -9,6 +9,8 @@ use axum::{
     response::{IntoResponse, Response},
 };
 
+use tokio::time::timeout;
+
 use super::{
     Edge,
     away::{Away, Sight},
@@ -22,6 +24,7 @@ use super::{
     visitor::{Ownership, Presented, mismatch},
 };
 use crate::{
+    backup::{Written, write_through::WRITE_DEADLINE},
     domain::{
         id::{EntryId, QueueId},
         record::Record,
@@ -97,12 +100,14 @@ async fn answer(
         Look::Here(standing) => standing,
         Look::Gone(missing) => return Err(edge.gone(&seen, id, missing).await),
     };
+    let mut durable = None;
     let (standing, record) = match (standing, told) {
         // The place tells all that a record would.
         (Standing::Waiting { .. }, _) => (standing, None),
         (_, Some(record)) => (standing, Some(record)),
         (_, None) => {
-            let record = edge.written_record(&seen, id, standing).await?;
+            let record;
+            (record, durable) = edge.written_record(&seen, id, standing).await?;
             edge.stands_still(&seen, id, standing, record).await?
         }
     };
@@ -111,7 +116,7 @@ async fn answer(
         id,
         standing,
         record,
-        durable: None,
+        durable,
         proven: ownership == Ownership::Proven,
     })?;
     let mut response = body.into_response();
@@ -129,16 +134,16 @@ impl Edge {
     }
 
     /// The record of one whose turn it is. Where somebody was let in, and whoever asked for that gave up or was killed before
-    /// the backup heard of it, it is written now: from here on the visitor counts on it. Where that cannot be, nobody hears
-    /// that they are in.
+    /// the backup heard of it, it is written now: from here on the visitor counts on it. Says whether that could be, where it
+    /// was to be; where the line does not answer any more, nobody hears that they are in.
     async fn written_record(
         &self,
         seen: &Seen,
         id: EntryId,
         standing: Standing,
-    ) -> Result<Option<Record>, Problem> {
+    ) -> Result<(Option<Record>, Option<bool>), Problem> {
         let Some(record) = self.record(seen, id).await else {
-            return Ok(None);
+            return Ok((None, None));
         };
         let Standing::Active {
             visit,
@@ -146,10 +151,10 @@ impl Edge {
             ..
         } = standing
         else {
-            return Ok(Some(record));
+            return Ok((Some(record), None));
         };
         if record.visit != visit || !matches!(record.state, state::State::Waiting | state::State::Ready) {
-            return Ok(Some(record));
+            return Ok((Some(record), None));
         }
         let mending = Mending {
             id,
@@ -160,10 +165,18 @@ impl Edge {
         let change = match self.line.mend(&seen.queue, &mending).await {
             Ok(Mended::Here { change, .. }) => change,
             // It moved on meanwhile.
-            Ok(_) => return Ok(Some(record)),
+            Ok(_) => return Ok((Some(record), None)),
             Err(error) => return Err(self.line_failed(&seen.queue, error).await),
         };
-        Ok(self.write(seen, &change).await?.record.or(Some(record)))
+        let shelf = seen.shelf();
+        Ok(
+            match timeout(WRITE_DEADLINE, self.backup.write(&shelf, &change)).await {
+                Ok(Ok(Written::Stored(record))) => (Some(record), Some(true)),
+                Ok(Ok(Written::Older | Written::Overruled)) => (Some(record), None),
+                // The journal may have it already: who looks again and again would fill it.
+                Ok(Err(_)) | Err(_) => (Some(record), Some(false)),
+            },
+        )
     }
 
     /// The record of an entry, for what is good to know: where the backup is away, it is left out.

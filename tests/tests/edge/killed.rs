@@ -68,12 +68,16 @@ async fn a_visitor_who_left_stays_gone() {
     }
 }
 
-/// Somebody was let in for a minute, who had five to claim in, and the record says that they are called.
-async fn unwritten_claim() -> (EdgeUnderTest, Guest) {
+/// Somebody was let in for so long, who had so long to claim, and the record says that they are called.
+async fn unwritten_claim(claim_seconds: u64, session_seconds: u64) -> (EdgeUnderTest, Guest) {
     let edge = full(json!({ "interval_seconds": 1 })).await;
     let (guest, _) = enters(&edge).await;
-    let settings =
-        json!({ "interval_seconds": 1, "capacity": 100, "claim_seconds": 300, "session_seconds": 60 });
+    let settings = json!({
+        "interval_seconds": 1,
+        "capacity": 100,
+        "claim_seconds": claim_seconds,
+        "session_seconds": session_seconds,
+    });
     edge.configure(settings, "2").await;
     edge.pass_seconds(1);
     assert_eq!(edge.promote().await.promoted, 1);
@@ -92,9 +96,10 @@ async fn unwritten_claim() -> (EdgeUnderTest, Guest) {
 
 #[tokio::test]
 async fn a_visitor_who_was_let_in_is_written_when_they_look() {
-    let (edge, guest) = unwritten_claim().await;
+    let (edge, guest) = unwritten_claim(300, 60).await;
     let look = edge.send(Ask::get(entry(&guest.token))).await;
     assert_eq!(look.is(200).text("state"), "active");
+    assert_eq!(look.body["durable"], true);
     let record = record(&edge, token(&guest)).await.expect("written");
     assert_eq!(record.state, State::Active);
     assert_eq!(record.expires_at_ms, Some(look.number("expires_at_ms")));
@@ -102,8 +107,8 @@ async fn a_visitor_who_was_let_in_is_written_when_they_look() {
 
 /// An answer would be a promise that nobody else knows of.
 #[tokio::test]
-async fn a_visitor_who_was_let_in_is_not_told_where_that_cannot_be_written() {
-    let (edge, guest) = unwritten_claim().await;
+async fn a_visitor_who_was_let_in_is_not_told_where_the_line_goes_away() {
+    let (edge, guest) = unwritten_claim(300, 60).await;
     edge.switch.looking.shut();
     let looks = edge.send(Ask::get(entry(&guest.token)));
     let goes_away = async {
@@ -121,14 +126,21 @@ async fn a_visitor_who_was_let_in_is_not_told_where_that_cannot_be_written() {
 /// The protected service was told that they may act: who had a session has no second turn, nor the place of a no-show.
 #[tokio::test]
 async fn a_session_that_nobody_wrote_is_over_when_it_ran_out() {
-    for enters_again in [false, true] {
-        let (edge, guest) = unwritten_claim().await;
+    // By the record they may claim still, or had missed their turn.
+    for (claim_seconds, session_seconds, enters_again) in [
+        (300, 60, false),
+        (300, 60, true),
+        (60, 300, false),
+        (60, 300, true),
+    ] {
+        let (edge, guest) = unwritten_claim(claim_seconds, session_seconds).await;
         let acts = Ask::post(format!("{}/validate", entry(&guest.token)));
         let acts = acts.json(&json!({ "visitor": guest.id }));
         assert_eq!(edge.send(acts).await.is(200).text("state"), "active");
-        edge.pass_seconds(61);
+        edge.pass_seconds(session_seconds + 1);
         let record = record(&edge, token(&guest)).await.expect("written");
-        assert!(record.expires_at_ms > Some(edge.now_ms()), "by it they may claim");
+        let may_claim = record.expires_at_ms > Some(edge.now_ms());
+        assert_eq!((record.state, may_claim), (State::Ready, claim_seconds == 300));
         if enters_again {
             let again = edge.send(Ask::enter().visitor(&guest.id)).await;
             let visit = record.visit.number();
