@@ -8,6 +8,7 @@ mod clock;
 mod configure;
 mod crowd;
 mod driver;
+mod earlier;
 mod gate;
 mod holds;
 mod journal;

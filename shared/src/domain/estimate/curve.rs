@@ -161,11 +161,11 @@ impl Curve {
     }
 }
 
-/// Seconds until nobody is ahead: `d ahead / dt = -rate - leaving * ahead`.
+/// Seconds until nobody is ahead: `d ahead / dt = -rate - leaving * ahead`; infinite where that is never.
 pub(super) fn drained_after(ahead: f64, rate: f64, leaving: f64) -> f64 {
     if ahead <= 0.0 {
         0.0
-    } else if leaving * ahead < rate * 1e-6 {
+    } else if leaving * ahead <= rate * 1e-6 {
         ahead / rate
     } else {
         (leaving * ahead / rate).ln_1p() / leaving

@@ -98,9 +98,10 @@ fn window(state: &Fields, name: &str) -> Result<Window, LineError> {
     })
 }
 
-/// A window that has not begun has none of these.
+/// A window that has not begun has none of these, and one that an earlier release began not all of them: it tells nothing.
 fn counted(state: &Fields, name: &str) -> Result<Counted, LineError> {
-    if !state.has(&format!("{name}_at_ms")) {
+    let has = |of: &str| state.has(&format!("{name}_{of}"));
+    if !(has("at_ms") && has("expired") && has("no_shows")) {
         return Ok(Counted::default());
     }
     let number = |of: &str| state.number(&format!("{name}_{of}"));

@@ -53,6 +53,40 @@ fn forecast(seconds: u64, freed_each: u64, left_each: u64) -> Forecast {
     Forecast::of(observed(seconds, 200, freed_each, left_each))
 }
 
+/// An operator lowered the capacity far below what is inside, and nobody goes before the end of a long session.
+#[test]
+fn what_never_comes_is_not_due_at_once() {
+    assert!(drained_after(1.0, 0.0, 0.0).is_infinite());
+    let long_ms = 4 * 3_600_000;
+    let stuck = Observed {
+        capacity: 20,
+        session_ends_in_ms: vec![long_ms; 21],
+        session_ms: long_ms,
+        ..observed(600, 200, 1, 0)
+    };
+    let nobody_goes = |course: Course| Course {
+        near: Rates {
+            early: 0.0,
+            ..course.near
+        },
+        far: Rates {
+            early: 0.0,
+            ..course.far
+        },
+        ..course
+    };
+    let forecast = Forecast::of(stuck);
+    let forecast = Forecast {
+        course: nobody_goes(forecast.course.clone()),
+        ..forecast
+    };
+    for position in [1, 1_000] {
+        assert_eq!(forecast.eta_ms(position), u64::MAX);
+        assert_eq!(forecast.range(position), None);
+    }
+    assert!(forecast.per_second().abs() < 1e-9);
+}
+
 #[test]
 fn before_anything_was_seen_the_pace_stands_in() {
     let roomy = Observed {

@@ -12,7 +12,8 @@ local function turn_window(state, window, length_ms, at_ms, counted)
     local mark = window .. '_' .. name
     local before = counted[i]
     if at_ms > 0 and age_ms < 2 * length_ms then
-      before = redis.call('HGET', state, mark)
+      -- A window that an earlier release began lacks what is new.
+      before = redis.call('HGET', state, mark) or counted[i]
     end
     local next = #fields
     fields[next + 1], fields[next + 2] = mark, counted[i]
