@@ -77,7 +77,7 @@ fn what_never_comes_is_not_due_at_once() {
     };
     let forecast = Forecast::of(stuck);
     let forecast = Forecast {
-        course: nobody_goes(forecast.course.clone()),
+        course: nobody_goes(forecast.course),
         ..forecast
     };
     for position in [1, 1_000] {
