@@ -21,7 +21,11 @@ pub(super) fn twice(findings: &Findings, kept: &Kept<'_>) -> Vec<Violation> {
             again.map(|call| kept.violation(ONCE, &format!("let in by {claimed}, and then: {call}"))),
         );
     }
-    if let Some(ended) = kept.calls.iter().find(|call| ends(findings, call)) {
+    if let Some(ended) = kept
+        .calls
+        .iter()
+        .find(|call| ends(findings, call) && names_it(findings, kept, call))
+    {
         let again = since(kept, ended).filter(|call| {
             call.is_acknowledged() && kept.is_of(call) && call.text("state").is_some_and(is_live)
         });
@@ -69,6 +73,15 @@ fn ends(findings: &Findings, call: &Call) -> bool {
         && call.is_acknowledged()
         && !may_be_undone
         && !findings.is_behind(call.begun_ms, call.ended_ms)
+}
+
+/// Whether it named the visit of this stay: what is ended is the visit that was shown last. A line that has come back old may
+/// have shown an earlier one, and that was over.
+fn names_it(findings: &Findings, kept: &Kept<'_>, end: &Call) -> bool {
+    let shown = findings.story(kept.visitor).filter(|call| {
+        call.stay == kept.stay && call.ended_ms <= end.begun_ms && call.number("visit").is_some()
+    });
+    shown.last().is_none_or(|call| kept.is_of(call))
 }
 
 fn is_live(state: &str) -> bool {
