@@ -22,7 +22,7 @@ seeds=${SEEDS:-1}
 
 cargo build --profile local --locked --package vestibule-simulate
 
-# A million visitors are looked up at random: by huge pages, where the C library and the system have them, a sixth faster.
+# A million visitors are looked up at random: by huge pages, where the C library and the system have them, that is quicker.
 export GLIBC_TUNABLES=${GLIBC_TUNABLES:-glibc.malloc.hugetlb=1}
 
 target=${CARGO_TARGET_DIR:-$root/target}

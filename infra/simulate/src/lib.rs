@@ -3,7 +3,8 @@
 //!
 //! - [`scenario`]: who comes, and what happens to the queue meanwhile
 //! - [`crowd`]: one visitor each, drawn from the scenario's seed
-//! - [`world`]: the crowd, the line and whoever drives it, from the first arrival to the last one served; [`outcome`]: what came of that
+//! - [`world`]: the crowd, the line and whoever drives it, from the first arrival to the last one served;
+//!   [`outcome`]: what came of that
 //! - [`judge`]: what was promised, counted anew beside the line; [`told`]: what people were told against what came of it
 //! - [`series`]: a scenario with several seeds; [`figures`]: how a crowd fared, and how several did
 //! - [`table`]: what is printed; [`course`]: admission over time; [`plot`]: what is drawn

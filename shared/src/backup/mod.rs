@@ -44,6 +44,10 @@ use crate::{
     line::Configuration,
 };
 
+/// How many records are read of a whole journal: more than are ever kept aside, and than are ever waiting for their next
+/// try, but for a table that takes nothing.
+const WHOLE_JOURNAL_MAX: usize = 20_000;
+
 /// Why a backup gave no answer.
 #[derive(Debug, Clone, thiserror::Error)]
 pub enum BackupError {

@@ -1,14 +1,11 @@
 //! An end that the line knows and the record outlasts: of a line that lost what came after it, or ahead of what the line's
 //! journal still holds.
 
-use super::{Backup, BackupError, Shelf};
+use super::{Backup, BackupError, Shelf, WHOLE_JOURNAL_MAX};
 use crate::{
     domain::{change::Change, record::Record},
     line::{Line, LineError},
 };
-
-/// How many records of the journal are looked through, at the most.
-const RECORDS: usize = 20_000;
 
 /// Why nobody can say what becomes of an end.
 #[derive(Debug, thiserror::Error)]
@@ -34,7 +31,7 @@ pub async fn outlasted(
     end: &Change,
 ) -> Result<(), OutlastedError> {
     let queue = &shelf.queue;
-    let journal = line.whole_journal(queue, RECORDS).await?;
+    let journal = line.whole_journal(queue, WHOLE_JOURNAL_MAX).await?;
     let since = |change: &Change| {
         change.id == end.id && record.version < change.version && change.version < end.version
     };

@@ -25,6 +25,20 @@ pub struct Through {
     pub record: Option<Record>,
 }
 
+/// Writes a change within [`WRITE_DEADLINE`].
+///
+/// # Errors
+/// [`BackupError`] where the backup did not take it by then.
+pub async fn write_in_time(
+    backup: &dyn Backup,
+    shelf: &Shelf,
+    change: &Change,
+) -> Result<Written, BackupError> {
+    timeout(WRITE_DEADLINE, backup.write(shelf, change))
+        .await
+        .unwrap_or_else(|_| Err(BackupError::Unavailable("no answer in time".to_owned())))
+}
+
 /// Writes a change before it is acknowledged. Where the backup does not take it within [`WRITE_DEADLINE`], the visitor is
 /// served all the same: the change goes into the line's journal.
 ///
@@ -37,9 +51,7 @@ pub async fn write_through(
     change: &Change,
 ) -> Result<Through, LineError> {
     let queue = &shelf.queue;
-    let written = timeout(WRITE_DEADLINE, backup.write(shelf, change))
-        .await
-        .unwrap_or_else(|_| Err(BackupError::Unavailable("no answer in time".to_owned())));
+    let written = write_in_time(backup, shelf, change).await;
     let overruled = matches!(written, Ok(Written::Overruled));
     let refused = match written {
         Ok(Written::Stored(record)) => Ok(Some(record)),

@@ -9,8 +9,6 @@ use axum::{
     response::{IntoResponse, Response},
 };
 
-use tokio::time::timeout;
-
 use super::{
     Edge,
     away::{Away, Sight},
@@ -24,7 +22,7 @@ use super::{
     visitor::{Ownership, Presented, mismatch},
 };
 use crate::{
-    backup::{Written, write_through::WRITE_DEADLINE},
+    backup::{Written, write_through::write_in_time},
     domain::{
         id::{EntryId, QueueId},
         record::Record,
@@ -168,15 +166,15 @@ impl Edge {
             Ok(_) => return Ok((Some(record), None)),
             Err(error) => return Err(self.line_failed(&seen.queue, error).await),
         };
-        let shelf = seen.shelf();
-        Ok(
-            match timeout(WRITE_DEADLINE, self.backup.write(&shelf, &change)).await {
-                Ok(Ok(Written::Stored(record))) => (Some(record), Some(true)),
-                Ok(Ok(Written::Older | Written::Overruled)) => (Some(record), None),
-                // The journal may have it already: who looks again and again would fill it.
-                Ok(Err(_)) | Err(_) => (Some(record), Some(false)),
-            },
-        )
+        Ok(match write_in_time(&*self.backup, &seen.shelf(), &change).await {
+            Ok(Written::Stored(record)) => (Some(record), Some(true)),
+            Ok(Written::Older | Written::Overruled) => (Some(record), None),
+            // The journal may have it already: who looks again and again would fill it.
+            Err(error) => {
+                tracing::warn!(queue = %seen.queue, entry = %id, cause = %error, "the backup does not have a claim yet");
+                (Some(record), Some(false))
+            }
+        })
     }
 
     /// The record of an entry, for what is good to know: where the backup is away, it is left out.

@@ -25,6 +25,7 @@ mod dynamodb;
 mod file;
 mod journey;
 mod leases;
+mod looks;
 mod picky;
 mod place;
 mod scene;

@@ -1,6 +1,6 @@
 //! A queue in memory before a backup with moods.
 
-use std::{collections::HashSet, time::Duration};
+use std::{collections::HashSet, sync::Arc, time::Duration};
 
 use tokio::time::Instant;
 use vestibule::{
@@ -27,7 +27,7 @@ use crate::picky::{Mood, Picky};
 pub(crate) struct Scene {
     pub(crate) line: MemoryLine,
     pub(crate) clock: HandClock,
-    pub(crate) backup: Picky,
+    pub(crate) backup: Arc<Picky>,
     pub(crate) queue: QueueId,
     pub(crate) shelf: Shelf,
 }
@@ -50,7 +50,7 @@ impl Scene {
             shelf: Shelf::of(&queue, &configuration),
             line,
             clock,
-            backup: Picky::new(Mood::Takes),
+            backup: Arc::new(Picky::new(Mood::Takes)),
             queue,
         }
     }
@@ -88,7 +88,7 @@ impl Scene {
 
     pub(crate) async fn drain(&self) -> Result<Drained, DrainError> {
         let until = Instant::now() + Duration::from_mins(1);
-        drain(&self.line, &self.backup, &self.shelf, 100, until).await
+        drain(&self.line, &*self.backup, &self.shelf, 100, until).await
     }
 
     /// Drains for an hour, now and then.

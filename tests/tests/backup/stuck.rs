@@ -54,10 +54,10 @@ async fn one_change_that_is_refused_holds_up_nobody_and_is_set_aside() {
     assert_eq!(scene.view().await.journal, 0);
     assert_eq!(scene.kept().await, HashSet::from([ids[2]]));
 
-    let still = aside::retry(&scene.line, &scene.backup, &scene.shelf).await;
+    let still = aside::retry(&scene.line, &*scene.backup, &scene.shelf).await;
     assert_eq!(still.expect("tried").left, 1);
     scene.backup.turn(Mood::Takes);
-    let taken = aside::retry(&scene.line, &scene.backup, &scene.shelf).await;
+    let taken = aside::retry(&scene.line, &*scene.backup, &scene.shelf).await;
     let taken = taken.expect("taken");
     assert_eq!((taken.taken, taken.left), (1, 0));
     assert_eq!(scene.state(ids[2]), Some(State::Ready));
@@ -105,7 +105,7 @@ async fn a_backup_that_refuses_everything_loses_nothing() {
     assert_eq!(scene.kept().await, ids.iter().copied().collect());
     scene.backup.turn(Mood::Takes);
     scene.drain().await.expect("drained");
-    let retried = aside::retry(&scene.line, &scene.backup, &scene.shelf).await;
+    let retried = aside::retry(&scene.line, &*scene.backup, &scene.shelf).await;
     assert_eq!(retried.expect("taken").taken, 20);
     assert!(scene.kept().await.is_empty());
     for id in ids {
@@ -163,7 +163,7 @@ async fn an_end_that_is_aside_still_counts() {
     );
 
     scene.backup.turn(Mood::Takes);
-    let retried = aside::retry(&scene.line, &scene.backup, &scene.shelf).await;
+    let retried = aside::retry(&scene.line, &*scene.backup, &scene.shelf).await;
     assert_eq!(retried.expect("taken").taken, 1);
     assert_eq!(scene.state(id), Some(State::Left));
     let end = scene.line.end(&scene.queue, id).await.expect("an answer");

@@ -8,7 +8,7 @@ use futures_util::{StreamExt, TryStreamExt, stream};
 use super::{CheckError, Checked, differences::Sight};
 use crate::{
     backup::{
-        Backup, BackupError, Shelf,
+        Backup, BackupError, Shelf, WHOLE_JOURNAL_MAX,
         place::place,
         revive::{Found, revive},
         write_through::write_through,
@@ -21,19 +21,17 @@ use crate::{
     line::{Joining, Line, Mended, Mending},
 };
 
-/// More than are ever kept aside, and than are ever waiting for their next try, but for a table that takes nothing.
-const RECORDS_MAX: usize = 20_000;
 /// How many entries are mended at once.
 const ENTRIES_AT_ONCE: usize = 16;
 
 /// Who is in the journal, also where the backup refused it and it is tried again later, or aside: what differs of them is on
 /// its way, or refused.
 pub(super) async fn unsettled(line: &dyn Line, queue: &QueueId) -> Result<HashSet<EntryId>, CheckError> {
-    let records = line.whole_journal(queue, RECORDS_MAX).await?;
-    if records.len() == RECORDS_MAX {
+    let records = line.whole_journal(queue, WHOLE_JOURNAL_MAX).await?;
+    if records.len() == WHOLE_JOURNAL_MAX {
         return Err(CheckError::Behind);
     }
-    let aside = line.aside(queue, RECORDS_MAX).await?;
+    let aside = line.aside(queue, WHOLE_JOURNAL_MAX).await?;
     let changes = records.into_iter().chain(aside).flat_map(|record| record.changes);
     Ok(changes.map(|change| change.id).collect())
 }

@@ -13,7 +13,6 @@ mod promotion;
 mod queue;
 mod report;
 mod revival;
-
 #[cfg(feature = "given-time")]
 mod snapshot;
 mod timed;
