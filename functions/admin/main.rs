@@ -2,11 +2,11 @@
 
 use lambda_runtime::{Error, LambdaEvent, run, service_fn};
 use serde_json::Value;
-use vestibule::{start, telemetry};
+use vestibule_runtime::start;
 
 #[tokio::main]
 async fn main() -> Result<(), Error> {
-    telemetry::init();
+    vestibule_telemetry::init();
     let admin = start::admin().await?;
     run(service_fn(|order: LambdaEvent<Value>| {
         let admin = admin.clone();

@@ -1,12 +1,10 @@
 //! The function `enter`: takes places in line, and what visitors do with them.
 
-use vestibule::{
-    http::{enter_routes, serve::serve},
-    start, telemetry,
-};
+use vestibule_api::{enter_routes, serve::serve};
+use vestibule_runtime::start;
 
 #[tokio::main]
 async fn main() -> Result<(), lambda_runtime::Error> {
-    telemetry::init();
+    vestibule_telemetry::init();
     serve(enter_routes(start::edge().await?)).await
 }

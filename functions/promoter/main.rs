@@ -5,17 +5,14 @@ use std::sync::Arc;
 
 use lambda_runtime::{Error, LambdaEvent, run, service_fn};
 use serde_json::Value;
-use vestibule::{
-    config::EdgeConfig,
-    deadline::deadline,
-    promoter::{Promoter, almost},
-    start, telemetry,
-};
+use vestibule_api::deadline::deadline;
+use vestibule_operate::promoter::{Promoter, almost};
+use vestibule_runtime::{config::api_config_from_env, start};
 
 #[tokio::main]
 async fn main() -> Result<(), Error> {
-    telemetry::init();
-    let policy = (&EdgeConfig::from_env()?).into();
+    vestibule_telemetry::init();
+    let policy = (&api_config_from_env()?).into();
     let (line, backup) = start::line_and_backup().await?;
     let promoter = Arc::new(Promoter::new(Arc::new(line), Arc::new(backup), policy));
     run(service_fn(|schedule: LambdaEvent<Value>| {

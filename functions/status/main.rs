@@ -1,12 +1,10 @@
 //! The function `status`: says where an entry stands, and holds polls.
 
-use vestibule::{
-    http::{serve::serve, status_routes},
-    start, telemetry,
-};
+use vestibule_api::{serve::serve, status_routes};
+use vestibule_runtime::start;
 
 #[tokio::main]
 async fn main() -> Result<(), lambda_runtime::Error> {
-    telemetry::init();
+    vestibule_telemetry::init();
     serve(status_routes(start::edge().await?)).await
 }

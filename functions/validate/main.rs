@@ -1,12 +1,10 @@
 //! The function `validate`: answers the protected service.
 
-use vestibule::{
-    http::{serve::serve, validate_routes},
-    start, telemetry,
-};
+use vestibule_api::{serve::serve, validate_routes};
+use vestibule_runtime::start;
 
 #[tokio::main]
 async fn main() -> Result<(), lambda_runtime::Error> {
-    telemetry::init();
+    vestibule_telemetry::init();
     serve(validate_routes(start::edge().await?)).await
 }

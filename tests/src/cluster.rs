@@ -16,7 +16,7 @@ use redis::{
     cluster::ClusterClientBuilder, cluster_async::ClusterConnection,
 };
 use tokio::sync::mpsc::UnboundedSender;
-use vestibule::domain::id::QueueId;
+use vestibule_domain::id::QueueId;
 
 use crate::{servers, waiting::asked_until};
 

@@ -4,13 +4,11 @@ use std::time::{Duration, SystemTime, UNIX_EPOCH};
 
 use tokio::time::Instant;
 use uuid::{Builder, Uuid};
-use vestibule::{
-    backup::{Backup, Shelf},
-    domain::{
-        change::{Change, Event, Version},
-        id::{EntryId, QueueId},
-        score::WaitScore,
-    },
+use vestibule_backup::{Backup, Shelf};
+use vestibule_domain::{
+    change::{Change, Event, Version},
+    id::{EntryId, QueueId},
+    score::WaitScore,
 };
 
 use crate::lines::fresh_queue;

@@ -12,11 +12,9 @@ use std::{
 
 use serde_json::{Value, json};
 use uuid::Uuid;
-use vestibule::{
-    backup::dynamodb::{Connection, DynamoDb, Tables},
-    domain::id::RootKey,
-    pass::new_key_pem,
-};
+use vestibule_api::pass::new_key_pem;
+use vestibule_backup_dynamodb::{Connection, DynamoDb, Tables};
+use vestibule_domain::id::RootKey;
 
 use crate::{
     lambda::{

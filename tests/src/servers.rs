@@ -8,7 +8,7 @@ use std::{
 
 use redis::{AsyncConnectionConfig, aio::MultiplexedConnection};
 use reqwest::{Client, ClientBuilder, Url};
-use vestibule::backup::dynamodb::{Connection, DynamoDb, Tables};
+use vestibule_backup_dynamodb::{Connection, DynamoDb, Tables};
 
 /// The longest that a server of a test takes for an answer.
 const PATIENCE: Duration = Duration::from_secs(20);

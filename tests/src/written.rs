@@ -10,7 +10,7 @@ use std::{
 
 use serde_json::Value;
 use tracing_subscriber::fmt::MakeWriter;
-use vestibule::telemetry::{emf::Metrics, metrics::Metric};
+use vestibule_telemetry::{emf::Metrics, metrics::Metric};
 
 /// All that was written.
 #[derive(Debug, Clone, Default)]

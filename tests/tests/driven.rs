@@ -11,15 +11,13 @@ use tokio::{
     time::{Instant, sleep, timeout},
 };
 use uuid::Uuid;
-use vestibule::{
-    backup::{
-        Backup, LinePart, Shelf, StoredQueue,
-        dynamodb::{Connection, DynamoDb, Tables},
-    },
-    domain::{id::QueueId, settings::Settings, state::State},
-    line::{Line, View, redis::RedisLine},
-    promoter::{Policy, Promoter},
-};
+use vestibule_backup::{Backup, LinePart, Shelf, StoredQueue};
+use vestibule_backup_dynamodb::{Connection, DynamoDb, Tables};
+use vestibule_domain::{id::QueueId, settings::Settings, state::State};
+use vestibule_engine::sync::Policy;
+use vestibule_line::{Line, View};
+use vestibule_line_redis::RedisLine;
+use vestibule_operate::promoter::Promoter;
 use vestibule_tests::{
     edge::{Answer, Ask, local, process, send_to},
     functions::fresh_tables,

@@ -7,7 +7,8 @@ use std::{
 };
 
 use tokio::time::sleep;
-use vestibule::line::{Claimed, Departed, Departure, Line, LineError, redis::RedisLine};
+use vestibule_line::{Claimed, Departed, Departure, Line, LineError};
+use vestibule_line_redis::RedisLine;
 use vestibule_tests::{
     lines::{configuration, fresh_queue, tick_of, visitor},
     waiting::asked_until,
@@ -73,7 +74,7 @@ impl Drop for Server {
 async fn a_full_redis_refuses_newcomers_and_lets_the_others_go() {
     let server = Server::start();
     let (line, queue) = (server.line().await, fresh_queue());
-    let mut settings = vestibule::domain::settings::Settings {
+    let mut settings = vestibule_domain::settings::Settings {
         capacity: 2,
         batch: 2,
         ..Default::default()

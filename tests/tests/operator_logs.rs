@@ -3,14 +3,13 @@
 use std::{sync::Arc, time::Duration};
 
 use serde_json::{Value, json};
-use vestibule::{
-    admin::Admin,
-    backup::{Backup, file::FileBackup},
-    domain::id::QueueId,
-    line::memory::MemoryLine,
-    promoter::{Policy, Promoter},
-    telemetry::metrics::SETTINGS_REFUSED,
-};
+use vestibule_backup::Backup;
+use vestibule_backup_file::FileBackup;
+use vestibule_domain::id::QueueId;
+use vestibule_engine::sync::Policy;
+use vestibule_line_memory::MemoryLine;
+use vestibule_operate::{admin::Admin, promoter::Promoter};
+use vestibule_telemetry::metrics::SETTINGS_REFUSED;
 use vestibule_tests::{functions::root_key, waiting::until, written::Written};
 
 const BOUND: Duration = Duration::from_mins(1);

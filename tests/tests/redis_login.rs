@@ -18,10 +18,8 @@ use futures_util::future::join_all;
 use redis::{FromRedisValue, aio::MultiplexedConnection};
 use tokio::sync::watch;
 use uuid::Uuid;
-use vestibule::line::{
-    Line,
-    redis::{IamLogin, IamUser, RedisLine},
-};
+use vestibule_line::Line;
+use vestibule_line_redis::{IamLogin, IamUser, RedisLine};
 use vestibule_tests::{
     lines::{Backend, fresh_queue, open_with_one_waiting, tick_of},
     waiting::{asked_until, until},

@@ -3,10 +3,8 @@
 use aws_config::SdkConfig;
 use aws_sdk_secretsmanager::{Client, primitives::Blob};
 use uuid::Uuid;
-use vestibule::{
-    aws,
-    config::{ConfigError, Keys, KeysConfig, RootKeyConfig},
-};
+use vestibule_api::config::Keys;
+use vestibule_runtime::config::{ConfigError, KeysConfig, RootKeyConfig};
 use vestibule_tests::servers::{closed_port_url, dynamodb_url};
 
 const ROOT: &str = "VESTIBULE_ROOT_KEY_SECRET";
@@ -22,8 +20,8 @@ struct Vault {
 impl Vault {
     async fn new() -> Self {
         let url = dynamodb_url();
-        let aws = aws::load([Some(url.as_str())]).await;
-        let client = Client::new(&aws::at(&aws, Some(&url)));
+        let aws = vestibule_aws::load([Some(url.as_str())]).await;
+        let client = Client::new(&vestibule_aws::at(&aws, Some(&url)));
         Self { url, aws, client }
     }
 

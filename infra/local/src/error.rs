@@ -2,12 +2,11 @@
 
 use std::{io, path::PathBuf, time::Duration};
 
-use vestibule::{
-    backup::{BackupError, file::FileError},
-    domain::id::QueueId,
-    line::LineError,
-    promoter::SyncError,
-};
+use vestibule_backup::BackupError;
+use vestibule_backup_file::FileError;
+use vestibule_domain::id::QueueId;
+use vestibule_engine::sync::SyncError;
+use vestibule_line::LineError;
 
 use crate::keys::KeyError;
 

@@ -7,11 +7,11 @@ use std::{
 };
 
 use tempfile::NamedTempFile;
-use vestibule::{
+use vestibule_api::{
     config::Keys,
-    domain::id::RootKey,
     pass::{PassError, Signer, new_key_pem},
 };
+use vestibule_domain::id::RootKey;
 
 /// Who the passes say made them.
 const ISSUER: &str = "vestibule-local";

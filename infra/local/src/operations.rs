@@ -15,10 +15,8 @@ use axum::{
 };
 use serde_json::{Value, json};
 use tokio::time::timeout;
-use vestibule::{
-    admin::Admin,
-    http::{Code, Problem},
-};
+use vestibule_api::{Code, Problem};
+use vestibule_operate::admin::Admin;
 
 /// The most bytes of an order.
 const ORDER_BYTES: usize = 64 * 1024;

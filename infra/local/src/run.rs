@@ -7,13 +7,14 @@ use std::{
 
 use serde_json::{Value, json};
 use tokio::net::TcpListener;
-use vestibule::{
-    admin::Admin,
-    backup::BackupError,
+use vestibule_api::{
+    Edge,
     config::{EdgeConfig, ServiceRoutes},
-    http::{Edge, router},
-    promoter::{Policy, Promoter, SyncError},
+    router,
 };
+use vestibule_backup::BackupError;
+use vestibule_engine::sync::{Policy, SyncError};
+use vestibule_operate::{admin::Admin, promoter::Promoter};
 
 use crate::{cli::Cli, crowd, error::StartError, keys, operations, pages, serve, stop::Stop, store};
 

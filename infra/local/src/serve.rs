@@ -4,7 +4,7 @@ use std::{io, sync::Arc, time::Duration};
 
 use axum::Router;
 use tokio::{net::TcpListener, time::sleep};
-use vestibule::http::{Edge, router_beside};
+use vestibule_api::{Edge, router_beside};
 
 use crate::stop::Stop;
 

@@ -3,14 +3,12 @@
 use std::{sync::Arc, time::Duration};
 
 use tokio::time::timeout;
-use vestibule::{
-    backup::{
-        Backup,
-        dynamodb::{Connection, DynamoDb, Tables},
-        file::FileBackup,
-    },
-    line::{Line, memory::MemoryLine, redis::RedisLine},
-};
+use vestibule_backup::Backup;
+use vestibule_backup_dynamodb::{Connection, DynamoDb, Tables};
+use vestibule_backup_file::FileBackup;
+use vestibule_line::Line;
+use vestibule_line_memory::MemoryLine;
+use vestibule_line_redis::RedisLine;
 
 use crate::{cli::Cli, error::StartError};
 

@@ -3,7 +3,7 @@
 use std::collections::HashMap;
 
 use rand::{RngExt, SeedableRng, rngs::StdRng};
-use vestibule::domain::id::EntryId;
+use vestibule_domain::id::EntryId;
 
 use crate::scenario::{Arrivals, Scenario, Service};
 

@@ -1,7 +1,7 @@
 //! What the protected service was promised, counted beside the line and not by its rules: never more than one batch at
 //! once and the pace, never more at once than the capacity.
 
-use vestibule::domain::settings::Settings;
+use vestibule_domain::settings::Settings;
 
 /// Counts what is let through.
 #[derive(Debug)]

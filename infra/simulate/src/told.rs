@@ -1,6 +1,6 @@
 //! What people were told, against what came of it.
 
-use vestibule::domain::estimate::Estimate;
+use vestibule_domain::estimate::Estimate;
 
 /// The visitors whose answers are kept: every so many-th of a large crowd, all of their answers.
 const KEPT_VISITORS: u32 = 50_000;

@@ -18,15 +18,14 @@ use std::{
 };
 
 use rand::{SeedableRng, rngs::StdRng};
-use vestibule::{
-    domain::{
-        change::Ending,
-        estimate::Forecast,
-        id::{EntryId, QueueId, Salt},
-        settings::Settings,
-    },
-    line::{Configuration, Configured, Line, View, memory::MemoryLine},
+use vestibule_domain::{
+    change::Ending,
+    estimate::Forecast,
+    id::{EntryId, QueueId, Salt},
+    settings::Settings,
 };
+use vestibule_line::{Configuration, Configured, Line, View};
+use vestibule_line_memory::MemoryLine;
 
 use self::{driver::Process, rhythm::Rhythm, visitor::Step};
 use crate::{

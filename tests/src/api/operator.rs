@@ -3,13 +3,11 @@
 use std::{env, sync::Arc};
 
 use serde_json::{Value, json};
-use vestibule::{
-    admin::Admin,
-    backup::dynamodb::{Connection, DynamoDb, Tables},
-    domain::id::RootKey,
-    line::redis::RedisLine,
-    promoter::Policy,
-};
+use vestibule_backup_dynamodb::{Connection, DynamoDb, Tables};
+use vestibule_domain::id::RootKey;
+use vestibule_engine::sync::Policy;
+use vestibule_line_redis::RedisLine;
+use vestibule_operate::admin::Admin;
 
 use crate::{
     functions::Deployment,

@@ -4,10 +4,9 @@
 use std::io::{Write, stdout};
 
 use futures_util::{StreamExt, stream};
-use vestibule::{
-    backup::{Backup, file::FileBackup},
-    domain::change::Event,
-};
+use vestibule_backup::Backup;
+use vestibule_backup_file::FileBackup;
+use vestibule_domain::change::Event;
 use vestibule_tests::entries::{change, fresh_id, place, shelf_of};
 
 const WRITES_AT_ONCE: usize = 20;

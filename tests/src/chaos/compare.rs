@@ -6,14 +6,12 @@ use std::{
 };
 
 use tokio::time::{Instant, sleep};
-use vestibule::{
-    backup::{Backup, Shelf},
-    domain::{
-        id::{EntryId, SHARDS},
-        record::Record,
-        score::{DeadlineScore, WaitScore},
-        state::State,
-    },
+use vestibule_backup::{Backup, Shelf};
+use vestibule_domain::{
+    id::{EntryId, SHARDS},
+    record::Record,
+    score::{DeadlineScore, WaitScore},
+    state::State,
 };
 
 use super::world::World;

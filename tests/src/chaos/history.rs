@@ -8,7 +8,7 @@ use std::{
 };
 
 use serde_json::Value;
-use vestibule::domain::record::Record;
+use vestibule_domain::record::Record;
 
 /// What was asked.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]

@@ -7,7 +7,7 @@ use tokio::{
     sync::watch,
     time::{sleep, timeout},
 };
-use vestibule::domain::{
+use vestibule_domain::{
     id::QueueId,
     score::{DeadlineScore, Visit},
 };

@@ -10,7 +10,7 @@ use std::{
 
 use serde_json::Value;
 use tokio::time::{Instant, sleep, timeout};
-use vestibule::backup::{Backup, Shelf};
+use vestibule_backup::{Backup, Shelf};
 
 use super::{
     compare::shelf,

@@ -13,7 +13,7 @@ use tokio::{
     time::{Instant, sleep, sleep_until},
 };
 use uuid::Uuid;
-use vestibule::domain::id::QueueId;
+use vestibule_domain::id::QueueId;
 
 use super::{
     plan::{Fault, Plan, Strike},

@@ -13,17 +13,18 @@ use axum::{Router, body::to_bytes};
 use serde_json::{Map, Value};
 use tokio::{sync::watch, time::timeout};
 use tower::ServiceExt;
-use vestibule::{
-    backup::Backup,
+use vestibule_api::{
+    Edge,
     config::{EdgeConfig, Keys, ServiceRoutes},
-    domain::{
-        id::{QueueId, Salt},
-        settings::Settings,
-    },
-    http::{Edge, router},
-    line::{Configuration, Line},
     pass::{Signer, new_key_pem},
+    router,
 };
+use vestibule_backup::Backup;
+use vestibule_domain::{
+    id::{QueueId, Salt},
+    settings::Settings,
+};
+use vestibule_line::{Configuration, Line};
 
 pub use self::{
     ask::{Answer, Ask, entry},

@@ -13,17 +13,13 @@ use lambda_http::{Context, RequestExt, request::from_str};
 use serde_json::{Map, Value};
 use tempfile::TempDir;
 use tokio::{net::TcpListener, sync::watch, time::timeout};
-use vestibule::{
-    backup::{
-        Backup, LinePart, Shelf, StoredQueue,
-        dynamodb::{Connection, DynamoDb},
-        file::FileBackup,
-    },
-    config::EdgeConfig,
-    domain::id::Salt,
-    http::{Edge, router, serve::handle},
-    line::{JournalLimits, Line, Promotion, memory::MemoryLine},
-};
+use vestibule_api::{Edge, config::EdgeConfig, router, serve::handle};
+use vestibule_backup::{Backup, LinePart, Shelf, StoredQueue};
+use vestibule_backup_dynamodb::{Connection, DynamoDb};
+use vestibule_backup_file::FileBackup;
+use vestibule_domain::id::Salt;
+use vestibule_line::{JournalLimits, Line, Promotion};
+use vestibule_line_memory::MemoryLine;
 
 use super::{Answer, Ask, BOUND, QUEUE, configuration, keys, local, queue, send_to};
 use crate::{

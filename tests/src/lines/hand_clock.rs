@@ -9,7 +9,7 @@ use std::{
 };
 
 use tokio::time::Instant;
-use vestibule::line::memory::Clock;
+use vestibule_clock::Clock;
 
 /// When a [`HandClock`] starts: 2026-09-01T00:00:00Z and a bit, in Unix microseconds.
 const START_US: u64 = 1_788_220_800_123_456;

@@ -10,19 +10,16 @@ use std::sync::Arc;
 
 use redis::{Client, aio::MultiplexedConnection};
 use uuid::{Builder, Uuid};
-use vestibule::{
-    domain::{
-        change::Change,
-        id::{EntryId, QueueId, Salt},
-        settings::Settings,
-        standing::Standing,
-    },
-    line::{
-        Configuration, Configured, Departed, Departure, Entered, Line, PromoteOrder,
-        memory::{Clock, MemoryLine},
-        redis::RedisLine,
-    },
+use vestibule_clock::Clock;
+use vestibule_domain::{
+    change::Change,
+    id::{EntryId, QueueId, Salt},
+    settings::Settings,
+    standing::Standing,
 };
+use vestibule_line::{Configuration, Configured, Departed, Departure, Entered, Line, PromoteOrder};
+use vestibule_line_memory::MemoryLine;
+use vestibule_line_redis::RedisLine;
 
 pub use self::{
     hand_clock::HandClock,

@@ -2,21 +2,20 @@
 
 use std::{sync::Arc, time::Duration};
 
-use vestibule::{
-    domain::{
-        change::{Change, Ending},
-        id::{EntryId, QueueId},
-        settings::Settings,
-        standing::Standing,
-        state::State,
-    },
-    line::{
-        Claimed, Configured, Departed, Departure, Entered, Joining, JournalLimits, JournalRecord, Line, Look,
-        Missing, Promotion, View,
-        memory::{Clock, MemoryLine},
-        redis::RedisLine,
-    },
+use vestibule_clock::Clock;
+use vestibule_domain::{
+    change::{Change, Ending},
+    id::{EntryId, QueueId},
+    settings::Settings,
+    standing::Standing,
+    state::State,
 };
+use vestibule_line::{
+    Claimed, Configured, Departed, Departure, Entered, Joining, JournalLimits, JournalRecord, Line, Look,
+    Missing, Promotion, View,
+};
+use vestibule_line_memory::MemoryLine;
+use vestibule_line_redis::RedisLine;
 
 use super::{Backend, HandClock, configuration, fresh_queue, tick_of, visitor};
 

@@ -7,19 +7,17 @@ use std::{
 
 use async_trait::async_trait;
 use tokio::time::sleep;
-use vestibule::{
-    domain::{
-        change::{Change, Ending},
-        id::{EntryId, QueueId},
-        load::LoadReport,
-        score::Visit,
-    },
-    line::{
-        Adjusted, Changes, Check, CheckOrder, CheckTurn, Claimed, Configuration, Configured, Cursor,
-        Deferral, Departed, Departure, Entered, Extended, Extension, HoldOrder, Holding, JournalRecord, Line,
-        LineError, Look, Marked, Mended, Mending, Page, Places, PromoteOrder, Promotion, Remains,
-        ReportOrder, Reported, Revival, Revived, SetAside, TickOrder, Validated, View,
-    },
+use vestibule_domain::{
+    change::{Change, Ending},
+    id::{EntryId, QueueId},
+    load::LoadReport,
+    score::Visit,
+};
+use vestibule_line::{
+    Adjusted, Changes, Check, CheckOrder, CheckTurn, Claimed, Configuration, Configured, Cursor, Deferral,
+    Departed, Departure, Entered, Extended, Extension, HoldOrder, Holding, JournalRecord, Line, LineError,
+    Look, Marked, Mended, Mending, Page, Places, PromoteOrder, Promotion, Remains, ReportOrder, Reported,
+    Revival, Revived, SetAside, TickOrder, Validated, View,
 };
 
 use super::Switch;

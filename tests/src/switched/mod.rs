@@ -11,7 +11,7 @@ use std::{
 };
 
 use tokio::sync::watch;
-use vestibule::line::{Line, View};
+use vestibule_line::{Line, View};
 
 use self::line::Switched;
 

@@ -6,13 +6,9 @@ use aws_config::BehaviorVersion;
 use aws_sdk_dynamodb::{Client, types::AttributeValue};
 use serde_json::json;
 use tokio::net::TcpListener;
-use vestibule::{
-    backup::{
-        Backup, BackupError, StoredSettings,
-        dynamodb::{Connection, DynamoDb, Tables},
-    },
-    domain::{change::Event, settings::Settings},
-};
+use vestibule_backup::{Backup, BackupError, StoredSettings};
+use vestibule_backup_dynamodb::{Connection, DynamoDb, Tables};
+use vestibule_domain::{change::Event, settings::Settings};
 use vestibule_tests::{
     entries::{change, fresh_id, fresh_shelf, place},
     lines::fresh_queue,

@@ -10,15 +10,11 @@ use std::{
     task::Poll,
 };
 
-use vestibule::{
-    backup::{
-        Backup,
-        file::{FileBackup, FileError},
-    },
-    domain::{
-        change::{End, Event},
-        id::EntryId,
-    },
+use vestibule_backup::Backup;
+use vestibule_backup_file::{FileBackup, FileError};
+use vestibule_domain::{
+    change::{End, Event},
+    id::EntryId,
 };
 use vestibule_tests::entries::{change, fresh_id, fresh_shelf, now_ms, place};
 
@@ -161,7 +157,7 @@ async fn records_past_their_time_are_removed() {
     let backup = FileBackup::open(&path).expect("a store");
     let ended_at = async |backup: &FileBackup, at_ms| {
         let id = fresh_id();
-        let ended = vestibule::domain::change::Change {
+        let ended = vestibule_domain::change::Change {
             at_ms,
             ..change(
                 id,

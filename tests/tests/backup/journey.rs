@@ -5,17 +5,15 @@ use std::{
     time::{Duration, Instant},
 };
 
-use vestibule::{
-    backup::{
-        Backup, BackupError, LinePart, StoredQueue,
-        drain::{DrainError, Drained, drain},
-        restore::{RestoreError, Restored, restore},
-        revision,
-        write_through::{Through, WRITE_DEADLINE, write_through},
-    },
-    domain::{standing::Standing, state::State},
-    line::{Configuration, Line, Look, memory::MemoryLine},
+use vestibule_backup::{Backup, BackupError, LinePart, StoredQueue, revision};
+use vestibule_domain::{standing::Standing, state::State};
+use vestibule_engine::{
+    drain::{DrainError, Drained, drain},
+    restore::{RestoreError, Restored, restore},
+    write_through::{Through, WRITE_DEADLINE, write_through},
 };
+use vestibule_line::{Configuration, Line, Look};
+use vestibule_line_memory::MemoryLine;
 use vestibule_tests::entries::write_all;
 
 use crate::place::{Place, away, long};

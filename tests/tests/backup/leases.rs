@@ -2,10 +2,9 @@
 
 use tokio::join;
 use uuid::Uuid;
-use vestibule::{
-    backup::{Backup, Lease, Leased, LinePart, StoredQueue, file::FileBackup},
-    domain::id::{QueueId, Salt},
-};
+use vestibule_backup::{Backup, Lease, Leased, LinePart, StoredQueue};
+use vestibule_backup_file::FileBackup;
+use vestibule_domain::id::{QueueId, Salt};
 use vestibule_tests::{lines::fresh_queue, servers};
 
 on_both! {

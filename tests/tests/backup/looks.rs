@@ -4,10 +4,8 @@ use std::sync::Arc;
 
 use serde_json::Value;
 use tokio::sync::watch;
-use vestibule::{
-    domain::state::State,
-    line::{Claimed, JournalLimits, Line},
-};
+use vestibule_domain::state::State;
+use vestibule_line::{Claimed, JournalLimits, Line};
 use vestibule_tests::edge::{Ask, local, process, send_to};
 
 use crate::{picky::Mood, scene::Scene};

@@ -8,15 +8,13 @@ use std::{
 use async_trait::async_trait;
 use serde_json::{Map, Value};
 use uuid::Uuid;
-use vestibule::{
-    backup::{
-        Backup, BackupError, Lease, Leased, LinePart, Placing, Shelf, StoredQueue, StoredSettings, Written,
-    },
-    domain::{
-        change::Change,
-        id::{EntryId, QueueId, Salt},
-        record::Record,
-    },
+use vestibule_backup::{
+    Backup, BackupError, Lease, Leased, LinePart, Placing, Shelf, StoredQueue, StoredSettings, Written,
+};
+use vestibule_domain::{
+    change::Change,
+    id::{EntryId, QueueId, Salt},
+    record::Record,
 };
 
 /// What it does with a write.

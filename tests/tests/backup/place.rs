@@ -10,21 +10,18 @@ use std::{
 
 use tempfile::TempDir;
 use tokio::time::Instant;
-use vestibule::{
-    backup::{
-        Backup, Shelf,
-        dynamodb::{Connection, DynamoDb, Tables},
-        file::FileBackup,
-        write_through::{Through, write_through},
-    },
-    domain::{
-        change::Change,
-        id::{EntryId, QueueId},
-        settings::Settings,
-        state::State,
-    },
-    line::{Claimed, Configuration, Line, memory::MemoryLine},
+use vestibule_backup::{Backup, Shelf};
+use vestibule_backup_dynamodb::{Connection, DynamoDb, Tables};
+use vestibule_backup_file::FileBackup;
+use vestibule_domain::{
+    change::Change,
+    id::{EntryId, QueueId},
+    settings::Settings,
+    state::State,
 };
+use vestibule_engine::write_through::{Through, write_through};
+use vestibule_line::{Claimed, Configuration, Line};
+use vestibule_line_memory::MemoryLine;
 use vestibule_tests::{
     entries::{fresh_id, now_ms},
     lines::{configuration, enter_unwritten, fresh_queue, leave_unwritten, tick_of},

@@ -3,19 +3,16 @@
 use std::{collections::HashSet, sync::Arc, time::Duration};
 
 use tokio::time::Instant;
-use vestibule::{
-    backup::{
-        Backup, Shelf,
-        drain::{DrainError, Drained, drain},
-    },
-    domain::{
-        change::Change,
-        id::{EntryId, QueueId},
-        settings::Settings,
-        state::State,
-    },
-    line::{JournalLimits, Line, View, memory::MemoryLine},
+use vestibule_backup::{Backup, Shelf};
+use vestibule_domain::{
+    change::Change,
+    id::{EntryId, QueueId},
+    settings::Settings,
+    state::State,
 };
+use vestibule_engine::drain::{DrainError, Drained, drain};
+use vestibule_line::{JournalLimits, Line, View};
+use vestibule_line_memory::MemoryLine;
 use vestibule_tests::{
     entries::fresh_id,
     lines::{HandClock, configuration, enter_unwritten, fresh_queue, leave_unwritten, tick_of},

@@ -2,14 +2,12 @@
 
 use std::collections::HashSet;
 
-use vestibule::{
-    backup::{
-        aside,
-        drain::{DrainError, Drained, TRIES_MAX},
-    },
-    domain::state::State,
-    line::{Instead, JournalLimits, Line, Revival, Revived},
+use vestibule_domain::state::State;
+use vestibule_engine::{
+    aside,
+    drain::{DrainError, Drained, TRIES_MAX},
 };
+use vestibule_line::{Instead, JournalLimits, Line, Revival, Revived};
 
 use crate::{picky::Mood, scene::Scene};
 

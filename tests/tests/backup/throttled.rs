@@ -17,15 +17,11 @@ use axum::{
     routing::post,
 };
 use tokio::{net::TcpListener, time::Instant};
-use vestibule::{
-    backup::{
-        Backup, BackupError,
-        drain::{DrainError, drain},
-        dynamodb::{Connection, DynamoDb, Tables},
-    },
-    domain::{change::Event, state::State as EntryState},
-    line::JournalLimits,
-};
+use vestibule_backup::{Backup, BackupError};
+use vestibule_backup_dynamodb::{Connection, DynamoDb, Tables};
+use vestibule_domain::{change::Event, state::State as EntryState};
+use vestibule_engine::drain::{DrainError, drain};
+use vestibule_line::JournalLimits;
 use vestibule_tests::{
     entries::{change, fresh_id, fresh_shelf, place},
     servers,

@@ -9,21 +9,19 @@ use std::{
 };
 
 use tokio::time::{Instant, sleep};
-use vestibule::{
-    backup::{
-        Shelf,
-        check::{CheckError, Checked, Manner, check},
-        drain::drain,
-        place::place,
-    },
-    domain::{
-        change::{End, Event},
-        score::WaitScore,
-        settings::Settings,
-        state::State,
-    },
-    line::{Claimed, Configuration, Departed, Departure, Entered, Look},
+use vestibule_backup::Shelf;
+use vestibule_domain::{
+    change::{End, Event},
+    score::WaitScore,
+    settings::Settings,
+    state::State,
 };
+use vestibule_engine::{
+    check::{CheckError, Checked, Manner, check},
+    drain::drain,
+    place::place,
+};
+use vestibule_line::{Claimed, Configuration, Departed, Departure, Entered, Look};
 use vestibule_tests::{
     entries::now_ms,
     lines::{configuration, visitor},
@@ -150,7 +148,7 @@ async fn go_through(scene: &Scene, number: u64) {
     while !is_in {
         assert!(Instant::now() < until, "{number} was forgotten");
         match line.status(queue, id).await.expect("a look") {
-            Look::Here(vestibule::domain::standing::Standing::Waiting { position, .. }) => {
+            Look::Here(vestibule_domain::standing::Standing::Waiting { position, .. }) => {
                 assert!(position <= last, "{number} moved back");
                 last = position;
                 sleep(Duration::from_millis(5)).await;

@@ -1,13 +1,11 @@
 //! Who is gone.
 
-use vestibule::{
-    domain::{
-        change::{Change, End, Event, Version},
-        score::WaitScore,
-        state::State,
-    },
-    line::{Look, Missing},
+use vestibule_domain::{
+    change::{Change, End, Event, Version},
+    score::WaitScore,
+    state::State,
 };
+use vestibule_line::{Look, Missing};
 use vestibule_tests::{entries::now_ms, lines::visitor};
 
 use crate::scene::Scene;

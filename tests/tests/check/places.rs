@@ -2,16 +2,14 @@
 
 use std::collections::BTreeMap;
 
-use vestibule::{
-    backup::check::Checked,
-    domain::{
-        change::{Change, Event, Version},
-        score::WaitScore,
-        standing::Standing,
-        state::State,
-    },
-    line::{Claimed, Extended, Extension, Look, Missing},
+use vestibule_domain::{
+    change::{Change, Event, Version},
+    score::WaitScore,
+    standing::Standing,
+    state::State,
 };
+use vestibule_engine::check::Checked;
+use vestibule_line::{Claimed, Extended, Extension, Look, Missing};
 use vestibule_tests::{entries::now_ms, lines::visitor};
 
 use crate::scene::Scene;

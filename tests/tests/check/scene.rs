@@ -3,24 +3,22 @@
 use std::{sync::Arc, time::Duration};
 
 use tempfile::TempDir;
-use vestibule::{
-    backup::{
-        Backup, Shelf,
-        check::{Checked, Manner, check},
-        file::FileBackup,
-        write_through::write_through,
-    },
-    domain::{
-        change::{Change, Event, Version},
-        id::{EntryId, QueueId},
-        record::Record,
-        score::WaitScore,
-        settings::Settings,
-        standing::Standing,
-        state::State,
-    },
-    line::{Deferral, Line, Look, View},
+use vestibule_backup::{Backup, Shelf};
+use vestibule_backup_file::FileBackup;
+use vestibule_domain::{
+    change::{Change, Event, Version},
+    id::{EntryId, QueueId},
+    record::Record,
+    score::WaitScore,
+    settings::Settings,
+    standing::Standing,
+    state::State,
 };
+use vestibule_engine::{
+    check::{Checked, Manner, check},
+    write_through::write_through,
+};
+use vestibule_line::{Deferral, Line, Look, View};
 use vestibule_tests::{
     entries::now_ms,
     lines::{Backend, configuration, enter_unwritten, fresh_queue, leave_unwritten, tick_of, visitor},

@@ -7,7 +7,7 @@ use tokio::{
     task::JoinHandle,
     time::{Instant, sleep, timeout},
 };
-use vestibule::domain::id::QueueId;
+use vestibule_domain::id::QueueId;
 use vestibule_tests::{cluster::Node, entries::now_ms, waiting::until};
 
 use crate::{

@@ -3,7 +3,8 @@
 use std::time::Duration;
 
 use tokio::time::{Instant, sleep, timeout};
-use vestibule::line::{Line, redis::RedisLine};
+use vestibule_line::Line;
+use vestibule_line_redis::RedisLine;
 use vestibule_tests::{
     cluster::OwnCluster,
     lines::{fresh_queue, open_with_one_waiting, tick_of},

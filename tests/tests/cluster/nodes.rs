@@ -1,6 +1,7 @@
 //! Whom the line asks, and whom it trusts.
 
-use vestibule::line::{Line, LineError, redis::RedisLine};
+use vestibule_line::{Line, LineError};
+use vestibule_line_redis::RedisLine;
 use vestibule_tests::cluster::Cluster;
 
 #[tokio::test]

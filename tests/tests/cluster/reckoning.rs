@@ -4,7 +4,7 @@ use std::{collections::HashSet, ops::Range, time::Duration};
 
 use futures_util::future::join_all;
 use tokio::time::{Instant, sleep};
-use vestibule::domain::{id::EntryId, record::Record, score::WaitScore, state::State};
+use vestibule_domain::{id::EntryId, record::Record, score::WaitScore, state::State};
 
 use crate::{
     scene::{BATCH, CAPACITY, Scene},

@@ -11,19 +11,16 @@ use std::{
 use axum::Router;
 use serde_json::{Value, json};
 use tokio::{sync::watch, task::JoinHandle, time::sleep};
-use vestibule::{
-    admin::Admin,
-    backup::{
-        Backup,
-        dynamodb::{Connection, DynamoDb},
-    },
-    domain::{
-        id::{EntryId, QueueId},
-        record::Record,
-    },
-    line::{Line, redis::RedisLine},
-    promoter::{Policy, Promoter},
+use vestibule_backup::Backup;
+use vestibule_backup_dynamodb::{Connection, DynamoDb};
+use vestibule_domain::{
+    id::{EntryId, QueueId},
+    record::Record,
 };
+use vestibule_engine::sync::Policy;
+use vestibule_line::Line;
+use vestibule_line_redis::RedisLine;
+use vestibule_operate::{admin::Admin, promoter::Promoter};
 use vestibule_tests::{
     cluster::{Node, OwnCluster},
     edge::{self, BOUND, local},

@@ -4,10 +4,8 @@ use std::{collections::HashMap, time::Duration};
 
 use redis::{PushKind, Value};
 use tokio::{sync::mpsc, time::timeout};
-use vestibule::{
-    domain::{settings::Settings, state::State},
-    line::Departure,
-};
+use vestibule_domain::{settings::Settings, state::State};
+use vestibule_line::Departure;
 use vestibule_tests::{
     cluster::Cluster,
     lines::{Backend, Subject, visitor},

@@ -11,7 +11,7 @@ use rand::RngExt;
 use serde_json::json;
 use tokio::time::{Instant, sleep};
 use uuid::Uuid;
-use vestibule::domain::id::QueueId;
+use vestibule_domain::id::QueueId;
 use vestibule_tests::edge::{Answer, Ask, send_to};
 
 /// No call takes longer than 2 s; the rest is for a machine that has other things to do.

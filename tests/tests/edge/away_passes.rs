@@ -2,12 +2,10 @@
 
 use serde_json::{Value, json};
 use uuid::Uuid;
-use vestibule::{
-    backup::{Backup, Lease, Leased},
-    domain::{id::Salt, score::Visit},
-    line::{Departed, Departure, Line},
-    pass::Grant,
-};
+use vestibule_api::pass::Grant;
+use vestibule_backup::{Backup, Lease, Leased};
+use vestibule_domain::{id::Salt, score::Visit};
+use vestibule_line::{Departed, Departure, Line};
 use vestibule_tests::edge::{Answer, Ask, EdgeUnderTest, entry, queue, signer};
 
 use crate::{Guest, away::look, enters};

@@ -4,11 +4,10 @@ use std::time::Duration;
 
 use serde_json::{Value, json};
 use tokio::time::Instant;
-use vestibule::{
-    backup::{Backup, drain::drain},
-    domain::state::State,
-    line::{JournalLimits, Line},
-};
+use vestibule_backup::Backup;
+use vestibule_domain::state::State;
+use vestibule_engine::drain::drain;
+use vestibule_line::{JournalLimits, Line};
 use vestibule_tests::edge::{Ask, EdgeUnderTest, entry, queue};
 
 use crate::{Guest, enters, stranger};

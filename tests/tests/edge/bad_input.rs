@@ -2,7 +2,7 @@
 
 use axum::http::Method;
 use serde_json::{Value, json};
-use vestibule::line::Line;
+use vestibule_line::Line;
 use vestibule_tests::edge::{Ask, EdgeUnderTest, QUEUE, entry, queue};
 
 use crate::{enters, stranger};
@@ -195,7 +195,7 @@ async fn a_request_id_is_never_the_clients() {
 
 #[tokio::test]
 async fn a_page_may_call_where_the_deployment_says_so() {
-    use vestibule::config::Origins;
+    use vestibule_api::config::Origins;
     let origin = "https://shop.example";
     let mut config = vestibule_tests::edge::local();
     config.origins = Origins::Named(vec![origin.parse().expect("a value")]);

@@ -6,10 +6,8 @@ use axum::Router;
 use futures_util::future::{Either, select};
 use serde_json::{Value, json};
 use tokio::time::{Instant, sleep, timeout};
-use vestibule::{
-    config::EdgeConfig,
-    line::{HoldOrder, Holding, Line},
-};
+use vestibule_api::config::EdgeConfig;
+use vestibule_line::{HoldOrder, Holding, Line};
 use vestibule_tests::{
     edge::{Answer, Ask, BOUND, EdgeUnderTest, QUEUE, entry, event, local, send_to},
     lines::visitor,

@@ -2,10 +2,8 @@
 
 use serde_json::json;
 use tokio::time::timeout;
-use vestibule::{
-    domain::pace::HeldBackBy,
-    line::{Adjusted, Line},
-};
+use vestibule_domain::pace::HeldBackBy;
+use vestibule_line::{Adjusted, Line};
 use vestibule_tests::edge::{Answer, Ask, BOUND, EdgeUnderTest, QUEUE, entry, queue};
 
 use crate::{Guest, enters, full};

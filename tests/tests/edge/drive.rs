@@ -5,11 +5,9 @@ use std::time::Duration;
 use futures_util::future::{join, join_all};
 use serde_json::{Value, json};
 use tokio::time::{Instant, sleep};
-use vestibule::{
-    backup::Backup,
-    domain::state::State,
-    line::{JournalLimits, Line, View},
-};
+use vestibule_backup::Backup;
+use vestibule_domain::state::State;
+use vestibule_line::{JournalLimits, Line, View};
 use vestibule_tests::edge::{Ask, BOUND, EdgeUnderTest, QUEUE, entry, queue};
 
 use crate::{Guest, enters, full};

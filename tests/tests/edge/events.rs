@@ -1,7 +1,7 @@
 //! Events of API Gateway: stages, encoded ids, and what the gateway vouches for.
 
 use serde_json::json;
-use vestibule::config::EdgeConfig;
+use vestibule_api::config::EdgeConfig;
 use vestibule_tests::edge::{EdgeUnderTest, QUEUE, event, with_header};
 
 use crate::stranger;

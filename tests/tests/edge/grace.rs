@@ -4,12 +4,11 @@ use std::time::Duration;
 
 use serde_json::{Value, json};
 use tokio::{join, time::Instant};
-use vestibule::{
-    backup::{Backup, Placing, drain::drain},
-    config::EdgeConfig,
-    domain::record::Record,
-    line::{Entered, Line},
-};
+use vestibule_api::config::EdgeConfig;
+use vestibule_backup::{Backup, Placing};
+use vestibule_domain::record::Record;
+use vestibule_engine::drain::drain;
+use vestibule_line::{Entered, Line};
 use vestibule_tests::edge::{
     Answer, Ask, EdgeUnderTest, QUEUE, entry, event, queue, with_claims, with_header,
 };

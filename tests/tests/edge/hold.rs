@@ -5,10 +5,8 @@ use std::{pin::pin, time::Duration};
 use futures_util::future::{Either, join, join_all, select};
 use serde_json::{Value, json};
 use tokio::time::Instant;
-use vestibule::{
-    config::EdgeConfig,
-    line::{Departed, Departure, Line},
-};
+use vestibule_api::config::EdgeConfig;
+use vestibule_line::{Departed, Departure, Line};
 use vestibule_tests::{
     edge::{Answer, Ask, BOUND, EdgeUnderTest, QUEUE, entry, event, local, queue},
     waiting::until,

@@ -1,7 +1,7 @@
 //! Events of an HTTP API (payload 2.0), as `cargo lambda watch` and a function's own address send them.
 
 use serde_json::{Value, json};
-use vestibule::config::{EdgeConfig, ServiceRoutes, VisitorRoutes};
+use vestibule_api::config::{EdgeConfig, ServiceRoutes, VisitorRoutes};
 use vestibule_tests::edge::{EdgeUnderTest, QUEUE};
 
 use crate::stranger;

@@ -2,7 +2,7 @@
 
 use serde_json::json;
 use uuid::Uuid;
-use vestibule::config::{EdgeConfig, VisitorRoutes};
+use vestibule_api::config::{EdgeConfig, VisitorRoutes};
 use vestibule_tests::edge::{Ask, EdgeUnderTest, QUEUE, entry, event, local, with_claims, with_header};
 
 use crate::{enters, full, stranger};

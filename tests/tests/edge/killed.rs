@@ -3,15 +3,14 @@
 use serde_json::json;
 use tokio::{join, time::Instant};
 use uuid::Uuid;
-use vestibule::{
-    backup::{Backup, drain::drain},
-    domain::{
-        id::{EntryId, IdKey, Salt, Visitor},
-        record::Record,
-        state::State,
-    },
-    line::{Check, Claimed, Departed, Departure, Line, Validated},
+use vestibule_backup::Backup;
+use vestibule_domain::{
+    id::{EntryId, IdKey, Salt, Visitor},
+    record::Record,
+    state::State,
 };
+use vestibule_engine::drain::drain;
+use vestibule_line::{Check, Claimed, Departed, Departure, Line, Validated};
 use vestibule_tests::{
     edge::{Ask, BOUND, EdgeUnderTest, entry, local, queue, send_to},
     functions::root_key,

@@ -1,7 +1,9 @@
 //! What the protected service says of its load.
 
 use serde_json::json;
-use vestibule::{config::EdgeConfig, domain::load::LoadReport, line::Line};
+use vestibule_api::config::EdgeConfig;
+use vestibule_domain::load::LoadReport;
+use vestibule_line::Line;
 use vestibule_tests::edge::{Ask, EdgeUnderTest, QUEUE, event, queue, with_header};
 
 fn load() -> Ask {

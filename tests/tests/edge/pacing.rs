@@ -9,10 +9,8 @@ use tokio::{
     task::{JoinSet, LocalSet},
     time::{Instant, advance, pause, resume, sleep},
 };
-use vestibule::{
-    config::EdgeConfig,
-    line::{Claimed, Departure, Entered, Line},
-};
+use vestibule_api::config::EdgeConfig;
+use vestibule_line::{Claimed, Departure, Entered, Line};
 use vestibule_tests::{
     edge::{Ask, EdgeUnderTest, entry, local, queue},
     lines::visitor,

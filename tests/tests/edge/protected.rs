@@ -1,12 +1,11 @@
 //! What the protected service asks, and who may ask it.
 
 use serde_json::json;
-use vestibule::{
+use vestibule_api::{
     config::{EdgeConfig, ServiceCallers, ServiceRoutes, VisitorRoutes},
-    domain::score::Visit,
     pass::{Grant, Signer, new_key_pem},
 };
-
+use vestibule_domain::score::Visit;
 use vestibule_tests::edge::{
     Answer, Ask, EdgeUnderTest, ISSUER, QUEUE, entry, event, queue, signer, with_header,
 };

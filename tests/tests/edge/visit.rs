@@ -1,7 +1,8 @@
 //! The way of an entry: in, through, and out.
 
 use serde_json::json;
-use vestibule::{backup::Backup, line::Line};
+use vestibule_backup::Backup;
+use vestibule_line::Line;
 use vestibule_tests::edge::{Answer, Ask, EdgeUnderTest, QUEUE, entry, queue, signer};
 
 use crate::{enters, full, stranger};
@@ -209,7 +210,7 @@ async fn what_was_lost_with_the_line_is_recovering_and_not_gone() {
         .expect("an answer")
         .expect("the queue");
     let id = "lost".parse().expect("a queue id");
-    let stored = vestibule::backup::StoredQueue {
+    let stored = vestibule_backup::StoredQueue {
         settings: lost.into(),
         ..stored
     };

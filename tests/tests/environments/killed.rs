@@ -3,7 +3,8 @@
 use std::time::Duration;
 
 use serde_json::json;
-use vestibule::{domain::id::EntryId, line::View};
+use vestibule_domain::id::EntryId;
+use vestibule_line::View;
 use vestibule_tests::{
     edge::Ask,
     functions::{Choices, redis_url},

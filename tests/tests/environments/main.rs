@@ -9,10 +9,9 @@ use std::{sync::Arc, time::Duration};
 
 use serde_json::{Value, json};
 use uuid::Uuid;
-use vestibule::{
-    domain::id::QueueId,
-    line::{Line, View, redis::RedisLine},
-};
+use vestibule_domain::id::QueueId;
+use vestibule_line::{Line, View};
+use vestibule_line_redis::RedisLine;
 use vestibule_tests::{
     edge::{Answer, Ask},
     functions::{API_KEY, Choices, Deployment, redis_url},

@@ -8,11 +8,9 @@ use std::{
 
 use serde_json::{Value, json};
 use tokio::{task::JoinHandle, time::sleep};
-use vestibule::{
-    backup::{Backup, Shelf},
-    domain::{change::Event, id::EntryId, state::State},
-    line::{JournalRecord, Line, View},
-};
+use vestibule_backup::{Backup, Shelf};
+use vestibule_domain::{change::Event, id::EntryId, state::State};
+use vestibule_line::{JournalRecord, Line, View};
 use vestibule_tests::{functions::Choices, lambda::Failure, waiting::until};
 
 use crate::{BOUND, Guest, Stage};

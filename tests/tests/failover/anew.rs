@@ -1,12 +1,10 @@
 //! What an operator orders: the line as the backup has it, or a new beginning; and what passes of before are good for.
 
 use serde_json::{Value, json};
-use vestibule::{
-    backup::Backup,
-    domain::id::Salt,
-    line::{Departure, Line},
-    pass::Grant,
-};
+use vestibule_api::pass::Grant;
+use vestibule_backup::Backup;
+use vestibule_domain::id::Salt;
+use vestibule_line::{Departure, Line};
 use vestibule_tests::{
     edge::{Ask, BOUND, signer},
     lines::Backend,

@@ -3,10 +3,8 @@
 use std::time::Duration;
 
 use serde_json::json;
-use vestibule::{
-    domain::state::State,
-    line::{Claimed, Entered, Line},
-};
+use vestibule_domain::state::State;
+use vestibule_line::{Claimed, Entered, Line};
 use vestibule_tests::{
     edge::{Answer, Ask, BOUND},
     lines::{Backend, HandClock},

@@ -2,10 +2,8 @@
 
 use serde_json::json;
 use tokio::join;
-use vestibule::{
-    domain::state::State,
-    line::{Departure, Line},
-};
+use vestibule_domain::state::State;
+use vestibule_line::{Departure, Line};
 use vestibule_tests::{
     edge::{Ask, BOUND, send_to},
     lines::Backend,

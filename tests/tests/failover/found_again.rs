@@ -2,10 +2,8 @@
 
 use serde_json::json;
 use tokio::join;
-use vestibule::{
-    domain::state::State,
-    line::{Departed, Departure, Instead, Line, Look, Missing, Revival, Revived},
-};
+use vestibule_domain::state::State;
+use vestibule_line::{Departed, Departure, Instead, Line, Look, Missing, Revival, Revived};
 use vestibule_tests::{
     edge::{Ask, send_to},
     lines::Backend,

@@ -4,10 +4,8 @@ use futures_util::future::join_all;
 use serde_json::json;
 use tokio::time::{Instant, sleep, timeout};
 use uuid::Uuid;
-use vestibule::{
-    backup::{Backup, Lease, Leased},
-    line::{Departure, Line, Places},
-};
+use vestibule_backup::{Backup, Lease, Leased};
+use vestibule_line::{Departure, Line, Places};
 use vestibule_tests::{
     edge::{Answer, Ask, BOUND},
     lines::Backend,
@@ -168,7 +166,7 @@ pub(crate) async fn a_restorer_that_died_is_waited_for_and_no_longer(on: Backend
     late.epoch = part.epoch;
     let places = Places::default();
     let answer = scene.line.restore(&scene.queue, &late, 0, places).await;
-    assert_eq!(answer.expect("an answer"), vestibule::line::Configured::Older);
+    assert_eq!(answer.expect("an answer"), vestibule_line::Configured::Older);
     assert!(
         !scene
             .backup
@@ -185,7 +183,7 @@ pub(crate) async fn what_was_written_too_late_to_be_read_is_found(on: Backend) {
     // Entered in the line that is lost now; the write comes when the new one stands.
     let late = vestibule_tests::entries::fresh_id();
     let entered = scene.line.enter(&scene.queue, late).await.expect("entered");
-    let vestibule::line::Entered::Joined {
+    let vestibule_line::Entered::Joined {
         change: Some(change), ..
     } = entered
     else {

@@ -3,7 +3,8 @@
 use std::time::Duration;
 
 use serde_json::json;
-use vestibule::{domain::state::State, line::Line};
+use vestibule_domain::state::State;
+use vestibule_line::Line;
 use vestibule_tests::{
     edge::{Answer, BOUND},
     lines::{Backend, HandClock},

@@ -7,17 +7,17 @@ use axum::Router;
 use serde_json::{Value, json};
 use tokio::{sync::watch, time::Instant};
 use uuid::Uuid;
-use vestibule::{
-    admin::Admin,
-    backup::{Backup, LinePart, Shelf, StoredQueue, file::FileBackup},
-    domain::{
-        id::{EntryId, QueueId},
-        record::Record,
-        settings::Settings,
-    },
-    line::{Line, View, redis::RedisLine},
-    promoter::{Policy, Promoter},
+use vestibule_backup::{Backup, LinePart, Shelf, StoredQueue};
+use vestibule_backup_file::FileBackup;
+use vestibule_domain::{
+    id::{EntryId, QueueId},
+    record::Record,
+    settings::Settings,
 };
+use vestibule_engine::sync::Policy;
+use vestibule_line::{Line, View};
+use vestibule_line_redis::RedisLine;
+use vestibule_operate::{admin::Admin, promoter::Promoter};
 use vestibule_tests::{
     edge::{Answer, Ask, BOUND, local, process, send_to},
     entries::{now_ms, shelf_of},
@@ -168,7 +168,7 @@ impl Scene {
     /// What the drain of a driver does.
     pub(crate) async fn drain(&self) {
         let until = Instant::now() + Duration::from_secs(10);
-        vestibule::backup::drain::drain(&self.line, &*self.backup, &self.shelf(), 100, until)
+        vestibule_engine::drain::drain(&self.line, &*self.backup, &self.shelf(), 100, until)
             .await
             .expect("drained");
     }

@@ -1,9 +1,9 @@
-//! The promise of [`pacing`](vestibule::domain::pacing), simulated: a visitor who keeps to `retry_after_ms` never loses
+//! The promise of [`pacing`](vestibule_domain::pacing), simulated: a visitor who keeps to `retry_after_ms` never loses
 //! a turn, whatever operators do to the queue meanwhile.
 
 mod simulation;
 
-use vestibule::line::Line;
+use vestibule_line::Line;
 
 use self::simulation::{Manner, Simulation, VISITORS};
 

@@ -8,17 +8,16 @@ use std::{
 };
 
 use rand::{RngExt, SeedableRng, rngs::StdRng};
-use vestibule::{
-    domain::{
-        change::Event,
-        estimate::Forecast,
-        id::{EntryId, QueueId},
-        pacing::retry_after_ms,
-        settings::Settings,
-        standing::Standing,
-    },
-    line::{Claimed, Departed, Departure, Entered, Line, Look, memory::MemoryLine},
+use vestibule_domain::{
+    change::Event,
+    estimate::Forecast,
+    id::{EntryId, QueueId},
+    pacing::retry_after_ms,
+    settings::Settings,
+    standing::Standing,
 };
+use vestibule_line::{Claimed, Departed, Departure, Entered, Line, Look};
+use vestibule_line_memory::MemoryLine;
 use vestibule_tests::lines::{HandClock, fresh_queue, tick_of, visitor};
 
 pub(crate) const VISITORS: u64 = 10_000;

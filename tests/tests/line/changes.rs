@@ -3,10 +3,8 @@
 use std::time::Duration;
 
 use tokio::time::timeout;
-use vestibule::{
-    domain::{change::Event, settings::Settings, standing::Standing},
-    line::{Changes, Departure, LOOKS_CHUNK, Look, Missing, Tick},
-};
+use vestibule_domain::{change::Event, settings::Settings, standing::Standing};
+use vestibule_line::{Changes, Departure, LOOKS_CHUNK, Look, Missing, Tick};
 use vestibule_tests::lines::{Subject, visitor};
 
 const BOUND: Duration = Duration::from_secs(10);

@@ -2,10 +2,8 @@
 
 use std::collections::{BTreeMap, BTreeSet};
 
-use vestibule::{
-    domain::{id::EntryId, settings::Settings, standing::Spot, state::State},
-    line::{CheckOrder, CheckTurn, Cursor, Departure, PAGE_ENTRIES, Page},
-};
+use vestibule_domain::{id::EntryId, settings::Settings, standing::Spot, state::State};
+use vestibule_line::{CheckOrder, CheckTurn, Cursor, Departure, PAGE_ENTRIES, Page};
 use vestibule_tests::lines::{Subject, visitor};
 
 use crate::settings::two_at_a_time;

@@ -1,9 +1,7 @@
 //! How many one call promotes at the most, whatever the pace allows.
 
-use vestibule::{
-    domain::{pace::HeldBackBy, standing::Standing},
-    line::{PROMOTE_CHUNK, PromoteOrder},
-};
+use vestibule_domain::{pace::HeldBackBy, standing::Standing};
+use vestibule_line::{PROMOTE_CHUNK, PromoteOrder};
 use vestibule_tests::lines::{Subject, tick_of, visitor};
 
 use crate::settings::pace;

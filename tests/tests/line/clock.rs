@@ -1,9 +1,10 @@
 //! The server's clock is wrong, or a caller's is: order stays, nothing ends before its time, nobody is let in by a guess.
 
-use vestibule::{
-    domain::{clock::APART_MS, pace::HeldBackBy, settings::Settings, standing::Standing, state::State},
-    line::{Adjusted, Check, Departure, Line, Validated, redis::RedisLine},
+use vestibule_domain::{
+    clock::APART_MS, pace::HeldBackBy, settings::Settings, standing::Standing, state::State,
 };
+use vestibule_line::{Adjusted, Check, Departure, Line, Validated};
+use vestibule_line_redis::RedisLine;
 use vestibule_tests::lines::{Backend, HandClock, Subject, configuration, fresh_queue, tick_of, visitor};
 
 pub(crate) const HOUR_MS: i64 = 3_600_000;

@@ -1,9 +1,7 @@
 //! How settings come into force, and which.
 
-use vestibule::{
-    domain::{id::Salt, settings::Settings},
-    line::{Configuration, Configured, LineError},
-};
+use vestibule_domain::{id::Salt, settings::Settings};
+use vestibule_line::{Configuration, Configured, LineError};
 use vestibule_tests::lines::{Subject, configuration, visitor};
 
 use crate::settings::three_at_a_time;

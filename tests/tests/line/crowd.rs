@@ -3,17 +3,15 @@
 use std::{collections::HashSet, sync::Arc, time::Duration};
 
 use tokio::{task::JoinSet, time::Instant};
-use vestibule::{
-    domain::{
-        change::Event,
-        id::{EntryId, QueueId},
-        pace::HeldBackBy,
-        score::WaitScore,
-        settings::Settings,
-        standing::Standing,
-    },
-    line::{Configured, Entered, Line},
+use vestibule_domain::{
+    change::Event,
+    id::{EntryId, QueueId},
+    pace::HeldBackBy,
+    score::WaitScore,
+    settings::Settings,
+    standing::Standing,
 };
+use vestibule_line::{Configured, Entered, Line};
 use vestibule_tests::lines::{Backend, configuration, fresh_queue, tick_of, visitor};
 
 const CROWD: u64 = 100_000;

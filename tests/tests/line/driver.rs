@@ -3,10 +3,8 @@
 use std::time::Duration;
 
 use futures_util::future::join_all;
-use vestibule::{
-    domain::{settings::Settings, state::State},
-    line::{Departure, PromoteOrder, Reported, TickOrder},
-};
+use vestibule_domain::{settings::Settings, state::State};
+use vestibule_line::{Departure, PromoteOrder, Reported, TickOrder};
 use vestibule_tests::lines::{Subject, tick_of, visitor};
 
 use crate::report::EACH_10_SECONDS;

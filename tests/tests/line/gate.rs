@@ -1,14 +1,12 @@
 //! Who may enter, what a pause holds, and what deadlines do.
 
-use vestibule::{
-    domain::{
-        pace::HeldBackBy,
-        settings::{Entrance, ReEntry, Settings},
-        standing::Standing,
-        state::State,
-    },
-    line::{Claimed, Departure, Entered, Joining, Look, Missing, Refusal},
+use vestibule_domain::{
+    pace::HeldBackBy,
+    settings::{Entrance, ReEntry, Settings},
+    standing::Standing,
+    state::State,
 };
+use vestibule_line::{Claimed, Departure, Entered, Joining, Look, Missing, Refusal};
 use vestibule_tests::lines::{Subject, visitor};
 
 fn one_at_a_time() -> Settings {

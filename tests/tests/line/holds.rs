@@ -4,10 +4,8 @@ use std::time::Duration;
 
 use futures_util::future::join_all;
 use uuid::Uuid;
-use vestibule::{
-    domain::{id::EntryId, pacing::HOLD_LEASE_MS_MAX},
-    line::{HoldOrder, Holding},
-};
+use vestibule_domain::{id::EntryId, pacing::HOLD_LEASE_MS_MAX};
+use vestibule_line::{HoldOrder, Holding};
 use vestibule_tests::lines::{Subject, visitor};
 
 const LEASE_MS: u64 = 10_000;

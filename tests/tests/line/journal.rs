@@ -2,15 +2,13 @@
 
 use std::collections::HashMap;
 
-use vestibule::{
-    domain::{
-        change::{Change, End, Event, Version},
-        score::Visit,
-        settings::Settings,
-        standing::Standing,
-    },
-    line::{Departure, Extended, Extension, Missing},
+use vestibule_domain::{
+    change::{Change, End, Event, Version},
+    score::Visit,
+    settings::Settings,
+    standing::Standing,
 };
+use vestibule_line::{Departure, Extended, Extension, Missing};
 use vestibule_tests::lines::{Subject, visitor};
 
 use crate::settings::three_at_a_time;

@@ -1,14 +1,12 @@
 //! A journal that is at its limit: nobody new, and everybody who has a place keeps it.
 
-use vestibule::{
-    domain::{
-        pace::HeldBackBy,
-        settings::{ReEntry, Settings},
-        standing::Standing,
-        state::State,
-    },
-    line::{Departure, Entered, Joining, JournalLimits, LineError, Refusal},
+use vestibule_domain::{
+    pace::HeldBackBy,
+    settings::{ReEntry, Settings},
+    standing::Standing,
+    state::State,
 };
+use vestibule_line::{Departure, Entered, Joining, JournalLimits, LineError, Refusal};
 use vestibule_tests::lines::{Subject, visitor};
 
 const LIMITS: JournalLimits = JournalLimits {

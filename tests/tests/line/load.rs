@@ -1,6 +1,6 @@
 //! What the protected service says of its load.
 
-use vestibule::domain::{
+use vestibule_domain::{
     load::{LastLoad, LoadReport},
     settings::Settings,
 };

@@ -1,6 +1,6 @@
 //! A queue between its loss and the day that it is put back: nobody can use it, and what only the line knew is kept.
 
-use vestibule::line::{Configuration, Configured, Departure, LineError, Missing, Places};
+use vestibule_line::{Configuration, Configured, Departure, LineError, Missing, Places};
 use vestibule_tests::lines::{Subject, visitor};
 
 use crate::{restore::of_epoch, settings::three_at_a_time};

@@ -1,15 +1,13 @@
 //! One entry is made to agree with what the backup shows of it.
 
-use vestibule::{
-    domain::{
-        change::{Change, End, Event, Version},
-        record::Record,
-        score::DeadlineScore,
-        standing::{Spot, Standing},
-        state::State,
-    },
-    line::{Cursor, Departure, LineError, Mended, Mending, Missing},
+use vestibule_domain::{
+    change::{Change, End, Event, Version},
+    record::Record,
+    score::DeadlineScore,
+    standing::{Spot, Standing},
+    state::State,
 };
+use vestibule_line::{Cursor, Departure, LineError, Mended, Mending, Missing};
 use vestibule_tests::lines::{Subject, fresh_queue, visitor};
 
 use crate::{check::spots, settings::two_at_a_time};

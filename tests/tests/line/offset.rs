@@ -1,9 +1,7 @@
 //! Where the server's clock is known to be wrong: callers set an offset, and all goes on by the right time.
 
-use vestibule::{
-    domain::{pace::HeldBackBy, settings::Settings, state::State},
-    line::Adjusted,
-};
+use vestibule_domain::{pace::HeldBackBy, settings::Settings, state::State};
+use vestibule_line::Adjusted;
 use vestibule_tests::lines::{Subject, configuration, visitor};
 
 use crate::{

@@ -2,16 +2,14 @@
 
 use std::time::Duration;
 
-use vestibule::{
-    domain::{
-        change::Event,
-        score::WaitScore,
-        settings::{ReEntry, Settings},
-        standing::Standing,
-        state::State,
-    },
-    line::{Departure, Joining},
+use vestibule_domain::{
+    change::Event,
+    score::WaitScore,
+    settings::{ReEntry, Settings},
+    standing::Standing,
+    state::State,
 };
+use vestibule_line::{Departure, Joining};
 use vestibule_tests::lines::{Place, Subject, visitor};
 
 fn one_by_one() -> Settings {

@@ -1,10 +1,8 @@
 //! How many are let in, and when.
 
 use rand::{RngExt, SeedableRng, rngs::StdRng};
-use vestibule::{
-    domain::{pace::HeldBackBy, settings::Settings, state::State},
-    line::{Departure, PromoteOrder},
-};
+use vestibule_domain::{pace::HeldBackBy, settings::Settings, state::State};
+use vestibule_line::{Departure, PromoteOrder};
 use vestibule_tests::lines::{Subject, tick_of, visitor};
 
 use crate::settings::pace;

@@ -1,10 +1,8 @@
 //! What is reported of a queue: each event once, however many ask.
 
 use futures_util::future::join_all;
-use vestibule::{
-    domain::{settings::Settings, standing::Standing},
-    line::{Departure, Happened, Report, ReportOrder, Reported},
-};
+use vestibule_domain::{settings::Settings, standing::Standing};
+use vestibule_line::{Departure, Happened, Report, ReportOrder, Reported};
 use vestibule_tests::lines::{Subject, visitor};
 
 pub(crate) const EACH_10_SECONDS: ReportOrder = ReportOrder {

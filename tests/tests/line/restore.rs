@@ -2,10 +2,8 @@
 
 use std::{collections::HashMap, time::Duration};
 
-use vestibule::{
-    domain::{change::Change, id::EntryId, record::Record, standing::Standing, state::State},
-    line::{Check, Configuration, Configured, Departure, Look, Marked, Missing, Places, Validated},
-};
+use vestibule_domain::{change::Change, id::EntryId, record::Record, standing::Standing, state::State};
+use vestibule_line::{Check, Configuration, Configured, Departure, Look, Marked, Missing, Places, Validated};
 use vestibule_tests::lines::{Subject, configuration, fresh_queue, visitor};
 
 use crate::settings::three_at_a_time;
@@ -266,6 +264,6 @@ pub(crate) async fn an_end_of_an_epoch_before_settles_no_later_one(subject: Subj
     // One of a later epoch comes after all of those before, whatever the clocks said.
     subject.enter(visitor(1)).await;
     let mut third = subject.leave(visitor(1), Departure::Leave).await;
-    third.version = vestibule::domain::change::Version { epoch: 3, v: 1 };
+    third.version = vestibule_domain::change::Version { epoch: 3, v: 1 };
     assert_eq!(settle(&third).await, None);
 }

@@ -2,10 +2,8 @@
 
 mod in_the_way;
 
-use vestibule::{
-    domain::{change::Change, record::Record, standing::Standing, state::State},
-    line::{Departure, Instead, Missing, Revival, Revived},
-};
+use vestibule_domain::{change::Change, record::Record, standing::Standing, state::State};
+use vestibule_line::{Departure, Instead, Missing, Revival, Revived};
 use vestibule_tests::lines::{Subject, visitor};
 
 pub(crate) use self::in_the_way::{

@@ -1,13 +1,11 @@
 //! What the protected service asks of a visit: whether the visitor may act, and for longer.
 
-use vestibule::{
-    domain::{
-        change::{End, Event},
-        standing::Standing,
-        state::State,
-    },
-    line::{Check, Departure, Extended, Extension, Look, Missing, Validated},
+use vestibule_domain::{
+    change::{End, Event},
+    standing::Standing,
+    state::State,
 };
+use vestibule_line::{Check, Departure, Extended, Extension, Look, Missing, Validated};
 use vestibule_tests::lines::{Subject, visitor};
 
 use crate::visit::{STATES, roomy, standing_there};

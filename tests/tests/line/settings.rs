@@ -1,6 +1,6 @@
 //! Settings that several topics begin with.
 
-use vestibule::domain::settings::Settings;
+use vestibule_domain::settings::Settings;
 
 pub(crate) fn two_at_a_time() -> Settings {
     Settings {

@@ -1,9 +1,7 @@
 //! What the backup refuses: tried again later, and set aside in the end.
 
-use vestibule::{
-    domain::{change::Change, id::EntryId, settings::Settings},
-    line::{Deferral, Departure, JournalLimits, JournalRecord, Reported, SetAside},
-};
+use vestibule_domain::{change::Change, id::EntryId, settings::Settings};
+use vestibule_line::{Deferral, Departure, JournalLimits, JournalRecord, Reported, SetAside};
 use vestibule_tests::lines::{Backend, Subject, visitor};
 
 /// A record of a stream: its key, its fields.

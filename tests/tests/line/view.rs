@@ -1,15 +1,13 @@
 //! What an operator sees of a queue, and of one that is not there.
 
-use vestibule::{
-    domain::{
-        change::{Change, Ending, Event, Version},
-        load::LoadReport,
-        score::Visit,
-        settings::Settings,
-        state::State,
-    },
-    line::{Check, Deferral, Departure, Extension, Joining, LineError, Totals},
+use vestibule_domain::{
+    change::{Change, Ending, Event, Version},
+    load::LoadReport,
+    score::Visit,
+    settings::Settings,
+    state::State,
 };
+use vestibule_line::{Check, Deferral, Departure, Extension, Joining, LineError, Totals};
 use vestibule_tests::lines::{Subject, configuration, tick_of, visitor};
 
 use crate::{journal::missed, report::EACH_10_SECONDS, settings::three_at_a_time};

@@ -1,15 +1,13 @@
 //! What a visitor does to a visit in each state: claims it, ends it. A late call is of another one.
 
-use vestibule::{
-    domain::{
-        change::{End, Event},
-        score::Visit,
-        settings::Settings,
-        standing::Standing,
-        state::State,
-    },
-    line::{Check, Claimed, Departed, Departure, Extended, Extension, Missing, Validated},
+use vestibule_domain::{
+    change::{End, Event},
+    score::Visit,
+    settings::Settings,
+    standing::Standing,
+    state::State,
 };
+use vestibule_line::{Check, Claimed, Departed, Departure, Extended, Extension, Missing, Validated};
 use vestibule_tests::lines::{Subject, visitor};
 
 use crate::service::{extend, validate};

@@ -1,9 +1,7 @@
 //! How long the wait is, and what that is told by.
 
-use vestibule::{
-    domain::{settings::Settings, standing::Standing, state::State},
-    line::Departure,
-};
+use vestibule_domain::{settings::Settings, standing::Standing, state::State};
+use vestibule_line::Departure;
 use vestibule_tests::lines::{Subject, visitor};
 
 use crate::settings::pace;

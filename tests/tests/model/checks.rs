@@ -2,10 +2,8 @@
 
 use std::collections::BTreeMap;
 
-use vestibule::{
-    domain::{change::Change, id::EntryId, score::DeadlineScore, standing::Spot, state::State},
-    line::{Cursor, Line, Mending},
-};
+use vestibule_domain::{change::Change, id::EntryId, score::DeadlineScore, standing::Spot, state::State};
+use vestibule_line::{Cursor, Line, Mending};
 use vestibule_tests::lines::visitor;
 
 use crate::{

@@ -1,12 +1,10 @@
 //! What becomes of the journal: the backup has it, refuses it, or comes to a part of it.
 
-use vestibule::{
-    domain::{
-        change::{Change, Ending},
-        id::QueueId,
-    },
-    line::{Deferral, Line},
+use vestibule_domain::{
+    change::{Change, Ending},
+    id::QueueId,
 };
+use vestibule_line::{Deferral, Line};
 use vestibule_tests::lines::visitor;
 
 use crate::{

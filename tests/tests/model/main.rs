@@ -15,7 +15,7 @@ use std::{
 
 use proptest::test_runner::{Config, RngSeed, TestCaseError, TestError, TestRunner};
 use tokio::runtime::Builder;
-use vestibule::line::redis::RedisLine;
+use vestibule_line_redis::RedisLine;
 use vestibule_tests::lines::{Backend, fresh_queue};
 
 use self::pair::Pair;

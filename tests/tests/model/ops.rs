@@ -1,13 +1,11 @@
 //! What may happen to a queue.
 
 use proptest::{collection::vec, option, prelude::*, strategy::Union};
-use vestibule::{
-    domain::{
-        load::LoadReport,
-        settings::{Entrance, ReEntry, Settings},
-    },
-    line::{CheckOrder, Departure, TickOrder},
+use vestibule_domain::{
+    load::LoadReport,
+    settings::{Entrance, ReEntry, Settings},
 };
+use vestibule_line::{CheckOrder, Departure, TickOrder};
 
 /// How many different visitors there are.
 pub(crate) const VISITORS: u64 = 6;

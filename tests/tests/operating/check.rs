@@ -1,11 +1,11 @@
 //! The order to compare Redis with DynamoDB, after a crash and a failover made by hand.
 
 use serde_json::{Value, json};
-use vestibule::{
-    backup::{Backup, Shelf, write_through::write_through},
-    domain::{id::EntryId, state::State},
-    line::{Departed, Departure, Entered, Line, Look, Missing, redis::RedisLine},
-};
+use vestibule_backup::{Backup, Shelf};
+use vestibule_domain::{id::EntryId, state::State};
+use vestibule_engine::write_through::write_through;
+use vestibule_line::{Departed, Departure, Entered, Line, Look, Missing};
+use vestibule_line_redis::RedisLine;
 use vestibule_tests::lines::{Backend, visitor};
 
 use crate::deployment::{Deployment, done};
@@ -95,7 +95,7 @@ async fn what_a_crash_and_a_failover_left_is_mended_by_order() {
     }
     // What the restore of a Redis that is lost altogether would find.
     let mut live: Vec<EntryId> = Vec::new();
-    for shard in 0..vestibule::domain::id::SHARDS {
+    for shard in 0..vestibule_domain::id::SHARDS {
         let records = backup.live_entries(&shelf, shard).await.expect("an answer");
         live.extend(records.iter().map(|record| record.id));
     }
@@ -113,7 +113,7 @@ async fn places(
     let mut places = Vec::new();
     for number in numbers {
         match line.status(&deployment.queue, visitor(number)).await {
-            Ok(Look::Here(vestibule::domain::standing::Standing::Waiting { score, .. })) => {
+            Ok(Look::Here(vestibule_domain::standing::Standing::Waiting { score, .. })) => {
                 places.push((number, score.raw()));
             }
             other => panic!("{number}: {other:?}"),

@@ -8,11 +8,9 @@ use std::{
 use aws_sdk_dynamodb::types::AttributeValue;
 use serde_json::{Value, json};
 use tokio::time::sleep;
-use vestibule::{
-    domain::settings::Settings,
-    promoter::{Policy, Synced, sync},
-    telemetry::metrics::SETTINGS_REFUSED,
-};
+use vestibule_domain::settings::Settings;
+use vestibule_engine::sync::{Policy, Synced, sync};
+use vestibule_telemetry::metrics::SETTINGS_REFUSED;
 use vestibule_tests::waiting::until;
 
 use crate::deployment::{BOUND, Deployment, done};

@@ -5,16 +5,15 @@ use std::{collections::HashMap, sync::Arc, time::Duration};
 use aws_config::BehaviorVersion;
 use aws_sdk_dynamodb::{Client, types::AttributeValue};
 use serde_json::Value;
-use vestibule::{
-    admin::Admin,
-    backup::dynamodb::{Connection, DynamoDb, Tables},
-    domain::{
-        id::{EntryId, QueueId},
-        settings::Settings,
-    },
-    line::{Line, redis::RedisLine},
-    promoter::{Policy, Promoter},
+use vestibule_backup_dynamodb::{Connection, DynamoDb, Tables};
+use vestibule_domain::{
+    id::{EntryId, QueueId},
+    settings::Settings,
 };
+use vestibule_engine::sync::Policy;
+use vestibule_line::Line;
+use vestibule_line_redis::RedisLine;
+use vestibule_operate::{admin::Admin, promoter::Promoter};
 use vestibule_tests::{
     functions::root_key,
     lines::{Backend, fresh_queue},

@@ -1,12 +1,10 @@
 //! What the functions of a deployment write, over a line in Redis.
 
 use serde_json::json;
-use vestibule::{
-    backup::{Backup, Shelf},
-    line::{Departure, Entered, Line, SetAside},
-    telemetry::metrics::{
-        COMPLETED, ENTERED, LEFT, NO_SHOWS, PROMOTED, READY, REDIS_ROUND_TRIP, SET_ASIDE, TICK_AGE, WAITING,
-    },
+use vestibule_backup::{Backup, Shelf};
+use vestibule_line::{Departure, Entered, Line, SetAside};
+use vestibule_telemetry::metrics::{
+    COMPLETED, ENTERED, LEFT, NO_SHOWS, PROMOTED, READY, REDIS_ROUND_TRIP, SET_ASIDE, TICK_AGE, WAITING,
 };
 use vestibule_tests::{lines::visitor, waiting::until};
 

@@ -1,10 +1,9 @@
 //! Polls that are held while Redis dies, and after it came back.
 
 use serde_json::json;
-use vestibule::{
-    domain::id::QueueId,
-    line::{Line, redis::RedisLine},
-};
+use vestibule_domain::id::QueueId;
+use vestibule_line::Line;
+use vestibule_line_redis::RedisLine;
 use vestibule_tests::{
     edge::{Ask, BOUND, configuration, send_to},
     lines::tick_of,

@@ -6,11 +6,10 @@ use axum::Router;
 use serde_json::{Map, Value, json};
 use tokio::{sync::watch, time::Instant};
 use uuid::Uuid;
-use vestibule::{
-    backup::{Backup, LinePart, StoredQueue},
-    domain::id::QueueId,
-    line::{Line, redis::RedisLine},
-};
+use vestibule_backup::{Backup, LinePart, StoredQueue};
+use vestibule_domain::id::QueueId;
+use vestibule_line::Line;
+use vestibule_line_redis::RedisLine;
 use vestibule_tests::{
     edge::{Answer, Ask, BOUND, configuration, local, process, send_to},
     lines::fresh_queue,

@@ -4,7 +4,8 @@ use std::time::Duration;
 
 use serde_json::{Value, json};
 use uuid::Uuid;
-use vestibule::backup::{Backup, file::FileBackup};
+use vestibule_backup::Backup;
+use vestibule_backup_file::FileBackup;
 use vestibule_tests::{runner::Runner, waiting::until};
 
 use crate::{QUEUE, folder, start};

@@ -5,8 +5,9 @@ use std::collections::BTreeSet;
 use aws_config::BehaviorVersion;
 use aws_sdk_dynamodb::{Client, types::BillingMode};
 use serde_json::{Value, json};
-use vestibule::{admin::CHECK_TIME, backup::dynamodb::Tables, telemetry::metrics};
-
+use vestibule_backup_dynamodb::Tables;
+use vestibule_operate::admin::CHECK_TIME;
+use vestibule_telemetry::metrics;
 use vestibule_tests::{
     servers,
     template::{document, each, sources, template, text, words_with},

@@ -11,12 +11,13 @@ use serde_json::Value;
 use tempfile::TempDir;
 use tokio::sync::watch;
 use tower::ServiceExt;
-use vestibule::{
-    backup::file::FileBackup,
+use vestibule_api::{
+    Edge,
     config::{EdgeConfig, Origins},
-    http::{Edge, enter_routes, status_routes, validate_routes},
-    line::memory::MemoryLine,
+    enter_routes, status_routes, validate_routes,
 };
+use vestibule_backup_file::FileBackup;
+use vestibule_line_memory::MemoryLine;
 use vestibule_tests::{
     edge::keys,
     template::{document, template, text},

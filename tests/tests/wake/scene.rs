@@ -7,12 +7,11 @@ use serde_json::{Map, Value, json};
 use tempfile::TempDir;
 use tokio::{sync::watch, task::JoinHandle};
 use uuid::Uuid;
-use vestibule::{
-    backup::{Backup, LinePart, StoredQueue, file::FileBackup},
-    config::EdgeConfig,
-    domain::id::QueueId,
-    line::{Line, Promotion},
-};
+use vestibule_api::config::EdgeConfig;
+use vestibule_backup::{Backup, LinePart, StoredQueue};
+use vestibule_backup_file::FileBackup;
+use vestibule_domain::id::QueueId;
+use vestibule_line::{Line, Promotion};
 use vestibule_tests::{
     edge::{Answer, Ask, BOUND, configuration, local, process, send_to},
     lines::{fresh_queue, tick_of},

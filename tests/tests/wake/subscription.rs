@@ -4,7 +4,8 @@ use std::sync::{Arc, atomic::Ordering};
 
 use redis::{FromRedisValue, aio::MultiplexedConnection};
 use uuid::Uuid;
-use vestibule::{domain::id::QueueId, line::redis::RedisLine};
+use vestibule_domain::id::QueueId;
+use vestibule_line_redis::RedisLine;
 use vestibule_tests::{edge::BOUND, lines::Backend, waiting::until};
 
 use crate::scene::Scene;

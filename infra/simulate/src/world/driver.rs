@@ -1,10 +1,8 @@
 //! Where the promoter is away, those who call drive the line: each process that serves a call ticks once a second, for as
 //! long as the call lasts, where the line gives it the turn.
 
-use vestibule::{
-    domain::driver::due_in_ms,
-    promoter::{take_turn, tick_in_stead},
-};
+use vestibule_domain::driver::due_in_ms;
+use vestibule_engine::{drive::take_turn, tick::tick_in_stead};
 
 use super::{FIXED_MS, VIEW_MS, World, now};
 

@@ -1,14 +1,12 @@
 //! The promoter: a tick each second, two of which fall out each minute when one promoter ends and the next begins.
 
 use rand::RngExt;
-use vestibule::{
-    domain::{
-        change::{Change, Event},
-        id::EntryId,
-    },
-    line::Line,
-    promoter::{Ticked, tick},
+use vestibule_domain::{
+    change::{Change, Event},
+    id::EntryId,
 };
+use vestibule_engine::tick::{Ticked, tick};
+use vestibule_line::Line;
 
 use super::{SAMPLE_MS, Sample, World, now};
 use crate::scenario::Promoter;

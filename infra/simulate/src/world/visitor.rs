@@ -1,13 +1,11 @@
 //! What one visitor does next, and what comes of it.
 
 use rand::RngExt;
-use vestibule::{
-    domain::{
-        pacing::{HOLD_MS_MAX, hold, retry_after_ms},
-        standing::Standing,
-    },
-    line::{Claimed, Departed, Departure, Entered, Line, Look},
+use vestibule_domain::{
+    pacing::{HOLD_MS_MAX, hold, retry_after_ms},
+    standing::Standing,
 };
+use vestibule_line::{Claimed, Departed, Departure, Entered, Line, Look};
 
 use super::{Clients, FIXED_MS, World, driver::process_of, now};
 use crate::crowd::Manner;

@@ -5,14 +5,12 @@ use std::{collections::BTreeMap, error::Error, sync::Arc};
 use aws_sdk_secretsmanager::Client;
 use serde_json::{Value, json};
 use uuid::Uuid;
-use vestibule::{
-    admin::Admin,
-    aws,
-    backup::dynamodb::{Connection, DynamoDb},
-    domain::id::{IdKey, RootKey, Visitor},
-    line::{Line, redis::RedisLine},
-    promoter::Policy,
-};
+use vestibule_backup_dynamodb::{Connection, DynamoDb};
+use vestibule_domain::id::{IdKey, RootKey, Visitor};
+use vestibule_engine::sync::Policy;
+use vestibule_line::Line;
+use vestibule_line_redis::RedisLine;
+use vestibule_operate::admin::Admin;
 use vestibule_tests::{
     edge::{event, with_header},
     functions::{Choices, fresh_tables, redis_url, root_key, variables},
@@ -95,8 +93,8 @@ impl Calls {
 /// Takes the keys to Secrets Manager, where the functions of a deployment fetch them when they start.
 async fn keep_keys(variables: &mut BTreeMap<String, String>) -> Result<(), Box<dyn Error>> {
     let address = dynamodb_url(); // The emulator has both.
-    let vault = Client::new(&aws::at(
-        &aws::load([Some(address.as_str())]).await,
+    let vault = Client::new(&vestibule_aws::at(
+        &vestibule_aws::load([Some(address.as_str())]).await,
         Some(&address),
     ));
     for name in ["VESTIBULE_ROOT_KEY", "VESTIBULE_SIGNING_KEY"] {

@@ -13,15 +13,16 @@ use tokio::{
     task::JoinHandle,
     time::{Instant, sleep},
 };
-use vestibule::{
-    backup::{Backup, LinePart, StoredQueue, file::FileBackup},
-    domain::{
-        id::{IdKey, QueueId, Visitor},
-        settings::Settings,
-    },
-    line::{Line, View, redis::RedisLine},
-    promoter::{Policy, Promoter},
+use vestibule_backup::{Backup, LinePart, StoredQueue};
+use vestibule_backup_file::FileBackup;
+use vestibule_domain::{
+    id::{IdKey, QueueId, Visitor},
+    settings::Settings,
 };
+use vestibule_engine::sync::Policy;
+use vestibule_line::{Line, View};
+use vestibule_line_redis::RedisLine;
+use vestibule_operate::promoter::Promoter;
 use vestibule_tests::{
     edge::{Ask, local, process, send_to},
     functions::root_key,

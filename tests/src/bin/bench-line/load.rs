@@ -5,11 +5,11 @@ use std::{
     time::{Duration, Instant},
 };
 
-use vestibule::domain::{
+use vestibule_domain::{
     id::{EntryId, IdKey, QueueId, RootKey, Salt, Visitor},
     settings::Settings,
 };
-use vestibule::line::Configuration;
+use vestibule_line::Configuration;
 
 /// Callers side by side, each with a connection of its own.
 pub(crate) const CONNECTIONS: usize = 50;

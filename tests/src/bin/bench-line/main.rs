@@ -10,7 +10,7 @@ mod rounds;
 
 use std::{env, error::Error};
 
-use vestibule::line::redis::RedisLine;
+use vestibule_line_redis::RedisLine;
 
 /// What every measurement works on.
 struct Bench {

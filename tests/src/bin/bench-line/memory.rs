@@ -13,15 +13,14 @@ use redis::{
     Client,
     aio::{ConnectionManager, ConnectionManagerConfig},
 };
-use vestibule::{
-    domain::{
-        change::{Change, Event, Version},
-        id::{EntryId, QueueId},
-        record::Record,
-        score::WaitScore,
-    },
-    line::{Line, PROMOTE_CHUNK, redis::RedisLine},
+use vestibule_domain::{
+    change::{Change, Event, Version},
+    id::{EntryId, QueueId},
+    record::Record,
+    score::WaitScore,
 };
+use vestibule_line::{Line, PROMOTE_CHUNK};
+use vestibule_line_redis::RedisLine;
 use vestibule_tests::lines::tick_of;
 
 use crate::{

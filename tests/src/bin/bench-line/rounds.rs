@@ -3,10 +3,9 @@
 use std::{error::Error, sync::Arc};
 
 use redis::{Client, Script, aio::ConnectionManager};
-use vestibule::{
-    domain::id::{EntryId, QueueId},
-    line::{Line, redis::RedisLine},
-};
+use vestibule_domain::id::{EntryId, QueueId};
+use vestibule_line::Line;
+use vestibule_line_redis::RedisLine;
 
 use crate::{
     Bench,

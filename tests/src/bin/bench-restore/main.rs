@@ -14,19 +14,16 @@ use std::{
 };
 
 use tokio::{sync::watch, time::sleep};
-use vestibule::{
-    backup::{
-        Backup, LinePart, Shelf, StoredQueue,
-        dynamodb::{Connection, DynamoDb, Tables},
-        restore::places,
-    },
-    domain::{
-        id::{QueueId, Salt},
-        settings::Settings,
-    },
-    line::{Configuration, Configured, Line, redis::RedisLine},
-    promoter::{Policy, Promoter},
+use vestibule_backup::{Backup, LinePart, Shelf, StoredQueue};
+use vestibule_backup_dynamodb::{Connection, DynamoDb, Tables};
+use vestibule_domain::{
+    id::{QueueId, Salt},
+    settings::Settings,
 };
+use vestibule_engine::{restore::places, sync::Policy};
+use vestibule_line::{Configuration, Configured, Line};
+use vestibule_line_redis::RedisLine;
+use vestibule_operate::promoter::Promoter;
 
 const ENTRIES: usize = 1_000_000;
 /// The promoter is given up when it needs longer.

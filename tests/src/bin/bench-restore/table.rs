@@ -12,12 +12,11 @@ use aws_sdk_dynamodb::{
     types::{AttributeValue, PutRequest, WriteRequest},
 };
 use futures_util::{StreamExt, TryStreamExt, stream};
-use vestibule::{
-    backup::{Shelf, dynamodb::Tables},
-    domain::{
-        id::{EntryId, IdKey, RootKey, Salt, Visitor},
-        score::WaitScore,
-    },
+use vestibule_backup::Shelf;
+use vestibule_backup_dynamodb::Tables;
+use vestibule_domain::{
+    id::{EntryId, IdKey, RootKey, Salt, Visitor},
+    score::WaitScore,
 };
 
 /// As many as one request takes.

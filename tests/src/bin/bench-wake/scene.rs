@@ -10,16 +10,19 @@ use tokio::{
     sync::watch,
     time::{Instant, interval, sleep},
 };
-use vestibule::{
-    backup::{Backup, LinePart, StoredQueue, file::FileBackup},
+use vestibule_api::{
+    Edge,
     config::{EdgeConfig, Keys},
-    domain::{
-        id::{EntryId, IdKey, QueueId, RootKey, Salt, Visitor},
-        settings::Settings,
-    },
-    http::{Edge, router},
-    line::{Configuration, Entered, Line, LineError, PromoteOrder, redis::RedisLine},
+    router,
 };
+use vestibule_backup::{Backup, LinePart, StoredQueue};
+use vestibule_backup_file::FileBackup;
+use vestibule_domain::{
+    id::{EntryId, IdKey, QueueId, RootKey, Salt, Visitor},
+    settings::Settings,
+};
+use vestibule_line::{Configuration, Entered, Line, LineError, PromoteOrder};
+use vestibule_line_redis::RedisLine;
 use vestibule_tests::edge::{local, signer};
 
 use crate::{

@@ -18,7 +18,7 @@ mod room;
 
 use std::collections::BTreeMap;
 
-use vestibule::domain::record::Record;
+use vestibule_domain::record::Record;
 
 use super::{
     compare::Difference,

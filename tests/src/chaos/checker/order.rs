@@ -1,7 +1,7 @@
 //! First come, first served: whoever had an acknowledged place before another one asked stands before them, and is promoted
 //! no later.
 
-use vestibule::domain::{record::Record, state::State};
+use vestibule_domain::{record::Record, state::State};
 
 use super::{Findings, Kept, MARK_MS, Violation};
 use crate::chaos::{history::What, plan::CLAIM_SECONDS};

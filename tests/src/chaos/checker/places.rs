@@ -1,6 +1,6 @@
 //! No durable acknowledged entry is lost: the same token, the same visit, the same place, until it ends for a reason.
 
-use vestibule::domain::state::State;
+use vestibule_domain::state::State;
 
 use super::{Findings, Kept, Violation};
 use crate::chaos::{

@@ -5,12 +5,11 @@ use proptest::{
     test_runner::{Config, TestCaseError, TestRunner},
 };
 use tokio::runtime::Runtime;
-use vestibule::{
-    backup::{Backup, Placing, Shelf, Written, file::FileBackup},
-    domain::{
-        change::{Change, End, Event, Version},
-        record::Record,
-    },
+use vestibule_backup::{Backup, Placing, Shelf, Written};
+use vestibule_backup_file::FileBackup;
+use vestibule_domain::{
+    change::{Change, End, Event, Version},
+    record::Record,
 };
 use vestibule_tests::{
     entries::{fresh_id, fresh_shelf, now_ms, place},
@@ -48,7 +47,7 @@ fn any_sequence_leaves_what_the_rules_make_of_it(runtime: &Runtime, backup: &dyn
     let scores = [0, 1, 2, 700_000].map(place);
     let now_ms = now_ms();
     let to_change = |id, (kind, nth, epoch, v): (u8, usize, u32, u64)| {
-        let score: vestibule::domain::score::WaitScore = scores[nth];
+        let score: vestibule_domain::score::WaitScore = scores[nth];
         let (visit, until_ms) = (score.visit(), now_ms + 7 * v % 12);
         let event = match kind {
             0 | 10.. => Event::Entered { score },

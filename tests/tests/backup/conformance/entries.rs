@@ -2,14 +2,13 @@
 
 use std::collections::HashMap;
 
-use vestibule::{
-    backup::{Backup, Shelf, Written, file::FileBackup},
-    domain::{
-        change::{End, Event, Version},
-        id::SHARDS,
-        record::Record,
-        state::State,
-    },
+use vestibule_backup::{Backup, Shelf, Written};
+use vestibule_backup_file::FileBackup;
+use vestibule_domain::{
+    change::{End, Event, Version},
+    id::SHARDS,
+    record::Record,
+    state::State,
 };
 use vestibule_tests::{
     entries::{change, fresh_shelf, now_ms, place, write_all},

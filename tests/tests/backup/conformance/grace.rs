@@ -1,14 +1,13 @@
 //! Those who missed their turn and come back.
 
-use vestibule::{
-    backup::{Backup, Placing, Shelf, Written, file::FileBackup},
-    domain::{
-        change::{Change, End, Event},
-        id::EntryId,
-        record::Record,
-        score::WaitScore,
-        state::State,
-    },
+use vestibule_backup::{Backup, Placing, Shelf, Written};
+use vestibule_backup_file::FileBackup;
+use vestibule_domain::{
+    change::{Change, End, Event},
+    id::EntryId,
+    record::Record,
+    score::WaitScore,
+    state::State,
 };
 use vestibule_tests::{
     entries::{change, fresh_id, fresh_shelf, now_ms},

@@ -1,9 +1,8 @@
 //! What a line that lost some of its history does since.
 
-use vestibule::{
-    backup::{Backup, Written, file::FileBackup},
-    domain::change::{End, Event},
-};
+use vestibule_backup::{Backup, Written};
+use vestibule_backup_file::FileBackup;
+use vestibule_domain::change::{End, Event};
 use vestibule_tests::{
     entries::{change, fresh_id, fresh_shelf, now_ms, place},
     servers,

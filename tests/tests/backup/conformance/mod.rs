@@ -7,12 +7,10 @@ mod lost;
 mod places;
 mod queues;
 
-use vestibule::{
-    backup::{Backup, Shelf, Written},
-    domain::{
-        change::{Change, End, Event},
-        record::Record,
-    },
+use vestibule_backup::{Backup, Shelf, Written};
+use vestibule_domain::{
+    change::{Change, End, Event},
+    record::Record,
 };
 use vestibule_tests::entries::{change, fresh_id, now_ms, place};
 

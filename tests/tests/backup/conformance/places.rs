@@ -1,11 +1,10 @@
 //! The places of those who enter.
 
-use vestibule::{
-    backup::{Backup, Placing, Written, file::FileBackup},
-    domain::{
-        change::{Change, Event},
-        record::Record,
-    },
+use vestibule_backup::{Backup, Placing, Written};
+use vestibule_backup_file::FileBackup;
+use vestibule_domain::{
+    change::{Change, Event},
+    record::Record,
 };
 use vestibule_tests::{
     entries::{change, fresh_shelf, now_ms, place},

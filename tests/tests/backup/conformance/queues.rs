@@ -2,10 +2,9 @@
 
 use serde_json::{Map, Value, json};
 use uuid::Uuid;
-use vestibule::{
-    backup::{Backup, Lease, LinePart, StoredQueue, file::FileBackup},
-    domain::{id::Salt, settings::Settings},
-};
+use vestibule_backup::{Backup, Lease, LinePart, StoredQueue};
+use vestibule_backup_file::FileBackup;
+use vestibule_domain::{id::Salt, settings::Settings};
 use vestibule_tests::{lines::fresh_queue, servers};
 
 on_both! {

@@ -1,13 +1,11 @@
 //! Somebody else, another line or an end stands in the way.
 
-use vestibule::{
-    domain::{
-        change::{Change, Event},
-        score::WaitScore,
-        state::State,
-    },
-    line::{Departure, Instead, Line, LineError, Missing, Revival, Revived},
+use vestibule_domain::{
+    change::{Change, Event},
+    score::WaitScore,
+    state::State,
 };
+use vestibule_line::{Departure, Instead, Line, LineError, Missing, Revival, Revived};
 use vestibule_tests::lines::{Subject, visitor};
 
 use super::{back, bring_back, lost_every_other, record, revive};
@@ -51,7 +49,7 @@ pub(crate) async fn a_record_of_another_line_changes_nothing(subject: Subject) {
     assert_eq!(revived.expect("revive"), Revived::Refused);
     assert_eq!(subject.missing(visitor(2)).await, Missing::Unknown);
     let nobody = subject.another(two_at_a_time()).await.queue;
-    let unknown: vestibule::domain::id::QueueId = format!("{nobody}.x").parse().expect("a queue id");
+    let unknown: vestibule_domain::id::QueueId = format!("{nobody}.x").parse().expect("a queue id");
     let revived = line.revive(&unknown, &revival).await;
     assert!(matches!(revived, Err(LineError::Unknown)), "{revived:?}");
 }

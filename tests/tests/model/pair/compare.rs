@@ -2,10 +2,9 @@
 
 use std::{collections::BTreeMap, fmt::Debug};
 
-use vestibule::{
-    domain::{change::Change, id::EntryId},
-    line::{JournalRecord, Line, memory::Snapshot},
-};
+use vestibule_domain::{change::Change, id::EntryId};
+use vestibule_line::{JournalRecord, Line};
+use vestibule_line_memory::Snapshot;
 use vestibule_tests::lines::visitor;
 
 use super::{Pair, WHOLE_JOURNAL, text};

@@ -10,18 +10,18 @@ use std::{
 };
 
 use redis::aio::MultiplexedConnection;
-use vestibule::{
-    domain::{
-        change::{Change, Version},
-        id::QueueId,
-        score::{Visit, WaitScore},
-        settings::Settings,
-    },
-    line::{
-        Check, Extension, HoldOrder, Instead, JournalLimits, Line, Mending, PromoteOrder, ReportOrder,
-        Revival, Revived, memory::MemoryLine, redis::RedisLine,
-    },
+use vestibule_domain::{
+    change::{Change, Version},
+    id::QueueId,
+    score::{Visit, WaitScore},
+    settings::Settings,
 };
+use vestibule_line::{
+    Check, Extension, HoldOrder, Instead, JournalLimits, Line, Mending, PromoteOrder, ReportOrder, Revival,
+    Revived,
+};
+use vestibule_line_memory::MemoryLine;
+use vestibule_line_redis::RedisLine;
 use vestibule_tests::lines::{HandClock, configuration, visitor};
 
 use self::compare::same;

@@ -1,14 +1,12 @@
 //! What was seen of visitors so far, and what an operation is given of it: numbers of visits, old records, changes.
 
-use vestibule::{
-    domain::{
-        change::{Change, End, Event},
-        record::Record,
-        score::{Visit, WaitScore},
-        standing::Standing,
-    },
-    line::{Line, Look},
+use vestibule_domain::{
+    change::{Change, End, Event},
+    record::Record,
+    score::{Visit, WaitScore},
+    standing::Standing,
 };
+use vestibule_line::{Line, Look};
 use vestibule_tests::lines::visitor;
 
 use super::Pair;

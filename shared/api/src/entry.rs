@@ -1,0 +1,205 @@
+//! The entry as its visitor sees it.
+
+use axum::{
+    http::{HeaderValue, StatusCode, header},
+    response::{IntoResponse, Response},
+};
+use serde::Serialize;
+use vestibule_domain::{
+    estimate::Estimate,
+    id::{EntryId, Visitor},
+    pacing::{RETRY_MS_MIN, RETRY_READY_MS, renew_after_ms, retry_after_ms, retry_away_ms},
+    record::Record,
+    standing::Standing,
+    state::State,
+};
+
+use super::{
+    Edge,
+    problem::Problem,
+    views::{Known, Seen},
+};
+use crate::pass::{Grant, Pass};
+
+/// The JSON of an entry. What does not apply is left out.
+#[derive(Debug, Serialize)]
+pub(super) struct EntryBody {
+    queue: String,
+    token: String,
+    visit: u16,
+    state: State,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    position: Option<u64>,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    waiting: Option<u64>,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    estimated_wait_seconds: Option<Estimate>,
+    retry_after_ms: u64,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    joined_at_ms: Option<u64>,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    promoted_at_ms: Option<u64>,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    claim_by_ms: Option<u64>,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    expires_at_ms: Option<u64>,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pass: Option<Pass>,
+    /// Whether what this request changed would survive the loss of the line; left out where it changed nothing.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    durable: Option<bool>,
+    degraded: bool,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    visitor: Option<String>,
+}
+
+/// One entry to be shown.
+pub(super) struct Shown<'a> {
+    pub(super) seen: &'a Seen,
+    pub(super) id: EntryId,
+    pub(super) standing: Standing,
+    /// Its record, where the backup gave one.
+    pub(super) record: Option<Record>,
+    /// How the writing went, where something was written.
+    pub(super) durable: Option<bool>,
+    /// Whether the one who asks is the visitor: only then is an active entry given a pass.
+    pub(super) proven: bool,
+}
+
+impl Edge {
+    /// Shows an entry.
+    pub(super) fn show(&self, shown: Shown<'_>) -> Result<EntryBody, Problem> {
+        let (seen, standing) = (shown.seen, shown.standing);
+        // The record of another visit says nothing of this one.
+        let record = shown.record.filter(|record| record.visit == standing.visit());
+        let mut body = EntryBody {
+            queue: seen.queue.to_string(),
+            token: shown.id.to_string(),
+            visit: standing.visit().number(),
+            state: standing.state(),
+            position: None,
+            waiting: None,
+            estimated_wait_seconds: None,
+            retry_after_ms: 0,
+            joined_at_ms: record.as_ref().and_then(Record::joined_at_ms),
+            promoted_at_ms: record.as_ref().and_then(|record| record.promoted_at_ms),
+            claim_by_ms: None,
+            expires_at_ms: None,
+            pass: None,
+            durable: shown.durable,
+            degraded: false,
+            visitor: None,
+        };
+        match standing {
+            Standing::Waiting { score, position } => {
+                body.joined_at_ms = Some(score.joined_at_ms());
+                body.wait(seen, position);
+            }
+            Standing::Ready { claim_by_ms, .. } => {
+                body.claim_by_ms = Some(claim_by_ms);
+                body.retry_after_ms = RETRY_READY_MS;
+            }
+            Standing::Active {
+                session_end_ms,
+                now_ms,
+                ..
+            } => {
+                let pass_ms = u64::from(seen.settings().pass_seconds) * 1_000;
+                let left_ms = session_end_ms.saturating_sub(now_ms);
+                body.expires_at_ms = Some(session_end_ms);
+                body.retry_after_ms = renew_after_ms(pass_ms).min(left_ms);
+                if shown.proven {
+                    body.pass = Some(self.pass(seen, shown.id, standing, session_end_ms, now_ms)?);
+                }
+            }
+        }
+        Ok(body)
+    }
+
+    fn pass(
+        &self,
+        seen: &Seen,
+        entry: EntryId,
+        standing: Standing,
+        session_end_ms: u64,
+        now_ms: u64,
+    ) -> Result<Pass, Problem> {
+        let grant = Grant {
+            queue: &seen.queue,
+            entry,
+            visit: standing.visit(),
+            epoch: seen.view.configuration.epoch,
+            session_end_ms,
+            pass_seconds: seen.settings().pass_seconds,
+        };
+        Ok(self.keys.signer.sign(&grant, now_ms)?)
+    }
+}
+
+impl EntryBody {
+    /// What a waiting visitor is told. Nobody can say how long it takes while nothing moves.
+    fn wait(&mut self, seen: &Seen, position: u64) {
+        let settings = seen.settings();
+        self.position = Some(position);
+        // The count may be a second older than the position.
+        self.waiting = Some(seen.view.waiting.max(position));
+        self.estimated_wait_seconds = seen.estimate(position);
+        let (eta_ms, claim_ms) = (seen.eta_ms(position), settings.claim_ms());
+        // The view is older than the look, and older by far where the backup kept a newcomer waiting.
+        self.retry_after_ms = retry_after_ms(eta_ms, claim_ms, seen.age_ms(), rand::random());
+    }
+
+    /// An entry as its record has it, while the line is away: nobody knows its position, nor how long it takes.
+    pub(super) fn stored(known: &Known, record: &Record, pass: Option<Pass>, now_ms: u64) -> Self {
+        let deadline_of = |state| record.expires_at_ms.filter(|_| record.state == state);
+        let expires_at_ms = deadline_of(State::Active);
+        let again_ms = retry_away_ms(known.claim_ms, rand::random());
+        let retry_after_ms = match &pass {
+            Some(_) => {
+                let pass_ms = u64::from(known.settings.pass_seconds) * 1_000;
+                let left_ms = expires_at_ms.map_or(0, |end_ms| end_ms.saturating_sub(now_ms));
+                renew_after_ms(pass_ms).min(left_ms.max(RETRY_MS_MIN))
+            }
+            None => again_ms,
+        };
+        Self {
+            queue: known.queue.to_string(),
+            token: record.id.to_string(),
+            visit: record.visit.number(),
+            state: record.state,
+            position: None,
+            waiting: None,
+            estimated_wait_seconds: None,
+            retry_after_ms,
+            joined_at_ms: record.joined_at_ms(),
+            promoted_at_ms: record.promoted_at_ms,
+            claim_by_ms: deadline_of(State::Ready),
+            expires_at_ms,
+            pass,
+            durable: None,
+            degraded: true,
+            visitor: None,
+        }
+    }
+
+    /// With the visitor whom the server drew.
+    pub(super) fn with_visitor(mut self, visitor: &Visitor) -> Self {
+        self.visitor = Some(visitor.reveal().to_owned());
+        self
+    }
+}
+
+impl IntoResponse for EntryBody {
+    fn into_response(self) -> Response {
+        json(StatusCode::OK, &self)
+    }
+}
+
+/// An answer in JSON.
+pub(super) fn json(status: StatusCode, body: &impl Serialize) -> Response {
+    let content_type = HeaderValue::from_static("application/json");
+    match serde_json::to_string(body) {
+        Ok(body) => (status, [(header::CONTENT_TYPE, content_type)], body).into_response(),
+        Err(error) => Problem::internal(error.to_string()).into_response(),
+    }
+}

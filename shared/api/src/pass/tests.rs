@@ -1,0 +1,153 @@
+use serde_json::{Value, json};
+use vestibule_domain::id::{IdKey, RootKey, Salt, Visitor};
+
+use super::*;
+
+const NOW_MS: u64 = 1_800_000_000_400;
+/// The key of RFC 8037, appendix A.1, and its thumbprint by appendix A.3.
+const RFC_SEED: [u8; 32] = [
+    0x9d, 0x61, 0xb1, 0x9d, 0xef, 0xfd, 0x5a, 0x60, 0xba, 0x84, 0x4a, 0xf4, 0x92, 0xec, 0x2c, 0xc4, 0x44,
+    0x49, 0xc5, 0x69, 0x7b, 0x32, 0x69, 0x19, 0x70, 0x3b, 0xac, 0x03, 0x1c, 0xae, 0x7f, 0x60,
+];
+const RFC_THUMBPRINT: &str = "kPrK_qmxVWaYVA9wwBF6Iuo3vVzz7TxHCTwXBygrS4k";
+
+fn signer() -> Signer {
+    Signer::from_pem("https://wait.example", &new_key_pem(RFC_SEED)).expect("a key")
+}
+
+fn queue(name: &str) -> QueueId {
+    name.parse().expect("a queue id")
+}
+
+fn entry(visitor: &str) -> EntryId {
+    let root = RootKey::new(vec![7; 32]).expect("long enough");
+    IdKey::derive(&root, &queue("a"), &Salt::new([1; 32])).entry_id(&Visitor::known(visitor).expect("valid"))
+}
+
+fn pass(signer: &Signer, pass_seconds: u32, session_end_ms: u64) -> Pass {
+    let grant = Grant {
+        queue: &queue("a"),
+        entry: entry("ada"),
+        visit: Visit::new(7).expect("in range"),
+        epoch: 3,
+        session_end_ms,
+        pass_seconds,
+    };
+    signer.sign(&grant, NOW_MS).expect("signs")
+}
+
+#[test]
+fn the_key_id_is_the_thumbprint_of_the_rfc() {
+    let jwks = serde_json::to_value(signer().jwks()).expect("JSON");
+    let expected = json!({ "keys": [{
+        "kty": "OKP", "crv": "Ed25519", "x": "11qYAYKxCrfVS_7TyWQHOg7hcvPapiMlrwIaaPcHURo",
+        "alg": "EdDSA", "use": "sig", "kid": RFC_THUMBPRINT,
+    }] });
+    assert_eq!(jwks, expected);
+}
+
+#[test]
+fn a_pass_says_who_may_act_where_and_until_when() {
+    let signer = signer();
+    let signed = pass(&signer, 60, NOW_MS + 300_000);
+    let claims = signer
+        .verify(signed.reveal(), &queue("a"), entry("ada"), NOW_MS)
+        .expect("good");
+    assert_eq!((claims.visit, claims.epoch), (7, 3));
+    assert_eq!((claims.iat, claims.nbf), (1_800_000_000, 1_800_000_000));
+    assert_eq!(claims.exp, 1_800_000_060);
+    let header = decode_header(signed.reveal()).expect("a header");
+    assert_eq!(
+        (header.typ.as_deref(), header.kid.as_deref(), header.alg),
+        (Some(PASS_TYPE), Some(RFC_THUMBPRINT), Algorithm::EdDSA)
+    );
+}
+
+#[test]
+fn no_pass_outlives_the_session() {
+    let signer = signer();
+    let signed = pass(&signer, 60, NOW_MS + 10_000);
+    let check = |now_ms| signer.verify(signed.reveal(), &queue("a"), entry("ada"), now_ms);
+    assert_eq!(check(NOW_MS + 9_000).expect("good").exp, 1_800_000_010);
+    assert_eq!(check(NOW_MS + 10_000), Err(PassError::Expired));
+    assert_eq!(check(NOW_MS - 1_000), Err(PassError::TooEarly));
+}
+
+#[test]
+fn a_pass_is_good_for_its_own_queue_and_entry_alone() {
+    let signer = signer();
+    let signed = pass(&signer, 60, NOW_MS + 300_000);
+    let check = |queue: &QueueId, entry| signer.verify(signed.reveal(), queue, entry, NOW_MS);
+    assert_eq!(check(&queue("b"), entry("ada")), Err(PassError::Queue));
+    assert_eq!(check(&queue("a"), entry("bob")), Err(PassError::Entry));
+    let elsewhere = Signer::from_pem("https://other.example", &new_key_pem(RFC_SEED)).expect("a key");
+    let refused = elsewhere.verify(signed.reveal(), &queue("a"), entry("ada"), NOW_MS);
+    assert_eq!(refused, Err(PassError::Issuer));
+    let rotated = Signer::from_pem("https://wait.example", &new_key_pem([9; 32])).expect("a key");
+    let refused = rotated.verify(signed.reveal(), &queue("a"), entry("ada"), NOW_MS);
+    assert_eq!(refused, Err(PassError::UnknownKey));
+}
+
+/// A token made by hand: these claims under that header, signed by this key.
+fn forged(header: &Header, key: &EncodingKey) -> String {
+    let claims = json!({
+        "iss": "https://wait.example", "aud": "a", "sub": entry("ada").to_string(), "visit": 7,
+        "jti": Uuid::new_v4(), "epoch": 3, "iat": 1_800_000_000, "nbf": 1_800_000_000, "exp": 1_800_000_060,
+    });
+    encode::<Value>(header, &claims, key).expect("signs")
+}
+
+#[test]
+fn a_forged_pass_is_refused() {
+    let signer = signer();
+    let check = |token: &str| signer.verify(token, &queue("a"), entry("ada"), NOW_MS);
+    let good = Header {
+        typ: Some(PASS_TYPE.to_owned()),
+        kid: Some(RFC_THUMBPRINT.to_owned()),
+        ..Header::new(Algorithm::EdDSA)
+    };
+    let ours = EncodingKey::from_ed_pem(new_key_pem(RFC_SEED).as_bytes()).expect("a key");
+    let theirs = EncodingKey::from_ed_pem(new_key_pem([9; 32]).as_bytes()).expect("a key");
+    assert!(
+        check(&forged(&good, &ours)).is_ok(),
+        "the hand-made one is right otherwise"
+    );
+    assert_eq!(check(&forged(&good, &theirs)), Err(PassError::Signature));
+
+    let plain = Header {
+        typ: Some("JWT".to_owned()),
+        ..good.clone()
+    };
+    assert_eq!(check(&forged(&plain, &ours)), Err(PassError::Kind));
+    // The public key as an HMAC secret: the classic confusion of algorithms.
+    let confused = Header {
+        alg: Algorithm::HS256,
+        ..good
+    };
+    let secret = EncodingKey::from_secret(b"11qYAYKxCrfVS_7TyWQHOg7hcvPapiMlrwIaaPcHURo");
+    assert_eq!(check(&forged(&confused, &secret)), Err(PassError::Kind));
+    for nonsense in ["", "a.b.c", "eyJhbGciOiJub25lIn0.e30.", "\u{0}"] {
+        assert_eq!(check(nonsense), Err(PassError::Malformed), "{nonsense:?}");
+    }
+}
+
+#[test]
+fn keys_and_passes_do_not_show_in_debug_output() {
+    let signer = signer();
+    let signed = pass(&signer, 60, NOW_MS + 300_000);
+    let shown = format!("{signer:?} {signed:?}");
+    assert!(
+        !shown.contains(signed.reveal()) && !shown.contains("nWGxne"),
+        "{shown}"
+    );
+}
+
+#[test]
+fn a_key_of_another_kind_is_refused() {
+    for bad in [
+        "",
+        "-----BEGIN PRIVATE KEY-----\nAAAA\n-----END PRIVATE KEY-----\n",
+    ] {
+        assert_eq!(Signer::from_pem("x", bad).err(), Some(PassError::Key));
+    }
+}

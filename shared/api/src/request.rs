@@ -1,0 +1,237 @@
+//! What handlers take from a request: ids from the path, values from the query, fields from the body. Whatever is wrong
+//! is refused by name.
+
+use std::{ops::RangeInclusive, str::FromStr, sync::Arc};
+
+use axum::{
+    body::Bytes,
+    extract::{FromRequest, FromRequestParts, Query, RawPathParams, Request},
+    http::{HeaderMap, StatusCode, header, request::Parts},
+    response::IntoResponse,
+};
+use serde_json::{Map, Value};
+use tracing::Span;
+use vestibule_domain::{
+    id::{EntryId, QueueId},
+    score::{VISITS, Visit},
+};
+
+use super::{Edge, code::Code, problem::Problem};
+
+/// The longest body, in bytes.
+pub(super) const BODY_MAX: usize = 8 * 1024;
+
+/// `/queues/{queue}`
+pub(super) struct AtQueue(pub(super) QueueId);
+
+/// `/queues/{queue}/entries/{token}`
+pub(super) struct AtEntry {
+    pub(super) queue: QueueId,
+    pub(super) id: EntryId,
+}
+
+impl FromRequestParts<Arc<Edge>> for AtQueue {
+    type Rejection = Problem;
+
+    async fn from_request_parts(parts: &mut Parts, edge: &Arc<Edge>) -> Result<Self, Problem> {
+        let params = path_params(parts, edge).await?;
+        Ok(Self(parsed(&params, "queue")?))
+    }
+}
+
+impl FromRequestParts<Arc<Edge>> for AtEntry {
+    type Rejection = Problem;
+
+    async fn from_request_parts(parts: &mut Parts, edge: &Arc<Edge>) -> Result<Self, Problem> {
+        let params = path_params(parts, edge).await?;
+        let queue = parsed(&params, "queue")?;
+        let id: EntryId = parsed(&params, "token")?;
+        Span::current().record("entry", tracing::field::display(id));
+        Ok(Self { queue, id })
+    }
+}
+
+async fn path_params(parts: &mut Parts, edge: &Arc<Edge>) -> Result<RawPathParams, Problem> {
+    RawPathParams::from_request_parts(parts, edge)
+        .await
+        .map_err(|_| Problem::field("path", "must be UTF-8 where it is percent-encoded"))
+}
+
+fn parsed<T: FromStr>(params: &RawPathParams, name: &str) -> Result<T, Problem>
+where
+    Problem: From<T::Err>,
+{
+    let value = params
+        .iter()
+        .find(|(key, _)| *key == name)
+        .map_or("", |(_, value)| value);
+    let id = value.parse()?;
+    if name == "queue" {
+        Span::current().record("queue", value);
+    }
+    Ok(id)
+}
+
+/// The query: names that are not asked for are nobody's concern.
+pub(super) struct Queries(Vec<(String, String)>);
+
+impl FromRequestParts<Arc<Edge>> for Queries {
+    type Rejection = Problem;
+
+    async fn from_request_parts(parts: &mut Parts, _: &Arc<Edge>) -> Result<Self, Problem> {
+        Query::try_from_uri(&parts.uri)
+            .map(|Query(pairs)| Self(pairs))
+            .map_err(|_| Problem::field("query", "must be name=value pairs"))
+    }
+}
+
+impl Queries {
+    /// The value of a name.
+    pub(super) fn one(&self, name: &str) -> Result<Option<&str>, Problem> {
+        let mut values = self
+            .0
+            .iter()
+            .filter(|(key, _)| key == name)
+            .map(|(_, value)| value.as_str());
+        match (values.next(), values.next()) {
+            (_, Some(_)) => Err(Problem::field(name, "must be given once")),
+            (value, None) => Ok(value),
+        }
+    }
+
+    /// The visit that is meant, where one is named.
+    pub(super) fn visit(&self) -> Result<Option<Visit>, Problem> {
+        let number = |text: &str| text.parse().ok().and_then(Visit::new).ok_or_else(no_visit);
+        self.one("visit")?.map(number).transpose()
+    }
+}
+
+fn no_visit() -> Problem {
+    Problem::field("visit", format!("must be a whole number below {VISITS}"))
+}
+
+/// A body that was read in full.
+pub(super) struct Body<T>(pub(super) T);
+
+impl<T> FromRequest<Arc<Edge>> for Body<T>
+where
+    T: TryFrom<Fields, Error = Problem>,
+{
+    type Rejection = Problem;
+
+    async fn from_request(request: Request, edge: &Arc<Edge>) -> Result<Self, Problem> {
+        let json = is_json(request.headers());
+        let bytes = Bytes::from_request(request, edge).await.map_err(|rejection| {
+            match rejection.into_response().status() {
+                StatusCode::PAYLOAD_TOO_LARGE => {
+                    Problem::new(Code::BodyTooLarge, format!("{BODY_MAX} bytes are the most"))
+                }
+                _ => Problem::field("body", "could not be read to its end"),
+            }
+        })?;
+        // An empty body needs no type, but one that says another type is not meant for us.
+        if json == Some(false) || (json.is_none() && !bytes.is_empty()) {
+            return Err(Problem::new(
+                Code::UnsupportedMediaType,
+                "send Content-Type: application/json",
+            ));
+        }
+        T::try_from(Fields::read(&bytes)?).map(Self)
+    }
+}
+
+/// Whether the body is said to be JSON; `None` where nothing is said.
+fn is_json(headers: &HeaderMap) -> Option<bool> {
+    let value = headers.get(header::CONTENT_TYPE)?;
+    let essence = value
+        .to_str()
+        .unwrap_or_default()
+        .split(';')
+        .next()
+        .unwrap_or_default();
+    Some(essence.trim().eq_ignore_ascii_case("application/json"))
+}
+
+/// The fields of a body that were not taken yet.
+pub(super) struct Fields(Map<String, Value>);
+
+impl Fields {
+    fn read(bytes: &[u8]) -> Result<Self, Problem> {
+        if bytes.iter().all(u8::is_ascii_whitespace) {
+            return Ok(Self(Map::new()));
+        }
+        match serde_json::from_slice(bytes) {
+            Ok(Value::Object(fields)) => Ok(Self(fields)),
+            Ok(_) => Err(Problem::field("body", "must be a JSON object")),
+            // Where, not what: the text around it is the sender's own.
+            Err(error) => Err(Problem::field(
+                "body",
+                format!(
+                    "is broken JSON at line {}, column {}",
+                    error.line(),
+                    error.column()
+                ),
+            )),
+        }
+    }
+
+    /// A `null` is a field left out.
+    fn take(&mut self, name: &str) -> Option<Value> {
+        self.0.remove(name).filter(|value| !value.is_null())
+    }
+
+    pub(super) fn text(&mut self, name: &str) -> Result<Option<String>, Problem> {
+        match self.take(name) {
+            None => Ok(None),
+            Some(Value::String(text)) => Ok(Some(text)),
+            Some(_) => Err(Problem::field(name, "must be a text")),
+        }
+    }
+
+    pub(super) fn flag(&mut self, name: &str) -> Result<Option<bool>, Problem> {
+        match self.take(name) {
+            None => Ok(None),
+            Some(Value::Bool(flag)) => Ok(Some(flag)),
+            Some(_) => Err(Problem::field(name, "must be true or false")),
+        }
+    }
+
+    pub(super) fn number(&mut self, name: &str, range: RangeInclusive<u32>) -> Result<Option<u32>, Problem> {
+        let Some(value) = self.take(name) else {
+            return Ok(None);
+        };
+        value
+            .as_u64()
+            .and_then(|number| u32::try_from(number).ok())
+            .filter(|number| range.contains(number))
+            .map(Some)
+            .ok_or_else(|| {
+                let (min, max) = (range.start(), range.end());
+                Problem::field(name, format!("must be a whole number from {min} to {max}"))
+            })
+    }
+
+    pub(super) fn visit(&mut self) -> Result<Option<Visit>, Problem> {
+        let number = |value: Value| value.as_u64().and_then(Visit::new).ok_or_else(no_visit);
+        self.take("visit").map(number).transpose()
+    }
+
+    /// Refuses what nobody asked for: a misspelt field would be ignored otherwise.
+    pub(super) fn finish(self) -> Result<(), Problem> {
+        match self.0.into_iter().next() {
+            None => Ok(()),
+            Some((name, _)) => Err(Problem::field(name, "is not a field of this request")),
+        }
+    }
+}
+
+/// A body that has no fields.
+pub(super) struct Nothing;
+
+impl TryFrom<Fields> for Nothing {
+    type Error = Problem;
+
+    fn try_from(fields: Fields) -> Result<Self, Problem> {
+        fields.finish().map(|()| Self)
+    }
+}

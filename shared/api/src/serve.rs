@@ -1,0 +1,210 @@
+//! Events of API Gateway to requests of the router, and its answers back: those of a REST API (payload 1.0), which the
+//! template makes, and those of an HTTP API (payload 2.0), which `cargo lambda watch` and a function's own address send.
+//!
+//! The path is built anew from the event's `resource` and `pathParameters`, so that stages and base paths never matter;
+//! what the gateway vouches for goes along as an extension, where no header can reach it.
+
+use std::{
+    convert::Infallible,
+    time::{Instant, SystemTime},
+};
+
+use axum::{
+    Router,
+    body::{Body as AxumBody, to_bytes},
+    http::{Request, Response, Uri, request::Parts},
+    response::IntoResponse,
+};
+use lambda_http::{
+    Body, Context, RequestExt,
+    aws_lambda_events::{
+        apigw::{ApiGatewayProxyRequestContext, ApiGatewayV2httpRequestContext},
+        query_map::QueryMap,
+    },
+    request::RequestContext,
+    service_fn,
+};
+use percent_encoding::percent_decode_str;
+use serde_json::Value;
+use tower::ServiceExt;
+use vestibule_domain::uri;
+
+use super::{gateway::Gateway, problem::Problem};
+use crate::deadline::deadline;
+
+/// Serves events until the function ends.
+///
+/// # Errors
+/// Where Lambda's runtime interface fails.
+pub async fn serve(router: Router) -> Result<(), lambda_http::Error> {
+    lambda_http::run_concurrent(service_fn(move |event| {
+        let router = router.clone();
+        async move { Ok::<_, Infallible>(handle(router, event).await) }
+    }))
+    .await
+}
+
+/// Answers one event.
+pub async fn handle(router: Router, event: lambda_http::Request) -> Response<Body> {
+    let path = path(&event);
+    let gateway = gateway(&event, &path);
+    let uri = match event.uri().query() {
+        Some(query) => format!("{path}?{query}"),
+        None => path,
+    };
+    let (mut parts, body) = event.into_parts();
+    let response = match uri.parse::<Uri>() {
+        Ok(uri) => {
+            parts.uri = uri;
+            answer(router, parts, body, gateway).await
+        }
+        Err(error) => Problem::internal(format!("no path for the event: {error}")).into_response(),
+    };
+    let (parts, body) = response.into_parts();
+    let body = match to_bytes(body, usize::MAX).await {
+        // As text: the gateway hands base64 on to the client unless it is set up for binary answers.
+        Ok(bytes) => {
+            String::from_utf8(bytes.into()).map_or_else(|e| Body::Binary(e.into_bytes()), Body::Text)
+        }
+        Err(_) => Body::Empty,
+    };
+    Response::from_parts(parts, body)
+}
+
+async fn answer(router: Router, mut parts: Parts, body: Body, gateway: Gateway) -> Response<AxumBody> {
+    parts.extensions.insert(gateway);
+    let body = match body {
+        Body::Text(text) => AxumBody::from(text),
+        Body::Binary(bytes) => AxumBody::from(bytes),
+        _ => AxumBody::empty(),
+    };
+    let Ok(response) = router.oneshot(Request::from_parts(parts, body)).await;
+    response
+}
+
+/// The resource with its parameters filled in; the path that the client used where no resource is named.
+fn path(event: &lambda_http::Request) -> String {
+    let used = event.raw_http_path();
+    match event.request_context_ref() {
+        Some(RequestContext::ApiGatewayV1(context)) => match &context.resource_path {
+            Some(resource) => filled(resource, &event.path_parameters()),
+            None => used.to_owned(),
+        },
+        Some(RequestContext::ApiGatewayV2(context)) => {
+            // `GET /queues/{queue}`; `$default` names no resource.
+            let route = context.route_key.as_deref().and_then(|key| key.split_once(' '));
+            match route {
+                Some((_, resource)) => filled(resource, &event.path_parameters()),
+                None => segments(without_stage(used, context.stage.as_deref())),
+            }
+        }
+        _ => used.to_owned(),
+    }
+}
+
+/// An HTTP API has the stage in the path, but for the stage `$default`.
+fn without_stage<'a>(path: &'a str, stage: Option<&str>) -> &'a str {
+    stage
+        .and_then(|stage| path.strip_prefix('/')?.strip_prefix(stage))
+        .filter(|rest| rest.starts_with('/'))
+        .unwrap_or(path)
+}
+
+fn filled(resource: &str, parameters: &QueryMap) -> String {
+    let segments = resource.split('/').map(|segment| {
+        let name = segment
+            .strip_prefix('{')
+            .and_then(|segment| segment.strip_suffix('}'));
+        match name {
+            None => segment.to_owned(),
+            Some(name) => match name.strip_suffix('+') {
+                // A greedy one holds the rest of the path.
+                Some(name) => segments(parameters.first(name).unwrap_or_default()),
+                None => encoded(parameters.first(name).unwrap_or_default()),
+            },
+        }
+    });
+    segments.collect::<Vec<_>>().join("/")
+}
+
+fn segments(path: &str) -> String {
+    path.split('/').map(encoded).collect::<Vec<_>>().join("/")
+}
+
+/// One parameter as a segment. Gateways differ in whether they decode it: it is decoded here once, and only where it
+/// holds a `%`, which no id does.
+fn encoded(parameter: &str) -> String {
+    let decoded = percent_decode_str(parameter).decode_utf8();
+    let decoded = decoded.as_deref().unwrap_or(parameter);
+    uri::encoded(decoded)
+}
+
+fn gateway(event: &lambda_http::Request, path: &str) -> Gateway {
+    let lambda = event.lambda_context_ref();
+    let mut gateway = match event.request_context_ref() {
+        Some(RequestContext::ApiGatewayV1(context)) => of_rest_api(context, path),
+        Some(RequestContext::ApiGatewayV2(context)) => of_http_api(context, path),
+        _ => Gateway::default(),
+    };
+    let invocation = lambda.map(|lambda| lambda.request_id.clone());
+    gateway.request_id = given(gateway.request_id.as_ref()).or_else(|| given(invocation.as_ref()));
+    gateway.deadline = lambda.and_then(ends_at);
+    gateway
+}
+
+fn of_rest_api(context: &ApiGatewayProxyRequestContext, path: &str) -> Gateway {
+    let identity = &context.identity;
+    Gateway {
+        request_id: context.request_id.clone(),
+        base_path: base_path(context.path.as_deref(), path),
+        authorizer: context.authorizer.fields.clone().into_iter().collect(),
+        signer: given(identity.user_arn.as_ref()).or_else(|| given(identity.caller.as_ref())),
+        api_key_id: given(identity.api_key_id.as_ref()),
+        ..Gateway::default()
+    }
+}
+
+/// An HTTP API or a function's own address (payload 2.0), which have no API keys.
+fn of_http_api(context: &ApiGatewayV2httpRequestContext, path: &str) -> Gateway {
+    let mut gateway = Gateway {
+        request_id: context.request_id.clone(),
+        base_path: base_path(context.http.path.as_deref(), path),
+        ..Gateway::default()
+    };
+    if let Some(authorizer) = &context.authorizer {
+        gateway.authorizer = authorizer.fields.clone().into_iter().collect();
+        if let Some(jwt) = &authorizer.jwt {
+            let claims = jwt.claims.clone().into_iter();
+            let claims = claims.map(|(name, value)| (name, Value::String(value))).collect();
+            gateway
+                .authorizer
+                .insert("claims".to_owned(), Value::Object(claims));
+        }
+        if let Some(iam) = &authorizer.iam {
+            gateway.signer = given(iam.user_arn.as_ref()).or_else(|| given(iam.caller_id.as_ref()));
+        }
+    }
+    gateway
+}
+
+fn given(value: Option<&String>) -> Option<String> {
+    value.filter(|value| !value.is_empty()).cloned()
+}
+
+/// What stands before our path in the one that the client used, which has so many segments more.
+fn base_path(used: Option<&str>, path: &str) -> String {
+    let used: Vec<_> = used.unwrap_or_default().split('/').collect();
+    let before = used.len().saturating_sub(path.split('/').count());
+    used[..=before].join("/")
+}
+
+/// When the function is stopped; `None` where nobody says.
+fn ends_at(lambda: &Context) -> Option<Instant> {
+    if lambda.deadline == 0 {
+        return None;
+    }
+    let left = deadline(lambda)
+        .duration_since(SystemTime::now())
+        .unwrap_or_default();
+    Instant::now().checked_add(left)
+}

@@ -1,0 +1,135 @@
+//! What is known of a queue while its line cannot be reached: from the backup, asked every other second at most.
+
+use std::{
+    sync::{Arc, Mutex, PoisonError},
+    time::Duration,
+};
+
+use tokio::time::{Instant, timeout};
+use vestibule_backup::{BackupError, Shelf, StoredQueue};
+use vestibule_domain::{
+    id::{IdKey, QueueId, RootKey},
+    settings::Settings,
+};
+
+use super::{Absence, Seen, Slot, Views};
+
+/// How old it may be.
+const FRESH: Duration = Duration::from_secs(2);
+/// How long anybody waits for one read of the backup while the line is away: the line has kept them waiting already.
+pub(crate) const READ_TIMEOUT: Duration = Duration::from_millis(600);
+
+/// A queue whose line is away.
+#[derive(Debug)]
+pub(crate) struct Known {
+    pub(crate) queue: QueueId,
+    pub(crate) settings: Settings,
+    /// The least that somebody has to claim who is called when the line is back: by the stored settings, or still by those
+    /// that were last seen in force.
+    pub(crate) claim_ms: u64,
+    pub(crate) epoch: u32,
+    /// The lowest epoch of which passes count.
+    pub(crate) min_epoch: u32,
+    /// Turns visitors into tokens.
+    pub(crate) ids: IdKey,
+    generation: u32,
+}
+
+impl Known {
+    /// As the line showed it when it last answered.
+    pub(crate) fn of(seen: &Seen) -> Self {
+        let configuration = &seen.view.configuration;
+        Self {
+            queue: seen.queue.clone(),
+            settings: configuration.settings.clone(),
+            claim_ms: configuration.settings.claim_ms(),
+            epoch: configuration.epoch,
+            min_epoch: configuration.min_epoch,
+            ids: seen.ids.clone(),
+            generation: configuration.generation,
+        }
+    }
+
+    /// As the backup has it. Where the stored settings are wrong, those act that were last seen in force, with the
+    /// switches that are right; in a process that never saw any, the defaults, which let nobody through unseen.
+    fn stored(queue: &QueueId, stored: &StoredQueue, last: Option<&Seen>, root: &RootKey) -> Self {
+        let settings = stored.settings.parse().unwrap_or_else(|error| {
+            tracing::warn!(%queue, %error, "stored settings are refused while the line is away");
+            let in_force = last.map(|seen| seen.settings().clone()).unwrap_or_default();
+            match stored.settings.map() {
+                Some(map) => in_force.with_switches(map),
+                None => in_force,
+            }
+        });
+        let in_force_ms = last.map_or(u64::MAX, |seen| seen.settings().claim_ms());
+        Self {
+            queue: queue.clone(),
+            claim_ms: settings.claim_ms().min(in_force_ms),
+            settings,
+            epoch: stored.line.epoch,
+            min_epoch: stored.line.min_epoch,
+            ids: IdKey::derive(root, queue, &stored.line.salt),
+            generation: stored.line.generation,
+        }
+    }
+
+    /// Where the records of its entries are.
+    pub(crate) fn shelf(&self) -> Shelf {
+        Shelf {
+            queue: self.queue.clone(),
+            generation: self.generation,
+            retain_hours: self.settings.retain_hours,
+            grace_seconds: self.settings.grace_seconds,
+        }
+    }
+}
+
+/// What a slot keeps for the time when the line is away.
+#[derive(Default)]
+pub(super) struct Remembered {
+    /// As the line showed it last, however long ago.
+    seen: Mutex<Option<Arc<Seen>>>,
+    /// What the backup said, and when; `None` where it has no such queue. Whoever holds the lock asks it.
+    stored: tokio::sync::Mutex<Option<(Instant, Option<Arc<Known>>)>>,
+}
+
+impl Remembered {
+    pub(super) fn keep(&self, seen: &Arc<Seen>) {
+        *self.seen.lock().unwrap_or_else(PoisonError::into_inner) = Some(seen.clone());
+    }
+
+    fn last(&self) -> Option<Arc<Seen>> {
+        self.seen.lock().unwrap_or_else(PoisonError::into_inner).clone()
+    }
+}
+
+impl Views {
+    /// What is known of a queue whose line is away. Where the backup does not answer either, what this process saw last.
+    pub(crate) async fn known(&self, queue: &QueueId) -> Result<Arc<Known>, Absence> {
+        let slot = self.slot(queue);
+        let asked = timeout(READ_TIMEOUT, self.ask_backup(&slot, queue)).await;
+        match asked.unwrap_or_else(|_| Err(BackupError::Unavailable("no answer in time".to_owned()))) {
+            Ok(Some(known)) => Ok(known),
+            Ok(None) => Err(Absence::NoSuchQueue),
+            Err(error) => match slot.remembered.last() {
+                Some(seen) => Ok(Arc::new(Known::of(&seen))),
+                None => Err(Absence::BackupAway(error.to_string())),
+            },
+        }
+    }
+
+    async fn ask_backup(&self, slot: &Slot, queue: &QueueId) -> Result<Option<Arc<Known>>, BackupError> {
+        let mut stored = slot.remembered.stored.lock().await;
+        if let Some((at, known)) = &*stored
+            && at.elapsed() < FRESH
+        {
+            return Ok(known.clone());
+        }
+        let at = Instant::now();
+        let found = self.backup.queue(queue).await?;
+        let last = slot.remembered.last();
+        let known = found.map(|found| Arc::new(Known::stored(queue, &found, last.as_deref(), &self.root)));
+        *stored = Some((at, known.clone()));
+        Ok(known)
+    }
+}

@@ -1,0 +1,224 @@
+//! What a watcher does.
+//!
+//! It listens to the queue's ticks and renews the view of it once a second. Those whose turn may have come it looks at
+//! together: several hundred by one question of the line, and one question at a time unless each is full, so that whoever
+//! comes in question meanwhile is in the next one. Where a message is lost, or nobody can listen, the view says the same a
+//! second later.
+
+use std::{pin::pin, sync::Arc, time::Duration};
+
+use futures_util::{
+    FutureExt, Stream, StreamExt,
+    future::BoxFuture,
+    stream::{self, FuturesUnordered},
+};
+use tokio::{sync::mpsc::UnboundedReceiver, time::sleep};
+use vestibule_domain::id::{EntryId, QueueId};
+use vestibule_line::{Changes, Line, LineError, Look, Tick};
+
+use super::Order;
+use crate::{
+    Edge,
+    crowd::{Crowd, Heard, Key, Word},
+    views::{Absence, Seen},
+};
+
+/// How soon somebody tries again who could not listen.
+const AGAIN: Duration = Duration::from_secs(1);
+/// Where a queue moved, or its server fell, all processes begin anew: spread over so long.
+const ANEW_MS_MAX: u64 = 500;
+/// So many orders are taken at once.
+const ORDERS_MAX: usize = 1_000;
+/// So many questions are on their way at once where each is full: the line answers one while the other is read.
+const QUESTIONS_MAX: usize = 2;
+
+/// Until the last one is released.
+pub(super) async fn run(edge: Arc<Edge>, seen: Arc<Seen>, mut orders: UnboundedReceiver<Order>) {
+    let queue = seen.queue.clone();
+    let mut watching = Watching::default();
+    let mut sounds = pin!(listen(edge.line.clone(), queue.clone()));
+    let mut newer = after(&edge, seen.clone(), Duration::ZERO);
+    let mut last = seen;
+    let mut looking = FuturesUnordered::new();
+    let mut taken = Vec::new();
+    loop {
+        while let Some(batch) = watching.next_batch(looking.len()) {
+            looking.push(look(&*edge.line, &queue, batch));
+        }
+        tokio::select! {
+            count = orders.recv_many(&mut taken, ORDERS_MAX) => {
+                if count == 0 {
+                    return;
+                }
+                taken.drain(..).for_each(|order| watching.obey(order));
+            }
+            Some(sound) = sounds.next() => watching.hear(sound),
+            Some((batch, looks)) = looking.next() => answer(&edge, watching.looked(&batch, &looks)),
+            view = &mut newer => {
+                let pause = match view {
+                    Ok(seen) => {
+                        watching.is_in_doubt = false;
+                        watching.crowd.see(&seen);
+                        last = seen;
+                        Duration::ZERO
+                    }
+                    Err(absence) => {
+                        watching.lose(&absence);
+                        AGAIN
+                    }
+                };
+                newer = after(&edge, last.clone(), pause);
+            }
+        }
+    }
+}
+
+/// The next view, after a pause.
+fn after(
+    edge: &Arc<Edge>,
+    seen: Arc<Seen>,
+    pause: Duration,
+) -> BoxFuture<'static, Result<Arc<Seen>, Absence>> {
+    let edge = edge.clone();
+    async move {
+        sleep(pause).await;
+        edge.views.after(&seen).await
+    }
+    .boxed()
+}
+
+type Batch = Vec<(Key, EntryId)>;
+
+async fn look(line: &dyn Line, queue: &QueueId, batch: Batch) -> (Batch, Result<Vec<Look>, LineError>) {
+    let ids: Vec<_> = batch.iter().map(|(_, id)| *id).collect();
+    let looks = line.looks(queue, &ids).await;
+    (batch, looks)
+}
+
+/// Counts them out together, and answers them then. A task of its own: what it has begun it ends, whoever hangs up meanwhile.
+fn answer(edge: &Arc<Edge>, heard: Vec<Heard>) {
+    if heard.is_empty() {
+        return;
+    }
+    let edge = edge.clone();
+    tokio::spawn(async move {
+        let (counted, told): (Vec<_>, Vec<_>) = heard
+            .into_iter()
+            .map(|Heard { counted, tell, news }| (counted, (tell, news)))
+            .unzip();
+        edge.budget.release(counted).await;
+        for (tell, news) in told {
+            // Whoever does not listen any more asks again.
+            let _ = tell.send(Word::News(news));
+        }
+    });
+}
+
+/// What is heard of a queue.
+#[derive(Clone, Copy)]
+enum Sound {
+    /// From now on every tick is, unless a message is lost: for the first time, or anew.
+    Begun,
+    Tick(Tick),
+}
+
+/// Listens for as long as it is asked for the next thing heard.
+fn listen(line: Arc<dyn Line>, queue: QueueId) -> impl Stream<Item = Sound> {
+    stream::unfold(
+        (line, queue, None::<Changes>),
+        |(line, queue, mut open)| async move {
+            if let Some(changes) = &mut open {
+                if let Some(tick) = changes.next().await {
+                    return Some((Sound::Tick(tick), (line, queue, open)));
+                }
+                sleep(Duration::from_millis(rand::random_range(0..ANEW_MS_MAX))).await;
+            }
+            let begun = begin(&*line, &queue).await;
+            Some((Sound::Begun, (line, queue, Some(begun))))
+        },
+    )
+}
+
+/// Begins to listen, once that is possible.
+async fn begin(line: &dyn Line, queue: &QueueId) -> Changes {
+    let mut is_told = false;
+    loop {
+        match line.changes(queue).await {
+            Ok(changes) => return changes,
+            Err(error) if !is_told => {
+                is_told = true;
+                tracing::warn!(%queue, cause = %error, "cannot listen: held polls see a turn within a second");
+            }
+            Err(_) => {}
+        }
+        sleep(AGAIN).await;
+    }
+}
+
+#[derive(Default)]
+struct Watching {
+    crowd: Crowd,
+    /// It has begun to: what happened since somebody was looked at may have been said already.
+    is_listening: bool,
+    /// The line did not answer: whether it is away, or was slow once, the next view says.
+    is_in_doubt: bool,
+}
+
+impl Watching {
+    /// Those who are looked at next, where there is time for it.
+    fn next_batch(&mut self, on_their_way: usize) -> Option<Batch> {
+        let crowd = &mut self.crowd;
+        let is_time = on_their_way == 0 || (on_their_way < QUESTIONS_MAX && crowd.fills_a_question());
+        let batch = (is_time && !self.is_in_doubt).then(|| crowd.take_some())?;
+        (!batch.is_empty()).then_some(batch)
+    }
+
+    fn obey(&mut self, order: Order) {
+        match order {
+            Order::Hold(key, waiter, counted, tell) => {
+                self.crowd.add(key, waiter, counted, tell);
+                if self.is_listening {
+                    self.crowd.question(key);
+                }
+            }
+            Order::End(key) => self.crowd.send_to_look(key),
+            Order::Release(key) => self.crowd.remove(key),
+        }
+    }
+
+    fn hear(&mut self, sound: Sound) {
+        match sound {
+            Sound::Begun => {
+                self.is_listening = true;
+                self.crowd.question_all();
+            }
+            Sound::Tick(tick) => self.crowd.hear(tick),
+        }
+    }
+
+    /// Takes out those who have something to hear.
+    fn looked(&mut self, batch: &Batch, looks: &Result<Vec<Look>, LineError>) -> Vec<Heard> {
+        let mut heard = Vec::new();
+        for (at, (key, _)) in batch.iter().enumerate() {
+            match looks {
+                Ok(looks) => heard.extend(self.crowd.looked(*key, looks[at])),
+                Err(LineError::Unavailable(_)) => {
+                    self.is_in_doubt = true;
+                    self.crowd.question(*key);
+                }
+                Err(_) => self.crowd.send_to_look(*key),
+            }
+        }
+        heard
+    }
+
+    /// There is no view.
+    fn lose(&mut self, absence: &Absence) {
+        match absence {
+            // A look would wait for the line once more.
+            Absence::LineAway(cause) => self.crowd.tell_line_away(cause),
+            // Where nothing is to be seen, the look says why.
+            _ => self.crowd.send_all_to_look(),
+        }
+    }
+}

@@ -1,0 +1,102 @@
+//! Adding a queue, and replacing its settings.
+
+use aws_sdk_dynamodb::{
+    operation::{transact_write_items::TransactWriteItemsError, update_item::UpdateItemError},
+    types::{Put, ReturnValue, ReturnValuesOnConditionCheckFailure, TransactWriteItem},
+};
+use serde_json::{Map, Value};
+use uuid::Uuid;
+use vestibule_backup::{Backup, BackupError, StoredQueue, StoredSettings};
+use vestibule_domain::id::QueueId;
+
+use super::{
+    DynamoDb,
+    client::unavailable,
+    items::{self, names_in},
+    queues,
+};
+
+impl DynamoDb {
+    pub(super) async fn add_queue(&self, queue: &QueueId, stored: &StoredQueue) -> Result<bool, BackupError> {
+        let condition = "attribute_not_exists(#queue)";
+        // Of the system's randomness: the client's own tokens come of a generator that is seeded with the time alone.
+        let token = Uuid::new_v4().to_string();
+        let mut request = self.client.transact_write_items().client_request_token(token);
+        for part in queues::parts(queue, stored) {
+            let put = Put::builder()
+                .table_name(&self.tables.queues)
+                .set_item(Some(part))
+                .condition_expression(condition)
+                .set_expression_attribute_names(Some(names_in(&[condition])))
+                .build()
+                .map_err(|error| BackupError::Unavailable(error.to_string()))?;
+            request = request.transact_items(TransactWriteItem::builder().put(put).build());
+        }
+        match request.send().await {
+            Ok(_) => Ok(true),
+            Err(error) => match error.as_service_error() {
+                Some(TransactWriteItemsError::TransactionCanceledException(canceled))
+                    if canceled
+                        .cancellation_reasons()
+                        .iter()
+                        .any(|reason| reason.code() == Some("ConditionalCheckFailed")) =>
+                {
+                    Ok(false)
+                }
+                // Nobody else has the token: an earlier attempt of this very call came through, and its answer did not.
+                Some(TransactWriteItemsError::IdempotentParameterMismatchException(_)) => {
+                    Ok(self.queue(queue).await?.as_ref() == Some(stored))
+                }
+                _ => Err(unavailable("TransactWriteItems", &error)),
+            },
+        }
+    }
+
+    pub(super) async fn replace_stored_settings(
+        &self,
+        queue: &QueueId,
+        expected: &StoredSettings,
+        settings: &Map<String, Value>,
+    ) -> Result<Option<u64>, BackupError> {
+        let update = "SET #settings = :settings ADD #settings_order :one";
+        let expected = queues::from_stored(expected);
+        let condition = match expected {
+            Some(_) => "#settings = :expected",
+            // Of a queue that is there.
+            None => "attribute_exists(#queue) AND attribute_not_exists(#settings)",
+        };
+        let mut request = self
+            .client
+            .update_item()
+            .table_name(&self.tables.queues)
+            .set_key(Some(queues::key(queue.as_str(), queues::SETTINGS_PART)))
+            .update_expression(update)
+            .condition_expression(condition)
+            .set_expression_attribute_names(Some(names_in(&[update, condition])))
+            .expression_attribute_values(":settings", queues::from_settings(settings))
+            .expression_attribute_values(":one", items::number(1_u32))
+            .return_values(ReturnValue::UpdatedNew)
+            .return_values_on_condition_check_failure(ReturnValuesOnConditionCheckFailure::AllOld);
+        if let Some(expected) = expected {
+            request = request.expression_attribute_values(":expected", expected);
+        }
+        match request.send().await {
+            Ok(updated) => {
+                let new = updated
+                    .attributes()
+                    .ok_or_else(|| items::nonsense(queues::SETTINGS))?;
+                queues::to_settings_order(new).map(Some)
+            }
+            Err(error) => match error.as_service_error() {
+                Some(UpdateItemError::ConditionalCheckFailedException(refused)) => match refused.item() {
+                    // An attempt whose answer was lost has done it.
+                    Some(item) if queues::to_settings(item).map() == Some(settings) => {
+                        queues::to_settings_order(item).map(Some)
+                    }
+                    _ => Ok(None),
+                },
+                _ => Err(unavailable("UpdateItem", &error)),
+            },
+        }
+    }
+}

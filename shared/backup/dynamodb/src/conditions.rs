@@ -1,0 +1,120 @@
+//! What must stand in the table for a change to be written: as [`Record::outlasts`] and [`Record::come_back`] have it.
+
+use std::collections::HashMap;
+
+use vestibule_domain::{
+    change::{Change, End, Event},
+    record::Record,
+    state::State,
+};
+
+use super::items::{
+    CAME_BACK_AT_MS, CLAIMED_AT_MS, ENDED_AT_MS, EXPIRES_AT_MS, Expression, Item, SCORE, number, statuses,
+};
+
+/// The item is older than the change.
+const OLDER: &str = "(#epoch < :epoch OR (#epoch = :epoch AND #v < :v))";
+
+/// Of a change that begins a visit, where nothing else stands that is not over, nor the same place come back to: that keeps
+/// more than the change says. Where there is a grace, nor one that may have the old place back: the record tells.
+pub(super) fn nothing_or_over(change: &Change, grace_seconds: u32) -> Expression {
+    let mut values = visit_values(change);
+    values.extend(statuses(|state| !state.is_live() || state == State::Waiting));
+    let is_no_missed_turn = match change.event {
+        Event::Entered { score } if grace_seconds > 0 => {
+            let grace_ms = u64::from(grace_seconds) * 1_000;
+            let since_ms = score.joined_at_ms().saturating_sub(grace_ms);
+            values.insert(":missed_since".to_owned(), number(since_ms));
+            format!(
+                " AND (#status <> :expired OR attribute_exists(#{CLAIMED_AT_MS}) \
+                 OR attribute_exists(#{CAME_BACK_AT_MS}) OR #{ENDED_AT_MS} < :missed_since)"
+            )
+        }
+        _ => String::new(),
+    };
+    // As `Record::is_end_of_place` has it: a line that lost an end gives the place of before that.
+    let place = change
+        .event
+        .place()
+        .map_or((0, 0), |score| (score.raw(), score.joined_at_ms()));
+    values.insert(":place".to_owned(), number(place.0));
+    values.insert(":joined".to_owned(), number(place.1));
+    let is_no_lost_end = format!(
+        " AND (#status = :waiting OR (attribute_exists(#{SCORE}) AND #{SCORE} <> :place) OR \
+         (attribute_not_exists(#{SCORE}) AND (#visit <> :visit OR #{ENDED_AT_MS} <= :joined)))"
+    );
+    Expression {
+        text: format!(
+            "attribute_not_exists(#entry) OR ({OLDER} AND (#status IN (:completed, :left, :expired) \
+             OR (#visit = :visit AND #status = :waiting)) \
+             AND (#visit <> :visit OR attribute_not_exists(#{CAME_BACK_AT_MS})){is_no_lost_end}{is_no_missed_turn})"
+        ),
+        values,
+    }
+}
+
+/// Of a change to the visit that stands there, where that is in a state that it may follow.
+pub(super) fn older_of_this_visit(change: &Change) -> Expression {
+    let mut values = visit_values(change);
+    let before: Vec<_> = statuses(|state| !change.event.comes_before(state)).collect();
+    let names: Vec<_> = before.iter().map(|(name, _)| name.as_str()).collect();
+    let text = format!(
+        "#visit = :visit AND {OLDER} AND #status IN ({})",
+        names.join(", ")
+    );
+    values.extend(before);
+    // As `Record::lasts_longer` has it: the values are those that the change sets.
+    let lasts_no_longer = match change.event {
+        Event::Ended {
+            how: End::Expired, ..
+        } => format!(
+            " AND (#status <> :active OR attribute_not_exists(#{EXPIRES_AT_MS}) \
+             OR #{EXPIRES_AT_MS} <= :{ENDED_AT_MS})"
+        ),
+        Event::Ended { how: End::NoShow, .. } => format!(
+            " AND ((#status = :waiting AND attribute_not_exists(#{CAME_BACK_AT_MS})) OR (#status <> :waiting \
+             AND (attribute_not_exists(#{EXPIRES_AT_MS}) OR #{EXPIRES_AT_MS} <= :{ENDED_AT_MS})))"
+        ),
+        Event::Claimed { .. } | Event::Extended { .. } => format!(
+            " AND (#status <> :active OR attribute_not_exists(#{EXPIRES_AT_MS}) \
+             OR #{EXPIRES_AT_MS} <= :{EXPIRES_AT_MS})"
+        ),
+        _ => String::new(),
+    };
+    let text = text + &lasts_no_longer;
+    Expression { text, values }
+}
+
+/// Where nothing stands, or what stood there when it was looked at.
+pub(super) fn still(standing: Option<&Record>) -> Expression {
+    match standing {
+        None => Expression {
+            text: "attribute_not_exists(#entry)".to_owned(),
+            values: Item::new(),
+        },
+        Some(record) => Expression {
+            text: "#epoch = :epoch AND #v = :v".to_owned(),
+            values: HashMap::from([
+                (":epoch".to_owned(), number(record.version.epoch)),
+                (":v".to_owned(), number(record.version.v)),
+            ]),
+        },
+    }
+}
+
+/// Of the visit that stands there, however late.
+pub(super) fn same_visit(change: &Change) -> Expression {
+    let visit = number(change.event.visit().number());
+    Expression {
+        text: "#visit = :visit".to_owned(),
+        values: HashMap::from([(":visit".to_owned(), visit)]),
+    }
+}
+
+fn visit_values(change: &Change) -> Item {
+    HashMap::from([
+        (":epoch".to_owned(), number(change.version.epoch)),
+        (":v".to_owned(), number(change.version.v)),
+        (":visit".to_owned(), number(change.event.visit().number())),
+    ])
+}

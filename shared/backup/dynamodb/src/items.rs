@@ -1,0 +1,234 @@
+//! Entries as items of the table, and back.
+//!
+//! ```text
+//! shard             S   partition key: queue#generation#shard
+//! entry             S   sort key: the entry id, a UUID of 36 characters
+//! status            S   WAITING, READY, ACTIVE, COMPLETED, LEFT, EXPIRED
+//! epoch, v          N   together the version: of two changes the one with the higher pair is the later one
+//! visit             N
+//! score, lane       N   the place it has or had; the lane is part of the score, for whoever reads the table
+//! joined_at_ms      N   part of the score as well
+//! promoted_at_ms, claimed_at_ms, expires_at_ms, ended_at_ms   N
+//! came_back_at_ms   N   when whoever had missed the turn came back to this place
+//! delete_at_seconds N   the table's time to live
+//! ```
+//!
+//! No item holds a visitor id.
+
+use std::collections::{BTreeSet, HashMap};
+
+use aws_sdk_dynamodb::types::AttributeValue;
+use vestibule_backup::{BackupError, Shelf};
+use vestibule_domain::{
+    change::Version,
+    id::EntryId,
+    record::Record,
+    score::{Visit, WaitScore},
+    state::State,
+};
+
+pub(super) const SHARD: &str = "shard";
+pub(super) const ENTRY: &str = "entry";
+pub(super) const DELETE_AT_SECONDS: &str = "delete_at_seconds";
+const STATUS: &str = "status";
+const EPOCH: &str = "epoch";
+const V: &str = "v";
+const VISIT: &str = "visit";
+pub(super) const SCORE: &str = "score";
+const LANE: &str = "lane";
+const JOINED_AT_MS: &str = "joined_at_ms";
+const PROMOTED_AT_MS: &str = "promoted_at_ms";
+pub(super) const CLAIMED_AT_MS: &str = "claimed_at_ms";
+pub(super) const EXPIRES_AT_MS: &str = "expires_at_ms";
+pub(super) const ENDED_AT_MS: &str = "ended_at_ms";
+pub(super) const CAME_BACK_AT_MS: &str = "came_back_at_ms";
+
+/// An item: attributes by name.
+pub(super) type Item = HashMap<String, AttributeValue>;
+
+/// An expression, with the values it names.
+pub(super) struct Expression {
+    pub(super) text: String,
+    pub(super) values: Item,
+}
+
+/// The states of a kind, each by its name.
+pub(super) fn statuses(are: impl Fn(State) -> bool) -> impl Iterator<Item = (String, AttributeValue)> {
+    let states = State::ALL.into_iter().filter(move |state| are(*state));
+    states.map(|state| {
+        let status = AttributeValue::S(state.table_name().to_owned());
+        (format!(":{}", state.name()), status)
+    })
+}
+
+/// Sets what a change says of a visit that stands there, and leaves the rest of it alone. `alone` is the record that
+/// the change makes of nothing: what it holds is what the change says.
+pub(super) fn assignments(alone: &Record) -> Expression {
+    let mut said = attributes(alone);
+    said.remove(VISIT);
+    let mut texts: Vec<_> = said
+        .keys()
+        .map(|name| match name.as_str() {
+            // Said once more, a claim is no later than it was.
+            CLAIMED_AT_MS => format!("#{name} = if_not_exists(#{name}, :{name})"),
+            _ => format!("#{name} = :{name}"),
+        })
+        .collect();
+    texts.sort();
+    Expression {
+        text: format!("SET {}", texts.join(", ")),
+        values: said
+            .into_iter()
+            .map(|(name, value)| (format!(":{name}"), value))
+            .collect(),
+    }
+}
+
+/// Adds what a late change knows of the visit that stands there, and nobody said yet.
+pub(super) fn additions(filled: &Record) -> Expression {
+    let mut known = attributes(filled);
+    known.retain(|name, _| [SCORE, LANE, JOINED_AT_MS, PROMOTED_AT_MS].contains(&name.as_str()));
+    let texts: Vec<_> = known
+        .keys()
+        .map(|name| format!("#{name} = if_not_exists(#{name}, :{name})"))
+        .collect();
+    Expression {
+        text: format!("SET {}", texts.join(", ")),
+        values: known
+            .into_iter()
+            .map(|(name, value)| (format!(":{name}"), value))
+            .collect(),
+    }
+}
+
+/// The name behind each `#name` of these expressions: many of ours are words that the service reserves, and it refuses
+/// names that nothing uses.
+pub(super) fn names_in(expressions: &[&str]) -> HashMap<String, String> {
+    expressions
+        .iter()
+        .flat_map(|text| text.split('#').skip(1))
+        .map(|rest| {
+            let end = rest.find(|c: char| !c.is_ascii_alphanumeric() && c != '_');
+            &rest[..end.unwrap_or(rest.len())]
+        })
+        .collect::<BTreeSet<_>>()
+        .into_iter()
+        .map(|name| (format!("#{name}"), name.to_owned()))
+        .collect()
+}
+
+/// The partition of a shard.
+pub(super) fn partition(shelf: &Shelf, shard: u8) -> AttributeValue {
+    // A queue id has no '#', so no two shelves share a partition.
+    AttributeValue::S(format!("{}#{}#{shard}", shelf.queue, shelf.generation))
+}
+
+/// The key of an entry.
+pub(super) fn key(shelf: &Shelf, id: EntryId) -> Item {
+    HashMap::from([
+        (SHARD.to_owned(), partition(shelf, id.shard())),
+        (ENTRY.to_owned(), AttributeValue::S(id.to_string())),
+    ])
+}
+
+/// A key that no entry has.
+pub(super) fn key_of_nobody(shelf: &Shelf) -> Item {
+    HashMap::from([
+        (SHARD.to_owned(), partition(shelf, 0)),
+        (ENTRY.to_owned(), AttributeValue::S(".nobody".to_owned())),
+    ])
+}
+
+/// The whole item of a record.
+pub(super) fn item(shelf: &Shelf, record: &Record) -> Item {
+    let mut item = attributes(record);
+    item.extend(key(shelf, record.id));
+    item
+}
+
+fn attributes(record: &Record) -> Item {
+    let status = AttributeValue::S(record.state.table_name().to_owned());
+    let numbers = [
+        (EPOCH, Some(record.version.epoch.into())),
+        (V, Some(record.version.v)),
+        (VISIT, Some(record.visit.number().into())),
+        (SCORE, record.score.map(WaitScore::raw)),
+        (LANE, record.score.map(WaitScore::lane)),
+        (JOINED_AT_MS, record.joined_at_ms()),
+        (PROMOTED_AT_MS, record.promoted_at_ms),
+        (CLAIMED_AT_MS, record.claimed_at_ms),
+        (EXPIRES_AT_MS, record.expires_at_ms),
+        (ENDED_AT_MS, record.ended_at_ms),
+        (CAME_BACK_AT_MS, record.came_back_at_ms),
+        (DELETE_AT_SECONDS, Some(record.delete_at_ms.div_ceil(1_000))),
+    ];
+    numbers
+        .into_iter()
+        .filter_map(|(name, value)| Some((name.to_owned(), number(value?))))
+        .chain([(STATUS.to_owned(), status)])
+        .collect()
+}
+
+/// The record of an item.
+///
+/// # Errors
+/// [`BackupError::Nonsense`] with the name of the first attribute that is missing or not what it should be.
+pub(super) fn record(item: &Item) -> Result<Record, BackupError> {
+    let id = text(item, ENTRY)?.parse().map_err(|_| nonsense(ENTRY))?;
+    Ok(Record {
+        id,
+        state: State::from_table_name(text(item, STATUS)?).ok_or_else(|| nonsense(STATUS))?,
+        version: Version {
+            epoch: required(item, EPOCH)?,
+            v: required(item, V)?,
+        },
+        visit: Visit::new(required(item, VISIT)?).ok_or_else(|| nonsense(VISIT))?,
+        score: optional(item, SCORE)?
+            .map(|raw| WaitScore::from_raw(raw).ok_or_else(|| nonsense(SCORE)))
+            .transpose()?,
+        promoted_at_ms: optional(item, PROMOTED_AT_MS)?,
+        claimed_at_ms: optional(item, CLAIMED_AT_MS)?,
+        expires_at_ms: optional(item, EXPIRES_AT_MS)?,
+        ended_at_ms: optional(item, ENDED_AT_MS)?,
+        came_back_at_ms: optional(item, CAME_BACK_AT_MS)?,
+        delete_at_ms: required::<u64>(item, DELETE_AT_SECONDS)?.saturating_mul(1_000),
+    })
+}
+
+/// A number as the service takes it.
+pub(super) fn number(value: impl Into<u64>) -> AttributeValue {
+    AttributeValue::N(value.into().to_string())
+}
+
+/// An attribute that is a text.
+///
+/// # Errors
+/// [`BackupError::Nonsense`] where there is none of that name, or it is no text.
+pub(super) fn text<'a>(item: &'a Item, name: &str) -> Result<&'a str, BackupError> {
+    item.get(name)
+        .and_then(|value| value.as_s().ok())
+        .map(String::as_str)
+        .ok_or_else(|| nonsense(name))
+}
+
+/// An attribute that is a whole number.
+///
+/// # Errors
+/// [`BackupError::Nonsense`] where there is none of that name, or it is no such number.
+pub(super) fn required<T: std::str::FromStr>(item: &Item, name: &str) -> Result<T, BackupError> {
+    let value = item.get(name).and_then(|value| value.as_n().ok());
+    value
+        .and_then(|digits| digits.parse().ok())
+        .ok_or_else(|| nonsense(name))
+}
+
+fn optional(item: &Item, name: &str) -> Result<Option<u64>, BackupError> {
+    item.contains_key(name).then(|| required(item, name)).transpose()
+}
+
+/// What to say of an attribute that is missing or not what it should be.
+pub(super) fn nonsense(name: &str) -> BackupError {
+    BackupError::Nonsense(format!(
+        "the attribute {name} is missing, or not what it should be"
+    ))
+}

@@ -1,0 +1,254 @@
+//! The backup in DynamoDB: table `queues` (see `queues.rs` for its items) and table `entries` (see `items.rs`).
+//!
+//! An entry's item stands in one of 64 partitions, so that a queue is not held to the 1,000 writes a second of a single
+//! one. Every write has the condition that the item is older, so repeats and late arrivals change nothing.
+
+mod changes;
+mod client;
+mod conditions;
+mod items;
+mod parts;
+mod queues;
+mod tables;
+mod writes;
+
+use std::{collections::BTreeSet, sync::Arc};
+
+use async_trait::async_trait;
+use aws_config::SdkConfig;
+use aws_sdk_dynamodb::{Client, types::AttributeValue};
+use serde_json::{Map, Value};
+use tokio::{sync::Semaphore, time::Instant};
+use uuid::Uuid;
+use vestibule_backup::{
+    Backup, BackupError, Lease, Leased, LinePart, Placing, Shelf, StoredQueue, StoredSettings, Written,
+    each::each,
+};
+use vestibule_domain::{
+    change::Change,
+    id::{EntryId, QueueId, Salt},
+    record::Record,
+    state::State,
+};
+
+pub use self::{client::Connection, tables::Tables};
+use self::{client::unavailable, items::names_in};
+
+/// How many writes of journals one process has under way at once, however many queues it drains: what is left of the
+/// tables is the visitors' own.
+const JOURNAL_WRITES_AT_ONCE: usize = 64;
+
+/// The backup in DynamoDB.
+#[derive(Debug, Clone)]
+pub struct DynamoDb {
+    client: Client,
+    tables: Tables,
+    page_items: Option<i32>,
+    journal_writes: Arc<Semaphore>,
+}
+
+impl DynamoDb {
+    /// The backup behind a client whose timeouts and retries are set.
+    pub fn new(client: Client, tables: Tables) -> Self {
+        Self {
+            client,
+            tables,
+            page_items: None,
+            journal_writes: Arc::new(Semaphore::new(JOURNAL_WRITES_AT_ONCE)),
+        }
+    }
+
+    /// The backup at an address, its timeouts and retries bounded so that a visitor never waits long for it.
+    /// Credentials and region come from the environment, as for every AWS client.
+    pub async fn connect(connection: Connection) -> Self {
+        let aws = vestibule_aws::load([connection.endpoint_url.as_deref()]).await;
+        Self::on(&aws, connection)
+    }
+
+    /// The same with a configuration that other clients share.
+    pub fn on(aws: &SdkConfig, connection: Connection) -> Self {
+        let client = client::new(aws, connection.endpoint_url.as_deref());
+        Self::new(client, connection.tables)
+    }
+
+    /// Looks at no more than so many items in one request of a query or a scan; without it, at 1 MB of them.
+    #[must_use]
+    pub fn with_page_items(mut self, most: i32) -> Self {
+        self.page_items = Some(most);
+        self
+    }
+
+    /// Creates the tables that are not there, and waits until they can be used: for a laptop and for tests. Any number
+    /// of callers may do so at once.
+    ///
+    /// # Errors
+    /// [`BackupError::Unavailable`] where the service cannot be reached, refuses, or takes longer than a minute.
+    pub async fn create_tables_if_missing(&self) -> Result<(), BackupError> {
+        tables::create_if_missing(&self.client, &self.tables).await
+    }
+}
+
+#[async_trait]
+impl Backup for DynamoDb {
+    async fn write(&self, shelf: &Shelf, change: &Change) -> Result<Written, BackupError> {
+        self.write_change(shelf, change).await
+    }
+
+    async fn write_place(&self, shelf: &Shelf, change: &Change) -> Result<Placing, BackupError> {
+        self.write_place_change(shelf, change).await
+    }
+
+    async fn write_each(
+        &self,
+        shelf: &Shelf,
+        changes: &[Change],
+        until: Instant,
+    ) -> Vec<Result<Written, BackupError>> {
+        let write = async |change| {
+            let _permit = self.journal_writes.acquire().await;
+            self.write_change(shelf, change).await
+        };
+        each(changes, until, write).await
+    }
+
+    async fn takes_writes(&self, shelf: &Shelf) -> Result<(), BackupError> {
+        self.write_nothing(shelf).await
+    }
+
+    async fn entry(&self, shelf: &Shelf, id: EntryId) -> Result<Option<Record>, BackupError> {
+        let request = self
+            .client
+            .get_item()
+            .table_name(&self.tables.entries)
+            .set_key(Some(items::key(shelf, id)))
+            .consistent_read(true);
+        let answer = request.send().await.map_err(|e| unavailable("GetItem", &e))?;
+        answer.item().map(items::record).transpose()
+    }
+
+    async fn live_entries(&self, shelf: &Shelf, shard: u8) -> Result<Vec<Record>, BackupError> {
+        let mut query = client::patient(&self.client)
+            .query()
+            .table_name(&self.tables.entries)
+            .consistent_read(true)
+            .key_condition_expression("#shard = :shard")
+            .expression_attribute_values(":shard", items::partition(shelf, shard))
+            .filter_expression("#status IN (:waiting, :ready, :active)")
+            .set_expression_attribute_names(Some(names_in(&["#shard #status"])))
+            .set_limit(self.page_items);
+        for (name, status) in items::statuses(State::is_live) {
+            query = query.expression_attribute_values(name, status);
+        }
+        let mut found = query.into_paginator().items().send();
+        let mut records = Vec::new();
+        while let Some(item) = found.next().await {
+            let item = item.map_err(|e| unavailable("Query", &e))?;
+            match items::record(&item) {
+                Ok(record) => records.push(record),
+                // Damaged by hand. Nobody else's place must be lost for it.
+                Err(error) => {
+                    let entry = items::text(&item, items::ENTRY).unwrap_or_default();
+                    tracing::error!(queue = %shelf.queue, entry, %error, "an item of the entries table is passed over");
+                }
+            }
+        }
+        Ok(records)
+    }
+
+    async fn queue(&self, queue: &QueueId) -> Result<Option<StoredQueue>, BackupError> {
+        let request = self
+            .client
+            .query()
+            .table_name(&self.tables.queues)
+            .consistent_read(true)
+            .key_condition_expression("#queue = :queue")
+            .set_expression_attribute_names(Some(names_in(&["#queue"])))
+            .expression_attribute_values(":queue", AttributeValue::S(queue.to_string()));
+        let answer = request.send().await.map_err(|e| unavailable("Query", &e))?;
+        queues::stored(answer.items())
+    }
+
+    async fn queues(&self) -> Result<Vec<QueueId>, BackupError> {
+        let scan = self
+            .client
+            .scan()
+            .table_name(&self.tables.queues)
+            .consistent_read(true)
+            .projection_expression("#queue")
+            .set_expression_attribute_names(Some(names_in(&["#queue"])))
+            .set_limit(self.page_items);
+        let mut found = scan.into_paginator().items().send();
+        // By either part: a queue whose other one a hand deleted must not go unseen.
+        let mut names = BTreeSet::new();
+        while let Some(item) = found.next().await {
+            let item = item.map_err(|e| unavailable("Scan", &e))?;
+            names.insert(items::text(&item, queues::QUEUE)?.to_owned());
+        }
+        let mut ids = Vec::with_capacity(names.len());
+        for name in names {
+            match name.parse() {
+                Ok(id) => ids.push(id),
+                // Written by hand. The other queues must not stand still for it.
+                Err(error) => {
+                    tracing::warn!(queue = name, %error, "an item of the queues table is passed over");
+                }
+            }
+        }
+        Ok(ids)
+    }
+
+    async fn create_queue(&self, queue: &QueueId, stored: &StoredQueue) -> Result<bool, BackupError> {
+        self.add_queue(queue, stored).await
+    }
+
+    async fn replace_settings(
+        &self,
+        queue: &QueueId,
+        expected: &StoredSettings,
+        settings: &Map<String, Value>,
+    ) -> Result<Option<u64>, BackupError> {
+        self.replace_stored_settings(queue, expected, settings).await
+    }
+
+    async fn take_lease(
+        &self,
+        queue: &QueueId,
+        epoch: u32,
+        lease: Lease,
+        now_ms: u64,
+    ) -> Result<Leased, BackupError> {
+        self.take_part_lease(queue, epoch, lease, now_ms).await
+    }
+
+    async fn renew_lease(&self, queue: &QueueId, epoch: u32, lease: Lease) -> Result<bool, BackupError> {
+        self.renew_part_lease(queue, epoch, lease).await
+    }
+
+    async fn release_lease(&self, queue: &QueueId, epoch: u32, holder: Uuid) -> Result<(), BackupError> {
+        self.release_part_lease(queue, epoch, holder).await
+    }
+
+    async fn raise_fence(&self, queue: &QueueId, epoch: u32, fence: u64) -> Result<(), BackupError> {
+        self.raise_part_fence(queue, epoch, fence).await
+    }
+
+    async fn begin_generation(
+        &self,
+        queue: &QueueId,
+        epoch: u32,
+        salt: Salt,
+    ) -> Result<Option<LinePart>, BackupError> {
+        self.begin_part_generation(queue, epoch, salt).await
+    }
+
+    async fn ping(&self) -> Result<(), BackupError> {
+        // No queue has this id; the answer that there is none is answer enough.
+        let request = self
+            .client
+            .get_item()
+            .table_name(&self.tables.queues)
+            .set_key(Some(queues::key(".ping", queues::SETTINGS_PART)));
+        request.send().await.map_err(|e| unavailable("GetItem", &e))?;
+        Ok(())
+    }
+}

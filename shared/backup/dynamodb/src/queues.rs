@@ -1,0 +1,272 @@
+//! Queues as items of the table, and back.
+//!
+//! ```text
+//! queue   S   partition key: the queue id
+//! part    S   sort key: "settings" or "line"
+//! settings                  M   in part "settings", which operators edit: plain values, by the names of the settings;
+//!                               whatever else a hand leaves there is read as well, and refused by name
+//! settings_order            N   in part "settings": how often Vestibule replaced them; absent means 0
+//! epoch, generation, min_epoch, salt, fence, lease_holder, lease_until_ms
+//!                               in part "line", which is Vestibule's own
+//! ```
+
+use std::{collections::HashMap, str::FromStr};
+
+use aws_sdk_dynamodb::{primitives::Blob, types::AttributeValue};
+use base64::{Engine, engine::general_purpose::STANDARD};
+use serde_json::{Map, Number, Value, json};
+use vestibule_backup::{BackupError, Lease, LinePart, StoredQueue, StoredSettings};
+use vestibule_domain::id::{QueueId, Salt};
+
+use super::items::{Item, nonsense, number, required, text};
+
+pub(super) const QUEUE: &str = "queue";
+pub(super) const PART: &str = "part";
+pub(super) const SETTINGS: &str = "settings";
+const SETTINGS_ORDER: &str = "settings_order";
+pub(super) const SETTINGS_PART: &str = "settings";
+pub(super) const LINE_PART: &str = "line";
+const EPOCH: &str = "epoch";
+const GENERATION: &str = "generation";
+const MIN_EPOCH: &str = "min_epoch";
+const SALT: &str = "salt";
+const FENCE: &str = "fence";
+const LEASE_HOLDER: &str = "lease_holder";
+const LEASE_UNTIL_MS: &str = "lease_until_ms";
+
+/// The key of one part of a queue.
+pub(super) fn key(queue: &str, part: &str) -> Item {
+    HashMap::from([
+        (QUEUE.to_owned(), AttributeValue::S(queue.to_owned())),
+        (PART.to_owned(), AttributeValue::S(part.to_owned())),
+    ])
+}
+
+/// Both parts of a queue.
+pub(super) fn parts(queue: &QueueId, stored: &StoredQueue) -> [Item; 2] {
+    let mut settings = key(queue.as_str(), SETTINGS_PART);
+    if let Some(stored) = from_stored(&stored.settings) {
+        settings.insert(SETTINGS.to_owned(), stored);
+    }
+    settings.insert(SETTINGS_ORDER.to_owned(), number(stored.settings_order));
+    let mut line = key(queue.as_str(), LINE_PART);
+    let part = &stored.line;
+    line.extend([
+        (EPOCH.to_owned(), number(part.epoch)),
+        (GENERATION.to_owned(), number(part.generation)),
+        (MIN_EPOCH.to_owned(), number(part.min_epoch)),
+        (SALT.to_owned(), AttributeValue::S(part.salt.to_text())),
+        (FENCE.to_owned(), number(part.fence)),
+    ]);
+    if let Some(lease) = part.lease {
+        line.extend([
+            (
+                LEASE_HOLDER.to_owned(),
+                AttributeValue::S(lease.holder.to_string()),
+            ),
+            (LEASE_UNTIL_MS.to_owned(), number(lease.until_ms)),
+        ]);
+    }
+    [settings, line]
+}
+
+/// The queue of its parts; `None` where there are none.
+///
+/// # Errors
+/// [`BackupError::Nonsense`] where only one part is there, or an attribute is not what it should be.
+pub(super) fn stored(items: &[Item]) -> Result<Option<StoredQueue>, BackupError> {
+    let part = |name| {
+        items
+            .iter()
+            .find(|item| text(item, PART).is_ok_and(|part| part == name))
+    };
+    let (settings, line) = match (part(SETTINGS_PART), part(LINE_PART)) {
+        (None, None) => return Ok(None),
+        (Some(settings), Some(line)) => (settings, line),
+        (None, Some(_)) => return Err(lacks(SETTINGS_PART)),
+        (Some(_), None) => return Err(lacks(LINE_PART)),
+    };
+    Ok(Some(StoredQueue {
+        settings: to_settings(settings),
+        settings_order: to_settings_order(settings)?,
+        line: to_line(line)?,
+    }))
+}
+
+/// What an item of part `line` holds.
+///
+/// # Errors
+/// [`BackupError::Nonsense`] with the name of the first attribute that is not what it should be.
+pub(super) fn to_line(item: &Item) -> Result<LinePart, BackupError> {
+    Ok(LinePart {
+        epoch: required(item, EPOCH)?,
+        generation: required(item, GENERATION)?,
+        // Items of before there were resets and fences have neither.
+        min_epoch: or_zero(item, MIN_EPOCH)?,
+        salt: Salt::from_text(text(item, SALT)?).ok_or_else(|| nonsense(SALT))?,
+        fence: or_zero(item, FENCE)?,
+        lease: item.contains_key(LEASE_HOLDER).then(|| lease(item)).transpose()?,
+    })
+}
+
+fn lease(item: &Item) -> Result<Lease, BackupError> {
+    let holder = text(item, LEASE_HOLDER)?.parse();
+    Ok(Lease {
+        holder: holder.map_err(|_| nonsense(LEASE_HOLDER))?,
+        until_ms: required(item, LEASE_UNTIL_MS)?,
+    })
+}
+
+fn lacks(part: &str) -> BackupError {
+    BackupError::Nonsense(format!("the queue has no part {part:?}"))
+}
+
+/// The settings as the attribute that holds them.
+pub(super) fn from_settings(settings: &Map<String, Value>) -> AttributeValue {
+    let named = settings.iter().map(|(name, value)| (name.clone(), plain(value)));
+    AttributeValue::M(named.collect())
+}
+
+/// What is stored, as the attribute that holds it; `None` for no attribute.
+pub(super) fn from_stored(settings: &StoredSettings) -> Option<AttributeValue> {
+    match settings {
+        StoredSettings::Map(map) => Some(from_settings(map)),
+        StoredSettings::Other(value) => Some(plain(value)),
+        StoredSettings::Missing => None,
+    }
+}
+
+/// What an item of part `settings` holds.
+pub(super) fn to_settings(item: &Item) -> StoredSettings {
+    match item.get(SETTINGS) {
+        Some(AttributeValue::M(map)) => StoredSettings::Map(object(map)),
+        Some(other) => StoredSettings::Other(json(other)),
+        None => StoredSettings::Missing,
+    }
+}
+
+/// How often they were replaced.
+///
+/// # Errors
+/// [`BackupError::Nonsense`] where the attribute is there and no whole number.
+pub(super) fn to_settings_order(item: &Item) -> Result<u64, BackupError> {
+    // An item that was made by hand, or before there was such a number, has none.
+    or_zero(item, SETTINGS_ORDER)
+}
+
+fn or_zero<T: FromStr + Default>(item: &Item, name: &str) -> Result<T, BackupError> {
+    if item.contains_key(name) {
+        required(item, name)
+    } else {
+        Ok(T::default())
+    }
+}
+
+fn object(map: &Item) -> Map<String, Value> {
+    map.iter()
+        .map(|(name, value)| (name.clone(), json(value)))
+        .collect()
+}
+
+/// The names of the types that JSON has nothing for. A value of theirs is read as an object with its type in front, as
+/// the console's DynamoDB JSON has it: no setting takes an object, so it is refused, and shown, and can be told from what
+/// somebody put in its place meanwhile. A map that only looks like one has an `M` in front.
+const TAGS: [&str; 6] = ["N", "B", "SS", "NS", "BS", "M"];
+
+fn json(value: &AttributeValue) -> Value {
+    match value {
+        AttributeValue::Null(_) => Value::Null,
+        AttributeValue::Bool(flag) => Value::Bool(*flag),
+        AttributeValue::N(digits) => exact(digits).map_or_else(|| json!({ "N": digits }), Value::Number),
+        AttributeValue::S(text) => Value::String(text.clone()),
+        AttributeValue::L(values) => values.iter().map(json).collect(),
+        AttributeValue::M(map) if map.len() == 1 && map.keys().all(|name| TAGS.contains(&name.as_str())) => {
+            json!({ "M": object(map) })
+        }
+        AttributeValue::M(map) => Value::Object(object(map)),
+        AttributeValue::Ss(texts) => json!({ "SS": texts }),
+        AttributeValue::Ns(numbers) => json!({ "NS": numbers }),
+        AttributeValue::B(bytes) => json!({ "B": STANDARD.encode(bytes) }),
+        AttributeValue::Bs(all) => {
+            json!({ "BS": all.iter().map(|bytes| STANDARD.encode(bytes)).collect::<Vec<_>>() })
+        }
+        // Of a type that there was not when this was written.
+        _ => json!({ "?": null }),
+    }
+}
+
+/// Back from [`json`].
+fn plain(value: &Value) -> AttributeValue {
+    match value {
+        Value::Null => AttributeValue::Null(true),
+        Value::Bool(flag) => AttributeValue::Bool(*flag),
+        Value::Number(number) => AttributeValue::N(number.to_string()),
+        Value::String(text) => AttributeValue::S(text.clone()),
+        Value::Array(values) => AttributeValue::L(values.iter().map(plain).collect()),
+        Value::Object(map) => tagged(map).unwrap_or_else(|| from_settings(map)),
+    }
+}
+
+fn tagged(map: &Map<String, Value>) -> Option<AttributeValue> {
+    let (tag, value) = map.iter().next().filter(|_| map.len() == 1)?;
+    let text = |value: &Value| value.as_str().map(str::to_owned);
+    let bytes = |value: &Value| STANDARD.decode(value.as_str()?).ok().map(Blob::new);
+    Some(match tag.as_str() {
+        "N" => AttributeValue::N(text(value)?),
+        "B" => AttributeValue::B(bytes(value)?),
+        "SS" => AttributeValue::Ss(value.as_array()?.iter().map(text).collect::<Option<_>>()?),
+        "NS" => AttributeValue::Ns(value.as_array()?.iter().map(text).collect::<Option<_>>()?),
+        "BS" => AttributeValue::Bs(value.as_array()?.iter().map(bytes).collect::<Option<_>>()?),
+        "M" => from_settings(value.as_object()?),
+        _ => return None,
+    })
+}
+
+/// The number that is written like that, where JSON has it to the last digit.
+fn exact(digits: &str) -> Option<Number> {
+    let whole = digits.parse::<u64>().map(Number::from);
+    let whole = whole.or_else(|_| digits.parse::<i64>().map(Number::from));
+    let number = whole.ok().or_else(|| Number::from_f64(digits.parse().ok()?))?;
+    (number.to_string() == digits).then_some(number)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    /// Whatever a hand may leave there is read, and expected word for word by the next replacement.
+    #[test]
+    fn every_type_reads_back_as_it_was() {
+        let text = |text: &str| AttributeValue::S(text.to_owned());
+        let digits = |digits: &str| AttributeValue::N(digits.to_owned());
+        let map = |name: &str, value| AttributeValue::M([(name.to_owned(), value)].into());
+        let blob = || Blob::new([0, 159]);
+        let values = [
+            AttributeValue::Null(true),
+            AttributeValue::Bool(true),
+            text("100"),
+            digits("100"),
+            digits("-1"),
+            digits("1.5"),
+            digits("12345678901234567890123456789012345678"),
+            AttributeValue::L(vec![text("a"), digits("1")]),
+            AttributeValue::Ss(vec!["a".to_owned()]),
+            AttributeValue::Ns(vec!["1".to_owned()]),
+            AttributeValue::B(blob()),
+            AttributeValue::Bs(vec![blob()]),
+            map("capacity", digits("100")),
+            // DynamoDB JSON that was pasted as plain JSON.
+            map("N", text("100")),
+            map("M", map("N", text("100"))),
+            map("SS", AttributeValue::L(vec![text("a")])),
+        ];
+        for value in values {
+            assert_eq!(plain(&json(&value)), value);
+            for stored in [value.clone(), map("capacity", value)] {
+                let item = HashMap::from([(SETTINGS.to_owned(), stored.clone())]);
+                assert_eq!(from_stored(&to_settings(&item)), Some(stored));
+            }
+        }
+        assert_eq!(to_settings(&HashMap::new()), StoredSettings::Missing);
+    }
+}

@@ -1,0 +1,147 @@
+//! The two tables: their names, and making them for a laptop and for tests. A deployment's are made by its template.
+
+use std::time::Duration;
+
+use aws_sdk_dynamodb::{
+    Client,
+    error::ProvideErrorMetadata,
+    types::{
+        AttributeDefinition, BillingMode, KeySchemaElement, KeyType, ScalarAttributeType, TableStatus,
+        TimeToLiveSpecification, TimeToLiveStatus,
+    },
+};
+use tokio::time::{sleep, timeout};
+use vestibule_backup::BackupError;
+
+use super::{client::unavailable, items, queues};
+
+/// How long a new table may take until it can be used.
+const ACTIVE_WITHIN: Duration = Duration::from_mins(1);
+const LOOK_AGAIN_AFTER: Duration = Duration::from_millis(200);
+
+/// The names of the two tables.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Tables {
+    /// Settings and line of every queue.
+    pub queues: String,
+    /// Every entry.
+    pub entries: String,
+}
+
+impl Default for Tables {
+    fn default() -> Self {
+        Self {
+            queues: "vestibule-queues".to_owned(),
+            entries: "vestibule-entries".to_owned(),
+        }
+    }
+}
+
+/// Creates the tables that are not there, and waits until they can be used. Any number of callers may do so at once.
+///
+/// # Errors
+/// [`BackupError::Unavailable`] where the service cannot be reached, refuses, or takes longer than a minute.
+pub(super) async fn create_if_missing(client: &Client, tables: &Tables) -> Result<(), BackupError> {
+    create(client, &tables.queues, queues::QUEUE, queues::PART).await?;
+    create(client, &tables.entries, items::SHARD, items::ENTRY).await?;
+    for table in [&tables.queues, &tables.entries] {
+        timeout(ACTIVE_WITHIN, until_active(client, table))
+            .await
+            .map_err(|_| BackupError::Unavailable(format!("the table {table} is not active yet")))??;
+    }
+    enable_time_to_live(client, &tables.entries).await
+}
+
+async fn create(
+    client: &Client,
+    table: &str,
+    partition_key: &str,
+    sort_key: &str,
+) -> Result<(), BackupError> {
+    let request = client
+        .create_table()
+        .table_name(table)
+        .billing_mode(BillingMode::PayPerRequest)
+        .set_key_schema(Some(vec![
+            key_of(partition_key, KeyType::Hash)?,
+            key_of(sort_key, KeyType::Range)?,
+        ]))
+        .set_attribute_definitions(Some(vec![text_of(partition_key)?, text_of(sort_key)?]));
+    match request.send().await {
+        Err(error) if !is_in_use(&error) => Err(unavailable("CreateTable", &error)),
+        // In use: it is there, or another caller creates it at this moment.
+        _ => Ok(()),
+    }
+}
+
+fn is_in_use<E: ProvideErrorMetadata>(error: &E) -> bool {
+    error.code() == Some("ResourceInUseException")
+}
+
+fn key_of(attribute: &str, key_type: KeyType) -> Result<KeySchemaElement, BackupError> {
+    KeySchemaElement::builder()
+        .attribute_name(attribute)
+        .key_type(key_type)
+        .build()
+        .map_err(|error| BackupError::Unavailable(error.to_string()))
+}
+
+fn text_of(attribute: &str) -> Result<AttributeDefinition, BackupError> {
+    AttributeDefinition::builder()
+        .attribute_name(attribute)
+        .attribute_type(ScalarAttributeType::S)
+        .build()
+        .map_err(|error| BackupError::Unavailable(error.to_string()))
+}
+
+async fn until_active(client: &Client, table: &str) -> Result<(), BackupError> {
+    loop {
+        match client.describe_table().table_name(table).send().await {
+            Ok(answer) => {
+                let status = answer.table().and_then(|table| table.table_status());
+                if status == Some(&TableStatus::Active) {
+                    return Ok(());
+                }
+            }
+            // A table that was just created may not be known everywhere yet.
+            Err(error) if error.code() == Some("ResourceNotFoundException") => {}
+            Err(error) => return Err(unavailable("DescribeTable", &error)),
+        }
+        sleep(LOOK_AGAIN_AFTER).await;
+    }
+}
+
+async fn enable_time_to_live(client: &Client, table: &str) -> Result<(), BackupError> {
+    if has_time_to_live(client, table).await? {
+        return Ok(());
+    }
+    let specification = TimeToLiveSpecification::builder()
+        .enabled(true)
+        .attribute_name(items::DELETE_AT_SECONDS)
+        .build()
+        .map_err(|error| BackupError::Unavailable(error.to_string()))?;
+    let request = client
+        .update_time_to_live()
+        .table_name(table)
+        .time_to_live_specification(specification);
+    match request.send().await {
+        // Another caller may have been faster: the service refuses to enable it twice.
+        Err(error) if !has_time_to_live(client, table).await? => Err(unavailable("UpdateTimeToLive", &error)),
+        _ => Ok(()),
+    }
+}
+
+async fn has_time_to_live(client: &Client, table: &str) -> Result<bool, BackupError> {
+    let request = client.describe_time_to_live().table_name(table);
+    let answer = request
+        .send()
+        .await
+        .map_err(|error| unavailable("DescribeTimeToLive", &error))?;
+    let status = answer
+        .time_to_live_description()
+        .and_then(|description| description.time_to_live_status());
+    Ok(matches!(
+        status,
+        Some(TimeToLiveStatus::Enabled | TimeToLiveStatus::Enabling)
+    ))
+}

@@ -1,0 +1,204 @@
+//! What the store file holds, and how changes get in.
+
+use base64::{Engine, engine::general_purpose::URL_SAFE_NO_PAD};
+use redb::{ReadableTable, Table, TableDefinition, WriteTransaction};
+use serde::{Deserialize, Serialize};
+use vestibule_backup::{BackupError, Placing, Shelf, Written};
+use vestibule_domain::{
+    change::{Change, Version},
+    id::EntryId,
+    record::Record,
+    score::{Visit, WaitScore},
+    state::State,
+};
+
+/// Queue, generation, shard, the 16 bytes of the entry id: a shard is one range.
+pub(super) type EntryKey = (&'static str, u32, u8, &'static [u8; 16]);
+pub(super) const ENTRIES: TableDefinition<EntryKey, &[u8]> = TableDefinition::new("entries");
+pub(super) const QUEUES: TableDefinition<&str, &[u8]> = TableDefinition::new("queues");
+
+/// How many records one look for expired ones takes.
+const SWEEP_RECORDS: usize = 64;
+
+/// An entry as the file holds it, as JSON.
+#[derive(Serialize, Deserialize)]
+struct StoredRecord {
+    state: State,
+    epoch: u32,
+    v: u64,
+    visit: u16,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    score: Option<u64>,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    promoted_at_ms: Option<u64>,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    claimed_at_ms: Option<u64>,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    expires_at_ms: Option<u64>,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    ended_at_ms: Option<u64>,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    came_back_at_ms: Option<u64>,
+    delete_at_ms: u64,
+}
+
+/// Both tables, open for writing.
+pub(super) struct Tables<'txn> {
+    entries: Table<'txn, EntryKey, &'static [u8]>,
+    pub(super) queues: Table<'txn, &'static str, &'static [u8]>,
+}
+
+/// Where the next look for expired records begins.
+#[derive(Default)]
+pub(super) struct SweepCursor(Option<(String, u32, u8, [u8; 16])>);
+
+impl<'txn> Tables<'txn> {
+    /// Opens both, and creates them where they are not there.
+    pub(super) fn open(transaction: &'txn WriteTransaction) -> Result<Self, redb::TableError> {
+        Ok(Self {
+            entries: transaction.open_table(ENTRIES)?,
+            queues: transaction.open_table(QUEUES)?,
+        })
+    }
+
+    /// Puts what a change makes of the record that stands.
+    pub(super) fn write(&mut self, shelf: &Shelf, change: &Change) -> Result<Written, BackupError> {
+        let standing = self.standing(shelf, change.id)?;
+        let Some(record) = Record::after(standing.as_ref(), change, shelf.retain_hours) else {
+            return Ok(Written::passed_over(standing.as_ref(), change));
+        };
+        self.put(shelf, &record)?;
+        Ok(Written::Stored(record))
+    }
+
+    /// The same, unless another visit stands there that is not over, or that goes on at its old place.
+    pub(super) fn write_place(&mut self, shelf: &Shelf, change: &Change) -> Result<Placing, BackupError> {
+        let standing = self.standing(shelf, change.id)?;
+        if let Some(back) = standing
+            .as_ref()
+            .and_then(|record| record.come_back(change, shelf.grace_seconds))
+        {
+            self.put(shelf, &back)?;
+            return Ok(Placing::given_back(back, change));
+        }
+        match standing {
+            Some(taken) if taken.is_another_live_visit(change) => Ok(Placing::Taken(taken)),
+            _ => self.write(shelf, change).map(Placing::Written),
+        }
+    }
+
+    fn put(&mut self, shelf: &Shelf, record: &Record) -> Result<(), BackupError> {
+        let value = encode(record);
+        let put = self
+            .entries
+            .insert(entry_key(shelf, &record.id), value.as_slice());
+        put.map(drop).map_err(|e| unavailable(&e))
+    }
+
+    fn standing(&self, shelf: &Shelf, id: EntryId) -> Result<Option<Record>, BackupError> {
+        let key = entry_key(shelf, &id);
+        let value = self.entries.get(key).map_err(|e| unavailable(&e))?;
+        value.map(|value| decode(id, value.value())).transpose()
+    }
+
+    /// Removes every record that may be deleted by now.
+    pub(super) fn sweep_all(&mut self, now_ms: u64) -> Result<(), redb::StorageError> {
+        self.entries.retain(|_, value| !is_expired(value, now_ms))
+    }
+
+    /// Removes those of the next few records that may be deleted by now.
+    pub(super) fn sweep_some(
+        &mut self,
+        cursor: &mut SweepCursor,
+        now_ms: u64,
+    ) -> Result<(), redb::StorageError> {
+        let (queue, generation, shard, id) = cursor.0.take().unwrap_or_default();
+        let mut expired = Vec::new();
+        let from_there = self.entries.range((queue.as_str(), generation, shard, &id)..)?;
+        for (seen, found) in from_there.enumerate() {
+            let (key, value) = found?;
+            let (queue, generation, shard, id) = key.value();
+            let key = (queue.to_owned(), generation, shard, *id);
+            if seen == SWEEP_RECORDS {
+                // The file goes on: so does the next look, from here. Past the end, it begins again.
+                cursor.0 = Some(key);
+                break;
+            }
+            if is_expired(value.value(), now_ms) {
+                expired.push(key);
+            }
+        }
+        for (queue, generation, shard, id) in expired {
+            self.entries.remove((queue.as_str(), generation, shard, &id))?;
+        }
+        Ok(())
+    }
+}
+
+fn entry_key<'a>(shelf: &'a Shelf, id: &'a EntryId) -> (&'a str, u32, u8, &'a [u8; 16]) {
+    (shelf.queue.as_str(), shelf.generation, id.shard(), id.as_bytes())
+}
+
+fn encode(record: &Record) -> Vec<u8> {
+    let stored = StoredRecord {
+        state: record.state,
+        epoch: record.version.epoch,
+        v: record.version.v,
+        visit: record.visit.number(),
+        score: record.score.map(WaitScore::raw),
+        promoted_at_ms: record.promoted_at_ms,
+        claimed_at_ms: record.claimed_at_ms,
+        expires_at_ms: record.expires_at_ms,
+        ended_at_ms: record.ended_at_ms,
+        came_back_at_ms: record.came_back_at_ms,
+        delete_at_ms: record.delete_at_ms,
+    };
+    serde_json::to_vec(&stored).expect("a struct of words and numbers is JSON")
+}
+
+/// The record of an entry.
+///
+/// # Errors
+/// [`BackupError::Nonsense`] where the value is none.
+pub(super) fn decode(id: EntryId, value: &[u8]) -> Result<Record, BackupError> {
+    let nonsense = |what: &str| BackupError::Nonsense(format!("the record of entry {id}: {what}"));
+    let stored: StoredRecord = serde_json::from_slice(value).map_err(|e| nonsense(&e.to_string()))?;
+    let score = stored
+        .score
+        .map(|raw| WaitScore::from_raw(raw).ok_or_else(|| nonsense("score")));
+    Ok(Record {
+        id,
+        state: stored.state,
+        version: Version {
+            epoch: stored.epoch,
+            v: stored.v,
+        },
+        visit: Visit::new(stored.visit.into()).ok_or_else(|| nonsense("visit"))?,
+        score: score.transpose()?,
+        promoted_at_ms: stored.promoted_at_ms,
+        claimed_at_ms: stored.claimed_at_ms,
+        expires_at_ms: stored.expires_at_ms,
+        ended_at_ms: stored.ended_at_ms,
+        came_back_at_ms: stored.came_back_at_ms,
+        delete_at_ms: stored.delete_at_ms,
+    })
+}
+
+/// The entry id in a key.
+///
+/// # Errors
+/// [`BackupError::Nonsense`] where the bytes are none.
+pub(super) fn entry_id(bytes: &[u8; 16]) -> Result<EntryId, BackupError> {
+    let member = URL_SAFE_NO_PAD.encode(bytes);
+    EntryId::from_member(&member).map_err(|e| BackupError::Nonsense(format!("the key {member}: {e}")))
+}
+
+/// Whether the record may be deleted. One that does not parse may not: whoever reads it hears of it.
+fn is_expired(value: &[u8], now_ms: u64) -> bool {
+    serde_json::from_slice::<StoredRecord>(value).is_ok_and(|record| record.delete_at_ms <= now_ms)
+}
+
+/// What a failure of the file comes to.
+pub(super) fn unavailable(error: &impl std::error::Error) -> BackupError {
+    BackupError::Unavailable(format!("the store file: {error}"))
+}

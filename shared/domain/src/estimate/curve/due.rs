@@ -1,0 +1,138 @@
+//! When slots come free because their time runs out, in steps.
+
+use super::{Course, Ends, POINTS_MAX};
+use crate::estimate::Observed;
+
+/// Between two points of the course: of the near one, and of the far one. Seconds.
+const NEAR_STEP: f64 = 1.0;
+const FAR_STEP: f64 = 5.0;
+/// A session is at least so many steps long.
+const STEPS_A_SESSION: f64 = 10.0;
+/// So many seconds are near.
+pub(super) const NEAR_SECONDS: f64 = 60.0;
+
+/// How far apart the points are.
+#[derive(Debug, Clone, Copy)]
+pub(super) struct Steps {
+    near: f64,
+    near_count: usize,
+    far: f64,
+}
+
+impl Steps {
+    #[allow(clippy::cast_possible_truncation, clippy::cast_sign_loss)]
+    pub(super) fn of(session: f64) -> Self {
+        let near = NEAR_STEP.min(session / STEPS_A_SESSION);
+        Self {
+            near,
+            near_count: (NEAR_SECONDS / near).round() as usize,
+            far: FAR_STEP.min(session / STEPS_A_SESSION),
+        }
+    }
+
+    #[allow(clippy::cast_precision_loss)]
+    pub(super) fn seconds(&self, point: usize) -> f64 {
+        let far = point.saturating_sub(self.near_count);
+        (point - far) as f64 * self.near + far as f64 * self.far
+    }
+
+    /// The step in which a moment is.
+    #[allow(clippy::cast_possible_truncation, clippy::cast_sign_loss)]
+    fn at(&self, seconds: f64) -> usize {
+        let near_seconds = self.seconds(self.near_count);
+        if seconds < near_seconds {
+            (seconds / self.near) as usize
+        } else {
+            self.near_count + ((seconds - near_seconds) / self.far) as usize
+        }
+    }
+}
+
+/// How many slots come free in each step because their time runs out.
+pub(super) struct Due<'a> {
+    course: &'a Course,
+    steps: Steps,
+    session: f64,
+    claim: f64,
+    slots: Vec<f64>,
+}
+
+impl<'a> Due<'a> {
+    /// Of those that are taken now.
+    pub(super) fn of(observed: &Observed, course: &'a Course, steps: Steps) -> Self {
+        let stretch = course.ends.stretch();
+        let mut due = Self {
+            course,
+            steps,
+            session: seconds(observed.session_ms) * stretch,
+            claim: seconds(observed.claim_ms),
+            slots: Vec::new(),
+        };
+        // As many between each two of the moments as between any others.
+        let ends = &observed.session_ends_in_ms;
+        #[allow(clippy::cast_precision_loss)]
+        let each = count(observed.active) / ends.len().saturating_sub(1).max(1) as f64;
+        for pair in ends.windows(2) {
+            let between = pair[0].midpoint(pair[1]);
+            let (first, last) = match course.ends {
+                Ends::Even => (pair[0], pair[1]),
+                Ends::Sooner => (pair[0], between),
+                Ends::Later => (between, pair[1]),
+            };
+            let (first, last) = (seconds(first) * stretch, seconds(last) * stretch);
+            due.spread(first, last, |at| each * course.staying(0.0, at));
+        }
+        // Those who were called: some never claim, and they are there for longer than the others.
+        let ready = count(observed.taken.saturating_sub(observed.active));
+        let silent = (course.near.no_shows * course.near.served * due.claim).min(ready);
+        due.spread(0.0, due.claim, |_| silent);
+        due.add(due.session, (ready - silent) * course.staying(0.0, due.session));
+        due
+    }
+
+    /// So many are called at a moment.
+    pub(super) fn call(&mut self, turns: f64, at: f64) {
+        let (end, no_shows) = (at + self.session, self.course.at(at).no_shows);
+        let staying = self.course.staying(at, end);
+        self.add(at + self.claim, turns * no_shows);
+        self.add(end, turns * (1.0 - no_shows) * staying);
+    }
+
+    /// As many run out between two moments as would at each.
+    fn spread(&mut self, from: f64, to: f64, slots: impl Fn(f64) -> f64) {
+        for step in self.steps.at(from)..=self.steps.at(to).min(POINTS_MAX) {
+            let begins = self.steps.seconds(step).max(from);
+            let ends = self.steps.seconds(step + 1).min(to);
+            let part = if to > from {
+                (ends - begins) / (to - from)
+            } else {
+                1.0
+            };
+            self.add(begins, slots(begins) * part);
+        }
+    }
+
+    fn add(&mut self, at: f64, slots: f64) {
+        let step = self.steps.at(at);
+        if step < POINTS_MAX {
+            if self.slots.len() <= step {
+                self.slots.resize(step + 1, 0.0);
+            }
+            self.slots[step] += slots;
+        }
+    }
+
+    pub(super) fn at(&self, step: usize) -> f64 {
+        self.slots.get(step).copied().unwrap_or(0.0)
+    }
+}
+
+#[allow(clippy::cast_precision_loss)]
+pub(super) fn seconds(ms: u64) -> f64 {
+    ms as f64 / 1_000.0
+}
+
+#[allow(clippy::cast_precision_loss)]
+pub(super) fn count(number: u64) -> f64 {
+    number as f64
+}

@@ -1,0 +1,283 @@
+//! What a forecast says of lines that are made up.
+
+use proptest::prelude::*;
+
+use super::*;
+use crate::estimate::{SHORT_MS, Ticked};
+
+const PACE: Pace = Pace {
+    batch: 20,
+    interval_ms: 10_000,
+};
+
+/// A line of a thousand after so many seconds in which so many came free each.
+fn observed(seconds: u64, capacity: u64, freed_each: u64, left_each: u64) -> Observed {
+    let at = |second: u64| {
+        let taken = capacity;
+        let gone = second * freed_each;
+        let left = second * left_each;
+        Ticked {
+            now_ms: 1_000_000 + second * 1_000,
+            waiting_before: 1_000,
+            taken_before: taken,
+            waiting: 1_000,
+            taken,
+            entered: gone + taken + left + 1_000,
+            served: gone + taken,
+            expired: 0,
+            no_shows: 0,
+            promotes: true,
+        }
+    };
+    let averages = (0..=seconds).fold(Averages::default(), |averages, second| {
+        averages.ticked(at(second))
+    });
+    Observed {
+        pace: PACE,
+        tokens: 0,
+        capacity,
+        waiting: 1_000,
+        taken: capacity,
+        active: capacity,
+        session_ends_in_ms: vec![3_600_000; 11],
+        claim_ms: 60_000,
+        session_ms: 3_600_000,
+        claimed: 100,
+        no_shows: 0,
+        now: averages.now(at(seconds)),
+        averages,
+    }
+}
+
+fn forecast(seconds: u64, freed_each: u64, left_each: u64) -> Forecast {
+    Forecast::of(observed(seconds, 200, freed_each, left_each))
+}
+
+/// An operator lowered the capacity far below what is inside, and nobody goes before the end of a long session.
+#[test]
+fn what_never_comes_is_not_due_at_once() {
+    assert!(drained_after(1.0, 0.0, 0.0).is_infinite());
+    let long_ms = 4 * 3_600_000;
+    let stuck = Observed {
+        capacity: 20,
+        session_ends_in_ms: vec![long_ms; 21],
+        session_ms: long_ms,
+        ..observed(600, 200, 1, 0)
+    };
+    let nobody_goes = |course: Course| Course {
+        near: Rates {
+            early: 0.0,
+            ..course.near
+        },
+        far: Rates {
+            early: 0.0,
+            ..course.far
+        },
+        ..course
+    };
+    let forecast = Forecast::of(stuck);
+    let forecast = Forecast {
+        course: nobody_goes(forecast.course),
+        ..forecast
+    };
+    for position in [1, 1_000] {
+        assert_eq!(forecast.eta_ms(position), u64::MAX);
+        assert_eq!(forecast.range(position), None);
+    }
+    assert!(forecast.per_second().abs() < 1e-9);
+}
+
+#[test]
+fn before_anything_was_seen_the_pace_stands_in() {
+    let roomy = Observed {
+        taken: 0,
+        active: 0,
+        session_ends_in_ms: Vec::new(),
+        ..observed(0, 10_000, 0, 0)
+    };
+    let forecast = Forecast::of(roomy.clone());
+    assert_eq!((forecast.eta_ms(1), forecast.eta_ms(20)), (500, 10_000));
+    assert_eq!(forecast.seen_per_second(), None);
+    assert_eq!(forecast.range(20), Some(Estimate { low: 9, high: 11 }));
+    let now = Forecast::of(Observed { tokens: 20, ..roomy });
+    assert_eq!((now.eta_ms(20), now.eta_ms(21)), (0, 500), "a batch goes at once");
+}
+
+#[test]
+fn a_full_queue_goes_by_what_comes_free() {
+    // One each second, where the pace would allow two.
+    let forecast = forecast(1_200, 1, 0);
+    let eta_ms = forecast.eta_ms(600);
+    assert!((560_000..640_000).contains(&eta_ms), "{eta_ms}");
+    let range = forecast.range(600).expect("it turns over");
+    assert!(
+        range.low < 600 && range.high > 600 && range.high < 800,
+        "{range:?}"
+    );
+    let seen = forecast.seen_per_second().expect("it was seen");
+    assert!((0.95..1.05).contains(&seen), "{seen}");
+}
+
+#[test]
+fn nobody_is_told_what_nobody_saw() {
+    let stuck = forecast(100, 0, 0);
+    assert_eq!(stuck.range(1), None, "full, and nobody goes");
+    assert_eq!(forecast(0, 0, 0).range(1), None);
+    // Where sessions are so short that the pace can never fill it, that is known without seeing any.
+    let short = Observed {
+        session_ms: 50_000,
+        taken: 150,
+        ..observed(0, 200, 0, 0)
+    };
+    assert!(Forecast::of(short).range(500).is_some());
+}
+
+#[test]
+fn whoever_leaves_ahead_makes_the_wait_shorter() {
+    let (none, some) = (forecast(1_200, 1, 0), forecast(1_200, 1, 1));
+    assert!(
+        some.eta_ms(900) * 10 < none.eta_ms(900) * 9,
+        "one each second of a thousand"
+    );
+    assert!(some.eta_ms(900) * 10 > none.eta_ms(900) * 6);
+}
+
+/// Two hundred who stay to the end, when that is known.
+fn full(session_ends_in_ms: Vec<u64>) -> Observed {
+    Observed {
+        session_ms: 300_000,
+        session_ends_in_ms,
+        ..observed(1_200, 200, 1, 0)
+    }
+    .all_expired()
+}
+
+impl Observed {
+    /// As if whoever went had stayed to the end.
+    fn all_expired(mut self) -> Self {
+        let windows = [&mut self.averages.short, &mut self.averages.long];
+        let counts = windows
+            .into_iter()
+            .flat_map(|window| [&mut window.mark, &mut window.before]);
+        for counted in counts.chain([&mut self.now]) {
+            counted.expired = counted.gone.unsigned_abs();
+        }
+        self
+    }
+}
+
+#[test]
+fn nobody_goes_before_the_sessions_that_go_on() {
+    // All of them end between 100 and 110 seconds from now, and those of the next ones 300 seconds later.
+    let ends: Vec<u64> = (0..=20).map(|part| 100_000 + part * 500).collect();
+    let line = Observed {
+        pace: Pace {
+            batch: 100,
+            interval_ms: 1_000,
+        },
+        ..full(ends.clone())
+    };
+    let forecast = Forecast::of(line.clone());
+    for (position, from_ms, to_ms) in [
+        (1, 99_000, 102_000),
+        (200, 107_000, 113_000),
+        (201, 398_000, 406_000),
+    ] {
+        let eta_ms = forecast.eta_ms(position);
+        assert!((from_ms..to_ms).contains(&eta_ms), "{position}: {eta_ms}");
+    }
+    assert!(forecast.per_second() < 0.1, "nobody in the next half minute");
+    let now = Forecast::of(Observed {
+        tokens: 30,
+        taken: 170,
+        active: 170,
+        waiting: 5,
+        ..line.clone()
+    });
+    assert!(
+        now.per_second() >= 1.0,
+        "thirty at once: they are near enough to be held"
+    );
+    // At a slower pace the ends outrun it.
+    let slow = Forecast::of(Observed {
+        pace: PACE,
+        tokens: 20,
+        ..full(ends.clone())
+    });
+    let (first, last) = (slow.eta_ms(20), slow.eta_ms(120));
+    assert!((101_000..106_000).contains(&first), "a batch was kept: {first}");
+    assert!(
+        (last - first).abs_diff(50_000) < 6_000,
+        "two a second: {first}, {last}"
+    );
+}
+
+#[test]
+fn a_turn_that_nobody_claims_makes_room_sooner() {
+    let ends: Vec<u64> = (0..=20).map(|part| part * 15_000).collect();
+    let of = |no_shows: u64| {
+        let mut line = full(ends.clone());
+        line.no_shows = no_shows;
+        line.claimed = 100 - no_shows;
+        line.averages.short.before.no_shows = 0;
+        line.now.no_shows = line.now.served * no_shows / 100;
+        line.now.expired -= line.now.no_shows;
+        Forecast::of(line).eta_ms(600)
+    };
+    let (none, half) = (of(0), of(50));
+    assert!(half * 10 < none * 8, "{half} of {none}");
+}
+
+#[test]
+fn few_events_leave_more_open() {
+    let width = |freed_each: u64, seconds: u64| {
+        let range = forecast(seconds, freed_each, 0)
+            .range(500)
+            .expect("it turns over");
+        #[allow(clippy::cast_precision_loss)]
+        let width = (range.high - range.low) as f64 / range.high as f64;
+        width
+    };
+    // The same rate, seen for a minute and for ten.
+    assert!(width(1, SHORT_MS / 1_000) > width(1, 600));
+}
+
+#[test]
+fn what_comes_in_bursts_is_told_in_a_wider_range() {
+    // Nothing for the last two minutes, after ten steady ones.
+    let mut bursts = observed(720, 200, 1, 0);
+    let before = bursts.averages.short.before;
+    let calm = Forecast::of(bursts.clone()).range(300).expect("it turns over");
+    bursts.now.gone = before.gone;
+    bursts.now.served = before.served;
+    let after = Forecast::of(bursts.clone()).range(300).expect("it turned over");
+    assert!(
+        after.high - after.low > calm.high - calm.low,
+        "{calm:?}, {after:?}"
+    );
+}
+
+proptest! {
+    #[test]
+    fn further_back_is_never_sooner(
+        a in 1u64..100_000, b in 1u64..100_000, freed in 0u64..5, left in 0u64..3, seconds in 0u64..700,
+    ) {
+        let forecast = forecast(seconds, freed, left);
+        let (front, back) = (a.min(b), a.max(b));
+        prop_assert!(forecast.eta_ms(front) <= forecast.eta_ms(back));
+    }
+
+    #[test]
+    fn a_range_holds_what_is_expected(
+        position in 1u64..100_000, freed in 0u64..5, left in 0u64..3, seconds in 0u64..700, tokens in 0u64..20,
+    ) {
+        let forecast = Forecast::of(Observed { tokens, ..observed(seconds, 200, freed, left) });
+        if let Some(range) = forecast.range(position) {
+            prop_assert!(range.low < range.high);
+            if forecast.turns_over() {
+                let eta_ms = forecast.eta_ms(position);
+                prop_assert!(range.low * 1_000 <= eta_ms && eta_ms <= range.high * 1_000 + 1);
+            }
+        }
+    }
+}

@@ -1,0 +1,77 @@
+//! What the backup refused again and again: kept aside, and tried once more now and then.
+
+use vestibule_backup::{Backup, Shelf};
+use vestibule_line::{JournalRecord, Line, LineError, SetAside};
+
+use super::{
+    batch::{self, Tried, batches},
+    drain::{DrainError, is_of},
+};
+
+/// The most records that one retry looks at.
+const RECORDS_MAX: usize = 10_000;
+
+/// What a retry came to.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
+pub struct Retried {
+    /// Records that the backup has now: they are aside no more.
+    pub taken: usize,
+    /// Records that stay aside.
+    pub left: usize,
+}
+
+/// Sets a record of the journal aside, for a reason that goes to the log.
+///
+/// # Errors
+/// [`LineError`] where the line gave no answer.
+pub(super) async fn set_aside(
+    line: &dyn Line,
+    shelf: &Shelf,
+    record: &JournalRecord,
+    reason: &str,
+) -> Result<SetAside, LineError> {
+    let (queue, key, tries) = (&shelf.queue, record.key.as_str(), record.tries);
+    let entry = record.changes.first().map(|change| change.id.to_string());
+    let done = line.set_aside(queue, key).await?;
+    match done {
+        SetAside::Done => {
+            tracing::error!(%queue, key, entry, tries, reason, "a journal record is set aside");
+        }
+        SetAside::Full => {
+            tracing::error!(%queue, key, entry, tries, reason, "too much is set aside: a record stays in the journal");
+        }
+        SetAside::Gone => {}
+    }
+    Ok(done)
+}
+
+/// Tries once more to write what was set aside. What the backup takes by now, or has by another way, is aside no more.
+///
+/// # Errors
+/// [`DrainError`] where the line fails, or the backup takes nothing at the moment.
+pub async fn retry(line: &dyn Line, backup: &dyn Backup, shelf: &Shelf) -> Result<Retried, DrainError> {
+    let queue = &shelf.queue;
+    let mut records = line.aside(queue, RECORDS_MAX).await?;
+    if !records.is_empty() {
+        is_of(line, shelf).await?;
+    }
+    let mut retried = Retried {
+        taken: 0,
+        left: records.len(),
+    };
+    records.retain(|record| record.unreadable.is_none());
+    for batch in batches(&records) {
+        let tried = batch::write(backup, shelf, batch).await;
+        let whole = tried.iter().filter(|tried| tried.is_written());
+        let keys: Vec<_> = whole.map(|tried| tried.record.key.clone()).collect();
+        let ended: Vec<_> = tried.iter().flat_map(Tried::endings).collect();
+        if !keys.is_empty() {
+            line.settle(queue, &keys, &ended).await?;
+            tracing::info!(%queue, records = keys.len(), "the backup took what had been set aside");
+        }
+        retried.taken += keys.len();
+        retried.left -= keys.len();
+        Tried::until_rest(tried)?;
+    }
+    Ok(retried)
+}

@@ -1,0 +1,53 @@
+//! The clock of one queue in memory.
+
+use vestibule_domain::clock::{LineTime, NOISE_MS, outvotes};
+use vestibule_line::Adjusted;
+
+use super::queue::Queue;
+
+impl Queue {
+    /// The last time that the line took down, in Unix microseconds: that of a change, or of a driver's tick.
+    pub(super) fn last_us(&self) -> u64 {
+        self.v.max(self.heartbeat_ms * 1_000)
+    }
+
+    /// Line time in milliseconds: a change that this call made already may be a few microseconds ahead.
+    pub(super) fn now_ms(&self, now_us: u64) -> u64 {
+        now_us.max(self.v) / 1_000
+    }
+
+    /// The moment that deadlines of ready entries are compared with: it stands still while the queue is paused.
+    pub(super) fn claim_clock_ms(&self, now_ms: u64) -> u64 {
+        let this_pause_ms = if self.settings().paused {
+            now_ms - self.paused_at_ms
+        } else {
+            0
+        };
+        now_ms - self.paused_ms - this_pause_ms
+    }
+
+    /// How long an entry that is promoted now has to claim.
+    pub(super) fn claim_ms(&self, now_ms: u64) -> u64 {
+        let floor_ms = if now_ms < self.claim_floor_until_ms {
+            self.claim_floor_ms
+        } else {
+            0
+        };
+        self.settings().claim_ms().max(floor_ms)
+    }
+
+    pub(super) fn adjust(&mut self, time: LineTime, offset_ms: i64) -> Adjusted {
+        let clocks = time.clocks;
+        if !clocks.apart {
+            return Adjusted::Agree;
+        }
+        let here_ms = clocks.offset_ms - clocks.ahead_ms;
+        let moved = offset_ms.abs_diff(here_ms) > NOISE_MS;
+        if moved || !outvotes(clocks, time.witness_ms, self.last_us(), self.testified_ms) {
+            return Adjusted::Doubtful;
+        }
+        self.offset_ms = offset_ms;
+        self.testified_ms = None;
+        Adjusted::Adjusted
+    }
+}

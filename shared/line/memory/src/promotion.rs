@@ -1,0 +1,174 @@
+//! What a promotion does to one queue in memory.
+
+use vestibule_domain::{
+    change::{Change, End, Event},
+    clock::LineTime,
+    estimate::Ticked,
+    id::EntryId,
+    pace::{HeldBackBy, Room},
+    score::{DeadlineScore, WaitScore},
+};
+use vestibule_line::{PROMOTE_CHUNK, PromoteOrder, Promotion, Tick};
+
+use super::queue::Queue;
+
+impl Queue {
+    /// Says also what those hear of it who listen.
+    pub(super) fn promote(
+        &mut self,
+        time: LineTime,
+        order: PromoteOrder,
+        journal_max: u64,
+    ) -> (Promotion, Option<Tick>) {
+        let now_ms = time.ms();
+        let clock_ms = self.claim_clock_ms(now_ms);
+        let mut events = Vec::new();
+        // Where it is not certain what time it is, or nothing could be written down, nothing is dropped and nobody goes.
+        let is_full = self.journal.is_full(journal_max);
+        let most = if time.clocks.apart || is_full {
+            0
+        } else {
+            PROMOTE_CHUNK
+        };
+        let no_shows = drop_due(&mut events, End::NoShow, most, || self.ready.pop_due(clock_ms));
+        let expired = drop_due(&mut events, End::Expired, most.saturating_sub(no_shows), || {
+            self.active.pop_due(now_ms)
+        });
+        let dropped = events.len();
+        self.totals.no_shows += no_shows;
+        self.totals.expired += expired;
+
+        let pace = self.settings().pace();
+        let bucket = self.bucket.refilled(pace, now_ms);
+        let room = Room {
+            waiting: self.waiting.len(),
+            capacity: u64::from(self.settings().capacity),
+            taken: self.ready.len() + self.active.len(),
+            tokens: bucket.tokens(pace),
+            asked: order.asked.min(PROMOTE_CHUNK - no_shows - expired),
+        };
+        let (promoted, held_back_by) = if time.clocks.apart {
+            (0, HeldBackBy::Clock)
+        } else if is_full {
+            (0, HeldBackBy::Journal)
+        } else if self.settings().promotes() {
+            room.allowance()
+        } else {
+            (0, HeldBackBy::Gate)
+        };
+        if !time.clocks.apart {
+            self.testified_ms = None;
+        }
+        let highest = self.move_up(now_ms, clock_ms, promoted, &mut events);
+        if promoted > 0 {
+            self.bucket = bucket.spent(pace, promoted);
+            self.totals.promoted += promoted;
+        }
+        self.averages = self.averages.ticked(Ticked {
+            now_ms,
+            waiting_before: room.waiting,
+            taken_before: room.taken,
+            waiting: self.waiting.len(),
+            taken: self.ready.len() + self.active.len(),
+            entered: self.totals.entered,
+            served: self.totals.fast_tracked + self.totals.promoted,
+            expired: self.totals.expired,
+            no_shows: self.totals.no_shows,
+            promotes: self.settings().promotes() && !is_full && !time.clocks.apart,
+        });
+        if order.heartbeat {
+            if self.heartbeat_ms > 0 {
+                self.unreported.tick_gap(now_ms.saturating_sub(self.heartbeat_ms));
+            }
+            self.heartbeat_ms = now_ms;
+        }
+        let mut tick = None;
+        if !events.is_empty() {
+            let version = self.next_version(time.us);
+            tick = highest.map(|through| Tick {
+                through,
+                version,
+                at_ms: now_ms,
+                claim_by_ms: now_ms + self.claim_ms(now_ms),
+            });
+            let change = |(id, event): (EntryId, Event)| Change {
+                id,
+                version,
+                at_ms: now_ms,
+                event,
+            };
+            let changes: Vec<_> = events.into_iter().map(change).collect();
+            self.ended
+                .extend(changes[..dropped].iter().map(|change| (change.id, *change)));
+            self.record(changes);
+        }
+        let promotion = Promotion {
+            promoted,
+            no_shows,
+            expired,
+            held_back_by,
+            more: promoted + no_shows + expired == PROMOTE_CHUNK,
+            waiting: self.waiting.len(),
+            ready: self.ready.len(),
+            active: self.active.len(),
+            promoted_through: self.promoted_through,
+            now_ms,
+            clocks: time.clocks,
+        };
+        (promotion, tick)
+    }
+
+    /// Says the highest place that went.
+    fn move_up(
+        &mut self,
+        now_ms: u64,
+        clock_ms: u64,
+        promoted: u64,
+        events: &mut Vec<(EntryId, Event)>,
+    ) -> Option<WaitScore> {
+        let claim_ms = self.claim_ms(now_ms);
+        let mut highest = None;
+        for _ in 0..promoted {
+            let Some((score, id)) = self.waiting.pop_first() else {
+                break;
+            };
+            self.ready
+                .insert(DeadlineScore::new(clock_ms + claim_ms, score.visit()), id);
+            self.promoted_through = self.promoted_through.max(score.raw());
+            highest = Some(score);
+            // A place in a crowded millisecond may lie ahead of the clock.
+            self.unreported
+                .waited(now_ms.saturating_sub(score.joined_at_ms()));
+            events.push((
+                id,
+                Event::Promoted {
+                    score,
+                    claim_by_ms: now_ms + claim_ms,
+                },
+            ));
+        }
+        highest
+    }
+}
+
+/// Drops entries whose deadline has come, at most so many; says how many.
+fn drop_due(
+    events: &mut Vec<(EntryId, Event)>,
+    how: End,
+    most: u64,
+    mut pop: impl FnMut() -> Option<(DeadlineScore, EntryId)>,
+) -> u64 {
+    let mut dropped = 0;
+    while dropped < most {
+        let Some((score, id)) = pop() else { break };
+        events.push((
+            id,
+            Event::Ended {
+                visit: score.visit(),
+                how,
+            },
+        ));
+        dropped += 1;
+    }
+    dropped
+}

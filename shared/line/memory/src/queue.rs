@@ -1,0 +1,279 @@
+//! One queue in memory: what it holds, and how it is set up, looked at and settled.
+
+use std::collections::HashMap;
+
+use vestibule_domain::{
+    change::{Change, Event, Version},
+    clock::LineTime,
+    estimate::Averages,
+    id::EntryId,
+    load::{LastLoad, LoadReport},
+    pace::Bucket,
+    score::DeadlineScore,
+    settings::Settings,
+    standing::Standing,
+};
+use vestibule_line::{Configuration, Configured, Look, Marked, Missing, Places, Totals, View};
+
+use super::{check::Checks, journal::Journal, report::Unreported, timed::Timed, waiting::Waiting};
+
+/// One queue.
+#[derive(Debug)]
+pub(super) struct Queue {
+    pub(super) configuration: Configuration,
+    pub(super) waiting: Waiting,
+    /// Deadlines are on the claim clock, which stands still while the queue is paused.
+    pub(super) ready: Timed,
+    pub(super) active: Timed,
+    /// Each end that the backup may not have.
+    pub(super) ended: HashMap<EntryId, Change>,
+    /// Who stood nowhere when somebody meant to put them back, with the mark of that; of none of them has an end been
+    /// settled since.
+    pub(super) sought: HashMap<EntryId, u64>,
+    pub(super) journal: Journal,
+    pub(super) last_order: u64,
+    pub(super) v: u64,
+    pub(super) bucket: Bucket,
+    pub(super) averages: Averages,
+    pub(super) promoted_through: u64,
+    pub(super) heartbeat_ms: u64,
+    /// When a call last took a tick in the promoter's stead; 0 for never.
+    pub(super) driven_at_ms: u64,
+    /// When the pause began; 0 while there is none.
+    pub(super) paused_at_ms: u64,
+    /// How long all earlier pauses took.
+    pub(super) paused_ms: u64,
+    /// A lowered `claim_seconds` takes effect when the old one, this one, has passed.
+    pub(super) claim_floor_ms: u64,
+    pub(super) claim_floor_until_ms: u64,
+    pub(super) totals: Totals,
+    /// What is added to the server's clock.
+    pub(super) offset_ms: i64,
+    /// What the last caller would have added whose clock and the server's were apart.
+    pub(super) testified_ms: Option<i64>,
+    load: Option<LastLoad>,
+    pub(super) unreported: Unreported,
+    pub(super) checks: Checks,
+    /// The mark, and the version at which it was last raised.
+    pub(super) fence: u64,
+    pub(super) fence_v: u64,
+}
+
+impl Queue {
+    pub(super) fn new(now_us: u64, configuration: Configuration) -> Self {
+        let now_ms = now_us / 1_000;
+        Self {
+            waiting: Waiting::default(),
+            ready: Timed::default(),
+            active: Timed::default(),
+            ended: HashMap::new(),
+            sought: HashMap::new(),
+            journal: Journal::default(),
+            last_order: 0,
+            v: now_us,
+            bucket: Bucket::full(configuration.settings.pace(), now_ms),
+            averages: Averages::default(),
+            promoted_through: 0,
+            heartbeat_ms: 0,
+            driven_at_ms: 0,
+            paused_at_ms: if configuration.settings.paused { now_ms } else { 0 },
+            paused_ms: 0,
+            claim_floor_ms: 0,
+            claim_floor_until_ms: 0,
+            totals: Totals::default(),
+            offset_ms: 0,
+            testified_ms: None,
+            load: None,
+            unreported: Unreported::default(),
+            checks: Checks::none(now_ms),
+            fence: 0,
+            fence_v: 0,
+            configuration,
+        }
+    }
+
+    /// `now_us` is not before any of the places.
+    pub(super) fn restored(now_us: u64, configuration: Configuration, fence: u64, places: Places) -> Self {
+        let mut queue = Self::new(now_us, configuration);
+        queue.fence = fence;
+        let now_ms = now_us / 1_000;
+        queue.bucket = Bucket {
+            credit: 0,
+            at_ms: now_ms,
+        };
+        let claim_by_ms = now_ms + queue.claim_ms(now_ms);
+        for (score, id) in places.waiting {
+            queue.waiting.insert(score, id);
+        }
+        for (visit, id) in places.ready {
+            queue.ready.insert(DeadlineScore::new(claim_by_ms, visit), id);
+        }
+        for (score, id) in places.active {
+            queue.active.insert(score, id);
+        }
+        queue.v = queue.v.max(places.v);
+        queue.last_order = places.last_order;
+        queue
+    }
+
+    /// Raises the mark by which a line that comes back old is known.
+    pub(super) fn mark(&mut self, epoch: u32, fence: u64) -> Marked {
+        if self.configuration.epoch != epoch {
+            return Marked::Other;
+        }
+        if self.fence < fence {
+            return Marked::Old;
+        }
+        if self.fence_v == self.v {
+            return Marked::Same;
+        }
+        self.fence += 1;
+        self.fence_v = self.v;
+        Marked::Marked(self.fence)
+    }
+
+    pub(super) fn configure(&mut self, now_us: u64, new: &Configuration) -> Configured {
+        let old = &mut self.configuration;
+        if new.epoch > old.epoch {
+            return Configured::Behind;
+        }
+        if new.epoch < old.epoch || new.settings_order < old.settings_order {
+            return Configured::Older;
+        }
+        if old.revision == new.revision && old.settings == new.settings {
+            old.settings_order = new.settings_order;
+            return Configured::Same;
+        }
+        let now_ms = self.now_ms(now_us);
+        // A pause, a bucket and a claim time begin now: line time must not go back behind them.
+        self.next_version(now_us);
+        let (from, to) = (self.settings().pace(), new.settings.pace());
+        self.bucket = self.bucket.refilled(from, now_ms).converted(from, to);
+        if from != to || self.settings().capacity != new.settings.capacity {
+            self.averages = self.averages.repaced(now_ms);
+        }
+        match (self.settings().paused, new.settings.paused) {
+            (false, true) => self.paused_at_ms = now_ms,
+            (true, false) => {
+                self.paused_ms += now_ms - self.paused_at_ms;
+                self.paused_at_ms = 0;
+            }
+            _ => {}
+        }
+        let old_claim_ms = self.claim_ms(now_ms);
+        if new.settings.claim_ms() < old_claim_ms {
+            self.claim_floor_ms = old_claim_ms;
+            self.claim_floor_until_ms = now_ms + old_claim_ms;
+        }
+        self.configuration = new.clone();
+        Configured::Changed
+    }
+
+    pub(super) fn look(&self, now_us: u64, id: EntryId) -> Look {
+        match self.standing(self.now_ms(now_us), id) {
+            Some(standing) => Look::Here(standing),
+            None => Look::Gone(self.missing(id)),
+        }
+    }
+
+    pub(super) fn view(&self, time: LineTime) -> View {
+        View {
+            configuration: self.configuration.clone(),
+            now_ms: time.ms(),
+            waiting: self.waiting.len(),
+            ready: self.ready.len(),
+            active: self.active.len(),
+            ended: self.ended.len() as u64,
+            journal: self.journal.len(),
+            aside: self.journal.aside.len() as u64,
+            promoted_through: self.promoted_through,
+            heartbeat_ms: self.heartbeat_ms,
+            driven_at_ms: self.driven_at_ms,
+            bucket: self.bucket,
+            averages: self.averages,
+            version: Version {
+                epoch: self.configuration.epoch,
+                v: self.v,
+            },
+            totals: self.totals,
+            clocks: time.clocks,
+            session_ends_in_ms: self.session_ends_in_ms(time.ms()),
+            load: self.load.filter(|load| load.counts(time.ms())),
+        }
+    }
+
+    fn session_ends_in_ms(&self, now_ms: u64) -> Vec<u64> {
+        let ends = self.active.twentieths().into_iter();
+        ends.map(|score| score.deadline_ms().saturating_sub(now_ms))
+            .collect()
+    }
+
+    pub(super) fn keep_load(&mut self, now_us: u64, report: LoadReport) {
+        self.load = Some(LastLoad {
+            report,
+            at_ms: self.now_ms(now_us),
+        });
+    }
+
+    pub(super) fn settings(&self) -> &Settings {
+        &self.configuration.settings
+    }
+
+    /// Takes the next version for a change of one entry.
+    pub(super) fn change(&mut self, now_us: u64, id: EntryId, event: Event) -> Change {
+        let at_ms = self.now_ms(now_us);
+        Change {
+            id,
+            version: self.next_version(now_us),
+            at_ms,
+            event,
+        }
+    }
+
+    pub(super) fn next_version(&mut self, now_us: u64) -> Version {
+        self.v = (self.v + 1).max(now_us);
+        Version {
+            epoch: self.configuration.epoch,
+            v: self.v,
+        }
+    }
+
+    /// Where an entry stands. One whose deadline has come is not there any more, though nobody dropped it yet.
+    pub(super) fn standing(&self, now_ms: u64, id: EntryId) -> Option<Standing> {
+        if let Some((score, position)) = self.waiting.place(id) {
+            return Some(Standing::Waiting { score, position });
+        }
+        let clock_ms = self.claim_clock_ms(now_ms);
+        if let Some(score) = self
+            .ready
+            .score(id)
+            .filter(|score| score.deadline_ms() > clock_ms)
+        {
+            let claim_by_ms = score.deadline_ms() + (now_ms - clock_ms);
+            return Some(Standing::Ready {
+                visit: score.visit(),
+                claim_by_ms,
+                now_ms,
+            });
+        }
+        let score = self
+            .active
+            .score(id)
+            .filter(|score| score.deadline_ms() > now_ms)?;
+        Some(Standing::Active {
+            visit: score.visit(),
+            session_end_ms: score.deadline_ms(),
+            now_ms,
+        })
+    }
+
+    /// What is known of an entry that stands nowhere.
+    pub(super) fn missing(&self, id: EntryId) -> Missing {
+        let due = self.ready.score(id).is_some() || self.active.score(id).is_some();
+        if due || self.ended.contains_key(&id) {
+            Missing::Ended
+        } else {
+            Missing::Unknown
+        }
+    }
+}

@@ -1,0 +1,76 @@
+//! The entries with a deadline.
+
+use std::collections::{BTreeMap, BTreeSet, HashMap, btree_map::Entry};
+
+use vestibule_domain::{id::EntryId, score::DeadlineScore};
+
+/// Entries with a deadline, soonest first: a set for each second, so that nobody goes through all of them to find one by its
+/// rank.
+#[derive(Debug, Default)]
+pub(super) struct Timed {
+    seconds: BTreeMap<u64, BTreeSet<(DeadlineScore, EntryId)>>,
+    scores: HashMap<EntryId, DeadlineScore>,
+}
+
+impl Timed {
+    pub(super) fn len(&self) -> u64 {
+        self.scores.len() as u64
+    }
+
+    pub(super) fn score(&self, id: EntryId) -> Option<DeadlineScore> {
+        self.scores.get(&id).copied()
+    }
+
+    /// Everybody, in order; two of one score by id.
+    pub(super) fn iter(&self) -> impl Iterator<Item = (DeadlineScore, EntryId)> {
+        self.seconds.values().flatten().copied()
+    }
+
+    /// Adds an entry, or gives it another deadline.
+    pub(super) fn insert(&mut self, score: DeadlineScore, id: EntryId) {
+        self.remove(id);
+        self.seconds.entry(second(score)).or_default().insert((score, id));
+        self.scores.insert(id, score);
+    }
+
+    pub(super) fn remove(&mut self, id: EntryId) -> Option<DeadlineScore> {
+        let score = self.scores.remove(&id)?;
+        if let Entry::Occupied(mut due) = self.seconds.entry(second(score)) {
+            due.get_mut().remove(&(score, id));
+            if due.get().is_empty() {
+                due.remove();
+            }
+        }
+        Some(score)
+    }
+
+    /// The deadlines of the first, of those at each twentieth of the way, and of the last; none of nobody.
+    pub(super) fn twentieths(&self) -> Vec<DeadlineScore> {
+        let Some(last) = self.scores.len().checked_sub(1) else {
+            return Vec::new();
+        };
+        let mut seconds = self.seconds.values();
+        let (mut due, mut passed) = (seconds.next(), 0);
+        let at = |part: usize| {
+            let rank = last * part / 20;
+            while due.is_some_and(|due| passed + due.len() <= rank) {
+                passed += due.map_or(0, BTreeSet::len);
+                due = seconds.next();
+            }
+            due?.iter().nth(rank - passed).map(|(score, _)| *score)
+        };
+        (0..=20).filter_map(at).collect()
+    }
+
+    /// Takes the first entry whose deadline has come.
+    pub(super) fn pop_due(&mut self, now_ms: u64) -> Option<(DeadlineScore, EntryId)> {
+        let (_, due) = self.seconds.first_key_value()?;
+        let &(score, id) = due.first().filter(|(score, _)| score.deadline_ms() <= now_ms)?;
+        self.remove(id);
+        Some((score, id))
+    }
+}
+
+fn second(score: DeadlineScore) -> u64 {
+    score.deadline_ms() / 1_000
+}

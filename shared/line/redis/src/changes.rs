@@ -1,0 +1,55 @@
+//! Hears what `promote.lua` says.
+
+use vestibule_domain::{change::Version, id::QueueId, score::WaitScore};
+use vestibule_line::{Changes, LineError, Tick};
+
+use super::{RedisLine, keys::Keys, reply::whole};
+
+pub(super) async fn changes(line: &RedisLine, queue: &QueueId) -> Result<Changes, LineError> {
+    line.connection.listen(Keys::new(queue).key("changes")).await
+}
+
+/// Reads a message: the highest score that went, epoch and v of the change, when it was, until when to claim. `None` where
+/// it is of another form.
+pub(super) fn tick(message: &[u8]) -> Option<Tick> {
+    let numbers: Option<Vec<u64>> = str::from_utf8(message).ok()?.split(' ').map(whole).collect();
+    let [through, epoch, v, at_ms, claim_by_ms] = numbers?.try_into().ok()?;
+    Some(Tick {
+        through: WaitScore::from_raw(through)?,
+        version: Version {
+            epoch: u32::try_from(epoch).ok()?,
+            v,
+        },
+        at_ms,
+        claim_by_ms,
+    })
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_message_is_read_whole_or_not_at_all() {
+        let heard = tick(b"9007199254740991 2 1795260581079001 1795260581079 1795260641079").expect("whole");
+        assert_eq!(
+            heard.through,
+            WaitScore::from_raw(9_007_199_254_740_991).expect("a score")
+        );
+        assert_eq!((heard.version.epoch, heard.version.v), (2, 1_795_260_581_079_001));
+        assert_eq!(
+            (heard.at_ms, heard.claim_by_ms),
+            (1_795_260_581_079, 1_795_260_641_079)
+        );
+        for other in [
+            "",
+            "1",
+            "1 2 3 4",
+            "1 2 3 4 5 6",
+            "1 2 3 4 x",
+            "9007199254740992 2 3 4 5",
+        ] {
+            assert_eq!(tick(other.as_bytes()), None, "{other}");
+        }
+    }
+}

@@ -1,0 +1,70 @@
+//! Sends `configure.lua`.
+
+use std::sync::LazyLock;
+
+use serde_json::Value;
+use vestibule_domain::{
+    id::QueueId,
+    settings::{Entrance, ReEntry},
+};
+use vestibule_line::{Configuration, Configured, LineError};
+
+use super::{RedisLine, script::Command};
+
+pub(super) static CONFIGURE: LazyLock<Command> =
+    LazyLock::new(|| Command::new("configure", include_str!("configure.lua")));
+
+pub(super) async fn configure(
+    line: &RedisLine,
+    queue: &QueueId,
+    configuration: &Configuration,
+    create: bool,
+) -> Result<Configured, LineError> {
+    let call = line
+        .call(&CONFIGURE, queue)
+        .arg(u8::from(create))
+        .args(fields(configuration));
+    let reply = call.send(line).await?;
+    match reply.outcome() {
+        "created" => Ok(Configured::Created),
+        "changed" => Ok(Configured::Changed),
+        "same" => Ok(Configured::Same),
+        "older" => Ok(Configured::Older),
+        "behind" => Ok(Configured::Behind),
+        _ => Err(reply.nonsense("an outcome")),
+    }
+}
+
+/// The fields of the hash `config`: all settings as one text, and those that scripts need, each in its own field.
+pub(super) fn fields(configuration: &Configuration) -> Vec<String> {
+    let settings = &configuration.settings;
+    let entrance = match settings.entrance {
+        Entrance::Open => "open",
+        Entrance::Draining => "draining",
+        Entrance::Closed => "closed",
+    };
+    let re_entry = match settings.re_entry {
+        ReEntry::Keep => "keep",
+        ReEntry::Requeue => "requeue",
+    };
+    [
+        ("epoch", configuration.epoch.to_string()),
+        ("generation", configuration.generation.to_string()),
+        ("min_epoch", configuration.min_epoch.to_string()),
+        ("salt", configuration.salt.to_text()),
+        ("revision", configuration.revision.clone()),
+        ("settings_order", configuration.settings_order.to_string()),
+        ("settings", Value::Object(settings.to_map()).to_string()),
+        ("entrance", entrance.to_owned()),
+        ("re_entry", re_entry.to_owned()),
+        ("paused", u8::from(settings.paused).to_string()),
+        ("capacity", settings.capacity.to_string()),
+        ("batch", settings.pace().batch.to_string()),
+        ("interval_ms", settings.pace().interval_ms.to_string()),
+        ("claim_ms", settings.claim_ms().to_string()),
+        ("session_ms", settings.session_ms().to_string()),
+    ]
+    .into_iter()
+    .flat_map(|(field, value)| [field.to_owned(), value])
+    .collect()
+}

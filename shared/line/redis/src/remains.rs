@@ -1,0 +1,57 @@
+//! Reads what a queue that was dropped has left: nothing is added to that any more, so no script is needed.
+
+use redis::streams::StreamRangeReply;
+use vestibule_domain::id::QueueId;
+use vestibule_line::{LineError, Remains};
+
+use super::{
+    RedisLine,
+    connect::{Sender, failed},
+    end, journal,
+    keys::Keys,
+    reply::entry_id,
+};
+
+/// Epoch and generation of what was dropped, the journal, and members with their ends.
+type Left = (
+    (Option<u32>, Option<u32>),
+    StreamRangeReply,
+    Vec<(String, String)>,
+);
+
+pub(super) async fn remains(line: &RedisLine, queue: &QueueId, most: usize) -> Result<Remains, LineError> {
+    let keys = Keys::new(queue);
+    let mut asked = redis::pipe();
+    asked
+        .cmd("HMGET")
+        .arg(keys.key("lost"))
+        .arg(&["epoch", "generation"])
+        .cmd("XRANGE")
+        .arg(keys.key("journal"))
+        .arg(&["-", "+", "COUNT"])
+        .arg(most)
+        .cmd("HRANDFIELD")
+        .arg(keys.key("ended"))
+        .arg(most)
+        .arg("WITHVALUES");
+    let ask = async |mut link: Sender| asked.query_async::<Left>(&mut link).await.map_err(failed);
+    let ((epoch, generation), records, ends) = line.connection.call(ask).await?;
+    if epoch.is_none() {
+        return Err(LineError::Unknown);
+    }
+    let records = records.ids.into_iter();
+    let records = records
+        .map(|record| journal::parse(record.id, record.map))
+        .collect();
+    let ends = ends.into_iter().filter_map(|(member, text)| {
+        entry_id(&member)
+            .and_then(|id| end::parse(id, &text))
+            .inspect_err(|error| tracing::warn!(%queue, %error, "an end is passed over"))
+            .ok()
+    });
+    Ok(Remains {
+        generation,
+        records,
+        ends: ends.collect(),
+    })
+}

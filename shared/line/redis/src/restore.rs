@@ -1,0 +1,87 @@
+//! Sends `restore.lua`, after the sets that it puts in place were staged.
+
+use std::sync::LazyLock;
+
+use uuid::Uuid;
+use vestibule_domain::{clock::LineTime, id::QueueId, score::DeadlineScore};
+use vestibule_line::{Configuration, Configured, LineError, Places};
+
+use super::{
+    RedisLine,
+    configure::fields,
+    connect::{Sender, failed},
+    keys::Keys,
+    script::Command,
+    stage::stage,
+};
+
+pub(super) static RESTORE: LazyLock<Command> =
+    LazyLock::new(|| Command::new("restore", include_str!("restore.lua")));
+
+/// The keys of the queue that a restore touches, as the script names them.
+const LIVE: [&str; 11] = [
+    "waiting", "ready", "active", "ended", "sought", "journal", "aside", "load", "config", "state", "lost",
+];
+
+pub(super) async fn restore(
+    line: &RedisLine,
+    queue: &QueueId,
+    configuration: &Configuration,
+    fence: u64,
+    places: Places,
+) -> Result<Configured, LineError> {
+    let now_us = now_us(line, places.v).await?;
+    let claim_by_ms = now_us / 1_000 + configuration.settings.claim_ms();
+    let (keys, restorer) = (Keys::new(queue), Uuid::new_v4().to_string());
+    let staged = ["waiting", "ready", "active"].map(|name| keys.staged(&restorer, name));
+    let by_raw = |(score, id): (DeadlineScore, _)| (score.raw(), id);
+    let waiting = places
+        .waiting
+        .into_iter()
+        .map(|(score, id)| (score.raw(), id))
+        .collect();
+    let ready = places
+        .ready
+        .into_iter()
+        .map(|(visit, id)| by_raw((DeadlineScore::new(claim_by_ms, visit), id)))
+        .collect();
+    let active = places.active.into_iter().map(by_raw).collect();
+    let sets: [Vec<_>; 3] = [waiting, ready, active];
+    let entries: usize = sets.iter().map(Vec::len).sum();
+    for (set, entries) in staged.iter().zip(sets) {
+        stage(line, set, entries).await?;
+    }
+    let call = RESTORE
+        .on(LIVE.map(|name| keys.key(name)).into_iter().chain(staged))
+        .arg(now_us)
+        .arg(places.last_order)
+        .arg(places.v)
+        .arg(fence)
+        .arg(entries);
+    let reply = call.args(fields(configuration)).send(line).await?;
+    match reply.outcome() {
+        "created" => Ok(Configured::Created),
+        "same" => Ok(Configured::Same),
+        "older" => Ok(Configured::Older),
+        "incomplete" => Err(LineError::Unavailable(
+            "what was prepared for a restore is gone".to_owned(),
+        )),
+        _ => Err(reply.nonsense("an outcome")),
+    }
+}
+
+/// Line time of a queue that has none yet: the deadlines of a restore are made here, thousands at once.
+async fn now_us(line: &RedisLine, last_us: u64) -> Result<u64, LineError> {
+    let server_us = server_us(line).await?;
+    Ok(LineTime::read(server_us, 0, line.witness_ms(), last_us).us)
+}
+
+/// The server's clock, in Unix microseconds.
+pub(super) async fn server_us(line: &RedisLine) -> Result<u64, LineError> {
+    if let Some(clock) = &line.given {
+        return Ok(clock());
+    }
+    let ask = async |mut link: Sender| redis::cmd("TIME").query_async(&mut link).await.map_err(failed);
+    let (seconds, micros): (u64, u64) = line.connection.call(ask).await?;
+    Ok(seconds * 1_000_000 + micros)
+}

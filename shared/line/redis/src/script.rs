@@ -1,0 +1,216 @@
+//! How a script is read and sent.
+//!
+//! The header of a script is its interface: `-- KEYS:` names the keys that it is sent, `-- ARGV:` its arguments, `...`
+//! standing for any number more, and `-- include:` what of `include/` it is given to work with.
+
+use std::fmt::Display;
+
+use redis::{Script, Value};
+use vestibule_domain::id::QueueId;
+use vestibule_line::LineError;
+
+use super::{
+    RedisLine,
+    connect::{Sender, failed},
+    keys::Keys,
+    reply::Reply,
+};
+
+const INCLUDES: [(&str, &str); 10] = [
+    ("averages", include_str!("include/averages.lua")),
+    ("clock", include_str!("include/clock.lua")),
+    ("scores", include_str!("include/scores.lua")),
+    ("claim_clock", include_str!("include/claim_clock.lua")),
+    ("end", include_str!("include/end.lua")),
+    ("pace", include_str!("include/pace.lua")),
+    ("queue", include_str!("include/queue.lua")),
+    ("new_state", include_str!("include/new_state.lua")),
+    ("put", include_str!("include/put.lua")),
+    ("fields", include_str!("include/fields.lua")),
+];
+
+/// A script and what its header says of it.
+pub(super) struct Command {
+    name: &'static str,
+    script: Script,
+    keys: Vec<&'static str>,
+    args: Vec<&'static str>,
+}
+
+impl Command {
+    /// Reads a script. Its first line says what kind of script it is and must stay the first.
+    pub(super) fn new(name: &'static str, source: &'static str) -> Self {
+        let (kind, body) = source.split_once('\n').unwrap_or((source, ""));
+        let mut code = format!("{kind}\n");
+        for wanted in header(body, "include") {
+            let (_, include) = INCLUDES
+                .iter()
+                .find(|(name, _)| *name == wanted)
+                .expect("a test reads every script");
+            code.push_str(include);
+        }
+        code.push_str(body);
+        Self {
+            name,
+            script: Script::new(&code),
+            keys: header(body, "KEYS"),
+            args: header(body, "ARGV"),
+        }
+    }
+
+    /// Begins a call for one queue: the keys are those that the header names.
+    pub(super) fn of<'a>(&'a self, keys: &Keys<'a>) -> Call<'a> {
+        Call {
+            queue: Some(keys.queue),
+            ..self.on(self.keys.iter().map(|name| keys.key(name)))
+        }
+    }
+
+    /// Begins a call on the given keys, as many as the header names.
+    pub(super) fn on(&self, keys: impl IntoIterator<Item = String>) -> Call<'_> {
+        let mut invocation = self.script.prepare_invoke();
+        let mut given = 0;
+        for key in keys {
+            invocation.key(key);
+            given += 1;
+        }
+        debug_assert_eq!(given, self.keys.len(), "{} names its keys", self.name);
+        Call {
+            command: self,
+            queue: None,
+            invocation,
+            args: 0,
+        }
+    }
+}
+
+fn header(body: &'static str, name: &str) -> Vec<&'static str> {
+    body.lines()
+        .take_while(|line| line.starts_with("--"))
+        .find_map(|line| line.strip_prefix("-- ")?.strip_prefix(name)?.strip_prefix(": "))
+        .map(|words| words.split_whitespace().collect())
+        .unwrap_or_default()
+}
+
+/// One call of a script.
+pub(super) struct Call<'a> {
+    command: &'a Command,
+    /// The queue that it counts for; none for the steps of a restore, which move thousands of entries each.
+    queue: Option<&'a QueueId>,
+    invocation: redis::ScriptInvocation<'a>,
+    args: usize,
+}
+
+impl Call<'_> {
+    /// Adds an argument.
+    pub(super) fn arg(mut self, value: impl Display) -> Self {
+        self.invocation.arg(value.to_string());
+        self.args += 1;
+        self
+    }
+
+    /// Adds one for each.
+    pub(super) fn args(self, values: impl IntoIterator<Item = impl Display>) -> Self {
+        values.into_iter().fold(self, Self::arg)
+    }
+
+    /// Sends it, loading the script where the server does not have it.
+    pub(super) async fn send(self, line: &RedisLine) -> Result<Reply, LineError> {
+        let names = &self.command.args;
+        let open = names.last() == Some(&"...");
+        debug_assert!(
+            if open {
+                self.args + 1 >= names.len()
+            } else {
+                self.args == names.len()
+            },
+            "{} names its arguments",
+            self.command.name
+        );
+        let begun = line.round_trips.begin();
+        let reply = self.ask(line).await;
+        if let Some(queue) = self.queue {
+            line.round_trips.end(queue, begun, reply.is_ok());
+        }
+        reply
+    }
+
+    async fn ask(&self, line: &RedisLine) -> Result<Reply, LineError> {
+        let send = async |mut link: Sender| self.invocation.invoke_async(&mut link).await.map_err(failed);
+        let values: Vec<Value> = line.connection.call(send).await?;
+        Reply::read(self.command.name, values)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    const SCRIPTS: [&str; 27] = [
+        include_str!("adjust.lua"),
+        include_str!("check.lua"),
+        include_str!("checked.lua"),
+        include_str!("claim.lua"),
+        include_str!("configure.lua"),
+        include_str!("defer.lua"),
+        include_str!("enter.lua"),
+        include_str!("forget.lua"),
+        include_str!("hold.lua"),
+        include_str!("leave.lua"),
+        include_str!("load.lua"),
+        include_str!("looks.lua"),
+        include_str!("mark.lua"),
+        include_str!("mend.lua"),
+        include_str!("promote.lua"),
+        include_str!("record.lua"),
+        include_str!("release.lua"),
+        include_str!("report.lua"),
+        include_str!("rest.lua"),
+        include_str!("restore.lua"),
+        include_str!("revive.lua"),
+        include_str!("set_aside.lua"),
+        include_str!("settle.lua"),
+        include_str!("status.lua"),
+        include_str!("tick.lua"),
+        include_str!("validate.lua"),
+        include_str!("view.lua"),
+    ];
+
+    /// The names that a script gives to `KEYS` or `ARGV`, in order.
+    fn locals(source: &str, table: &str) -> Vec<String> {
+        let mut names = Vec::new();
+        for line in source.lines().filter(|line| line.starts_with("local ")) {
+            let Some((left, right)) = line.trim_start_matches("local ").split_once(" = ") else {
+                continue;
+            };
+            for (name, value) in left.split(", ").zip(right.split(", ")) {
+                let number = value.trim_start_matches("tonumber(").trim_end_matches(')');
+                if number == format!("{table}[{}]", names.len() + 1) {
+                    names.push(name.to_owned());
+                }
+            }
+        }
+        names
+    }
+
+    #[test]
+    fn every_header_says_what_its_script_takes() {
+        for source in SCRIPTS {
+            assert!(
+                source.starts_with("#!lua"),
+                "the first line lets a cluster refuse a foreign key"
+            );
+            let body = source.split_once('\n').expect("more than one line").1;
+            assert_eq!(header(body, "KEYS"), locals(source, "KEYS"), "{source}");
+            let args: Vec<_> = header(body, "ARGV")
+                .into_iter()
+                .filter(|name| *name != "...")
+                .collect();
+            assert_eq!(args, locals(source, "ARGV"), "{source}");
+            assert!(body.contains("-- Output: {'"), "{source}");
+            for include in header(body, "include") {
+                assert!(INCLUDES.iter().any(|(name, _)| *name == include), "{include}");
+            }
+        }
+    }
+}

@@ -1,0 +1,75 @@
+//! Adding a queue.
+
+use serde_json::{Map, Value, json};
+use tracing::warn;
+use uuid::Uuid;
+use vestibule_backup::{Lease, LinePart, StoredQueue};
+use vestibule_domain::{
+    id::{QueueId, Salt},
+    settings::Settings,
+};
+use vestibule_engine::sync::put_in_force;
+
+use super::{Admin, Problem};
+
+impl Admin {
+    /// Adds a queue, to the backup first. Said again with the same settings it mends what a crash between the two left.
+    pub(super) async fn create(&self, queue: &QueueId, given: &Map<String, Value>) -> Result<Value, Problem> {
+        let settings = Settings::from_map(given).and_then(|settings| self.policy.check(settings));
+        let settings = settings.map_err(|error| Problem::setting(&error))?;
+        // `random` draws from a generator made for cryptography, seeded by the operating system.
+        let part = LinePart::new(Salt::new(rand::random()));
+        let lease = Lease::new(Uuid::new_v4());
+        let new = StoredQueue {
+            settings: settings.to_map().into(),
+            settings_order: 0,
+            line: LinePart {
+                // A promoter that finds it now would put it back, as one that the line lost, with an empty bucket.
+                lease: Some(lease),
+                ..part
+            },
+        };
+        let created = self.backup.create_queue(queue, &new).await?;
+        let stored = if created {
+            new
+        } else {
+            self.same(queue, &settings).await?
+        };
+        let configuration = stored.configuration(settings);
+        let in_force = if created {
+            // Nobody can stand in it yet.
+            let configured = self.line.configure(queue, &configuration, true).await;
+            let released = self
+                .backup
+                .release_lease(queue, stored.line.epoch, lease.holder)
+                .await;
+            if let Err(error) = released {
+                warn!(%queue, %error, "the lease of a new queue ends by itself");
+            }
+            configured.map_err(Problem::from)
+        } else {
+            put_in_force(&*self.line, &*self.backup, queue, &stored, &configuration)
+                .await
+                .map(|put| put.how)
+                .map_err(Problem::from)
+        };
+        in_force.map_err(|problem| problem.stored_only())?;
+        Ok(json!({
+            "queue": queue.as_str(),
+            "created": created,
+            "settings": configuration.settings,
+            "revision": configuration.revision,
+            "epoch": configuration.epoch,
+            "generation": configuration.generation,
+        }))
+    }
+
+    /// The queue that is there already, where it has these settings.
+    async fn same(&self, queue: &QueueId, settings: &Settings) -> Result<StoredQueue, Problem> {
+        let stored = self.stored(queue).await?;
+        match stored.settings.parse() {
+            Ok(found) if found == *settings => Ok(stored),
+            _ => Err(Problem::queue_exists()),
+        }
+    }
+}

@@ -1,0 +1,56 @@
+//! Showing how a queue is set up.
+
+use serde_json::{Value, json};
+use vestibule_domain::{
+    id::QueueId,
+    settings::{FIELDS, Field, Takes},
+};
+use vestibule_line::LineError;
+
+use super::{Admin, Problem};
+
+impl Admin {
+    /// The settings in force and the stored ones, which differ for a moment after a change by hand, or for as long as
+    /// that change is wrong.
+    pub(super) async fn describe(&self, queue: &QueueId, help: bool) -> Result<Value, Problem> {
+        let stored = self.stored(queue).await?;
+        let in_force = match self.line.view(queue).await {
+            Ok(view) => Some(view),
+            Err(LineError::Unknown) => None,
+            Err(error) => return Err(error.into()),
+        };
+        let wrong = vestibule_engine::sync::configuration(&stored, self.policy).err();
+        let mut description = json!({
+            "queue": queue.as_str(),
+            "settings": in_force.as_ref().map(|view| &view.configuration.settings),
+            "revision": in_force.as_ref().map(|view| &view.configuration.revision),
+            "clock": in_force.as_ref().map(|view| view.clocks),
+            "stored_settings": stored.settings.to_value(),
+            "stored_settings_problem": wrong.map(|error| error.to_string()),
+            "epoch": stored.line.epoch,
+            "generation": stored.line.generation,
+            "min_epoch": stored.line.min_epoch,
+        });
+        if help {
+            description["fields"] = FIELDS.iter().map(field).collect();
+        }
+        Ok(description)
+    }
+}
+
+fn field(field: &Field) -> Value {
+    let takes = match field.takes {
+        Takes::Number { min, max } => json!({ "min": min, "max": max }),
+        Takes::Word(words) => json!({ "words": words }),
+        Takes::Flag => json!({ "words": ["true", "false"] }),
+        Takes::Text { max } => json!({ "max_characters": max }),
+        Takes::Url => json!({ "address": "https, or http of the loopback host" }),
+    };
+    json!({
+        "name": field.name,
+        "unit": field.unit,
+        "takes": takes,
+        "default": field.default,
+        "meaning": field.meaning,
+    })
+}

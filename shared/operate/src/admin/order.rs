@@ -1,0 +1,260 @@
+//! What an operator may ask for, and how it is read from JSON: strictly, so that a slip of the pen does nothing.
+
+use std::ops::RangeInclusive;
+
+use serde_json::{Map, Value};
+use vestibule_domain::{
+    id::{EntryId, QueueId, SHARDS, Visitor, VisitorKind},
+    plan::Demand,
+};
+
+use super::problem::Problem;
+
+/// Every operation there is.
+pub const OPERATIONS: [&str; 17] = [
+    "create", "update", "describe", "list", "open", "pause", "resume", "drain", "close", "promote", "evict",
+    "inspect", "stats", "check", "plan", "restore", "reset",
+];
+
+/// The most that one manual promote may ask for.
+const PROMOTE_COUNT_MAX: u64 = 1_000_000;
+
+/// One order.
+#[derive(Debug)]
+pub enum Order {
+    /// Adds a queue.
+    Create(QueueId, Map<String, Value>),
+    /// Changes these settings, no others.
+    Update(QueueId, Map<String, Value>),
+    /// Shows a queue's settings; with `help`, every setting there is.
+    Describe(QueueId, bool),
+    /// Shows every queue.
+    List,
+    /// Everybody may enter.
+    Open(QueueId),
+    /// Nobody is promoted.
+    Pause(QueueId),
+    /// Promotion goes on.
+    Resume(QueueId),
+    /// Nobody new enters.
+    Drain(QueueId),
+    /// Nobody enters and nobody is promoted.
+    Close(QueueId, Confirmation),
+    /// Promotes at most so many now.
+    Promote(QueueId, u64),
+    /// Removes an entry.
+    Evict(QueueId, Whom, Confirmation),
+    /// Shows an entry.
+    Inspect(QueueId, Whom),
+    /// Shows how a queue stands.
+    Stats(QueueId),
+    /// Compares the line with the backup and mends, from this shard on.
+    Check(QueueId, u8),
+    /// Works out the settings for a protected service.
+    Plan(Demand),
+    /// Puts the line back as the backup has it.
+    Restore(QueueId, Confirmation),
+    /// Begins the queue anew: every token and pass of before is void.
+    Reset(QueueId, Confirmation),
+}
+
+/// Which entry is meant.
+#[derive(Debug)]
+pub enum Whom {
+    /// The one with this token.
+    Token(EntryId),
+    /// The one of this visitor.
+    Visitor(Visitor),
+}
+
+/// What must be repeated for an order that takes something away, so that the console's test button cannot repeat one by
+/// accident. Not yet checked: what is right is known only once the queue was read.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Confirmation {
+    /// The queue's id once more.
+    pub confirm: Option<String>,
+    /// The queue's current epoch.
+    pub epoch: Option<u64>,
+}
+
+impl Order {
+    /// Reads an order.
+    ///
+    /// # Errors
+    /// The first thing wrong with it, by name.
+    pub fn parse(event: Value) -> Result<Self, Problem> {
+        let Value::Object(object) = event else {
+            return Err(Problem::not_an_object());
+        };
+        let mut fields = Fields(object);
+        let op = fields.op()?;
+        let order = match op.as_str() {
+            "list" => Self::List,
+            "create" => Self::Create(fields.queue()?, fields.settings(false)?),
+            "update" => Self::Update(fields.queue()?, fields.settings(true)?),
+            "describe" => Self::Describe(fields.queue()?, fields.flag("help")?),
+            "open" => Self::Open(fields.queue()?),
+            "pause" => Self::Pause(fields.queue()?),
+            "resume" => Self::Resume(fields.queue()?),
+            "drain" => Self::Drain(fields.queue()?),
+            "close" => Self::Close(fields.queue()?, fields.confirmation()?),
+            "promote" => Self::Promote(fields.queue()?, fields.count()?),
+            "evict" => Self::Evict(fields.queue()?, fields.whom()?, fields.confirmation()?),
+            "inspect" => Self::Inspect(fields.queue()?, fields.whom()?),
+            "stats" => Self::Stats(fields.queue()?),
+            "check" => Self::Check(fields.queue()?, fields.shard()?),
+            "plan" => Self::Plan(fields.demand()?),
+            "restore" => Self::Restore(fields.queue()?, fields.confirmation()?),
+            "reset" => Self::Reset(fields.queue()?, fields.confirmation()?),
+            other => {
+                let reason = format!(
+                    "there is no operation {other:?}; there are {}",
+                    OPERATIONS.join(", ")
+                );
+                return Err(Problem::field("op", reason));
+            }
+        };
+        fields.finish(&op)?;
+        Ok(order)
+    }
+}
+
+/// The fields not yet read.
+pub(super) struct Fields(Map<String, Value>);
+
+impl Fields {
+    fn text(&mut self, name: &str) -> Result<Option<String>, Problem> {
+        match self.0.remove(name) {
+            None | Some(Value::Null) => Ok(None),
+            Some(Value::String(text)) => Ok(Some(text)),
+            Some(_) => Err(Problem::field(name, "must be a text")),
+        }
+    }
+
+    fn number(&mut self, name: &str) -> Result<Option<u64>, Problem> {
+        match self.0.remove(name) {
+            None | Some(Value::Null) => Ok(None),
+            Some(value) => match value.as_u64() {
+                Some(number) => Ok(Some(number)),
+                None => Err(Problem::field(name, "must be a whole number")),
+            },
+        }
+    }
+
+    /// A whole number within a range; one without a default must be there.
+    pub(super) fn whole(
+        &mut self,
+        name: &str,
+        default: Option<u32>,
+        range: RangeInclusive<u32>,
+    ) -> Result<u32, Problem> {
+        let given = self
+            .number(name)?
+            .map(|number| u32::try_from(number).unwrap_or(u32::MAX));
+        given
+            .or(default)
+            .filter(|number| range.contains(number))
+            .ok_or_else(|| {
+                let (min, max) = (range.start(), range.end());
+                Problem::field(name, format!("must be a whole number from {min} to {max}"))
+            })
+    }
+
+    fn flag(&mut self, name: &str) -> Result<bool, Problem> {
+        match self.0.remove(name) {
+            None | Some(Value::Null) => Ok(false),
+            Some(Value::Bool(flag)) => Ok(flag),
+            Some(_) => Err(Problem::field(name, "must be true or false")),
+        }
+    }
+
+    fn op(&mut self) -> Result<String, Problem> {
+        let reason = || format!("is missing; one of {}", OPERATIONS.join(", "));
+        self.text("op")?.ok_or_else(|| Problem::field("op", reason()))
+    }
+
+    fn queue(&mut self) -> Result<QueueId, Problem> {
+        let text = self
+            .text("queue")?
+            .ok_or_else(|| Problem::field("queue", "is missing"))?;
+        text.parse().map_err(|error| Problem::id("queue", &error))
+    }
+
+    fn settings(&mut self, needed: bool) -> Result<Map<String, Value>, Problem> {
+        match self.0.remove("settings") {
+            Some(Value::Object(map)) if needed && map.is_empty() => Err(Problem::field(
+                "settings",
+                "must name at least one setting to change",
+            )),
+            Some(Value::Object(map)) => Ok(map),
+            None if !needed => Ok(Map::new()),
+            None => Err(Problem::field("settings", "is missing")),
+            Some(_) => Err(Problem::field("settings", "must be an object of settings")),
+        }
+    }
+
+    fn count(&mut self) -> Result<u64, Problem> {
+        match self.number("count")? {
+            Some(count) if (1..=PROMOTE_COUNT_MAX).contains(&count) => Ok(count),
+            _ => Err(Problem::field(
+                "count",
+                format!("must be a whole number from 1 to {PROMOTE_COUNT_MAX}"),
+            )),
+        }
+    }
+
+    fn shard(&mut self) -> Result<u8, Problem> {
+        let last = u32::from(SHARDS) - 1;
+        let shard = self.whole("from_shard", Some(0), 0..=last)?;
+        Ok(u8::try_from(shard).unwrap_or(SHARDS - 1))
+    }
+
+    fn confirmation(&mut self) -> Result<Confirmation, Problem> {
+        Ok(Confirmation {
+            confirm: self.text("confirm")?,
+            epoch: self.number("epoch")?,
+        })
+    }
+
+    fn whom(&mut self) -> Result<Whom, Problem> {
+        match (self.text("token")?, self.text("visitor")?) {
+            (Some(token), None) => match token.parse() {
+                Ok(id) => Ok(Whom::Token(id)),
+                Err(error) => Err(Problem::id("token", &error)),
+            },
+            (None, Some(id)) => {
+                let visitor = match self.kind()? {
+                    VisitorKind::Known => Visitor::known(&id),
+                    VisitorKind::Anon => Visitor::anonymous(&id),
+                };
+                visitor
+                    .map(Whom::Visitor)
+                    .map_err(|error| Problem::id("visitor", &error))
+            }
+            (None, None) => Err(Problem::field(
+                "token",
+                "is missing; a token or a visitor names the entry",
+            )),
+            (Some(_), Some(_)) => Err(Problem::field(
+                "visitor",
+                "must not stand beside a token: one names the entry",
+            )),
+        }
+    }
+
+    fn kind(&mut self) -> Result<VisitorKind, Problem> {
+        match self.text("kind")?.as_deref() {
+            None | Some("known") => Ok(VisitorKind::Known),
+            Some("anon") => Ok(VisitorKind::Anon),
+            Some(_) => Err(Problem::field("kind", "must be known or anon")),
+        }
+    }
+
+    /// Whatever was not read has no business in this order.
+    fn finish(self, op: &str) -> Result<(), Problem> {
+        match self.0.keys().next() {
+            None => Ok(()),
+            Some(name) => Err(Problem::field(name, format!("{op} takes no such field"))),
+        }
+    }
+}

@@ -1,0 +1,135 @@
+//! Changing the settings of a queue: in the backup first, then in the line.
+
+use serde_json::{Map, Value, json};
+use tracing::warn;
+use vestibule_backup::StoredQueue;
+use vestibule_domain::{
+    id::QueueId,
+    settings::{FIELDS, Settings},
+};
+use vestibule_engine::sync::{configuration, put_in_force, switched};
+use vestibule_line::{Configuration, Configured, LineError};
+
+use super::{Admin, Problem};
+
+/// How often a change is tried again when somebody else was faster.
+const TRIES: u32 = 5;
+
+impl Admin {
+    /// Changes the given settings and leaves the others alone.
+    pub(super) async fn update(&self, queue: &QueueId, given: &Map<String, Value>) -> Result<Value, Problem> {
+        let change = |stored: &Map<String, Value>| {
+            let settings = updated(stored, given)?;
+            let allowed = self.policy.check(settings);
+            Ok(allowed.map_err(|error| Problem::setting(&error))?.to_map())
+        };
+        let stored = self.replace(queue, change).await?;
+        let configuration =
+            configuration(&stored, self.policy).map_err(|error| Problem::stored_setting(&error))?;
+        self.put_in_force(queue, &stored, configuration).await
+    }
+
+    /// Changes the one setting that an operation of its own stands for, and no other: it acts also where another stored
+    /// one is wrong, which is left for whoever wrote it to see.
+    pub(super) async fn switch(&self, queue: &QueueId, name: &str, value: Value) -> Result<Value, Problem> {
+        let change = |stored: &Map<String, Value>| {
+            let mut changed = stored.clone();
+            changed.insert(name.to_owned(), value.clone());
+            Ok(changed)
+        };
+        let stored = self.replace(queue, change).await?;
+        let wrong = match configuration(&stored, self.policy) {
+            Ok(configuration) => return self.put_in_force(queue, &stored, configuration).await,
+            Err(wrong) => wrong,
+        };
+        let configuration = switched(&*self.line, queue, &stored, &wrong)
+            .await
+            .map_err(|error| Problem::from(error).stored_only())?;
+        let mut result = self.put_in_force(queue, &stored, configuration).await?;
+        result["stored_settings_problem"] = wrong.to_string().into();
+        Ok(result)
+    }
+
+    /// Changes the stored settings, and answers with the queue as it is stored then.
+    async fn replace(
+        &self,
+        queue: &QueueId,
+        change: impl Fn(&Map<String, Value>) -> Result<Map<String, Value>, Problem> + Send + Sync,
+    ) -> Result<StoredQueue, Problem> {
+        for _ in 0..TRIES {
+            let stored = self.stored(queue).await?;
+            let settings = match stored.settings.map() {
+                Some(map) => change(map)?,
+                None => change(&self.in_force(queue, &stored).await?)?,
+            };
+            let replaced = self
+                .backup
+                .replace_settings(queue, &stored.settings, &settings)
+                .await?;
+            if let Some(settings_order) = replaced {
+                if stored.settings.map().is_none() {
+                    let wrong = stored.settings.parse().err().map(|error| error.to_string());
+                    warn!(%queue, wrong, "what was stored as settings is replaced by those in force");
+                }
+                return Ok(StoredQueue {
+                    settings: settings.into(),
+                    settings_order,
+                    ..stored
+                });
+            }
+        }
+        Err(Problem::busy())
+    }
+
+    /// The settings to change where those stored are no map of settings: nothing but what is in force can be meant.
+    async fn in_force(&self, queue: &QueueId, stored: &StoredQueue) -> Result<Map<String, Value>, Problem> {
+        match (self.line.view(queue).await, stored.settings.parse()) {
+            (Ok(view), _) => Ok(view.configuration.settings.to_map()),
+            (Err(LineError::Unknown), Err(wrong)) => Err(Problem::stored_setting(&wrong)),
+            (Err(error), _) => Err(error.into()),
+        }
+    }
+
+    async fn put_in_force(
+        &self,
+        queue: &QueueId,
+        stored: &StoredQueue,
+        configuration: Configuration,
+    ) -> Result<Value, Problem> {
+        let how = put_in_force(&*self.line, &*self.backup, queue, stored, &configuration)
+            .await
+            .map_err(|error| Problem::from(error).stored_only())?
+            .how;
+        Ok(json!({
+            "queue": queue.as_str(),
+            "changed": matches!(how, Configured::Created | Configured::Changed),
+            // Stored, and replaced by a later change before it was in force.
+            "overtaken": how == Configured::Older,
+            "settings": configuration.settings,
+            "revision": configuration.revision,
+        }))
+    }
+}
+
+/// The stored settings with the given ones in their place. Stored ones that are wrong can be corrected by naming them;
+/// `null` drops one that nobody knows.
+fn updated(stored: &Map<String, Value>, given: &Map<String, Value>) -> Result<Settings, Problem> {
+    if let Ok(settings) = Settings::from_map(stored) {
+        return settings.with(given).map_err(|error| Problem::setting(&error));
+    }
+    let mut merged = stored.clone();
+    for (name, value) in given {
+        if value.is_null() && FIELDS.iter().all(|field| field.name != name) {
+            merged.remove(name);
+        } else {
+            merged.insert(name.clone(), value.clone());
+        }
+    }
+    Settings::from_map(&merged).map_err(|error| {
+        if given.contains_key(&error.field) {
+            Problem::setting(&error)
+        } else {
+            Problem::stored_setting(&error)
+        }
+    })
+}

@@ -1,0 +1,79 @@
+//! Showing how queues stand.
+
+use futures_util::{StreamExt, stream};
+use serde_json::{Value, json};
+use vestibule_domain::id::QueueId;
+use vestibule_line::View;
+
+use super::{Admin, Problem};
+
+/// How many queues are looked at side by side.
+const AT_ONCE: usize = 16;
+
+impl Admin {
+    /// Every queue, with how many stand where.
+    pub(super) async fn list(&self) -> Result<Value, Problem> {
+        let mut queues = self.backup.queues().await?;
+        queues.sort();
+        let queues: Vec<_> = stream::iter(queues)
+            .map(|queue| async move { self.row(&queue).await })
+            .buffered(AT_ONCE)
+            .collect()
+            .await;
+        Ok(json!({ "queues": queues }))
+    }
+
+    /// One queue that does not answer does not hide the others.
+    async fn row(&self, queue: &QueueId) -> Value {
+        match self.line.view(queue).await {
+            Ok(view) => json!({
+                "queue": queue.as_str(),
+                "waiting": view.waiting,
+                "ready": view.ready,
+                "active": view.active,
+                "entrance": view.configuration.settings.entrance,
+                "paused": view.configuration.settings.paused,
+                "clocks_apart": view.clocks.apart,
+            }),
+            Err(error) => json!({ "queue": queue.as_str(), "problem": error.to_string() }),
+        }
+    }
+
+    /// Everything that the line counts of one queue.
+    pub(super) async fn stats(&self, queue: &QueueId) -> Result<Value, Problem> {
+        self.stored(queue).await?;
+        Ok(statistics(queue, &self.line.view(queue).await?))
+    }
+}
+
+fn statistics(queue: &QueueId, view: &View) -> Value {
+    let settings = &view.configuration.settings;
+    let (pace, forecast) = (settings.pace(), view.forecast());
+    let age_ms = |at_ms: u64| (at_ms > 0).then(|| view.now_ms.saturating_sub(at_ms));
+    json!({
+        "queue": queue.as_str(),
+        "now_ms": view.now_ms,
+        "waiting": view.waiting,
+        "ready": view.ready,
+        "active": view.active,
+        "capacity": settings.capacity,
+        "ended_not_in_backup": view.ended,
+        "journal": view.journal,
+        "set_aside": view.aside,
+        "heartbeat_age_ms": age_ms(view.heartbeat_ms),
+        "driven_age_ms": age_ms(view.driven_at_ms),
+        "bucket_tokens": view.bucket.refilled(pace, view.now_ms).tokens(pace),
+        "served_per_second": forecast.seen_per_second(),
+        "estimated_wait_seconds": view.estimate(&forecast, view.waiting).filter(|_| view.waiting > 0),
+        "clock": view.clocks,
+        "totals": view.totals,
+        "load": view.load.map(|load| json!({
+            "tps": load.report.tps,
+            "latency_ms": load.report.latency_ms,
+            "healthy": load.report.healthy,
+            "age_ms": load.age_ms(view.now_ms),
+        })),
+        "epoch": view.configuration.epoch,
+        "generation": view.configuration.generation,
+    })
+}

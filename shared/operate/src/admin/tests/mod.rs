@@ -1,0 +1,176 @@
+//! Every operation and every refusal, against the line in memory and the backup in a file.
+
+mod clock;
+mod entries;
+mod events;
+mod load;
+mod orders;
+mod queues;
+mod stored;
+
+use std::sync::Arc;
+
+use serde_json::{Value, json};
+use tempfile::TempDir;
+use vestibule_backup::{Backup, LinePart, Shelf, StoredQueue, StoredSettings};
+use vestibule_backup_file::FileBackup;
+use vestibule_domain::id::{EntryId, IdKey, QueueId, RootKey, Visitor};
+use vestibule_engine::{sync::Policy, write_through::write_through};
+use vestibule_line::{Entered, Line};
+use vestibule_line_memory::MemoryLine;
+
+use super::Admin;
+
+/// An operator's desk: the admin and what is behind it.
+struct Desk {
+    admin: Admin,
+    dir: TempDir,
+}
+
+impl Desk {
+    fn new() -> Self {
+        let dir = tempfile::tempdir().expect("a folder");
+        let backup = FileBackup::open(dir.path().join("backup.redb")).expect("a new store");
+        let admin = Admin {
+            line: Arc::new(MemoryLine::new()),
+            backup: Arc::new(backup),
+            root_key: RootKey::new(vec![1; 32]).expect("long enough"),
+            policy: Policy::default(),
+        };
+        Self { admin, dir }
+    }
+
+    /// A desk with a queue `q`.
+    async fn with_queue(settings: Value) -> Self {
+        let desk = Self::new();
+        desk.done(json!({ "op": "create", "queue": "q", "settings": settings }))
+            .await;
+        desk
+    }
+
+    /// The result of an order that must be carried out.
+    async fn done(&self, order: Value) -> Value {
+        let mut answer = self.admin.answer(order.clone()).await;
+        assert_eq!(answer["ok"], true, "{order}: {answer}");
+        answer["result"].take()
+    }
+
+    /// The problem of an order that must be refused.
+    async fn refused(&self, order: Value) -> Value {
+        let mut answer = self.admin.answer(order.clone()).await;
+        assert_eq!(answer["ok"], false, "{order}: {answer}");
+        let problem = answer["problem"].take();
+        for part in ["type", "title", "code", "detail"] {
+            assert!(problem[part].is_string(), "{part} of {problem}");
+        }
+        assert!(problem["status"].is_u64(), "{problem}");
+        problem
+    }
+
+    async fn in_force(&self, field: &str) -> Value {
+        self.done(json!({ "op": "describe", "queue": "q" })).await["settings"][field].take()
+    }
+
+    async fn stored(&self) -> StoredQueue {
+        self.admin
+            .backup
+            .queue(&queue())
+            .await
+            .expect("read")
+            .expect("is there")
+    }
+
+    /// Writes settings as somebody does by hand, past every check.
+    async fn edit(&self, settings: Value) {
+        let stored = self.stored().await;
+        let Value::Object(settings) = settings else {
+            panic!("an object")
+        };
+        let replaced = self
+            .admin
+            .backup
+            .replace_settings(&queue(), &stored.settings, &settings)
+            .await;
+        assert!(replaced.expect("written").is_some());
+    }
+
+    /// Leaves what may be no map of settings in their place, as a hand can in a table: in a backup that begins with it.
+    async fn leave(&mut self, left: Value) {
+        let settings = match left {
+            Value::Object(map) => map.into(),
+            Value::Null => StoredSettings::Missing,
+            other => StoredSettings::Other(other),
+        };
+        let stored = StoredQueue {
+            settings,
+            ..self.stored().await
+        };
+        let path = self.dir.path().join(uuid::Uuid::new_v4().to_string());
+        self.admin.backup = Arc::new(FileBackup::open(path).expect("a new store"));
+        let created = self.admin.backup.create_queue(&queue(), &stored).await;
+        assert!(created.expect("written"));
+    }
+
+    /// The entry of a visitor, in line or not.
+    async fn id(&self, visitor: &str) -> EntryId {
+        let LinePart { salt, .. } = self.stored().await.line;
+        let ids = IdKey::derive(&self.admin.root_key, &queue(), &salt);
+        ids.entry_id(&Visitor::known(visitor).expect("valid"))
+    }
+
+    /// A known visitor enters, written through.
+    async fn enter(&self, visitor: &str) -> EntryId {
+        let id = self.id(visitor).await;
+        match self.admin.line.enter(&queue(), id).await {
+            Ok(Entered::Joined {
+                change: Some(change), ..
+            }) => {
+                write_through(&*self.admin.line, &*self.admin.backup, &shelf(), &change)
+                    .await
+                    .expect("written");
+            }
+            other => panic!("did not enter: {other:?}"),
+        }
+        id
+    }
+
+    fn line(&self) -> &dyn Line {
+        &*self.admin.line
+    }
+
+    fn backup(&self) -> &dyn Backup {
+        &*self.admin.backup
+    }
+}
+
+fn queue() -> QueueId {
+    "q".parse().expect("a queue id")
+}
+
+fn shelf() -> Shelf {
+    Shelf {
+        queue: queue(),
+        generation: 1,
+        retain_hours: 24,
+        grace_seconds: 600,
+    }
+}
+
+/// Each switch of a queue, with the setting that it turns and what to.
+fn switches() -> [(Value, &'static str, Value); 5] {
+    [
+        (json!({ "op": "pause", "queue": "q" }), "paused", json!(true)),
+        (json!({ "op": "resume", "queue": "q" }), "paused", json!(false)),
+        (
+            json!({ "op": "drain", "queue": "q" }),
+            "entrance",
+            json!("draining"),
+        ),
+        (
+            json!({ "op": "close", "queue": "q", "confirm": "q", "epoch": 1 }),
+            "entrance",
+            json!("closed"),
+        ),
+        (json!({ "op": "open", "queue": "q" }), "entrance", json!("open")),
+    ]
+}

@@ -1,0 +1,215 @@
+//! Operations on a whole queue.
+
+use std::sync::Arc;
+
+use serde_json::{Value, json};
+use vestibule_backup::LinePart;
+use vestibule_domain::settings::FIELDS;
+use vestibule_engine::sync::Policy;
+use vestibule_line::{LineError, Look};
+use vestibule_line_memory::MemoryLine;
+
+use super::{Desk, queue, switches};
+
+fn create(settings: &Value) -> Value {
+    json!({ "op": "create", "queue": "q", "settings": settings })
+}
+
+#[tokio::test]
+async fn a_queue_is_created_once_in_both_places() {
+    let desk = Desk::new();
+    let created = desk.done(create(&json!({ "capacity": 7 }))).await;
+    assert_eq!(
+        (&created["created"], &created["epoch"], &created["generation"]),
+        (&json!(true), &json!(1), &json!(1))
+    );
+    assert_eq!(created["settings"]["capacity"], 7);
+    assert_eq!(created["settings"]["batch"], 10, "the default");
+    let LinePart {
+        epoch, generation, ..
+    } = desk.stored().await.line;
+    assert_eq!((epoch, generation), (1, 1));
+    let view = desk.line().view(&queue()).await.expect("in the line");
+    assert_eq!(created["revision"], view.configuration.revision.as_str());
+    assert!(view.bucket.credit > 0, "one batch may go at once");
+
+    let again = desk.done(create(&json!({ "capacity": 7 }))).await;
+    assert_eq!(again["created"], false);
+    let other = desk.refused(create(&json!({ "capacity": 8 }))).await;
+    assert_eq!(
+        (&other["status"], &other["code"]),
+        (&json!(409), &json!("queue-exists"))
+    );
+    assert_eq!(desk.in_force("capacity").await, 7);
+}
+
+#[tokio::test]
+async fn two_queues_never_share_a_salt() {
+    let desk = Desk::with_queue(json!({})).await;
+    desk.done(json!({ "op": "create", "queue": "p" })).await;
+    let other = desk
+        .backup()
+        .queue(&"p".parse().expect("an id"))
+        .await
+        .expect("read")
+        .expect("is there");
+    assert_ne!(desk.stored().await.line.salt, other.line.salt);
+}
+
+#[tokio::test]
+async fn creating_again_mends_a_lost_line_and_keeps_every_place() {
+    let mut desk = Desk::with_queue(json!({ "paused": true })).await;
+    let id = desk.enter("ada").await;
+    let before = desk.line().status(&queue(), id).await.expect("answered");
+    desk.admin.line = Arc::new(MemoryLine::new());
+    assert!(matches!(
+        desk.line().view(&queue()).await,
+        Err(LineError::Unknown)
+    ));
+
+    desk.done(create(&json!({ "paused": true }))).await;
+
+    assert_eq!(desk.line().status(&queue(), id).await.expect("answered"), before);
+    assert!(matches!(before, Look::Here(_)));
+}
+
+#[tokio::test]
+async fn wrong_settings_are_refused_by_name() {
+    let desk = Desk::with_queue(json!({})).await;
+    for (settings, field) in [
+        (json!({ "capacity": 0 }), "capacity"),
+        (json!({ "batsh": 1 }), "batsh"),
+        (
+            json!({ "trust_client_visitor_id": true }),
+            "trust_client_visitor_id",
+        ),
+    ] {
+        for order in [
+            create(&settings),
+            json!({ "op": "update", "queue": "q", "settings": settings }),
+        ] {
+            let problem = desk.refused(order).await;
+            assert_eq!(
+                (&problem["code"], &problem["field"]),
+                (&json!("invalid-setting"), &json!(field)),
+                "{problem}"
+            );
+        }
+    }
+}
+
+#[tokio::test]
+async fn callers_are_trusted_only_where_the_deployment_allows_it() {
+    let mut desk = Desk::new();
+    desk.admin.policy = Policy {
+        trust_client_visitor_id: true,
+    };
+    let created = desk
+        .done(create(&json!({ "trust_client_visitor_id": true })))
+        .await;
+    assert_eq!(created["settings"]["trust_client_visitor_id"], true);
+}
+
+#[tokio::test]
+async fn an_update_changes_what_it_names_in_both_places() {
+    let desk = Desk::with_queue(json!({ "capacity": 7 })).await;
+    let update = json!({ "op": "update", "queue": "q", "settings": { "batch": "3", "message": "soon" } });
+    let updated = desk.done(update.clone()).await;
+    assert_eq!(updated["changed"], true);
+    let settings = &updated["settings"];
+    assert_eq!(
+        (&settings["capacity"], &settings["batch"], &settings["message"]),
+        (&json!(7), &json!(3), &json!("soon"))
+    );
+    assert_eq!(desk.in_force("batch").await, 3);
+    assert_eq!(desk.stored().await.settings.to_value()["batch"], 3);
+    assert_eq!(desk.done(update).await["changed"], false, "again is harmless");
+}
+
+#[tokio::test]
+async fn the_switches_of_a_queue() {
+    let desk = Desk::with_queue(json!({})).await;
+    for (order, field, value) in switches() {
+        assert_eq!(
+            desk.done(order.clone()).await["settings"][field],
+            value,
+            "{order}"
+        );
+        assert_eq!(desk.in_force(field).await, value, "{order}");
+        assert_eq!(desk.stored().await.settings.to_value()[field], value, "{order}");
+        assert_eq!(
+            desk.done(order.clone()).await["changed"],
+            false,
+            "{order}: again is harmless"
+        );
+    }
+}
+
+#[tokio::test]
+async fn help_lists_every_setting() {
+    let desk = Desk::with_queue(json!({})).await;
+    let without = desk.done(json!({ "op": "describe", "queue": "q" })).await;
+    assert!(without.get("fields").is_none());
+    let with = desk
+        .done(json!({ "op": "describe", "queue": "q", "help": true }))
+        .await;
+    let fields = with["fields"].as_array().expect("a list");
+    assert_eq!(fields.len(), FIELDS.len());
+    assert_eq!(
+        fields[0],
+        json!({
+            "name": "capacity", "unit": "entries", "takes": { "min": 1, "max": 10_000_000 }, "default": "100",
+            "meaning": "The most entries that may be ready and active at once.",
+        })
+    );
+}
+
+#[tokio::test]
+async fn every_queue_is_listed_also_one_that_the_line_lost() {
+    let mut desk = Desk::with_queue(json!({ "paused": true })).await;
+    desk.enter("ada").await;
+    desk.done(json!({ "op": "create", "queue": "a" })).await;
+    let listed = desk.done(json!({ "op": "list" })).await;
+    let rows = listed["queues"].as_array().expect("a list");
+    assert_eq!(
+        rows.iter().map(|row| row["queue"].clone()).collect::<Vec<_>>(),
+        ["a", "q"]
+    );
+    assert_eq!(
+        (&rows[1]["waiting"], &rows[1]["ready"], &rows[1]["active"]),
+        (&json!(1), &json!(0), &json!(0))
+    );
+
+    desk.admin.line = Arc::new(MemoryLine::new());
+    let listed = desk.done(json!({ "op": "list" })).await;
+    assert!(listed["queues"][1]["problem"].is_string(), "{listed}");
+    assert_eq!(
+        desk.refused(json!({ "op": "stats", "queue": "q" })).await["code"],
+        "recovering"
+    );
+}
+
+#[tokio::test]
+async fn the_figures_of_a_queue() {
+    let desk = Desk::with_queue(json!({ "capacity": 1, "batch": 2 })).await;
+    for visitor in ["a", "b"] {
+        desk.enter(visitor).await;
+    }
+    let stats = desk.done(json!({ "op": "stats", "queue": "q" })).await;
+    assert_eq!(
+        (&stats["waiting"], &stats["active"], &stats["capacity"]),
+        (&json!(1), &json!(1), &json!(1))
+    );
+    assert_eq!(
+        (&stats["totals"]["entered"], &stats["totals"]["fast_tracked"]),
+        (&json!(2), &json!(1))
+    );
+    assert_eq!(
+        (&stats["bucket_tokens"], &stats["journal"]),
+        (&json!(1), &json!(0))
+    );
+    assert_eq!(
+        (&stats["heartbeat_age_ms"], &stats["served_per_second"]),
+        (&Value::Null, &Value::Null)
+    );
+}

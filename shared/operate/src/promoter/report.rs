@@ -1,0 +1,194 @@
+//! Metrics of every queue: written by whichever promoter is the first to ask when a report is due, so that each event is
+//! counted once however many promoters run.
+
+use std::{
+    collections::{HashMap, HashSet},
+    sync::{Mutex, MutexGuard, PoisonError},
+    time::Duration,
+};
+
+use serde_json::{Value, json};
+use tokio::time::Instant;
+use vestibule_domain::id::QueueId;
+use vestibule_engine::{check::Checked, tick::Ticked};
+use vestibule_line::{Line, LineError, Report, ReportOrder, Reported, View};
+use vestibule_telemetry::{
+    emf::Metrics,
+    metrics::{
+        ACTIVE, BACKUP_LAG, CHECK_AGE, CLOCKS_APART, COMPLETED, ENTERED, ESTIMATE_ERROR, EXPIRED,
+        JOURNAL_LENGTH, LEFT, MENDED, Metric, NO_SHOWS, PROMOTED, READY, SET_ASIDE, SETTINGS_REFUSED,
+        TICK_AGE, WAIT_MAX, WAIT_MEAN, WAITING,
+    },
+};
+
+use super::probes::Probes;
+
+/// How often a queue is reported on. Of one where nothing happens there is a report in every minute: an alarm may stand on
+/// there being none.
+const ORDER: ReportOrder = ReportOrder {
+    every_ms: 10_000,
+    idle_ms: 50_000,
+};
+
+/// What one promoter writes, and what it remembers for it.
+pub(super) struct Reporter {
+    metrics: Metrics,
+    queues: Mutex<HashMap<QueueId, Memory>>,
+}
+
+#[derive(Default)]
+struct Memory {
+    /// When to ask the line again.
+    next: Option<Instant>,
+    probes: Probes,
+    /// What was last said of each thing that is either so or not, and when.
+    said: HashMap<&'static str, (bool, Instant)>,
+}
+
+impl Reporter {
+    pub(super) fn new(metrics: Metrics) -> Self {
+        Self {
+            metrics,
+            queues: Mutex::default(),
+        }
+    }
+
+    /// Forgets the queues that are gone.
+    pub(super) fn listed(&self, queues: &[QueueId]) {
+        let queues: HashSet<_> = queues.iter().collect();
+        self.lock().retain(|queue, _| queues.contains(queue));
+    }
+
+    /// Says whether the clocks are apart, and compares with what came true in a tick what people were told.
+    pub(super) fn ticked(&self, queue: &QueueId, ticked: &Ticked) {
+        if !self.metrics.is_on() {
+            return;
+        }
+        self.say(queue, CLOCKS_APART, ticked.clocks.apart);
+        let errors = self.lock().get_mut(queue).map(|memory| {
+            memory
+                .probes
+                .come_true(ticked.promoted_through, ticked.waiting, ticked.now_ms)
+        });
+        if let Some(errors) = errors.filter(|errors| !errors.is_empty()) {
+            self.metrics.write(queue, [(ESTIMATE_ERROR, json!(errors))]);
+        }
+    }
+
+    /// Whether it is time to ask the line for a report.
+    pub(super) fn is_due(&self, queue: &QueueId) -> bool {
+        self.metrics.is_on()
+            && self
+                .lock()
+                .get(queue)
+                .and_then(|memory| memory.next)
+                .is_none_or(|next| Instant::now() >= next)
+    }
+
+    /// Asks the line, and writes what it says.
+    pub(super) async fn report(&self, line: &dyn Line, queue: &QueueId) -> Result<(), LineError> {
+        let reported = line.report(queue, ORDER).await?;
+        let due_in_ms = match reported {
+            Reported::Due(_) => ORDER.every_ms,
+            Reported::Early { due_in_ms } => due_in_ms,
+        };
+        {
+            let mut queues = self.lock();
+            let memory = queues.entry(queue.clone()).or_default();
+            memory.next = Some(Instant::now() + Duration::from_millis(due_in_ms));
+        }
+        let Reported::Due(report) = reported else {
+            return Ok(());
+        };
+        self.metrics.write(queue, measured(&report));
+        let view = line.view(queue).await?;
+        let told_ms = told_ms(&view, report.waiting);
+        let mut queues = self.lock();
+        let memory = queues.entry(queue.clone()).or_default();
+        memory.probes.remember(&report, told_ms);
+        Ok(())
+    }
+
+    /// Says what a check mended.
+    pub(super) fn checked(&self, queue: &QueueId, checked: &Checked) {
+        if self.metrics.is_on() {
+            self.metrics.write(queue, [(MENDED, json!(checked.mended()))]);
+        }
+    }
+
+    /// Says whether the stored settings are refused.
+    pub(super) fn settings(&self, queue: &QueueId, refused: bool) {
+        self.say(queue, SETTINGS_REFUSED, refused);
+    }
+
+    /// Says whether something is so: at once where that is new, and then as often as a queue is reported on that is busy,
+    /// or idle.
+    fn say(&self, queue: &QueueId, what: Metric, is_so: bool) {
+        if !self.metrics.is_on() {
+            return;
+        }
+        let every_ms = if is_so { ORDER.every_ms } else { ORDER.idle_ms };
+        let now = Instant::now();
+        let mut queues = self.lock();
+        let memory = queues.entry(queue.clone()).or_default();
+        let is_said = memory.said.get(what.name).is_some_and(|(before, at)| {
+            *before == is_so && now.duration_since(*at) < Duration::from_millis(every_ms)
+        });
+        if !is_said {
+            memory.said.insert(what.name, (is_so, now));
+            drop(queues);
+            self.metrics.write(queue, [(what, json!(u8::from(is_so)))]);
+        }
+    }
+
+    fn lock(&self) -> MutexGuard<'_, HashMap<QueueId, Memory>> {
+        // Every change above is whole before anything could panic.
+        self.queues.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+}
+
+/// A report as metrics.
+fn measured(report: &Report) -> Vec<(Metric, Value)> {
+    let happened = &report.happened;
+    let mut measured: Vec<_> = [
+        (WAITING, report.waiting),
+        (READY, report.ready),
+        (ACTIVE, report.active),
+        (JOURNAL_LENGTH, report.journal),
+        (BACKUP_LAG, report.backup_lag_ms),
+        (SET_ASIDE, report.aside),
+        (TICK_AGE, report.tick_age_ms),
+        (CHECK_AGE, report.check_age_ms),
+        (ENTERED, happened.entered),
+        (PROMOTED, happened.promoted),
+        (EXPIRED, happened.expired),
+        (NO_SHOWS, happened.no_shows),
+        (LEFT, happened.left),
+        (COMPLETED, happened.completed),
+    ]
+    .map(|(metric, number)| (metric, json!(number)))
+    .into();
+    if let Some((mean_ms, max_ms)) = waits(report) {
+        measured.extend([(WAIT_MEAN, json!(mean_ms)), (WAIT_MAX, json!(max_ms))]);
+    }
+    measured
+}
+
+/// What one at this position is told, in the middle of the range.
+fn told_ms(view: &View, position: u64) -> Option<u64> {
+    let told = view.estimate(&view.forecast(), position)?;
+    Some((told.low + told.high) * 500)
+}
+
+/// The mean and the longest wait; `None` where nobody was promoted and nobody waits.
+fn waits(report: &Report) -> Option<(u64, u64)> {
+    let head_ms = report
+        .head
+        .map(|head| report.now_ms.saturating_sub(head.joined_at_ms()));
+    // Where nobody is promoted, the wait of those who stand is what there is: else an alarm would sleep while they do.
+    let mean_ms = report
+        .waited_ms
+        .checked_div(report.happened.promoted)
+        .or(head_ms)?;
+    Some((mean_ms, report.waited_max_ms.max(head_ms.unwrap_or(0))))
+}

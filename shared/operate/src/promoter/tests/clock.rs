@@ -1,0 +1,180 @@
+//! The server's clock is set, or the promoter's own is, in paused time.
+
+use std::{
+    sync::{
+        Arc,
+        atomic::{AtomicI64, Ordering},
+    },
+    time::Duration,
+};
+
+use serde_json::json;
+use tokio::time::{Instant, sleep};
+use vestibule_clock::Clock;
+use vestibule_domain::{id::QueueId, pace::HeldBackBy, state::State};
+use vestibule_line::{Line, Look, PromoteOrder};
+use vestibule_line_memory::MemoryLine;
+use vestibule_telemetry::{emf::Metrics, metrics::CLOCKS_APART};
+
+use super::{Scene, id, written::Written};
+use crate::promoter::Promoter;
+
+const HOUR_MS: i64 = 3_600_000;
+
+/// A clock that goes with tokio's, until a test sets it.
+#[derive(Clone)]
+struct Settable {
+    start: Instant,
+    off_ms: Arc<AtomicI64>,
+}
+
+impl Settable {
+    fn new(start: Instant) -> Self {
+        let off_ms = Arc::default();
+        Self { start, off_ms }
+    }
+
+    fn set_off(&self, ms: i64) {
+        self.off_ms.store(ms, Ordering::SeqCst);
+    }
+
+    fn clock(&self) -> Clock {
+        let this = self.clone();
+        Arc::new(move || {
+            let passed = Instant::now().duration_since(this.start).as_micros();
+            let right_us = 1_800_000_000_000_000 + u64::try_from(passed).expect("a test is short");
+            right_us.saturating_add_signed(this.off_ms.load(Ordering::SeqCst) * 1_000)
+        })
+    }
+}
+
+/// A promoter and visitors who share a right clock, until a test sets that of the server or the promoter.
+struct Clocks {
+    scene: Scene,
+    server: Settable,
+    promoter: Settable,
+    /// As visitors reach it.
+    line: MemoryLine,
+    written: Written,
+}
+
+impl Clocks {
+    fn new() -> Self {
+        let start = Instant::now();
+        let [server, promoter, visitors] = [(); 3].map(|()| Settable::new(start));
+        let line = MemoryLine::with_clock(server.clock());
+        Self {
+            scene: Scene::new(Arc::new(line.clone().with_witness(promoter.clock()))),
+            server,
+            promoter,
+            line: line.with_witness(visitors.clock()),
+            written: Written::default(),
+        }
+    }
+
+    /// One a second out of 200 who came, sessions of 100 s, and a promoter that has ticked for 20 s.
+    async fn begin(&self) -> (QueueId, Arc<Promoter>) {
+        let pace = json!({
+            "capacity": 1_000, "batch": 1, "interval_seconds": 1, "session_seconds": 100, "claim_seconds": 600,
+        });
+        let (queue, _) = self.scene.queue("q", pace).await;
+        for visitor in 0..200 {
+            let id = id(&queue, &visitor.to_string());
+            self.line.enter(&queue, id).await.expect("entered");
+        }
+        let promoter = Arc::into_inner(self.scene.promoter()).expect("nobody else has it");
+        let metrics = Metrics::new("shop", self.written.clone());
+        let promoter = promoter.with_metrics(metrics).with_clock(self.promoter.clock());
+        let promoter = Arc::new(promoter);
+        run(&promoter, 20).await;
+        let promoted = self.promoted(&queue).await;
+        assert!((17..=21).contains(&promoted), "one a second: {promoted}");
+        assert_eq!(self.written.last(CLOCKS_APART), 0);
+        (queue, promoter)
+    }
+
+    async fn promoted(&self, queue: &QueueId) -> u64 {
+        self.line.view(queue).await.expect("seen").totals.promoted
+    }
+}
+
+async fn run(promoter: &Arc<Promoter>, seconds: u64) {
+    promoter.run(sleep(Duration::from_secs(seconds))).await;
+}
+
+#[tokio::test(start_paused = true)]
+async fn a_server_that_is_set_an_hour_off_is_put_right_within_seconds() {
+    for off_ms in [HOUR_MS, -HOUR_MS] {
+        let clocks = Clocks::new();
+        let (queue, promoter) = clocks.begin().await;
+        // The first one came on the fast track; the session ends 100 s later.
+        let first = id(&queue, "0");
+        let before = clocks.promoted(&queue).await;
+        clocks.server.set_off(off_ms);
+        run(&promoter, 2).await;
+        assert_eq!(clocks.promoted(&queue).await, before, "{off_ms}: held");
+        assert_eq!(clocks.written.last(CLOCKS_APART), 1);
+        run(&promoter, 8).await;
+        let view = clocks.line.view(&queue).await.expect("seen");
+        assert_eq!((view.clocks.apart, view.clocks.offset_ms), (false, -off_ms));
+        let promoted = view.totals.promoted - before;
+        assert!(
+            (3..=10).contains(&promoted),
+            "{off_ms}: {promoted} in ten seconds, no burst and no standstill"
+        );
+        assert_eq!(clocks.written.last(CLOCKS_APART), 0);
+
+        let look = clocks.line.status(&queue, first).await.expect("seen");
+        assert!(
+            matches!(look, Look::Here(standing) if standing.state() == State::Active),
+            "{look:?}"
+        );
+        run(&promoter, 75).await;
+        let view = clocks.line.view(&queue).await.expect("seen");
+        assert_eq!(view.totals.expired, 1, "{off_ms}: it ended when it should");
+    }
+}
+
+#[tokio::test(start_paused = true)]
+async fn a_promoter_whose_own_clock_jumps_sets_nothing() {
+    for off_ms in [HOUR_MS, -HOUR_MS] {
+        let clocks = Clocks::new();
+        let (queue, promoter) = clocks.begin().await;
+        let before = clocks.line.view(&queue).await.expect("seen");
+        let jump = async {
+            sleep(Duration::from_millis(3_500)).await;
+            clocks.promoter.set_off(off_ms);
+            // Somebody who enters with the same wrong clock speaks for it, but it distrusts itself.
+            let wrong = clocks.line.clone().with_witness(clocks.promoter.clock());
+            wrong.enter(&queue, id(&queue, "wrong")).await.expect("entered");
+        };
+        tokio::join!(run(&promoter, 50), jump);
+        let view = clocks.line.view(&queue).await.expect("seen");
+        assert_eq!((view.clocks.apart, view.clocks.offset_ms), (false, 0), "{off_ms}");
+        assert_eq!(clocks.written.last(CLOCKS_APART), 1, "it says what is wrong");
+
+        // Another promoter goes on, at the pace, and nobody's session ended.
+        let order = PromoteOrder {
+            asked: 1_000,
+            heartbeat: true,
+            fence: None,
+        };
+        let other = clocks.line.promote(&queue, order).await.expect("promoted");
+        assert_eq!(
+            (other.promoted, other.held_back_by),
+            (1, HeldBackBy::Pace),
+            "{off_ms}"
+        );
+        assert_eq!((other.no_shows, other.expired), (0, 0));
+        assert!(other.now_ms - before.now_ms < 60_000);
+
+        // That was the end of what the other one said. Longer than it distrusts itself:
+        run(&promoter, 70).await;
+        let view = clocks.line.view(&queue).await.expect("seen");
+        assert_eq!(view.clocks.offset_ms, 0, "{off_ms}: nobody else speaks for it");
+        // It is put right, and all is well again.
+        clocks.promoter.set_off(0);
+        run(&promoter, 5).await;
+        assert_eq!(clocks.written.last(CLOCKS_APART), 0);
+    }
+}

@@ -1,0 +1,140 @@
+//! The scene on which steps and rounds are tested.
+
+mod checks;
+mod clock;
+mod drive;
+mod faulty;
+mod metrics;
+mod rest;
+mod rounds;
+mod slow;
+mod steps;
+mod written;
+
+use std::{sync::Arc, time::Duration};
+
+use serde_json::{Map, Value};
+use tempfile::TempDir;
+use tokio::time::{sleep, timeout};
+use vestibule_backup::{Backup, LinePart, Shelf, StoredQueue};
+use vestibule_backup_file::FileBackup;
+use vestibule_domain::{
+    change::Change,
+    id::{EntryId, IdKey, QueueId, RootKey, Salt, Visitor},
+};
+use vestibule_engine::{
+    sync::{Policy, SyncError, Synced, configuration, sync},
+    write_through::write_through,
+};
+use vestibule_line::{Configured, Entered, Line};
+use vestibule_line_memory::MemoryLine;
+
+use super::Promoter;
+
+/// What a tick and its neighbours need: a line, a backup in a folder that goes with it, and queues in both.
+struct Scene {
+    line: Arc<dyn Line>,
+    backup: Arc<FileBackup>,
+    _dir: TempDir,
+}
+
+impl Scene {
+    fn new(line: Arc<dyn Line>) -> Self {
+        let dir = tempfile::tempdir().expect("a folder");
+        let backup = FileBackup::open(dir.path().join("backup.redb")).expect("a new store");
+        Self {
+            line,
+            backup: Arc::new(backup),
+            _dir: dir,
+        }
+    }
+
+    async fn store(&self, name: &str, settings: Value) -> (QueueId, StoredQueue) {
+        let queue: QueueId = name.parse().expect("a queue id");
+        let stored = StoredQueue {
+            settings: map(settings).into(),
+            settings_order: 0,
+            line: LinePart::new(Salt::new([3; 32])),
+        };
+        assert!(self.backup.create_queue(&queue, &stored).await.expect("stored"));
+        (queue, stored)
+    }
+
+    async fn sync(&self, queue: &QueueId) -> Result<Synced, SyncError> {
+        sync(&*self.line, &*self.backup, queue, Policy::default()).await
+    }
+
+    /// A new queue that is in force, and the shelf of its entries.
+    async fn queue(&self, name: &str, settings: Value) -> (QueueId, Shelf) {
+        let (queue, stored) = self.store(name, settings).await;
+        let wanted = configuration(&stored, Policy::default()).expect("right settings");
+        let configured = self.line.configure(&queue, &wanted, true).await;
+        assert_eq!(configured.expect("configured"), Configured::Created);
+        let shelf = Shelf::of(&queue, &wanted);
+        (queue, shelf)
+    }
+
+    /// Enters as a visitor does, written through.
+    async fn enter(&self, shelf: &Shelf, visitor: &str) -> EntryId {
+        let change = self.enter_unwritten(&shelf.queue, visitor).await;
+        let through = write_through(&*self.line, &*self.backup, shelf, &change).await;
+        assert!(through.expect("written").durable);
+        change.id
+    }
+
+    /// Enters, and is killed before it is written.
+    async fn enter_unwritten(&self, queue: &QueueId, visitor: &str) -> Change {
+        match self.line.enter(queue, id(queue, visitor)).await {
+            Ok(Entered::Joined {
+                change: Some(change), ..
+            }) => change,
+            other => panic!("did not enter: {other:?}"),
+        }
+    }
+
+    /// Puts other settings in the place of the stored ones, as somebody does by hand.
+    async fn edit(&self, queue: &QueueId, settings: Value) {
+        let stored = self.backup.queue(queue).await.expect("read").expect("is there");
+        let replaced = self
+            .backup
+            .replace_settings(queue, &stored.settings, &map(settings))
+            .await;
+        assert!(replaced.expect("written").is_some());
+    }
+
+    fn promoter(&self) -> Arc<Promoter> {
+        Arc::new(Promoter::new(
+            self.line.clone(),
+            self.backup.clone(),
+            Policy::default(),
+        ))
+    }
+}
+
+fn map(value: Value) -> Map<String, Value> {
+    match value {
+        Value::Object(map) => map,
+        other => panic!("not an object: {other}"),
+    }
+}
+
+fn id(queue: &QueueId, visitor: &str) -> EntryId {
+    let root = RootKey::new(vec![1; 32]).expect("long enough");
+    IdKey::derive(&root, queue, &Salt::new([3; 32])).entry_id(&Visitor::known(visitor).expect("valid"))
+}
+
+fn memory() -> Arc<dyn Line> {
+    Arc::new(MemoryLine::new())
+}
+
+/// Waits until something is so, for longer than it takes on a machine that does much else.
+async fn until(mut is_so: impl AsyncFnMut() -> bool) {
+    let waiting = async {
+        while !is_so().await {
+            sleep(Duration::from_millis(20)).await;
+        }
+    };
+    timeout(Duration::from_mins(1), waiting)
+        .await
+        .expect("it comes about in time");
+}

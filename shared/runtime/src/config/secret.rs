@@ -1,0 +1,116 @@
+//! Where a secret is: in the environment itself, or in AWS Secrets Manager under a name that the environment gives.
+
+use std::{fmt, time::Duration};
+
+use aws_config::{SdkConfig, retry::RetryConfig, timeout::TimeoutConfig};
+use aws_sdk_secretsmanager::{Client, config, operation::get_secret_value::GetSecretValueError};
+
+use super::{ConfigError, Lookup, wrong};
+
+/// One attempt, answer included.
+const ATTEMPT: Duration = Duration::from_secs(2);
+const CONNECT: Duration = Duration::from_secs(1);
+/// A function has ten seconds to start, of which these take six and the pauses between them.
+const ATTEMPTS: u32 = 3;
+const FIRST_PAUSE: Duration = Duration::from_millis(50);
+
+/// One secret that a function needs.
+#[derive(Clone, PartialEq, Eq)]
+pub(super) struct Secret {
+    /// The variable that says where it is.
+    name: &'static str,
+    place: Place,
+}
+
+#[derive(Clone, PartialEq, Eq)]
+enum Place {
+    /// The variable holds it.
+    Here(String),
+    /// The variable holds its ARN or name.
+    SecretsManager(String),
+}
+
+impl fmt::Debug for Secret {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(f, "{}(***)", self.name)
+    }
+}
+
+/// The text of a secret, with the variable to blame where it is wrong.
+pub(super) struct Found {
+    pub(super) name: &'static str,
+    pub(super) text: String,
+}
+
+impl Secret {
+    /// Reads the one variable of two that is set.
+    pub(super) fn read(
+        vars: Lookup<'_>,
+        plain: &'static str,
+        by_name: &'static str,
+    ) -> Result<Self, ConfigError> {
+        let (name, place) = match (vars(plain), vars(by_name)) {
+            (Some(_), Some(_)) => {
+                return Err(wrong(
+                    by_name,
+                    format!("is set beside {plain}: which of the two is meant?"),
+                ));
+            }
+            (Some(text), None) => (plain, Place::Here(text)),
+            (None, Some(id)) => (by_name, Place::SecretsManager(id)),
+            (None, None) => return Err(wrong(plain, format!("is not set, and neither is {by_name}"))),
+        };
+        Ok(Self { name, place })
+    }
+
+    /// Its text, fetched where need be.
+    pub(super) async fn find(&self, vault: &Vault) -> Result<Found, ConfigError> {
+        let text = match &self.place {
+            Place::Here(text) => text.clone(),
+            Place::SecretsManager(id) => vault.text(self.name, id).await?,
+        };
+        Ok(Found {
+            name: self.name,
+            text,
+        })
+    }
+}
+
+/// Secrets Manager.
+pub(super) struct Vault(Client);
+
+impl Vault {
+    /// At the address of an emulator; at the region's where `None`.
+    pub(super) fn new(aws: &SdkConfig, endpoint_url: Option<&str>) -> Self {
+        let timeouts = TimeoutConfig::builder()
+            .operation_attempt_timeout(ATTEMPT)
+            .connect_timeout(CONNECT)
+            .build();
+        let retries = RetryConfig::standard()
+            .with_max_attempts(ATTEMPTS)
+            .with_initial_backoff(FIRST_PAUSE);
+        let config = config::Builder::from(&vestibule_aws::at(aws, endpoint_url))
+            .timeout_config(timeouts)
+            .retry_config(retries);
+        Self(Client::from_conf(config.build()))
+    }
+
+    async fn text(&self, name: &'static str, id: &str) -> Result<String, ConfigError> {
+        let answer = self.0.get_secret_value().secret_id(id).send().await;
+        let secret = answer.map_err(|error| {
+            let missing = error
+                .as_service_error()
+                .is_some_and(GetSecretValueError::is_resource_not_found_exception);
+            let what = if missing {
+                "names no secret"
+            } else {
+                "cannot be read"
+            };
+            wrong(name, format!("{what}: {}", vestibule_aws::reason(&error)))
+        })?;
+        match secret.secret_string {
+            Some(text) if !text.trim().is_empty() => Ok(text),
+            _ => Err(wrong(name, "names a secret without text")),
+        }
+    }
+}

@@ -1,0 +1,292 @@
+use std::collections::HashMap;
+
+use aws_config::{BehaviorVersion, SdkConfig};
+use axum::http::HeaderValue;
+use base64::{
+    Engine,
+    engine::general_purpose::{STANDARD, URL_SAFE_NO_PAD},
+};
+use vestibule_api::{
+    config::{EdgeConfig, Keys, Origins, ServiceRoutes},
+    pass::new_key_pem,
+};
+
+use super::{api::read_api_config, *};
+
+/// As `CloudFormation`'s `GenerateSecretString` makes it: 64 letters and digits.
+const GENERATED: &str = "Zk3vQ9sT1xWb7LrN5yPcE2mHdJ8fGaU0oKiVXtR4uSqYwMzBnCjDhFgA6eIlOpT1";
+/// Of the key that stands for, by another implementation (Python's `hmac`, and `cryptography` for Ed25519):
+/// `Ed25519PrivateKey.from_private_bytes(hmac.digest(text, b"vestibule pass signing key 1", "sha256")).public_key()`
+const GENERATED_PUBLIC_KEY: &str = "9PKnDmCjJ5SrZWsyW5B1-CbVjx0VUmVD5WsUAw9U1QM";
+
+fn read(name: &'static str, value: &'static str) -> Result<EdgeConfig, ConfigError> {
+    read_api_config(&vars(&[(name, value)]))
+}
+
+/// An environment that has these variables alone.
+fn vars(set: &[(&str, &str)]) -> impl Fn(&str) -> Option<String> {
+    let set: HashMap<_, _> = set
+        .iter()
+        .map(|(name, value)| ((*name).to_owned(), (*value).to_owned()))
+        .collect();
+    move |asked| set.get(asked).cloned()
+}
+
+#[test]
+fn nothing_set_means_the_defaults() {
+    let read = read_api_config(&|_| None);
+    assert_eq!(read, Ok(EdgeConfig::default()), "and never a laptop's");
+}
+
+#[test]
+fn an_error_names_the_variable() {
+    for (name, value) in [
+        ("VESTIBULE_CORS_ORIGINS", "shop.example"),
+        ("VESTIBULE_CORS_ORIGINS", "https://shop.example/page"),
+        ("VESTIBULE_CORS_ORIGINS", "*, https://shop.example"),
+        ("VESTIBULE_HELD_BUDGET", "-1"),
+        ("VESTIBULE_VISITOR_ROUTES", "none"),
+        ("VESTIBULE_SERVICE_ROUTES", "open"),
+    ] {
+        assert_eq!(read(name, value).expect_err(value).name, name, "{value}");
+    }
+}
+
+#[test]
+fn service_routes_are_never_unguarded_on_lambda() {
+    let lambda = [
+        ("VESTIBULE_SERVICE_ROUTES", "none"),
+        ("AWS_LAMBDA_RUNTIME_API", "169.254.100.1:9001"),
+        ("LAMBDA_TASK_ROOT", "/var/task"),
+    ];
+    for more in [&[][..], &[("AWS_SAM_LOCAL", "no")]] {
+        let refused = read_api_config(&vars(&[&lambda, more].concat())).expect_err("refused");
+        assert!(
+            refused
+                .to_string()
+                .starts_with("VESTIBULE_SERVICE_ROUTES must not be none"),
+            "{refused}"
+        );
+    }
+}
+
+#[test]
+fn a_laptop_may_leave_service_routes_unguarded() {
+    let runtime = ("AWS_LAMBDA_RUNTIME_API", "127.0.0.1:9001");
+    for (what, laptop) in [
+        ("a process of its own", &[][..]),
+        (
+            "cargo lambda watch",
+            &[("AWS_LAMBDA_RUNTIME_API", "http://[::]:9000/.rt/validate/")],
+        ),
+        ("an emulator", &[runtime, ("LAMBDA_TASK_ROOT", "/tmp/code")]),
+        (
+            "sam local",
+            &[
+                runtime,
+                ("LAMBDA_TASK_ROOT", "/var/task"),
+                ("AWS_SAM_LOCAL", "true"),
+            ],
+        ),
+    ] {
+        let all = [&[("VESTIBULE_SERVICE_ROUTES", "none")], laptop].concat();
+        let config = read_api_config(&vars(&all)).expect(what);
+        assert_eq!(config.service_routes, ServiceRoutes::Unguarded, "{what}");
+        assert!(!config.local, "{what}: nothing else is loosened");
+    }
+}
+
+#[test]
+fn visitors_guarded_as_the_service_is_are_told_apart_by_a_list() {
+    for guard in ["iam", "api-key"] {
+        for (visitors, callers, starts) in [
+            (guard, None, false),
+            (guard, Some(" , "), false),
+            (guard, Some("key1"), true),
+            ("open", None, true),
+        ] {
+            let vars = |asked: &str| match asked {
+                "VESTIBULE_VISITOR_ROUTES" => Some(visitors.to_owned()),
+                "VESTIBULE_SERVICE_ROUTES" => Some(guard.to_owned()),
+                "VESTIBULE_SERVICE_CALLERS" => callers.map(str::to_owned),
+                _ => None,
+            };
+            let read = read_api_config(&vars);
+            assert_eq!(read.is_ok(), starts, "{read:?}");
+            if let Err(error) = read {
+                assert_eq!(error.name, "VESTIBULE_SERVICE_CALLERS");
+            }
+        }
+    }
+}
+
+#[test]
+fn origins_are_a_list_or_any() {
+    let any = read("VESTIBULE_CORS_ORIGINS", "*").expect("valid");
+    assert_eq!(any.origins, Origins::Any);
+    let named = read(
+        "VESTIBULE_CORS_ORIGINS",
+        "https://a.example, http://localhost:3000",
+    );
+    let expected = ["https://a.example", "http://localhost:3000"].map(HeaderValue::from_static);
+    assert_eq!(named.expect("valid").origins, Origins::Named(expected.to_vec()));
+}
+
+/// Reads and fetches keys, none of which is in Secrets Manager.
+async fn keys(set: &[(&str, &str)]) -> Result<Keys, ConfigError> {
+    let aws = SdkConfig::builder()
+        .behavior_version(BehaviorVersion::latest())
+        .build();
+    let issuer = [("VESTIBULE_ISSUER", "https://wait.example")];
+    KeysConfig::read(&vars(&[&issuer, set].concat()))?
+        .fetch(&aws)
+        .await
+}
+
+#[tokio::test]
+async fn keys_are_read_in_every_form_and_never_shown() {
+    let pem = new_key_pem([5; 32]).replace('\n', "\\n");
+    for root in [
+        "ab".repeat(32),
+        STANDARD.encode([7; 32]),
+        URL_SAFE_NO_PAD.encode([0xff; 40]),
+        GENERATED.to_owned(),
+    ] {
+        for signing in [pem.as_str(), GENERATED] {
+            let set = [
+                ("VESTIBULE_ROOT_KEY", root.as_str()),
+                ("VESTIBULE_SIGNING_KEY", signing),
+            ];
+            let keys = keys(&set).await.expect("valid");
+            let shown = format!("{keys:?}");
+            assert!(
+                !shown.contains(&root) && shown.contains("RootKey(***)"),
+                "{shown}"
+            );
+            let config = format!(
+                "{:?}",
+                KeysConfig::read(&vars(&[&set[..], &[("VESTIBULE_ISSUER", "x")]].concat()))
+            );
+            assert!(!config.contains(&root) && !config.contains(signing), "{config}");
+        }
+    }
+}
+
+#[tokio::test]
+async fn a_wrong_key_is_named_and_not_shown() {
+    let pem = new_key_pem([5; 32]);
+    let good = "ab".repeat(32);
+    for (root, signing, named) in [
+        ("abcd", pem.as_str(), "VESTIBULE_ROOT_KEY"),
+        ("not a key", &pem, "VESTIBULE_ROOT_KEY"),
+        (&good, "not a key", "VESTIBULE_SIGNING_KEY"),
+        (&good, &GENERATED[1..], "VESTIBULE_SIGNING_KEY"),
+    ] {
+        let error = keys(&[("VESTIBULE_ROOT_KEY", root), ("VESTIBULE_SIGNING_KEY", signing)]).await;
+        let error = error.expect_err(named);
+        assert_eq!(error.name, named);
+        assert!(
+            !error.to_string().contains(root) && !error.to_string().contains(signing),
+            "{error}"
+        );
+    }
+}
+
+#[tokio::test]
+async fn a_generated_text_stands_for_the_same_key_forever() {
+    let keys = keys(&[
+        ("VESTIBULE_ROOT_KEY", GENERATED),
+        ("VESTIBULE_SIGNING_KEY", GENERATED),
+    ])
+    .await;
+    let jwks = serde_json::to_value(keys.expect("valid").signer.jwks()).expect("JSON");
+    assert_eq!(jwks["keys"][0]["x"], GENERATED_PUBLIC_KEY);
+}
+
+#[tokio::test]
+async fn a_key_is_given_in_one_way() {
+    let plain = ("VESTIBULE_ROOT_KEY", GENERATED);
+    let secret = ("VESTIBULE_SIGNING_KEY_SECRET", "vestibule/signing");
+    for (set, named, says) in [
+        (
+            &[plain][..],
+            "VESTIBULE_SIGNING_KEY",
+            "neither is VESTIBULE_SIGNING_KEY_SECRET",
+        ),
+        (
+            &[secret],
+            "VESTIBULE_ROOT_KEY",
+            "neither is VESTIBULE_ROOT_KEY_SECRET",
+        ),
+        (
+            &[plain, secret, ("VESTIBULE_ROOT_KEY_SECRET", "vestibule/root")],
+            "VESTIBULE_ROOT_KEY_SECRET",
+            "beside VESTIBULE_ROOT_KEY:",
+        ),
+        (
+            &[plain, secret, ("VESTIBULE_SIGNING_KEY", GENERATED)],
+            "VESTIBULE_SIGNING_KEY_SECRET",
+            "beside VESTIBULE_SIGNING_KEY:",
+        ),
+    ] {
+        let error = keys(set).await.expect_err(says);
+        assert_eq!(error.name, named);
+        assert!(
+            error.reason.contains(says) && !error.reason.contains(GENERATED),
+            "{error}"
+        );
+    }
+}
+
+#[test]
+fn a_login_by_iam_is_whole_and_goes_over_tls() {
+    let (cache, user) = (
+        ("VESTIBULE_REDIS_IAM_CACHE", "line"),
+        ("VESTIBULE_REDIS_IAM_USER", "app"),
+    );
+    let url = |url| ("VESTIBULE_REDIS_URL", url);
+    for good in ["rediss://cache:6379", "rediss+cluster://cache:6379"] {
+        let read = RedisConfig::read(&vars(&[url(good), cache, user])).expect(good);
+        assert_eq!(
+            read.iam.map(|iam| (iam.cache, iam.user)),
+            Some(("line".into(), "app".into()))
+        );
+        assert_eq!(RedisConfig::read(&vars(&[url(good)])).expect(good).iam, None);
+    }
+    for (set, named) in [
+        (&[cache, user][..], "VESTIBULE_REDIS_URL"),
+        (&[url("redis://cache:6379"), cache, user], "VESTIBULE_REDIS_URL"),
+        (
+            &[url("redis+cluster://cache:6379"), cache, user],
+            "VESTIBULE_REDIS_URL",
+        ),
+        (
+            &[url("rediss://app:secret@cache:6379"), cache, user],
+            "VESTIBULE_REDIS_URL",
+        ),
+        (&[url("rediss://cache:6379"), cache], "VESTIBULE_REDIS_IAM_USER"),
+        (&[url("rediss://cache:6379"), user], "VESTIBULE_REDIS_IAM_CACHE"),
+    ] {
+        let error = RedisConfig::read(&vars(set)).expect_err(named);
+        assert_eq!(error.name, named);
+        assert!(!error.to_string().contains("secret"), "{error}");
+    }
+}
+
+#[test]
+fn an_address_of_redis_is_one_and_its_authorities_can_be_read() {
+    let read = |url: &str| RedisConfig::read(&vars(&[("VESTIBULE_REDIS_URL", url)]));
+    for good in ["redis://cache", "rediss+cluster://app:secret@a:1,b:2"] {
+        assert_eq!(read(good).expect(good).url, good);
+    }
+    for bad in [
+        "cache:6379",
+        "redis://app:secret@a:1,b:2",
+        "rediss://app:secret@cache?ca_file=/no/such/file",
+        "redis://app:secret@cache?ca_file=/etc/hostname",
+    ] {
+        let error = read(bad).expect_err(bad);
+        assert_eq!(error.name, "VESTIBULE_REDIS_URL");
+        assert!(!error.to_string().contains("secret"), "{error}");
+    }
+}

@@ -1,0 +1,128 @@
+//! Starting a function: reads all that the environment says, then reaches for everything at once, since a visitor waits
+//! for a function that starts.
+
+use std::sync::Arc;
+
+use tokio::sync::watch;
+use vestibule_api::Edge;
+use vestibule_backup_dynamodb::{Connection, DynamoDb};
+use vestibule_line::{Line, LineError};
+use vestibule_line_redis::{IamLogin, RedisLine};
+use vestibule_operate::admin::Admin;
+
+use crate::config::{
+    ConfigError, KeysConfig, RedisConfig, RootKeyConfig, api_config_from_env, dynamodb_from_env,
+};
+
+/// Why a function cannot start.
+#[derive(Debug, thiserror::Error)]
+pub enum StartError {
+    /// The environment lacks something.
+    #[error(transparent)]
+    Config(#[from] ConfigError),
+    /// The line cannot be reached.
+    #[error(transparent)]
+    Line(#[from] LineError),
+}
+
+/// The routes' line, backup, keys and configuration.
+///
+/// # Errors
+/// [`StartError`], naming the variable or the server.
+pub async fn edge() -> Result<Arc<Edge>, StartError> {
+    let config = api_config_from_env()?;
+    let keys = KeysConfig::from_env()?;
+    let servers = Servers::from_env()?;
+    let aws = vestibule_aws::load([servers.endpoint_url(), keys.endpoint_url()]).await;
+    let line = servers.line_later(&aws)?;
+    // Reached for meanwhile. Where nobody answers, the function starts all the same: it has the backup to answer from, and
+    // looks for the line again with every call.
+    let (reached, keys) = tokio::join!(line.ping(), keys.fetch(&aws));
+    if let Err(error) = reached {
+        tracing::warn!(%error, "started without the line");
+    }
+    let keys = keys?;
+    // Lambda freezes a function or ends it, but never while it answers: nobody has to be told.
+    let (_, shutdown) = watch::channel(false);
+    Ok(Edge::new(
+        Arc::new(line),
+        Arc::new(servers.backup(&aws)),
+        keys,
+        config,
+        shutdown,
+    ))
+}
+
+/// What the operators' function works with.
+///
+/// # Errors
+/// [`StartError`], naming the variable or the server.
+pub async fn admin() -> Result<Admin, StartError> {
+    let policy = (&api_config_from_env()?).into();
+    let root_key = RootKeyConfig::from_env()?;
+    let servers = Servers::from_env()?;
+    let aws = vestibule_aws::load([servers.endpoint_url(), root_key.endpoint_url()]).await;
+    let (line, root_key) = tokio::try_join!(servers.line(&aws), async { Ok(root_key.fetch(&aws).await?) })?;
+    Ok(Admin {
+        line: Arc::new(line),
+        backup: Arc::new(servers.backup(&aws)),
+        root_key,
+        policy,
+    })
+}
+
+/// The line in Redis and the backup in `DynamoDB`.
+///
+/// # Errors
+/// [`StartError`], naming the variable or the server.
+pub async fn line_and_backup() -> Result<(RedisLine, DynamoDb), StartError> {
+    let servers = Servers::from_env()?;
+    let aws = vestibule_aws::load([servers.endpoint_url()]).await;
+    Ok((servers.line(&aws).await?, servers.backup(&aws)))
+}
+
+/// Where the line and the backup are.
+struct Servers {
+    redis: RedisConfig,
+    dynamodb: Connection,
+}
+
+impl Servers {
+    fn from_env() -> Result<Self, ConfigError> {
+        Ok(Self {
+            redis: RedisConfig::from_env()?,
+            dynamodb: dynamodb_from_env()?,
+        })
+    }
+
+    fn endpoint_url(&self) -> Option<&str> {
+        self.dynamodb.endpoint_url.as_deref()
+    }
+
+    async fn line(&self, aws: &aws_config::SdkConfig) -> Result<RedisLine, StartError> {
+        Ok(match self.login(aws)? {
+            Some(login) => RedisLine::connect_as(&self.redis.url, login).await?,
+            None => RedisLine::connect(&self.redis.url).await?,
+        })
+    }
+
+    fn line_later(&self, aws: &aws_config::SdkConfig) -> Result<RedisLine, StartError> {
+        Ok(RedisLine::connect_later(&self.redis.url, self.login(aws)?)?)
+    }
+
+    fn login(&self, aws: &aws_config::SdkConfig) -> Result<Option<IamLogin>, ConfigError> {
+        let login = |user| IamLogin::new(user, aws).ok_or_else(no_region);
+        self.redis.iam.clone().map(login).transpose()
+    }
+
+    fn backup(&self, aws: &aws_config::SdkConfig) -> DynamoDb {
+        DynamoDb::on(aws, self.dynamodb.clone())
+    }
+}
+
+fn no_region() -> ConfigError {
+    ConfigError {
+        name: "AWS_REGION",
+        reason: "is not set, and the login to the cache is signed for a region".to_owned(),
+    }
+}
