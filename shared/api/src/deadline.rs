@@ -1,16 +1,19 @@
-//! When a function is stopped.
+//! The moment at which Lambda stops the current invocation.
 
 use std::time::{Duration, SystemTime, UNIX_EPOCH};
 
 use lambda_runtime::Context;
 
-/// Nothing before this (2001-09-09, in Unix milliseconds) is the deadline of an invocation.
+/// A deadline value below this (2001-09-09, in Unix milliseconds) cannot be the deadline of an invocation, so
+/// it is read as a span.
 const MOMENTS_FROM_MS: u64 = 1_000_000_000_000;
-/// The longest span that is believed: about as long as the promoter's minute.
+/// The longest span that is accepted. It is about as long as the promoter's one-minute run.
 const SPAN_MAX: Duration = Duration::from_mins(1);
 
-/// When the invocation is stopped, by the system's clock. Lambda says the moment; `cargo lambda watch` sends a span where
-/// the moment belongs, and so a moment of 1970.
+/// The moment at which Lambda stops the invocation, by the system's clock.
+///
+/// Lambda sends this moment in Unix milliseconds. `cargo lambda watch` sends a span instead, which would be a
+/// moment in 1970. A small value therefore counts as a span from now, up to one minute.
 pub fn deadline(context: &Context) -> SystemTime {
     at(context.deadline, SystemTime::now())
 }
@@ -35,7 +38,7 @@ mod tests {
         assert_eq!(
             at(1_788_263_999_123, now),
             now - Duration::from_secs(1),
-            "it has passed"
+            "the deadline has passed"
         );
         assert_eq!(at(3_000, now), now + Duration::from_secs(3));
         assert_eq!(at(600_000, now), now + SPAN_MAX);

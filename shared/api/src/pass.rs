@@ -1,8 +1,10 @@
-//! Passes: signed proof that an entry was let in, which anybody can check offline with the published keys.
+//! Passes: signed proof that the queue admitted an entry. Any service can verify a pass offline with the
+//! published keys.
 //!
-//! A pass is a JWT (RFC 7519) signed with Ed25519 (`EdDSA`, RFC 8037). Its header says `typ: pass+jwt` (RFC 8725, section
-//! 3.11: explicit typing), so that no other token of the same key can stand in for one, and its `kid` is the thumbprint
-//! of the public key (RFC 7638). Times are line time: the process's own clock is never asked.
+//! A pass is a JWT (RFC 7519) signed with Ed25519 (`EdDSA`, RFC 8037). Its header contains `typ: pass+jwt`,
+//! so that no other token signed with the same key is accepted as a pass (explicit typing: RFC 8725, section
+//! 3.11). Its `kid` is the thumbprint of the public key (RFC 7638). All times are line time; this module
+//! never reads the clock of the process.
 
 use std::fmt;
 
@@ -19,59 +21,63 @@ use vestibule_domain::{
     score::Visit,
 };
 
-/// The `typ` of a pass.
+/// The `typ` header of a pass.
 pub const PASS_TYPE: &str = "pass+jwt";
 
-/// What stands before the 32 bytes of an Ed25519 seed in PKCS#8 (RFC 8410, section 7).
+/// The bytes before the 32 bytes of an Ed25519 seed in PKCS#8 (RFC 8410, section 7).
 const PKCS8_PREFIX: [u8; 16] = [
     0x30, 0x2e, 0x02, 0x01, 0x00, 0x30, 0x05, 0x06, 0x03, 0x2b, 0x65, 0x70, 0x04, 0x22, 0x04, 0x20,
 ];
 
-/// Why a pass was refused, or none could be made.
+/// The reason why a pass was refused or could not be created.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, thiserror::Error)]
 pub enum PassError {
-    /// The signing key is no Ed25519 key in PKCS#8 as PEM.
-    #[error("the signing key is not an Ed25519 private key in PKCS#8 as PEM")]
+    /// The signing key is not an Ed25519 private key in PKCS#8, encoded as PEM.
+    #[error(
+        "the signing key is not an Ed25519 private key in PKCS#8, encoded as PEM; \
+         create one with `openssl genpkey -algorithm ed25519`"
+    )]
     Key,
-    /// It could not be signed.
-    #[error("the pass could not be signed")]
+    /// The signing key could not sign the pass.
+    #[error("the signing key could not sign the pass")]
     Signing,
-    /// Not a JWT, or one without the claims of a pass.
-    #[error("it is not a pass")]
+    /// The token is not a JWT, or it lacks the claims of a pass.
+    #[error("the token is not a JWT with the claims of a pass")]
     Malformed,
-    /// A JWT of another kind or algorithm.
-    #[error("it is a token of another kind")]
+    /// The token is a JWT of another type (`typ`) or algorithm.
+    #[error("the token is not a pass: its type or algorithm differs")]
     Kind,
-    /// Signed with a key that is not, or no longer, published here.
-    #[error("it names a key that is not known here")]
+    /// The key that signed the token is not published by this deployment, or no longer.
+    #[error("this deployment does not publish the key that signed the pass")]
     UnknownKey,
-    /// The signature is wrong.
-    #[error("its signature is wrong")]
+    /// The signature does not match the token.
+    #[error("the signature of the pass is wrong")]
     Signature,
-    /// Made by another deployment.
-    #[error("another deployment issued it")]
+    /// Another deployment issued the pass.
+    #[error("another deployment issued the pass")]
     Issuer,
-    /// For another queue.
-    #[error("it is for another queue")]
+    /// The pass is for another queue.
+    #[error("the pass is for another queue")]
     Queue,
-    /// Of another entry.
-    #[error("it belongs to another entry")]
+    /// The pass belongs to another entry.
+    #[error("the pass belongs to another entry")]
     Entry,
-    /// Its time has not come.
-    #[error("it is not valid yet")]
+    /// The validity of the pass has not started.
+    #[error("the pass is not valid yet")]
     TooEarly,
-    /// Its time is over.
-    #[error("it has expired")]
+    /// The validity of the pass has ended.
+    #[error("the pass has expired")]
     Expired,
 }
 
-/// A signed pass: whoever holds it is let in, so it is never logged. `Debug` prints `***`.
+/// A signed pass. The protected service admits every caller that shows it, so it must not be logged: `Debug`
+/// prints `***`.
 #[derive(Clone, PartialEq, Eq, Serialize)]
 #[serde(transparent)]
 pub struct Pass(String);
 
 impl Pass {
-    /// The token itself: for the visitor's own answer, and for nothing else.
+    /// The signed token. Use it only in the answer to the visitor that owns it.
     pub fn reveal(&self) -> &str {
         &self.0
     }
@@ -83,47 +89,47 @@ impl fmt::Debug for Pass {
     }
 }
 
-/// What a pass says. Times are Unix seconds, as JWT has them.
+/// The claims of a pass. Times are Unix seconds, as in RFC 7519.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub struct PassClaims {
-    /// The deployment.
+    /// The deployment that issued the pass.
     pub iss: String,
-    /// The queue.
+    /// The id of the queue.
     pub aud: String,
-    /// The entry.
+    /// The id of the entry.
     pub sub: String,
-    /// The visit, so that a pass of the last one is told from the next one's.
+    /// The number of the visit. It distinguishes a pass of an earlier visit from a pass of the current one.
     pub visit: u16,
-    /// Tells two passes of one visit apart.
+    /// A random id that distinguishes two passes of the same visit.
     pub jti: Uuid,
-    /// Of the queue, at that time.
+    /// The epoch of the queue when the pass was created.
     pub epoch: u32,
-    /// When it was made.
+    /// When the pass was created.
     pub iat: u64,
-    /// From when it is good.
+    /// The pass is valid from this time on.
     pub nbf: u64,
-    /// Until when it is good.
+    /// The pass is valid before this time.
     pub exp: u64,
 }
 
-/// An active entry that is to be given a pass.
+/// What a pass is created from: an active entry and the lifetime of its pass.
 #[derive(Debug, Clone, Copy)]
 pub struct Grant<'a> {
-    /// Where it was let in.
+    /// The queue that admitted the entry.
     pub queue: &'a QueueId,
-    /// Whose.
+    /// The entry that receives the pass.
     pub entry: EntryId,
-    /// The visit.
+    /// The current visit of the entry.
     pub visit: Visit,
-    /// Of the queue.
+    /// The current epoch of the queue.
     pub epoch: u32,
-    /// When the session ends, in Unix milliseconds: no pass outlives it.
+    /// When the session ends, in Unix milliseconds. No pass is valid after it.
     pub session_end_ms: u64,
-    /// How long a pass is good for.
+    /// How long a pass is valid, in seconds.
     pub pass_seconds: u32,
 }
 
-/// Signs passes, checks them, and publishes the key that does so.
+/// Signs passes, verifies them, and publishes the public key for offline verification.
 #[derive(Clone)]
 pub struct Signer {
     issuer: String,
@@ -143,10 +149,11 @@ impl fmt::Debug for Signer {
 }
 
 impl Signer {
-    /// Takes an Ed25519 key in PKCS#8 as PEM, such as `openssl genpkey -algorithm ed25519` writes.
+    /// Reads an Ed25519 private key in PKCS#8, encoded as PEM. `openssl genpkey -algorithm ed25519` creates
+    /// one.
     ///
     /// # Errors
-    /// [`PassError::Key`] for anything else.
+    /// [`PassError::Key`] if `pem` is anything else.
     pub fn from_pem(issuer: &str, pem: &str) -> Result<Self, PassError> {
         let signing = EncodingKey::from_ed_pem(pem.as_bytes()).map_err(|_| PassError::Key)?;
         let mut public = Jwk::from_encoding_key(&signing, Algorithm::EdDSA).map_err(|_| PassError::Key)?;
@@ -165,10 +172,11 @@ impl Signer {
         })
     }
 
-    /// A pass from now until `pass_seconds` have passed or the session ends, whichever is first. `now_ms` is line time.
+    /// Signs a pass that is valid from now until `pass_seconds` have passed or until the session ends,
+    /// whichever is first. `now_ms` is line time.
     ///
     /// # Errors
-    /// [`PassError::Signing`] where the key does not sign.
+    /// [`PassError::Signing`] if the key cannot sign.
     pub fn sign(&self, grant: &Grant<'_>, now_ms: u64) -> Result<Pass, PassError> {
         let now = now_ms / 1_000;
         let claims = PassClaims {
@@ -192,10 +200,11 @@ impl Signer {
             .map_err(|_| PassError::Signing)
     }
 
-    /// What a pass says, where it is one of this deployment for this queue and entry, and good at `now_ms` (line time).
+    /// Verifies a pass and returns its claims. The pass must come from this deployment, belong to this queue
+    /// and entry, and be valid at `now_ms` (line time).
     ///
     /// # Errors
-    /// Everything of [`PassError`] that can be wrong with a pass.
+    /// The first reason of [`PassError`] for which the pass is refused.
     pub fn verify(
         &self,
         pass: &str,
@@ -214,10 +223,11 @@ impl Signer {
         Ok(claims)
     }
 
-    /// What a pass says, where it is one of this deployment for this queue and entry, whenever that is or was.
+    /// Verifies a pass as [`verify`](Self::verify) does, without its times: a pass that has expired or is not
+    /// valid yet is accepted.
     ///
     /// # Errors
-    /// As [`verify`](Self::verify), but for the two of its time.
+    /// As [`verify`](Self::verify), except [`PassError::TooEarly`] and [`PassError::Expired`].
     pub fn read(&self, pass: &str, queue: &QueueId, entry: EntryId) -> Result<PassClaims, PassError> {
         let header = decode_header(pass).map_err(|_| PassError::Malformed)?;
         if header.alg != Algorithm::EdDSA || header.typ.as_deref() != Some(PASS_TYPE) {
@@ -231,7 +241,7 @@ impl Signer {
             .map_err(|error| refusal(error.kind()))
     }
 
-    /// The public keys that check passes.
+    /// The public keys that verify passes, as a JWK set (RFC 7517).
     pub fn jwks(&self) -> JwkSet {
         JwkSet {
             keys: vec![self.public.clone()],
@@ -244,17 +254,19 @@ impl Signer {
         expected.set_issuer(&[&self.issuer]);
         expected.set_audience(&[queue.as_str()]);
         expected.sub = Some(entry.to_string());
-        // The library would ask the process's clock.
+        // The library compares these with the clock of the process. `verify` compares them with line time
+        // instead.
         expected.validate_exp = false;
         expected.validate_nbf = false;
         expected
     }
 }
 
-/// A new signing key as PEM, from 32 bytes of a good source of randomness: for one process on a laptop, and for tests.
+/// Builds a signing key as PEM from 32 random bytes. It serves a single process on a developer's machine, and
+/// tests. The bytes must come from a secure source of randomness.
 pub fn new_key_pem(seed: [u8; 32]) -> String {
     let der = [&PKCS8_PREFIX[..], &seed[..]].concat();
-    // 48 bytes are 64 characters: one line, exactly as long as PEM allows.
+    // 48 bytes are 64 characters of base64, which is exactly one line of PEM (RFC 7468, section 2).
     format!(
         "-----BEGIN PRIVATE KEY-----\n{}\n-----END PRIVATE KEY-----\n",
         STANDARD.encode(der)

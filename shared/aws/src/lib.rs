@@ -1,5 +1,5 @@
-//! What the clients of AWS share: one look at the environment for region and credentials, and one HTTP client with its
-//! connections and certificates.
+//! The configuration that all AWS clients share. The process reads region and credentials from the
+//! environment once, and uses one HTTP client with one set of connections and certificates.
 
 use std::{env, error::Error};
 
@@ -14,11 +14,13 @@ use aws_smithy_http_client::{
     tls::{Provider, rustls_provider::CryptoMode},
 };
 
-/// The region of emulators, for whoever has none set.
+/// The region for emulators if the environment sets none.
 const EMULATOR_REGION: &str = "us-east-1";
 
-/// Region and credentials as every AWS client finds them. `endpoints` are the addresses of the services that will be
-/// used: where emulators alone are meant, nobody looks for an account.
+/// Loads the region and the credentials for every AWS client. `endpoints` are the addresses of the services
+/// that the process will use; `None` stands for the service's own address.
+///
+/// If all of them are emulators, the SDK gets fixed credentials and does not search for an AWS account.
 pub async fn load<'a>(endpoints: impl IntoIterator<Item = Option<&'a str>>) -> SdkConfig {
     let tls = Provider::Rustls(CryptoMode::AwsLc);
     let mut loader = aws_config::defaults(BehaviorVersion::latest())
@@ -32,7 +34,7 @@ pub async fn load<'a>(endpoints: impl IntoIterator<Item = Option<&'a str>>) -> S
     loader.load().await
 }
 
-/// The configuration for one service: at its own address, or at an emulator's.
+/// The configuration for one service, at the service's own address or at `endpoint`.
 pub fn at(aws: &SdkConfig, endpoint: Option<&str>) -> SdkConfig {
     let Some(url) = endpoint else {
         return aws.clone();
@@ -47,7 +49,8 @@ pub fn at(aws: &SdkConfig, endpoint: Option<&str>) -> SdkConfig {
     builder.build()
 }
 
-/// An emulator speaks plain HTTP and takes any credentials: nobody needs an account to try things.
+/// Whether the endpoint is an emulator that needs no AWS account. An emulator uses plain HTTP and accepts any
+/// credentials. Credentials in the environment take precedence over the fixed ones.
 fn is_emulator(endpoint: Option<&str>) -> bool {
     endpoint.is_some_and(|url| url.starts_with("http://")) && env::var_os("AWS_ACCESS_KEY_ID").is_none()
 }
@@ -56,7 +59,8 @@ fn emulator_credentials() -> Credentials {
     Credentials::new("local", "local", None, None, "emulator")
 }
 
-/// Why a call gave no answer: the service's own code where there is one, for whoever reads the log.
+/// The reason why an AWS call failed, for the log. It starts with the service's own error code if the service
+/// answered; otherwise it is the chain of causes.
 pub fn reason<E, R>(error: &SdkError<E, R>) -> String
 where
     E: Error + ProvideErrorMetadata + 'static,

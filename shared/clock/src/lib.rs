@@ -1,4 +1,5 @@
-//! The clock of the machine that this process runs on, for what goes by the world's time, or cannot have a line's.
+//! The clock of the machine that runs this process. It serves code that needs the world's time, such as
+//! metrics, and code that cannot ask the line for line time.
 
 use std::{
     sync::Arc,
@@ -13,17 +14,17 @@ pub fn system_clock() -> Clock {
     Arc::new(now_us)
 }
 
-/// Unix microseconds.
+/// The current time in Unix microseconds.
 pub fn now_us() -> u64 {
     u64::try_from(since_1970().as_micros()).unwrap_or(u64::MAX)
 }
 
-/// Unix milliseconds.
+/// The current time in Unix milliseconds.
 pub fn now_ms() -> u64 {
     now_us() / 1_000
 }
 
-/// A clock before 1970 reads as 1970.
+/// The time since 1970. A clock set before 1970 reads as 1970.
 fn since_1970() -> Duration {
     SystemTime::now().duration_since(UNIX_EPOCH).unwrap_or_default()
 }

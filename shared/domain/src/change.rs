@@ -1,4 +1,5 @@
-//! What happened to an entry: the unit that the durable backup takes.
+//! The changes of an entry. The line writes each change to the journal, and the journal is flushed to the
+//! backup.
 
 use super::{
     score::{Visit, WaitScore},
@@ -7,39 +8,39 @@ use super::{
 };
 use crate::id::EntryId;
 
-/// The order of all changes of a queue: of two changes the one with the higher version is the later one.
+/// The order of all changes of a queue. Of two changes, the one with the higher version is the later one.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Default)]
 pub struct Version {
-    /// Goes up at each restore.
+    /// The epoch of the queue, which goes up at each restore.
     pub epoch: u32,
-    /// `max(v + 1, microseconds)`.
+    /// `max(v + 1, Unix microseconds of line time)`: it rises with each change of the queue.
     pub v: u64,
 }
 
 /// One change of one entry.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Change {
-    /// Whose.
+    /// The entry that changed.
     pub id: EntryId,
-    /// Its place among all changes of the queue.
+    /// The position of the change in the order of all changes of the queue.
     pub version: Version,
-    /// When, in line time.
+    /// When the entry changed, in line time (Unix milliseconds).
     pub at_ms: u64,
-    /// What.
+    /// How the entry changed.
     pub event: Event,
 }
 
-/// The end of one entry: which of its ends is told by the version.
+/// The end of one visit. The version distinguishes it from the other ends of the same entry.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Ending {
-    /// Whose.
+    /// The entry that ended.
     pub id: EntryId,
-    /// Of the change that ended it.
+    /// The version of the change that ended it.
     pub version: Version,
 }
 
 impl Change {
-    /// The end that it is; `None` for any other change.
+    /// The end that this change reports; `None` for any other change.
     pub fn ending(&self) -> Option<Ending> {
         let ends = matches!(self.event, Event::Ended { .. });
         ends.then_some(Ending {
@@ -52,86 +53,86 @@ impl Change {
 /// What can happen to an entry.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Event {
-    /// Took a place in line: a new visit, or the same one moved to the back.
+    /// The entry took a place in line. This is a new visit, or a waiting visitor who moved to the back.
     Entered {
-        /// The place.
+        /// The place in line.
         score: WaitScore,
     },
-    /// Let in at once: room was free and nobody waited. A new visit.
+    /// The entry was admitted at once, because a slot was free and no entry was waiting. This is a new visit.
     FastTracked {
-        /// The place it would have had: holds the visit and the join time.
+        /// The place that the entry would have had. It contains the visit and the join time.
         score: WaitScore,
-        /// When the session ends.
+        /// When the session ends, in Unix milliseconds.
         session_end_ms: u64,
     },
-    /// Waiting to ready.
+    /// The entry went from waiting to ready.
     Promoted {
-        /// The place it had.
+        /// The place that the entry had.
         score: WaitScore,
-        /// Until when it must be claimed.
+        /// The entry must be claimed by this time, in Unix milliseconds.
         claim_by_ms: u64,
     },
-    /// Said once more of a ready one, by whom the place it had is not known.
+    /// A repeated report that the entry is ready, from a writer that does not know the place it had.
     StillReady {
-        /// The visit.
+        /// The current visit.
         visit: Visit,
-        /// Until when it must be claimed.
+        /// The entry must be claimed by this time, in Unix milliseconds.
         claim_by_ms: u64,
     },
-    /// Ready to active, or said once more of an active one.
+    /// The entry went from ready to active, or a repeated report that it is active.
     Claimed {
-        /// The visit.
+        /// The current visit.
         visit: Visit,
-        /// When the session ends.
+        /// When the session ends, in Unix milliseconds.
         session_end_ms: u64,
     },
-    /// The session of an active entry was made longer.
+    /// The session of an active entry was extended.
     Extended {
-        /// The visit.
+        /// The current visit.
         visit: Visit,
-        /// When the session ends now.
+        /// The new end of the session, in Unix milliseconds.
         session_end_ms: u64,
     },
-    /// Gone.
+    /// The visit ended.
     Ended {
-        /// The visit.
+        /// The visit that ended.
         visit: Visit,
-        /// How.
+        /// How the visit ended.
         how: End,
     },
 }
 
-/// How a visit ends.
+/// The ways in which a visit ends.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum End {
-    /// Done.
+    /// The visit was completed.
     Completed,
-    /// Walked away, or was removed by an operator.
+    /// The visitor left, or an operator removed the entry.
     Left,
-    /// Was called, and did not come in time. The state says expired.
+    /// The visitor did not claim in time after the promotion. The state of the entry is expired.
     NoShow,
-    /// The session ended.
+    /// The session ran out.
     Expired,
 }
 
 impl Event {
-    /// Whether a visit begins with it.
+    /// Whether a visit begins with this event.
     pub fn begins(&self) -> bool {
         matches!(self, Self::Entered { .. } | Self::FastTracked { .. })
     }
 
-    /// Whether a visit that is in this state has left it behind.
+    /// Whether a visit in the given state has already passed this event.
     pub fn comes_before(&self, state: State) -> bool {
         match self {
             Self::Entered { .. } => matches!(state, State::Ready | State::Active),
             Self::Promoted { .. } | Self::StillReady { .. } => state == State::Active || !state.is_live(),
-            // Also of two ends the first one stands.
+            // If a visit ends twice, the first end counts.
             Self::Claimed { .. } | Self::Extended { .. } | Self::Ended { .. } => !state.is_live(),
             Self::FastTracked { .. } => false,
         }
     }
 
-    /// The place that it tells of.
+    /// The place in line that the event contains; `None` if it contains none.
     pub fn place(&self) -> Option<WaitScore> {
         match self {
             Self::Entered { score } | Self::FastTracked { score, .. } | Self::Promoted { score, .. } => {
@@ -143,7 +144,7 @@ impl Event {
         }
     }
 
-    /// The state that it leads to.
+    /// The state of the entry after this event.
     pub fn state(&self) -> State {
         match self {
             Self::Entered { .. } => State::Waiting,
@@ -153,7 +154,8 @@ impl Event {
         }
     }
 
-    /// The same with the deadline that the entry has now.
+    /// The same event with the current claim deadline of the entry. The deadline moves while the queue is
+    /// paused.
     #[must_use]
     pub fn until(self, standing: &Standing) -> Self {
         match (self, standing) {
@@ -169,7 +171,7 @@ impl Event {
         }
     }
 
-    /// The visit that it belongs to.
+    /// The visit to which the event belongs.
     pub fn visit(&self) -> Visit {
         match self {
             Self::Entered { score } | Self::FastTracked { score, .. } | Self::Promoted { score, .. } => {
@@ -184,7 +186,7 @@ impl Event {
 }
 
 impl End {
-    /// Its name in the line.
+    /// The name of the end in the line.
     pub fn name(self) -> &'static str {
         match self {
             Self::NoShow => "no-show",
@@ -192,7 +194,7 @@ impl End {
         }
     }
 
-    /// The state that it is.
+    /// The state of an entry that ended in this way.
     pub fn state(self) -> State {
         match self {
             Self::Completed => State::Completed,

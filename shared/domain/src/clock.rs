@@ -1,47 +1,56 @@
-//! Line time: what time it is for a queue, and whether that is certain.
+//! Line time: the current time of a queue, and whether that time can be trusted.
 //!
-//! Three clocks take part. The *server's* (Redis's `TIME`, moved by an offset) is the one that all callers share. The
-//! *witness* is the caller's own. The *last line time* is what the line took down when both agreed. Where the first two
-//! part, no single clock is believed: see `docs/decisions/line-clock.md`.
+//! Three clocks take part:
+//!
+//! - The *server's clock* (Redis `TIME` plus an offset) is the one that all callers share.
+//! - The *witness* is the clock of the caller.
+//! - The *last line time* is the time that the line recorded when the other two agreed.
+//!
+//! If the server's clock and the witness differ too much, neither is trusted alone: see
+//! `docs/decisions/line-clock.md`.
 
-/// How far the server's clock and a witness may part, in milliseconds. Clocks that are kept by NTP, and the time that a
-/// call takes, stay far below it.
+/// The server's clock and a witness may differ by this much, in milliseconds. The difference between clocks
+/// kept by NTP, together with the duration of a call, is far below it.
 pub const APART_MS: u64 = 5_000;
-/// A difference below this is left alone, in milliseconds: it is the noise of measuring.
+/// A difference below this is not corrected, in milliseconds. It may come from the measurement itself.
 pub const NOISE_MS: u64 = 1_000;
-/// The line's last time speaks for a witness that is so much ahead of it at most, in milliseconds: drivers take it down
-/// each second while they run.
+/// The last line time supports a witness that is ahead of it by at most this, in milliseconds. While a queue
+/// is ticked, the line records its time every second.
 pub const RECENT_MS: u64 = 60_000;
 
-/// What the clocks of one call say.
+/// Line time as one call reads it.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct LineTime {
-    /// Line time, in Unix microseconds. While the clocks are apart it is the earlier of the two, and it never goes back.
+    /// Line time, in Unix microseconds. While the clocks differ too much, it is the earlier of the two. It
+    /// never goes back.
     pub us: u64,
-    /// The caller's clock, in Unix milliseconds.
+    /// The clock of the caller, in Unix milliseconds.
     pub witness_ms: u64,
-    /// How they stand to one another.
+    /// How far the two clocks differ.
     pub clocks: Clocks,
 }
 
-/// How the server's clock stands to the caller's.
+/// The difference between the server's clock and the clock of a caller.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default, serde::Serialize)]
 pub struct Clocks {
-    /// Whether they are more than [`APART_MS`] apart: nobody is promoted, and nothing is dropped.
+    /// Whether they differ by more than [`APART_MS`]. The line then promotes and drops no entry.
     pub apart: bool,
-    /// How far the server's, with its offset, is ahead of the caller's, in milliseconds; below 0 where it is behind.
+    /// How far the server's clock with its offset is ahead of the caller's, in milliseconds; negative if it
+    /// is behind.
     pub ahead_ms: i64,
-    /// What is added to the server's clock, in milliseconds.
+    /// The offset that is added to the server's clock, in milliseconds.
     pub offset_ms: i64,
 }
 
 impl LineTime {
-    /// The time by the server's clock (Unix microseconds) and a witness (Unix milliseconds), not before `last_us`.
+    /// Derives line time from the server's clock (Unix microseconds) and a witness (Unix milliseconds). The
+    /// result is never before `last_us`.
     pub fn read(server_us: u64, offset_ms: i64, witness_ms: u64, last_us: u64) -> Self {
         let shifted_us = server_us.saturating_add_signed(offset_ms * 1_000);
         let witness_us = witness_ms * 1_000;
         let apart = shifted_us.abs_diff(witness_us) > APART_MS * 1_000;
-        // Where one of the two is right, the earlier one is not ahead of it: nothing ends before its time.
+        // If at least one of the two clocks is right, the earlier one is not ahead of the right time. So no
+        // turn and no session ends early.
         let us = if apart {
             shifted_us.min(witness_us)
         } else {
@@ -58,15 +67,15 @@ impl LineTime {
         }
     }
 
-    /// The same in milliseconds.
+    /// Line time in Unix milliseconds.
     pub fn ms(self) -> u64 {
         self.us / 1_000
     }
 }
 
 impl Clocks {
-    /// The offset that would make the server's clock agree with the caller's, in milliseconds; none for a server that is
-    /// nearly right by itself.
+    /// The offset that would make the server's clock agree with the caller's, in milliseconds. It is zero if
+    /// the server's own clock is less than [`NOISE_MS`] off.
     pub fn wanted_offset_ms(self) -> i64 {
         let wanted_ms = self.offset_ms - self.ahead_ms;
         if wanted_ms.unsigned_abs() < NOISE_MS {
@@ -77,9 +86,12 @@ impl Clocks {
     }
 }
 
-/// Whether two of three clocks speak against the server's, which stands `clocks.ahead_ms` from the caller's: the caller's
-/// own, and either the last line time, which is neither later than the caller's nor much earlier, and where the server is
-/// behind, later than that; or another caller, who wanted the offset `testified_ms`.
+/// Whether two of three clocks contradict the server's clock, which is `clocks.ahead_ms` ahead of the
+/// caller's. One of the two is the caller's own clock. The other is one of these:
+///
+/// - The last line time, provided that it is not later than the caller's clock and at most [`RECENT_MS`]
+///   earlier. If the server's clock is behind, the last line time must also be later than the server's.
+/// - The clock of another caller, which asked for the offset `testified_ms`.
 pub fn outvotes(clocks: Clocks, witness_ms: u64, last_us: u64, testified_ms: Option<i64>) -> bool {
     let last_ms = last_us / 1_000;
     let server_ms = witness_ms.saturating_add_signed(clocks.ahead_ms);
@@ -110,7 +122,8 @@ mod tests {
     }
 
     proptest! {
-        /// The bound that is stated: with one right clock of the two, nothing ends more than [`APART_MS`] early.
+        /// The documented bound: if one of the two clocks is right, nothing ends more than [`APART_MS`]
+        /// early.
         #[test]
         fn line_time_is_not_ahead_where_one_clock_is_right(
             off_ms in -7_200_000_i64..7_200_000,
@@ -121,12 +134,12 @@ mod tests {
             let (server_ms, witness_ms) = if server_is_right { (NOW_MS, wrong_ms) } else { (wrong_ms, NOW_MS) };
             let last_us = (NOW_MS - last_before_ms) * 1_000;
             let time = LineTime::read(server_ms * 1_000, 0, witness_ms, last_us);
-            prop_assert!(time.us >= last_us, "it never goes back");
+            prop_assert!(time.us >= last_us, "line time never goes back");
             prop_assert!(time.ms() <= NOW_MS + APART_MS, "ahead by {}", time.ms() - NOW_MS);
             prop_assert_eq!(time.clocks.apart, off_ms.unsigned_abs() > APART_MS);
         }
 
-        /// With the wanted offset the clocks agree again, whatever the offset was before.
+        /// With the wanted offset the clocks agree again, whatever the previous offset was.
         #[test]
         fn the_wanted_offset_makes_the_clocks_agree(
             server_ms in 1_000_000_000_000_u64..2_000_000_000_000,
@@ -142,7 +155,7 @@ mod tests {
     #[test]
     fn a_server_that_jumped_is_outvoted_by_the_line_and_the_witness() {
         for jump_ms in [HOUR_MS, -HOUR_MS, 6_000, -6_000] {
-            // The last tick that agreed was a second ago.
+            // The last tick with agreeing clocks was one second ago.
             let clocks = at(jump_ms, -1_000).clocks;
             assert!(clocks.apart);
             assert!(
@@ -154,7 +167,8 @@ mod tests {
 
     #[test]
     fn a_witness_alone_outvotes_nobody() {
-        // The server is right, so the line took down the time that it has; the caller is behind, or ahead.
+        // The server's clock is right, so the line recorded the server's time. The caller's clock is behind
+        // or ahead.
         for off_ms in [HOUR_MS, -HOUR_MS] {
             let clocks = at(off_ms, off_ms - 1_000).clocks;
             let last_us = NOW_MS.saturating_add_signed(off_ms - 1_000) * 1_000;
@@ -162,10 +176,10 @@ mod tests {
             assert!(!outvotes(clocks, NOW_MS, last_us, Some(HOUR_MS / 2)), "{off_ms}");
             assert!(
                 outvotes(clocks, NOW_MS, last_us, Some(2_000 - off_ms)),
-                "two callers do"
+                "two callers that agree outvote the server"
             );
         }
-        // Nothing was taken down for long: the line does not know.
+        // The line has not recorded its time for two minutes, so it cannot support either clock.
         let clocks = at(HOUR_MS, -120_000).clocks;
         assert!(!outvotes(clocks, NOW_MS, (NOW_MS - 120_000) * 1_000, None));
     }
@@ -180,7 +194,7 @@ mod tests {
         assert_eq!(
             clocks(-HOUR_MS + 40, -HOUR_MS).wanted_offset_ms(),
             0,
-            "it was put right"
+            "the server's clock was corrected"
         );
         assert_eq!(clocks(HOUR_MS, 0).wanted_offset_ms(), -HOUR_MS);
         assert_eq!(clocks(-6_000, -HOUR_MS).wanted_offset_ms(), -HOUR_MS + 6_000);

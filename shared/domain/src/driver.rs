@@ -1,24 +1,30 @@
-//! Who drives the line: its promoter, and where that is away, whoever calls.
+//! The fallback tick. While the promoter is down, requests tick the queue instead. This module decides when
+//! the promoter counts as down and when a process runs the next fallback tick.
 
-/// Without a heartbeat for so many intervals of the pace, a promoter is away.
+/// A promoter counts as down after this many intervals of the pace without a heartbeat.
 const INTERVALS: u64 = 3;
-/// However long the interval is, a promoter that ticks each second is away after so long, in milliseconds.
+/// The upper bound of that time, in milliseconds. A running promoter ticks every second, however long the
+/// interval is.
 const AWAY_AFTER_MAX_MS: u64 = 5_000;
-/// Between two drives of a queue by one process, in milliseconds.
+/// The time between two fallback ticks of one queue by one process, in milliseconds.
 const EVERY_MS: u64 = 1_000;
 
-/// How old a heartbeat may be, in milliseconds, before the promoter counts as away: `min(3 intervals, 5 s)`.
+/// The age of the heartbeat, in milliseconds, at which the promoter counts as down: `min(3 intervals, 5 s)`.
 pub fn away_after_ms(interval_ms: u64) -> u64 {
     interval_ms.saturating_mul(INTERVALS).min(AWAY_AFTER_MAX_MS)
 }
 
-/// Whether the promoter is away: its last heartbeat is too old, or there is none.
+/// Whether the promoter is down: it has no heartbeat, or its last one is at least `away_after_ms` old. Both
+/// times are in Unix milliseconds, and 0 stands for no heartbeat.
 pub fn is_away(heartbeat_ms: u64, now_ms: u64, away_after_ms: u64) -> bool {
     heartbeat_ms == 0 || now_ms.saturating_sub(heartbeat_ms) >= away_after_ms
 }
 
-/// In how many milliseconds a process that serves a call looks at the queue again, which it last drove `driven_ms` ago, or
-/// never; zero: it is to drive now. While the promoter is there nobody does, and it may be gone a second later.
+/// The time in milliseconds until a process that serves requests considers the queue again; zero if it is to
+/// run a fallback tick now. `driven_ms` is how long ago the process last ran one; `None` if it never did.
+///
+/// While the promoter is up, no request ticks the queue. The process still considers it again after a second,
+/// because the promoter may be down by then.
 pub fn due_in_ms(is_away: bool, driven_ms: Option<u64>) -> u64 {
     match driven_ms {
         Some(driven_ms) if is_away => EVERY_MS.saturating_sub(driven_ms),
@@ -39,7 +45,11 @@ mod tests {
         assert_eq!(due_in_ms(true, Some(1_000)), 0);
         assert_eq!(due_in_ms(true, Some(60_000)), 0);
         for driven_ms in [None, Some(0), Some(60_000)] {
-            assert_eq!(due_in_ms(false, driven_ms), 1_000, "and looks again");
+            assert_eq!(
+                due_in_ms(false, driven_ms),
+                1_000,
+                "the process considers the queue again after a second"
+            );
         }
     }
 
@@ -55,6 +65,9 @@ mod tests {
         assert!(is_away(0, 0, 3_000));
         assert!(!is_away(1_000, 3_999, 3_000));
         assert!(is_away(1_000, 4_000, 3_000));
-        assert!(!is_away(9_000, 4_000, 3_000), "a clock that was set back");
+        assert!(
+            !is_away(9_000, 4_000, 3_000),
+            "the clock was set back after the heartbeat"
+        );
     }
 }

@@ -1,7 +1,8 @@
-//! Who is who: queues, visitors, and the entry tokens derived from them.
+//! The ids of queues and visitors, and the entry tokens that are derived from them.
 //!
-//! An entry id is derived, not drawn (see `docs/decisions/derived-ids.md`): the same visitor always has the same id in
-//! a queue, so one place per visitor holds by construction and ownership is a comparison.
+//! An entry id is derived instead of random (see `docs/decisions/derived-ids.md`): the same visitor always
+//! has the same id in a queue. So a visitor can have only one place, and checking the owner of a token is a
+//! comparison.
 
 use std::{fmt, str::FromStr, sync::Arc};
 
@@ -15,37 +16,42 @@ pub use super::visitor::{Visitor, VisitorKind};
 
 /// The longest queue id, in characters.
 pub const QUEUE_ID_MAX: usize = 128;
-/// How many partitions of the `entries` table one queue is spread over.
+/// The number of partitions of the `entries` table over which one queue is spread.
 pub const SHARDS: u8 = 64;
 
-/// The bit of byte 8 (just below the two variant bits) that tells an anonymous visitor's token from a known one's:
-/// the first digit of the fourth group reads `8` or `9` for a known visitor, `a` or `b` for an anonymous one.
+/// The bit of byte 8, just below the two variant bits, that distinguishes the token of an anonymous visitor
+/// from that of a known one. The first digit of the fourth group is `8` or `9` for a known visitor, and `a`
+/// or `b` for an anonymous one.
 const ANON_BIT: u8 = 0b0010_0000;
 
-/// An id that is not one: names what was expected.
+/// A text that is not a valid id. The message says what is valid.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
 pub enum IdError {
-    /// Not `[A-Za-z0-9][A-Za-z0-9._:-]{0,127}`.
-    #[error("a queue id is 1 to {QUEUE_ID_MAX} of A-Z a-z 0-9 . _ : - and starts with a letter or a digit")]
+    /// The text is not `[A-Za-z0-9][A-Za-z0-9._:-]{0,127}`.
+    #[error(
+        "a queue id must be 1 to {QUEUE_ID_MAX} characters of A-Z a-z 0-9 . _ : - \
+         and must start with a letter or a digit"
+    )]
     Queue,
-    /// Not a UUID of version 8 in its 36-character form.
-    #[error("an entry token is a UUID of version 8, such as 0f8fad5b-d9cb-869f-a165-70867728950e")]
+    /// The text is not a UUID of version 8 in its 36-character form.
+    #[error("an entry token must be a UUID of version 8, such as 0f8fad5b-d9cb-869f-a165-70867728950e")]
     Token,
-    /// Not 22 characters of base64url that hold such a UUID.
-    #[error("a member is an entry token as 22 characters of base64url")]
+    /// The text is not 22 characters of base64url that decode to such a UUID.
+    #[error("a member of the line must be an entry token encoded as 22 characters of base64url")]
     Member,
-    /// Empty, too long, or with control characters.
-    #[error("a visitor id is 1 to {VISITOR_ID_MAX} bytes without control characters")]
+    /// The visitor id is empty, too long, or contains control characters.
+    #[error("a visitor id must be 1 to {VISITOR_ID_MAX} bytes without control characters")]
     Visitor,
-    /// Blanks around it, which a header loses on its way and a claim or a body keeps: the same person would be two.
+    /// The visitor id begins or ends with a blank. An HTTP header loses such blanks on the way, but a claim
+    /// or a body keeps them, so the same person would become two visitors.
     #[error("a visitor id must not begin or end with a blank")]
     VisitorBlank,
-    /// An anonymous visitor id must be a random UUID.
-    #[error("the visitor id of an anonymous visitor is a UUID of version 4")]
+    /// The id of an anonymous visitor is not a random UUID.
+    #[error("the visitor id of an anonymous visitor must be a UUID of version 4")]
     Anonymous,
 }
 
-/// The id of one line in front of one protected thing, for example `TIMEDEAL:123`.
+/// The id of a queue: one line in front of one protected resource, for example `TIMEDEAL:123`.
 #[derive(Debug, Clone, PartialEq, Eq, Hash, PartialOrd, Ord)]
 pub struct QueueId(Arc<str>);
 
@@ -77,15 +83,15 @@ impl fmt::Display for QueueId {
     }
 }
 
-/// The secret of a deployment from which the id keys of all its queues come.
+/// The secret of a deployment, from which the id keys of all its queues are derived.
 #[derive(Clone)]
 pub struct RootKey(Vec<u8>);
 
 impl RootKey {
-    /// Takes a key of at least 32 bytes, the output size of the hash it is used with (RFC 2104, section 3).
+    /// Takes a key of at least 32 bytes, the output size of the hash function (RFC 2104, section 3).
     ///
     /// # Errors
-    /// The number of bytes found, where they are too few.
+    /// The number of bytes if there are fewer than 32.
     pub fn new(bytes: Vec<u8>) -> Result<Self, usize> {
         if bytes.len() < 32 {
             Err(bytes.len())
@@ -101,22 +107,23 @@ impl fmt::Debug for RootKey {
     }
 }
 
-/// 32 random bytes of one generation of a queue: a reset draws new ones, and with them every id changes.
+/// 32 random bytes that belong to one generation of a queue. A reset draws new ones, which changes every
+/// entry id.
 #[derive(Clone, Copy, PartialEq, Eq)]
 pub struct Salt([u8; 32]);
 
 impl Salt {
-    /// Takes 32 bytes from a good source of randomness.
+    /// Takes 32 bytes from a secure source of randomness.
     pub fn new(bytes: [u8; 32]) -> Self {
         Self(bytes)
     }
 
-    /// As base64url, for storing.
+    /// Encodes the salt as base64url, for storage.
     pub fn to_text(self) -> String {
         URL_SAFE_NO_PAD.encode(self.0)
     }
 
-    /// Back from [`Salt::to_text`]; `None` for anything else.
+    /// Decodes the output of [`Salt::to_text`]; `None` for any other text.
     pub fn from_text(text: &str) -> Option<Self> {
         URL_SAFE_NO_PAD.decode(text).ok()?.try_into().ok().map(Self)
     }
@@ -128,7 +135,7 @@ impl fmt::Debug for Salt {
     }
 }
 
-/// The key that turns the visitors of one generation of one queue into entry ids.
+/// The key that derives entry ids from visitors, for one generation of one queue.
 #[derive(Clone)]
 pub struct IdKey(Hmac<Sha256>);
 
@@ -136,7 +143,7 @@ impl IdKey {
     /// Derives the key of one queue from the deployment's root key and the queue's salt.
     pub fn derive(root: &RootKey, queue: &QueueId, salt: &Salt) -> Self {
         let mut mac = keyed(&root.0);
-        // The queue id has no NUL, so the parts cannot run into each other.
+        // A queue id contains no NUL, so the parts of the input cannot be confused.
         mac.update(b"vestibule entry id\0");
         mac.update(queue.as_str().as_bytes());
         mac.update(b"\0");
@@ -144,7 +151,7 @@ impl IdKey {
         Self(keyed(&mac.finalize().into_bytes()))
     }
 
-    /// The id that this visitor has in this queue, always.
+    /// The id of this visitor in this queue. It is always the same.
     pub fn entry_id(&self, visitor: &Visitor) -> EntryId {
         let mut mac = self.0.clone();
         mac.update(match visitor.kind() {
@@ -170,15 +177,15 @@ impl fmt::Debug for IdKey {
 }
 
 fn keyed(key: &[u8]) -> Hmac<Sha256> {
-    Hmac::new_from_slice(key).expect("HMAC takes a key of any length (RFC 2104)")
+    Hmac::new_from_slice(key).expect("HMAC accepts a key of any length (RFC 2104)")
 }
 
-/// The id of one visitor's place in one queue: the entry token that the client holds, a UUID of version 8.
+/// The id of one visitor's entry in one queue, a UUID of version 8. The client holds it as its entry token.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, PartialOrd, Ord)]
 pub struct EntryId(Uuid);
 
 impl EntryId {
-    /// Which kind of visitor holds it.
+    /// The kind of visitor that owns the entry.
     pub fn kind(self) -> VisitorKind {
         if self.0.as_bytes()[8] & ANON_BIT == 0 {
             VisitorKind::Known
@@ -187,15 +194,15 @@ impl EntryId {
         }
     }
 
-    /// The 22 characters of base64url that stand for it in the line's sorted sets.
+    /// Encodes the id as 22 characters of base64url: its form in the sorted sets of the line.
     pub fn to_member(self) -> String {
         URL_SAFE_NO_PAD.encode(self.0.as_bytes())
     }
 
-    /// Back from [`EntryId::to_member`].
+    /// Decodes the output of [`EntryId::to_member`].
     ///
     /// # Errors
-    /// [`IdError::Member`] for anything else.
+    /// [`IdError::Member`] for any other text.
     pub fn from_member(member: &str) -> Result<Self, IdError> {
         let bytes = URL_SAFE_NO_PAD.decode(member).map_err(|_| IdError::Member)?;
         Uuid::from_slice(&bytes)
@@ -205,7 +212,7 @@ impl EntryId {
             .ok_or(IdError::Member)
     }
 
-    /// Which of the [`SHARDS`] partitions of the table holds it: its low bits.
+    /// The partition of the table that holds the entry, below [`SHARDS`]. The low bits of the id select it.
     pub fn shard(self) -> u8 {
         self.0.as_bytes()[15] % SHARDS
     }

@@ -1,5 +1,5 @@
-//! What Vestibule is about, as pure functions and types: no I/O, no clock, no randomness of its own.
-//! Time and random bytes come in as arguments, so that every rule here can be tested by saying what time it is.
+//! The rules of Vestibule, as pure functions and types. They do no I/O, read no clock and draw no random
+//! numbers. Time and random bytes are arguments, so that a test can check every rule at any time.
 
 pub mod change;
 pub mod clock;

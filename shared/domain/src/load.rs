@@ -1,42 +1,42 @@
-//! What the protected service says of its own load. An operator sees it in the statistics; nothing acts on it yet:
-//! the adaptive pace will read it.
+//! The load that the protected service reports about itself. The statistics show it to operators. No rule
+//! uses it yet; the adaptive pace will.
 
 use serde::Serialize;
 
-/// How long a report counts, in seconds: a service that says nothing for longer may be down.
+/// How long a report is valid, in seconds. A service that sends no report for longer may be down.
 pub const LOAD_TTL_SECONDS: u32 = 60;
-/// The most requests a second that a report may name.
+/// The most requests per second that a report may contain.
 pub const TPS_MAX: u32 = 10_000_000;
-/// The longest latency that a report may name: an hour.
+/// The highest latency that a report may contain, in milliseconds: one hour.
 pub const LATENCY_MS_MAX: u32 = 3_600_000;
 
-/// A load report.
+/// A load report of the protected service.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize)]
 pub struct LoadReport {
-    /// Requests a second that the service serves now.
+    /// The requests per second that the service currently serves.
     pub tps: u32,
-    /// How long one takes it, where it says so.
+    /// The time that the service takes for one request, in milliseconds, if it reports that.
     pub latency_ms: Option<u32>,
-    /// Whether it is well, by its own judgement.
+    /// Whether the service considers itself healthy.
     pub healthy: bool,
 }
 
-/// The last report.
+/// The last load report that arrived.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct LastLoad {
-    /// What it said.
+    /// The report.
     pub report: LoadReport,
-    /// When it came, in line time (Unix milliseconds).
+    /// When it arrived, in line time (Unix milliseconds).
     pub at_ms: u64,
 }
 
 impl LastLoad {
-    /// Whether it still counts.
+    /// Whether the report is still valid.
     pub fn counts(&self, now_ms: u64) -> bool {
         self.age_ms(now_ms) < u64::from(LOAD_TTL_SECONDS) * 1_000
     }
 
-    /// How old it is.
+    /// The age of the report, in milliseconds.
     pub fn age_ms(&self, now_ms: u64) -> u64 {
         now_ms.saturating_sub(self.at_ms)
     }

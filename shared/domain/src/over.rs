@@ -1,6 +1,7 @@
-//! Whether the end that a record shows is that of a visit which still stands in the line: for whoever takes somebody out of the
-//! line by it. A new visit may have the number of one that is over, while the record is still that of the old one; so the
-//! number alone decides nothing here. See `docs/decisions/lost-ends.md`.
+//! Decides whether the end in a durable record is the end of the visit that the line still lists. Code that
+//! removes such an entry from the line relies on it. The visit number alone is not sufficient: a new visit
+//! may have the same number as the ended one while the record still shows the old visit. See
+//! `docs/decisions/lost-ends.md`.
 
 use super::{
     record::Record,
@@ -9,10 +10,13 @@ use super::{
 };
 
 impl Record {
-    /// Whether what stands there is over, beyond doubt: at the very place that the end is of, by the same promotion, or in the
-    /// same session, to the millisecond. A visit that began after the end has a later place, promotion and session. `claim_ms`
-    /// is the time to claim as it is now, in milliseconds: where it was another one then, or the queue was paused since, nobody
-    /// can say.
+    /// Whether this record is the end of the visit that the line lists as `standing`. It is true only if that
+    /// is certain: the visit ended at the same place, after the same promotion, or in the same session,
+    /// compared to the millisecond. A visit that began after the end has a later place, promotion and
+    /// session.
+    ///
+    /// `claim_ms` is the current claim time, in milliseconds. If it was different at the promotion, or if the
+    /// queue was paused since then, the promotions cannot be compared and the result is `false`.
     pub fn is_end_of(&self, standing: &Standing, claim_ms: u64) -> bool {
         match *standing {
             Standing::Waiting { score, .. } => self.is_end_of_place(score),
@@ -21,7 +25,7 @@ impl Record {
             } => {
                 let promoted_at_ms = claim_by_ms.checked_sub(claim_ms);
                 let is_same_promotion = promoted_at_ms.is_some() && self.promoted_at_ms == promoted_at_ms;
-                // Also of one that was put back, and got the time to claim anew.
+                // A restored entry gets the full claim time again, so only its deadline is comparable.
                 let is_same_turn = self.claimed_at_ms.is_none() && self.expires_at_ms == Some(claim_by_ms);
                 self.is_end_of_visit(visit) && (is_same_promotion || is_same_turn)
             }
@@ -37,8 +41,8 @@ impl Record {
         }
     }
 
-    /// Whether the visit of this place is over. Where the record does not know its own place, it is one of the same number that
-    /// was given before the end.
+    /// Whether this record is the end of the visit with the place `score`. If the record does not know its
+    /// own place, the visit number must be the same and the place must have been given before the end.
     pub fn is_end_of_place(&self, score: WaitScore) -> bool {
         if let Some(own) = self.score {
             return !self.state.is_live() && own == score;
@@ -71,7 +75,7 @@ mod tests {
         WaitScore::next(0, ms)
     }
 
-    /// What the backup has after these events, each at its moment.
+    /// The record in the backup after these events, each with its time in milliseconds.
     fn after(events: &[(u64, Event)]) -> Record {
         let id: EntryId = "00000000-0000-8000-8000-000000000001".parse().expect("a token");
         let mut record = None;
@@ -109,7 +113,7 @@ mod tests {
         ]
     }
 
-    /// Where a line has it: its place, its turn, its session; of a visit that joined so much later.
+    /// What a line lists for a visit that joined `later_ms` later: its place, its turn, and its session.
     fn standings(later_ms: u64) -> [Standing; 3] {
         let score = place(JOINED_MS + later_ms);
         let (visit, now_ms) = (score.visit(), ENDED_MS + later_ms);
@@ -137,10 +141,10 @@ mod tests {
             let live = after(&[entered, promoted, claimed]);
             assert!(
                 !live.is_end_of(&standing, CLAIM_MS),
-                "it is not over: {standing:?}"
+                "the visit has not ended: {standing:?}"
             );
         }
-        // The next one, and one that has the same number.
+        // The next visit, and a later visit with the same number.
         for later_ms in [5_000, 4_096] {
             for standing in standings(later_ms) {
                 assert_eq!(standing.visit() == whole.visit, later_ms == 4_096);
@@ -164,7 +168,7 @@ mod tests {
             now_ms,
         } = is_called
         else {
-            unreachable!("it is called")
+            unreachable!("the second status is ready")
         };
         let is_called_until = |claim_by_ms| Standing::Ready {
             visit,
@@ -178,7 +182,7 @@ mod tests {
         );
         assert!(
             !left_when_called.is_end_of(&longer, CLAIM_MS),
-            "it was another time to claim, or another promotion"
+            "the claim time or the promotion differs"
         );
         let put_back = Record {
             promoted_at_ms: Some(PROMOTED_MS - 500),
@@ -186,7 +190,8 @@ mod tests {
         };
         assert!(put_back.is_end_of(&is_called, CLAIM_MS), "the turn is the same");
         assert!(!left_when_called.is_end_of(&is_in, CLAIM_MS));
-        // Nobody knows its place: one that was given before the end had ended by it, if it has the number.
+        // The record does not know its place. A place with the same visit number that was given before the
+        // end has ended.
         let unknown = after(&[claimed, ended]);
         assert!(unknown.is_end_of(&waits, CLAIM_MS) && unknown.is_end_of(&is_in, CLAIM_MS));
         for later_ms in [4_096, 5_000] {

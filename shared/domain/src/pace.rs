@@ -1,15 +1,15 @@
-//! How many may go: the pace bucket and the amount of one promotion.
+//! The pace bucket, and the number of entries that one promotion moves.
 //!
-//! The bucket is a token bucket ("leaky bucket as a meter", ITU-T I.371) kept in whole numbers: its level is counted in
-//! *credit*, entries times milliseconds of an interval, so that no fraction is ever rounded and the scripts in Lua and
-//! the line in memory agree to the last unit.
+//! The bucket is a token bucket ("leaky bucket as a meter", ITU-T I.371) that uses whole numbers only. Its
+//! level is counted in *credit*: entries times milliseconds of an interval. So no fraction is ever rounded,
+//! and the Lua scripts and the line in memory compute exactly the same numbers.
 
-/// The pace of a queue: at most one `batch` at once, and one each interval.
+/// The pace of a queue: at most one `batch` at once, and one `batch` per interval.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Pace {
-    /// Entries in one interval.
+    /// Entries per interval.
     pub batch: u64,
-    /// The length of an interval.
+    /// The length of an interval, in milliseconds.
     pub interval_ms: u64,
 }
 
@@ -20,17 +20,17 @@ impl Pace {
     }
 }
 
-/// The level of a pace bucket at a moment.
+/// The level of a pace bucket at one moment.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
 pub struct Bucket {
     /// The level, in entries times milliseconds.
     pub credit: u64,
-    /// When the level was right.
+    /// The moment of this level, in Unix milliseconds.
     pub at_ms: u64,
 }
 
 impl Bucket {
-    /// The bucket of a new queue: one batch may go at once.
+    /// The bucket of a new queue. It is full, so one batch may be promoted at once.
     pub fn full(pace: Pace, now_ms: u64) -> Self {
         Self {
             credit: pace.full(),
@@ -38,10 +38,11 @@ impl Bucket {
         }
     }
 
-    /// The bucket after time has passed: never more than one batch in it, however long a promoter was away.
+    /// The bucket at a later moment. It never holds more than one batch, however long the promoter was down.
     #[must_use]
     pub fn refilled(self, pace: Pace, now_ms: u64) -> Self {
-        // An interval fills it from empty, so longer gaps count as one: this also keeps the product small.
+        // One interval fills an empty bucket, so a longer gap counts as one interval. This also keeps the
+        // product small.
         let elapsed_ms = now_ms.saturating_sub(self.at_ms).min(pace.interval_ms);
         Self {
             credit: (self.credit + elapsed_ms * pace.batch).min(pace.full()),
@@ -49,12 +50,12 @@ impl Bucket {
         }
     }
 
-    /// How many entries may go.
+    /// The number of entries that may be promoted.
     pub fn tokens(self, pace: Pace) -> u64 {
         self.credit / pace.interval_ms
     }
 
-    /// The bucket after so many entries went.
+    /// The bucket after `entries` were promoted.
     #[must_use]
     pub fn spent(self, pace: Pace, entries: u64) -> Self {
         Self {
@@ -63,8 +64,8 @@ impl Bucket {
         }
     }
 
-    /// The same level under another pace, taken over when an operator changes it. Whole tokens are kept, up to the new
-    /// batch; a started one is dropped where the interval changes, since its unit does.
+    /// The bucket after an operator changed the pace. Whole tokens are kept, up to the new batch. If the
+    /// interval changes, a partial token is dropped, because its unit changes.
     #[must_use]
     pub fn converted(self, from: Pace, to: Pace) -> Self {
         let credit = if from.interval_ms == to.interval_ms {
@@ -79,46 +80,47 @@ impl Bucket {
     }
 }
 
-/// What kept a promotion from moving more.
+/// What limited the number of entries that a promotion moved.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, serde::Serialize)]
 #[serde(rename_all = "lowercase")]
 pub enum HeldBackBy {
-    /// Nobody is left in line.
+    /// No more entries are waiting.
     Line,
-    /// Ready and active fill the capacity.
+    /// Ready and active entries fill the capacity.
     Capacity,
-    /// The pace bucket is spent.
+    /// The pace bucket has no token left.
     Pace,
-    /// The caller asked for no more, or one call moves no more.
+    /// The caller asked for no more entries, or one call does not move more.
     Asked,
     /// The queue is paused or closed.
     Gate,
-    /// The journal is at its limit: the backup is far behind.
+    /// The journal is full because the backup is far behind.
     Journal,
-    /// The server's clock and the caller's are too far apart to go by.
+    /// The server's clock and the caller's differ too much to be trusted.
     Clock,
 }
 
-/// What one promotion has to go by.
+/// The bounds of one promotion.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Room {
     /// Entries in line.
     pub waiting: u64,
-    /// The most ready and active at once.
+    /// The most entries that may be ready and active at once.
     pub capacity: u64,
-    /// Entries ready and active.
+    /// Entries that are ready or active.
     pub taken: u64,
-    /// Entries that the pace lets go.
+    /// Entries that the pace allows.
     pub tokens: u64,
-    /// Entries that the caller asks for at most.
+    /// The most entries that the caller asks for.
     pub asked: u64,
 }
 
 impl Room {
-    /// How many go, and what keeps it from being more: `min(waiting, capacity - taken, tokens, asked)`.
+    /// The number of entries to promote, and the bound that limits it:
+    /// `min(waiting, capacity - taken, tokens, asked)`.
     pub fn allowance(self) -> (u64, HeldBackBy) {
         let free = self.capacity.saturating_sub(self.taken);
-        // In the order in which an operator would want to hear of it.
+        // If two bounds are equal, the one that matters more to an operator comes first.
         let (mut least, mut by) = (self.waiting, HeldBackBy::Line);
         for (bound, name) in [
             (free, HeldBackBy::Capacity),
@@ -147,8 +149,8 @@ mod tests {
     }
 
     proptest! {
-        /// The promise to the protected service: over any stretch of time, never more than
-        /// `batch + elapsed * batch / interval`.
+        /// The guarantee for the protected service: over any period, at most
+        /// `batch + elapsed * batch / interval` entries are promoted.
         #[test]
         fn never_more_than_one_batch_and_the_pace(
             pace in paces(),
@@ -167,7 +169,7 @@ mod tests {
             }
         }
 
-        /// And the promise to those who wait: nothing is lost to rounding, however often somebody looks.
+        /// The guarantee for waiting visitors: rounding loses no token, however often the bucket is refilled.
         #[test]
         fn ticks_of_any_length_lose_nothing(pace in paces(), tick_ms in 1u64..5_000) {
             let mut bucket = Bucket { credit: 0, at_ms: 0 };
@@ -194,7 +196,7 @@ mod tests {
             prop_assert_eq!(bucket.refilled(pace, 1_000_000 - back_ms), bucket);
         }
 
-        /// Credit passes through Lua's doubles.
+        /// Redis scripts handle credit as a double.
         #[test]
         fn credit_stays_exact_in_a_double(pace in paces()) {
             prop_assert!(pace.full() * 2 < 1 << 53);
@@ -217,7 +219,7 @@ mod tests {
         assert_eq!(
             Room { taken: 99, ..room }.allowance(),
             (0, HeldBackBy::Capacity),
-            "a lowered capacity drives nobody out"
+            "a lowered capacity removes no entry"
         );
     }
 }

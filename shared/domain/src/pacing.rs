@@ -1,37 +1,40 @@
-//! When to come back: a poll is held, or told when the next one is due.
+//! When a visitor polls again: the server either holds the poll or says when the next one is due.
 //!
-//! The promise behind it: a visitor who keeps to `retry_after_ms`, and whose polls are answered, cannot lose a turn,
-//! however fast the line moves. Whoever is promoted right after a poll polls again within two thirds of
-//! `claim_seconds`, and has the last third left to claim.
+//! The guarantee: a visitor who respects `retry_after_ms`, and whose polls are answered, cannot lose a turn,
+//! however fast the line moves. A visitor who is promoted right after a poll polls again within two thirds of
+//! `claim_seconds` and has the last third left to claim.
 
-/// How many polls one deployment holds at once, unless told.
+/// The default number of polls that one deployment holds at once.
 pub const HELD_BUDGET: u32 = 500;
-/// The soonest that a waiting visitor is asked to come back.
+/// The shortest time until a waiting visitor polls again, in milliseconds.
 pub const RETRY_MS_MIN: u64 = 2_000;
-/// The longest until somebody looks again who was answered without the line.
+/// The longest time until a visitor polls again whose answer was made without the line, in milliseconds.
 pub const RETRY_AWAY_MS_MAX: u64 = 60_000;
-/// The longest that a poll is held; API Gateway gives up at 29 s.
+/// The longest time that a poll is held, in milliseconds. API Gateway closes a request after 29 s.
 pub const HOLD_MS_MAX: u64 = 20_000;
-/// The longest that a held poll is counted which nobody releases: a hold, and what its process may take to answer then.
+/// The longest time that a held poll counts if no process releases it, in milliseconds: one hold, and the
+/// time that the process may take to answer after it.
 pub const HOLD_LEASE_MS_MAX: u64 = HOLD_MS_MAX + 2_000;
-/// One part in so many of the budget is kept for those who are nearer to their turn than others.
+/// One part in this many of the budget is reserved for the polls of visitors who are nearer to their turn.
 const HOLD_RESERVE_PARTS: u64 = 10;
-/// Nobody whose turn is further away than this is held.
+/// The poll of a visitor whose turn is further away than this, in milliseconds, is not held.
 pub const HOLD_HORIZON_MS: u64 = 30_000;
-/// A promoted visitor is asked to claim at once; one whose claim failed comes back so soon.
+/// The time until a promoted visitor tries again if the claim failed, in milliseconds. Until then, the
+/// visitor is asked to claim at once.
 pub const RETRY_READY_MS: u64 = 1_000;
 
-/// A poll that is kept open until something changes, where the deployment has room for one more.
+/// A poll that may be held until something changes, if the deployment has room for it.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Hold {
-    /// For so many milliseconds at most.
+    /// The longest time that the poll is held, in milliseconds.
     pub up_to_ms: u64,
-    /// Where fewer polls are held than this.
+    /// The poll is held only if the deployment holds fewer polls than this.
     pub below: u64,
 }
 
-/// How a waiting visitor whose turn is expected in `eta_ms`, and who offers to be held for `wait_ms`, may be held; `None`
-/// where the turn is too far away for what is left of the budget, or nothing moves.
+/// How the poll of a waiting visitor may be held. The turn is expected in `eta_ms`, and the visitor offers to
+/// wait for `wait_ms`. `None` if the turn is too far away for the remaining budget, or if the line does not
+/// move.
 pub fn hold(
     eta_ms: u64,
     wait_ms: u64,
@@ -47,8 +50,8 @@ pub fn hold(
     })
 }
 
-/// How near a turn must be for its poll to be held: as many turns as the budget has room for, at most
-/// [`HOLD_HORIZON_MS`]; zero while nothing moves.
+/// How near a turn must be for its poll to be held, in milliseconds: as many turns as the budget has room
+/// for, at most [`HOLD_HORIZON_MS`]. It is zero while the line does not move.
 fn hold_horizon_ms(held_budget: u64, admissions_per_second: f64, moving: bool) -> u64 {
     if !moving || admissions_per_second <= 0.0 {
         return 0;
@@ -62,24 +65,25 @@ fn hold_horizon_ms(held_budget: u64, admissions_per_second: f64, moving: bool) -
     horizon_ms.min(HOLD_HORIZON_MS)
 }
 
-/// How many polls may be held before one whose turn is expected in `eta_ms` is refused: the whole budget for the next in
-/// line, nine tenths of it at the horizon. So where several queues share a budget that is not enough for all, each of
-/// them holds its head, and the horizons of all draw nearer alike.
+/// The number of held polls from which on a poll with a turn expected in `eta_ms` is no longer held. It is
+/// the whole budget for the next entry in line and falls to nine tenths of it at the horizon. So if several
+/// queues share a budget that is too small for all of them, each queue holds the polls of its head, and all
+/// horizons shrink alike.
 fn hold_room(held_budget: u64, eta_ms: u64, horizon_ms: u64) -> u64 {
     let reserve = held_budget / HOLD_RESERVE_PARTS;
     let kept = u128::from(reserve) * u128::from(eta_ms.min(horizon_ms)) / u128::from(horizon_ms.max(1));
     held_budget - u64::try_from(kept).unwrap_or(reserve)
 }
 
-/// Milliseconds until a waiting visitor should poll again: `clamp(0.3 * eta, 2 s, 2/3 * claim)`, with 15 % of jitter
-/// to each side, and the bounds kept after it: they are the promise. Polls grow with the logarithm of the wait up to
-/// the cap. `jitter` is random in `0.0..1.0`.
+/// Milliseconds until a waiting visitor polls again: `clamp(0.3 * eta, 2 s, 2/3 * claim)` with 15 % of jitter
+/// to each side. The bounds also apply after the jitter, because the guarantee depends on them. The number of
+/// polls grows with the logarithm of the wait, until the cap applies. `jitter` is random in `0.0..1.0`.
 ///
-/// The two thirds of `claim_ms` count from when that was in force, `age_ms` ago: a lower one may be by now, and the turn may
-/// have come right then.
+/// `claim_ms` was read `age_ms` ago. An operator may have lowered it since, and the turn may have come at
+/// that moment, so the two thirds count from then.
 pub fn retry_after_ms(eta_ms: u64, claim_ms: u64, age_ms: u64, jitter: f64) -> u64 {
     let cap_ms = claim_ms / 3 * 2;
-    // The cap is clamped to first, so that those at the cap are spread as well: downwards.
+    // Apply the cap before the jitter, so that capped polls are also spread. They are spread downwards only.
     #[allow(
         clippy::cast_precision_loss,
         clippy::cast_possible_truncation,
@@ -90,8 +94,9 @@ pub fn retry_after_ms(eta_ms: u64, claim_ms: u64, age_ms: u64, jitter: f64) -> u
     jittered.clamp(RETRY_MS_MIN.min(cap_ms), cap_ms).min(left_ms)
 }
 
-/// Milliseconds until somebody should look again who was answered without the line, and so without an estimate: the cap
-/// of [`retry_after_ms`] or half of it, spread over all in between, and a minute at most.
+/// Milliseconds until a visitor polls again whose answer was made without the line, and therefore without an
+/// estimate. The delay is spread evenly between half of the cap of [`retry_after_ms`] and that cap, at most
+/// one minute.
 pub fn retry_away_ms(claim_ms: u64, jitter: f64) -> u64 {
     let cap_ms = (claim_ms / 3 * 2).min(RETRY_AWAY_MS_MAX);
     #[allow(
@@ -103,7 +108,7 @@ pub fn retry_away_ms(claim_ms: u64, jitter: f64) -> u64 {
     spread.clamp(RETRY_MS_MIN.min(cap_ms), cap_ms)
 }
 
-/// Milliseconds until the holder of a pass should come for the next one: two thirds of its life.
+/// Milliseconds until the holder of a pass renews it: two thirds of its lifetime.
 pub fn renew_after_ms(pass_ms: u64) -> u64 {
     pass_ms / 3 * 2
 }
@@ -156,7 +161,7 @@ mod tests {
         ) {
             let (near, far) = (hold_room(budget, a.min(b), horizon), hold_room(budget, a.max(b), horizon));
             prop_assert!(far <= near && near <= budget);
-            prop_assert!(far * 10 >= budget * 9, "most of it is anybody's");
+            prop_assert!(far * 10 >= budget * 9, "nine tenths of the budget are open to every poll");
             prop_assert_eq!(hold_room(budget, 0, horizon), budget);
         }
 

@@ -1,32 +1,34 @@
-//! Sizing a queue: how many a protected service can bear at once, and how fast they may come.
+//! The size of a queue: how many visitors a protected service can handle at once, and how fast they may
+//! arrive.
 //!
-//! Little's law ([Little 1961](https://doi.org/10.1287/opre.9.3.383)): those inside are as many as come each second times
-//! the seconds that they stay. A service that answers `tps` calls a second, of which every visitor makes `calls` and some
-//! twice, serves `tps / (calls * (1 + failure rate))` visitors a second.
+//! Little's law ([Little 1961](https://doi.org/10.1287/opre.9.3.383)): the number of visitors inside is the
+//! number that arrives per second times the seconds that each one stays. If a service answers `tps` calls per
+//! second, and every visitor makes `calls` calls and repeats the failed ones, it serves
+//! `tps / (calls * (1 + failure rate))` visitors per second.
 
 use super::settings::{FIELDS, Takes};
 
-/// What the protected service can do, and what its visitors do there.
+/// The capacity of the protected service, and the behavior of its visitors.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Demand {
-    /// Calls that the service answers each second.
+    /// Calls that the service answers per second.
     pub tps: u32,
     /// Calls that a visitor makes in one session.
     pub calls: u32,
-    /// How long a session is.
+    /// The length of a session, in seconds.
     pub session_seconds: u32,
-    /// How many of a hundred calls fail and are made again.
+    /// The share of the calls that fail and are repeated, in percent.
     pub failure_percent: u32,
-    /// How often visitors are to be let in.
+    /// The length of a promotion interval, in seconds.
     pub interval_seconds: u32,
 }
 
 /// Settings that meet a demand.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Plan {
-    /// The most that may be inside at once.
+    /// The most visitors that may be inside at once.
     pub capacity: u64,
-    /// How many are let in each interval.
+    /// The number of visitors admitted per interval.
     pub batch: u64,
 }
 
@@ -34,17 +36,18 @@ pub struct Plan {
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
 #[error("{field} {reason}")]
 pub struct PlanError {
-    /// The part of the demand to change.
+    /// The field of the demand to change.
     pub field: &'static str,
-    /// Why.
+    /// Why the demand cannot be met, as a sentence whose subject is the field.
     pub reason: String,
 }
 
 impl Plan {
-    /// The settings for a demand, rounded down: the service is never promised more than it can do.
+    /// Computes the settings for a demand. They are rounded down, so the service never gets more visitors
+    /// than it can serve.
     ///
     /// # Errors
-    /// [`PlanError`] where a setting would be out of its range.
+    /// [`PlanError`] if a setting would be out of its range.
     pub fn of(demand: &Demand) -> Result<Self, PlanError> {
         Ok(Self {
             capacity: settled("capacity", "tps", served(demand, demand.session_seconds))?,
@@ -57,13 +60,13 @@ impl Plan {
     }
 }
 
-/// How many visitors are served in so many seconds.
+/// The number of visitors that the service serves in so many seconds.
 fn served(demand: &Demand, seconds: u32) -> u64 {
     let hundred_calls = u64::from(demand.calls) * (100 + u64::from(demand.failure_percent));
     u64::from(demand.tps) * u64::from(seconds) * 100 / hundred_calls.max(1)
 }
 
-/// The value, where the setting takes it.
+/// Returns the value if it is in the range of the setting.
 fn settled(setting: &str, field: &'static str, value: u64) -> Result<u64, PlanError> {
     let takes = FIELDS
         .iter()
@@ -71,7 +74,7 @@ fn settled(setting: &str, field: &'static str, value: u64) -> Result<u64, PlanEr
         .map(|known| known.takes);
     match takes {
         Some(Takes::Number { min, max }) if !(u64::from(min)..=u64::from(max)).contains(&value) => {
-            let reason = format!("makes a {setting} of {value}, and {min} to {max} are possible");
+            let reason = format!("results in a {setting} of {value}, which must be from {min} to {max}");
             Err(PlanError { field, reason })
         }
         _ => Ok(value),
@@ -84,7 +87,7 @@ mod tests {
 
     use super::*;
 
-    /// 1,000 calls a second, six a visitor, five minutes, 15 % of them twice.
+    /// 1,000 calls per second, six calls per visitor, sessions of five minutes, 15 % of the calls repeated.
     const SHOP: Demand = Demand {
         tps: 1_000,
         calls: 6,
@@ -159,7 +162,7 @@ mod tests {
                 let hundred_can = |seconds: u32| u64::from(tps) * u64::from(seconds) * 100;
                 prop_assert!(calls_of(plan.capacity) <= hundred_can(session_seconds));
                 prop_assert!(calls_of(plan.batch) <= hundred_can(interval_seconds));
-                prop_assert!(calls_of(plan.batch + 1) > hundred_can(interval_seconds), "and no less");
+                prop_assert!(calls_of(plan.batch + 1) > hundred_can(interval_seconds), "the batch is maximal");
             }
         }
     }

@@ -1,4 +1,4 @@
-//! The durable record of an entry, and what a change makes of it.
+//! The durable record of an entry, and how a change updates it.
 
 use super::{
     change::{Change, End, Event, Version},
@@ -8,43 +8,45 @@ use super::{
     state::State,
 };
 
-/// How long the record of an entry that is not gone is kept after its last change: far longer than anybody waits.
+/// How long the record of a live entry is kept after its last change, in milliseconds. It is far longer than
+/// any visitor waits.
 pub const LIVE_RETAIN_MS: u64 = 30 * 24 * 3_600_000;
 
-/// One entry as the backup holds it. Times are Unix milliseconds.
+/// One entry as the backup stores it. Times are Unix milliseconds.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Record {
-    /// Whose.
+    /// The entry.
     pub id: EntryId,
-    /// The state.
+    /// The state of the entry.
     pub state: State,
-    /// The last change that it shows.
+    /// The version of the last change that the record contains.
     pub version: Version,
-    /// The visit.
+    /// The current or last visit.
     pub visit: Visit,
-    /// The place it has or had; unknown where the change that made it never arrived.
+    /// The place that the entry has or had. `None` if the change with the place never arrived.
     pub score: Option<WaitScore>,
-    /// When it was promoted.
+    /// When the entry was promoted.
     pub promoted_at_ms: Option<u64>,
-    /// When it was let in.
+    /// When the entry was admitted.
     pub claimed_at_ms: Option<u64>,
-    /// The deadline of its state: of the claim, or of the session.
+    /// The deadline of the state: the claim deadline, or the end of the session.
     pub expires_at_ms: Option<u64>,
-    /// When it ended.
+    /// When the visit ended.
     pub ended_at_ms: Option<u64>,
-    /// When it came back to its place, having missed its turn: a visit does so once.
+    /// When the visitor came back to the old place after a missed turn. A visit can do so once.
     pub came_back_at_ms: Option<u64>,
-    /// When it may be deleted: a whole second, since the table's time to live counts in those.
+    /// When the record may be deleted. It is a whole second, because the table's time to live has a
+    /// resolution of seconds.
     pub delete_at_ms: u64,
 }
 
 impl Record {
-    /// When it joined, as its place tells.
+    /// When the visitor joined, derived from the place.
     pub fn joined_at_ms(&self) -> Option<u64> {
         self.score.map(WaitScore::joined_at_ms)
     }
 
-    /// How it ended; `None` where it did not.
+    /// How the visit ended; `None` if it has not ended.
     pub fn end(&self) -> Option<End> {
         match self.state {
             State::Completed => Some(End::Completed),
@@ -55,18 +57,18 @@ impl Record {
         }
     }
 
-    /// Whether its deadline has come; one that waits has none.
+    /// Whether the deadline has passed. A waiting entry has no deadline.
     pub fn is_due(&self, now_ms: u64) -> bool {
         self.expires_at_ms.is_some_and(|at_ms| at_ms <= now_ms)
     }
 
-    /// Whether it is of another visit than the change, and one that is not over.
+    /// Whether the record shows a live visit that is not the visit of the change.
     pub fn is_another_live_visit(&self, change: &Change) -> bool {
         self.state.is_live() && self.visit != change.event.visit()
     }
 
-    /// Whether it shows an entry where the line has it. The deadline of a ready one is left out: it moves on while the queue
-    /// is paused, and starts anew whenever the entry is put back.
+    /// Whether the record agrees with the position that the line stores. The deadline of a ready entry is not
+    /// compared: it moves while the queue is paused, and starts again when the entry is restored.
     pub fn shows(&self, spot: Spot) -> bool {
         self.state == spot.state()
             && self.visit == spot.visit()
@@ -77,17 +79,21 @@ impl Record {
             }
     }
 
-    /// Whether the change goes on with a visit that is over, or is of another one than the one that is not, or ends a session
-    /// that goes on.
+    /// Whether the record and the change conflict, and the record wins. There are three cases: the record
+    /// shows another live visit, the change continues a visit that has ended, or the change ends a visit that
+    /// continues.
     pub fn overrules(&self, change: &Change) -> bool {
         let is_same = self.visit == change.event.visit();
         let differs = self.state.is_live() == change.ending().is_some();
         self.is_another_live_visit(change) || (is_same && differs && self.outlasts(change))
     }
 
-    /// Whether it stands as it is, whatever the change says of the state: it shows that change or a later one, or the change
-    /// is of a line that had lost what the record shows. Such a line goes on from where it was, with later versions: a visit
-    /// never goes back by that, nor does a visit that was before take the place of the one that is.
+    /// Whether the record supersedes the change, so that its state stays as it is. This is so if the record
+    /// already contains this change or a later one, or if the change comes from a line that lost what the
+    /// record shows.
+    ///
+    /// Such a line continues from its older state, with later versions. The rule guarantees that a visit
+    /// never goes back to an earlier state, and that an earlier visit never replaces the current one.
     pub fn outlasts(&self, change: &Change) -> bool {
         if self.version >= change.version {
             return true;
@@ -97,20 +103,24 @@ impl Record {
                 || self.has_ended(change)
                 || self.lasts_longer(change);
         }
-        // Without a place nobody can say which of the two came first: the one that is not over stays.
+        // Without a place in the change, the order of the two visits is unknown. The record wins if its visit
+        // is live.
         let is_later = |place| self.score.is_some_and(|own| own > place);
         self.state.is_live() && change.event.place().is_none_or(is_later)
     }
 
-    /// Whether the change gives somebody the very place at which they were when they ended: by a line that lost that end.
+    /// Whether the change gives the entry the same place at which the visit already ended. This happens if
+    /// the line lost that end.
     fn has_ended(&self, change: &Change) -> bool {
         let place = change.event.place().filter(|_| change.event.begins());
         place.is_some_and(|score| self.is_end_of_place(score))
     }
 
-    /// Whether its deadline is later than the change knows. A line that lost a come-back still knows the turn that was
-    /// missed: that runs out once more, and ends neither the wait that came after it nor the next turn. A session that ran
-    /// out ends the turn before it, of which nobody may have said that it was taken.
+    /// Whether the record has a later deadline than the change knows about.
+    ///
+    /// A line that lost a come-back still has the missed turn, and drops it once more. That expiry ends
+    /// neither the wait after the come-back nor the next turn. An expired session does end the turn before
+    /// it, because the claim of that turn may never have been reported.
     fn lasts_longer(&self, change: &Change) -> bool {
         let lasts_past = |at_ms| self.expires_at_ms.is_some_and(|end_ms| end_ms > at_ms);
         match (self.state, change.event) {
@@ -129,8 +139,9 @@ impl Record {
         }
     }
 
-    /// Until when whoever missed the turn may enter again at the old place; `None` for any other, and for who came back
-    /// before. Of one that is ready it tells that of a turn which runs out when the record says.
+    /// The time, in Unix milliseconds, until which a visitor who missed the turn may enter again at the old
+    /// place. `None` for any other record, and for a visitor who already came back. For a ready entry, it is
+    /// the time that will apply if the turn runs out at the recorded deadline.
     pub fn grace_until_ms(&self, grace_seconds: u32) -> Option<u64> {
         let missed_at_ms = match self.state {
             State::Expired => self.ended_at_ms,
@@ -146,9 +157,9 @@ impl Record {
             .map(|at_ms| at_ms + u64::from(grace_seconds) * 1_000)
     }
 
-    /// What stands when a change gives somebody a place who missed the turn and is back in time: the old place, which they
-    /// wait at again. When they came is told by the new place, which may be written much later. `None` where the change
-    /// counts as it is.
+    /// The record if the change gives a new place to a visitor who missed the turn and returns in time: the
+    /// entry waits at the old place again. The join time of the new place tells when the visitor returned,
+    /// because the change may be written much later. `None` if the change applies unmodified.
     pub fn come_back(&self, change: &Change, grace_seconds: u32) -> Option<Self> {
         let Event::Entered { score: place } = change.event else {
             return None;
@@ -170,21 +181,24 @@ impl Record {
         })
     }
 
-    /// What a change makes of the record that stands, or of none; `None` where the record [outlasts](Self::outlasts) it
-    /// and nothing in it was missing: repeats and late arrivals change nothing.
+    /// The new record after a change to `standing`, or to no record. `None` if the record
+    /// [supersedes](Self::outlasts) the change and has no gap that the change fills. So repeated and late
+    /// changes have no effect, and applying changes is idempotent.
     pub fn after(standing: Option<&Self>, change: &Change, retain_hours: u32) -> Option<Self> {
         if let Some(record) = standing.filter(|record| record.outlasts(change)) {
-            // What a lost history makes up later is not what happened.
+            // Only a change that is not newer than the record can fill a gap. A newer one comes from a
+            // line that lost its history, so its place and times may be wrong.
             return (record.version >= change.version)
                 .then(|| record.filled(change))
                 .flatten();
         }
         let visit = change.event.visit();
         let begins = change.event.begins();
-        // What is known of this visit is kept; what stands of an earlier one is over.
+        // Keep what the record contains about this visit. A record of an earlier visit is replaced.
         let mut record = match standing {
             Some(record) if record.visit == visit && !begins => record.clone(),
-            // Said once more, it is the place that they came back to.
+            // The change repeats the old place to which the visitor came back, so keep the time of the
+            // come-back.
             Some(record) if record.score == change.event.place() => Self {
                 came_back_at_ms: record.came_back_at_ms,
                 ..Self::unknown(change.id, visit)
@@ -219,7 +233,8 @@ impl Record {
             Event::Ended { how, .. } => {
                 record.ended_at_ms = Some(change.at_ms);
                 if how == End::Expired {
-                    // By then at the latest, where nobody said when.
+                    // If no change reported the claim, the session end is the latest time at which it can
+                    // have happened.
                     record.claimed_at_ms = record.claimed_at_ms.or(Some(change.at_ms));
                 }
                 record.delete_at_ms = whole_second(change.at_ms + u64::from(retain_hours) * 3_600_000);
@@ -228,8 +243,8 @@ impl Record {
         Some(record)
     }
 
-    /// A change that comes late says nothing of the state any more. But where it is of the same visit, it may know what
-    /// the later one could not: the place, and when it was promoted.
+    /// A change that arrives late does not affect the state. But if it belongs to the same visit, it may
+    /// contain facts that the later change lacks: the place, and the time of the promotion.
     fn filled(&self, change: &Change) -> Option<Self> {
         let (score, promoted_at_ms) = match change.event {
             Event::Entered { score } => (Some(score), None),
@@ -266,7 +281,7 @@ impl Record {
     }
 }
 
-/// The same moment, or up to a second later: what may be deleted then was kept long enough.
+/// Rounds up to a whole second, so that a record is never deleted too early.
 fn whole_second(ms: u64) -> u64 {
     ms.next_multiple_of(1_000)
 }

@@ -1,4 +1,4 @@
-//! Order, in one number: the scores of the line's sorted sets.
+//! The scores of the line's sorted sets. One number holds the whole order.
 //!
 //! All scores are integers below 2^53, which a Redis score (a double) holds exactly.
 //!
@@ -7,24 +7,27 @@
 //! ready, active:  | deadline: 41 bits of ms                   | visit: 12 bits                 |
 //! ```
 
-/// 2025-01-01T00:00:00Z in Unix milliseconds: scores count from here, and 41 bits of it last until 2094.
+/// 2025-01-01T00:00:00Z in Unix milliseconds. Scores count from this moment; 41 bits of milliseconds last
+/// until 2094.
 pub const ERA_MS: u64 = 1_735_689_600_000;
-/// How many arrivals of one millisecond have an order of their own before they carry into the next.
+/// The number of arrivals within one millisecond that get an order of their own. Further arrivals carry over
+/// into the next millisecond.
 pub const ARRIVALS_PER_MS: u64 = 256;
-/// Visits count modulo this.
+/// Visit numbers count modulo this.
 pub const VISITS: u64 = 4096;
 
 const ORDER_BITS: u32 = 49;
 const PHASE_OPEN: u64 = 1 << ORDER_BITS;
 const SCORE_END: u64 = 1 << 53;
 
-/// The number of one stay in a queue, from entering to its end, made from its join score. It tells a late retry of the
-/// last visit from the next visit: see `docs/decisions/one-score.md` for how surely.
+/// The number of one visit: one stay in a queue, from entering to its end. It is computed from the join
+/// score. It distinguishes a late retry for the previous visit from the current visit;
+/// `docs/decisions/one-score.md` says how reliably.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, PartialOrd, Ord)]
 pub struct Visit(u16);
 
 impl Visit {
-    /// A visit number; `None` from [`VISITS`] on.
+    /// A visit number; `None` for [`VISITS`] and above.
     pub fn new(number: u64) -> Option<Self> {
         u16::try_from(number)
             .ok()
@@ -32,31 +35,32 @@ impl Visit {
             .map(Self)
     }
 
-    /// The number.
+    /// The number, below [`VISITS`].
     pub fn number(self) -> u16 {
         self.0
     }
 
     const fn of(number: u64) -> Self {
-        // Always below 4096, so the cast cuts nothing.
+        // The result is always below 4096, so the cast loses no bits.
         #[allow(clippy::cast_possible_truncation)]
         Self((number % VISITS) as u16)
     }
 }
 
-/// The place of a waiting entry: who has the lower one is served first. It holds the join time, so nothing else about
-/// a waiting entry is kept.
+/// The place of a waiting entry. The lower place is served first. The score contains the join time, so the
+/// line stores nothing else about a waiting entry.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, PartialOrd, Ord)]
 pub struct WaitScore(u64);
 
 impl WaitScore {
-    /// The score of the next arrival of an open queue: first come, first served, exactly. `last_order` is the order
-    /// given to the arrival before it, or 0. It never goes back, even where the clock does.
+    /// The score of the next arrival at an open queue. The order is strictly first come, first served.
+    /// `last_order` is the order of the previous arrival, or 0. The order never goes back, even if the clock
+    /// does.
     pub fn next(last_order: u64, now_ms: u64) -> Self {
         Self(PHASE_OPEN | (last_order + 1).max(now_ms.saturating_sub(ERA_MS) * ARRIVALS_PER_MS))
     }
 
-    /// A score as stored; `None` from 2^53 on.
+    /// A score as stored; `None` for 2^53 and above.
     pub fn from_raw(raw: u64) -> Option<Self> {
         (raw < SCORE_END).then_some(Self(raw))
     }
@@ -66,7 +70,7 @@ impl WaitScore {
         self.0
     }
 
-    /// The low 49 bits: the arrivals counter from which the next one goes on.
+    /// The low 49 bits: the arrival counter, from which the next arrival continues.
     pub fn order(self) -> u64 {
         self.0 & (PHASE_OPEN - 1)
     }
@@ -76,21 +80,22 @@ impl WaitScore {
         self.0 >> (ORDER_BITS + 1)
     }
 
-    /// When the entry joined, in Unix milliseconds. Where more than 256 came in one millisecond, up to as many
-    /// milliseconds late as the overflow took.
+    /// When the entry joined, in Unix milliseconds. If more than 256 entries arrived within one millisecond,
+    /// this is late by as many milliseconds as the overflow needed.
     pub fn joined_at_ms(self) -> u64 {
         self.order() / ARRIVALS_PER_MS + ERA_MS
     }
 
-    /// The visit that began with it: the millisecond plus 16 for each arrival before it in that millisecond, modulo
-    /// [`VISITS`]. Two places less than 4 s apart in arrivals that are not crowded, or within one millisecond, never
-    /// have the same. The score's own low bits would: they are mostly the count within the millisecond, which is 0.
+    /// The visit that began with this score: the millisecond, plus 16 for each earlier arrival within it,
+    /// modulo [`VISITS`]. Two places have different visits if they are less than 4 s apart and arrivals are
+    /// not crowded, or if they are within one millisecond. The low bits of the score would not do: they are
+    /// mostly the count within the millisecond, which is usually 0.
     pub fn visit(self) -> Visit {
         Visit::of(self.0 / ARRIVALS_PER_MS + self.0 % ARRIVALS_PER_MS * (VISITS / ARRIVALS_PER_MS))
     }
 }
 
-/// A deadline and the visit that it belongs to: the score of a ready or an active entry.
+/// The score of a ready or an active entry: a deadline, and the visit to which it belongs.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, PartialOrd, Ord)]
 pub struct DeadlineScore(u64);
 
@@ -100,7 +105,7 @@ impl DeadlineScore {
         Self(deadline_ms.saturating_sub(ERA_MS) * VISITS + u64::from(visit.0))
     }
 
-    /// A score as stored; `None` from 2^53 on.
+    /// A score as stored; `None` for 2^53 and above.
     pub fn from_raw(raw: u64) -> Option<Self> {
         (raw < SCORE_END).then_some(Self(raw))
     }
@@ -127,7 +132,7 @@ mod tests {
 
     use super::*;
 
-    /// The last millisecond that 41 bits hold.
+    /// The last millisecond that 41 bits can hold.
     const LAST_MS: u64 = ERA_MS + (1 << 41) - 1;
 
     proptest! {
@@ -136,9 +141,9 @@ mod tests {
             let mut last = 0;
             for now_ms in clock {
                 let score = WaitScore::next(last, now_ms);
-                prop_assert!(score.order() > last, "no two tie, none goes back");
+                prop_assert!(score.order() > last, "the order rises with each arrival");
                 prop_assert!(score.raw() < SCORE_END);
-                prop_assert!(score.joined_at_ms() >= now_ms, "nobody joined before they came");
+                prop_assert!(score.joined_at_ms() >= now_ms, "the join time is not before the arrival");
                 last = score.order();
             }
         }

@@ -1,54 +1,55 @@
-//! Where an entry stands, as the line sees it.
+//! The status of an entry as the line reports it.
 
 use super::{
     score::{DeadlineScore, Visit, WaitScore},
     state::State,
 };
 
-/// Where an entry stands now.
+/// The current status of a live entry.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Standing {
-    /// In line.
+    /// The entry is in line.
     Waiting {
-        /// Its place.
+        /// The place of the entry.
         score: WaitScore,
-        /// 1 for the head of the line.
+        /// The position; 1 is the head of the line.
         position: u64,
     },
-    /// Promoted.
+    /// The entry was promoted and is not claimed yet.
     Ready {
-        /// The visit.
+        /// The current visit.
         visit: Visit,
-        /// Until when it must be claimed, in Unix milliseconds. Moves on while the queue is paused.
+        /// The entry must be claimed by this time, in Unix milliseconds. It moves while the queue is paused.
         claim_by_ms: u64,
-        /// Line time.
+        /// Line time of the answer, in Unix milliseconds.
         now_ms: u64,
     },
-    /// Let in.
+    /// The visitor was admitted.
     Active {
-        /// The visit.
+        /// The current visit.
         visit: Visit,
         /// When the session ends, in Unix milliseconds.
         session_end_ms: u64,
-        /// Line time.
+        /// Line time of the answer, in Unix milliseconds.
         now_ms: u64,
     },
 }
 
-/// Where an entry stands, as the set has it that holds it: without what moves by itself, such as a position or the claim
-/// deadline of a paused queue.
+/// The position of an entry as its sorted set stores it. It contains nothing that moves without a write, such
+/// as the position in line or the claim deadline while the queue is paused.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Spot {
     /// In line, at this place.
     Waiting(WaitScore),
-    /// Promoted; the deadline is on the claim clock.
+    /// Promoted. The deadline is on the claim clock, which stands still while the queue is paused.
     Ready(DeadlineScore),
-    /// Let in, until this end.
+    /// Admitted, until this session end.
     Active(DeadlineScore),
 }
 
 impl Spot {
-    /// Where an entry stands that was looked at; the deadline of a ready one is that of the wall.
+    /// The stored position that matches a status. The deadline of a ready entry is in line time instead of
+    /// claim time.
     pub fn of(standing: &Standing) -> Self {
         match *standing {
             Standing::Waiting { score, .. } => Self::Waiting(score),
@@ -63,7 +64,7 @@ impl Spot {
         }
     }
 
-    /// The state it is in.
+    /// The state of the entry.
     pub fn state(self) -> State {
         match self {
             Self::Waiting(_) => State::Waiting,
@@ -72,7 +73,7 @@ impl Spot {
         }
     }
 
-    /// The visit it is.
+    /// The visit of the entry.
     pub fn visit(self) -> Visit {
         match self {
             Self::Waiting(score) => score.visit(),
@@ -90,7 +91,7 @@ impl Spot {
 }
 
 impl Standing {
-    /// The state it is in.
+    /// The state of the entry.
     pub fn state(&self) -> State {
         match self {
             Self::Waiting { .. } => State::Waiting,
@@ -99,7 +100,7 @@ impl Standing {
         }
     }
 
-    /// The visit it is.
+    /// The visit of the entry.
     pub fn visit(&self) -> Visit {
         match self {
             Self::Waiting { score, .. } => score.visit(),

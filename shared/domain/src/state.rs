@@ -1,27 +1,28 @@
-//! The states of an entry and the ways between them.
+//! The state machine of an entry.
 
 use serde::{Deserialize, Serialize};
 
-/// Where an entry is on its way. As JSON in lower case (`waiting`), in the table in upper case (`WAITING`).
+/// The state of an entry. It is written in lower case in JSON (`waiting`) and in upper case in the table
+/// (`WAITING`).
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, Serialize, Deserialize)]
 #[serde(rename_all = "lowercase")]
 pub enum State {
-    /// In line.
+    /// The entry is in line.
     Waiting,
-    /// Promoted; must be claimed within `claim_seconds`.
+    /// The entry was promoted and must be claimed within `claim_seconds`.
     Ready,
-    /// Let in, until the session runs out.
+    /// The visitor was admitted, until the session runs out.
     Active,
-    /// Done: gone.
+    /// The visit was completed. The entry has ended.
     Completed,
-    /// Walked away: gone.
+    /// The visitor left, or an operator removed the entry. The entry has ended.
     Left,
-    /// Timed out: gone.
+    /// The turn or the session ran out. The entry has ended.
     Expired,
 }
 
 impl State {
-    /// Every state, in the order of an entry's way.
+    /// All states, in the order in which an entry passes them.
     pub const ALL: [Self; 6] = [
         Self::Waiting,
         Self::Ready,
@@ -31,13 +32,13 @@ impl State {
         Self::Expired,
     ];
 
-    /// Whether the entry has a place in the line: waiting, ready or active.
+    /// Whether the entry is in the line: waiting, ready or active.
     pub fn is_live(self) -> bool {
         matches!(self, Self::Waiting | Self::Ready | Self::Active)
     }
 
-    /// Whether a visit that was in this state has been in `earlier` before: of two states of one visit the one that is
-    /// further along is the later one.
+    /// Whether this state comes later in a visit than `earlier`. Of two states of the same visit, the later
+    /// one is the current one.
     pub fn is_further_than(self, earlier: Self) -> bool {
         let step = |state| match state {
             Self::Waiting => 0,
@@ -48,8 +49,8 @@ impl State {
         step(self) > step(earlier)
     }
 
-    /// Whether one step of a visit leads from here to `next`. An entry that is gone may come back as waiting, or on the
-    /// fast track as active: that is a new visit.
+    /// Whether one transition leads from this state to `next`. An ended entry may become waiting again, or
+    /// active on the fast track; that is a new visit.
     pub fn may_become(self, next: Self) -> bool {
         match self {
             Self::Waiting => matches!(next, Self::Ready | Self::Left),
@@ -59,7 +60,7 @@ impl State {
         }
     }
 
-    /// The name in lower case.
+    /// The name in lower case, as in JSON.
     pub fn name(self) -> &'static str {
         match self {
             Self::Waiting => "waiting",
@@ -71,7 +72,7 @@ impl State {
         }
     }
 
-    /// The name in upper case, as the table has it.
+    /// The name in upper case, as in the table.
     pub fn table_name(self) -> &'static str {
         match self {
             Self::Waiting => "WAITING",
@@ -83,7 +84,7 @@ impl State {
         }
     }
 
-    /// Back from [`State::table_name`].
+    /// Parses the output of [`State::table_name`]; `None` for any other text.
     pub fn from_table_name(name: &str) -> Option<Self> {
         Self::ALL.into_iter().find(|state| state.table_name() == name)
     }
@@ -101,11 +102,11 @@ mod tests {
         );
         assert!(
             !State::Ready.may_become(State::Waiting),
-            "a promoted entry does not fall back"
+            "a promoted entry does not return to waiting"
         );
         assert!(
             !State::Waiting.may_become(State::Expired),
-            "nobody times out in line"
+            "a waiting entry does not expire"
         );
         for state in State::ALL {
             assert!(!state.may_become(state), "{state:?}");

@@ -1,15 +1,16 @@
-//! Text as part of an address.
+//! Percent-encoding of text for use in a URL (RFC 3986).
 
 use percent_encoding::{AsciiSet, NON_ALPHANUMERIC, utf8_percent_encode};
 
-/// What may stand for anything but itself: all but the unreserved characters of RFC 3986.
+/// The characters to encode: all except the unreserved characters of RFC 3986, section 2.3. Every other
+/// character may have a special meaning in a URL.
 const RESERVED: &AsciiSet = &NON_ALPHANUMERIC
     .remove(b'-')
     .remove(b'.')
     .remove(b'_')
     .remove(b'~');
 
-/// The text as one segment of a path, or as one value of a query.
+/// Encodes the text as one segment of a path, or as one value of a query.
 pub fn encoded(text: &str) -> String {
     utf8_percent_encode(text, RESERVED).to_string()
 }

@@ -1,4 +1,4 @@
-//! Visitors: whom an entry belongs to. Their ids are never stored and never logged.
+//! Visitors, the owners of entries. Their ids are never stored and never logged.
 
 use std::fmt;
 
@@ -9,16 +9,16 @@ use super::id::IdError;
 /// The longest visitor id, in bytes.
 pub const VISITOR_ID_MAX: usize = 256;
 
-/// How a visitor is known: it decides which credential a token is compared with.
+/// How a visitor is identified. The kind decides which credential an entry token is compared with.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
 pub enum VisitorKind {
-    /// Named by an authorizer's verified claim, or by a caller whom the queue trusts.
+    /// Identified by an authorizer's verified claim, or by a caller that the queue trusts.
     Known,
-    /// Named by a random UUID that only the visitor's client holds.
+    /// Identified by a random UUID that only the visitor's client holds.
     Anon,
 }
 
-/// A visitor's id and how it is known. Never stored and never logged: `Debug` prints `***`.
+/// A visitor's id and kind. It is never stored and never logged: `Debug` prints `***`.
 #[derive(Clone, PartialEq, Eq, Hash)]
 pub struct Visitor {
     kind: VisitorKind,
@@ -26,11 +26,11 @@ pub struct Visitor {
 }
 
 impl Visitor {
-    /// A visitor whose id somebody vouches for.
+    /// A visitor whose id is vouched for by an authorizer or a trusted caller.
     ///
     /// # Errors
-    /// [`IdError::Visitor`] where the id is empty, longer than [`VISITOR_ID_MAX`] bytes or has control characters;
-    /// [`IdError::VisitorBlank`] where it begins or ends with a blank.
+    /// [`IdError::Visitor`] if the id is empty, is longer than [`VISITOR_ID_MAX`] bytes, or contains control
+    /// characters; [`IdError::VisitorBlank`] if it begins or ends with a blank.
     pub fn known(id: &str) -> Result<Self, IdError> {
         if id.is_empty() || id.len() > VISITOR_ID_MAX || id.chars().any(char::is_control) {
             return Err(IdError::Visitor);
@@ -44,10 +44,11 @@ impl Visitor {
         })
     }
 
-    /// A visitor whom nobody vouches for: the id is a UUID of version 4, which nobody can guess.
+    /// A visitor without a verified identity. The id is a UUID of version 4, which other visitors cannot
+    /// guess.
     ///
     /// # Errors
-    /// [`IdError::Anonymous`] where the id is anything else.
+    /// [`IdError::Anonymous`] if the id is anything else.
     pub fn anonymous(id: &str) -> Result<Self, IdError> {
         match Uuid::try_parse(id) {
             Ok(uuid) if uuid.get_version_num() == 4 && id.len() == 36 => Ok(Self::from_random(uuid)),
@@ -55,7 +56,7 @@ impl Visitor {
         }
     }
 
-    /// The anonymous visitor of a UUID that was just drawn.
+    /// An anonymous visitor with a newly generated UUID.
     pub fn from_random(uuid: Uuid) -> Self {
         Self {
             kind: VisitorKind::Anon,
@@ -63,12 +64,12 @@ impl Visitor {
         }
     }
 
-    /// How the visitor is known.
+    /// How the visitor is identified.
     pub fn kind(&self) -> VisitorKind {
         self.kind
     }
 
-    /// The id itself: for the visitor's own answer and cookie, and for nothing else.
+    /// The id itself. Use it only for the visitor's own answer and cookie.
     pub fn reveal(&self) -> &str {
         &self.id
     }

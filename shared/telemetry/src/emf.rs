@@ -1,7 +1,9 @@
-//! Metrics in CloudWatch's
-//! [embedded metric format](https://docs.aws.amazon.com/AmazonCloudWatch/latest/monitoring/CloudWatch_Embedded_Metric_Format_Specification.html):
-//! a JSON object on one line of the logs, out of which CloudWatch takes the values. Nothing is sent by this process, and
-//! nothing waits to be sent: a function may be frozen right after its answer.
+//! Metrics in CloudWatch's [embedded metric format].
+//!
+//! Each document is a JSON object on one line of the log, and CloudWatch extracts the values from it. This process
+//! sends nothing and buffers nothing here, because Lambda may freeze a function right after its answer.
+//!
+//! [embedded metric format]: https://docs.aws.amazon.com/AmazonCloudWatch/latest/monitoring/CloudWatch_Embedded_Metric_Format_Specification.html
 
 use std::{
     env, fmt,
@@ -14,10 +16,10 @@ use vestibule_domain::id::QueueId;
 
 use super::metrics::{DEPLOYMENT, DIMENSION_SETS, Metric, NAMESPACE, QUEUE};
 
-/// No metric may have more values than this in one document.
+/// The most values that one document may contain for one metric.
 pub const VALUES_MAX: usize = 100;
 
-/// Where the metrics of one deployment are written, or nowhere.
+/// Writes the metrics of one deployment, or discards them.
 #[derive(Clone, Default)]
 pub struct Metrics(Option<Arc<Sink>>);
 
@@ -34,12 +36,12 @@ impl fmt::Debug for Metrics {
 }
 
 impl Metrics {
-    /// Writes none.
+    /// Metrics that are discarded.
     pub fn none() -> Self {
         Self(None)
     }
 
-    /// Writes those of the deployment of that name.
+    /// Metrics of the given deployment, written to `out`.
     pub fn new(deployment: impl Into<String>, out: impl Write + Send + 'static) -> Self {
         Self(Some(Arc::new(Sink {
             deployment: deployment.into(),
@@ -47,7 +49,8 @@ impl Metrics {
         })))
     }
 
-    /// Those of this process: on standard output where `VESTIBULE_DEPLOYMENT` names the deployment, else none.
+    /// The metrics of this process. They go to standard output if `VESTIBULE_DEPLOYMENT` names the
+    /// deployment; otherwise they are discarded.
     pub fn of_process() -> Self {
         static OF_PROCESS: LazyLock<Metrics> = LazyLock::new(|| {
             let deployment = env::var("VESTIBULE_DEPLOYMENT").unwrap_or_default();
@@ -60,22 +63,23 @@ impl Metrics {
         OF_PROCESS.clone()
     }
 
-    /// Whether anything is written: where not, nothing needs to be measured.
+    /// Whether metrics are written. If not, the caller can skip the measurement.
     pub fn is_on(&self) -> bool {
         self.0.is_some()
     }
 
-    /// Writes what was measured of a queue, on one line: for each metric a number, or an array of at most
-    /// [`VALUES_MAX`] of them.
+    /// Writes the measured values of a queue on one line. The value of a metric is a number, or an array of
+    /// at most [`VALUES_MAX`] numbers.
     pub fn write(&self, queue: &QueueId, measured: impl IntoIterator<Item = (Metric, Value)>) {
         let Some(sink) = &self.0 else { return };
-        // As CloudWatch goes by the world's time.
+        // The system's clock, because CloudWatch expects the world's time rather than line time.
         let now_ms = vestibule_clock::now_ms();
         let document = document(&sink.deployment, queue, now_ms, measured);
         let line = format!("{document}\n");
-        // The lock guards a stream: there is nothing that a panic could leave half done.
+        // A panic cannot leave the stream behind the lock in an inconsistent state.
         let mut out = sink.out.lock().unwrap_or_else(PoisonError::into_inner);
-        // In one piece, since others write there too. Where nobody reads the output any more, the metric goes unsaid.
+        // One write per line, because other threads write to the same stream. If the stream is closed, the
+        // metric is lost, and there is no place to report that.
         let _ = out.write_all(line.as_bytes());
     }
 }
@@ -110,7 +114,7 @@ mod tests {
         *,
     };
 
-    /// What the specification asks of a document, word for word.
+    /// The document has the fields that the specification requires.
     #[test]
     fn a_document_is_as_the_specification_has_it() {
         let queue = "TIMEDEAL:123".parse().expect("a queue id");

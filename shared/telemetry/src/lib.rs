@@ -1,5 +1,6 @@
-//! What a process says of itself: logs, one JSON object a line on standard output, where Lambda and a terminal both look
-//! for them; and [metrics](mod@metrics), in lines of their own among them, which CloudWatch reads out of the logs.
+//! The output of a process for operators: logs and [metrics](mod@metrics). A log event is one JSON object per
+//! line on standard output, where Lambda and a terminal both read it. Metrics are separate lines between
+//! them, which CloudWatch extracts.
 
 pub mod emf;
 pub mod metrics;
@@ -7,11 +8,12 @@ pub mod samples;
 
 use tracing_subscriber::EnvFilter;
 
-/// Sets up the logs of this process, once: later calls change nothing. `RUST_LOG` says what is logged, `info` unless
-/// told.
+/// Sets up logging for this process. Only the first call has an effect. `RUST_LOG` selects what is logged;
+/// the default is `info`.
 pub fn init() {
     let filter = EnvFilter::try_from_default_env().unwrap_or_else(|_| EnvFilter::new("info"));
-    // An error means that somebody, a test for example, has set up logs already: theirs stay.
+    // An error means that a subscriber already exists, for example because a test installed one. Keep that
+    // one.
     let _ = tracing_subscriber::fmt()
         .json()
         .flatten_event(true)

@@ -1,20 +1,21 @@
-//! Every metric there is: its name and its unit. The dashboard and the alarms of the template name the same ones.
+//! The name and the unit of every metric. The dashboard and the alarms of the CloudFormation template use the
+//! same names.
 
-/// The namespace in CloudWatch.
+/// The CloudWatch namespace of all metrics.
 pub const NAMESPACE: &str = "Vestibule";
-/// The dimension that names the deployment: the value of `VESTIBULE_DEPLOYMENT`.
+/// The dimension that names the deployment. Its value is `VESTIBULE_DEPLOYMENT`.
 pub const DEPLOYMENT: &str = "Deployment";
 /// The dimension that names the queue.
 pub const QUEUE: &str = "Queue";
-/// Every metric is there for each queue, and for all queues of a deployment together.
+/// CloudWatch aggregates every metric per queue, and over all queues of a deployment.
 pub const DIMENSION_SETS: [&[&str]; 2] = [&[DEPLOYMENT], &[DEPLOYMENT, QUEUE]];
 
 /// A metric.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Metric {
-    /// Its name.
+    /// The name in CloudWatch.
     pub name: &'static str,
-    /// Its unit, by CloudWatch's name.
+    /// The unit, as CloudWatch calls it.
     pub unit: &'static str,
 }
 
@@ -29,59 +30,63 @@ const fn milliseconds(name: &'static str) -> Metric {
     }
 }
 
-/// In line at the moment of the report.
+/// Entries that are waiting when the report is made.
 pub const WAITING: Metric = count("Waiting");
-/// Promoted and not yet claimed, at the moment of the report.
+/// Entries that are promoted and not claimed yet when the report is made.
 pub const READY: Metric = count("Ready");
-/// Let in, at the moment of the report.
+/// Entries that are active when the report is made.
 pub const ACTIVE: Metric = count("Active");
-/// Records in the journal: what the line decided and the backup does not have yet.
+/// Records in the journal: changes that the line decided and the backup does not have yet.
 pub const JOURNAL_LENGTH: Metric = count("JournalLength");
-/// The age of the oldest record in the journal; 0 where it is empty.
+/// The age of the oldest record in the journal; 0 if the journal is empty.
 pub const BACKUP_LAG: Metric = milliseconds("BackupLagMs");
-/// Records that were set aside, since the backup refuses them while it takes others.
+/// Journal records in the dead letter. The backup refuses them although it accepts other records.
 pub const SET_ASIDE: Metric = count("RecordsSetAside");
-/// The longest time between two heartbeats since the last report: a promoter that was away shows when it is back. While
-/// none is there, nobody reports.
+/// The longest time between two heartbeats since the last report. While the promoter is down, no process
+/// reports; the outage appears in the first report after it.
 pub const TICK_AGE: Metric = milliseconds("TickAgeMs");
-/// How long those waited who were promoted since the last report, on average. Where nobody was promoted and somebody
-/// waits, how long the head of the line has waited. Not there where neither is.
+/// The mean wait of the entries promoted since the last report. If no entry was promoted, it is how long the
+/// head of the line has waited. It is absent if no entry is waiting either.
 pub const WAIT_MEAN: Metric = milliseconds("WaitMeanMs");
-/// The longest wait of those who were promoted since the last report and of the head that still waits. Not there where
-/// neither is.
+/// The longest wait: of the entries promoted since the last report, and of the head that is still waiting. It
+/// is absent if there are neither.
 pub const WAIT_MAX: Metric = milliseconds("WaitMaxMs");
-/// How much longer than estimated somebody waited (less: negative). Now and then the last one in line is remembered with
-/// the middle of what they are told, and compared when the line has been promoted through their place.
+/// The actual wait minus the estimated wait; negative if the visitor waited less than estimated. The promoter
+/// samples it: it remembers the last entry in line with the middle of its estimated range, and compares the
+/// two when the line has been promoted through that place.
 pub const ESTIMATE_ERROR: Metric = milliseconds("EstimateErrorMs");
-/// How long a call of Redis took, whatever came of it, as the caller saw it: a value for each.
+/// The duration of each Redis call as the caller saw it, whether it succeeded or failed. One value per call.
 pub const REDIS_ROUND_TRIP: Metric = milliseconds("RedisRoundTripMs");
-/// New visits since the last report, with those on the fast track.
+/// New visits since the last report, including those on the fast track.
 pub const ENTERED: Metric = count("Entered");
-/// Promoted since the last report.
+/// Entries promoted since the last report.
 pub const PROMOTED: Metric = count("Promoted");
 /// Sessions that ran out since the last report.
 pub const EXPIRED: Metric = count("Expired");
-/// Turns that nobody claimed in time, since the last report.
+/// Turns that were not claimed in time, since the last report.
 pub const NO_SHOWS: Metric = count("NoShows");
-/// Who walked away or was removed, since the last report.
+/// Visitors who left and entries that an operator removed, since the last report.
 pub const LEFT: Metric = count("Left");
-/// Who was done, since the last report.
+/// Visits that were completed, since the last report.
 pub const COMPLETED: Metric = count("Completed");
-/// Polls that began to be held: the sum counts them.
+/// Polls that the server started to hold. The sum counts them.
 pub const HELD_POLLS: Metric = count("HeldPolls");
-/// The most polls that the whole deployment held at once, as whoever began to hold one on this queue saw it.
+/// The most polls that the whole deployment held at once, as observed when a poll on this queue started to be
+/// held.
 pub const HELD_AT_ONCE: Metric = count("HeldAtOnce");
-/// 1 while the stored settings of a queue are refused, or the item that holds them is damaged or gone; 0 otherwise.
+/// 1 while the promoter refuses the stored settings of a queue, or while the item that holds them is damaged
+/// or missing; 0 otherwise.
 pub const SETTINGS_REFUSED: Metric = count("SettingsRefused");
-/// Differences between the line and the backup that a check mended: the sum counts them. Written by each part of a check,
-/// also where there were none.
+/// Differences between the line and the backup that a consistency check repaired. The sum counts them. Each
+/// part of a check writes this metric, also if it found no difference.
 pub const MENDED: Metric = count("Mended");
-/// How long ago the last check ended that went through the whole queue.
+/// The time since the last consistency check of the whole queue finished.
 pub const CHECK_AGE: Metric = milliseconds("CheckAgeMs");
-/// 1 while the clocks of the server and of a promoter are apart, so that the queue holds; 0 otherwise.
+/// 1 while the clocks of the server and of a promoter differ too much, so that the queue does not promote; 0
+/// otherwise.
 pub const CLOCKS_APART: Metric = count("ClocksApart");
 
-/// All of them.
+/// All metrics.
 pub const ALL: [Metric; 23] = [
     WAITING,
     READY,

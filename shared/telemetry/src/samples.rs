@@ -1,6 +1,6 @@
-//! Measurements that come by the thousand, gathered by queue and written together: when there are as many as one document
-//! takes, or with the first one that comes 10 s after the last time. Nothing runs beside the calls: what a process that
-//! is frozen and never called again had gathered by then is lost.
+//! Frequent measurements, collected per queue and written together. A document is written when it is full, or
+//! with the first measurement that arrives 10 s after the previous document. No background task runs beside
+//! the calls. Samples are therefore lost if Lambda freezes the process and never calls it again.
 
 use std::{
     collections::HashMap,
@@ -16,10 +16,10 @@ use super::{
     metrics::Metric,
 };
 
-/// Between two documents of a queue, unless one is full.
+/// The time between two documents of a queue, unless a document fills up sooner.
 const EVERY: Duration = Duration::from_secs(10);
 
-/// How long things took, in milliseconds.
+/// Collects durations in milliseconds.
 #[derive(Debug)]
 pub struct Durations {
     metric: Metric,
@@ -28,7 +28,7 @@ pub struct Durations {
 }
 
 impl Durations {
-    /// None yet.
+    /// A collection without samples. It writes `metric` to `metrics`.
     pub fn new(metric: Metric, metrics: Metrics) -> Self {
         Self {
             metric,
@@ -37,13 +37,13 @@ impl Durations {
         }
     }
 
-    /// When something begins; `None` where nobody wants to know.
+    /// The start time of a measurement; `None` if metrics are not written.
     pub fn begin(&self) -> Option<Instant> {
         self.metrics.is_on().then(Instant::now)
     }
 
-    /// Takes down how long it took. A queue counts from its first success on: somebody who makes names up makes no
-    /// metrics.
+    /// Records how long a call took. A queue is recorded from its first successful call on, so that callers
+    /// cannot create metrics with invented queue names.
     pub fn end(&self, queue: &QueueId, begun: Option<Instant>, success: bool) {
         let Some(begun) = begun else { return };
         let now = Instant::now();
@@ -59,7 +59,7 @@ impl Durations {
             queues.insert(queue.clone(), Gathered::default());
         }
         let gathered = queues.get_mut(queue)?;
-        // Hundredths of a millisecond are as fine as anybody looks.
+        // Two decimals of a millisecond are precise enough for every reader.
         gathered
             .what
             .push((took.as_secs_f64() * 100_000.0).round() / 100.0);
@@ -68,7 +68,7 @@ impl Durations {
     }
 }
 
-/// How often something began, and how much of it there was at once.
+/// Counts how often something starts, and the most that run at once.
 #[derive(Debug)]
 pub struct Tally {
     times: Metric,
@@ -77,7 +77,7 @@ pub struct Tally {
     queues: Mutex<HashMap<QueueId, Gathered<Begun>>>,
 }
 
-/// How often, and how many at once at most.
+/// How often something started, and the most that ran at once.
 #[derive(Debug, Default, Clone, Copy, PartialEq, Eq)]
 struct Begun {
     times: u64,
@@ -85,7 +85,7 @@ struct Begun {
 }
 
 impl Tally {
-    /// None yet.
+    /// A collection without samples. It writes the number of starts to `times` and the maximum to `at_once`.
     pub fn new(times: Metric, at_once: Metric, metrics: Metrics) -> Self {
         Self {
             times,
@@ -95,7 +95,7 @@ impl Tally {
         }
     }
 
-    /// It began once more, to a queue that is known to be there, and now there are so many at once.
+    /// Counts one start, after which `at_once` are running. The caller must know that the queue exists.
     pub fn count(&self, queue: &QueueId, at_once: u64) {
         if !self.metrics.is_on() {
             return;
@@ -118,7 +118,7 @@ impl Tally {
     }
 }
 
-/// What was gathered of one queue since it was last written.
+/// The samples of one queue since they were last written.
 #[derive(Debug, Default)]
 struct Gathered<T> {
     what: T,
@@ -138,7 +138,7 @@ impl<T: Default> Gathered<T> {
 }
 
 fn lock<T>(mutex: &Mutex<T>) -> MutexGuard<'_, T> {
-    // Every change above is whole before anything could panic.
+    // No code panics while it holds the lock with a half-finished change.
     mutex.lock().unwrap_or_else(PoisonError::into_inner)
 }
 
@@ -160,10 +160,14 @@ mod tests {
         let at = |seconds| start + Duration::from_secs(seconds);
         let took = Duration::from_micros(1_234);
         let first = durations.gather(&q, took, start, true);
-        assert_eq!(first, Some(vec![1.23]), "the first one shows that there are any");
+        assert_eq!(
+            first,
+            Some(vec![1.23]),
+            "the first sample is written at once, so that the metric exists"
+        );
         assert_eq!(durations.gather(&q, took, at(9), true), None);
         let second = durations.gather(&q, Duration::from_millis(500), at(10), false);
-        assert_eq!(second, Some(vec![1.23, 500.0]), "also one that failed");
+        assert_eq!(second, Some(vec![1.23, 500.0]), "a failed call counts as well");
         for _ in 0..VALUES_MAX - 1 {
             assert_eq!(durations.gather(&q, took, at(11), true), None);
         }
@@ -195,6 +199,10 @@ mod tests {
             highest.extend(begun.map(|begun| begun.at_once));
         }
         assert_eq!(written, 61);
-        assert_eq!(highest, [60, 59, 49, 39, 29, 19, 9], "since the last one");
+        assert_eq!(
+            highest,
+            [60, 59, 49, 39, 29, 19, 9],
+            "the maximum starts anew after each document"
+        );
     }
 }

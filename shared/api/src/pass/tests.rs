@@ -4,7 +4,7 @@ use vestibule_domain::id::{IdKey, RootKey, Salt, Visitor};
 use super::*;
 
 const NOW_MS: u64 = 1_800_000_000_400;
-/// The key of RFC 8037, appendix A.1, and its thumbprint by appendix A.3.
+/// The key of RFC 8037, appendix A.1. Its thumbprint is in appendix A.3.
 const RFC_SEED: [u8; 32] = [
     0x9d, 0x61, 0xb1, 0x9d, 0xef, 0xfd, 0x5a, 0x60, 0xba, 0x84, 0x4a, 0xf4, 0x92, 0xec, 0x2c, 0xc4, 0x44,
     0x49, 0xc5, 0x69, 0x7b, 0x32, 0x69, 0x19, 0x70, 0x3b, 0xac, 0x03, 0x1c, 0xae, 0x7f, 0x60,
@@ -88,7 +88,7 @@ fn a_pass_is_good_for_its_own_queue_and_entry_alone() {
     assert_eq!(refused, Err(PassError::UnknownKey));
 }
 
-/// A token made by hand: these claims under that header, signed by this key.
+/// Builds a token with fixed claims, with the given header and signing key.
 fn forged(header: &Header, key: &EncodingKey) -> String {
     let claims = json!({
         "iss": "https://wait.example", "aud": "a", "sub": entry("ada").to_string(), "visit": 7,
@@ -110,7 +110,7 @@ fn a_forged_pass_is_refused() {
     let theirs = EncodingKey::from_ed_pem(new_key_pem([9; 32]).as_bytes()).expect("a key");
     assert!(
         check(&forged(&good, &ours)).is_ok(),
-        "the hand-made one is right otherwise"
+        "without a forged part, the hand-made token is a valid pass"
     );
     assert_eq!(check(&forged(&good, &theirs)), Err(PassError::Signature));
 
@@ -119,7 +119,7 @@ fn a_forged_pass_is_refused() {
         ..good.clone()
     };
     assert_eq!(check(&forged(&plain, &ours)), Err(PassError::Kind));
-    // The public key as an HMAC secret: the classic confusion of algorithms.
+    // The algorithm confusion attack: the public key used as an HMAC secret.
     let confused = Header {
         alg: Algorithm::HS256,
         ..good

@@ -1,8 +1,9 @@
-//! The course that a line takes by rates: who is served when.
+//! The expected course of a line at given rates: when each position is served.
 //!
-//! Slots fill at the rate at which the line is served until the capacity is taken, and then one is served for each that
-//! comes free: by somebody who goes early, by a session that runs out, or by a turn that nobody claims. Those ahead who
-//! leave are not served at all.
+//! Free slots fill at the rate at which the line is served, until the capacity is taken. From then on, one
+//! entry is served for each slot that comes free. A slot comes free when a visitor leaves early, when a
+//! session runs out, or when a turn is not claimed in time. Entries that leave the line ahead of a position
+//! are not served at all.
 
 mod due;
 
@@ -12,12 +13,14 @@ use super::{
     rates::{DRIFT, Rates},
 };
 
-/// What comes after so many points goes as the last session did.
+/// The curve has at most this many points. After the last point, the line goes on at the rate of the last
+/// session length.
 const POINTS_MAX: usize = 800;
-/// The rate of the next so many seconds is what polls are held by.
+/// Polls are held by the rate expected for this many seconds.
 pub(super) const NEXT_SECONDS: f64 = 30.0;
 
-/// What is to come: a minute by the short window, and then by the long one.
+/// The rates that are expected to apply: those of the short window for the first minute, those of the long
+/// window after it.
 #[derive(Debug, Clone, Copy)]
 pub(super) struct Course {
     pub(super) near: Rates,
@@ -25,19 +28,19 @@ pub(super) struct Course {
     pub(super) ends: Ends,
 }
 
-/// When the sessions between two known ends run out.
+/// Where, between two known session ends, the sessions in between run out. Only some ends are known, by rank.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) enum Ends {
-    /// At any moment.
+    /// Spread evenly over the interval.
     Even,
-    /// In the first half of the time.
+    /// In the first half of the interval.
     Sooner,
-    /// In the other half.
+    /// In the second half of the interval.
     Later,
 }
 
 impl Ends {
-    /// How much longer than it should a session takes.
+    /// The factor by which a session is longer than its setting says.
     fn stretch(self) -> f64 {
         match self {
             Self::Even => 1.0,
@@ -64,7 +67,8 @@ impl Course {
         }
     }
 
-    /// The part of the slots taken at one moment that nobody leaves early until another one.
+    /// The share of the slots taken at `from` that no visitor leaves early until `to`. Both are seconds from
+    /// now.
     fn staying(&self, from: f64, to: f64) -> f64 {
         let near = to.min(NEAR_SECONDS) - from.min(NEAR_SECONDS);
         (-self.near.early * near - self.far.early * (to - from - near)).exp()
@@ -75,20 +79,21 @@ impl Course {
 #[derive(Debug, Clone)]
 pub(super) struct Curve {
     steps: Steps,
-    /// By each point, the position that is served then: counted in places of now, of which some are left by then.
+    /// For each point, the position that is served then. Positions are those of now; some of their entries
+    /// leave the line before they are served.
     served: Vec<f64>,
-    /// The part of those in line at first who are still there at the last point.
+    /// The share of the entries now in line that are still in line at the last point.
     left: f64,
-    /// Served a second from there on.
+    /// Entries served per second after the last point.
     rate: f64,
-    /// Who leaves a second from there on, of each in line.
+    /// The rate at which an entry in line leaves it after the last point, per second.
     leaving: f64,
-    /// Served a second in the next [`NEXT_SECONDS`].
+    /// Entries served per second in the next [`NEXT_SECONDS`].
     pub(super) next_rate: f64,
 }
 
 impl Curve {
-    /// The course of a line as long as was observed.
+    /// Computes the course of the observed line, up to the last waiting entry or [`POINTS_MAX`].
     pub(super) fn of(observed: &Observed, course: &Course) -> Self {
         let session = seconds(observed.session_ms);
         let steps = Steps::of(session);
@@ -109,14 +114,14 @@ impl Curve {
                 break;
             }
             taken -= taken * -(-rates.early * passing).exp_m1() + due.at(step);
-            // What the pace allows and nobody could use is kept, up to a batch.
+            // Unused tokens are kept, up to one batch.
             let allowed = rates.served * passing;
             tokens = (tokens + allowed).min(batch.max(allowed));
             let going = tokens.min(capacity - taken).max(0.0);
             tokens -= going;
             taken += going;
             due.call(going, from);
-            // Of those who leave, half do before the others are served.
+            // Half of the entries that leave the line in this step leave before the others are served.
             let half = (-rates.leaving * passing / 2.0).exp();
             served.push(served[step] + going / (left * half));
             left *= half * half;
@@ -142,7 +147,7 @@ impl Curve {
         }
     }
 
-    /// In how many seconds a position is served.
+    /// The time in seconds until a position is served.
     #[allow(clippy::cast_precision_loss)]
     pub(super) fn seconds(&self, position: u64) -> f64 {
         let position = position as f64;
@@ -161,7 +166,8 @@ impl Curve {
     }
 }
 
-/// Seconds until nobody is ahead: `d ahead / dt = -rate - leaving * ahead`; infinite where that is never.
+/// The time in seconds until no entry is ahead, by `d ahead / dt = -rate - leaving * ahead`. It is infinite
+/// if that never happens.
 pub(super) fn drained_after(ahead: f64, rate: f64, leaving: f64) -> f64 {
     if ahead <= 0.0 {
         0.0

@@ -1,4 +1,4 @@
-//! From what a line counted to when a turn comes.
+//! The forecast: when a turn comes, computed from the counts of a line.
 //!
 //! See `docs/decisions/estimate.md`.
 
@@ -11,71 +11,74 @@ use super::{
 };
 use crate::pace::Pace;
 
-/// That somebody may stay to the end says little of how long people do.
+/// The weight of the assumption that every visitor stays to the end of the session, in events. It is small,
+/// because the session length says little about how long visitors really stay.
 const PRIOR_STAY: f64 = 0.1;
-/// So many slots must have come free in the long window before anybody is told when the next ones will; and where that
-/// saw them fill, such a part of them.
+/// A forecast of when slots come free needs at least this many slots freed in the long window. If the slots
+/// filled up during that window, it also needs this share of the taken slots to have been freed.
 const SEEN_MIN: f64 = 4.0;
 const SEEN_PART_MIN: f64 = 0.3;
-/// Nobody is told of more than a day: whatever is expected then will have changed.
+/// A range beyond one day is not shown, because conditions will have changed by then.
 const TOLD_SECONDS_MAX: f64 = 86_400.0;
 
-// What follows was fitted: see docs/decisions/estimate.md.
+// The following values were fitted to simulations: see docs/decisions/estimate.md.
 
-/// By how much sooner it may be where the slots were just filled, and did not turn over yet.
+/// How much faster slots may come free if they were filled recently and have not turned over yet, as a share.
 const YOUTH: f64 = 0.25;
-/// The most that a difference of the windows says, and for how many seconds a burst lasts.
+/// The largest effect of a difference between the two windows (a logarithm), and the length of a burst in
+/// seconds.
 const SWING_MAX: f64 = 2.0;
 const SWING_SECONDS: f64 = 120.0;
-/// A tick comes each second: so much sooner or later than any rate says. Seconds.
+/// Ticks are one second apart, so a turn may come this much earlier or later than the rates say. Seconds.
 const TICK_SECONDS: f64 = 0.4;
 
-/// What a forecast has to go by.
+/// The input of a forecast.
 #[derive(Debug, Clone)]
 pub struct Observed {
     /// The pace in force.
     pub pace: Pace,
-    /// Entries that the pace lets go now.
+    /// Entries that the pace allows now.
     pub tokens: u64,
-    /// The most ready and active at once.
+    /// The most entries that may be ready and active at once.
     pub capacity: u64,
-    /// In line.
+    /// Entries in line.
     pub waiting: u64,
-    /// Ready and active.
+    /// Slots taken: entries that are ready or active.
     pub taken: u64,
-    /// Of these, active.
+    /// Active entries among them.
     pub active: u64,
-    /// In how many milliseconds their sessions end, as in [`View`](vestibule_line::View::session_ends_in_ms).
+    /// The time until active sessions end, in milliseconds, at fixed ranks, as in
+    /// [`View`](crate::line::View::session_ends_in_ms).
     pub session_ends_in_ms: Vec<u64>,
-    /// How long somebody holds a slot who never claims it.
+    /// How long an unclaimed turn holds a slot, in milliseconds.
     pub claim_ms: u64,
-    /// How long one holds it who stays to the end.
+    /// How long a visitor who stays to the end of the session holds a slot, in milliseconds.
     pub session_ms: u64,
     /// Turns that were claimed so far.
     pub claimed: u64,
-    /// Turns that nobody claimed.
+    /// Turns that were not claimed in time so far.
     pub no_shows: u64,
-    /// What is counted now.
+    /// The current counts.
     pub now: Counted,
-    /// What was counted lately.
+    /// The moving averages.
     pub averages: Averages,
 }
 
 impl Observed {
-    /// Entries that go at the next tick.
+    /// Entries that are promoted at the next tick.
     pub(super) fn at_once(&self) -> u64 {
         self.tokens.min(self.capacity.saturating_sub(self.taken))
     }
 
-    /// Which part of the turns nobody claims.
+    /// The share of the turns that are not claimed in time.
     #[allow(clippy::cast_precision_loss)]
     fn no_show_rate(&self) -> f64 {
         let turns = (self.no_shows + self.claimed) as f64 + PRIOR;
         self.no_shows as f64 / turns
     }
 
-    /// How long somebody holds a slot before anybody was seen to go: a no-show as long as there is to claim it, everybody
-    /// else to the end.
+    /// How long a slot is held, in seconds, as assumed before any visitor was observed to leave: a no-show
+    /// holds it for the claim time, and any other visitor for the whole session.
     #[allow(clippy::cast_precision_loss)]
     fn stay_seconds(&self) -> f64 {
         let no_shows = self.no_show_rate();
@@ -83,30 +86,31 @@ impl Observed {
     }
 }
 
-/// When turns come, as far as one can see.
+/// A forecast of when turns come.
 #[derive(Debug, Clone)]
 pub struct Forecast {
     pace: f64,
-    /// Entries that go at the next tick.
+    /// Entries that are promoted at the next tick.
     at_once: f64,
     /// Slots that are not taken.
     free: u64,
-    /// Whether slots come free faster than the pace fills them, even if everybody stays to the end.
+    /// Whether slots come free faster than the pace fills them, even if every visitor stays to the end of the
+    /// session.
     never_full: bool,
     course: Course,
-    /// By how much sooner it may be for slots that were just filled.
+    /// How much faster recently filled slots may come free, as a share.
     youth: f64,
     observed: Observed,
-    // Whoever paces polls asks for the first one alone.
+    // Computed on demand: the code that paces polls needs only the first one.
     expected: OnceLock<Curve>,
     sooner: OnceLock<Curve>,
     later: OnceLock<Curve>,
-    /// Entries served a second, as seen lately; `None` where too little was.
+    /// Entries served per second in the short window; `None` if the observation is too short.
     seen: Option<f64>,
 }
 
 impl Forecast {
-    /// Takes the averages.
+    /// Computes the forecast from the observed counts.
     #[allow(clippy::cast_precision_loss)]
     pub fn of(observed: Observed) -> Self {
         let pace = per_second(observed.pace);
@@ -154,12 +158,13 @@ impl Forecast {
         }
     }
 
-    /// Entries served a second, as seen in the last minute or two; `None` before anything was.
+    /// The observed rate: entries served per second in the last one or two minutes; `None` if no rate was
+    /// observed.
     pub fn seen_per_second(&self) -> Option<f64> {
         self.seen
     }
 
-    /// Entries served a second, as expected for the next ones.
+    /// The expected rate: entries served per second in the near future.
     pub fn per_second(&self) -> f64 {
         if self.turns_over() {
             self.expected().next_rate
@@ -168,8 +173,9 @@ impl Forecast {
         }
     }
 
-    /// The expected wait of one position, in milliseconds: what polls are paced by, so there is one always. Where nobody
-    /// knows yet how fast slots come free it goes by the pace alone: whoever comes back too soon loses nothing.
+    /// The expected wait of one position, in milliseconds. It paces polls, so it always has a value. If too
+    /// few slots were seen to come free, the estimate uses the pace alone; a visitor who polls too early
+    /// loses nothing.
     #[allow(
         clippy::cast_possible_truncation,
         clippy::cast_precision_loss,
@@ -181,12 +187,12 @@ impl Forecast {
         } else {
             drained_after(position as f64 - self.at_once, self.course.near.served, 0.0)
         };
-        // Too far for the number is far enough.
+        // The cast saturates: a wait beyond the range of the type becomes its maximum.
         (seconds * 1_000.0).ceil() as u64
     }
 
-    /// The range in which the turn of one position comes, four times of five; `None` where nobody can say: the place is
-    /// beyond the room there is, and too few were seen to make room.
+    /// The range in which the turn of one position comes in four of five cases. `None` if no estimate is
+    /// possible: the position does not fit into the free slots, and too few slots were seen to come free.
     pub fn range(&self, position: u64) -> Option<Estimate> {
         let is_room = self.is_room(position);
         if !is_room && !self.turns_over() {
@@ -227,17 +233,18 @@ impl Forecast {
         self.never_full || (self.course.far.freed >= SEEN_MIN && self.course.far.cycles >= SEEN_PART_MIN)
     }
 
-    /// Whether nothing but the pace keeps the line from moving faster.
+    /// Whether the pace alone limits how fast the line moves.
     fn is_at_pace(&self) -> bool {
         self.course.near.is_at(self.pace) && self.course.far.is_at(self.pace)
     }
 
-    /// Whether there is room for a position even if nobody ever goes, or if everybody stays to the end.
+    /// Whether a position is served even if no further slot comes free, or the slots can never all be taken.
     fn is_room(&self, position: u64) -> bool {
         self.never_full || position <= self.free
     }
 
-    /// Where those who go early go in bursts, one window sees more than the other: by how much a turn may be off for that.
+    /// How far a turn may be off because visitors leave early in bursts, in seconds. In that case the two
+    /// windows differ by more than chance explains.
     fn unsteady_seconds(&self, seconds: f64) -> f64 {
         let chance =
             (1.0 / (self.course.near.freed_early + 1.0) + 1.0 / (self.course.far.freed_early + 1.0)).sqrt();

@@ -1,5 +1,5 @@
-//! How long the wait will be: what the line counts for it, what follows from that, and the range that people are shown.
-//! See `docs/decisions/estimate.md` for the formula and for how well it holds.
+//! The estimated wait: the counts that the line keeps for it, the forecast from these counts, and the range
+//! that visitors see. `docs/decisions/estimate.md` has the formula and measures its accuracy.
 
 mod curve;
 mod forecast;
@@ -13,17 +13,18 @@ pub use self::{
     windows::{Averages, Counted, LONG_MS, SHORT_MS, SILENT_MS, Ticked, Window},
 };
 
-/// An expected wait, as a range: people forgive a range that holds, and nobody believes a second-exact number.
+/// An estimated wait, as a range. People accept a range that turns out to be true, and they do not believe a
+/// number that is exact to the second.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize)]
 pub struct Estimate {
-    /// At the best, in seconds.
+    /// The lower end, in seconds.
     pub low: u64,
-    /// At the worst, in seconds.
+    /// The upper end, in seconds.
     pub high: u64,
 }
 
 impl Estimate {
-    /// Whole seconds around both ends, and never less than a second wide.
+    /// Rounds both ends outwards to whole seconds. The range is at least one second wide.
     #[allow(clippy::cast_possible_truncation, clippy::cast_sign_loss)]
     fn between(low_seconds: f64, high_seconds: f64) -> Self {
         let low = low_seconds.floor() as u64;

@@ -1,55 +1,58 @@
-//! The rates of one window, and what becomes of a line at them.
+//! The rates observed in one window, and the bounds for a forecast from them.
 
 use super::{Observed, Window};
 use crate::pace::Pace;
 
-/// What is known beforehand counts as much as so many events: of the short window, where the long one knows, and of the pace.
+/// The weight of prior knowledge, in events. For the short window the long one is the prior; for the long
+/// window it is the pace.
 pub(super) const PRIOR: f64 = 4.0;
-/// A window that began with fewer slots taken saw them fill: then all who hold one came lately, and few go yet.
+/// If a window began with a smaller share of the slots taken, the slots filled during it. All holders then
+/// came recently, and few of them leave yet.
 const FILLED_PART: f64 = 0.5;
-/// A window in which such a part of the slots was taken was one of a full queue.
+/// A window counts as full if at least this share of the slots was taken.
 const FULL_PART: f64 = 0.9;
-/// A line that serves such a part of its pace is bound by nothing else.
+/// A line that serves at least this share of its pace is limited by the pace alone.
 const AT_PACE: f64 = 0.97;
 
-// What follows was fitted: see docs/decisions/estimate.md.
+// The following values were fitted to simulations: see docs/decisions/estimate.md.
 
-/// How far the pace that is kept may fall behind the one that was seen.
+/// How far the future rate may fall below an observed rate that is at the pace, as a share.
 const PACE_LATE: f64 = 0.007;
-/// How far any other rate may be from what was seen, beside what chance leaves open.
+/// How far any other rate may differ from the observed one, as a share, in addition to chance.
 pub(super) const DRIFT: f64 = 0.015;
-/// The part of its standard error by which so few events widen the range.
+/// The factor on the standard error by which a small number of events widens the range.
 const CHANCE: f64 = 1.05;
-/// How many more no-shows there may be: whoever has waited for longer is away more often.
+/// How many more no-shows there may be, as a share: visitors who waited longer miss their turn more often.
 const VANISHED: f64 = 0.6;
-/// Which part of those who leave may stay.
+/// The share of the leaving rate that remains in the pessimistic case.
 const LEAVING_LEFT: f64 = 0.7;
 
-/// Rates of one window, each per second.
+/// The rates of one window, per second.
 #[derive(Debug, Clone, Copy)]
 pub(super) struct Rates {
-    /// Entries served while the line moved, never above the pace.
+    /// Entries served while the line moved; never above the pace.
     pub(super) served: f64,
-    /// Of one taken slot: that it comes free before its time runs out.
+    /// The rate at which one taken slot comes free before its time runs out.
     pub(super) early: f64,
-    /// The same as seen, with next to nothing of what is known beforehand.
+    /// The same rate as observed, with a minimal weight of prior knowledge.
     pub(super) raw: f64,
-    /// Of one turn: that nobody claims it.
+    /// The share of the turns that are not claimed in time.
     pub(super) no_shows: f64,
-    /// How many turns there were.
+    /// The number of turns in the window.
     pub(super) turns: f64,
-    /// Of one entry in line: that it leaves.
+    /// The rate at which one entry in line leaves it.
     pub(super) leaving: f64,
-    /// How many slots came free.
+    /// The number of slots that came free.
     pub(super) freed: f64,
-    /// How many of them early.
+    /// The number of slots that came free early.
     pub(super) freed_early: f64,
-    /// How often the slots turned over since they were filled; infinite where the window saw nothing of that.
+    /// How often the slots turned over since they were filled; infinite if they were not filled in this
+    /// window.
     pub(super) cycles: f64,
 }
 
 impl Rates {
-    /// What a window shows, where these are what is known beforehand.
+    /// The rates of a window, with `self` as prior knowledge of weight `prior`, in events.
     #[allow(clippy::cast_precision_loss)]
     pub(super) fn after(self, observed: &Observed, window: &Window, since_ms: u64, prior: f64) -> Self {
         let (now, before) = (observed.now, window.before);
@@ -70,7 +73,8 @@ impl Rates {
         let span_seconds = now.at_ms.saturating_sub(before.at_ms) as f64 / 1_000.0;
         let was_full = taken >= observed.capacity as f64 * span_seconds * FULL_PART;
         let served = match moved(observed, window, since_ms) {
-            // Slots that came free were what it was served by: that says nothing of how fast it goes where there is room.
+            // In a full queue, freed slots limited the rate. The count then says nothing about the rate while
+            // slots are free, so the pace is used.
             Some(_) if was_full => per_second(observed.pace),
             Some((served, seconds)) => (served + PRIOR) / (seconds + PRIOR / self.served),
             None => self.served,
@@ -100,7 +104,7 @@ impl Rates {
         self.served >= pace * AT_PACE
     }
 
-    /// By how much so few events may mislead.
+    /// The relative error that a small number of events leaves open.
     fn chance(self) -> f64 {
         CHANCE / (self.freed + 1.0).sqrt()
     }
@@ -124,7 +128,7 @@ impl Rates {
         let less = 1.0 + DRIFT + self.chance();
         let unclaimed = 1.0 + DRIFT + self.no_show_chance();
         Self {
-            // At the pace nothing is left to chance.
+            // A line at its pace does not depend on chance.
             served: if self.is_at(pace) {
                 self.served / (1.0 + PACE_LATE)
             } else {
@@ -138,8 +142,8 @@ impl Rates {
     }
 }
 
-/// How many were served since the window before began, and in how many seconds; `None` where the line has not moved since
-/// then.
+/// How many entries were served since the previous window began, and in how many seconds. `None` if the pace
+/// changed or the line was empty or stopped since then.
 #[allow(clippy::cast_precision_loss)]
 fn moved(observed: &Observed, window: &Window, since_ms: u64) -> Option<(f64, f64)> {
     let before = window.before;
@@ -149,7 +153,7 @@ fn moved(observed: &Observed, window: &Window, since_ms: u64) -> Option<(f64, f6
     (is_one_pace && seconds >= 1.0).then_some((served, seconds))
 }
 
-/// Entries a second that the pace allows.
+/// The entries per second that the pace allows.
 #[allow(clippy::cast_precision_loss)]
 pub(super) fn per_second(pace: Pace) -> f64 {
     pace.batch as f64 * 1_000.0 / pace.interval_ms as f64

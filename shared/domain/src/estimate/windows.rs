@@ -1,28 +1,31 @@
-//! What a line counts for its moving averages: whole numbers, written down as they stand when a window turns. An average
-//! is the difference to a number of one or two windows ago, so that nothing is ever rounded, and a tick within a window
-//! writes next to nothing.
+//! The counts that a line keeps for its moving averages. All are whole numbers, copied when a window ends. An
+//! average is the difference to the counts of one or two windows ago. So no value is ever rounded, and a tick
+//! within a window writes only a few fields.
 
-/// The length of the short window: a near turn goes by what happened in the last minute or two.
+/// The length of the short window, in milliseconds. The forecast of a near turn uses the last one or two
+/// minutes.
 pub const SHORT_MS: u64 = 60_000;
-/// The length of the long window: a far one by the last five or ten.
+/// The length of the long window, in milliseconds. The forecast of a far turn uses the last five to ten
+/// minutes.
 pub const LONG_MS: u64 = 300_000;
-/// A line that nobody ticked for longer did not move meanwhile: how fast it moves is seen anew.
+/// A line without a tick for longer than this, in milliseconds, did not move in that time. Its rate is then
+/// observed from the start again.
 pub const SILENT_MS: u64 = 10_000;
 
-/// What the line had counted at a moment.
+/// The counts of a line at one moment.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
 pub struct Counted {
     /// The moment, in Unix milliseconds; 0 for never.
     pub at_ms: u64,
-    /// Promoted, or let in at once.
+    /// Entries that were promoted or admitted at once.
     pub served: u64,
-    /// Of these, who hold a slot no longer. A line that was put back counts from below zero.
+    /// Of the served entries, those that no longer hold a slot. After a restore this count starts below zero.
     pub gone: i64,
-    /// Of these, whose session ran out.
+    /// Of the served entries, those whose session ran out.
     pub expired: u64,
-    /// Of these, who never claimed their turn.
+    /// Of the served entries, those that were not claimed in time.
     pub no_shows: u64,
-    /// Who left the line before their turn; below zero likewise.
+    /// Entries that left the line before their turn. After a restore this count starts below zero.
     pub left: i64,
     /// Slots taken, summed over seconds.
     pub taken_seconds: u64,
@@ -30,17 +33,18 @@ pub struct Counted {
     pub waiting_seconds: u64,
 }
 
-/// What was counted when the window began, and when the one before it did.
+/// The counts at the beginning of the current window and of the previous one.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
 pub struct Window {
-    /// At the beginning of this one.
+    /// The counts at the beginning of the current window.
     pub mark: Counted,
-    /// At the beginning of the one before: averages reach back to here.
+    /// The counts at the beginning of the previous window. Averages reach back to this moment.
     pub before: Counted,
 }
 
 impl Window {
-    /// The window at a later moment. After two windows without a tick there is nothing to average over.
+    /// The window after the counts of a later moment. If no tick came for two window lengths, the averages
+    /// start anew.
     #[must_use]
     pub fn turned(self, now: Counted, length_ms: u64) -> Self {
         let age_ms = now.at_ms.saturating_sub(self.mark.at_ms);
@@ -55,48 +59,49 @@ impl Window {
     }
 }
 
-/// One tick, as the averages see it.
+/// The input of one tick to the averages.
 #[derive(Debug, Clone, Copy)]
 pub struct Ticked {
     /// Line time, in Unix milliseconds.
     pub now_ms: u64,
-    /// In line since the tick before.
+    /// Entries in line between the previous tick and this one.
     pub waiting_before: u64,
-    /// Ready and active since then.
+    /// Entries ready or active between the previous tick and this one.
     pub taken_before: u64,
-    /// In line after it.
+    /// Entries in line after this tick.
     pub waiting: u64,
-    /// Ready and active after it.
+    /// Entries ready or active after this tick.
     pub taken: u64,
     /// New visits so far.
     pub entered: u64,
-    /// Promoted or let in at once so far.
+    /// Entries promoted or admitted at once so far.
     pub served: u64,
-    /// Of these, whose session ran out so far.
+    /// Of the served entries, those whose session ran out so far.
     pub expired: u64,
-    /// Of these, who never claimed their turn.
+    /// Of the served entries, those that were not claimed in time so far.
     pub no_shows: u64,
-    /// Whether anybody may be promoted.
+    /// Whether the settings allow promotion.
     pub promotes: bool,
 }
 
 /// The moving averages of one queue.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
 pub struct Averages {
-    /// The last tick, by whomever, in Unix milliseconds; 0 for none.
+    /// The last tick by the promoter or a request, in Unix milliseconds; 0 if there was none.
     pub counted_at_ms: u64,
     /// Slots taken, summed over seconds.
     pub taken_seconds: u64,
     /// Entries in line, summed over seconds.
     pub waiting_seconds: u64,
-    /// Since when somebody has waited, and been served at one and the same pace; 0 where nobody is. A rate that was
-    /// counted over other times says nothing of this one.
+    /// Since when entries have been waiting and served at the same pace, in Unix milliseconds; 0 if no entry
+    /// is waiting or promotion is off. A rate observed under other conditions does not apply to this period.
     pub line_since_ms: u64,
-    /// The same, and ticked without a break: a near turn has nothing to do with one that is over, a far one may see more.
+    /// Like `line_since_ms`, but it also starts anew after a gap between ticks. The forecast of a near turn
+    /// must not depend on a period before the gap; the forecast of a far turn may use it.
     pub moving_since_ms: u64,
-    /// One or two minutes.
+    /// The window of one to two minutes.
     pub short: Window,
-    /// Five or ten.
+    /// The window of five to ten minutes.
     pub long: Window,
 }
 
@@ -109,7 +114,7 @@ impl Averages {
         } else {
             tick.now_ms
         };
-        // Seconds of the clock, so that many ticks add up to no less than one.
+        // The difference of whole clock seconds, so that many short ticks lose no time to rounding.
         let passed_seconds = (tick.now_ms / 1_000).saturating_sub(before_ms / 1_000);
         let moves = tick.promotes && tick.waiting > 0;
         let was_silent = tick.now_ms.saturating_sub(before_ms) > SILENT_MS;
@@ -132,7 +137,7 @@ impl Averages {
         after
     }
 
-    /// The averages where the pace or the capacity changed: from now on another rate is seen.
+    /// The averages after the pace or the capacity changed. The rate is observed from the start again.
     #[must_use]
     pub fn repaced(self, now_ms: u64) -> Self {
         let since = |since_ms: u64| if since_ms > 0 { now_ms } else { 0 };
@@ -156,7 +161,7 @@ impl Averages {
         }
     }
 
-    /// What the line has counted now, as somebody sees it who looks between two ticks.
+    /// The current counts, for a reader between two ticks.
     #[must_use]
     pub fn now(&self, tick: Ticked) -> Counted {
         self.ticked(tick).counted(&tick)
@@ -223,7 +228,10 @@ mod tests {
             (later.line_since_ms, later.moving_since_ms),
             (1_000_000, 1_280_000)
         );
-        assert_eq!(later.long.before.at_ms, 1_000_000, "a long one bears it");
+        assert_eq!(
+            later.long.before.at_ms, 1_000_000,
+            "the long window continues across the gap"
+        );
     }
 
     #[test]
@@ -256,7 +264,7 @@ mod tests {
         };
         let averages = Averages::default().ticked(put_back);
         assert_eq!((averages.short.mark.gone, averages.short.mark.left), (-8, -50));
-        // One slot came free, one of those in line left.
+        // One slot came free, and one entry left the line.
         let now = averages.now(Ticked {
             taken: 7,
             waiting: 49,

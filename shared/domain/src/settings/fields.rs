@@ -1,48 +1,49 @@
-//! The table of all settings: every field's unit, range, default and meaning. Parsing, help and documentation read it.
+//! The table of all settings: unit, range, default and meaning of each field. Parsing, help and documentation
+//! use it.
 
 use super::{CLAIM_SECONDS_MIN, GRACE_SECONDS_MAX};
 
-/// What a field takes.
+/// The values that a field accepts.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Takes {
     /// A whole number within a range, both ends included.
     Number {
-        /// The least.
+        /// The smallest value.
         min: u32,
-        /// The most.
+        /// The largest value.
         max: u32,
     },
     /// One of these words.
     Word(&'static [&'static str]),
     /// `true` or `false`.
     Flag,
-    /// A text of at most so many characters; `null` or an empty one clears it.
+    /// A text of limited length. `null` or an empty text clears it.
     Text {
         /// The most characters.
         max: usize,
     },
-    /// An `https` address, or an `http` one of the loopback host; `null` or an empty one clears it.
+    /// An `https` URL, or an `http` URL of the loopback host. `null` or an empty text clears it.
     Url,
 }
 
 /// One setting: its name, unit, range, default and meaning.
 #[derive(Debug, Clone, Copy)]
 pub struct Field {
-    /// The name.
+    /// The name of the setting.
     pub name: &'static str,
-    /// The unit, or what it counts.
+    /// The unit, or what the value counts.
     pub unit: &'static str,
-    /// What it takes.
+    /// The values that the setting accepts.
     pub takes: Takes,
     /// The default, as an operator would write it.
     pub default: &'static str,
-    /// What it does.
+    /// The effect of the setting.
     pub meaning: &'static str,
 }
 
 const DAY_SECONDS: u32 = 86_400;
 
-/// Every setting there is.
+/// All settings.
 pub const FIELDS: [Field; 17] = [
     Field {
         name: "capacity",
@@ -62,14 +63,14 @@ pub const FIELDS: [Field; 17] = [
             max: 1_000_000,
         },
         default: "10",
-        meaning: "How many are promoted each interval.",
+        meaning: "How many entries are promoted per interval.",
     },
     Field {
         name: "interval_seconds",
         unit: "seconds",
         takes: Takes::Number { min: 1, max: 3_600 },
         default: "10",
-        meaning: "The length of an interval.",
+        meaning: "The length of a promotion interval.",
     },
     Field {
         name: "claim_seconds",
@@ -79,7 +80,7 @@ pub const FIELDS: [Field; 17] = [
             max: 3_600,
         },
         default: "60",
-        meaning: "How long a promoted visitor has to claim. A lower one takes effect when the old one has passed.",
+        meaning: "How long a promoted visitor has to claim. A lower value takes effect after the old one has passed.",
     },
     Field {
         name: "grace_seconds",
@@ -89,7 +90,7 @@ pub const FIELDS: [Field; 17] = [
             max: GRACE_SECONDS_MAX,
         },
         default: "600",
-        meaning: "How long a visitor who missed the turn may enter again at the old place, once; 0 for never.",
+        meaning: "How long a visitor who missed the turn may enter again at the old place, once; 0 switches this off.",
     },
     Field {
         name: "session_seconds",
@@ -99,7 +100,7 @@ pub const FIELDS: [Field; 17] = [
             max: DAY_SECONDS,
         },
         default: "300",
-        meaning: "How long a visitor who was let in may stay.",
+        meaning: "How long the session of an admitted visitor lasts.",
     },
     Field {
         name: "session_max_seconds",
@@ -109,76 +110,76 @@ pub const FIELDS: [Field; 17] = [
             max: 7 * DAY_SECONDS,
         },
         default: "3600",
-        meaning: "How long a stay may become by being extended, counted from the claim; never less than session_seconds.",
+        meaning: "The longest session after extensions, counted from the claim; never less than session_seconds.",
     },
     Field {
         name: "pass_seconds",
         unit: "seconds",
         takes: Takes::Number { min: 5, max: 3_600 },
         default: "60",
-        meaning: "How long a pass is good for before it must be renewed.",
+        meaning: "How long a pass is valid before it must be renewed.",
     },
     Field {
         name: "retain_hours",
         unit: "hours",
         takes: Takes::Number { min: 1, max: 720 },
         default: "24",
-        meaning: "How long an entry that is gone is kept in the table.",
+        meaning: "How long the record of an ended entry is kept in the table.",
     },
     Field {
         name: "re_entry",
         unit: "word",
         takes: Takes::Word(&["keep", "requeue"]),
         default: "keep",
-        meaning: "What becomes of a waiting visitor who enters again: the same place, or the back of the line.",
+        meaning: "What happens if a waiting visitor enters again: keep the place, or move to the back of the line.",
     },
     Field {
         name: "entrance",
         unit: "word",
         takes: Takes::Word(&["open", "draining", "closed"]),
         default: "open",
-        meaning: "Who may enter: everybody; nobody new; or nobody, with promotion stopped as well.",
+        meaning: "open: visitors may enter. draining: no new visitor enters. closed: also, no entry is promoted.",
     },
     Field {
         name: "paused",
         unit: "flag",
         takes: Takes::Flag,
         default: "false",
-        meaning: "Nobody is promoted and claim deadlines stand still; entering goes on.",
+        meaning: "While true, no entry is promoted and claim deadlines stand still; visitors may still enter.",
     },
     Field {
         name: "trust_client_visitor_id",
         unit: "flag",
         takes: Takes::Flag,
         default: "false",
-        meaning: "Whether the X-Visitor-Id header is believed to name the visitor.",
+        meaning: "Whether the queue trusts the X-Visitor-Id header to identify the visitor.",
     },
     Field {
         name: "on_outage",
         unit: "word",
         takes: Takes::Word(&["closed", "open"]),
         default: "closed",
-        meaning: "What validate says while Redis is away: 503, or yes to whoever shows a pass that was good.",
+        meaning: "While Redis is unavailable, validate answers 503 (closed) or accepts a recently valid pass (open).",
     },
     Field {
         name: "outage_grace_seconds",
         unit: "seconds",
         takes: Takes::Number { min: 0, max: 3_600 },
         default: "300",
-        meaning: "With on_outage open: how long a pass is honoured past its end while Redis is away.",
+        meaning: "With on_outage open: how long a pass is accepted after its end while Redis is unavailable.",
     },
     Field {
         name: "message",
         unit: "text",
         takes: Takes::Text { max: 500 },
         default: "",
-        meaning: "Shown to those who wait.",
+        meaning: "A message for waiting visitors.",
     },
     Field {
         name: "target_url",
         unit: "address",
         takes: Takes::Url,
         default: "",
-        meaning: "Where the waiting page sends a visitor who was let in, with the pass in the fragment: #pass=...",
+        meaning: "Where the waiting page sends an admitted visitor, with the pass in the fragment: #pass=...",
     },
 ];

@@ -1,5 +1,5 @@
-//! The settings of a queue: what operators edit. One table, [`FIELDS`], says every field's unit, range and default;
-//! parsing, help and documentation read it.
+//! The settings of a queue, which operators edit. The table [`FIELDS`] has the unit, range and default of
+//! every field. Parsing, help and documentation use it.
 
 mod fields;
 mod values;
@@ -11,19 +11,20 @@ pub use self::fields::{FIELDS, Field, Takes};
 use self::values::{flag, number, refused, text, url, word};
 use super::pace::Pace;
 
-/// The least `claim_seconds`: polls are paced to two thirds of it, and a shorter one would lose turns to a slow network.
+/// The lowest `claim_seconds`. Visitors poll within two thirds of it, so a lower value would lose turns on a
+/// slow network.
 pub const CLAIM_SECONDS_MIN: u32 = 10;
 
-/// The most `grace_seconds`: the record that the old place stands in is kept for an hour at least.
+/// The highest `grace_seconds`. The record with the old place is kept for at least an hour.
 pub const GRACE_SECONDS_MAX: u32 = 3_600;
 
-/// What becomes of a waiting visitor who enters again.
+/// What happens if a waiting visitor enters again.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "lowercase")]
 pub enum ReEntry {
-    /// The same place.
+    /// The visitor keeps the place.
     Keep,
-    /// The back of the line.
+    /// The visitor moves to the back of the line.
     Requeue,
 }
 
@@ -31,21 +32,21 @@ pub enum ReEntry {
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "lowercase")]
 pub enum Entrance {
-    /// Everybody.
+    /// All visitors may enter.
     Open,
-    /// Nobody new; those in line are still served.
+    /// No new visitor may enter. Entries in line are still served.
     Draining,
-    /// Nobody, and nobody is promoted; places are kept.
+    /// No new visitor may enter and no entry is promoted. Entries keep their places.
     Closed,
 }
 
-/// What `validate` says while the line cannot be reached.
+/// How `validate` answers while the line is unavailable.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "lowercase")]
 pub enum OnOutage {
-    /// Nothing: nobody is let through unseen.
+    /// It refuses every visitor, because no entry can be verified.
     Closed,
-    /// Yes to whoever shows a pass that was good a while ago.
+    /// It accepts a pass that was valid a short time ago.
     Open,
 }
 
@@ -54,56 +55,56 @@ pub enum OnOutage {
 pub struct Settings {
     /// The most entries that may be ready and active at once.
     pub capacity: u32,
-    /// How many are promoted each interval.
+    /// How many entries are promoted per interval.
     pub batch: u32,
-    /// The length of an interval.
+    /// The length of a promotion interval.
     pub interval_seconds: u32,
     /// How long a promoted visitor has to claim.
     pub claim_seconds: u32,
-    /// How long a visitor who missed the turn may enter again at the old place, once.
+    /// How long a visitor who missed the turn may enter again at the old place, once; 0 switches this off.
     pub grace_seconds: u32,
-    /// How long a visitor who was let in may stay.
+    /// How long the session of an admitted visitor lasts.
     pub session_seconds: u32,
-    /// How long a stay may become by being extended, counted from the claim.
+    /// The longest session after extensions, counted from the claim.
     pub session_max_seconds: u32,
-    /// How long a pass is good for before it must be renewed.
+    /// How long a pass is valid before it must be renewed.
     pub pass_seconds: u32,
-    /// How long an entry that is gone is kept in the table.
+    /// How long the record of an ended entry is kept in the table.
     pub retain_hours: u32,
-    /// What becomes of a waiting visitor who enters again.
+    /// What happens if a waiting visitor enters again.
     pub re_entry: ReEntry,
     /// Who may enter.
     pub entrance: Entrance,
-    /// Nobody is promoted and claim deadlines stand still; entering goes on.
+    /// While true, no entry is promoted and claim deadlines stand still; visitors may still enter.
     pub paused: bool,
-    /// Whether `X-Visitor-Id` is believed to name the visitor.
+    /// Whether the queue trusts the `X-Visitor-Id` header to identify the visitor.
     pub trust_client_visitor_id: bool,
-    /// What `validate` says while the line cannot be reached.
+    /// How `validate` answers while the line is unavailable.
     pub on_outage: OnOutage,
-    /// How long a pass is honoured past its end meanwhile, where the above is [`OnOutage::Open`].
+    /// With [`OnOutage::Open`]: how long a pass is accepted after its end while the line is unavailable.
     pub outage_grace_seconds: u32,
-    /// Shown to those who wait.
+    /// A message for waiting visitors.
     pub message: Option<String>,
-    /// Where the waiting page sends a visitor who was let in, with the pass in the fragment (`#pass=…`).
+    /// Where the waiting page sends an admitted visitor, with the pass in the fragment (`#pass=…`).
     pub target_url: Option<String>,
 }
 
-/// A setting that was refused, and why.
+/// A setting that was refused, and the reason.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
 #[error("{field}: {reason}")]
 pub struct SettingsError {
-    /// The name as it was given.
+    /// The name of the setting, as the operator wrote it.
     pub field: String,
-    /// What would have been right.
+    /// What a valid value looks like.
     pub reason: String,
 }
 
-/// The settings that operations of their own stand for, the emergency brake among them: they act also where another
-/// stored setting is wrong.
+/// The settings that have operations of their own, such as `pause`, the emergency stop. These operations work
+/// even if another stored setting is invalid.
 pub const SWITCHES: [&str; 2] = ["entrance", "paused"];
 
 impl Default for Settings {
-    /// Every field at the default that [`FIELDS`] gives.
+    /// Every field has the default that [`FIELDS`] names.
     fn default() -> Self {
         Self {
             capacity: 100,
@@ -128,16 +129,16 @@ impl Default for Settings {
 }
 
 impl Settings {
-    /// The defaults with the given fields in their place. Numbers and flags may be written as strings, as the AWS
-    /// console tends to.
+    /// The defaults, overridden by the given fields. Numbers and flags may be strings, because the AWS
+    /// console often stores them as such.
     ///
     /// # Errors
-    /// The first field that is unknown, of the wrong type, or out of its range, by name.
+    /// The first field that is unknown, has the wrong type, or is out of its range.
     pub fn from_map(given: &Map<String, Value>) -> Result<Self, SettingsError> {
         Self::default().with(given)
     }
 
-    /// These settings with the given fields changed.
+    /// These settings, changed by the given fields.
     ///
     /// # Errors
     /// As [`Settings::from_map`].
@@ -147,15 +148,16 @@ impl Settings {
                 let known: Vec<_> = FIELDS.iter().map(|field| field.name).collect();
                 refused(
                     name,
-                    format!("there is no such setting; there are {}", known.join(", ")),
+                    format!("this setting does not exist; use one of: {}", known.join(", ")),
                 )
             })?;
             self.set(field, value)?;
         }
         if self.session_max_seconds < self.session_seconds {
-            // Whoever lengthens the session alone means it; whoever names both must make them fit.
+            // If the operator raises `session_seconds` alone, the maximum follows it. If the operator sets
+            // both, they must fit.
             if given.contains_key("session_max_seconds") {
-                let reason = format!("must not be less than session_seconds ({})", self.session_seconds);
+                let reason = format!("must be at least session_seconds ({})", self.session_seconds);
                 return Err(refused("session_max_seconds", reason));
             }
             self.session_max_seconds = self.session_seconds;
@@ -163,20 +165,20 @@ impl Settings {
         Ok(self)
     }
 
-    /// These settings with the [`SWITCHES`] among the given fields changed, where they are right: whatever else is given
-    /// is passed over.
+    /// These settings, changed by the valid [`SWITCHES`] among the given fields. All other fields are
+    /// ignored.
     #[must_use]
     pub fn with_switches(mut self, given: &Map<String, Value>) -> Self {
         for field in FIELDS.iter().filter(|field| SWITCHES.contains(&field.name)) {
             if let Some(value) = given.get(field.name) {
-                // A wrong one is named by whoever reads all of them: here the old one stays.
+                // An invalid switch keeps its old value here. `with`, which reads all fields, reports it.
                 let _ = self.set(field, value);
             }
         }
         self
     }
 
-    /// As a map, every field present: what the table holds.
+    /// The settings as a map with every field: the form stored in the table.
     pub fn to_map(&self) -> Map<String, Value> {
         match serde_json::to_value(self) {
             Ok(Value::Object(map)) => map,
@@ -184,12 +186,12 @@ impl Settings {
         }
     }
 
-    /// Whether anybody may be promoted or let in on the fast track.
+    /// Whether entries may be promoted or admitted on the fast track.
     pub fn promotes(&self) -> bool {
         !self.paused && self.entrance != Entrance::Closed
     }
 
-    /// The pace that they ask for.
+    /// The pace that the settings define.
     pub fn pace(&self) -> Pace {
         Pace {
             batch: u64::from(self.batch),

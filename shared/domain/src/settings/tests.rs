@@ -29,7 +29,7 @@ fn the_table_and_the_struct_agree() {
     assert_eq!(
         Settings::from_map(&map),
         Ok(defaults),
-        "what is stored reads back"
+        "the stored form parses to the same settings"
     );
 }
 

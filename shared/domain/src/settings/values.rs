@@ -1,4 +1,4 @@
-//! Reading the value of one setting, as an operator may have written it.
+//! Parses the value of one setting as an operator may have written it.
 
 use serde_json::Value;
 
@@ -73,7 +73,7 @@ pub(super) fn url(field: &Field, value: &Value) -> Result<Option<String>, Settin
         Value::String(text)
             if text.len() <= MAX && !text.chars().any(|c| c.is_control() || c.is_whitespace()) =>
         {
-            // The host must end there: "http://localhost.example.com" is somebody else's.
+            // The host must end here: "http://localhost.example.com" belongs to another owner.
             let local = loopback.iter().any(|host| {
                 text.strip_prefix(host)
                     .is_some_and(|rest| rest.is_empty() || rest.starts_with(['/', ':', '?']))
@@ -94,6 +94,6 @@ pub(super) fn url(field: &Field, value: &Value) -> Result<Option<String>, Settin
 fn bad_url(field: &Field) -> SettingsError {
     refused(
         field.name,
-        "must be an https address of at most 2000 characters, or an http one of localhost",
+        "must be an https URL of at most 2000 characters, or an http URL of localhost",
     )
 }

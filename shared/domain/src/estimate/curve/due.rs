@@ -1,17 +1,17 @@
-//! When slots come free because their time runs out, in steps.
+//! When slots come free because their time runs out, per step of the curve.
 
 use super::{Course, Ends, POINTS_MAX};
 use crate::estimate::Observed;
 
-/// Between two points of the course: of the near one, and of the far one. Seconds.
+/// The time between two points of the curve, in seconds: in the near part, and in the far part.
 const NEAR_STEP: f64 = 1.0;
 const FAR_STEP: f64 = 5.0;
-/// A session is at least so many steps long.
+/// A session spans at least this many steps.
 const STEPS_A_SESSION: f64 = 10.0;
-/// So many seconds are near.
+/// The length of the near part, in seconds.
 pub(super) const NEAR_SECONDS: f64 = 60.0;
 
-/// How far apart the points are.
+/// The distances between the points of the curve.
 #[derive(Debug, Clone, Copy)]
 pub(super) struct Steps {
     near: f64,
@@ -36,7 +36,7 @@ impl Steps {
         (point - far) as f64 * self.near + far as f64 * self.far
     }
 
-    /// The step in which a moment is.
+    /// The step that contains a moment, given in seconds from now.
     #[allow(clippy::cast_possible_truncation, clippy::cast_sign_loss)]
     fn at(&self, seconds: f64) -> usize {
         let near_seconds = self.seconds(self.near_count);
@@ -48,7 +48,7 @@ impl Steps {
     }
 }
 
-/// How many slots come free in each step because their time runs out.
+/// The number of slots that come free in each step because their time runs out.
 pub(super) struct Due<'a> {
     course: &'a Course,
     steps: Steps,
@@ -58,7 +58,7 @@ pub(super) struct Due<'a> {
 }
 
 impl<'a> Due<'a> {
-    /// Of those that are taken now.
+    /// The slots that are taken now.
     pub(super) fn of(observed: &Observed, course: &'a Course, steps: Steps) -> Self {
         let stretch = course.ends.stretch();
         let mut due = Self {
@@ -68,7 +68,7 @@ impl<'a> Due<'a> {
             claim: seconds(observed.claim_ms),
             slots: Vec::new(),
         };
-        // As many between each two of the moments as between any others.
+        // The known session ends divide the active entries into parts of equal size.
         let ends = &observed.session_ends_in_ms;
         #[allow(clippy::cast_precision_loss)]
         let each = count(observed.active) / ends.len().saturating_sub(1).max(1) as f64;
@@ -82,7 +82,8 @@ impl<'a> Due<'a> {
             let (first, last) = (seconds(first) * stretch, seconds(last) * stretch);
             due.spread(first, last, |at| each * course.staying(0.0, at));
         }
-        // Those who were called: some never claim, and they are there for longer than the others.
+        // Of the ready entries, some are never claimed. These make up more of them than their share of the
+        // turns, because they stay ready for the whole claim time.
         let ready = count(observed.taken.saturating_sub(observed.active));
         let silent = (course.near.no_shows * course.near.served * due.claim).min(ready);
         due.spread(0.0, due.claim, |_| silent);
@@ -90,7 +91,7 @@ impl<'a> Due<'a> {
         due
     }
 
-    /// So many are called at a moment.
+    /// Adds the entries that are promoted at a moment: when their turns or sessions run out.
     pub(super) fn call(&mut self, turns: f64, at: f64) {
         let (end, no_shows) = (at + self.session, self.course.at(at).no_shows);
         let staying = self.course.staying(at, end);
@@ -98,7 +99,7 @@ impl<'a> Due<'a> {
         self.add(end, turns * (1.0 - no_shows) * staying);
     }
 
-    /// As many run out between two moments as would at each.
+    /// Spreads slots evenly between two moments. `slots` gives the number as if all ran out at that moment.
     fn spread(&mut self, from: f64, to: f64, slots: impl Fn(f64) -> f64) {
         for step in self.steps.at(from)..=self.steps.at(to).min(POINTS_MAX) {
             let begins = self.steps.seconds(step).max(from);

@@ -1,4 +1,4 @@
-//! What a forecast says of lines that are made up.
+//! The forecasts for synthetic lines.
 
 use proptest::prelude::*;
 
@@ -10,7 +10,8 @@ const PACE: Pace = Pace {
     interval_ms: 10_000,
 };
 
-/// A line of a thousand after so many seconds in which so many came free each.
+/// A full queue with 1,000 entries in line, observed for `seconds`. In each second `freed_each` slots come
+/// free and `left_each` entries leave the line.
 fn observed(seconds: u64, capacity: u64, freed_each: u64, left_each: u64) -> Observed {
     let at = |second: u64| {
         let taken = capacity;
@@ -53,7 +54,8 @@ fn forecast(seconds: u64, freed_each: u64, left_each: u64) -> Forecast {
     Forecast::of(observed(seconds, 200, freed_each, left_each))
 }
 
-/// An operator lowered the capacity far below what is inside, and nobody goes before the end of a long session.
+/// An operator lowered the capacity far below the number of active entries, and no visitor leaves before the
+/// end of a long session.
 #[test]
 fn what_never_comes_is_not_due_at_once() {
     assert!(drained_after(1.0, 0.0, 0.0).is_infinite());
@@ -100,30 +102,34 @@ fn before_anything_was_seen_the_pace_stands_in() {
     assert_eq!(forecast.seen_per_second(), None);
     assert_eq!(forecast.range(20), Some(Estimate { low: 9, high: 11 }));
     let now = Forecast::of(Observed { tokens: 20, ..roomy });
-    assert_eq!((now.eta_ms(20), now.eta_ms(21)), (0, 500), "a batch goes at once");
+    assert_eq!(
+        (now.eta_ms(20), now.eta_ms(21)),
+        (0, 500),
+        "a full batch is promoted at once"
+    );
 }
 
 #[test]
 fn a_full_queue_goes_by_what_comes_free() {
-    // One each second, where the pace would allow two.
+    // One slot comes free per second; the pace would allow two.
     let forecast = forecast(1_200, 1, 0);
     let eta_ms = forecast.eta_ms(600);
     assert!((560_000..640_000).contains(&eta_ms), "{eta_ms}");
-    let range = forecast.range(600).expect("it turns over");
+    let range = forecast.range(600).expect("enough slots came free");
     assert!(
         range.low < 600 && range.high > 600 && range.high < 800,
         "{range:?}"
     );
-    let seen = forecast.seen_per_second().expect("it was seen");
+    let seen = forecast.seen_per_second().expect("a rate was observed");
     assert!((0.95..1.05).contains(&seen), "{seen}");
 }
 
 #[test]
 fn nobody_is_told_what_nobody_saw() {
     let stuck = forecast(100, 0, 0);
-    assert_eq!(stuck.range(1), None, "full, and nobody goes");
+    assert_eq!(stuck.range(1), None, "the queue is full and no slot comes free");
     assert_eq!(forecast(0, 0, 0).range(1), None);
-    // Where sessions are so short that the pace can never fill it, that is known without seeing any.
+    // If sessions are so short that the pace can never fill the capacity, no observation is needed.
     let short = Observed {
         session_ms: 50_000,
         taken: 150,
@@ -137,12 +143,12 @@ fn whoever_leaves_ahead_makes_the_wait_shorter() {
     let (none, some) = (forecast(1_200, 1, 0), forecast(1_200, 1, 1));
     assert!(
         some.eta_ms(900) * 10 < none.eta_ms(900) * 9,
-        "one each second of a thousand"
+        "one of 1,000 entries leaves the line per second"
     );
     assert!(some.eta_ms(900) * 10 > none.eta_ms(900) * 6);
 }
 
-/// Two hundred who stay to the end, when that is known.
+/// A queue of 200 active visitors who stay to the end, with known session ends.
 fn full(session_ends_in_ms: Vec<u64>) -> Observed {
     Observed {
         session_ms: 300_000,
@@ -153,7 +159,7 @@ fn full(session_ends_in_ms: Vec<u64>) -> Observed {
 }
 
 impl Observed {
-    /// As if whoever went had stayed to the end.
+    /// The same counts, with every slot freed by a session that ran out.
     fn all_expired(mut self) -> Self {
         let windows = [&mut self.averages.short, &mut self.averages.long];
         let counts = windows
@@ -168,7 +174,8 @@ impl Observed {
 
 #[test]
 fn nobody_goes_before_the_sessions_that_go_on() {
-    // All of them end between 100 and 110 seconds from now, and those of the next ones 300 seconds later.
+    // All sessions end between 100 and 110 seconds from now, and those of the next visitors 300 seconds
+    // later.
     let ends: Vec<u64> = (0..=20).map(|part| 100_000 + part * 500).collect();
     let line = Observed {
         pace: Pace {
@@ -186,7 +193,10 @@ fn nobody_goes_before_the_sessions_that_go_on() {
         let eta_ms = forecast.eta_ms(position);
         assert!((from_ms..to_ms).contains(&eta_ms), "{position}: {eta_ms}");
     }
-    assert!(forecast.per_second() < 0.1, "nobody in the next half minute");
+    assert!(
+        forecast.per_second() < 0.1,
+        "no entry is served in the next half minute"
+    );
     let now = Forecast::of(Observed {
         tokens: 30,
         taken: 170,
@@ -196,19 +206,22 @@ fn nobody_goes_before_the_sessions_that_go_on() {
     });
     assert!(
         now.per_second() >= 1.0,
-        "thirty at once: they are near enough to be held"
+        "30 are promoted at once, so their polls are near enough to be held"
     );
-    // At a slower pace the ends outrun it.
+    // At a slower pace, sessions end faster than the pace serves entries.
     let slow = Forecast::of(Observed {
         pace: PACE,
         tokens: 20,
         ..full(ends.clone())
     });
     let (first, last) = (slow.eta_ms(20), slow.eta_ms(120));
-    assert!((101_000..106_000).contains(&first), "a batch was kept: {first}");
+    assert!(
+        (101_000..106_000).contains(&first),
+        "one batch of tokens was kept: {first}"
+    );
     assert!(
         (last - first).abs_diff(50_000) < 6_000,
-        "two a second: {first}, {last}"
+        "two entries are served per second: {first}, {last}"
     );
 }
 
@@ -233,24 +246,28 @@ fn few_events_leave_more_open() {
     let width = |freed_each: u64, seconds: u64| {
         let range = forecast(seconds, freed_each, 0)
             .range(500)
-            .expect("it turns over");
+            .expect("enough slots came free");
         #[allow(clippy::cast_precision_loss)]
         let width = (range.high - range.low) as f64 / range.high as f64;
         width
     };
-    // The same rate, seen for a minute and for ten.
+    // The same rate, observed for one minute and for ten.
     assert!(width(1, SHORT_MS / 1_000) > width(1, 600));
 }
 
 #[test]
 fn what_comes_in_bursts_is_told_in_a_wider_range() {
-    // Nothing for the last two minutes, after ten steady ones.
+    // Ten steady minutes, followed by two minutes in which no slot comes free.
     let mut bursts = observed(720, 200, 1, 0);
     let before = bursts.averages.short.before;
-    let calm = Forecast::of(bursts.clone()).range(300).expect("it turns over");
+    let calm = Forecast::of(bursts.clone())
+        .range(300)
+        .expect("enough slots came free");
     bursts.now.gone = before.gone;
     bursts.now.served = before.served;
-    let after = Forecast::of(bursts.clone()).range(300).expect("it turned over");
+    let after = Forecast::of(bursts.clone())
+        .range(300)
+        .expect("enough slots came free");
     assert!(
         after.high - after.low > calm.high - calm.low,
         "{calm:?}, {after:?}"
