@@ -1,4 +1,4 @@
-//! Hearing of promotions as they happen.
+//! Subscriptions to the promotions of a queue.
 
 use std::{collections::HashMap, fmt, hash::Hash};
 
@@ -9,21 +9,22 @@ use vestibule_domain::{
     score::WaitScore,
 };
 
-/// A tick that promoted somebody, as those hear of it who listen.
+/// A tick that promoted at least one entry, as subscribers receive it.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Tick {
-    /// The highest place that went: whoever waited with this one or a lower one is ready.
+    /// The highest place that this tick promoted. Each entry that waited at this place or a lower one is ready.
     pub through: WaitScore,
     /// The version of the change.
     pub version: Version,
-    /// When it was, in Unix milliseconds.
+    /// The time of the tick, in Unix milliseconds.
     pub at_ms: u64,
-    /// Until when those who went must claim, in Unix milliseconds.
+    /// The claim deadline of the promoted entries, in Unix milliseconds.
     pub claim_by_ms: u64,
 }
 
 impl Tick {
-    /// What it made of an entry that waited there, if it did.
+    /// Returns the change that this tick made to an entry that waited at `score`. Returns `None` if the tick did
+    /// not reach that place.
     pub fn change(&self, id: EntryId, score: WaitScore) -> Option<Change> {
         let claim_by_ms = self.claim_by_ms;
         (score <= self.through).then_some(Change {
@@ -35,10 +36,11 @@ impl Tick {
     }
 }
 
-/// The ticks of one queue that promote somebody, until dropped.
+/// A subscription to the promoting ticks of one queue. Dropping it ends the subscription.
 ///
-/// Any of them may be lost on its way. Where nothing more can come, since the connection broke or the queue moved to another
-/// server, it ends: whoever wants to hear on begins anew, and looks after that.
+/// Delivery is at-most-once: any tick may be lost. The subscription ends if the connection breaks or if the queue
+/// moves to another server. A caller that wants further ticks then subscribes again and reads the status of its
+/// entries afterwards.
 pub struct Changes {
     ticks: UnboundedReceiver<Tick>,
     leave: Option<Box<dyn FnOnce() + Send + Sync>>,
@@ -53,7 +55,7 @@ impl Changes {
         }
     }
 
-    /// The next tick; `None` where the subscription ended.
+    /// Waits for the next tick. Returns `None` when the subscription has ended.
     pub async fn next(&mut self) -> Option<Tick> {
         self.ticks.recv().await
     }
@@ -74,7 +76,7 @@ impl fmt::Debug for Changes {
     }
 }
 
-/// Who listens to what.
+/// The open subscriptions, by what they subscribe to.
 #[derive(Debug)]
 pub struct Listeners<K>(HashMap<K, Vec<UnboundedSender<Tick>>>);
 
@@ -85,22 +87,22 @@ impl<K> Default for Listeners<K> {
 }
 
 impl<K: Eq + Hash> Listeners<K> {
-    /// One more listens, until the receiver is closed.
+    /// Adds a subscription, which lasts until its receiver is closed.
     pub fn add(&mut self, to: K) -> UnboundedReceiver<Tick> {
         let (tell, ticks) = unbounded_channel();
         self.0.entry(to).or_default().push(tell);
         ticks
     }
 
-    /// Tells all who listen to this.
+    /// Sends a tick to every subscription of this key.
     pub fn tell(&self, of: &K, tick: Tick) {
         for listener in self.0.get(of).into_iter().flatten() {
-            // Whoever does not listen any more is about to be dropped.
+            // The send fails only if the receiver is closed. `drop_closed` removes that subscription.
             let _ = listener.send(tick);
         }
     }
 
-    /// Drops those who listen to this no more; says whether nobody is left.
+    /// Removes the closed subscriptions of this key. Returns whether the key has none left.
     pub fn drop_closed(&mut self, of: &K) -> bool {
         if let Some(listeners) = self.0.get_mut(of) {
             listeners.retain(|listener| !listener.is_closed());
@@ -111,12 +113,12 @@ impl<K: Eq + Hash> Listeners<K> {
         !self.has(of)
     }
 
-    /// Whether anybody listens to this.
+    /// Whether this key has a subscription.
     pub fn has(&self, to: &K) -> bool {
         self.0.contains_key(to)
     }
 
-    /// Whether nobody listens to anything.
+    /// Whether there are no subscriptions at all.
     pub fn is_empty(&self) -> bool {
         self.0.is_empty()
     }

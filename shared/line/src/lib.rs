@@ -1,13 +1,18 @@
-//! The line: who stands where, now. Two lines ship, held to one conformance suite: [`redis`] for every deployment and
-//! [`memory`] for one process on a laptop.
+//! The line: the live, ordered state of each queue.
 //!
-//! A line decides everything that depends on order, pace or time, atomically, by its server's clock, with the caller's as
-//! a [witness](vestibule_domain::clock). What it decides is
-//! written to the [backup](vestibule_backup): by the caller, from the [`Change`] in the answer, for what a visitor or the
-//! protected service did; by way of the journal for what [`Line::promote`] did.
+//! There are two implementations. [`redis`] serves every deployment. [`memory`] serves one process on a laptop. The
+//! same conformance suite tests both.
 //!
-//! Every method takes the queue first and fails with [`LineError::Unknown`] where the line has no such queue; but those that
-//! are of no queue: [`Line::hold`], [`Line::release`] and [`Line::ping`].
+//! A line makes every decision that depends on order, pace or time. It makes each decision atomically. It reads its
+//! server's clock and uses the caller's clock as a [witness](crate::domain::clock).
+//!
+//! Two paths bring the line's decisions to the [backup](crate::backup):
+//!
+//! - The caller writes the [`Change`] from the answer after a request by a visitor or by the protected service.
+//! - The journal is the outbox for the changes that [`Line::promote`] makes.
+//!
+//! Most methods take the queue as their first argument and fail with [`LineError::Unknown`] if the line does not
+//! have that queue. [`Line::hold`], [`Line::release`] and [`Line::ping`] take no queue.
 
 mod answers;
 mod changes;
@@ -29,55 +34,65 @@ pub use self::{
     places::Places,
 };
 
-/// The most entries that one call of [`Line::promote`] moves or drops: a longer one would make everybody else wait.
+/// The maximum number of entries that one call of [`Line::promote`] moves or drops. A longer call would delay every
+/// other caller, because the line runs one call at a time.
 pub const PROMOTE_CHUNK: u64 = 1_000;
 
-/// The most entries that one question of [`Line::looks`] asks for; more take several.
+/// The maximum number of entries in one query of [`Line::looks`]. A longer list takes several queries.
 pub const LOOKS_CHUNK: usize = 500;
 
-/// Why a line gave no answer.
+/// The reason why a call of the line failed.
 #[derive(Debug, thiserror::Error)]
 pub enum LineError {
-    /// The line has no such queue: it never had, or it lost it.
-    #[error("the line has no such queue")]
+    /// The line does not have this queue. Either the queue was never created there, or the line lost it.
+    #[error("the line does not have this queue: it was never created, or the line lost it")]
     Unknown,
-    /// The line cannot be reached, or did not answer in time. Whether it did what was asked is not known.
-    #[error("the line cannot be reached: {0}")]
+    /// The line cannot be reached or did not answer in time. The caller cannot know whether the line did what the
+    /// call asked.
+    #[error("the line (Redis) cannot be reached or did not answer in time: {0}")]
     Unavailable(String),
-    /// The line answered what no version of it answers.
-    #[error("the line gave an answer that makes no sense: {0}")]
+    /// The line sent a reply that no version of its scripts sends.
+    #[error("the line (Redis) sent a reply that this release cannot read: {0}")]
     Nonsense(String),
-    /// The journal holds as much as it may: it did not take the change. See [`JournalLimits`].
-    #[error("the journal is full: the backup is far behind")]
+    /// The journal is at its limit and rejected the change. See [`JournalLimits`].
+    #[error("the line rejected the change: the journal is full; check why DynamoDB takes no writes")]
     JournalFull,
 }
 
-/// Who stands where. See the [module](self) for what every method has in common.
+/// The operations of a line. The [module](self) says what all methods have in common.
 #[async_trait]
 pub trait Line: Send + Sync + 'static {
-    /// Gives the visitor a place: on the fast track where room and tokens are there and nobody waits, else at the back. A new
-    /// one only while the journal is below its limit for newcomers.
+    /// Gives the visitor a place.
+    ///
+    /// A visitor who already has a place keeps it, or moves to the back of the line with `re_entry: requeue`. A visitor
+    /// without a place gets one only while the journal is below its limit for new entries:
+    ///
+    /// - The visitor becomes active at once (the fast track) if promotion is allowed, the queue has free capacity, the
+    ///   pace bucket has a token and no entry waits.
+    /// - Otherwise the visitor joins at the back of the line.
     async fn enter(&self, queue: &QueueId, id: EntryId) -> Result<Entered, LineError>;
 
-    /// Says where an entry stands; changes nothing.
+    /// Returns the status of an entry. Changes nothing.
     async fn status(&self, queue: &QueueId, id: EntryId) -> Result<Look, LineError>;
 
-    /// Says where many entries stand, in the order in which they are named: as [`status`](Self::status) would of each, by one
-    /// question for [`LOOKS_CHUNK`] of them.
+    /// Returns the status of many entries, in the order of `ids`. Each answer equals that of
+    /// [`status`](Self::status). One query covers up to [`LOOKS_CHUNK`] entries.
     async fn looks(&self, queue: &QueueId, ids: &[EntryId]) -> Result<Vec<Look>, LineError>;
 
-    /// Listens to the promotions of a queue from now on, whether the line has it or not: what happened before the answer
-    /// came may have been missed, so whoever waits for something looks once more. A message may be lost, and the
-    /// subscription may end: see [`Changes`].
+    /// Subscribes to the promotions of a queue. The line need not have the queue.
+    ///
+    /// The subscription begins at some moment before this call returns, so the caller may miss earlier promotions.
+    /// A caller that waits for an entry therefore reads its status once more after subscribing. A message may be
+    /// lost, and the subscription may end: see [`Changes`].
     async fn changes(&self, queue: &QueueId) -> Result<Changes, LineError>;
 
-    /// The end of an entry, where the backup may not have it yet: for whoever asks next to write it.
+    /// Returns the end of an entry if the backup may not have it yet. The caller then writes the end to the backup.
     async fn end(&self, queue: &QueueId, id: EntryId) -> Result<Option<Change>, LineError>;
 
     /// Makes a ready entry active.
     async fn claim(&self, queue: &QueueId, id: EntryId) -> Result<Claimed, LineError>;
 
-    /// Ends a visit; where `visit` is given, only that one.
+    /// Ends a visit. If `visit` is given, the line ends the entry only if its current visit is that one.
     async fn leave(
         &self,
         queue: &QueueId,
@@ -86,38 +101,53 @@ pub trait Line: Send + Sync + 'static {
         departure: Departure,
     ) -> Result<Departed, LineError>;
 
-    /// Says whether an entry may act now, and claims or consumes it where asked.
+    /// Says whether an entry may act now. Claims or completes the entry if the caller asks for it.
     async fn validate(&self, queue: &QueueId, id: EntryId, check: Check) -> Result<Validated, LineError>;
 
-    /// Makes an active entry's session longer, never shorter.
+    /// Extends the session of an active entry. Never shortens it.
     async fn extend(&self, queue: &QueueId, id: EntryId, extension: Extension)
     -> Result<Extended, LineError>;
 
-    /// Drops what timed out and promotes as many as may go; writes both into the journal. Any number of callers may
-    /// call it at any moment: the amount depends on stored time and state alone. While the journal is at its limit for
-    /// newcomers it does nothing but note the heartbeat.
+    /// Drops entries whose deadline has passed, promotes as many entries as the pace and the capacity allow, and
+    /// writes both to the journal.
+    ///
+    /// Any number of callers may call this at any moment, because the amount depends only on stored time and state.
+    /// Two cases promote and drop nothing and only record the heartbeat: the journal is at its limit for new
+    /// entries, or the clocks of the server and the caller are apart.
     async fn promote(&self, queue: &QueueId, order: PromoteOrder) -> Result<Promotion, LineError>;
 
-    /// Gives a tick to whoever asks first, where the promoter is away and nobody had one a moment ago: `true`, and the caller
-    /// does what the promoter would do. Where the clocks are apart nobody gets one.
+    /// Grants a fallback tick if the promoter is down and no caller had a fallback tick within `order.every_ms`.
+    ///
+    /// Returns `true` for the first caller, which then does what the promoter would do. Returns `false` for every
+    /// caller while the clocks of the server and the caller are apart.
     async fn take_tick(&self, queue: &QueueId, order: TickOrder) -> Result<bool, LineError>;
 
-    /// Takes the promoter's heartbeat back, so that the next call drives the line. `false`, and nothing changed, where
-    /// anybody is in the queue or the journal holds anything.
+    /// Clears the promoter's heartbeat, so that the next request runs a fallback tick at once.
+    ///
+    /// Returns `false` and changes nothing if the queue has live entries or the journal has records.
     async fn rest(&self, queue: &QueueId) -> Result<bool, LineError>;
 
-    /// Sets what is added to the server's clock, in milliseconds, where two of three clocks speak for it: see
-    /// [`outvotes`](vestibule_domain::clock::outvotes). For a promoter, which knows whether its own clock is steady.
+    /// Sets the offset that the line adds to its server's clock, in milliseconds.
+    ///
+    /// The line accepts the offset only if two of three clocks support it: see
+    /// [`outvotes`](crate::domain::clock::outvotes). Only a promoter calls this, because a promoter knows whether
+    /// its own clock is steady.
     async fn adjust(&self, queue: &QueueId, offset_ms: i64) -> Result<Adjusted, LineError>;
 
-    /// Takes what happened since the last report, for whoever asks first when one is due: any number of callers may ask
-    /// at any moment, and each event is in one report.
+    /// Takes the next report: what happened to the queue since the report before.
+    ///
+    /// If a report is due, the first caller gets it. Any number of callers may ask at any moment, and each event is
+    /// in exactly one report.
     async fn report(&self, queue: &QueueId, order: ReportOrder) -> Result<Reported, LineError>;
 
-    /// Puts a configuration in force. A queue that the line does not have is created, empty, where `create` is set. One
-    /// whose `settings_order` is lower than that in force, in the same epoch, is [`Configured::Older`]:
-    /// whoever read it was overtaken; so is one of an earlier epoch. Of the same order the last one counts, since a change
-    /// by hand leaves it alone. One of a later epoch is [`Configured::Behind`]: the queue has to be put back.
+    /// Puts a configuration in force. Creates the queue empty if the line does not have it and `create` is set.
+    ///
+    /// The line applies optimistic concurrency:
+    ///
+    /// - [`Configured::Older`]: the given epoch is earlier than the one in force, or the epochs are equal and the
+    ///   given `settings_order` is lower. A newer configuration has overtaken the caller's copy.
+    /// - At the same `settings_order` the last call wins, because an edit by hand does not raise the order.
+    /// - [`Configured::Behind`]: the given epoch is later. The caller has to restore the queue first.
     async fn configure(
         &self,
         queue: &QueueId,
@@ -125,10 +155,14 @@ pub trait Line: Send + Sync + 'static {
         create: bool,
     ) -> Result<Configured, LineError>;
 
-    /// Puts a queue back that the line does not have, or has of an earlier epoch: waiting entries at their places, ready
-    /// ones with new deadlines, active ones until their end. The pace bucket starts empty, and the mark of
-    /// [`mark`](Self::mark) at the fence. Where the queue is there of this epoch or a later one, or was dropped for a later
-    /// one, nothing changes, and the answer is [`Configured::Same`] or [`Configured::Older`].
+    /// Restores a queue that the line does not have, or that it has with an earlier epoch.
+    ///
+    /// Waiting entries return to their places. Ready entries get new claim deadlines. Active entries stay active
+    /// until their session ends. The pace bucket starts empty, and the watermark of [`mark`](Self::mark) starts at
+    /// `fence`.
+    ///
+    /// Changes nothing if the queue has this epoch ([`Configured::Same`]), or if it has a later epoch or was
+    /// dropped for a later one ([`Configured::Older`]).
     async fn restore(
         &self,
         queue: &QueueId,
@@ -137,71 +171,98 @@ pub trait Line: Send + Sync + 'static {
         places: Places,
     ) -> Result<Configured, LineError>;
 
-    /// Drops a queue that is to be put back with this epoch, all but what may not be in the backup yet: from now on the
-    /// line has no such queue. `false`, and nothing changed, where it is of this epoch or a later one, or was dropped for
-    /// a later one.
+    /// Drops a queue before its restore with this epoch. From then on the line does not have the queue. The line
+    /// keeps the changes that the backup may not have yet: see [`remains`](Self::remains).
+    ///
+    /// Returns `false` and changes nothing if the queue has this epoch or a later one, or was dropped for a later
+    /// one.
     async fn forget(&self, queue: &QueueId, epoch: u32) -> Result<bool, LineError>;
 
-    /// What a queue that was dropped has left: at most so many records and ends. [`settle`](Self::settle) takes them away.
+    /// Returns the unflushed changes of a dropped queue: at most `most` journal records and at most `most` ends.
+    /// [`settle`](Self::settle) removes them.
     async fn remains(&self, queue: &QueueId, most: usize) -> Result<Remains, LineError>;
 
-    /// Raises the mark of a queue of this epoch, which tells a line that came back old from one that went on: whoever
-    /// calls writes the new mark to the backup's fence, and brings the fence along that it read before.
+    /// Raises the watermark of a queue with this epoch. The watermark shows whether a line restarted with stale
+    /// data.
+    ///
+    /// The caller passes in `fence` the watermark that it read from the backup, and writes the new one to the
+    /// backup afterwards.
     async fn mark(&self, queue: &QueueId, epoch: u32, fence: u64) -> Result<Marked, LineError>;
 
-    /// Puts one entry back that the line lost and the backup has: waiting at its place, ready with a new deadline, active
-    /// until its end. The first call for an entry that stands nowhere answers [`Revived::Sought`]: whoever got that reads
-    /// the record again and comes back with it.
+    /// Restores one entry that the line lost and the backup has. A waiting entry returns to its place, a ready
+    /// entry gets a new claim deadline, and an active entry stays active until its session ends.
+    ///
+    /// The first call for an entry that is not in the line returns [`Revived::Sought`] with a revival ticket. The
+    /// caller then reads the record again and repeats the call with the ticket. That record shows every end that the
+    /// line knew before it issued the ticket, and a later end makes the ticket invalid.
     async fn revive(&self, queue: &QueueId, revival: &Revival) -> Result<Revived, LineError>;
 
-    /// Some of the entries of a queue, from there on: at most [`PAGE_ENTRIES`] or little more.
+    /// Returns one page of the entries of a queue, beginning at `from`. A page has about [`PAGE_ENTRIES`] entries
+    /// at most.
     async fn page(&self, queue: &QueueId, from: &Cursor) -> Result<Page, LineError>;
 
-    /// Makes one entry agree with the backup: takes over what the backup knows further along, drops what it knows to be
-    /// over, and says of any other where it stands, as a change that is later than what the backup has.
+    /// Repairs one entry whose state in the line differs from the backup.
+    ///
+    /// If the backup shows a later state of the visit, the line adopts that state. If the backup shows that the
+    /// visit ended, the line drops the entry. Otherwise the line keeps the entry and returns its state as a change
+    /// with a version above that of the backup.
     async fn mend(&self, queue: &QueueId, mending: &Mending) -> Result<Mended, LineError>;
 
-    /// Gives the check of a queue to whoever asks first when one is due.
+    /// Gives the consistency check of a queue to the first caller that asks when the check is due.
     async fn take_check(&self, queue: &QueueId, order: CheckOrder) -> Result<CheckTurn, LineError>;
 
-    /// Notes that a check has been through the shards below this one; through all of them, it is over.
+    /// Records that the current consistency check has covered the shards below `shards`. The check ends when it has
+    /// covered all shards.
     async fn note_check(&self, queue: &QueueId, shards: u8) -> Result<(), LineError>;
 
-    /// Keeps what the protected service says of its load, in place of what it said before. It is forgotten after
-    /// [`LOAD_TTL_SECONDS`](vestibule_domain::load::LOAD_TTL_SECONDS).
+    /// Stores the load report of the protected service and replaces the one before. The report expires after
+    /// [`LOAD_TTL_SECONDS`](crate::domain::load::LOAD_TTL_SECONDS).
     async fn keep_load(&self, queue: &QueueId, report: &LoadReport) -> Result<(), LineError>;
 
-    /// Says how the queue stands.
+    /// Returns the current state of the queue: its configuration, counts, clocks and averages.
     async fn view(&self, queue: &QueueId) -> Result<View, LineError>;
 
-    /// The oldest records of the journal that are due, oldest first, at most so many.
+    /// Returns the oldest journal records that are due, oldest first, at most `most`.
     async fn journal(&self, queue: &QueueId, most: usize) -> Result<Vec<JournalRecord>, LineError>;
 
-    /// The oldest records of the journal, due or not, oldest first, at most so many: what the backup does not have yet.
+    /// Returns the oldest journal records, due or not, oldest first, at most `most`. The backup does not have their
+    /// changes yet.
     async fn whole_journal(&self, queue: &QueueId, most: usize) -> Result<Vec<JournalRecord>, LineError>;
 
-    /// Adds a change that the backup did not take to the journal; [`LineError::JournalFull`] where that holds all it may.
+    /// Appends a change to the journal after the backup failed to take it.
+    ///
+    /// # Errors
+    /// [`LineError::JournalFull`] if the journal is at its overall limit.
     async fn record(&self, queue: &QueueId, change: &Change) -> Result<(), LineError>;
 
-    /// Puts what the backup did not take of a journal record in its place, unless somebody else has dealt with the record.
+    /// Replaces a journal record with those of its changes that the backup did not take. The rejected changes are
+    /// due again after a backoff. Does nothing if another caller has already handled the record.
     async fn defer(&self, queue: &QueueId, deferral: &Deferral) -> Result<(), LineError>;
 
-    /// Takes a record that the backup keeps refusing, or that makes no sense, out of the journal, and keeps it aside.
+    /// Moves a journal record to the dead letters. The caller does this with a record that the backup keeps
+    /// rejecting or that cannot be read.
     async fn set_aside(&self, queue: &QueueId, key: &str) -> Result<SetAside, LineError>;
 
-    /// The oldest records that were set aside, oldest first, at most so many. Their keys are for [`settle`](Self::settle).
+    /// Returns the oldest dead letters, oldest first, at most `most`. Pass their keys to [`settle`](Self::settle)
+    /// to remove them.
     async fn aside(&self, queue: &QueueId, most: usize) -> Result<Vec<JournalRecord>, LineError>;
 
-    /// Drops records that the backup has, of the journal or set aside, and forgets these ends that it has. An entry that came again and ended
-    /// again since then stays remembered.
+    /// Acknowledges what the backup has: drops these records from the journal and the dead letters, and removes
+    /// these ends.
+    ///
+    /// The line keeps the end of an entry that entered and ended again since then, because that end has a later
+    /// version.
     async fn settle(&self, queue: &QueueId, keys: &[String], ended: &[Ending]) -> Result<(), LineError>;
 
-    /// Counts a held poll in, where fewer are held in the whole deployment than may be.
+    /// Counts one more held poll if the whole deployment holds fewer polls than `order.below`.
     async fn hold(&self, order: &HoldOrder<'_>) -> Result<Holding, LineError>;
 
-    /// Counts the held polls of these entries out. One that is not counted changes nothing.
+    /// Stops counting the held polls of these entries. An entry without a counted poll changes nothing.
     async fn release(&self, deployment: &str, ids: &[EntryId]) -> Result<(), LineError>;
 
-    /// Whether the line answers at all.
+    /// Checks that the line answers.
+    ///
+    /// # Errors
+    /// [`LineError::Unavailable`] if it does not.
     async fn ping(&self) -> Result<(), LineError>;
 }

@@ -1,18 +1,21 @@
-//! How much the journal of one queue holds.
+//! How many records the journal of one queue may hold.
 //!
-//! It is memory of Redis. A record of one change takes some 80 bytes there, and one of a tick 41 for each entry that it
-//! moved, 41 kB at most (Redis 7.0). So a crowd that comes while the backup is away fills 100,000 records with 8 MB, and a
-//! promoter that ticks each second is far from them for a day: what it writes grows by 41 bytes for each promotion, and by as
-//! much again for each turn that nobody claims and each session that runs out.
+//! The journal uses memory of Redis. With Redis 7.0 a record of one change takes about 80 bytes. A record of a tick
+//! takes 41 bytes for each entry that the tick moved, 41 kB at most.
+//!
+//! If many visitors enter while the backup is unavailable, 100,000 records take 8 MB. A promoter that ticks every
+//! second needs more than a day to write that many records. Its records grow by 41 bytes for each promotion, and by
+//! another 41 bytes for each missed turn and each expired session.
 
-/// From how many records on a journal takes less, at how many it takes none, and how many are set aside.
+/// The limits of one queue's journal and dead letters, in records.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct JournalLimits {
-    /// At so many records nobody gets a new place, and a promotion does nothing.
+    /// At this many records, `enter` gives no new place and `promote` moves nothing.
     pub newcomers: u64,
-    /// At so many no change is taken at all. What lies between is kept for those who have a place.
+    /// At this many records, the journal rejects every change. The range between the two limits is reserved for entries
+    /// that already have a place.
     pub all: u64,
-    /// So many are set aside: whatever else the backup refuses stays in the journal.
+    /// The maximum number of dead letters. At this many, a record that the backup rejects stays in the journal.
     pub aside: u64,
 }
 

@@ -1,4 +1,4 @@
-//! What a restore puts back: the same for every line.
+//! The entries that a restore puts back into a line. Both implementations use this type.
 
 use vestibule_domain::{
     id::EntryId,
@@ -7,24 +7,22 @@ use vestibule_domain::{
     state::State,
 };
 
-/// The places of a restore, by where they go: 32 bytes each, since there may be a million of them.
+/// The entries of a restore, by their state. An entry takes 32 bytes, because a restore may hold a million of them.
 #[derive(Debug, Default)]
 pub struct Places {
-    /// The waiting entries and their places.
     pub waiting: Vec<(WaitScore, EntryId)>,
-    /// The ready entries and the numbers of their visits.
     pub ready: Vec<(Visit, EntryId)>,
-    /// The active entries and the ends of their sessions.
     pub active: Vec<(DeadlineScore, EntryId)>,
-    /// The highest order among them: arrivals go on from it.
+    /// The highest order of all added records. New entries continue above it.
     pub last_order: u64,
-    /// The highest version among them: changes go on from it.
+    /// The highest version of all added records. New changes continue above it.
     pub v: u64,
 }
 
 impl Places {
-    /// Adds what a record shows: waiting at its place, ready with a deadline yet to be set, since whoever was called could
-    /// not answer while the line was away, active until its end. One that is gone is passed over.
+    /// Adds the entry of a record. A waiting entry keeps its place, and an active entry keeps its session end. A
+    /// ready entry gets its claim deadline later, because its visitor could not claim while the line was
+    /// unavailable. A record of an ended entry adds no entry.
     pub fn add(&mut self, record: &Record) {
         self.v = self.v.max(record.version.v);
         self.last_order = self.last_order.max(record.score.map_or(0, WaitScore::order));
@@ -39,17 +37,17 @@ impl Places {
         }
     }
 
-    /// In line.
+    /// The number of waiting entries.
     pub fn waiting(&self) -> usize {
         self.waiting.len()
     }
 
-    /// Promoted and not yet claimed.
+    /// The number of ready entries: promoted and not yet claimed.
     pub fn ready(&self) -> usize {
         self.ready.len()
     }
 
-    /// Let in.
+    /// The number of active entries.
     pub fn active(&self) -> usize {
         self.active.len()
     }

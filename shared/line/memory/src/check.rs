@@ -1,4 +1,4 @@
-//! What a check asks of one queue in memory: its entries page by page, mending one of them, and whose turn it is.
+//! The consistency check of one queue in memory: pages of entries, the repair of one entry, and who runs the check.
 
 use vestibule_domain::{
     change::{Change, End, Event},
@@ -9,26 +9,26 @@ use vestibule_line::{Amends, CheckOrder, CheckTurn, Cursor, Mended, Mending, PAG
 
 use super::queue::Queue;
 
-/// The sets, in the order of a visit: waiting, ready, active, ended.
+/// The number of sets: waiting, ready, active and ended, in this order.
 const SETS: usize = 4;
 
-/// The checks of a queue.
+/// The progress of a queue's consistency checks.
 #[derive(Debug, Default)]
 pub(super) struct Checks {
-    /// When the last one ended.
+    /// When the last complete check ended, in Unix milliseconds.
     checked_at_ms: u64,
-    /// The version as it stood when that began.
+    /// The version of the queue when that check began.
     checked_v: u64,
-    /// The same of the one that is under way.
+    /// The version of the queue when the current check began.
     v: u64,
-    /// When anything was heard of that; 0 where there is none.
+    /// When the current check last reported progress, in Unix milliseconds; 0 if no check is running.
     heard_ms: u64,
-    /// So many shards it has been through.
+    /// The number of shards that the current check has covered.
     shards: u8,
 }
 
 impl Checks {
-    /// Of a queue that is new, or just back: it agrees with the backup.
+    /// The progress of a new or restored queue. Such a queue agrees with the backup, so it counts as checked now.
     pub(super) fn none(now_ms: u64) -> Self {
         Self {
             checked_at_ms: now_ms,
@@ -36,12 +36,12 @@ impl Checks {
         }
     }
 
-    /// When the last one ended, in Unix milliseconds.
+    /// When the last complete check ended, in Unix milliseconds.
     pub(super) fn checked_at_ms(&self) -> u64 {
         self.checked_at_ms
     }
 
-    /// Under the names that they have in Redis.
+    /// The values under their Redis field names.
     #[cfg(feature = "given-time")]
     pub(super) fn numbers(&self) -> [(&'static str, u64); 5] {
         [
@@ -65,7 +65,7 @@ impl Queue {
             _ => self.ended.keys().copied().collect(),
         };
         ids.retain(|id| Some(*id) > after);
-        // In the order of ids, which nothing that happens meanwhile changes.
+        // The order of ids stays the same while entries move, so a cursor stays valid.
         ids.sort_unstable();
         for id in ids.iter().take(PAGE_ENTRIES) {
             match self.ended.get(id) {
@@ -108,14 +108,14 @@ impl Queue {
         {
             return Mended::Refused;
         }
-        // One whose deadline has come stands nowhere: the next promotion drops it.
+        // An entry whose deadline has passed has no status. The next promotion drops it.
         let standing = self.standing(now_ms, id);
         let stands = [0, 1, 2].into_iter().find_map(|set| self.spot(set, id));
         let is_seen = |standing: &Standing| stands == Some(seen) || Spot::of(standing) == seen;
         let Some(standing) = standing.filter(is_seen) else {
             return Mended::Moved;
         };
-        // Whatever the backup has, has a lower version.
+        // Each change from now on gets a version above that of the backup.
         self.v = self.v.max(record.map_or(0, |record| record.version.v));
         let visit = record.map_or(seen.visit(), |record| record.visit);
         match mending.amends() {
@@ -181,12 +181,13 @@ impl Queue {
             wait_ms.checked_sub(passed_ms).filter(|left_ms| *left_ms > 0)
         };
         if checks.heard_ms > 0 {
-            // One is under way: by somebody who was heard of, or by nobody any more.
+            // A check is running. If it has been silent for too long, its caller has probably died and another one
+            // takes over.
             if let Some(due_in_ms) = early(checks.heard_ms, order.silent_ms) {
                 return CheckTurn::Early { due_in_ms };
             }
         } else {
-            // A clock that was set back does not keep it from coming.
+            // A clock that was set back does not delay the check: `early` returns `None` for a start in the future.
             let wait_ms = if v == checks.checked_v {
                 order.idle_ms
             } else {

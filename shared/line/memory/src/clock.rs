@@ -6,17 +6,19 @@ use vestibule_line::Adjusted;
 use super::queue::Queue;
 
 impl Queue {
-    /// The last time that the line took down, in Unix microseconds: that of a change, or of a driver's tick.
+    /// The latest time that the line has stored, in Unix microseconds: of a change, or of the promoter's heartbeat.
     pub(super) fn last_us(&self) -> u64 {
         self.v.max(self.heartbeat_ms * 1_000)
     }
 
-    /// Line time in milliseconds: a change that this call made already may be a few microseconds ahead.
+    /// Line time in milliseconds. If this call has already made a change, the version of that change may be a few
+    /// microseconds ahead of `now_us`.
     pub(super) fn now_ms(&self, now_us: u64) -> u64 {
         now_us.max(self.v) / 1_000
     }
 
-    /// The moment that deadlines of ready entries are compared with: it stands still while the queue is paused.
+    /// The claim clock in milliseconds, with which the deadlines of ready entries are compared. It stands still
+    /// while the queue is paused.
     pub(super) fn claim_clock_ms(&self, now_ms: u64) -> u64 {
         let this_pause_ms = if self.settings().paused {
             now_ms - self.paused_at_ms
@@ -26,7 +28,7 @@ impl Queue {
         now_ms - self.paused_ms - this_pause_ms
     }
 
-    /// How long an entry that is promoted now has to claim.
+    /// The time to claim of an entry that is promoted now, in milliseconds.
     pub(super) fn claim_ms(&self, now_ms: u64) -> u64 {
         let floor_ms = if now_ms < self.claim_floor_until_ms {
             self.claim_floor_ms

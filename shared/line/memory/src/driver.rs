@@ -1,4 +1,4 @@
-//! Who drives one queue in memory.
+//! Ticks of one queue in memory: when a request takes a fallback tick, and when an idle promoter is parked.
 
 use vestibule_domain::{clock::LineTime, driver::is_away};
 use vestibule_line::TickOrder;
@@ -8,7 +8,7 @@ use super::queue::Queue;
 impl Queue {
     pub(super) fn take_tick(&mut self, time: LineTime, order: TickOrder) -> bool {
         let now_ms = time.ms();
-        // A clock that was set back keeps nobody from driving.
+        // A clock that was set back does not prevent a tick: `checked_sub` returns `None` for a tick in the future.
         let is_early = now_ms
             .checked_sub(self.driven_at_ms)
             .is_some_and(|passed_ms| passed_ms < order.every_ms);

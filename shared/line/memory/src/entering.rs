@@ -1,4 +1,4 @@
-//! How somebody comes into one queue in memory.
+//! Entering one queue in memory.
 
 use vestibule_domain::{
     change::{Change, End, Event},
@@ -13,11 +13,12 @@ use vestibule_line::{Entered, Joining, Refusal};
 use super::queue::Queue;
 
 impl Queue {
-    /// At `journal_max` records of the journal nobody gets a new place.
+    /// Gives the visitor a place. If the journal has `journal_max` records, a visitor without a place gets none.
     pub(super) fn enter(&mut self, time: LineTime, id: EntryId, journal_max: u64) -> Entered {
         let now_us = time.us;
         if time.clocks.apart {
-            // For the promoter: what this caller would have added to the server's clock.
+            // This is the offset with which the server's clock would agree with this caller's. The promoter reads
+            // it as the vote of a third clock.
             self.testified_ms = Some(time.clocks.offset_ms - time.clocks.ahead_ms);
         }
         match self.standing(time.ms(), id) {
@@ -75,7 +76,7 @@ impl Queue {
     }
 
     fn join(&mut self, time: LineTime, id: EntryId) -> Entered {
-        // Timed out, but not dropped yet.
+        // These deadlines have passed, and no promotion has dropped the entries yet.
         let (no_show, expired) = (self.ready.remove(id), self.active.remove(id));
         self.totals.no_shows += u64::from(no_show.is_some());
         self.totals.expired += u64::from(expired.is_some());
@@ -85,7 +86,8 @@ impl Queue {
                 change: Some(change), ..
             } = &mut entered
         {
-            // The backup still shows it: whoever writes the new place writes this end first.
+            // The backup still shows the old visit as live. The caller that writes the new place therefore writes
+            // this end first.
             let how = if no_show.is_some() {
                 End::NoShow
             } else {
@@ -135,7 +137,7 @@ impl Queue {
         let change = Some(self.change(now_us, id, Event::Entered { score }));
         let standing = Standing::Waiting {
             score,
-            // Nobody is behind.
+            // The entry is the last in line, so its position equals the length of the line.
             position: self.waiting.len(),
         };
         Entered::Joined {

@@ -1,4 +1,4 @@
-//! The polls that are held, of all queues of a deployment together.
+//! The count of held polls, for all queues of a deployment together.
 
 use std::{
     collections::{BTreeSet, HashMap},
@@ -8,11 +8,11 @@ use std::{
 use vestibule_domain::{id::EntryId, pacing::HOLD_LEASE_MS_MAX};
 use vestibule_line::{HoldOrder, Holding};
 
-/// Those of every deployment, by its name.
+/// The held polls by deployment.
 #[derive(Clone, Default)]
 pub(super) struct Holds(Arc<Mutex<HashMap<String, Leases>>>);
 
-/// The entries whose polls are held, with the ends of their leases.
+/// The entries of the held polls, with the ends of their leases in Unix milliseconds.
 #[derive(Default)]
 struct Leases {
     by_end: BTreeSet<(u64, EntryId)>,
@@ -20,7 +20,7 @@ struct Leases {
 }
 
 impl Holds {
-    /// By the server's clock alone: leases are of no queue, and so is no offset.
+    /// Uses the server's clock without an offset, because an offset belongs to a queue and a lease does not.
     pub(super) fn hold(&self, now_ms: u64, order: &HoldOrder<'_>) -> Holding {
         let mut deployments = self.lock();
         let leases = deployments.entry(order.deployment.to_owned()).or_default();
@@ -48,7 +48,8 @@ impl Holds {
     }
 
     fn lock(&self) -> MutexGuard<'_, HashMap<String, Leases>> {
-        // Nothing in here panics half-way through, so a poisoned lock guards leases that are whole.
+        // No code panics halfway through a change of this map, so the leases are consistent even if the lock is
+        // poisoned.
         self.0.lock().unwrap_or_else(PoisonError::into_inner)
     }
 }
@@ -75,7 +76,8 @@ impl Leases {
         }
     }
 
-    /// No lease is longer than the longest, unless the clock was set back since.
+    /// Shortens leases that end after `latest_ms`. A lease can only end that late if the clock was set back after
+    /// its start.
     fn shorten(&mut self, latest_ms: u64) {
         while let Some(&(end_ms, id)) = self.by_end.last() {
             if end_ms <= latest_ms {

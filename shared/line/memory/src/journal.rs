@@ -7,13 +7,13 @@ use vestibule_line::{Deferral, JournalRecord, SetAside};
 
 use super::queue::Queue;
 
-/// What the backup does not have yet.
+/// The outbox: changes that the backup does not have yet.
 #[derive(Debug, Default)]
 pub(super) struct Journal {
     pub(super) records: VecDeque<JournalRecord>,
-    /// What it refuses.
+    /// Dead letters: records that the backup keeps rejecting.
     pub(super) aside: VecDeque<JournalRecord>,
-    /// How many keys were given away.
+    /// The number of keys that have been assigned.
     keys: u64,
 }
 
@@ -22,7 +22,7 @@ impl Journal {
         self.records.len() as u64
     }
 
-    /// Whether it has so many records.
+    /// Whether the journal has at least `most` records.
     pub(super) fn is_full(&self, most: u64) -> bool {
         self.len() >= most
     }
@@ -43,7 +43,7 @@ impl Journal {
         self.keys.to_string()
     }
 
-    /// Takes these records away.
+    /// Removes the records with these keys from the journal and the dead letters.
     pub(super) fn drop_all(&mut self, keys: &[String]) {
         let keys: HashSet<_> = keys.iter().collect();
         let stays = |record: &JournalRecord| !keys.contains(&record.key);
@@ -57,7 +57,8 @@ impl Journal {
 }
 
 impl Queue {
-    /// What is due goes by the clock alone: line time may be far ahead of it for a while.
+    /// Returns the oldest records that are due. Compares with the server's clock and not with line time, because
+    /// line time may be far ahead of the clock for a while.
     pub(super) fn journal(&self, now_us: u64, most: usize) -> Vec<JournalRecord> {
         let is_due = |record: &&JournalRecord| record.retry_at_ms <= now_us / 1_000;
         let records = self.journal.records.iter();

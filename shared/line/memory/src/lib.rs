@@ -1,5 +1,7 @@
-//! The line in memory: for one process on a laptop, for simulations, and as the plain statement of the rules that the
-//! scripts in [`redis`](super::redis) follow. It outlives its process only by way of the backup.
+//! The line in memory: for one process on a laptop and for simulations.
+//!
+//! It also is the readable specification of the rules that the scripts in [`redis`](super::redis) follow. Its state
+//! does not survive the process. Only what is in the backup does.
 
 mod check;
 mod clock;
@@ -33,7 +35,7 @@ use vestibule_line::{Configured, JournalLimits, LineError, Listeners, Tick};
 pub use self::snapshot::Snapshot;
 use self::{holds::Holds, lost::Lost, queue::Queue};
 
-/// Every queue of one process.
+/// A line that holds all queues of one process in memory.
 #[derive(Clone)]
 pub struct MemoryLine {
     queues: Arc<Mutex<Queues>>,
@@ -41,24 +43,25 @@ pub struct MemoryLine {
     listeners: Arc<Mutex<Listeners<QueueId>>>,
     clock: Clock,
     journal_limits: JournalLimits,
-    /// The callers' clock, where that is another one. In one process it is the same: nobody can tell that it is wrong.
+    /// The clock of the callers, if it differs from `clock`. Within one process both are the same, so the line
+    /// cannot notice that the clock is wrong.
     witness: Option<Clock>,
 }
 
 #[derive(Default)]
 struct Queues {
     there: HashMap<QueueId, Queue>,
-    /// Dropped to be put back.
+    /// Queues that were dropped for a restore.
     lost: HashMap<QueueId, Lost>,
 }
 
 impl MemoryLine {
-    /// An empty line that goes by the system's clock.
+    /// An empty line with the system's clock.
     pub fn new() -> Self {
         Self::with_clock(system_clock())
     }
 
-    /// An empty line that goes by another clock: that of a simulation.
+    /// An empty line with another clock, such as that of a simulation.
     pub fn with_clock(clock: Clock) -> Self {
         Self {
             queues: Arc::default(),
@@ -70,7 +73,7 @@ impl MemoryLine {
         }
     }
 
-    /// The same line with a journal that holds so much.
+    /// Returns the line with these journal limits.
     #[cfg(any(test, feature = "given-time"))]
     #[must_use]
     pub fn with_journal_limits(self, journal_limits: JournalLimits) -> Self {
@@ -80,7 +83,7 @@ impl MemoryLine {
         }
     }
 
-    /// The same line, asked by callers with another clock.
+    /// Returns the line with another clock for its callers.
     #[cfg(any(test, feature = "given-time"))]
     #[must_use]
     pub fn with_witness(self, witness: Clock) -> Self {
@@ -105,7 +108,7 @@ impl MemoryLine {
 
     fn add(&self, queue: &QueueId, make: impl FnOnce(u64) -> Queue) -> Configured {
         let mut queues = self.lock();
-        // Whoever is to create it may have slept while somebody began to put it back.
+        // A restore may have begun after this caller decided to create the queue. The restore wins.
         if queues.there.contains_key(queue) || queues.lost.contains_key(queue) {
             return Configured::Same;
         }
@@ -114,7 +117,8 @@ impl MemoryLine {
     }
 
     fn lock(&self) -> MutexGuard<'_, Queues> {
-        // Nothing in here panics half-way through a change, so a poisoned lock guards queues that are whole.
+        // No code panics halfway through a change of a queue, so the queues are consistent even if the lock is
+        // poisoned.
         self.queues.lock().unwrap_or_else(PoisonError::into_inner)
     }
 

@@ -1,4 +1,4 @@
-//! What the line is asked: each question goes to the queue that it is of.
+//! The [`Line`] trait for memory: each method calls the queue that it concerns.
 
 use async_trait::async_trait;
 use vestibule_domain::{

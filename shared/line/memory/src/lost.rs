@@ -1,4 +1,4 @@
-//! A queue that was dropped to be put back: what is left of it, and putting it back.
+//! A queue that was dropped for a restore: its unflushed changes, and the restore itself.
 
 use std::collections::{HashMap, hash_map::Entry};
 
@@ -10,10 +10,10 @@ use vestibule_line::{Configuration, Configured, LineError, Places, Remains};
 
 use super::{MemoryLine, Queues, journal::Journal, queue::Queue};
 
-/// What is left of a queue.
+/// The unflushed changes of a dropped queue.
 #[derive(Debug, Default)]
 pub(super) struct Lost {
-    /// That with which it is to be put back: whoever comes with an earlier one comes too late.
+    /// The epoch of the planned restore. A restore with an earlier epoch is outdated and changes nothing.
     epoch: u32,
     generation: Option<u32>,
     journal: Journal,
@@ -32,12 +32,13 @@ impl Lost {
 }
 
 impl Queues {
-    /// Of the queue that is there; 0 where none is.
+    /// The epoch of the queue that the line has; 0 if it has none.
     fn epoch(&self, queue: &QueueId) -> u32 {
         self.there.get(queue).map_or(0, |there| there.configuration.epoch)
     }
 
-    /// Whether whoever comes with this epoch comes too late: the queue is there with it, or somebody has come with a later one.
+    /// Whether a caller with this epoch is outdated: the line has the queue with this epoch or a later one, or it
+    /// dropped the queue for a later one.
     fn are_past(&self, queue: &QueueId, epoch: u32) -> bool {
         let begun = self.lost.get(queue).map_or(0, |lost| lost.epoch);
         self.epoch(queue) >= epoch || begun > epoch

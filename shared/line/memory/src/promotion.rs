@@ -1,4 +1,4 @@
-//! What a promotion does to one queue in memory.
+//! The promotion of one queue in memory.
 
 use vestibule_domain::{
     change::{Change, End, Event},
@@ -13,7 +13,7 @@ use vestibule_line::{PROMOTE_CHUNK, PromoteOrder, Promotion, Tick};
 use super::queue::Queue;
 
 impl Queue {
-    /// Says also what those hear of it who listen.
+    /// Runs one promotion. The second value is the message for the subscribers, if at least one entry was promoted.
     pub(super) fn promote(
         &mut self,
         time: LineTime,
@@ -23,7 +23,8 @@ impl Queue {
         let now_ms = time.ms();
         let clock_ms = self.claim_clock_ms(now_ms);
         let mut events = Vec::new();
-        // Where it is not certain what time it is, or nothing could be written down, nothing is dropped and nobody goes.
+        // Nothing is dropped or promoted while line time is uncertain, or while the journal has no room for the
+        // changes.
         let is_full = self.journal.is_full(journal_max);
         let most = if time.clocks.apart || is_full {
             0
@@ -118,7 +119,7 @@ impl Queue {
         (promotion, tick)
     }
 
-    /// Says the highest place that went.
+    /// Moves up to `promoted` entries from waiting to ready. Returns the highest place that it moved.
     fn move_up(
         &mut self,
         now_ms: u64,
@@ -136,7 +137,7 @@ impl Queue {
                 .insert(DeadlineScore::new(clock_ms + claim_ms, score.visit()), id);
             self.promoted_through = self.promoted_through.max(score.raw());
             highest = Some(score);
-            // A place in a crowded millisecond may lie ahead of the clock.
+            // If more than 256 entries joined in one millisecond, a join time may lie ahead of the clock.
             self.unreported
                 .waited(now_ms.saturating_sub(score.joined_at_ms()));
             events.push((
@@ -151,7 +152,7 @@ impl Queue {
     }
 }
 
-/// Drops entries whose deadline has come, at most so many; says how many.
+/// Drops at most `most` entries whose deadline has passed. Returns the number of dropped entries.
 fn drop_due(
     events: &mut Vec<(EntryId, Event)>,
     how: End,

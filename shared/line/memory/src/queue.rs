@@ -1,4 +1,4 @@
-//! One queue in memory: what it holds, and how it is set up, looked at and settled.
+//! One queue in memory: its state, its configuration and its snapshots.
 
 use std::collections::HashMap;
 
@@ -17,18 +17,18 @@ use vestibule_line::{Configuration, Configured, Look, Marked, Missing, Places, T
 
 use super::{check::Checks, journal::Journal, report::Unreported, timed::Timed, waiting::Waiting};
 
-/// One queue.
+/// The state of one queue.
 #[derive(Debug)]
 pub(super) struct Queue {
     pub(super) configuration: Configuration,
     pub(super) waiting: Waiting,
-    /// Deadlines are on the claim clock, which stands still while the queue is paused.
+    /// The scores hold deadlines on the claim clock, which stands still while the queue is paused.
     pub(super) ready: Timed,
     pub(super) active: Timed,
-    /// Each end that the backup may not have.
+    /// The ends that the backup may not have yet.
     pub(super) ended: HashMap<EntryId, Change>,
-    /// Who stood nowhere when somebody meant to put them back, with the mark of that; of none of them has an end been
-    /// settled since.
+    /// The revival tickets: entries that were not in the line when a caller wanted to restore them, with the
+    /// version of that moment. Acknowledging an end of the entry removes its ticket.
     pub(super) sought: HashMap<EntryId, u64>,
     pub(super) journal: Journal,
     pub(super) last_order: u64,
@@ -37,24 +37,25 @@ pub(super) struct Queue {
     pub(super) averages: Averages,
     pub(super) promoted_through: u64,
     pub(super) heartbeat_ms: u64,
-    /// When a call last took a tick in the promoter's stead; 0 for never.
+    /// When a request last took a fallback tick, in Unix milliseconds; 0 if no request did.
     pub(super) driven_at_ms: u64,
-    /// When the pause began; 0 while there is none.
+    /// When the current pause began, in Unix milliseconds; 0 if the queue is not paused.
     pub(super) paused_at_ms: u64,
-    /// How long all earlier pauses took.
+    /// The total length of all earlier pauses, in milliseconds.
     pub(super) paused_ms: u64,
-    /// A lowered `claim_seconds` takes effect when the old one, this one, has passed.
+    /// The previous time to claim, in milliseconds. It stays in force until `claim_floor_until_ms`, so a lowered
+    /// `claim_seconds` takes effect after the previous time has passed.
     pub(super) claim_floor_ms: u64,
     pub(super) claim_floor_until_ms: u64,
     pub(super) totals: Totals,
-    /// What is added to the server's clock.
+    /// The offset that is added to the server's clock, in milliseconds.
     pub(super) offset_ms: i64,
-    /// What the last caller would have added whose clock and the server's were apart.
+    /// The offset that the last caller whose clock was apart from the server's would have set, in milliseconds.
     pub(super) testified_ms: Option<i64>,
     load: Option<LastLoad>,
     pub(super) unreported: Unreported,
     pub(super) checks: Checks,
-    /// The mark, and the version at which it was last raised.
+    /// The watermark. `fence_v` is the version at which it was last raised.
     pub(super) fence: u64,
     pub(super) fence_v: u64,
 }
@@ -92,7 +93,7 @@ impl Queue {
         }
     }
 
-    /// `now_us` is not before any of the places.
+    /// Creates a restored queue. `now_us` must not be before any of the restored places.
     pub(super) fn restored(now_us: u64, configuration: Configuration, fence: u64, places: Places) -> Self {
         let mut queue = Self::new(now_us, configuration);
         queue.fence = fence;
@@ -116,7 +117,7 @@ impl Queue {
         queue
     }
 
-    /// Raises the mark by which a line that comes back old is known.
+    /// Raises the watermark, which shows whether a line restarted with stale data.
     pub(super) fn mark(&mut self, epoch: u32, fence: u64) -> Marked {
         if self.configuration.epoch != epoch {
             return Marked::Other;
@@ -132,6 +133,7 @@ impl Queue {
         Marked::Marked(self.fence)
     }
 
+    /// Puts a configuration in force. The doc of [`Line::configure`](crate::line::Line::configure) has the rules.
     pub(super) fn configure(&mut self, now_us: u64, new: &Configuration) -> Configured {
         let old = &mut self.configuration;
         if new.epoch > old.epoch {
@@ -145,7 +147,8 @@ impl Queue {
             return Configured::Same;
         }
         let now_ms = self.now_ms(now_us);
-        // A pause, a bucket and a claim time begin now: line time must not go back behind them.
+        // A pause, the bucket level and a claim floor begin now. The new version keeps line time from going back
+        // behind them.
         self.next_version(now_us);
         let (from, to) = (self.settings().pace(), new.settings.pace());
         self.bucket = self.bucket.refilled(from, now_ms).converted(from, to);
@@ -219,7 +222,7 @@ impl Queue {
         &self.configuration.settings
     }
 
-    /// Takes the next version for a change of one entry.
+    /// Takes the next version and returns a change of one entry.
     pub(super) fn change(&mut self, now_us: u64, id: EntryId, event: Event) -> Change {
         let at_ms = self.now_ms(now_us);
         Change {
@@ -238,7 +241,8 @@ impl Queue {
         }
     }
 
-    /// Where an entry stands. One whose deadline has come is not there any more, though nobody dropped it yet.
+    /// The status of an entry. An entry whose deadline has passed has none, even if no promotion has dropped it
+    /// yet.
     pub(super) fn standing(&self, now_ms: u64, id: EntryId) -> Option<Standing> {
         if let Some((score, position)) = self.waiting.place(id) {
             return Some(Standing::Waiting { score, position });
@@ -267,7 +271,7 @@ impl Queue {
         })
     }
 
-    /// What is known of an entry that stands nowhere.
+    /// What the queue knows of an entry that has no status.
     pub(super) fn missing(&self, id: EntryId) -> Missing {
         let due = self.ready.score(id).is_some() || self.active.score(id).is_some();
         if due || self.ended.contains_key(&id) {

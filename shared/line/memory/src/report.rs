@@ -1,16 +1,16 @@
-//! What is reported of one queue in memory.
+//! The reports of one queue in memory.
 
 use vestibule_domain::clock::LineTime;
 use vestibule_line::{Happened, Report, ReportOrder, Reported, Totals};
 
 use super::queue::Queue;
 
-/// What was not reported yet.
+/// The events since the last report.
 #[derive(Debug, Default)]
 pub(super) struct Unreported {
-    /// When the last report was; 0 for never.
+    /// When the last report was taken, in Unix milliseconds; 0 if none was.
     reported_at_ms: u64,
-    /// The counts as they stood then.
+    /// The totals at the last report.
     reported: Totals,
     tick_gap_ms: u64,
     waited_ms: u64,
@@ -18,18 +18,18 @@ pub(super) struct Unreported {
 }
 
 impl Unreported {
-    /// So long was between two heartbeats.
+    /// Records the time between two heartbeats, in milliseconds.
     pub(super) fn tick_gap(&mut self, gap_ms: u64) {
         self.tick_gap_ms = self.tick_gap_ms.max(gap_ms);
     }
 
-    /// Somebody was promoted who had waited so long.
+    /// Records the wait of one promoted entry, in milliseconds.
     pub(super) fn waited(&mut self, wait_ms: u64) {
         self.waited_ms += wait_ms;
         self.waited_max_ms = self.waited_max_ms.max(wait_ms);
     }
 
-    /// Under the names that they have in Redis.
+    /// The values under their Redis field names.
     #[cfg(feature = "given-time")]
     pub(super) fn numbers(&self) -> [(&'static str, u64); 10] {
         [
@@ -50,7 +50,8 @@ impl Unreported {
 impl Queue {
     pub(super) fn report(&mut self, time: LineTime, order: ReportOrder) -> Reported {
         let now_ms = time.ms();
-        // A clock that was set back does not silence it, nor does line time that stands still.
+        // A report is due at once if the clock was set back, or while the clocks are apart and line time stands
+        // still.
         let passed_ms = now_ms
             .checked_sub(self.unreported.reported_at_ms)
             .filter(|_| !time.clocks.apart)

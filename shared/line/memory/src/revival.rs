@@ -1,4 +1,5 @@
-//! Putting one entry back that the line lost. A line in memory loses none by itself, but it states the rules.
+//! The restore of one entry that the line lost. A line in memory loses no entries, but this module specifies the
+//! rules.
 
 use vestibule_domain::{
     change::{Change, End, Event, Version},
@@ -31,7 +32,8 @@ impl Queue {
             return Revived::Here(standing);
         }
         let here = standing.is_some();
-        // Timed out and not dropped yet, or this visit ended after what the record shows.
+        // `due`: the deadline has passed and no promotion has dropped the entry yet. `is_over`: this visit ended
+        // after the change that the record shows.
         let due = !here && (self.ready.score(record.id).is_some() || self.active.score(record.id).is_some());
         let end = self.ended.get(&record.id);
         let is_over = |end: &Change| end.version >= record.version && end.event.visit() == record.visit;
@@ -46,8 +48,8 @@ impl Queue {
             if revival.instead != Instead::Sought(mark) {
                 return Revived::Sought(mark);
             }
-            // Whatever visit it was: it came and went since, and the record may be older than that. An end of an epoch before
-            // did not.
+            // The entry ended after the ticket was issued, in whatever visit. The record may be older than that
+            // end, so it does not count. An end of an earlier epoch came before the ticket.
             let marked = Version {
                 epoch: self.configuration.epoch,
                 v: mark,
@@ -68,7 +70,7 @@ impl Queue {
 
     fn put_back(&mut self, now_us: u64, revival: &Revival, event: Event, here: bool) -> Revived {
         let (record, now_ms) = (&revival.record, self.now_ms(now_us));
-        // Whatever the lost history did has a lower version, and whoever comes later a later place.
+        // New versions are above all versions of the lost history, and new places are behind the restored one.
         self.v = self.v.max(record.version.v);
         let version = self.next_version(now_us);
         let change = |event| Change {
@@ -99,8 +101,9 @@ impl Queue {
                 change: change(event.until(&standing)),
             })
     }
-    /// Puts an entry where the backup has it: at its place, or until the end of its session. A ready one gets the time to
-    /// claim anew, since whoever was called could not answer.
+
+    /// Puts an entry into the set of its state: waiting at its place, or active until its session ends. A ready
+    /// entry gets a new claim deadline, because its visitor could not claim while the line did not have the entry.
     pub(super) fn put(&mut self, now_ms: u64, id: EntryId, event: Event) {
         match event {
             Event::Entered { score } => self.waiting.insert(score, id),

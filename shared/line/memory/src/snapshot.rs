@@ -1,4 +1,4 @@
-//! What a queue in memory holds, laid open: for the test that compares it with what Redis holds.
+//! The complete contents of a queue in memory, for the test that compares them with those in Redis.
 
 use std::collections::BTreeMap;
 
@@ -12,26 +12,26 @@ use vestibule_line::LineError;
 
 use super::{MemoryLine, queue::Queue};
 
-/// The whole state of a queue but for its configuration and its journal, under the names that it has in Redis.
+/// The state of a queue under its Redis field names, without its configuration and its journal.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Snapshot {
-    /// Who waits, with raw scores, in order.
+    /// The waiting entries with their raw scores, in order.
     pub waiting: Vec<(EntryId, u64)>,
-    /// Who is ready, with raw scores, in order; two of one score by id.
+    /// The ready entries with their raw scores, in order. Entries with equal scores are ordered by id.
     pub ready: Vec<(EntryId, u64)>,
-    /// Who is active, with raw scores, in order; two of one score by id.
+    /// The active entries with their raw scores, in order. Entries with equal scores are ordered by id.
     pub active: Vec<(EntryId, u64)>,
-    /// Whose end is not settled, by id, with the end: epoch, v, visit, how and when.
+    /// The unacknowledged ends by id: epoch, version, visit, way of ending and time.
     pub ended: Vec<(EntryId, String)>,
-    /// Every number of the state.
+    /// All numbers of the state.
     pub state: BTreeMap<String, i64>,
 }
 
 impl MemoryLine {
-    /// What a queue holds.
+    /// Returns the contents of a queue.
     ///
     /// # Errors
-    /// [`LineError::Unknown`] where the line has no such queue.
+    /// [`LineError::Unknown`] if the line does not have the queue.
     pub fn snapshot(&self, queue: &QueueId) -> Result<Snapshot, LineError> {
         self.with(queue, |queue, _| queue.snapshot())
     }
@@ -83,7 +83,7 @@ impl Queue {
         .into_iter()
         .chain(self.unreported.numbers())
         .chain(self.checks.numbers())
-        .map(|(name, number)| (name, i64::try_from(number).expect("below 2^53")));
+        .map(|(name, number)| (name, i64::try_from(number).expect("the number is below 2^53")));
         let windows = [("short", self.averages.short), ("long", self.averages.long)];
         let testified = self.testified_ms.map(|ms| ("testified_ms", ms));
         numbers
@@ -99,9 +99,9 @@ impl Queue {
     }
 }
 
-/// A window that has not begun has none.
+/// The numbers of an averaging window. A mark that has not been set has none.
 fn window_numbers(name: &str, window: Window) -> Vec<(String, i64)> {
-    let signed = |number: u64| i64::try_from(number).expect("below 2^53");
+    let signed = |number: u64| i64::try_from(number).expect("the number is below 2^53");
     let marks = [
         (name.to_owned(), window.mark),
         (format!("{name}_before"), window.before),

@@ -1,11 +1,11 @@
-//! The entries with a deadline.
+//! The entries with a deadline: ready or active.
 
 use std::collections::{BTreeMap, BTreeSet, HashMap, btree_map::Entry};
 
 use vestibule_domain::{id::EntryId, score::DeadlineScore};
 
-/// Entries with a deadline, soonest first: a set for each second, so that nobody goes through all of them to find one by its
-/// rank.
+/// Entries with a deadline, soonest first. Each second has its own set, so finding an entry by rank does not visit
+/// all entries.
 #[derive(Debug, Default)]
 pub(super) struct Timed {
     seconds: BTreeMap<u64, BTreeSet<(DeadlineScore, EntryId)>>,
@@ -21,12 +21,12 @@ impl Timed {
         self.scores.get(&id).copied()
     }
 
-    /// Everybody, in order; two of one score by id.
+    /// All entries in order of their deadlines. Entries with equal scores are ordered by id.
     pub(super) fn iter(&self) -> impl Iterator<Item = (DeadlineScore, EntryId)> {
         self.seconds.values().flatten().copied()
     }
 
-    /// Adds an entry, or gives it another deadline.
+    /// Adds an entry, or changes its deadline.
     pub(super) fn insert(&mut self, score: DeadlineScore, id: EntryId) {
         self.remove(id);
         self.seconds.entry(second(score)).or_default().insert((score, id));
@@ -44,7 +44,7 @@ impl Timed {
         Some(score)
     }
 
-    /// The deadlines of the first, of those at each twentieth of the way, and of the last; none of nobody.
+    /// The first deadline, one at each twentieth of the order, and the last one. Empty if there are no entries.
     pub(super) fn twentieths(&self) -> Vec<DeadlineScore> {
         let Some(last) = self.scores.len().checked_sub(1) else {
             return Vec::new();
@@ -62,7 +62,7 @@ impl Timed {
         (0..=20).filter_map(at).collect()
     }
 
-    /// Takes the first entry whose deadline has come.
+    /// Removes and returns the first entry if its deadline has passed.
     pub(super) fn pop_due(&mut self, now_ms: u64) -> Option<(DeadlineScore, EntryId)> {
         let (_, due) = self.seconds.first_key_value()?;
         let &(score, id) = due.first().filter(|(score, _)| score.deadline_ms() <= now_ms)?;

@@ -1,4 +1,4 @@
-//! What becomes of an entry of one queue in memory, until it ends.
+//! The later life of an entry of one queue in memory: claim, validation, extension and end.
 
 use vestibule_domain::{
     change::{Change, End, Event},
@@ -22,7 +22,7 @@ impl Queue {
         }
     }
 
-    /// Ready to active.
+    /// Makes a ready entry active.
     fn claim_ready(&mut self, now_us: u64, id: EntryId, visit: Visit) -> (Standing, Change) {
         self.ready.remove(id);
         self.totals.claimed += 1;
@@ -98,7 +98,7 @@ impl Queue {
         match how {
             End::Completed => self.totals.completed += 1,
             End::Left => self.totals.left += 1,
-            End::NoShow | End::Expired => unreachable!("only a promotion drops what timed out"),
+            End::NoShow | End::Expired => unreachable!("only `promote` drops an entry past its deadline"),
         }
         let change = self.change(now_us, id, Event::Ended { visit, how });
         self.ended.insert(id, change);
@@ -137,7 +137,8 @@ impl Queue {
         Validated::Active { standing, change }
     }
 
-    /// Lets one in that was let in before the line lost that, until the end of the pass that says so.
+    /// Makes an entry active until its pass ends. The entry was active before the line lost that fact, and the pass
+    /// proves it.
     fn let_in_again(
         &mut self,
         now_us: u64,

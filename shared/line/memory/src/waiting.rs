@@ -1,23 +1,26 @@
-//! The entries in line.
+//! The waiting entries.
 
 use std::collections::HashMap;
 
 use vestibule_domain::{id::EntryId, score::WaitScore};
 
-/// So many slots are counted together.
+/// The number of slots in a block. Each block has one count.
 const BLOCK: usize = 1_024;
 
-/// The entries in line, by place. Arrivals join at the back, so each has a slot behind all others, and keeps it: whoever goes
-/// leaves it empty. A position is what is taken up to there: a count for each block of slots, and a bit for each slot of
-/// one, which together are so few bytes that a look at one in a million finds them in a cache.
+/// The waiting entries in the order of their places.
+///
+/// New entries join at the back, so each gets a slot behind all others and keeps it. An entry that leaves makes its
+/// slot empty. A position is the number of taken slots up to the entry's own. To count them, each block has a count
+/// of the entries before it, and each slot of a block has a bit. Counts and bits are so small that the position of
+/// one in a million entries is found within the processor's cache.
 #[derive(Debug, Default)]
 pub(super) struct Waiting {
     slots: Vec<(WaitScore, EntryId)>,
-    /// A bit for each slot, set while somebody is in it.
+    /// One bit for each slot, set while an entry is in it.
     taken: Vec<u64>,
-    /// For each block, how many are in line before it.
+    /// For each block, the number of waiting entries before it.
     before: Vec<u64>,
-    /// The slot of the head, or behind the last one.
+    /// The slot of the first entry. If no entry waits, the slot behind the last one.
     head: usize,
     entries: HashMap<EntryId, (WaitScore, usize)>,
 }
@@ -31,35 +34,36 @@ impl Waiting {
         self.entries.get(&id).map(|(score, _)| *score)
     }
 
-    /// The place and the position, which is 1 for the head of the line.
+    /// The place and the position of an entry. The first entry has position 1.
     pub(super) fn place(&self, id: EntryId) -> Option<(WaitScore, u64)> {
         let (score, slot) = *self.entries.get(&id)?;
         Some((score, self.position(slot)))
     }
 
-    /// Everybody, in order.
+    /// All entries, in order.
     pub(super) fn iter(&self) -> impl DoubleEndedIterator<Item = (WaitScore, EntryId)> {
         let taken = (self.head..self.slots.len()).filter(|slot| self.is_taken(*slot));
         taken.map(|slot| self.slots[slot])
     }
 
-    /// The place of the head.
+    /// The place of the first entry.
     pub(super) fn first(&self) -> Option<WaitScore> {
         self.iter().next().map(|(score, _)| score)
     }
 
-    /// The place of the last one.
+    /// The place of the last entry.
     pub(super) fn last(&self) -> Option<WaitScore> {
         self.iter().next_back().map(|(score, _)| score)
     }
 
-    /// Adds an entry, or gives it another place. Two of one place stand by their ids.
+    /// Adds an entry, or moves it to another place. Entries with equal places are ordered by id.
     pub(super) fn insert(&mut self, score: WaitScore, id: EntryId) {
         self.remove(id);
         if self.slots.last().is_none_or(|last| *last < (score, id)) {
             return self.push(score, id);
         }
-        // Hardly ever: somebody is put back where they were.
+        // This is rare: only a restored entry goes to a place before the back. Rebuilding all slots is fast enough
+        // for it.
         let mut all: Vec<_> = self.iter().collect();
         all.insert(all.partition_point(|other| *other < (score, id)), (score, id));
         self.stand(all);
@@ -74,7 +78,8 @@ impl Waiting {
         while self.head < self.slots.len() && !self.is_taken(self.head) {
             self.head += 1;
         }
-        // Mostly empty: each is moved once for one who went.
+        // More than half of the slots are empty, so compact them. Each compaction moves fewer entries than have
+        // left since the last one, so its cost is constant for each entry that leaves.
         if self.slots.len() > BLOCK + 2 * self.entries.len() {
             let all = self.iter().collect();
             self.stand(all);
@@ -88,7 +93,7 @@ impl Waiting {
         Some(first)
     }
 
-    /// These and nobody else are in line, in this order.
+    /// Replaces the contents with these entries, in this order.
     fn stand(&mut self, all: Vec<(WaitScore, EntryId)>) {
         *self = Self::default();
         for (score, id) in all {
@@ -129,27 +134,27 @@ mod tests {
     use super::*;
 
     fn entry(number: u64) -> EntryId {
-        // So that they do not stand by their ids as they came.
+        // The ids are in another order than the places, so the test notices if entries are ordered by id.
         let mixed = number.wrapping_mul(0x9e37_79b9_7f4a_7c15) >> 16;
         let text = format!("00000000-0000-8000-8000-{mixed:012x}");
-        text.parse().expect("a token")
+        text.parse().expect("the text is a valid entry token")
     }
 
     fn place(at: u64) -> WaitScore {
-        WaitScore::from_raw(at).expect("a score")
+        WaitScore::from_raw(at).expect("the number is a valid score")
     }
 
     #[derive(Debug, Clone)]
     enum Step {
-        /// So many come, one behind the other.
+        /// This many visitors enter, one after the other.
         Come(u16),
-        /// Of those in line the one at this part of it leaves.
+        /// The entry at this fraction of the line leaves.
         Leave(prop::sample::Index),
-        /// So many are called.
+        /// This many entries are promoted.
         Call(u16),
-        /// Somebody new is put back, at a place that somebody else may have.
+        /// A new entry is restored at a place that another entry may have.
         PutBack(u64),
-        /// One of those in line is put elsewhere.
+        /// An entry of the line moves to another place.
         Move(prop::sample::Index, u64),
     }
 
@@ -166,7 +171,7 @@ mod tests {
     proptest! {
         #![proptest_config(Config::with_cases(40))]
 
-        /// As a sorted list has it.
+        /// The waiting entries equal a sorted list.
         #[test]
         fn everybody_stands_by_place(steps in prop::collection::vec(any_step(), 1..30)) {
             let (mut waiting, mut list) = (Waiting::default(), Vec::<(WaitScore, EntryId)>::new());

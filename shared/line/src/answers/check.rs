@@ -1,4 +1,4 @@
-//! About comparing the line with the backup.
+//! Inputs and results of the consistency check, which compares the line with the backup.
 
 use vestibule_domain::{
     change::{Change, End, Event},
@@ -8,58 +8,65 @@ use vestibule_domain::{
     state::State,
 };
 
-/// The most entries on one page, or little more: a longer one would make everybody else wait.
+/// The approximate maximum number of entries on one page. A longer page would delay every other caller, because the
+/// line runs one call at a time.
 pub const PAGE_ENTRIES: usize = 1_000;
 
-/// Where a look through all entries of a queue goes on; its default is the beginning. What it holds is the line's own.
+/// The position in an iteration over all entries of a queue. The default is the beginning. Only the line interprets
+/// the contents.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub struct Cursor {
-    /// Which of the sets.
+    /// The index of the set that the iteration has reached.
     pub set: usize,
-    /// How far in it.
+    /// The position within that set.
     pub after: String,
 }
 
-/// Some of the entries of a queue, in no order. The sets move while they are read: an entry that moves meanwhile may be
-/// on two pages or on none, one that stays is on at least one.
+/// Some of the entries of a queue, in no particular order.
+///
+/// The sets change during the iteration. An entry that moves between sets meanwhile may be on two pages or on none.
+/// An entry that does not move is on at least one page.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub struct Page {
-    /// Who stands where. Those whose deadline has come are among them until they are dropped.
+    /// The entries of this page with their stored positions. They include entries whose deadline has passed and
+    /// that no promotion has dropped yet.
     pub spots: Vec<(EntryId, Spot)>,
-    /// Ends that the backup may not have.
+    /// Ends that the backup may not have yet.
     pub ends: Vec<Change>,
     /// Where the next page begins; `None` after the last one.
     pub next: Option<Cursor>,
 }
 
-/// An entry of which the line and the backup say different things.
+/// The order to repair one entry, for which the line and the backup differ.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Mending {
-    /// Whose.
+    /// The entry.
     pub id: EntryId,
-    /// Where it was seen: what moved since then is left alone. Of a ready one the deadline may also be that of the wall, as
-    /// callers see it.
+    /// The position that the caller observed in the line. The line repairs the entry only if it is still there. For
+    /// a ready entry, the deadline may be that of the claim clock, as stored, or wall time, as callers see it.
     pub seen: Spot,
-    /// The generation that the record is of.
+    /// The generation of the record.
     pub generation: u32,
-    /// What the backup shows of it.
+    /// The record of the entry in the backup, if there is one.
     pub record: Option<Record>,
 }
 
-/// What a record makes of an entry that stands elsewhere in the line.
+/// What the line does with the entry according to the record.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Amends {
-    /// It is over, in this way.
+    /// The visit has ended in this way: drop the entry.
     Ends(End),
-    /// The visit that stands is further along by the record, or its session longer.
+    /// The record shows a later state of the same visit, or a longer session: adopt it.
     GoesOn(Event),
-    /// Nothing: the line knows better, or of another visit.
+    /// Keep the entry: the line has the later state, or the record is of another visit.
     Stays,
 }
 
 impl Mending {
-    /// What the record makes of this entry. Of one visit the state that is further along counts, and of two ends of a
-    /// session the later one: a visit never goes back. A session that it makes go on may be over by the line's clock.
+    /// Decides what the record means for this entry.
+    ///
+    /// Within one visit the later state wins, and of two session ends the later one wins, because a visit never
+    /// goes back. A session that the record extends may already have ended by the line's clock.
     pub fn amends(&self) -> Amends {
         let Some(record) = &self.record else {
             return Amends::Stays;
@@ -71,7 +78,8 @@ impl Mending {
         let places = place.zip(record.score);
         if let Some(how) = record.end() {
             let is_over = match place {
-                // Whoever has a place before the one that the end is of had it before that end.
+                // The entry got a place below that of the ended visit before that visit ended, so this place is
+                // no longer valid either.
                 Some(seen) => {
                     record.is_end_of_place(seen) || places.is_some_and(|(seen, known)| seen < known)
                 }
@@ -101,28 +109,28 @@ impl Mending {
     }
 }
 
-/// What became of an entry of which the two said different things.
+/// The answer to [`Line::mend`](crate::line::Line::mend).
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum Mended {
-    /// It has a place.
+    /// The entry is in the line.
     Here {
-        /// Where it stands.
+        /// The status of the entry.
         standing: Standing,
-        /// What to write: later than what the backup has.
+        /// The change to write. Its version is above that of the backup.
         change: Change,
-        /// Whether the backup knew it further along, and the line took that over.
+        /// Whether the line adopted a later state from the backup.
         moved_on: bool,
     },
-    /// It was over, and left the line: what to write.
+    /// The visit had ended, and the line dropped the entry. This is the change to write.
     Ended(Change),
-    /// It stands elsewhere by now: nothing changed.
+    /// The entry is no longer at the position that the caller observed. Nothing changed.
     Moved,
-    /// The record is of another generation, or of a later epoch than the line: nothing changed.
+    /// The record has another generation, or a later epoch than the line. Nothing changed.
     Refused,
 }
 
 impl Mended {
-    /// The event that says where an entry stands.
+    /// Returns the event that states the status of the entry.
     pub fn says(standing: &Standing) -> Event {
         match *standing {
             Standing::Waiting { score, .. } => Event::Entered { score },
@@ -141,28 +149,28 @@ impl Mended {
     }
 }
 
-/// How often a queue is checked, whoever asks.
+/// When a consistency check of a queue is due. The limits hold for all callers together.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct CheckOrder {
-    /// Milliseconds from the end of one check to the next.
+    /// The time from the end of one check to the start of the next, in milliseconds.
     pub every_ms: u64,
-    /// The same for a queue where nothing happened since the last one began.
+    /// The same for a queue without changes since its last check began, in milliseconds.
     pub idle_ms: u64,
-    /// A check that was begun is taken over when nothing was heard of it for so long, in milliseconds.
+    /// Another caller takes over a running check that has not reported progress for this long, in milliseconds.
     pub silent_ms: u64,
 }
 
-/// The answer to asking for a check.
+/// The answer to [`Line::take_check`](crate::line::Line::take_check).
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum CheckTurn {
-    /// It is the caller's, beginning with this shard.
+    /// The caller gets the check, beginning with this shard.
     Due {
-        /// The first one that no check has been through.
+        /// The first shard that the check has not covered.
         from_shard: u8,
     },
-    /// It is another's, or too early.
+    /// Another caller is running the check, or the check is not due yet.
     Early {
-        /// Ask again in so many milliseconds.
+        /// Ask again after this many milliseconds.
         due_in_ms: u64,
     },
 }

@@ -1,21 +1,21 @@
-//! About driving the line where its promoter is away.
+//! Fallback ticks: requests tick a queue while its promoter is down.
 
 use vestibule_domain::driver::{away_after_ms, is_away};
 
 use super::View;
 
-/// How often a queue is ticked by those who call, however many do.
+/// When a queue gets a fallback tick. The limits hold for all callers together.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct TickOrder {
-    /// A promoter without a heartbeat for so long is away, in milliseconds: see
-    /// [`away_after_ms`](vestibule_domain::driver::away_after_ms).
+    /// The age of the promoter's heartbeat at which the promoter counts as down, in milliseconds. See
+    /// [`away_after_ms`](crate::domain::driver::away_after_ms).
     pub away_after_ms: u64,
-    /// Milliseconds between two ticks.
+    /// The minimum time between two fallback ticks of the queue, in milliseconds.
     pub every_ms: u64,
 }
 
 impl View {
-    /// Whether whoever calls is to drive: the promoter was away when the line was asked.
+    /// Whether the promoter was down at the time of this snapshot, so that a request should run a fallback tick.
     pub fn promoter_is_away(&self) -> bool {
         let interval_ms = self.configuration.settings.pace().interval_ms;
         is_away(self.heartbeat_ms, self.now_ms, away_after_ms(interval_ms))

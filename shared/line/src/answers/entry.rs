@@ -1,4 +1,4 @@
-//! About one entry.
+//! Inputs and results of operations on one entry.
 
 use vestibule_domain::{
     change::{Change, Event},
@@ -8,193 +8,199 @@ use vestibule_domain::{
     state::State,
 };
 
-/// The answer to entering.
+/// The answer to [`Line::enter`](crate::line::Line::enter).
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum Entered {
     /// The visitor has a place.
     Joined {
-        /// How they came by it.
+        /// How the visitor got the place.
         how: Joining,
-        /// Where they stand.
+        /// The status of the entry.
         standing: Standing,
-        /// What to write; `None` where nothing changed.
+        /// The change to write. `None` if nothing changed.
         change: Option<Change>,
     },
-    /// The visitor has none and gets none.
+    /// The visitor has no place and gets none.
     Refused(Refusal),
 }
 
-/// How an entering visitor came by the place.
+/// How an entering visitor got the place.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Joining {
-    /// A new visit.
+    /// The visitor began a new visit.
     New,
-    /// The place they had. The change says it once more for one that waits or is active, since whoever entered first may
-    /// have been killed before writing it; what promoted a ready one is in the journal.
+    /// The visitor keeps the existing place. For a waiting or active entry the change repeats the current state,
+    /// because the request that created the place may have died before it wrote the change. For a ready entry there
+    /// is no change, because its promotion is in the journal.
     Kept,
-    /// The place they had was given up for one at the back (`re_entry: requeue`).
+    /// The visitor gave up the existing place for one at the back (`re_entry: requeue`).
     Moved,
 }
 
-/// Why nobody new gets in line.
+/// The reason why the queue does not accept new entries.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Refusal {
     /// The queue is draining.
     Draining,
     /// The queue is closed.
     Closed,
-    /// The journal is at its limit: the backup is far behind.
+    /// The journal is at its limit for new entries, because the backup is far behind.
     JournalFull,
 }
 
-/// What the line knows of an entry that has no place in it.
+/// What the line knows of an entry that is not waiting, ready or active.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Missing {
-    /// It ended a moment ago, and the backup may not say so yet.
+    /// The entry ended recently. The backup may not show the end yet.
     Ended,
-    /// Nothing: it never was, or the backup says what became of it.
+    /// The line knows nothing of the entry. Either it never existed, or only the backup knows how it ended.
     Unknown,
 }
 
-/// The answer to looking.
+/// The answer to [`Line::status`](crate::line::Line::status).
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Look {
-    /// It has a place.
+    /// The entry is in the line, with this status.
     Here(Standing),
-    /// It has none.
+    /// The entry is not in the line.
     Gone(Missing),
 }
 
-/// The answer to a claim.
+/// The answer to [`Line::claim`](crate::line::Line::claim).
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum Claimed {
-    /// Active, now or before.
+    /// The entry is active. This call or an earlier one claimed it.
     Active {
-        /// Where it stands.
+        /// The status of the entry.
         standing: Standing,
-        /// What to write; said again for one that was active, since its first claim may not have been written.
+        /// The change to write. If the entry was already active, the change repeats its state, because the first
+        /// claim may not have been written.
         change: Change,
     },
-    /// Still in line.
+    /// The entry is still waiting.
     NotYet(Standing),
-    /// Has no place.
+    /// The entry is not in the line.
     Gone(Missing),
 }
 
-/// Who ends a visit, and how.
+/// The reason why a visit is to end.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Departure {
-    /// The visitor goes: an active entry is completed, any other is left.
+    /// The visitor leaves. An active entry becomes completed. Any other entry becomes left.
     Leave,
-    /// The protected service is done with an active entry.
+    /// The protected service has finished with an active entry.
     Complete,
-    /// An operator removes the entry, whatever it is.
+    /// An operator removes the entry, in whatever state it is. It becomes left.
     Evict,
 }
 
-/// The answer to a departure.
+/// The answer to [`Line::leave`](crate::line::Line::leave).
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum Departed {
-    /// Gone, and this is what to write.
+    /// The visit ended. This is the change to write.
     Gone(Change),
-    /// Another visit was named: nothing changed.
+    /// The entry has another visit than the caller named. Nothing changed.
     OtherVisit,
-    /// Only an active entry can be completed: nothing changed.
+    /// Only an active entry can be completed, and this one is not active. Nothing changed.
     NotActive(Standing),
-    /// Had no place.
+    /// The entry is not in the line.
     Missing(Missing),
 }
 
-/// What the protected service asks of an entry.
+/// What the protected service asks about an entry.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Check {
-    /// The visit it must be; any, where `None`.
+    /// The required visit. `None` accepts any visit.
     pub visit: Option<Visit>,
-    /// Whether a ready entry is claimed by it: only where the visitor was proven.
+    /// Whether validating claims a ready entry. Set this only if the visitor has proved their identity.
     pub claims: bool,
-    /// Whether an active entry is completed by it: good for one use.
+    /// Whether validating completes an active entry, so that the entry is good for one use.
     pub consumes: bool,
-    /// For one that shows a pass of an earlier epoch, the end of that: the line has lost that it was let in, where it
-    /// stands in line or is called, and it is active again until then. In Unix milliseconds.
+    /// The end of a valid pass of an earlier epoch, in Unix milliseconds. `None` if the visitor showed no such
+    /// pass.
+    ///
+    /// The pass proves that the entry was active before the line lost that fact. If the line shows the entry as
+    /// waiting or ready, the entry becomes active again until this time.
     pub let_in_until_ms: Option<u64>,
 }
 
-/// The answer to a check.
+/// The answer to [`Line::validate`](crate::line::Line::validate).
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum Validated {
-    /// May act.
+    /// The visitor may act.
     Active {
-        /// Where it stands, or stood before it was consumed.
+        /// The status of the entry. If this call completed the entry, the status before that.
         standing: Standing,
-        /// What to write, where it was claimed or consumed.
+        /// The change to write, if this call claimed or completed the entry.
         change: Option<Change>,
     },
-    /// Waiting, or ready and not claimed by this check.
+    /// The entry is waiting, or it is ready and this call did not claim it.
     NotYet(Standing),
-    /// Another visit was named.
+    /// The entry has another visit than the caller named.
     OtherVisit,
-    /// Has no place.
+    /// The entry is not in the line.
     Gone(Missing),
 }
 
-/// How much longer a session is to be.
+/// How far to extend a session.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Extension {
-    /// The visit it must be; any, where `None`.
+    /// The required visit. `None` accepts any visit.
     pub visit: Option<Visit>,
-    /// So long from now.
+    /// The new session end, in seconds from now.
     pub seconds: u32,
-    /// But never past this, in Unix milliseconds.
+    /// The latest permitted session end, in Unix milliseconds.
     pub latest_end_ms: u64,
 }
 
-/// The answer to an extension.
+/// The answer to [`Line::extend`](crate::line::Line::extend).
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum Extended {
-    /// The session ends then, never sooner than before.
+    /// The entry is active. Its session ends at the new time, never earlier than before.
     Active {
-        /// Where it stands.
+        /// The status of the entry, with the new session end.
         standing: Standing,
-        /// What to write.
+        /// The change to write.
         change: Change,
     },
-    /// Waiting or ready.
+    /// The entry is waiting or ready. Nothing changed.
     NotYet(Standing),
-    /// Another visit was named: nothing changed.
+    /// The entry has another visit than the caller named. Nothing changed.
     OtherVisit,
-    /// Has no place.
+    /// The entry is not in the line.
     Gone(Missing),
 }
 
-/// An entry to put back.
+/// The order to restore one entry.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Revival {
-    /// What the backup shows of it.
+    /// The record of the entry in the backup.
     pub record: Record,
-    /// The generation that the record is of.
+    /// The generation of the record.
     pub generation: u32,
-    /// What it comes in place of.
+    /// What the restored entry replaces in the line.
     pub instead: Instead,
 }
 
-/// What an entry that is put back comes in place of.
+/// What a restored entry replaces in the line.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Instead {
-    /// It stands nowhere, and was not sought yet.
+    /// Nothing. The entry is not in the line, and the caller has no revival ticket yet.
     Nothing,
-    /// It stands nowhere, and the record was read after it was sought: by this mark.
+    /// Nothing. The caller read the record after the line issued this revival ticket.
     Sought(u64),
-    /// A new visit that somebody was given who had a place already.
+    /// This new visit, which `enter` began although the visitor already had a place.
     Place(Visit),
 }
 
 impl Revival {
-    /// What puts the entry back, as the backup has it; `None` where it is gone, or not all that is needed is known.
+    /// Returns the event that restores the entry to the state of its record. Returns `None` if the entry has ended
+    /// or if the record lacks a needed value.
     pub fn event(&self) -> Option<Event> {
         let record = &self.record;
         match (record.state, record.score, record.expires_at_ms) {
             (State::Waiting, Some(score), _) => Some(Event::Entered { score }),
-            // It was promoted when the record says, not now.
+            // `Promoted` does not fit, because the promotion happened at the time in the record and not now.
             (State::Ready, _, Some(claim_by_ms)) => Some(Event::StillReady {
                 visit: record.visit,
                 claim_by_ms,
@@ -208,24 +214,24 @@ impl Revival {
     }
 }
 
-/// The answer to putting an entry back.
+/// The answer to [`Line::revive`](crate::line::Line::revive).
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum Revived {
-    /// It has its place again.
+    /// The line has restored the entry.
     Back {
-        /// Where it stands.
+        /// The status of the entry.
         standing: Standing,
-        /// What to write: a version that nothing of the lost history has.
+        /// The change to write. Its version is above every version of the lost history.
         change: Change,
     },
-    /// It has a place, that one or another: nothing changed.
+    /// The entry is already in the line, at this place or another one. Nothing changed.
     Here(Standing),
-    /// It stands nowhere, by this mark. See [`Instead::Sought`].
+    /// The entry is not in the line. The value is the revival ticket: see [`Instead::Sought`].
     Sought(u64),
-    /// Its session ended while the line did not have it.
+    /// The session ended while the line did not have the entry. This is the change to write.
     Expired(Change),
-    /// It ended, and the line knows: nothing changed.
+    /// The entry has ended, and the line knows that. Nothing changed.
     Ended,
-    /// The record is of another generation, or of a later epoch than the line.
+    /// The record has another generation, or a later epoch than the line. Nothing changed.
     Refused,
 }

@@ -1,14 +1,15 @@
-//! What follows from how a queue stands: when turns come.
+//! Forecasts from a queue's current state: when each position gets its turn.
 
 use vestibule_domain::estimate::{Estimate, Forecast, Observed, Ticked};
 
 use super::View;
 
-/// A line that nobody ticks for so long does not move: neither a promoter does, nor whoever looks at it.
+/// A queue without a tick for this long does not move, in milliseconds: neither the promoter nor a request ticks
+/// it.
 const UNDRIVEN_MS: u64 = 15_000;
 
 impl View {
-    /// When turns come, as far as one can see.
+    /// Forecasts the turns from the present counts and the moving averages.
     pub fn forecast(&self) -> Forecast {
         let (settings, totals) = (&self.configuration.settings, &self.totals);
         let taken = self.ready + self.active;
@@ -26,7 +27,9 @@ impl View {
         });
         let pace = settings.pace();
         let tokens = self.bucket.refilled(pace, self.now_ms).tokens(pace);
-        // Whoever waits since, where nobody did, found that all who could be let in at once had been.
+        // This forecast also serves a visitor who joined the empty line just after this snapshot. That visitor has
+        // to wait, so the fast track had already used all free slots or all tokens. The forecast therefore counts
+        // those as taken.
         let gone_in = if self.waiting == 0 {
             tokens.min(u64::from(settings.capacity).saturating_sub(taken))
         } else {
@@ -49,8 +52,10 @@ impl View {
         })
     }
 
-    /// How long one at this position will wait; `None` where nobody can say: nobody may be promoted, it is not certain
-    /// what time it is, the line has no driver, or too little was seen.
+    /// Returns the expected wait at this position.
+    ///
+    /// Returns `None` if an estimate is impossible: the settings stop promotion, the clocks of the server and the
+    /// caller are apart, no tick came for 15 s, or the line has observed too little.
     pub fn estimate(&self, forecast: &Forecast, position: u64) -> Option<Estimate> {
         let counted_at_ms = self.averages.counted_at_ms;
         let has_driver = counted_at_ms == 0 || self.now_ms.saturating_sub(counted_at_ms) <= UNDRIVEN_MS;

@@ -1,31 +1,32 @@
-//! About polls that are held, of all queues of a deployment together.
+//! Held polls. All queues of a deployment share one count.
 
 use vestibule_domain::id::EntryId;
 
-/// A poll that asks to be held.
+/// A request to hold one poll.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct HoldOrder<'a> {
-    /// The deployment whose polls are counted together.
+    /// The deployment. All its held polls count together.
     pub deployment: &'a str,
-    /// The entry that it waits for: one poll of an entry is held at a time.
+    /// The entry that the poll waits for. Only one poll of an entry is held at a time.
     pub id: EntryId,
-    /// It is held where fewer are: see [`Hold::below`](vestibule_domain::pacing::Hold::below).
+    /// The line holds the poll only if it holds fewer polls than this. See
+    /// [`Hold::below`](crate::domain::pacing::Hold::below).
     pub below: u64,
-    /// In so many milliseconds it is counted out where nobody released it, since its process died:
-    /// [`HOLD_LEASE_MS_MAX`](vestibule_domain::pacing::HOLD_LEASE_MS_MAX) at most.
+    /// The lease of the hold, in milliseconds; [`HOLD_LEASE_MS_MAX`](crate::domain::pacing::HOLD_LEASE_MS_MAX) at
+    /// most. When it ends, the poll no longer counts. This covers a process that died before it released the poll.
     pub lease_ms: u64,
 }
 
-/// Whether a poll may be held.
+/// The answer to [`Line::hold`](crate::line::Line::hold).
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Holding {
-    /// It is counted in, until it is released or its lease is over.
+    /// The line counts the poll until the caller releases it or the lease ends.
     Counted {
-        /// Polls held now, with this one.
+        /// The number of held polls, including this one.
         held: u64,
     },
-    /// As many are held already as may be.
+    /// The deployment already holds the maximum number of polls.
     Full,
-    /// Another poll of the same entry is held already.
+    /// Another poll of the same entry is already held.
     AlreadyHeld,
 }

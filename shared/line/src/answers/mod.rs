@@ -1,4 +1,4 @@
-//! What a line is asked with, and what it answers.
+//! The inputs and results of the line's operations.
 
 mod check;
 mod driver;

@@ -1,4 +1,4 @@
-//! About a whole queue.
+//! Inputs and results of operations on a whole queue.
 
 use vestibule_domain::{
     change::{Change, Version},
@@ -11,295 +11,302 @@ use vestibule_domain::{
     settings::Settings,
 };
 
-/// What a promotion is asked for.
+/// The input of [`Line::promote`](crate::line::Line::promote).
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct PromoteOrder {
-    /// The most entries to promote; one call moves [`PROMOTE_CHUNK`](crate::PROMOTE_CHUNK) at most.
+    /// The maximum number of entries to promote. One call moves at most
+    /// [`PROMOTE_CHUNK`](crate::line::PROMOTE_CHUNK).
     pub asked: u64,
-    /// Whether the caller is the promoter: its heartbeat is noted.
+    /// Whether the caller is the promoter. If so, the line records its heartbeat.
     pub heartbeat: bool,
-    /// What the line must show, where the caller knows: one that does not has lost the queue, and promotes nobody.
+    /// The watermark that the line must have reached, if the caller knows one. A line below it has lost changes of
+    /// the queue: it promotes nothing, and the call fails with
+    /// [`LineError::Unknown`](crate::line::LineError::Unknown).
     pub fence: Option<Fence>,
 }
 
-/// How far a line was at least, as the backup or a driver knows.
+/// A watermark that the line has reached before, as the backup or a caller of `promote` knows it.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Fence {
-    /// The queue's epoch.
+    /// The epoch of the queue.
     pub epoch: u32,
-    /// The line has shown a [mark](crate::Line::mark) as high as this.
+    /// The [watermark](crate::line::Line::mark). The line has shown this value or a higher one.
     pub mark: u64,
 }
 
-/// What one call of [`Line::promote`](crate::Line::promote) did, and how the queue stands after it.
+/// What one call of [`Line::promote`](crate::line::Line::promote) did, and the state of the queue afterwards.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Promotion {
-    /// Waiting to ready.
+    /// The number of entries that became ready.
     pub promoted: u64,
-    /// Ready entries dropped because nobody claimed them.
+    /// The number of ready entries that the line dropped because their visitors did not claim in time.
     pub no_shows: u64,
-    /// Active entries dropped at the end of their session.
+    /// The number of active entries that the line dropped at the end of their session.
     pub expired: u64,
-    /// What kept more from being promoted.
+    /// What limited the number of promotions.
     pub held_back_by: HeldBackBy,
-    /// The chunk was full: there is more to do right away.
+    /// Whether this call moved the maximum number of entries. The caller should call again at once.
     pub more: bool,
-    /// In line.
+    /// The number of waiting entries.
     pub waiting: u64,
-    /// Promoted and not yet claimed.
+    /// The number of ready entries: promoted and not yet claimed.
     pub ready: u64,
-    /// Let in.
+    /// The number of active entries.
     pub active: u64,
     /// The highest score promoted so far.
     pub promoted_through: u64,
     /// Line time, in Unix milliseconds.
     pub now_ms: u64,
-    /// Whether it is certain.
+    /// How the clocks of the server and the caller compare, so whether line time is certain.
     pub clocks: Clocks,
 }
 
-/// The answer to adjusting the clock.
+/// The answer to [`Line::adjust`](crate::line::Line::adjust).
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Adjusted {
-    /// From now on the server's clock counts with this offset.
+    /// The line now adds this offset to its server's clock.
     Adjusted,
-    /// The clocks agree: nothing changed.
+    /// The clocks already agree. Nothing changed.
     Agree,
-    /// Nobody else speaks for the caller's clock, or the clocks moved since they were read: nothing changed.
+    /// No third clock supports the caller's clock, or the clocks moved after the caller read them. Nothing changed.
     Doubtful,
 }
 
-/// How often a queue is reported on, however many ask.
+/// How often a queue is reported. The limits hold for all callers together.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct ReportOrder {
-    /// Milliseconds between two reports.
+    /// The time between two reports, in milliseconds.
     pub every_ms: u64,
-    /// The same for a queue where nobody is and nothing happened.
+    /// The same for an empty queue without events, in milliseconds.
     pub idle_ms: u64,
 }
 
-/// The answer to asking for a report.
+/// The answer to [`Line::report`](crate::line::Line::report).
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum Reported {
-    /// It was due, and nobody else gets this one.
+    /// A report was due. No other caller gets this one.
     Due(Box<Report>),
-    /// Somebody had one a moment ago, or there is nothing to report.
+    /// The report is not due yet, or there is nothing to report.
     Early {
-        /// Ask again in so many milliseconds.
+        /// Ask again after this many milliseconds.
         due_in_ms: u64,
     },
 }
 
-/// What happened to a queue since the report before, and how it stands.
+/// The events of a queue since its last report, and the state of the queue.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Report {
     /// Line time, in Unix milliseconds.
     pub now_ms: u64,
-    /// In line.
+    /// The number of waiting entries.
     pub waiting: u64,
-    /// Promoted and not yet claimed.
+    /// The number of ready entries: promoted and not yet claimed.
     pub ready: u64,
-    /// Let in.
+    /// The number of active entries.
     pub active: u64,
-    /// Records in the journal.
+    /// The number of records in the journal.
     pub journal: u64,
-    /// Records that were set aside, since the backup refuses them.
+    /// The number of dead letters: records that the backup keeps rejecting.
     pub aside: u64,
-    /// How long ago the first change in the journal happened; 0 where there is none.
+    /// The age of the first change in the journal, in milliseconds; 0 if the journal is empty.
     pub backup_lag_ms: u64,
-    /// The place of the head of the line.
+    /// The place of the first waiting entry.
     pub head: Option<WaitScore>,
-    /// The place of the last one in line.
+    /// The place of the last waiting entry.
     pub tail: Option<WaitScore>,
-    /// The longest time without a heartbeat.
+    /// The longest time without a heartbeat of the promoter, in milliseconds.
     pub tick_age_ms: u64,
-    /// How long those who were promoted waited, all together.
+    /// The sum of the waits of all promoted entries, in milliseconds.
     pub waited_ms: u64,
-    /// The longest of these waits.
+    /// The longest of these waits, in milliseconds.
     pub waited_max_ms: u64,
-    /// What happened.
+    /// The events since the last report.
     pub happened: Happened,
-    /// The queue's generation.
+    /// The generation of the queue.
     pub generation: u32,
-    /// How long ago the last check ended that went through the whole queue.
+    /// The time since the last check that covered the whole queue ended, in milliseconds.
     pub check_age_ms: u64,
 }
 
-/// Counts since the report before.
+/// The number of events of a queue since its last report.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
 pub struct Happened {
     /// New visits.
     pub entered: u64,
-    /// Waiting to ready.
+    /// Entries that went from waiting to ready.
     pub promoted: u64,
-    /// Done.
+    /// Visits that were completed.
     pub completed: u64,
-    /// Walked away, or removed.
+    /// Visits that the visitor or an operator ended.
     pub left: u64,
-    /// Sessions that ran out.
+    /// Sessions that expired.
     pub expired: u64,
-    /// Promoted, and never claimed in time.
+    /// Promoted entries whose visitors did not claim in time.
     pub no_shows: u64,
 }
 
-/// What a queue is set up with.
+/// The configuration of a queue.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Configuration {
     /// The settings in force.
     pub settings: Settings,
-    /// Names these settings: another revision is another configuration.
+    /// The revision of these settings. A different revision is a different configuration.
     pub revision: String,
-    /// How often Vestibule replaced the stored settings: of two readings the one with the higher number is the later.
+    /// How often Vestibule has replaced the stored settings. Of two copies, the one with the higher number is
+    /// newer.
     pub settings_order: u64,
-    /// Goes up at each restore.
+    /// The epoch. Each restore raises it.
     pub epoch: u32,
-    /// Goes up at each reset.
+    /// The generation. Each reset raises it.
     pub generation: u32,
-    /// The lowest epoch of which passes count.
+    /// The lowest epoch whose passes are valid.
     pub min_epoch: u32,
-    /// Of this generation.
+    /// The salt of this generation.
     pub salt: Salt,
 }
 
-/// The answer to configuring.
+/// The answer to [`Line::configure`](crate::line::Line::configure) and
+/// [`Line::restore`](crate::line::Line::restore).
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Configured {
-    /// The queue is new to the line.
+    /// The line did not have the queue, and has it now.
     Created,
-    /// Another configuration is in force now.
+    /// The line applied a different configuration.
     Changed,
-    /// It was in force already.
+    /// This configuration was already in force.
     Same,
-    /// A later one is in force, and stays so.
+    /// A newer configuration is in force and stays in force.
     Older,
-    /// The queue in force is of an earlier epoch: it is about to be put back, or has to be. Nothing changed.
+    /// The line has the queue with an earlier epoch. A restore is under way or has to follow. Nothing changed.
     Behind,
 }
 
-/// What a queue that was dropped to be put back has left.
+/// The changes of a dropped queue that the backup may not have yet.
 #[derive(Debug, Clone, PartialEq, Eq, Default)]
 pub struct Remains {
-    /// Of which generation it is, where the line still knew.
+    /// The generation of the dropped queue. `None` if the line had already lost it.
     pub generation: Option<u32>,
     /// The oldest records of its journal.
     pub records: Vec<JournalRecord>,
-    /// Ends that the backup may not have.
+    /// Ends that the backup may not have yet.
     pub ends: Vec<Change>,
 }
 
-/// The answer to raising a line's mark.
+/// The answer to [`Line::mark`](crate::line::Line::mark).
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Marked {
-    /// The mark is this one now.
+    /// The watermark now has this value.
     Marked(u64),
-    /// Nothing changed since the last one.
+    /// The queue has not changed since the watermark was last raised, so the watermark stays the same.
     Same,
-    /// It is below the fence: the line came back as it was some time ago.
+    /// The line's watermark is below the one in the backup: the line restarted with stale data. Nothing changed.
     Old,
-    /// The queue is of another epoch.
+    /// The queue has another epoch. Nothing changed.
     Other,
 }
 
-/// How a queue stands.
+/// The state of a queue at one moment.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct View {
-    /// What it is set up with.
+    /// The configuration of the queue.
     pub configuration: Configuration,
     /// Line time, in Unix milliseconds.
     pub now_ms: u64,
-    /// In line.
+    /// The number of waiting entries.
     pub waiting: u64,
-    /// Promoted and not yet claimed.
+    /// The number of ready entries: promoted and not yet claimed.
     pub ready: u64,
-    /// Let in.
+    /// The number of active entries.
     pub active: u64,
-    /// Ends that the backup may not have yet, also of those who came again since.
+    /// The number of ends that the backup may not have yet. They include ends of entries that have entered again
+    /// since.
     pub ended: u64,
-    /// Records in the journal.
+    /// The number of records in the journal.
     pub journal: u64,
-    /// Records that were set aside, since the backup refuses them.
+    /// The number of dead letters: records that the backup keeps rejecting.
     pub aside: u64,
-    /// The highest score promoted so far: whoever waits below it has been promoted.
+    /// The highest score promoted so far. Each entry that waited at this score or a lower one has been promoted.
     pub promoted_through: u64,
-    /// When the promoter last ticked, in Unix milliseconds; 0 for never, and while it rests.
+    /// When the promoter last ticked, in Unix milliseconds; 0 if it never did, and while it is parked.
     pub heartbeat_ms: u64,
-    /// When somebody who called last took a tick in the promoter's stead, in Unix milliseconds; 0 for never.
+    /// When a request last took a fallback tick, in Unix milliseconds; 0 if no request did.
     pub driven_at_ms: u64,
-    /// The pace bucket as it stood at its last change.
+    /// The pace bucket at its last change.
     pub bucket: Bucket,
-    /// What was counted lately.
+    /// The moving averages.
     pub averages: Averages,
     /// The version of the last change.
     pub version: Version,
-    /// Counts since the queue was created.
+    /// Totals since the queue was created.
     pub totals: Totals,
-    /// Whether it is certain what time it is: by the clock of whoever asked.
+    /// How the clocks of the server and the caller compare, so whether line time is certain.
     pub clocks: Clocks,
-    /// In how many milliseconds the sessions of those end who are let in: of the first, of those at each twentieth of the way,
-    /// and of the last one; empty where nobody is.
+    /// The times until active sessions end, in milliseconds: the first one, one at each twentieth of the ascending
+    /// order, and the last one. Empty if no entry is active.
     pub session_ends_in_ms: Vec<u64>,
-    /// The protected service's last load report, where it still counts.
+    /// The last load report of the protected service, if it has not expired.
     pub load: Option<LastLoad>,
 }
 
-/// Counts since the queue was created.
+/// Totals since the queue was created.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default, serde::Serialize)]
 pub struct Totals {
     /// New visits.
     pub entered: u64,
-    /// Of these, let in at once.
+    /// New visits that became active at once.
     pub fast_tracked: u64,
-    /// Waiting to ready.
+    /// Entries that went from waiting to ready.
     pub promoted: u64,
-    /// Ready to active.
+    /// Entries that went from ready to active.
     pub claimed: u64,
-    /// Done.
+    /// Visits that were completed.
     pub completed: u64,
-    /// Walked away, or removed.
+    /// Visits that the visitor or an operator ended.
     pub left: u64,
-    /// Sessions that ran out.
+    /// Sessions that expired.
     pub expired: u64,
-    /// Promoted, and never claimed in time.
+    /// Promoted entries whose visitors did not claim in time.
     pub no_shows: u64,
 }
 
-/// One record of the journal: changes that are not in the backup yet.
+/// A record of the journal, which is the outbox of changes that are not in the backup yet.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct JournalRecord {
-    /// Names the record, for [`Line::settle`](crate::Line::settle).
+    /// The key of the record, for [`Line::settle`](crate::line::Line::settle).
     pub key: String,
-    /// Of different entries, so they may be written in any order.
+    /// The changes. Each is of a different entry, so they may be written in any order.
     pub changes: Vec<Change>,
-    /// How often the backup refused it while it took others.
+    /// How often the backup rejected the record while it accepted others.
     pub tries: u32,
-    /// When it is due again, in Unix milliseconds; 0 for at once.
+    /// When the record is due again, in Unix milliseconds; 0 if it is due at once.
     pub retry_at_ms: u64,
-    /// What is wrong with a record that makes no sense: it has no changes then.
+    /// Why the record cannot be read. Such a record has no changes.
     pub unreadable: Option<String>,
 }
 
-/// What comes in place of a journal record of which the backup did not take all.
+/// What replaces a journal record that the backup took only in part, or not at all.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Deferral {
-    /// The record.
+    /// The key of the record.
     pub key: String,
-    /// Changes that nobody tried: one record, due at once.
+    /// Changes that the caller did not try to write. They form one record, which is due at once.
     pub rest: Vec<Change>,
-    /// Changes that the backup refused: a record for each.
+    /// Changes that the backup rejected. Each gets a record of its own.
     pub refused: Vec<Change>,
-    /// How often it refused them by now.
+    /// How often the backup has rejected them so far.
     pub tries: u32,
-    /// In how many milliseconds these are due again.
+    /// The backoff after which the rejected changes are due again, in milliseconds.
     pub wait_ms: u64,
 }
 
-/// The answer to setting a record aside.
+/// The answer to [`Line::set_aside`](crate::line::Line::set_aside).
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum SetAside {
-    /// It is no longer in the journal.
+    /// The line moved the record from the journal to the dead letters.
     Done,
-    /// Somebody else has dealt with it.
+    /// The record is no longer in the journal, because another caller has handled it.
     Gone,
-    /// As many are as may be: it stays in the journal. See [`JournalLimits`](crate::JournalLimits).
+    /// The dead letters are at their limit, so the record stays in the journal. See
+    /// [`JournalLimits`](crate::line::JournalLimits).
     Full,
 }
