@@ -48,7 +48,12 @@ pub(super) async fn remains(line: &RedisLine, queue: &QueueId, most: usize) -> R
     let ends = ends.into_iter().filter_map(|(member, text)| {
         entry_id(&member)
             .and_then(|id| end::parse(id, &text))
-            .inspect_err(|error| tracing::warn!(%queue, %error, "an end is passed over"))
+            .inspect_err(|error| {
+                tracing::warn!(
+                    event = "entry.end_skipped", %queue, %error,
+                    "skipped an end of a dropped queue that cannot be read; the backup does not receive it"
+                );
+            })
             .ok()
     });
     Ok(Remains {

@@ -127,7 +127,10 @@ impl Cluster {
         if let Ok(mut new) = self.connect(&members.nodes).await
             && Members::of(&mut new).await.all_answer(&mut new).await
         {
-            tracing::info!("a node of the cluster is silent: connected anew");
+            tracing::info!(
+                event = "line.cluster_client_replaced",
+                "a node of the Redis cluster did not answer: replaced the client by one that reaches every primary"
+            );
             self.replace(&new);
         }
     }
