@@ -1,4 +1,5 @@
-//! Reads what a queue that was dropped has left: nothing is added to that any more, so no script is needed.
+//! Reads the unflushed changes of a dropped queue. Nothing adds to them any more, so plain commands are
+//! enough.
 
 use redis::streams::StreamRangeReply;
 
@@ -14,7 +15,7 @@ use crate::{
     line::{LineError, Remains},
 };
 
-/// Epoch and generation of what was dropped, the journal, and members with their ends.
+/// The reply: epoch and generation of the dropped queue, its journal, and its members with their ends.
 type Left = (
     (Option<u32>, Option<u32>),
     StreamRangeReply,
