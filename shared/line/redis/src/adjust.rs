@@ -1,4 +1,4 @@
-//! Sends `adjust.lua`.
+//! Sets the offset that the line adds to the server's clock: sends `adjust_clock.lua`.
 
 use std::sync::LazyLock;
 
@@ -16,6 +16,6 @@ pub(super) async fn adjust(line: &RedisLine, queue: &QueueId, offset_ms: i64) ->
         "adjusted" => Ok(Adjusted::Adjusted),
         "agree" => Ok(Adjusted::Agree),
         "doubtful" => Ok(Adjusted::Doubtful),
-        _ => Err(reply.nonsense("an outcome")),
+        _ => Err(reply.nonsense("a known outcome")),
     }
 }

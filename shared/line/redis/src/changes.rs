@@ -1,4 +1,4 @@
-//! Hears what `promote.lua` says.
+//! Subscribes to the messages that `promote.lua` publishes, and parses them.
 
 use vestibule_domain::{change::Version, id::QueueId, score::WaitScore};
 use vestibule_line::{Changes, LineError, Tick};
@@ -9,8 +9,9 @@ pub(super) async fn changes(line: &RedisLine, queue: &QueueId) -> Result<Changes
     line.connection.listen(Keys::new(queue).key("changes")).await
 }
 
-/// Reads a message: the highest score that went, epoch and v of the change, when it was, until when to claim. `None` where
-/// it is of another form.
+/// Parses a message: `through epoch v at_ms claim_by_ms`. `through` is the highest score that the tick
+/// promoted. The rest is the version and time of the change, and the time by which the visitors must claim.
+/// `None` if the message has another form.
 pub(super) fn tick(message: &[u8]) -> Option<Tick> {
     let numbers: Option<Vec<u64>> = str::from_utf8(message).ok()?.split(' ').map(whole).collect();
     let [through, epoch, v, at_ms, claim_by_ms] = numbers?.try_into().ok()?;
@@ -31,10 +32,11 @@ mod tests {
 
     #[test]
     fn a_message_is_read_whole_or_not_at_all() {
-        let heard = tick(b"9007199254740991 2 1795260581079001 1795260581079 1795260641079").expect("whole");
+        let heard = tick(b"9007199254740991 2 1795260581079001 1795260581079 1795260641079")
+            .expect("a message of five numbers is a tick");
         assert_eq!(
             heard.through,
-            WaitScore::from_raw(9_007_199_254_740_991).expect("a score")
+            WaitScore::from_raw(9_007_199_254_740_991).expect("2^53 - 1 is a score")
         );
         assert_eq!((heard.version.epoch, heard.version.v), (2, 1_795_260_581_079_001));
         assert_eq!(

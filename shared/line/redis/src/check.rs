@@ -1,4 +1,4 @@
-//! Sends `check.lua`.
+//! Asks for the consistency check of a queue when it is due: sends `take_check.lua`.
 
 use std::sync::LazyLock;
 
@@ -25,8 +25,8 @@ pub(super) async fn take(
     match reply.outcome() {
         "early" => Ok(CheckTurn::Early { due_in_ms: number }),
         "due" => Ok(CheckTurn::Due {
-            from_shard: u8::try_from(number).map_err(|_| reply.nonsense("a shard"))?,
+            from_shard: u8::try_from(number).map_err(|_| reply.nonsense("a valid shard"))?,
         }),
-        _ => Err(reply.nonsense("an outcome")),
+        _ => Err(reply.nonsense("a known outcome")),
     }
 }

@@ -1,4 +1,4 @@
-//! Sends `checked.lua`.
+//! Records how far a consistency check has come: sends `record_check_progress.lua`.
 
 use std::sync::LazyLock;
 

@@ -1,4 +1,4 @@
-//! Sends `claim.lua`.
+//! Makes a ready entry active: sends `claim.lua`.
 
 use std::sync::LazyLock;
 
@@ -20,7 +20,7 @@ pub(super) async fn claim(line: &RedisLine, queue: &QueueId, id: EntryId) -> Res
         "not-yet" => return Ok(Claimed::NotYet(reply.standing()?)),
         "gone" => return Ok(Claimed::Gone(reply.missing()?)),
         "active" => {}
-        _ => return Err(reply.nonsense("an outcome")),
+        _ => return Err(reply.nonsense("a known outcome")),
     }
     let (version, standing) = (reply.version()?, reply.standing()?);
     let (

@@ -1,4 +1,4 @@
-//! Sends `configure.lua`.
+//! Puts a configuration in force: sends `configure.lua`.
 
 use std::sync::LazyLock;
 
@@ -31,11 +31,12 @@ pub(super) async fn configure(
         "same" => Ok(Configured::Same),
         "older" => Ok(Configured::Older),
         "behind" => Ok(Configured::Behind),
-        _ => Err(reply.nonsense("an outcome")),
+        _ => Err(reply.nonsense("a known outcome")),
     }
 }
 
-/// The fields of the hash `config`: all settings as one text, and those that scripts need, each in its own field.
+/// The fields of the hash `config`. One field has all settings as JSON. The settings that scripts read have
+/// fields of their own as well.
 pub(super) fn fields(configuration: &Configuration) -> Vec<String> {
     let settings = &configuration.settings;
     let entrance = match settings.entrance {

@@ -1,4 +1,5 @@
-//! Sends `defer.lua`.
+//! Puts changes that the backup refused back into the journal, to be tried again later: sends
+//! `requeue_with_backoff.lua`.
 
 use std::sync::LazyLock;
 

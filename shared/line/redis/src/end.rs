@@ -1,4 +1,5 @@
-//! Reads an end that the backup may not have, as the scripts write it into `ended`: `epoch v visit how at_ms`.
+//! Reads an end that the backup may not have yet. The scripts write it into the hash `ended`, in the form
+//! `epoch v visit how at_ms`.
 
 use vestibule_domain::{
     change::{Change, End, Event, Version},
@@ -13,7 +14,7 @@ use super::{
     keys::Keys,
 };
 
-/// How a visit ended, by its [name](End::name).
+/// Parses the [name](End::name) of an end.
 pub(super) fn named(name: &str) -> Option<End> {
     match name {
         "completed" => Some(End::Completed),
@@ -38,9 +39,9 @@ pub(super) async fn end(line: &RedisLine, queue: &QueueId, id: EntryId) -> Resul
     end.map(|text| parse(id, &text)).transpose()
 }
 
-/// Reads one end.
+/// Parses one value of the hash `ended`.
 pub(super) fn parse(id: EntryId, text: &str) -> Result<Change, LineError> {
-    words(id, text).ok_or_else(|| LineError::Nonsense(format!("the end {text}")))
+    words(id, text).ok_or_else(|| LineError::Nonsense(format!("cannot read the end of entry {id}: {text}")))
 }
 
 fn words(id: EntryId, text: &str) -> Option<Change> {

@@ -1,4 +1,4 @@
-//! Sends `enter.lua`.
+//! Gives a visitor a place: sends `enter.lua`.
 
 use std::sync::LazyLock;
 
@@ -22,14 +22,14 @@ pub(super) async fn enter(line: &RedisLine, queue: &QueueId, id: EntryId) -> Res
             "draining" => Ok(Entered::Refused(Refusal::Draining)),
             "closed" => Ok(Entered::Refused(Refusal::Closed)),
             "journal-full" => Ok(Entered::Refused(Refusal::JournalFull)),
-            _ => Err(reply.nonsense("why it is refused")),
+            _ => Err(reply.nonsense("a known reason for the refusal")),
         };
     }
     let how = match reply.word()?.as_str() {
         "new" => Joining::New,
         "kept" => Joining::Kept,
         "moved" => Joining::Moved,
-        _ => return Err(reply.nonsense("how it joined")),
+        _ => return Err(reply.nonsense("a known way of joining")),
     };
     let version = reply.version()?;
     let (standing, at_ms) = reply.standing_at()?;
@@ -39,7 +39,7 @@ pub(super) async fn enter(line: &RedisLine, queue: &QueueId, id: EntryId) -> Res
             score: reply.score()?,
             session_end_ms,
         }),
-        // Whoever entered or claimed first may have been killed before writing it.
+        // The request that entered or claimed first may have died before it wrote to the backup.
         (
             Joining::Kept,
             Standing::Active {

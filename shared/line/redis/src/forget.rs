@@ -1,4 +1,4 @@
-//! Sends `forget.lua`.
+//! Drops a queue that is to be restored with a later epoch: sends `drop_queue.lua`.
 
 use std::sync::LazyLock;
 
@@ -15,6 +15,6 @@ pub(super) async fn forget(line: &RedisLine, queue: &QueueId, epoch: u32) -> Res
     match reply.outcome() {
         "forgotten" => Ok(true),
         "later" => Ok(false),
-        _ => Err(reply.nonsense("an outcome")),
+        _ => Err(reply.nonsense("a known outcome")),
     }
 }

@@ -1,4 +1,4 @@
-//! Sends `hold.lua` and `release.lua`.
+//! Counts held polls in and out: sends `hold.lua` and `release.lua`.
 
 use std::sync::LazyLock;
 
@@ -11,7 +11,7 @@ pub(super) static HOLD: LazyLock<Command> = LazyLock::new(|| Command::new("hold"
 pub(super) static RELEASE: LazyLock<Command> =
     LazyLock::new(|| Command::new("release", include_str!("release.lua")));
 
-/// The most entries that one call releases: a script's `unpack` is bounded.
+/// The most entries that one call releases, because Lua's `unpack` takes a limited number of values.
 const RELEASED_MAX: usize = 1_000;
 
 pub(super) async fn hold(line: &RedisLine, order: &HoldOrder<'_>) -> Result<Holding, LineError> {
@@ -29,7 +29,7 @@ pub(super) async fn hold(line: &RedisLine, order: &HoldOrder<'_>) -> Result<Hold
         }),
         "full" => Ok(Holding::Full),
         "already-held" => Ok(Holding::AlreadyHeld),
-        _ => Err(reply.nonsense("an outcome")),
+        _ => Err(reply.nonsense("a known outcome")),
     }
 }
 

@@ -1,7 +1,12 @@
-//! The journal: what its records look like, and reading them.
+//! The journal: an outbox of changes that the backup does not have yet. This file defines the form of its
+//! records and reads them.
 //!
-//! A record is either what one tick did to many entries, as `promote.lua` and [`tick_fields`] write it, or one change that
-//! the backup did not take, as [`fields`] writes it. One that the backup refused has `tries` and `retry_at_ms` as well.
+//! | record | contains | written by |
+//! | --- | --- | --- |
+//! | tick | what one tick did to many entries | `promote.lua`, [`tick_fields`] |
+//! | change | one change that the backup did not take | [`fields`] |
+//!
+//! A record that the backup refused also has the fields `tries` and `retry_at_ms`.
 
 use std::collections::HashMap;
 
@@ -22,7 +27,7 @@ use super::{
     restore::server_us,
 };
 
-/// A read of the journal ends when it has passed over so many records that are not due yet.
+/// A read of the journal ends after it skipped this many records that are not due yet.
 const PASSED_OVER_MAX: usize = 1_000;
 
 pub(super) async fn read(
@@ -58,7 +63,7 @@ pub(super) async fn read(
     }
 }
 
-/// The records of a stream from there on, at most so many, due or not.
+/// Reads at most `most` records of a stream, from the id `from` on, due or not.
 pub(super) async fn page(
     line: &RedisLine,
     queue: &QueueId,
@@ -84,7 +89,8 @@ pub(super) async fn page(
     Ok(records.map(|record| parse(record.id, record.map)).collect())
 }
 
-/// One record of the stream. One that makes no sense must not keep the others from being read.
+/// Parses one record of a stream. If that fails, the record carries the error in `unreadable`, so that the
+/// other records are still read.
 pub(super) fn parse(key: String, map: HashMap<String, redis::Value>) -> JournalRecord {
     let mut record = JournalRecord {
         key,
@@ -99,7 +105,7 @@ pub(super) fn parse(key: String, map: HashMap<String, redis::Value>) -> JournalR
 }
 
 fn fields_of(map: HashMap<String, redis::Value>) -> Result<Fields, LineError> {
-    let text = |value| redis::from_redis_value::<String>(value).map_err(|_| nonsense("a text"));
+    let text = |value| redis::from_redis_value::<String>(value).map_err(|_| nonsense("a value that is text"));
     let fields = map
         .into_iter()
         .map(|(field, value)| Ok((field, text(value)?)))
@@ -120,7 +126,7 @@ fn read_into(record: &mut JournalRecord, fields: &Fields) -> Result<(), LineErro
     Ok(())
 }
 
-/// What is left of a tick, as [`tick`] reads it.
+/// Encodes the remaining changes of a tick in the form that [`tick`] reads.
 pub(super) fn tick_fields(changes: &[Change]) -> Vec<String> {
     let (mut no_shows, mut expired, mut promoted) = (Vec::new(), Vec::new(), Vec::new());
     let mut claim_by_ms_of_all = 0;
@@ -135,11 +141,11 @@ pub(super) fn tick_fields(changes: &[Change]) -> Vec<String> {
                 visit,
                 how: End::NoShow,
             } => no_shows.push(format!("{member} {}", visit.number())),
-            // A tick does nothing else but end what timed out.
+            // Besides promotions and no-shows, a tick only ends sessions that ran out.
             event => expired.push(format!("{member} {}", event.visit().number())),
         }
     }
-    // All of it is of one version and one moment.
+    // All changes of a tick have the same version and time.
     let one = changes.first().map(|one| (one.version, one.at_ms));
     let (version, at_ms) = one.unwrap_or_default();
     [
@@ -157,7 +163,8 @@ pub(super) fn tick_fields(changes: &[Change]) -> Vec<String> {
     .collect()
 }
 
-/// What a tick did: lists of `member number member number …`.
+/// Decodes a tick. Each of its three lists is `member number member number …`; the number is a visit, or the
+/// score of a promoted entry.
 fn tick(fields: &Fields) -> Result<Vec<Change>, LineError> {
     let version = version(fields)?;
     let (at_ms, claim_by_ms) = (fields.number("at_ms")?, fields.number("claim_by_ms")?);
@@ -165,7 +172,7 @@ fn tick(fields: &Fields) -> Result<Vec<Change>, LineError> {
     for list in ["no_shows", "expired", "promoted"] {
         let mut words = fields.text(list)?.split(' ').filter(|word| !word.is_empty());
         while let (Some(member), Some(number)) = (words.next(), words.next()) {
-            let number = whole(number).ok_or_else(|| nonsense("a number"))?;
+            let number = whole(number).ok_or_else(|| nonsense("an integer behind a member"))?;
             let ended = |how| visit(number).map(|visit| Event::Ended { visit, how });
             let event = match list {
                 "no_shows" => ended(End::NoShow)?,
@@ -186,7 +193,7 @@ fn tick(fields: &Fields) -> Result<Vec<Change>, LineError> {
     Ok(changes)
 }
 
-/// One change as the fields of a record.
+/// Encodes one change as the fields of a record.
 pub(super) fn fields(change: &Change) -> Vec<String> {
     let (event, number, deadline_ms) = match change.event {
         Event::Entered { score } => ("entered", score.raw(), 0),
@@ -220,7 +227,7 @@ pub(super) fn fields(change: &Change) -> Vec<String> {
     .collect()
 }
 
-/// Back from [`fields`].
+/// Decodes what [`fields`] encodes.
 fn change(fields: &Fields) -> Result<Change, LineError> {
     let (number, deadline_ms) = (fields.number("number")?, fields.number("deadline_ms")?);
     let event = match fields.text("event")? {
@@ -252,7 +259,7 @@ fn change(fields: &Fields) -> Result<Change, LineError> {
                 visit: visit(number)?,
                 how,
             },
-            None => return Err(nonsense(&format!("an event ({other})"))),
+            None => return Err(nonsense(&format!("a known event (it has `{other}`)"))),
         },
     };
     let id = entry_id(fields.text("member")?)?;
@@ -272,11 +279,11 @@ fn version(fields: &Fields) -> Result<Version, LineError> {
 }
 
 fn score(raw: u64) -> Result<WaitScore, LineError> {
-    WaitScore::from_raw(raw).ok_or_else(|| nonsense("a score"))
+    WaitScore::from_raw(raw).ok_or_else(|| nonsense("a valid score"))
 }
 
 fn visit(number: u64) -> Result<Visit, LineError> {
-    Visit::new(number).ok_or_else(|| nonsense("a visit"))
+    Visit::new(number).ok_or_else(|| nonsense("a valid visit"))
 }
 
 fn nonsense(wanted: &str) -> LineError {

@@ -1,8 +1,9 @@
-//! Every key of the line, in one place.
+//! Builds the name of every Redis key that the line uses.
 //!
-//! The part in braces is a [hash tag](https://redis.io/docs/latest/operate/oss_and_stack/reference/cluster-spec/#hash-tags):
-//! a cluster hashes that part alone, so all keys of a queue live in one slot and one script may touch them together. A
-//! queue id cannot hold a brace, so nobody can name their way into another queue's slot.
+//! The part in braces is a [hash
+//! tag](https://redis.io/docs/latest/operate/oss_and_stack/reference/cluster-spec/#hash-tags). A cluster
+//! hashes that part alone. So all keys of a queue are in one slot, and one script may use them together. A
+//! queue id cannot contain a brace, so no queue id leads into the slot of another queue.
 
 use vestibule_domain::id::QueueId;
 
@@ -20,20 +21,27 @@ impl<'a> Keys<'a> {
         }
     }
 
-    /// The key of one of: `waiting`, `ready`, `active` (sorted sets), `ended`, `sought`, `config`, `state`, `load`, `lost`
-    /// (hashes), `journal`, `aside` (streams), `changes` (channel).
+    /// The key of one part of the queue.
+    ///
+    /// | type | names |
+    /// | --- | --- |
+    /// | sorted set | `waiting`, `ready`, `active` |
+    /// | hash | `ended`, `sought`, `config`, `state`, `load`, `lost` |
+    /// | stream | `journal`, `aside` |
+    /// | channel | `changes` |
     pub(super) fn key(&self, name: &str) -> String {
         format!("{}{name}", self.prefix)
     }
 
-    /// A set that one restore, named by `restorer`, is preparing.
+    /// The key of a sorted set that a restore prepares. `restorer` is unique to the restore, so two restores
+    /// never share a set.
     pub(super) fn staged(&self, restorer: &str, name: &str) -> String {
         format!("{}restoring:{restorer}:{name}", self.prefix)
     }
 }
 
-/// The polls that a deployment holds, of whatever queues: a sorted set of entries by the end of their leases. It is of no
-/// queue, so it lies in a slot of its own.
+/// The key of the sorted set of all held polls of a deployment. Its members are entries of any queue, and
+/// their scores are the ends of their leases. The set belongs to no queue, so it has a slot of its own.
 pub(super) fn holds(deployment: &str) -> String {
     format!("vestibule:holds:{deployment}")
 }

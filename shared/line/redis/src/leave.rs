@@ -1,4 +1,4 @@
-//! Sends `leave.lua`.
+//! Ends a visit: sends `leave.lua`.
 
 use std::sync::LazyLock;
 
@@ -37,10 +37,10 @@ pub(super) async fn leave(
         "not-active" => return Ok(Departed::NotActive(reply.standing()?)),
         "gone" => return Ok(Departed::Missing(reply.missing()?)),
         "ended" => {}
-        _ => return Err(reply.nonsense("an outcome")),
+        _ => return Err(reply.nonsense("a known outcome")),
     }
     let version = reply.version()?.ok_or_else(|| reply.nonsense("a version"))?;
-    let how = end::named(&reply.word()?).ok_or_else(|| reply.nonsense("how it ended"))?;
+    let how = end::named(&reply.word()?).ok_or_else(|| reply.nonsense("a known kind of end"))?;
     let (visit, at_ms) = (reply.visit()?, reply.number()?);
     Ok(Departed::Gone(Change {
         id,
@@ -50,7 +50,7 @@ pub(super) async fn leave(
     }))
 }
 
-/// A visit as an argument; empty for any.
+/// Writes a visit as an argument of a script. Empty means any visit.
 pub(super) fn named(visit: Option<Visit>) -> String {
     visit.map_or_else(String::new, |visit| visit.number().to_string())
 }

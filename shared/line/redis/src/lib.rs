@@ -1,7 +1,8 @@
 //! The line in Redis 7 or Valkey, on one server or in a cluster.
 //!
-//! One script is one step that nobody else can come between, by the server's clock. Each `.lua` file has a `.rs` file of
-//! the same name that sends it and turns its reply into an enum; nothing of Redis leaves this folder.
+//! A Lua script is one atomic step: Redis runs no other command during it. The script takes its time from the
+//! server's clock. Each `.lua` file has a `.rs` file of the same name that sends the script and turns its
+//! reply into an enum. `hold.rs` also sends `release.lua`. No Redis type leaves this folder.
 
 mod adjust;
 mod changes;
@@ -56,52 +57,64 @@ use self::{
     script::{Call, Command},
 };
 
-/// Every queue of a Redis.
+/// All queues of one Redis server or cluster.
 #[derive(Clone)]
 pub struct RedisLine {
     connection: Connection,
-    /// Stands in for the server's clock in tests; nothing sets it elsewhere.
+    /// Replaces the server's clock in tests. `None` in production.
     given: Option<Clock>,
     journal_limits: JournalLimits,
-    /// The caller's own clock.
+    /// The caller's own clock, which scripts compare with the server's. See [`clock`](crate::domain::clock).
     witness: Clock,
     round_trips: Arc<Durations>,
 }
 
 impl RedisLine {
-    /// Connects to `redis://host:port`, `rediss://host:port` (TLS), or `redis+cluster://host:port` and
-    /// `rediss+cluster://host:port` for a cluster that has this node; `host:port,host:port` where it has both, so that one
-    /// may be gone. With `?ca_file=/path/of.pem`, the authorities of that file are trusted and no others.
+    /// Connects to Redis and returns when the connection is open.
+    ///
+    /// | `url` | connects to |
+    /// | --- | --- |
+    /// | `redis://host:port` | one server, without TLS |
+    /// | `rediss://host:port` | one server, with TLS |
+    /// | `redis+cluster://host:port` | the cluster that has this node, without TLS |
+    /// | `rediss+cluster://host:port` | the cluster that has this node, with TLS |
+    ///
+    /// The address of a cluster may name several nodes (`host:port,host:port`), so that the client can start
+    /// while one of them is down. With `?ca_file=/path/of.pem`, the client trusts the certificate authorities
+    /// in that file and no others.
     ///
     /// # Errors
-    /// [`LineError::Unavailable`] where the address is wrong or nobody answers there.
+    /// [`LineError::Unavailable`] if the address is malformed or the server does not answer.
     pub async fn connect(url: &str) -> Result<Self, LineError> {
         Self::open(url, None).await
     }
 
-    /// Connects as [`connect`](Self::connect) does, with a fresh token of a login for each connection.
+    /// Connects as [`connect`](Self::connect) does and logs in by IAM: `login` makes a fresh token for each
+    /// connection.
     ///
     /// # Errors
-    /// [`LineError::Unavailable`], too, where the address is one without TLS: a token is a password.
+    /// [`LineError::Unavailable`] as for [`connect`](Self::connect), and also if the address does not use
+    /// TLS, because a token is a password.
     pub async fn connect_as(url: &str, login: IamLogin) -> Result<Self, LineError> {
         over_tls(url)?;
         Self::open(url, Some(login)).await
     }
 
-    /// Connects as [`connect_as`](Self::connect_as) does, to a test's own server, TLS or not.
+    /// Connects as [`connect_as`](Self::connect_as) does, but also without TLS. For tests that start their
+    /// own server.
     ///
     /// # Errors
-    /// [`LineError::Unavailable`] where the address is wrong or nobody answers there.
+    /// [`LineError::Unavailable`] if the address is malformed or the server does not answer.
     #[cfg(feature = "given-time")]
     pub async fn connect_as_in_the_clear(url: &str, login: IamLogin) -> Result<Self, LineError> {
         Self::open(url, Some(login)).await
     }
 
-    /// Knows where to connect to, and does so with the first call: for whoever has something to say also where nobody
-    /// answers there. With a login as for [`connect_as`](Self::connect_as).
+    /// Prepares a client that connects with its first call. A process that can also serve requests while
+    /// Redis does not answer starts this way. `login` works as in [`connect_as`](Self::connect_as).
     ///
     /// # Errors
-    /// [`LineError::Unavailable`] where the address is wrong, or a login would go in the clear.
+    /// [`LineError::Unavailable`] if the address is malformed, or if the login would be sent without TLS.
     pub fn connect_later(url: &str, login: Option<IamLogin>) -> Result<Self, LineError> {
         if login.is_some() {
             over_tls(url)?;
@@ -123,7 +136,7 @@ impl RedisLine {
         }
     }
 
-    /// The same line, whose round trips are written there instead of where the process writes its metrics.
+    /// Writes the round-trip metric to `metrics` instead of the metrics of the process.
     #[must_use]
     pub fn with_metrics(self, metrics: Metrics) -> Self {
         Self {
@@ -132,8 +145,8 @@ impl RedisLine {
         }
     }
 
-    /// The same line by another clock, in the place of both the server's and the caller's: every script takes its time
-    /// from the caller.
+    /// Replaces both the server's clock and the caller's by `clock`. Every script then takes its time from
+    /// the caller. For tests.
     #[cfg(feature = "given-time")]
     #[must_use]
     pub fn with_given_time(self, clock: Clock) -> Self {
@@ -144,7 +157,7 @@ impl RedisLine {
         }
     }
 
-    /// The same line with a journal that holds so much.
+    /// Replaces the limits of the journal. For tests.
     #[cfg(feature = "given-time")]
     #[must_use]
     pub fn with_journal_limits(self, journal_limits: JournalLimits) -> Self {
@@ -154,14 +167,16 @@ impl RedisLine {
         }
     }
 
-    /// The same line by another clock of the caller's.
+    /// Replaces the caller's own clock. For tests.
     #[cfg(feature = "given-time")]
     #[must_use]
     pub fn with_witness(self, witness: Clock) -> Self {
         Self { witness, ..self }
     }
 
-    /// Begins a call of a script whose first arguments are the time, empty for the server's own, and the caller's.
+    /// Begins a call of a script whose first two arguments are times. The first is the time in microseconds
+    /// that a test gives, or empty, so that the script reads the server's clock. The second is the caller's
+    /// clock in milliseconds.
     fn call<'a>(&self, command: &'a Command, queue: &'a QueueId) -> Call<'a> {
         command
             .of(&Keys::new(queue))
@@ -184,13 +199,13 @@ fn over_tls(url: &str) -> Result<(), LineError> {
     if url.starts_with("rediss") {
         return Ok(());
     }
-    let reason = "a login goes over TLS alone: rediss:// or rediss+cluster://";
+    let reason = "an IAM login needs TLS: use an address that begins with rediss:// or rediss+cluster://";
     Err(LineError::Unavailable(reason.to_owned()))
 }
 
 impl fmt::Debug for RedisLine {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        // An address may hold a password.
+        // Prints no address, because an address may hold a password.
         f.write_str("RedisLine")
     }
 }

@@ -1,4 +1,5 @@
-//! What the line is asked: each question goes to the file, and mostly the script, of its name.
+//! Implements [`Line`] for [`RedisLine`]. Each method calls the file of its operation, and most of those
+//! files send the Lua script of the same name.
 
 use async_trait::async_trait;
 use vestibule_domain::{

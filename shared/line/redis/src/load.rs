@@ -1,4 +1,5 @@
-//! Sends `load.lua`, and reads what it keeps.
+//! Keeps the last load report of the protected service: sends `record_load.lua`, and reads what that script
+//! stores.
 
 use std::sync::LazyLock;
 
@@ -22,7 +23,7 @@ pub(super) async fn keep(line: &RedisLine, queue: &QueueId, report: &LoadReport)
     call.send(line).await.map(|_| ())
 }
 
-/// The last report, where there is one.
+/// Reads the last load report, if there is one.
 pub(super) fn last(load: &Fields) -> Result<Option<LastLoad>, LineError> {
     if !load.has("at_ms") {
         return Ok(None);

@@ -1,4 +1,4 @@
-//! Sends `looks.lua`.
+//! Reads the status of many entries: sends `status_many.lua`, once per [`LOOKS_CHUNK`] entries.
 
 use std::sync::LazyLock;
 
@@ -23,7 +23,7 @@ pub(super) async fn looks(
             looks.push(match reply.word()?.as_str() {
                 "here" => Look::Here(reply.standing()?),
                 "gone" => Look::Gone(reply.missing()?),
-                _ => return Err(reply.nonsense("an outcome")),
+                _ => return Err(reply.nonsense("a known outcome")),
             });
         }
     }

@@ -1,4 +1,4 @@
-//! Sends `mark.lua`.
+//! Raises the watermark that shows whether Redis lost recent changes: sends `raise_watermark.lua`.
 
 use std::sync::LazyLock;
 
@@ -22,6 +22,6 @@ pub(super) async fn mark(
         "old" => Ok(Marked::Old),
         "same" => Ok(Marked::Same),
         "marked" => Ok(Marked::Marked(reply.number()?)),
-        _ => Err(reply.nonsense("an outcome")),
+        _ => Err(reply.nonsense("a known outcome")),
     }
 }

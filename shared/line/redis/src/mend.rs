@@ -1,4 +1,4 @@
-//! Sends `mend.lua`.
+//! Makes one entry agree with the backup: sends `repair.lua`.
 
 use std::sync::LazyLock;
 
@@ -38,7 +38,7 @@ pub(super) async fn mend(line: &RedisLine, queue: &QueueId, mending: &Mending) -
         "refused" => return Ok(Mended::Refused),
         "moved" => return Ok(Mended::Moved),
         "ended" | "here" => {}
-        _ => return Err(reply.nonsense("an outcome")),
+        _ => return Err(reply.nonsense("a known outcome")),
     }
     let version = reply.version()?.ok_or_else(|| reply.nonsense("a version"))?;
     let change = |at_ms, event| Change {
@@ -48,7 +48,7 @@ pub(super) async fn mend(line: &RedisLine, queue: &QueueId, mending: &Mending) -
         event,
     };
     if reply.outcome() == "ended" {
-        let how = end::named(&reply.word()?).ok_or_else(|| reply.nonsense("how it ended"))?;
+        let how = end::named(&reply.word()?).ok_or_else(|| reply.nonsense("a known kind of end"))?;
         let (visit, at_ms) = (reply.visit()?, reply.number()?);
         return Ok(Mended::Ended(change(at_ms, Event::Ended { visit, how })));
     }

@@ -1,5 +1,5 @@
-//! Reads the entries of a queue, page by page, with plain commands: a scan promises that whoever stays is on a page, whatever
-//! moves meanwhile, and takes no longer than a page.
+//! Reads the entries of a queue page by page, with plain commands. Redis guarantees that a scan returns every
+//! entry that stays in its set during the scan. Each command blocks Redis for one page only.
 
 use vestibule_domain::{
     id::QueueId,
@@ -16,7 +16,8 @@ use super::{
     reply::{entry_id, whole},
 };
 
-/// In the order of a visit: who moves on while they are read is on two pages, not on none.
+/// The sets in the order in which a visit goes through them. An entry that moves on during the scan is
+/// therefore on two pages, and never missing.
 const SETS: [(&str, &str); 4] = [
     ("waiting", "ZSCAN"),
     ("ready", "ZSCAN"),
@@ -72,5 +73,5 @@ fn spot(name: &str, value: &str) -> Result<Spot, LineError> {
         "ready" => deadline.map(Spot::Ready),
         _ => deadline.map(Spot::Active),
     };
-    spot.ok_or_else(|| LineError::Nonsense(format!("a score in {name}: {value}")))
+    spot.ok_or_else(|| LineError::Nonsense(format!("the sorted set `{name}` has the invalid score {value}")))
 }

@@ -1,4 +1,4 @@
-//! Sends `promote.lua`.
+//! Ends what timed out and promotes entries: sends `promote.lua`.
 
 use std::sync::LazyLock;
 
@@ -41,7 +41,7 @@ pub(super) async fn promote(
         "gate" => HeldBackBy::Gate,
         "journal" => HeldBackBy::Journal,
         "clock" => HeldBackBy::Clock,
-        _ => return Err(reply.nonsense("what held it back")),
+        _ => return Err(reply.nonsense("a known limit of the promotion")),
     };
     Ok(Promotion {
         promoted,

@@ -1,4 +1,4 @@
-//! Sends `record.lua`.
+//! Appends a change that the backup did not take to the journal: sends `append_to_journal.lua`.
 
 use std::sync::LazyLock;
 
@@ -16,6 +16,6 @@ pub(super) async fn record(line: &RedisLine, queue: &QueueId, change: &Change) -
     match reply.outcome() {
         "recorded" => Ok(()),
         "full" => Err(LineError::JournalFull),
-        _ => Err(reply.nonsense("an outcome")),
+        _ => Err(reply.nonsense("a known outcome")),
     }
 }

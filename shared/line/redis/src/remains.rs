@@ -1,4 +1,5 @@
-//! Reads what a queue that was dropped has left: nothing is added to that any more, so no script is needed.
+//! Reads the unflushed changes of a dropped queue. Nothing adds to them any more, so plain commands are
+//! enough.
 
 use redis::streams::StreamRangeReply;
 use vestibule_domain::id::QueueId;
@@ -12,7 +13,7 @@ use super::{
     reply::entry_id,
 };
 
-/// Epoch and generation of what was dropped, the journal, and members with their ends.
+/// The reply: epoch and generation of the dropped queue, its journal, and its members with their ends.
 type Left = (
     (Option<u32>, Option<u32>),
     StreamRangeReply,
@@ -46,7 +47,12 @@ pub(super) async fn remains(line: &RedisLine, queue: &QueueId, most: usize) -> R
     let ends = ends.into_iter().filter_map(|(member, text)| {
         entry_id(&member)
             .and_then(|id| end::parse(id, &text))
-            .inspect_err(|error| tracing::warn!(%queue, %error, "an end is passed over"))
+            .inspect_err(|error| {
+                tracing::warn!(
+                    event = "entry.end_skipped", %queue, %error,
+                    "skipped an end of a dropped queue that cannot be read; the backup does not receive it"
+                );
+            })
             .ok()
     });
     Ok(Remains {

@@ -1,4 +1,4 @@
-//! The replies of scripts, taken apart value by value.
+//! Reads the replies of scripts, one value after the other.
 
 use std::{collections::HashMap, vec};
 
@@ -11,7 +11,7 @@ use vestibule_domain::{
 };
 use vestibule_line::{LineError, Missing};
 
-/// The reply of a script, read value by value.
+/// The reply of a script. Each reading method takes the next value.
 pub(super) struct Reply {
     of: &'static str,
     outcome: String,
@@ -19,7 +19,10 @@ pub(super) struct Reply {
 }
 
 impl Reply {
-    /// Begins to read a reply: the word that says how it went, [`LineError::Unknown`] where there is no queue.
+    /// Begins to read a reply with its first value, the outcome.
+    ///
+    /// # Errors
+    /// [`LineError::Unknown`] if the outcome is `no-queue`.
     pub(super) fn read(of: &'static str, values: Vec<Value>) -> Result<Self, LineError> {
         let mut reply = Self {
             of,
@@ -34,51 +37,53 @@ impl Reply {
         }
     }
 
-    /// The word that every reply begins with.
+    /// The outcome: the word that every reply begins with.
     pub(super) fn outcome(&self) -> &str {
         &self.outcome
     }
 
-    /// A word or a text.
+    /// Reads a text.
     pub(super) fn word(&mut self) -> Result<String, LineError> {
         let value = self.next()?;
-        redis::from_redis_value(value).map_err(|_| self.nonsense("a word"))
+        redis::from_redis_value(value).map_err(|_| self.nonsense("a text value"))
     }
 
-    /// A whole number.
+    /// Reads an integer of 0 or more.
     pub(super) fn number(&mut self) -> Result<u64, LineError> {
         let value = self.next()?;
-        redis::from_redis_value(value).map_err(|_| self.nonsense("a number"))
+        redis::from_redis_value(value).map_err(|_| self.nonsense("an integer"))
     }
 
-    /// A whole number that may be below 0.
+    /// Reads an integer that may be negative.
     pub(super) fn signed(&mut self) -> Result<i64, LineError> {
         let value = self.next()?;
-        redis::from_redis_value(value).map_err(|_| self.nonsense("a number"))
+        redis::from_redis_value(value).map_err(|_| self.nonsense("an integer"))
     }
 
-    /// A list of whole numbers.
+    /// Reads a list of integers of 0 or more.
     pub(super) fn numbers(&mut self) -> Result<Vec<u64>, LineError> {
         let value = self.next()?;
-        redis::from_redis_value(value).map_err(|_| self.nonsense("numbers"))
+        redis::from_redis_value(value).map_err(|_| self.nonsense("a list of integers"))
     }
 
-    /// A list of field, value, field, value.
+    /// Reads a list of `field, value, field, value, …`.
     pub(super) fn fields(&mut self) -> Result<Fields, LineError> {
         let value = self.next()?;
-        let fields = redis::from_redis_value(value).map_err(|_| self.nonsense("fields"))?;
+        let fields = redis::from_redis_value(value).map_err(|_| self.nonsense("a list of fields"))?;
         Ok(Fields { of: self.of, fields })
     }
 
-    /// Where an entry stands: state, score or visit, position or deadline, line time.
+    /// Reads the status of an entry: four values, which are the state, the score or visit, the position or
+    /// deadline, and the line time.
     pub(super) fn standing(&mut self) -> Result<Standing, LineError> {
         Ok(self.standing_at()?.0)
     }
 
-    /// The same, with the line time also of one that waits.
+    /// Reads the status of an entry and the line time in Unix milliseconds, which the status of a waiting
+    /// entry does not contain.
     pub(super) fn standing_at(&mut self) -> Result<(Standing, u64), LineError> {
         let (state, first, second, now_ms) = (self.word()?, self.number()?, self.number()?, self.number()?);
-        let visit = || Visit::new(first).ok_or_else(|| self.nonsense("a visit"));
+        let visit = || Visit::new(first).ok_or_else(|| self.nonsense("a valid visit"));
         let standing = match state.as_str() {
             "waiting" => Standing::Waiting {
                 score: self.score_of(first)?,
@@ -94,50 +99,50 @@ impl Reply {
                 session_end_ms: second,
                 now_ms,
             },
-            _ => return Err(self.nonsense("a state")),
+            _ => return Err(self.nonsense("a known state")),
         };
         Ok((standing, now_ms))
     }
 
-    /// Why an entry stands nowhere.
+    /// Reads why an entry has no place.
     pub(super) fn missing(&mut self) -> Result<Missing, LineError> {
         match self.word()?.as_str() {
             "ended" => Ok(Missing::Ended),
             "unknown" => Ok(Missing::Unknown),
-            _ => Err(self.nonsense("why it is gone")),
+            _ => Err(self.nonsense("a known reason why the entry has no place")),
         }
     }
 
-    /// A visit.
+    /// Reads the number of a visit.
     pub(super) fn visit(&mut self) -> Result<Visit, LineError> {
         let number = self.number()?;
-        Visit::new(number).ok_or_else(|| self.nonsense("a visit"))
+        Visit::new(number).ok_or_else(|| self.nonsense("a valid visit"))
     }
 
-    /// A place.
+    /// Reads the score of a place in line.
     pub(super) fn score(&mut self) -> Result<WaitScore, LineError> {
         let raw = self.number()?;
         self.score_of(raw)
     }
 
-    /// The version of a change; `None` where nothing changed.
+    /// Reads the version of a change; `None` if the script changed nothing.
     pub(super) fn version(&mut self) -> Result<Option<Version>, LineError> {
         let (epoch, v) = (self.number()?, self.number()?);
-        let epoch = u32::try_from(epoch).map_err(|_| self.nonsense("an epoch"))?;
+        let epoch = u32::try_from(epoch).map_err(|_| self.nonsense("a valid epoch"))?;
         Ok((v > 0).then_some(Version { epoch, v }))
     }
 
-    /// The error for a reply that is none of those that the header lists.
+    /// The error for a reply that the header of the script does not list. `wanted` is what the reply lacks.
     pub(super) fn nonsense(&self, wanted: &str) -> LineError {
-        LineError::Nonsense(format!("the reply of {} lacks {wanted}", self.of))
+        LineError::Nonsense(format!("the reply of script `{}` lacks {wanted}", self.of))
     }
 
     fn score_of(&self, raw: u64) -> Result<WaitScore, LineError> {
-        WaitScore::from_raw(raw).ok_or_else(|| self.nonsense("a score"))
+        WaitScore::from_raw(raw).ok_or_else(|| self.nonsense("a valid score"))
     }
 
     fn next(&mut self) -> Result<Value, LineError> {
-        self.values.next().ok_or_else(|| self.nonsense("a value"))
+        self.values.next().ok_or_else(|| self.nonsense("a further value"))
     }
 }
 
@@ -152,52 +157,57 @@ impl Fields {
         Self { of, fields }
     }
 
-    /// Whether there is such a field.
+    /// Whether the field exists.
     pub(super) fn has(&self, name: &str) -> bool {
         self.fields.contains_key(name)
     }
 
     pub(super) fn text(&self, name: &str) -> Result<&str, LineError> {
-        let missing = || LineError::Nonsense(format!("{} has no field {name}", self.of));
+        let missing = || LineError::Nonsense(format!("field `{name}` is missing (source: {})", self.of));
         self.fields.get(name).map(String::as_str).ok_or_else(missing)
     }
 
-    /// A whole number that may be below 0; 0 where the field is not there, since an earlier version did not write it.
+    /// An integer that may be negative. A missing field is 0, because an earlier version did not write it.
     pub(super) fn signed(&self, name: &str) -> Result<i64, LineError> {
         let Some(text) = self.fields.get(name) else {
             return Ok(0);
         };
-        let nonsense = || LineError::Nonsense(format!("{} has no number in field {name}", self.of));
+        let nonsense =
+            || LineError::Nonsense(format!("field `{name}` is not an integer (source: {})", self.of));
         text.parse().map_err(|_| nonsense())
     }
 
-    /// A whole number, as Redis may write one that went through a double: `1.7e+15`.
+    /// An integer of 0 or more. Redis may write one that went through a double as `1.7e+15`.
     pub(super) fn number<T: TryFrom<u64>>(&self, name: &str) -> Result<T, LineError> {
         whole(self.text(name)?)
             .and_then(|number| T::try_from(number).ok())
-            .ok_or_else(|| LineError::Nonsense(format!("{} has no number in field {name}", self.of)))
+            .ok_or_else(|| {
+                LineError::Nonsense(format!("field `{name}` is not an integer (source: {})", self.of))
+            })
     }
 
-    /// The same; 0 where there is no such field: a queue of an earlier release lacks it until somebody ticks it.
+    /// An integer of 0 or more. A missing field is 0, because the first tick of this release adds the field
+    /// to a queue that an earlier release created.
     pub(super) fn number_or_zero(&self, name: &str) -> Result<u64, LineError> {
         if self.has(name) { self.number(name) } else { Ok(0) }
     }
 }
 
-/// A whole number below 2^53, in digits or as a double writes it.
+/// Parses an integer of 0 or more. Digits may be any `u64`; the notation of a double must be below 2^53.
 pub(super) fn whole(text: &str) -> Option<u64> {
     if let Ok(number) = text.parse() {
         return Some(number);
     }
     let double: f64 = text.parse().ok()?;
-    // The guard makes the cast exact.
+    // The cast is exact, because the guard admits only integers below 2^53.
     #[allow(clippy::cast_possible_truncation, clippy::cast_sign_loss)]
     ((0.0..9_007_199_254_740_992.0).contains(&double) && double.fract() == 0.0).then_some(double as u64)
 }
 
-/// Reads members as entry ids.
+/// Parses a member of a sorted set or hash as an entry id.
 pub(super) fn entry_id(member: &str) -> Result<EntryId, LineError> {
-    EntryId::from_member(member).map_err(|error| LineError::Nonsense(format!("{member}: {error}")))
+    EntryId::from_member(member)
+        .map_err(|error| LineError::Nonsense(format!("the member {member} is not an entry id: {error}")))
 }
 
 #[cfg(test)]

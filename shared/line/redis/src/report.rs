@@ -1,4 +1,4 @@
-//! Sends `report.lua`.
+//! Takes the report of what happened in a queue since the last report: sends `take_report.lua`.
 
 use std::sync::LazyLock;
 
@@ -23,7 +23,7 @@ pub(super) async fn report(
             return Ok(Reported::Early { due_in_ms });
         }
         "report" => {}
-        _ => return Err(reply.nonsense("an outcome")),
+        _ => return Err(reply.nonsense("a known outcome")),
     }
     let now_ms = reply.number()?;
     let (waiting, ready, active) = (reply.number()?, reply.number()?, reply.number()?);
@@ -52,7 +52,7 @@ pub(super) async fn report(
             expired: reply.number()?,
             no_shows: reply.number()?,
         },
-        generation: u32::try_from(reply.number()?).map_err(|_| reply.nonsense("a generation"))?,
+        generation: u32::try_from(reply.number()?).map_err(|_| reply.nonsense("a valid generation"))?,
         check_age_ms: reply.number()?,
     })))
 }

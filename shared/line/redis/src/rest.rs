@@ -1,4 +1,5 @@
-//! Sends `rest.lua`.
+//! Takes back the heartbeat of a promoter that goes idle, so that the next request ticks the queue: sends
+//! `park_idle_promoter.lua`.
 
 use std::sync::LazyLock;
 
@@ -14,6 +15,6 @@ pub(super) async fn rest(line: &RedisLine, queue: &QueueId) -> Result<bool, Line
     match reply.outcome() {
         "busy" => Ok(false),
         "resting" => Ok(true),
-        _ => Err(reply.nonsense("an outcome")),
+        _ => Err(reply.nonsense("a known outcome")),
     }
 }

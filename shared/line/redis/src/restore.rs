@@ -1,4 +1,4 @@
-//! Sends `restore.lua`, after the sets that it puts in place were staged.
+//! Restores a queue: stages the sorted sets, then sends `restore.lua`, which puts them in place.
 
 use std::sync::LazyLock;
 
@@ -18,7 +18,7 @@ use super::{
 pub(super) static RESTORE: LazyLock<Command> =
     LazyLock::new(|| Command::new("restore", include_str!("restore.lua")));
 
-/// The keys of the queue that a restore touches, as the script names them.
+/// The keys of the queue that a restore changes, in the order of the script's header.
 const LIVE: [&str; 11] = [
     "waiting", "ready", "active", "ended", "sought", "journal", "aside", "load", "config", "state", "lost",
 ];
@@ -64,19 +64,22 @@ pub(super) async fn restore(
         "same" => Ok(Configured::Same),
         "older" => Ok(Configured::Older),
         "incomplete" => Err(LineError::Unavailable(
-            "what was prepared for a restore is gone".to_owned(),
+            "the staged sets of a restore expired before Redis put them in place; restore the queue again"
+                .to_owned(),
         )),
-        _ => Err(reply.nonsense("an outcome")),
+        _ => Err(reply.nonsense("a known outcome")),
     }
 }
 
-/// Line time of a queue that has none yet: the deadlines of a restore are made here, thousands at once.
+/// The line time of a queue that is not in Redis yet, in Unix microseconds. It is computed here and not in a
+/// script, because the deadlines of thousands of restored entries are computed here, too. It is never before
+/// `last_us`.
 async fn now_us(line: &RedisLine, last_us: u64) -> Result<u64, LineError> {
     let server_us = server_us(line).await?;
     Ok(LineTime::read(server_us, 0, line.witness_ms(), last_us).us)
 }
 
-/// The server's clock, in Unix microseconds.
+/// Reads the server's clock, in Unix microseconds.
 pub(super) async fn server_us(line: &RedisLine) -> Result<u64, LineError> {
     if let Some(clock) = &line.given {
         return Ok(clock());

@@ -1,4 +1,4 @@
-//! Sends `revive.lua`.
+//! Restores one entry that Redis lost and the backup has: sends `restore_entry.lua`.
 
 use std::sync::LazyLock;
 
@@ -48,7 +48,7 @@ pub(super) async fn revive(
         "here" => return Ok(Revived::Here(reply.standing()?)),
         "sought" => return Ok(Revived::Sought(reply.number()?)),
         "back" | "expired" => {}
-        _ => return Err(reply.nonsense("an outcome")),
+        _ => return Err(reply.nonsense("a known outcome")),
     }
     let version = reply.version()?.ok_or_else(|| reply.nonsense("a version"))?;
     let change = |at_ms, event| Change {

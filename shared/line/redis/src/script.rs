@@ -1,7 +1,12 @@
-//! How a script is read and sent.
+//! Reads the Lua scripts and sends them.
 //!
-//! The header of a script is its interface: `-- KEYS:` names the keys that it is sent, `-- ARGV:` its arguments, `...`
-//! standing for any number more, and `-- include:` what of `include/` it is given to work with.
+//! The header of a script is its interface:
+//!
+//! | header | lists |
+//! | --- | --- |
+//! | `-- KEYS:` | the keys that the caller sends |
+//! | `-- ARGV:` | the arguments; a last `...` stands for any number of further ones |
+//! | `-- include:` | the files of `include/` that are put in front of the script |
 
 use std::fmt::Display;
 
@@ -29,7 +34,7 @@ const INCLUDES: [(&str, &str); 10] = [
     ("fields", include_str!("include/fields.lua")),
 ];
 
-/// A script and what its header says of it.
+/// A script, and the names in its header.
 pub(super) struct Command {
     name: &'static str,
     script: Script,
@@ -38,7 +43,8 @@ pub(super) struct Command {
 }
 
 impl Command {
-    /// Reads a script. Its first line says what kind of script it is and must stay the first.
+    /// Reads a script and puts its includes behind the first line. The first line (`#!lua`) declares the kind
+    /// of the script, so it must stay first.
     pub(super) fn new(name: &'static str, source: &'static str) -> Self {
         let (kind, body) = source.split_once('\n').unwrap_or((source, ""));
         let mut code = format!("{kind}\n");
@@ -46,7 +52,7 @@ impl Command {
             let (_, include) = INCLUDES
                 .iter()
                 .find(|(name, _)| *name == wanted)
-                .expect("a test reads every script");
+                .expect("every name in the `-- include:` header of a script must be in INCLUDES");
             code.push_str(include);
         }
         code.push_str(body);
@@ -58,7 +64,7 @@ impl Command {
         }
     }
 
-    /// Begins a call for one queue: the keys are those that the header names.
+    /// Begins a call for one queue, with the queue's keys that the header names.
     pub(super) fn of<'a>(&'a self, keys: &Keys<'a>) -> Call<'a> {
         Call {
             queue: Some(keys.queue),
@@ -66,7 +72,7 @@ impl Command {
         }
     }
 
-    /// Begins a call on the given keys, as many as the header names.
+    /// Begins a call with the given keys, which must be as many as the header names.
     pub(super) fn on(&self, keys: impl IntoIterator<Item = String>) -> Call<'_> {
         let mut invocation = self.script.prepare_invoke();
         let mut given = 0;
@@ -74,7 +80,12 @@ impl Command {
             invocation.key(key);
             given += 1;
         }
-        debug_assert_eq!(given, self.keys.len(), "{} names its keys", self.name);
+        debug_assert_eq!(
+            given,
+            self.keys.len(),
+            "the caller of script `{}` must send as many keys as its header names",
+            self.name
+        );
         Call {
             command: self,
             queue: None,
@@ -95,7 +106,8 @@ fn header(body: &'static str, name: &str) -> Vec<&'static str> {
 /// One call of a script.
 pub(super) struct Call<'a> {
     command: &'a Command,
-    /// The queue that it counts for; none for the steps of a restore, which move thousands of entries each.
+    /// The queue whose round-trip metric counts the call. `None` for the steps of a restore, because each of
+    /// them moves thousands of entries and would distort the metric, and for a script that has no queue.
     queue: Option<&'a QueueId>,
     invocation: redis::ScriptInvocation<'a>,
     args: usize,
@@ -109,12 +121,12 @@ impl Call<'_> {
         self
     }
 
-    /// Adds one for each.
+    /// Adds one argument for each value.
     pub(super) fn args(self, values: impl IntoIterator<Item = impl Display>) -> Self {
         values.into_iter().fold(self, Self::arg)
     }
 
-    /// Sends it, loading the script where the server does not have it.
+    /// Sends the call, and loads the script first if the server does not have it.
     pub(super) async fn send(self, line: &RedisLine) -> Result<Reply, LineError> {
         let names = &self.command.args;
         let open = names.last() == Some(&"...");
@@ -124,7 +136,7 @@ impl Call<'_> {
             } else {
                 self.args == names.len()
             },
-            "{} names its arguments",
+            "the caller of script `{}` must send as many arguments as its header names",
             self.command.name
         );
         let begun = line.round_trips.begin();
@@ -176,7 +188,7 @@ mod tests {
         include_str!("view.lua"),
     ];
 
-    /// The names that a script gives to `KEYS` or `ARGV`, in order.
+    /// The names of the local variables that a script reads from `KEYS` or `ARGV`, in order.
     fn locals(source: &str, table: &str) -> Vec<String> {
         let mut names = Vec::new();
         for line in source.lines().filter(|line| line.starts_with("local ")) {
@@ -198,9 +210,12 @@ mod tests {
         for source in SCRIPTS {
             assert!(
                 source.starts_with("#!lua"),
-                "the first line lets a cluster refuse a foreign key"
+                "a script must begin with `#!lua`, so that a cluster refuses a key of another slot"
             );
-            let body = source.split_once('\n').expect("more than one line").1;
+            let body = source
+                .split_once('\n')
+                .expect("a script has more than one line")
+                .1;
             assert_eq!(header(body, "KEYS"), locals(source, "KEYS"), "{source}");
             let args: Vec<_> = header(body, "ARGV")
                 .into_iter()

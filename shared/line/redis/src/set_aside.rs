@@ -1,4 +1,4 @@
-//! Sends `set_aside.lua`.
+//! Moves a journal record to the dead letters: sends `dead_letter.lua`.
 
 use std::sync::LazyLock;
 
@@ -17,6 +17,6 @@ pub(super) async fn set_aside(line: &RedisLine, queue: &QueueId, key: &str) -> R
         "set-aside" => Ok(SetAside::Done),
         "gone" => Ok(SetAside::Gone),
         "full" => Ok(SetAside::Full),
-        _ => Err(reply.nonsense("an outcome")),
+        _ => Err(reply.nonsense("a known outcome")),
     }
 }

@@ -1,4 +1,4 @@
-//! Sends `settle.lua`.
+//! Deletes journal records, dead letters and ends that the backup has: sends `acknowledge.lua`.
 
 use std::sync::LazyLock;
 

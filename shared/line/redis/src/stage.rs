@@ -1,4 +1,5 @@
-//! Prepares a sorted set for a restore, under a name of its own: no script is needed for what nobody reads yet.
+//! Prepares a sorted set for a restore under a name of its own. Plain commands are enough, because no other
+//! process reads the set yet.
 
 use futures_util::{StreamExt, TryStreamExt, stream};
 use redis::{Pipeline, cmd};
@@ -10,23 +11,26 @@ use super::{
     connect::{Sender, failed},
 };
 
-/// As many entries as one `ZADD` adds: nobody else waits longer than for these.
+/// The number of entries in one `ZADD`. Redis serves no other command during a `ZADD`, so this bounds the
+/// wait of other callers.
 const CHUNK: usize = 1_000;
-/// As many go in one message.
+/// The number of `ZADD` commands in one message.
 const CHUNKS: usize = 4;
-/// As many messages are under way: the server works while the next one is made.
+/// The number of messages in flight. The server works on one while this process builds the next.
 const MESSAGES: usize = 2;
-/// How long a set outlives the restore that prepares it.
+/// The time to live of a staged set. Redis deletes the set if its restore dies.
 const TTL_SECONDS: u64 = 600;
 
-/// Adds entries, given by score, to a staged set. Sorted ones go in fastest.
+/// Adds entries with their scores to a staged set. It sorts them first, because Redis adds sorted entries
+/// fastest.
 pub(super) async fn stage(
     line: &RedisLine,
     staged: &str,
     mut entries: Vec<(u64, EntryId)>,
 ) -> Result<(), LineError> {
     entries.sort_unstable();
-    // None is made before it is its turn: all of them together would be many times the entries.
+    // These futures are lazy: a message is built when it is sent. All messages together would need many times
+    // the memory of the entries.
     let messages: Vec<_> = entries
         .chunks(CHUNK * CHUNKS)
         .map(|entries| send(line, staged, entries))

@@ -1,4 +1,5 @@
-//! Sends `status.lua`, where plain commands did not find the entry in line already.
+//! Reads the status of one entry: first with plain commands, then with `status.lua` if the entry is not
+//! waiting.
 
 use std::sync::LazyLock;
 
@@ -21,8 +22,11 @@ use super::{
 pub(super) static STATUS: LazyLock<Command> =
     LazyLock::new(|| Command::new("status", include_str!("status.lua")));
 
-/// Nearly everybody who asks is waiting, and what is to be said of them is in their place alone: so two plain commands
-/// go first, at the speed of the server. Whoever moved between the two is asked for by the script.
+/// Reads the status of an entry.
+///
+/// Nearly all status requests are for waiting entries, and the place of a waiting entry is all that the
+/// answer needs. So two plain commands come first, because they are faster than a script. If the entry leaves
+/// the line between the two commands, the second finds nothing, and the script answers.
 pub(super) async fn status(line: &RedisLine, queue: &QueueId, id: EntryId) -> Result<Look, LineError> {
     let (key, member) = (Keys::new(queue).key("waiting"), id.to_member());
     let begun = line.round_trips.begin();
@@ -35,13 +39,13 @@ pub(super) async fn status(line: &RedisLine, queue: &QueueId, id: EntryId) -> Re
     match reply.outcome() {
         "here" => Ok(Look::Here(reply.standing()?)),
         "gone" => Ok(Look::Gone(reply.missing()?)),
-        _ => Err(reply.nonsense("an outcome")),
+        _ => Err(reply.nonsense("a known outcome")),
     }
 }
 
-/// The place of a waiting entry; `None` where it is not in line.
+/// Reads the position and score of a waiting entry; `None` if the entry is not waiting.
 async fn place(line: &RedisLine, key: &str, member: &str) -> Result<Option<Standing>, LineError> {
-    // With room for what goes in: this is the call that a crowd repeats.
+    // The buffers have the exact capacity, because this is the most frequent call.
     let mut looks = Pipeline::with_capacity(2);
     for name in ["ZRANK", "ZSCORE"] {
         let mut look = Cmd::with_capacity(3, name.len() + key.len() + member.len());

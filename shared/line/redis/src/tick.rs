@@ -1,4 +1,4 @@
-//! Sends `tick.lua`.
+//! Asks for a fallback tick while the promoter is down: sends `take_fallback_tick.lua`.
 
 use std::sync::LazyLock;
 
@@ -18,6 +18,6 @@ pub(super) async fn take(line: &RedisLine, queue: &QueueId, order: TickOrder) ->
     match reply.outcome() {
         "early" => Ok(false),
         "due" => Ok(true),
-        _ => Err(reply.nonsense("an outcome")),
+        _ => Err(reply.nonsense("a known outcome")),
     }
 }

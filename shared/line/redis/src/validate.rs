@@ -1,4 +1,4 @@
-//! Sends `validate.lua`: to check an entry, or to make its session longer.
+//! Sends `validate.lua`, which says whether an entry may act now, or makes its session longer.
 
 use std::sync::LazyLock;
 
@@ -58,9 +58,9 @@ pub(super) async fn extend(
             standing,
             change: Some(change),
         } => Ok(Extended::Active { standing, change }),
-        Validated::Active { change: None, .. } => {
-            Err(LineError::Nonsense("an extension changed nothing".to_owned()))
-        }
+        Validated::Active { change: None, .. } => Err(LineError::Nonsense(
+            "script `validate` extended a session without reporting a change".to_owned(),
+        )),
         Validated::NotYet(standing) => Ok(Extended::NotYet(standing)),
         Validated::OtherVisit => Ok(Extended::OtherVisit),
         Validated::Gone(missing) => Ok(Extended::Gone(missing)),
@@ -73,7 +73,7 @@ fn answer(id: EntryId, mut reply: Reply) -> Result<Validated, LineError> {
         "other-visit" => return Ok(Validated::OtherVisit),
         "gone" => return Ok(Validated::Gone(reply.missing()?)),
         "active" => {}
-        _ => return Err(reply.nonsense("an outcome")),
+        _ => return Err(reply.nonsense("a known outcome")),
     }
     let (version, what, standing) = (reply.version()?, reply.word()?, reply.standing()?);
     let Standing::Active {
@@ -98,7 +98,7 @@ fn answer(id: EntryId, mut reply: Reply) -> Result<Validated, LineError> {
             visit,
             how: End::Completed,
         }),
-        _ => return Err(reply.nonsense("what changed")),
+        _ => return Err(reply.nonsense("a known kind of change")),
     };
     let change = version.zip(event).map(|(version, event)| Change {
         id,

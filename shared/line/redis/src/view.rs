@@ -1,4 +1,4 @@
-//! Sends `view.lua`.
+//! Reads the state of a whole queue: sends `queue_view.lua`.
 
 use std::sync::LazyLock;
 
@@ -39,7 +39,7 @@ pub(super) async fn view(line: &RedisLine, queue: &QueueId) -> Result<View, Line
         aside,
         promoted_through: state.number("promoted_through")?,
         heartbeat_ms: state.number("heartbeat_ms")?,
-        // A queue of before calls could drive has none.
+        // A queue from a release without fallback ticks has no such field.
         driven_at_ms: if state.has("driven_at_ms") {
             state.number("driven_at_ms")?
         } else {
@@ -71,7 +71,8 @@ pub(super) async fn view(line: &RedisLine, queue: &QueueId) -> Result<View, Line
 }
 
 fn configuration(config: &Fields) -> Result<Configuration, LineError> {
-    let nonsense = |what: String| LineError::Nonsense(format!("config: {what}"));
+    let nonsense =
+        |what: String| LineError::Nonsense(format!("the hash `config` of a queue is not valid: {what}"));
     let settings =
         serde_json::from_str(config.text("settings")?).map_err(|error| nonsense(error.to_string()))?;
     Ok(Configuration {
@@ -80,13 +81,14 @@ fn configuration(config: &Fields) -> Result<Configuration, LineError> {
         settings_order: config.number("settings_order")?,
         epoch: config.number("epoch")?,
         generation: config.number("generation")?,
-        // A queue of before there were resets has none.
+        // A queue from a release without resets has no such field.
         min_epoch: if config.has("min_epoch") {
             config.number("min_epoch")?
         } else {
             0
         },
-        salt: Salt::from_text(config.text("salt")?).ok_or_else(|| nonsense("not a salt".to_owned()))?,
+        salt: Salt::from_text(config.text("salt")?)
+            .ok_or_else(|| nonsense("field `salt` is not a salt".to_owned()))?,
     })
 }
 
@@ -97,7 +99,8 @@ fn window(state: &Fields, name: &str) -> Result<Window, LineError> {
     })
 }
 
-/// A window that has not begun has none of these, and one that an earlier release began not all of them: it tells nothing.
+/// Reads the counts of a window. They are all zero if the window has not begun, because then the fields are
+/// missing, or if an earlier release began it, because then some of them are missing.
 fn counted(state: &Fields, name: &str) -> Result<Counted, LineError> {
     let has = |of: &str| state.has(&format!("{name}_{of}"));
     if !(has("at_ms") && has("expired") && has("no_shows")) {

@@ -1,11 +1,12 @@
-//! Reads what the backup does not have, whenever it may be due: the whole journal, and what was set aside.
+//! Reads the records that the backup does not have, due or not: those of the journal, and the dead letters.
 
 use vestibule_domain::id::QueueId;
 use vestibule_line::{JournalRecord, LineError};
 
 use super::{RedisLine, journal::page};
 
-/// How many records are read at once: everybody else waits for that long.
+/// The number of records in one read. Redis serves no other command during a read, so this bounds the wait of
+/// other callers.
 const PAGE_RECORDS: usize = 1_000;
 
 pub(super) async fn read(
@@ -26,7 +27,8 @@ pub(super) async fn read(
     Ok(records)
 }
 
-/// The oldest of those that were set aside. `settle.lua` tells them by their keys.
+/// Reads the oldest dead letters. Their keys get the prefix `aside:`, by which `acknowledge.lua` tells them
+/// from the records of the journal.
 pub(super) async fn read_aside(
     line: &RedisLine,
     queue: &QueueId,

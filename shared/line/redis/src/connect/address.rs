@@ -1,4 +1,4 @@
-//! The address of the line, taken apart.
+//! Parses the address of the line.
 
 use std::collections::BTreeSet;
 
@@ -6,52 +6,57 @@ use redis::{
     Client, ClientTlsConfig, ProtocolVersion, RedisResult, TlsCertificates, cluster::ClusterClientBuilder,
 };
 
-/// What a certificate starts with in a PEM file.
+/// The first line of a certificate in a PEM file.
 const CERTIFICATE: &str = "-----BEGIN CERTIFICATE-----";
-/// Where the address names a file of certificates.
+/// The query parameter that names a file of certificate authorities.
 const CA_FILE: &str = "ca_file";
 
-/// What is wrong with an address. Shows nothing of it but the name of a file: it may hold a password.
+/// Why an address is refused. Each text continues a sentence that begins with the name of the setting. Of the
+/// address it shows at most the path of the file, because the address may hold a password.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
 pub enum AddressError {
-    /// No scheme of Redis, or no host.
-    #[error("must be redis:// or rediss://, or either with +cluster, and a host")]
+    /// The address has no scheme that Redis uses, or no host.
+    #[error("must be redis://host, rediss://host (TLS), redis+cluster://host or rediss+cluster://host")]
     Malformed,
-    /// Several servers without `+cluster`.
-    #[error("must name one server, or be redis+cluster:// or rediss+cluster://")]
+    /// The address names several servers without `+cluster`.
+    #[error("must name one server; only redis+cluster:// and rediss+cluster:// may name several nodes")]
     SeveralServers,
-    /// Authorities for a connection without TLS.
-    #[error("must be rediss:// or rediss+cluster:// where it has a {CA_FILE}")]
+    /// The address names certificate authorities, but no TLS.
+    #[error("must be rediss:// or rediss+cluster:// (TLS) if it has a {CA_FILE}")]
     InTheClear,
-    /// The file of authorities cannot be read.
-    #[error("has a {CA_FILE} that cannot be read: {path}: {reason}")]
+    /// The file of certificate authorities cannot be read.
+    #[error("has a {CA_FILE} that this process cannot read: {path}: {reason}")]
     Unreadable {
-        /// The file.
+        /// The path of the file.
         path: String,
-        /// Why.
+        /// The error of the operating system or of the parser.
         reason: String,
     },
-    /// The file of authorities holds none.
-    #[error("has a {CA_FILE} without a certificate: {path}")]
+    /// The file of certificate authorities contains no certificate.
+    #[error("has a {CA_FILE} that contains no PEM certificate: {path}")]
     NoCertificate {
-        /// The file.
+        /// The path of the file.
         path: String,
     },
 }
 
-/// Where the line is, and whose certificates are trusted there.
+/// The servers of the line, and the certificate authorities that the client trusts.
 pub struct Address {
-    /// One server; or nodes of one cluster, any of which tells of the others.
+    /// The URL of one server, or of some nodes of one cluster. Any node of a cluster names the others.
     nodes: Vec<String>,
     pub(super) is_cluster: bool,
-    /// The only ones to trust, as PEM; `None` for those that everybody trusts.
+    /// The only certificate authorities to trust, as PEM. `None` means the public ones.
     authorities: Option<Vec<u8>>,
 }
 
 impl Address {
-    /// Takes `redis://[user:password@]host[:port]` apart, or `rediss://…` (TLS); with `+cluster` behind either scheme,
-    /// several `host:port` may stand there with commas between. `?ca_file=/path/of.pem` names the authorities to trust
-    /// instead of the public ones; the file is read at once.
+    /// Parses `redis://[user:password@]host[:port]`, or the same with `rediss://` (TLS). With `+cluster`
+    /// behind either scheme, the address may name several `host:port`, separated by commas.
+    /// `?ca_file=/path/of.pem` names the certificate authorities to trust instead of the public ones. The
+    /// file is read at once.
+    ///
+    /// # Errors
+    /// [`AddressError`] if the address is malformed, or if its `ca_file` cannot be used.
     pub fn parse(url: &str) -> Result<Self, AddressError> {
         let (url, is_cluster) = match url.split_once("+cluster://") {
             Some((scheme, rest)) => (format!("{scheme}://{rest}"), true),
@@ -80,14 +85,14 @@ impl Address {
         })
     }
 
-    /// A client of the server.
+    /// Makes a client of the one server.
     pub(super) fn server(&self) -> RedisResult<Client> {
         self.client(&self.nodes[0])
     }
 
-    /// A client of one of the servers (`host:port`) that hears what is published there.
+    /// Makes a client of one server (`host:port`) that can receive published messages.
     pub(super) fn subscriber(&self, host: &str) -> RedisResult<Client> {
-        // A name that makes no address is refused by the client.
+        // The client refuses the empty URL of a host that makes no valid address.
         let url = with_host(&self.nodes[0], host).unwrap_or_default();
         hearing(&self.client(&url)?)
     }
@@ -99,7 +104,8 @@ impl Address {
         }
     }
 
-    /// What a client of the cluster is made with, which may ask these nodes (`host:port`), too.
+    /// Makes the builder of a cluster client. The client may also ask the nodes `others` (`host:port`) for
+    /// the layout of the cluster.
     pub(super) fn cluster(&self, others: &BTreeSet<String>) -> ClusterClientBuilder {
         let others = others.iter().filter_map(|host| with_host(&self.nodes[0], host));
         let builder = ClusterClientBuilder::new(self.nodes.iter().cloned().chain(others));
@@ -119,27 +125,28 @@ impl Address {
     }
 }
 
-/// The same client by the protocol that has messages beside answers.
+/// Makes a client for the same server that speaks RESP3, the protocol version that delivers messages beside
+/// replies.
 pub(super) fn hearing(client: &Client) -> RedisResult<Client> {
     let info = client.get_connection_info().clone();
     let settings = info.redis_settings().clone().set_protocol(ProtocolVersion::RESP3);
     Client::open(info.set_redis_settings(settings))
 }
 
-/// The same address for each of its hosts.
+/// Splits an address of several hosts into one address for each host.
 fn nodes(url: &str) -> Option<Vec<String>> {
     let [before, hosts, after] = parts(url)?;
     let nodes = hosts.split(',').map(|host| format!("{before}{host}{after}"));
     Some(nodes.collect())
 }
 
-/// The same address for another host.
+/// Replaces the hosts of an address by one host.
 fn with_host(url: &str, host: &str) -> Option<String> {
     let [before, _, after] = parts(url)?;
     Some(format!("{before}{host}{after}"))
 }
 
-/// What stands before the hosts, the hosts, and what stands behind them.
+/// Splits an address into the part before the hosts, the hosts, and the part behind them.
 fn parts(url: &str) -> Option<[&str; 3]> {
     let start = url.find("://")? + "://".len();
     let end = url[start..]

@@ -1,4 +1,4 @@
-//! One client for all nodes of a cluster, and another one where that does not follow the cluster any more.
+//! One client for all nodes of a cluster. It is replaced when it no longer follows the layout of the cluster.
 
 use std::{
     collections::BTreeSet,
@@ -26,19 +26,20 @@ use super::{Address, CONNECT_TIMEOUT, IamLogin, PING_TIMEOUT, RESPONSE_TIMEOUT, 
 const RETRIES: u32 = 4;
 const RETRY_MIN_MS: u64 = 20;
 const RETRY_MAX_MS: u64 = 150;
-/// How many nodes are asked, one after the other and each drawn anew, who belongs to the cluster.
+/// The number of attempts to learn the nodes of the cluster. Each attempt asks a random node, which may be
+/// the same one.
 const ASKED: usize = 5;
-/// Between two looks whether the client is of use.
+/// The pause between two tests whether the client reaches every primary.
 const PAUSE: Duration = Duration::from_secs(1);
 
 pub(super) struct Cluster {
     address: Address,
     login: Option<IamLogin>,
-    /// None before any node answered.
+    /// The current client. `None` until a node answers for the first time.
     open: RwLock<Option<ClusterConnection>>,
-    /// Held while somebody makes the first one.
+    /// Locked while a task makes the first client, so that only one task does (single-flight).
     opening: Arc<Mutex<()>>,
-    /// Somebody sees to it already that the open one is of use.
+    /// Whether a task already tests the current client and replaces it if needed.
     is_renewed: AtomicBool,
 }
 
@@ -51,13 +52,13 @@ impl Cluster {
             opening: Arc::default(),
             is_renewed: AtomicBool::default(),
         };
-        // An address that makes no client is heard of now.
+        // Builds a client once, so that a bad address is an error now and not with the first call.
         cluster.client(&BTreeSet::new()).map_err(failed)?;
         Ok(cluster)
     }
 
-    /// The link to send on. One that is doubted is still the best there is: another is sought beside the call, since that
-    /// takes longer than a call may.
+    /// The link to send on. If the link is `doubted`, the call still uses it, because there is no better one.
+    /// A task of its own tests the link and replaces it, because that takes longer than a call may.
     pub(super) async fn link(self: &Arc<Self>, doubted: bool) -> Result<ClusterConnection, LineError> {
         let Some(open) = self.opened() else {
             return self.first().await;
@@ -66,7 +67,7 @@ impl Cluster {
             let (cluster, open) = (Arc::clone(self), open.clone());
             tokio::spawn(async move {
                 cluster.renew(open).await;
-                // Where everything is slow, new links would make it slower.
+                // If the whole cluster is slow, more new links would make it slower.
                 sleep(PAUSE).await;
                 cluster.is_renewed.store(false, Ordering::Release);
             });
@@ -74,19 +75,21 @@ impl Cluster {
         Ok(open)
     }
 
-    /// The primary that has a key, as `host:port`, by the word of the node that this client takes for it: where that has
-    /// handed the key on, it knows to whom.
+    /// Finds the primary that has a key, as `host:port`. It asks the node that this client takes for the
+    /// primary. If that node has handed the slot of the key over, it knows the new primary.
     pub(super) async fn owner(self: &Arc<Self>, key: &str) -> Result<String, LineError> {
         let slot = Slot::for_key(key);
         let route = Route::with_slot(slot, SlotAddr::Master);
         let owner = RoutingInfo::SingleNode(SingleNodeRoutingInfo::SpecificNode(route));
         let mut link = self.link(false).await?;
         let said = link.route_command(cluster_slots(), owner).await.map_err(failed)?;
-        owner_of(slot, &said)
-            .ok_or_else(|| LineError::Unavailable("no node of the cluster has the queue".to_owned()))
+        owner_of(slot, &said).ok_or_else(|| {
+            let reason = "no node of the Redis cluster serves the slot of the queue; check `CLUSTER SLOTS`";
+            LineError::Unavailable(reason.to_owned())
+        })
     }
 
-    /// A client of one of the nodes (`host:port`) that hears what is published there.
+    /// Makes a client of one node (`host:port`) that can receive published messages.
     pub(super) fn subscriber(&self, node: &str) -> RedisResult<Client> {
         self.address.subscriber(node)
     }
@@ -95,8 +98,9 @@ impl Cluster {
         self.open.read().unwrap_or_else(PoisonError::into_inner).clone()
     }
 
-    /// The first link. It is made beside the calls that wait for it, and goes on when they give up: where one of the nodes
-    /// that the process was told of is silent, it takes longer than a call may.
+    /// Makes the first link. A task of its own connects, and the calls wait for it. The task continues when
+    /// they give up, because connecting takes longer than a call may if one of the nodes in the address does
+    /// not answer.
     async fn first(self: &Arc<Self>) -> Result<ClusterConnection, LineError> {
         if let Ok(opening) = Arc::clone(&self.opening).try_lock_owned() {
             let cluster = Arc::clone(self);
@@ -106,19 +110,26 @@ impl Cluster {
                 cluster.replace(&new);
                 Ok(new)
             });
-            return made
-                .await
-                .map_err(|error| LineError::Unavailable(error.to_string()))?;
+            return made.await.map_err(|error| {
+                LineError::Unavailable(format!(
+                    "the task that connects to the Redis cluster failed: {error}"
+                ))
+            })?;
         }
         drop(self.opening.lock().await);
         self.opened()
-            .ok_or_else(|| LineError::Unavailable("no node of the cluster answers".to_owned()))
+            .ok_or_else(|| LineError::Unavailable("no node of the Redis cluster answers".to_owned()))
     }
 
-    /// The client replaces links that break, and goes where an answer sends it. From a node that is silent there is
-    /// neither, and it would go on sending to that one though another has long taken its place. So where a primary does
-    /// not answer it, a new client is made of the nodes that the others name, and takes over once every primary answers
-    /// that one: while nobody has taken the silent one's place, the old client is of more use.
+    /// Replaces the client if it does not reach every primary.
+    ///
+    /// The client replaces a link that breaks, and follows a redirect to another node. A silent node gives
+    /// neither a broken link nor a redirect. So the client would continue to send to it even after another
+    /// node took its place.
+    ///
+    /// If a primary does not answer, this method makes a new client from the nodes that the other nodes name.
+    /// The new client takes over once it reaches every primary. Until a node takes the place of the silent
+    /// one, the old client is more useful and stays.
     async fn renew(&self, mut open: ClusterConnection) {
         let members = Members::of(&mut open).await;
         if members.all_answer(&mut open).await {
@@ -127,7 +138,10 @@ impl Cluster {
         if let Ok(mut new) = self.connect(&members.nodes).await
             && Members::of(&mut new).await.all_answer(&mut new).await
         {
-            tracing::info!("a node of the cluster is silent: connected anew");
+            tracing::info!(
+                event = "line.cluster_client_replaced",
+                "a node of the Redis cluster did not answer: replaced the client by one that reaches every primary"
+            );
             self.replace(&new);
         }
     }
@@ -146,7 +160,8 @@ impl Cluster {
             .cluster(nodes)
             .connection_timeout(CONNECT_TIMEOUT)
             .response_timeout(RESPONSE_TIMEOUT)
-            // Within the time of a call. Its own are longer, and there are 16 of them: it would go on for callers who are gone.
+            // The retries must fit into the time of a call. The client's defaults are longer, and there are
+            // 16 of them, so it would retry for callers that gave up.
             .retries(RETRIES)
             .min_retry_wait(RETRY_MIN_MS)
             .max_retry_wait(RETRY_MAX_MS);
@@ -157,7 +172,7 @@ impl Cluster {
     }
 }
 
-/// Who belongs to a cluster, as `host:port`; nobody where no node says so in time.
+/// The nodes of a cluster, as `host:port`. Empty if no node names them in time.
 #[derive(Debug, Default, PartialEq, Eq)]
 struct Members {
     primaries: BTreeSet<String>,
@@ -166,7 +181,7 @@ struct Members {
 }
 
 impl Members {
-    /// As the first node says that answers.
+    /// Asks for the nodes, and takes the answer of the first node that answers.
     async fn of(link: &mut ClusterConnection) -> Self {
         let slots = cluster_slots();
         for _ in 0..ASKED {
@@ -178,8 +193,9 @@ impl Members {
         Self::default()
     }
 
-    /// Those in an answer to [`CLUSTER SLOTS`](https://redis.io/docs/latest/commands/cluster-slots/): behind the bounds of
-    /// each range stand those that have it, the primary first, each an array that begins with its host and its port.
+    /// Parses the reply to [`CLUSTER SLOTS`](https://redis.io/docs/latest/commands/cluster-slots/). Each
+    /// range of slots begins with its two bounds. Its nodes follow, the primary first. Each node is an array
+    /// that begins with its host and its port.
     fn named(said: &Value) -> Self {
         let mut members = Self::default();
         for range in items(said) {
@@ -198,7 +214,7 @@ impl Members {
     async fn all_answer(&self, link: &mut ClusterConnection) -> bool {
         let primaries = RoutingInfo::MultiNode((MultipleNodeRoutingInfo::AllMasters, None));
         let pinged = timeout(PING_TIMEOUT, link.route_command(redis::cmd("PING"), primaries)).await;
-        // The client leaves those out that it has no link to.
+        // The client's reply leaves out the primaries that it has no link to.
         let answers = match pinged {
             Ok(Ok(Value::Map(answers))) => answers.len(),
             _ => 0,
@@ -211,7 +227,7 @@ fn cluster_slots() -> redis::Cmd {
     redis::cmd("CLUSTER").arg("SLOTS").clone()
 }
 
-/// The primary of the range that has this slot.
+/// Finds the primary of the range that contains this slot.
 fn owner_of(slot: Slot, said: &Value) -> Option<String> {
     let is_in = |bound: &Value, other: &Value| match (bound, other) {
         (Value::Int(first), Value::Int(last)) => (*first..=*last).any(|number| {
@@ -241,7 +257,7 @@ fn named(host: &[u8], port: i64) -> Option<String> {
     let host = str::from_utf8(host)
         .ok()
         .filter(|host| !["", "?"].contains(host))?;
-    // An address of version 6 has colons of its own.
+    // An IPv6 address contains colons, so it needs brackets.
     Some(if host.contains(':') {
         format!("[{host}]:{port}")
     } else {
@@ -280,9 +296,9 @@ mod tests {
         assert_eq!(Members::named(&said), members);
         assert_eq!(Members::named(&Value::Nil), Members::default());
 
-        let owner = |slot| owner_of(Slot::new(slot).expect("a slot"), &said);
+        let owner = |slot| owner_of(Slot::new(slot).expect("the number is a slot"), &said);
         assert_eq!(owner(99).as_deref(), Some("b.example:6379"));
         assert_eq!(owner(100).as_deref(), Some("a.example:6379"));
-        assert_eq!(owner(300), None, "nobody has it");
+        assert_eq!(owner(300), None, "no node has slot 300");
     }
 }

@@ -1,11 +1,14 @@
-//! Logging in to `ElastiCache` as an IAM user: the password is a token, which is the query of a signed address
+//! Logs in to `ElastiCache` as an IAM user. The password is a token: a presigned URL without its scheme
 //! ([Amazon's description](https://docs.aws.amazon.com/AmazonElastiCache/latest/dg/auth-iam.html)).
 //!
-//! A token opens connections for 15 minutes, so each connection is opened with one of its own, made at that moment. What
-//! it opened is closed by the server after 12 hours unless it logs in again, and no timer of ours would be right about
-//! that: a Lambda is frozen between its calls, and its timers with it. So whoever takes a connection to send on says so
-//! ([`IamLogin::note_use`]), and each connection compares the wall clock with the time of its last login. One that
-//! slept through the 12 hours is found closed, and is opened anew.
+//! A token can open connections for 15 minutes. So each connection gets a token of its own, made when it
+//! opens.
+//!
+//! The server closes a connection 12 hours after its last login, so each connection logs in again before
+//! that. A timer cannot trigger this, because a Lambda is frozen between its calls, and its timers with it.
+//! Instead, each call reports that it uses a connection ([`IamLogin::note_use`]), and each connection then
+//! compares the wall clock with the time of its last login. A connection that was frozen for 12 hours is
+//! closed, and the client opens a new one.
 
 use std::{
     fmt,
@@ -25,28 +28,28 @@ use redis::{BasicAuth, ErrorKind, RedisError, RedisResult, StreamingCredentialsP
 use tokio::sync::watch;
 use vestibule_domain::uri::encoded;
 
-/// How long a token opens connections: the most that the service allows.
+/// The lifetime of a token: the longest that the service allows.
 const TOKEN: Duration = Duration::from_mins(15);
-/// When a connection logs in again, which the service wants within 12 hours.
+/// The age of a login after which the connection logs in again. The service requires a login within 12 hours.
 const RENEW: Duration = Duration::from_hours(6);
-/// When it tries again after it could not.
+/// The wait after a failed login.
 const RETRY: Duration = Duration::from_mins(1);
-/// How often use is noted at most.
+/// The shortest time between two recorded uses.
 const NOTE: Duration = Duration::from_secs(30);
 
-/// Gives the time of the wall, by which AWS checks signatures.
+/// Returns the wall-clock time, by which AWS verifies signatures.
 pub type WallClock = Arc<dyn Fn() -> SystemTime + Send + Sync>;
 
-/// Who logs in where.
+/// The IAM user of a serverless cache.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct IamUser {
     /// The name of the serverless cache.
     pub cache: String,
-    /// The user, whose id and name are the same.
+    /// The id of the user, which `ElastiCache` requires to equal its name.
     pub user: String,
 }
 
-/// Makes a token whenever a connection needs one.
+/// Makes a fresh token for each login of a connection.
 #[derive(Clone)]
 pub struct IamLogin {
     user: IamUser,
@@ -63,7 +66,8 @@ impl fmt::Debug for IamLogin {
 }
 
 impl IamLogin {
-    /// Signs with the credentials and for the region of a configuration; `None` where it lacks one of them.
+    /// Makes a login that signs with the credentials and the region of `aws`. `None` if `aws` lacks one of
+    /// them.
     pub fn new(user: IamUser, aws: &SdkConfig) -> Option<Self> {
         Some(Self {
             user,
@@ -74,14 +78,15 @@ impl IamLogin {
         })
     }
 
-    /// The same by another clock.
+    /// Replaces the wall clock. For tests.
     #[cfg(any(test, feature = "given-time"))]
     #[must_use]
     pub fn with_clock(self, clock: WallClock) -> Self {
         Self { clock, ..self }
     }
 
-    /// A connection is about to be used: those whose login is old do it again, beside the call.
+    /// Records that a call is about to use a connection. Connections with an old login then log in again,
+    /// while the call goes on.
     pub(super) fn note_use(&self) {
         let now = (self.clock)();
         self.used_at.send_if_modified(|used_at| {
@@ -93,16 +98,17 @@ impl IamLogin {
         });
     }
 
-    /// A token made now: `cache/?Action=connect&…`, a signed address without its scheme.
+    /// Makes a token: the signed URL `cache/?Action=connect&…` without its scheme.
     ///
     /// # Errors
-    /// Where there are no credentials, or the names make no address.
+    /// An authentication error if there are no AWS credentials, or if the names of cache and user cannot be
+    /// signed as a URL.
     pub async fn token(&self) -> RedisResult<String> {
         let credentials = self.credentials.provide_credentials().await.map_err(|error| {
-            // The outer text is a phrase; the cause says which source failed.
+            // The outer error is a general phrase. Its cause names the credential source that failed.
             let cause = std::error::Error::source(&error).map(ToString::to_string);
             refused(
-                "no AWS credentials to log in with",
+                "cannot load AWS credentials for the IAM login",
                 cause.unwrap_or_else(|| error.to_string()),
             )
         })?;
@@ -117,17 +123,17 @@ impl IamLogin {
             .time((self.clock)())
             .settings(settings)
             .build()
-            .map_err(|error| refused("the login cannot be signed", error.to_string()))?;
+            .map_err(|error| refused("cannot sign the IAM login", error.to_string()))?;
         let mut token = format!(
             "{}/?Action=connect&User={}&ResourceType=ServerlessCache",
-            // The service knows the cache by this form of its name alone.
+            // The service accepts the name of the cache only in lower case.
             self.user.cache.to_lowercase(),
             encoded(&self.user.user),
         );
         let unsigned = format!("http://{token}");
         let signature = SignableRequest::new("GET", &unsigned, std::iter::empty(), SignableBody::empty())
             .and_then(|request| sign(request, &params.into()))
-            .map_err(|error| refused("the login cannot be signed", error.to_string()))?;
+            .map_err(|error| refused("cannot sign the IAM login", error.to_string()))?;
         for (name, value) in signature.output().params() {
             token.extend(["&", name, "=", &encoded(value)]);
         }
@@ -144,8 +150,9 @@ fn refused(what: &'static str, why: String) -> RedisError {
 }
 
 impl StreamingCredentialsProvider for IamLogin {
-    /// Each connection has two of these from the client: it is opened with the first login of the one, and follows the
-    /// other for as long as it lives. So it logs in twice at its start, which costs one message and harms nothing.
+    /// The Redis client subscribes twice for each connection. It opens the connection with the first login of
+    /// one stream, and follows the other stream for the life of the connection. So a connection logs in twice
+    /// when it opens, which costs one message and does no harm.
     fn subscribe(&self) -> Pin<Box<dyn Stream<Item = RedisResult<BasicAuth>> + Send + 'static>> {
         let start = (self.clone(), self.used_at.subscribe(), None);
         Box::pin(stream::unfold(start, |(login, mut used_at, due)| async move {

@@ -1,4 +1,4 @@
-//! A connection that is shared by every call of a process, to one server or to a cluster.
+//! The connection to one server or to a cluster. All calls of a process share it.
 
 mod address;
 mod cluster;
@@ -29,23 +29,26 @@ pub use self::{
 
 const CONNECT_TIMEOUT: Duration = Duration::from_secs(1);
 const RESPONSE_TIMEOUT: Duration = Duration::from_millis(500);
-/// One call with all that it may need: a look whether an old link is alive, a new one, the script. What somebody waits for
-/// is at most two of these and a read of the backup, and that within 2 s.
+/// The limit of one call with all of its steps: the ping of an old link, a new link, and the script. A
+/// visitor's request waits for at most two calls and one read of the backup, and must end within 2 s.
 const CALL_TIMEOUT: Duration = Duration::from_millis(600);
-/// The look whether an old link is alive. A link that is only slow is replaced, which does no harm.
+/// The limit of the ping that tests an old link. A link that is alive but slower than this is replaced, which
+/// does no harm.
 const PING_TIMEOUT: Duration = Duration::from_millis(200);
-/// A socket that was not used for so long may be dead without knowing it: a Lambda thaws with those it froze with. The
-/// client of a cluster sees to its many connections itself: it replaces one that broke and sends again.
+/// A link that was idle for longer than this is pinged before it is used, in milliseconds. Its socket may be
+/// dead without an error, because a Lambda thaws with the sockets that it froze with. The client of a cluster
+/// manages its many connections itself: it replaces a broken one and sends the command again.
 const IDLE_MS: u64 = 5_000;
 
-/// What clones of a [`RedisLine`](super::RedisLine) share.
+/// The connection that all clones of a [`RedisLine`](super::RedisLine) share.
 #[derive(Clone)]
 pub(super) struct Connection {
     link: Link,
     login: Option<IamLogin>,
     opened: Instant,
     last_used_ms: Arc<AtomicU64>,
-    /// The last call failed: the link may be dead, or the server may have come back on another one.
+    /// Whether the last call failed. The link may then be dead, or the server may be back and need a new
+    /// link.
     suspect: Arc<AtomicBool>,
     subscriber: Arc<Subscriber>,
 }
@@ -63,10 +66,11 @@ struct Server {
 }
 
 impl Connection {
-    /// Knows where to connect to ([`Address::parse`]), and does so with the first call; with a login's tokens where there is
-    /// one, else with what the address says.
+    /// Prepares a connection to `url` (see [`Address::parse`]), which opens with the first call. It logs in
+    /// with the tokens of `login`, or, without one, with the user and password of the address.
     pub(super) fn new(url: &str, login: Option<IamLogin>) -> Result<Self, LineError> {
-        // Two crates in the tree bring two crypto providers; rustls wants to be told which. Being told twice is fine.
+        // Two crates of the dependency tree bring a crypto provider each, so rustls needs an explicit choice.
+        // A second call has no effect.
         let _ = rustls::crypto::aws_lc_rs::default_provider().install_default();
         let address = Address::parse(url)
             .map_err(|error| LineError::Unavailable(format!("the address of the line {error}")))?;
@@ -92,7 +96,7 @@ impl Connection {
         })
     }
 
-    /// The same, connected.
+    /// Prepares a connection to `url` as [`new`](Self::new) does, and opens it.
     pub(super) async fn open(url: &str, login: Option<IamLogin>) -> Result<Self, LineError> {
         let connection = Self::new(url, login)?;
         match &connection.link {
@@ -102,21 +106,21 @@ impl Connection {
         Ok(connection)
     }
 
-    /// Makes a call, and gives up on it when [`CALL_TIMEOUT`] has passed. Whether it was carried out is not known then.
+    /// Makes a call and gives up after [`CALL_TIMEOUT`]. Redis may have carried out a call that timed out.
     pub(super) async fn call<T>(
         &self,
         call: impl AsyncFnOnce(Sender) -> Result<T, LineError>,
     ) -> Result<T, LineError> {
         let outcome = timeout(CALL_TIMEOUT, async { call(self.link().await?).await })
             .await
-            .unwrap_or_else(|_| Err(LineError::Unavailable("no answer in time".to_owned())));
+            .unwrap_or_else(|_| Err(LineError::Unavailable("Redis did not answer in time".to_owned())));
         if let Err(LineError::Unavailable(_)) = &outcome {
             self.suspect.store(true, Ordering::Relaxed);
         }
         outcome
     }
 
-    /// Listens to a channel, on the server that has it, by a connection of its own.
+    /// Subscribes to a channel on the server that has its slot. Subscriptions use a connection of their own.
     pub(super) async fn listen(&self, channel: String) -> Result<Changes, LineError> {
         if let Some(login) = &self.login {
             login.note_use();
@@ -125,8 +129,10 @@ impl Connection {
             Link::Server(server) => (String::new(), hearing(&server.client)),
             Link::Cluster(cluster) => {
                 let owner = timeout(CALL_TIMEOUT, cluster.owner(&channel)).await;
-                let owner =
-                    owner.unwrap_or_else(|_| Err(LineError::Unavailable("no answer in time".to_owned())))?;
+                let owner = owner.unwrap_or_else(|_| {
+                    let reason = "the cluster did not name the node of the channel in time";
+                    Err(LineError::Unavailable(reason.to_owned()))
+                })?;
                 let client = cluster.subscriber(&owner);
                 (owner, client)
             }
@@ -137,7 +143,8 @@ impl Connection {
             .await
     }
 
-    /// The link to send on, pinged first and replaced where it was idle, or failed, and is dead.
+    /// The link to send on. If the link was idle or the last call failed, it is tested first, and replaced if
+    /// it is dead.
     async fn link(&self) -> Result<Sender, LineError> {
         if let Some(login) = &self.login {
             login.note_use();
@@ -184,7 +191,7 @@ fn manager_config(login: Option<&IamLogin>) -> ConnectionManagerConfig {
     let config = ConnectionManagerConfig::new()
         .set_connection_timeout(Some(CONNECT_TIMEOUT))
         .set_response_timeout(Some(RESPONSE_TIMEOUT))
-        // Whoever calls has a deadline and retries by itself; waiting here would only hide the outage.
+        // The caller has a deadline and retries by itself. More retries here would only hide the outage.
         .set_number_of_retries(1);
     match login {
         Some(login) => config.set_credentials_provider(login.clone()),
@@ -192,7 +199,7 @@ fn manager_config(login: Option<&IamLogin>) -> ConnectionManagerConfig {
     }
 }
 
-/// What one call sends on.
+/// The link that one call sends its commands on.
 pub(super) enum Sender {
     Server(ConnectionManager),
     Cluster(Box<ClusterConnection>),
@@ -226,8 +233,10 @@ impl ConnectionLike for Sender {
     }
 }
 
-/// What a failed call means. An answer of the server that is an error of ours makes no sense; anything else may pass.
-#[allow(clippy::needless_pass_by_value)] // For `map_err(failed)`.
+/// Converts an error of the Redis client. The codes `ERR`, `WRONGTYPE`, `NOPERM` and `CROSSSLOT` report a
+/// mistake of this program or its setup: [`LineError::Nonsense`]. Any other error may be temporary:
+/// [`LineError::Unavailable`].
+#[allow(clippy::needless_pass_by_value)] // `map_err` passes the error by value.
 pub(super) fn failed(error: RedisError) -> LineError {
     let ours = ["ERR", "WRONGTYPE", "NOPERM", "CROSSSLOT"];
     if error.is_timeout() || error.is_io_error() || !error.code().is_some_and(|code| ours.contains(&code)) {

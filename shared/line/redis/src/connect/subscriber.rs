@@ -1,8 +1,9 @@
-//! Hearing what scripts publish: one more connection to each server that has a queue somebody listens to, shared by all who
-//! listen there, and opened with the first of them.
+//! Receives the messages that scripts publish. The process opens one more connection to each server that has
+//! a queue with a subscription. All subscriptions to a server share that connection, and the first one opens
+//! it.
 //!
-//! A subscription ends with its connection, and where its queue moves to another server: whoever listens begins anew, and
-//! is led to where the queue is then.
+//! A subscription ends when its connection breaks, or when its queue moves to another server. The listener
+//! then subscribes again, and the new subscription goes to the server that has the queue.
 
 use std::{
     collections::HashMap,
@@ -25,14 +26,16 @@ use vestibule_line::{Changes, LineError, Listeners};
 use super::{CONNECT_TIMEOUT, IDLE_MS, IamLogin, PING_TIMEOUT, RESPONSE_TIMEOUT, failed};
 use crate::changes::tick;
 
-/// A connection that heard nothing for so long is pinged: before anybody counts on it, and while somebody does.
+/// A connection that received nothing for this long is pinged: before a new subscription, and as long as it
+/// has subscriptions.
 const IDLE: Duration = Duration::from_millis(IDLE_MS);
 
-/// The connections of a process, by the server's name.
+/// The subscription connections of a process, by the name of the server.
 #[derive(Default)]
 pub(super) struct Subscriber(Mutex<HashMap<String, Arc<Slot>>>);
 
-/// Held by whoever opens the connection to a server, or asks it.
+/// The command channel of the connection to one server. A task locks it while it opens the connection or
+/// sends a command, so that it opens once (single-flight).
 type Slot = tokio::sync::Mutex<Option<UnboundedSender<Order>>>;
 
 enum Order {
@@ -46,7 +49,11 @@ enum Order {
 }
 
 impl Subscriber {
-    /// Listens to a channel of a server. What happens after the answer is heard.
+    /// Subscribes to a channel of a server. The subscription receives what is published after this method
+    /// returns.
+    ///
+    /// # Errors
+    /// [`LineError::Unavailable`] if the connection cannot be opened or breaks.
     pub(super) async fn listen(
         &self,
         server: &str,
@@ -61,12 +68,15 @@ impl Subscriber {
         {
             return answer;
         }
-        // There is none, or it was dead.
+        // There is no connection, or it is dead.
         *open = None;
         let orders = Ear::open(client, login).await.map_err(failed)?;
         let answer = ask(&orders, &channel).await;
         *open = Some(orders);
-        answer.unwrap_or_else(|| Err(LineError::Unavailable("the connection broke".to_owned())))
+        answer.unwrap_or_else(|| {
+            let reason = "the connection to Redis broke during the subscription";
+            Err(LineError::Unavailable(reason.to_owned()))
+        })
     }
 
     fn slot(&self, server: &str) -> Arc<Slot> {
@@ -75,7 +85,7 @@ impl Subscriber {
     }
 }
 
-/// `None` where the connection is of no use.
+/// Sends the command to subscribe, and waits for the answer. `None` if the connection is dead.
 async fn ask(orders: &UnboundedSender<Order>, channel: &str) -> Option<Result<Changes, LineError>> {
     let (answer, answered) = oneshot::channel();
     let listen = Order::Listen {
@@ -86,19 +96,20 @@ async fn ask(orders: &UnboundedSender<Order>, channel: &str) -> Option<Result<Ch
     answered.await.ok()
 }
 
-/// A connection whose own calls are about what it is subscribed to.
+/// A connection that serves subscriptions only. It runs as a task of its own.
 struct Ear {
     link: MultiplexedConnection,
     pushes: UnboundedReceiver<PushInfo>,
     listeners: Listeners<String>,
-    /// Channels whose subscription this connection ended itself, until it hears so.
+    /// Channels whose subscription this connection ended itself and whose confirmation has not come yet.
     left: Vec<String>,
     heard_at: Instant,
-    /// Its own orders: for those who listen to say that they leave.
+    /// The sender of its own commands, through which a listener that is dropped ends its subscription. It is
+    /// weak, so that the task ends when no other sender is left.
     orders: WeakUnboundedSender<Order>,
 }
 
-/// The connection is of no use any more: all that listen to it begin anew.
+/// The connection is dead. All its subscriptions end, and their listeners subscribe again.
 struct Broken;
 
 impl Ear {
@@ -126,7 +137,7 @@ impl Ear {
         Ok(order)
     }
 
-    /// Until the connection is of no use, or nobody can ask anything of it.
+    /// Runs until the connection is dead, or until no sender of its commands is left.
     async fn run(mut self, mut orders: UnboundedReceiver<Order>) {
         loop {
             let done = tokio::select! {
@@ -150,7 +161,7 @@ impl Ear {
         match (kind, channel_of(&data)) {
             (PushKind::Disconnection, _) => Err(Broken),
             (PushKind::SMessage, Some(channel)) => {
-                // One of another form is of a version that is being replaced.
+                // A message of another form comes from another version during a deployment, and is ignored.
                 if let Some(Value::BulkString(message)) = data.get(1)
                     && let Some(tick) = tick(message)
                 {
@@ -159,7 +170,8 @@ impl Ear {
                 Ok(())
             }
             (PushKind::SUnsubscribe, Some(channel)) => {
-                // Where nobody asked for it, the queue has moved, and the next answers may be taken for those to other questions.
+                // If this connection did not ask for it, the queue moved to another server. The client could
+                // then match the next replies to the wrong commands, so the connection must end.
                 let at = self.left.iter().position(|left| *left == channel).ok_or(Broken)?;
                 self.left.swap_remove(at);
                 Ok(())
@@ -173,7 +185,7 @@ impl Ear {
         channel: String,
         answer: oneshot::Sender<Result<Changes, LineError>>,
     ) -> Result<(), Broken> {
-        // A Lambda thaws with the sockets that it froze with.
+        // The socket may be dead, because a Lambda thaws with the sockets that it froze with.
         if self.heard_at.elapsed() > IDLE {
             self.ping().await?;
         }
@@ -186,10 +198,10 @@ impl Ear {
         let ticks = self.listeners.add(channel.clone());
         let orders = self.orders.upgrade().ok_or(Broken)?;
         let changes = Changes::new(ticks, move || {
-            // A connection that is gone has no subscription to end.
+            // If the connection is dead, there is no subscription to end.
             let _ = orders.send(Order::Leave { channel });
         });
-        // Where nobody waits for it any more, it is dropped, and leaves.
+        // If the caller gave up, the subscription is dropped here, which ends it.
         let _ = answer.send(Ok(changes));
         Ok(())
     }
@@ -204,7 +216,8 @@ impl Ear {
             .map_err(|_| Broken)
     }
 
-    /// Says what the server says of a channel; what it refuses leaves the connection as it was.
+    /// Sends a command about a channel and returns the server's answer. A command that the server refuses
+    /// leaves the connection as it was.
     async fn call(
         &mut self,
         command: &str,

@@ -49,18 +49,18 @@ fn what_is_no_address_is_refused() {
 
 #[test]
 fn a_file_of_authorities_is_read_and_must_hold_one() {
-    let folder = tempfile::tempdir().expect("a folder");
+    let folder = tempfile::tempdir().expect("a temporary folder can be created");
     let path = folder.path().join("a b.pem");
-    // A space as in a form.
+    // The `+` is a space, as in an encoded form.
     let url = format!(
         "rediss+cluster://cache?ca_file={}/a+b.pem",
         folder.path().display()
     );
     assert!(matches!(error(&url), AddressError::Unreadable { .. }));
-    std::fs::write(&path, "-----BEGIN PRIVATE KEY-----").expect("written");
+    std::fs::write(&path, "-----BEGIN PRIVATE KEY-----").expect("the file can be written");
     assert!(matches!(error(&url), AddressError::NoCertificate { .. }));
-    std::fs::write(&path, CERTIFICATE).expect("written");
-    let address = Address::parse(&url).expect("an address");
+    std::fs::write(&path, CERTIFICATE).expect("the file can be written");
+    let address = Address::parse(&url).expect("an address with a certificate is valid");
     assert_eq!(address.authorities.as_deref(), Some(CERTIFICATE.as_bytes()));
 }
 

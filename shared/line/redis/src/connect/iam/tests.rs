@@ -12,7 +12,8 @@ use super::*;
 /// 2026-09-01T12:00:00Z
 const START: u64 = 1_788_264_000;
 
-/// The signatures are botocore's (1.43.127, `SigV4QueryAuth` with its clock set), of the same request:
+/// The expected tokens, without and with a session token. botocore made the signatures (1.43.127,
+/// `SigV4QueryAuth` with its clock set) from the same request:
 ///
 /// ```python
 /// request = AWSRequest("GET", "http://vestibule-line/?Action=connect&User=vestibule-app&ResourceType=ServerlessCache")
@@ -54,13 +55,14 @@ fn login(session: Option<&str>, clock: &Arc<AtomicU64>) -> IamLogin {
     let clock = Arc::clone(clock);
     let now = move || SystemTime::UNIX_EPOCH + Duration::from_secs(clock.load(Ordering::SeqCst));
     IamLogin::new(user, &aws)
-        .expect("complete")
+        .expect("the configuration has credentials and a region")
         .with_clock(Arc::new(now))
 }
 
-/// The order of a query's parameters means nothing: signatures are made over the sorted ones.
+/// Splits a token into its host and the set of its parameters. Their order has no meaning, because the
+/// signature covers the sorted parameters.
 fn parts(token: &str) -> (&str, BTreeSet<&str>) {
-    let (host, query) = token.split_once("/?").expect("a path and a query");
+    let (host, query) = token.split_once("/?").expect("a token has a host and a query");
     (host, query.split('&').collect())
 }
 
@@ -68,7 +70,7 @@ fn parts(token: &str) -> (&str, BTreeSet<&str>) {
 async fn a_token_is_what_another_signer_makes_of_the_same_request() {
     for (session, recorded) in RECORDED {
         let token = login(session, &Arc::new(AtomicU64::new(START))).token().await;
-        assert_eq!(parts(&token.expect("signed")), parts(recorded));
+        assert_eq!(parts(&token.expect("the token is signed")), parts(recorded));
     }
 }
 
@@ -79,7 +81,11 @@ async fn a_login_is_made_when_asked_for_and_again_when_it_is_old_and_in_use() {
     let hours = |hours: u64| clock.store(START + hours * 3_600, Ordering::SeqCst);
 
     let mut connection = login.subscribe();
-    let first = connection.next().await.expect("one").expect("signed");
+    let first = connection
+        .next()
+        .await
+        .expect("the first login comes")
+        .expect("it is signed");
     assert_eq!(first.username(), "vestibule-app");
     assert!(first.password().contains("X-Amz-Date=20260901T120000Z"));
 
@@ -87,19 +93,34 @@ async fn a_login_is_made_when_asked_for_and_again_when_it_is_old_and_in_use() {
     login.note_use();
     assert!(
         connection.next().now_or_never().is_none(),
-        "five hours are not old"
+        "a login of five hours is not renewed"
     );
     hours(7);
-    assert!(connection.next().now_or_never().is_none(), "nobody uses it");
+    assert!(
+        connection.next().now_or_never().is_none(),
+        "an unused connection does not log in again"
+    );
     login.note_use();
-    let second = connection.next().await.expect("another").expect("signed");
+    let second = connection
+        .next()
+        .await
+        .expect("a second login comes")
+        .expect("it is signed");
     assert!(second.password().contains("X-Amz-Date=20260901T190000Z"));
     login.note_use();
-    assert!(connection.next().now_or_never().is_none(), "once");
+    assert!(
+        connection.next().now_or_never().is_none(),
+        "the connection logs in again only once"
+    );
 
-    // A connection that is opened after a long sleep starts with a token of its own.
+    // A connection that opens after a long sleep gets a fresh token.
     hours(30);
-    let later = login.subscribe().next().await.expect("one").expect("signed");
+    let later = login
+        .subscribe()
+        .next()
+        .await
+        .expect("the first login comes")
+        .expect("it is signed");
     assert!(later.password().contains("X-Amz-Date=20260902T180000Z"));
 }
 
