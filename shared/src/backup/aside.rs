@@ -34,10 +34,17 @@ pub(super) async fn set_aside(
     let done = line.set_aside(queue, key).await?;
     match done {
         SetAside::Done => {
-            tracing::error!(%queue, key, entry, tries, reason, "a journal record is set aside");
+            tracing::error!(
+                event = "journal.record_dead_lettered", %queue, key, entry, tries, reason,
+                "moved a journal record to the dead letters: read the reason and repair the entry's item"
+            );
         }
         SetAside::Full => {
-            tracing::error!(%queue, key, entry, tries, reason, "too much is set aside: a record stays in the journal");
+            tracing::error!(
+                event = "journal.dead_letters_full", %queue, key, entry, tries, reason,
+                "cannot move a journal record to the dead letters, which are full: it stays in the journal; \
+                 repair the items that earlier dead letters name"
+            );
         }
         SetAside::Gone => {}
     }
@@ -66,7 +73,10 @@ pub async fn retry(line: &dyn Line, backup: &dyn Backup, shelf: &Shelf) -> Resul
         let ended: Vec<_> = tried.iter().flat_map(Tried::endings).collect();
         if !keys.is_empty() {
             line.settle(queue, &keys, &ended).await?;
-            tracing::info!(%queue, records = keys.len(), "the backup took what had been set aside");
+            tracing::info!(
+                event = "journal.dead_letters_written", %queue, records = keys.len(),
+                "the backup accepted records that were dead letters; removed them from the dead letters"
+            );
         }
         retried.taken += keys.len();
         retried.left -= keys.len();

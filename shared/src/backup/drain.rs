@@ -117,7 +117,10 @@ pub async fn drain_all(
 ) -> Result<(), DrainError> {
     loop {
         let drained = drain(line, backup, shelf, RECORDS_MAX, until).await?;
-        tracing::debug!(queue = %shelf.queue, ?drained, "drained");
+        tracing::debug!(
+            event = "journal.flushed", queue = %shelf.queue, ?drained,
+            "flushed journal records to the backup"
+        );
         if drained.records < RECORDS_MAX || Instant::now() >= until {
             return Ok(());
         }
@@ -170,7 +173,10 @@ async fn replace(
     }
     for (change, reason) in &tried.refused {
         let (queue, entry) = (&shelf.queue, change.id);
-        tracing::warn!(%queue, %entry, tries, %reason, "the backup refuses a change: it is tried again later");
+        tracing::warn!(
+            event = "journal.change_refused", %queue, %entry, tries, %reason,
+            "the backup refused a change; the journal keeps it and the next flush after a pause tries it again"
+        );
     }
     line.defer(&shelf.queue, &deferral(record, tried, tries)).await?;
     drained.records += 1;

@@ -92,7 +92,10 @@ pub(super) async fn each<'a, W: Future<Output = Result<Written, BackupError>>>(
         };
         if let Ok(Written::Overruled) = &outcome {
             // Of a history that was lost: what the table has is what counts.
-            tracing::warn!(entry = %changes[nth].id, "a change of a visit that is over, or of another one than stands there, is passed over");
+            tracing::warn!(
+                event = "entry.change_conflicted", entry = %changes[nth].id,
+                "dropped a change that conflicts with its record: the visit ended, or another visit is live"
+            );
         }
         match &outcome {
             Ok(_) => {

@@ -102,9 +102,15 @@ impl<'a> Held<'a> {
                 Ok(Ok(true)) => {}
                 Ok(Ok(false)) => return,
                 Ok(Err(error)) => {
-                    tracing::warn!(queue = %self.queue, %error, "the lease of a restore was not renewed yet");
+                    tracing::warn!(
+                        event = "queue.restore_lease_renewal_failed", queue = %self.queue, %error,
+                        "could not renew the restore lease; the restore goes on and tries again in 3 seconds"
+                    );
                 }
-                Err(_) => tracing::warn!(queue = %self.queue, "the lease of a restore is renewed late"),
+                Err(_) => tracing::warn!(
+                    event = "queue.restore_lease_renewal_timed_out", queue = %self.queue,
+                    "the renewal of the restore lease timed out; the restore goes on and tries again"
+                ),
             }
         }
     }
@@ -116,7 +122,10 @@ impl<'a> Held<'a> {
             .release_lease(self.queue, self.part.epoch, self.holder)
             .await
         {
-            tracing::warn!(queue = %self.queue, %error, "the lease of a restore ends by itself");
+            tracing::warn!(
+                event = "queue.restore_lease_release_failed", queue = %self.queue, %error,
+                "could not release the restore lease; it expires by itself within 10 seconds"
+            );
         }
     }
 }

@@ -30,7 +30,10 @@ pub async fn take_out(
     };
     if let Mended::Ended(end) = line.mend(&shelf.queue, &mending).await? {
         write_through(line, backup, shelf, &end).await?;
-        tracing::warn!(queue = %shelf.queue, entry = %record.id, "the line had lost an end: the entry is out");
+        tracing::warn!(
+            event = "entry.stale_removed", queue = %shelf.queue, entry = %record.id,
+            "removed an entry from Redis that DynamoDB shows as ended"
+        );
     }
     Ok(())
 }

@@ -69,7 +69,10 @@ pub async fn place(
             }
             Ok(Placing::Taken(record)) => record,
             Err(error) => {
-                tracing::warn!(%queue, entry = %id, %error, "the backup did not take a place: it goes by the journal");
+                tracing::warn!(
+                    event = "entry.place_journaled", %queue, entry = %id, %error,
+                    "the backup did not accept the place of a visitor who entered; added it to the journal instead"
+                );
                 line.record(queue, change).await?;
                 return Ok(Some(placed(false, None)));
             }
@@ -107,9 +110,15 @@ pub async fn place(
             Revived::Back { standing, change } => {
                 let through = write_through(line, backup, shelf, &change).await?;
                 if revival.record.came_back_at_ms.is_some() {
-                    tracing::info!(%queue, entry = %id, "whoever had missed the turn is back at the old place");
+                    tracing::info!(
+                        event = "entry.missed_turn_restored", %queue, entry = %id,
+                        "gave a visitor who missed the turn and returned within the grace the old place"
+                    );
                 } else {
-                    tracing::warn!(%queue, entry = %id, "the line had lost an entry: it has its old place back");
+                    tracing::warn!(
+                        event = "entry.place_restored", %queue, entry = %id,
+                        "gave an entering visitor the old place, which Redis had lost and DynamoDB still shows"
+                    );
                 }
                 return Ok(Some(Placed {
                     standing,

@@ -172,7 +172,10 @@ async fn shard(backup: &dyn Backup, shelf: &Shelf, shard: u8) -> Result<Vec<Reco
     for _ in 1..TRIES {
         match backup.live_entries(shelf, shard).await {
             Err(error @ (BackupError::Throttled(_) | BackupError::Unavailable(_))) => {
-                tracing::warn!(queue = %shelf.queue, shard, %error, "a shard is read again");
+                tracing::warn!(
+                    event = "backup.shard_read_failed", queue = %shelf.queue, shard, %error,
+                    "could not read a shard of entries from the backup; reading it again after a pause"
+                );
                 // Between half of it and all of it.
                 sleep(pause.mul_f64(0.5 + rand::random::<f64>() / 2.0)).await;
                 pause = (pause * 2).min(PAUSE_MAX);

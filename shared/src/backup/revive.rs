@@ -57,7 +57,10 @@ pub async fn revive(
             Revived::Back { standing, change } => {
                 write_through(line, backup, shelf, &change).await?;
                 let state = standing.state().name();
-                tracing::warn!(%queue, entry = %id, state, "the line had lost an entry: it is back");
+                tracing::warn!(
+                    event = "entry.restored", %queue, entry = %id, state,
+                    "restored an entry that Redis had lost and DynamoDB still shows as live"
+                );
                 return Ok(Found::Here);
             }
             Revived::Here(_) => return Ok(Found::Here),

@@ -63,7 +63,10 @@ pub async fn write_through(
     let record = match refused {
         Ok(record) => record,
         Err(reason) => {
-            tracing::warn!(%queue, entry = %change.id, reason, "the backup did not take a change: it goes by the journal");
+            tracing::warn!(
+                event = "entry.change_journaled", %queue, entry = %change.id, reason,
+                "the backup did not accept a change of an entry; added the change to the journal instead"
+            );
             line.record(queue, change).await?;
             return Ok(Through {
                 durable: false,
@@ -76,7 +79,10 @@ pub async fn write_through(
         && let Err(error) = line.settle(queue, &[], &[ending]).await
     {
         // The line remembers the end for nothing, no more.
-        tracing::warn!(%queue, entry = %change.id, %error, "the line was not told that the backup has an end");
+        tracing::warn!(
+            event = "entry.end_acknowledgement_failed", %queue, entry = %change.id, %error,
+            "could not tell Redis that the backup holds an end; the consistency check acknowledges it later"
+        );
     }
     Ok(Through {
         durable: true,

@@ -130,7 +130,10 @@ impl Mender<'_> {
             Mended::Refused | Mended::Moved => return Ok(false),
             Mended::Ended(end) => {
                 write_through(line, self.backup, self.shelf, &end).await?;
-                tracing::warn!(%queue, entry = %id, "the line still had an entry that was over: it is gone");
+                tracing::warn!(
+                    event = "entry.stale_removed", %queue, entry = %id,
+                    "removed an entry from Redis that DynamoDB shows as ended"
+                );
                 checked.removed += 1;
             }
             Mended::Here {
@@ -144,7 +147,10 @@ impl Mender<'_> {
                     Some(placed) if placed.given_back => checked.revived += 1,
                     Some(_) if moved_on => {
                         let state = standing.state().name();
-                        tracing::warn!(%queue, entry = %id, state, "the line had an entry further back than it was");
+                        tracing::warn!(
+                            event = "entry.state_advanced", %queue, entry = %id, state,
+                            "advanced an entry in Redis to the later state that DynamoDB shows"
+                        );
                         checked.moved_on += 1;
                     }
                     Some(_) if had_place => checked.restated += 1,

@@ -193,7 +193,10 @@ async fn catch_up(line: &dyn Line, backup: &dyn Backup, shelf: &Shelf) -> Result
 
 fn tell(queue: &QueueId, checked: &Checked) {
     if checked.mended() == 0 {
-        tracing::debug!(%queue, ?checked, "checked");
+        tracing::debug!(
+            event = "queue.checked", %queue, ?checked,
+            "the consistency check found nothing to repair"
+        );
         return;
     }
     let Checked {
@@ -207,8 +210,8 @@ fn tell(queue: &QueueId, checked: &Checked) {
         ..
     } = checked;
     tracing::warn!(
-        %queue, written, restated, moved_on, revived, ended, removed, skipped,
-        "the line and the backup differed: mended"
+        event = "queue.repaired", %queue, written, restated, moved_on, revived, ended, removed, skipped,
+        "the consistency check repaired differences between Redis and DynamoDB"
     );
 }
 

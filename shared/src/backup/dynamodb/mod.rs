@@ -152,7 +152,10 @@ impl Backup for DynamoDb {
                 // Damaged by hand. Nobody else's place must be lost for it.
                 Err(error) => {
                     let entry = items::text(&item, items::ENTRY).unwrap_or_default();
-                    tracing::error!(queue = %shelf.queue, entry, %error, "an item of the entries table is passed over");
+                    tracing::error!(
+                        event = "backup.entry_skipped", queue = %shelf.queue, entry, %error,
+                        "skipped an item of the entries table that is not a readable entry: repair or delete the item"
+                    );
                 }
             }
         }
@@ -194,7 +197,10 @@ impl Backup for DynamoDb {
                 Ok(id) => ids.push(id),
                 // Written by hand. The other queues must not stand still for it.
                 Err(error) => {
-                    tracing::warn!(queue = name, %error, "an item of the queues table is passed over");
+                    tracing::warn!(
+                        event = "backup.queue_skipped", queue = name, %error,
+                        "skipped an item of the queues table whose name is not a queue id: rename or delete the item"
+                    );
                 }
             }
         }
