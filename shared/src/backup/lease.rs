@@ -1,9 +1,12 @@
-//! Who puts a lost queue back: one process at a time, by a lease that stands in the backup beside the queue's epoch.
+//! The restore lease: one process at a time restores a lost queue. The lease is stored in the backup beside the queue's
+//! epoch.
 //!
-//! Taking the lease is what raises the epoch. So whoever holds one knows an epoch that nobody else has, and the line lets
-//! nothing in force that has a lower one than it has heard of: a restorer that was thought dead, and wakes up, writes in
-//! vain. The lease only keeps two from working side by side; where the clocks of two processes part by more than it is
-//! long, both work, and the later epoch still wins.
+//! Taking the lease raises the epoch, so each holder has an epoch that no other process has. The epoch is the fencing
+//! token: the line rejects a configuration whose epoch is lower than the highest that it has seen. A restore that was
+//! presumed dead and wakes up therefore writes in vain.
+//!
+//! The lease only keeps two processes from doing the same work. If their clocks differ by more than the lease lasts,
+//! both work, and the later epoch still wins.
 
 use std::{future::Future, time::Duration};
 
@@ -13,22 +16,22 @@ use uuid::Uuid;
 use super::{Backup, LinePart, restore::RestoreError};
 use crate::{domain::id::QueueId, system_clock::now_ms};
 
-/// How long a lease lasts without being renewed: a queue whose restorer died waits for so long.
+/// How long a lease lasts without a renewal. If the restoring process dies, the queue waits this long.
 pub const LEASE: Duration = Duration::from_secs(10);
-/// Between two renewals.
+/// The time between two renewals.
 const RENEWAL: Duration = Duration::from_secs(3);
 
-/// The right to put a queue back.
+/// The right to restore a queue.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Lease {
-    /// Names this restore, and no other.
+    /// Identifies one run of a restore.
     pub holder: Uuid,
-    /// When it ends by itself, by the holder's clock, in Unix milliseconds.
+    /// When the lease expires, by the holder's clock, in Unix milliseconds.
     pub until_ms: u64,
 }
 
 impl Lease {
-    /// A lease from now on.
+    /// A lease that begins now and lasts [`LEASE`].
     pub fn new(holder: Uuid) -> Self {
         let length_ms = u64::try_from(LEASE.as_millis()).unwrap_or(u64::MAX);
         Self {
@@ -38,31 +41,32 @@ impl Lease {
     }
 }
 
-/// A lease that ends later than this from now is of a clock that is wrong: it holds nobody up. The epoch decides anyway.
+/// The longest lease that counts, in milliseconds. A lease that expires later than this from now comes from a clock
+/// that is wrong, so it blocks no other process. That is safe, because the epoch decides.
 pub(super) const PLAUSIBLE_MS: u64 = 60_000;
 
-/// The answer to taking a lease.
+/// The outcome of taking a lease.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Leased {
-    /// It is taken, and the queue's part has the new epoch.
+    /// The caller holds the lease. The metadata has the new epoch.
     Taken(LinePart),
-    /// Somebody else has it.
+    /// Another process holds this lease.
     Held(Lease),
-    /// The epoch is not what it was: somebody else has put the queue back, or begun it anew.
+    /// The epoch has changed: another process restored or reset the queue.
     Overtaken,
 }
 
-/// A lease that was taken.
+/// A lease that this process holds.
 pub(super) struct Held<'a> {
     backup: &'a dyn Backup,
     queue: &'a QueueId,
-    /// As it stands since.
+    /// The queue's metadata, with the epoch that taking the lease set.
     pub(super) part: LinePart,
     holder: Uuid,
 }
 
 impl<'a> Held<'a> {
-    /// Takes the lease of a queue that is of this epoch.
+    /// Takes the lease of a queue of this epoch.
     pub(super) async fn take(
         backup: &'a dyn Backup,
         queue: &'a QueueId,
@@ -81,8 +85,9 @@ impl<'a> Held<'a> {
         }
     }
 
-    /// Does something while the lease is renewed, until somebody else has taken it. One that ran out because the backup is
-    /// slow is no reason to stop: whoever restores from a table that has much to do would never be done.
+    /// Runs `work` and renews the lease meanwhile. Stops when another process has taken the lease. A lease that merely
+    /// expired because the backup is slow does not stop the work; otherwise a restore from a busy table would never
+    /// finish.
     pub(super) async fn hold<T>(
         &self,
         work: impl Future<Output = Result<T, RestoreError>>,
@@ -115,7 +120,7 @@ impl<'a> Held<'a> {
         }
     }
 
-    /// Gives it back, for whoever comes next not to wait for its end.
+    /// Releases the lease, so that the next restore does not have to wait until it expires.
     pub(super) async fn release(self) {
         if let Err(error) = self
             .backup

@@ -1,4 +1,4 @@
-//! Taking somebody out of the line who is over, as the backup knows and the line does not: it lost the end.
+//! Removes an entry from the line whose end the backup shows and the line lost.
 
 use super::{Backup, Shelf, drain::DrainError, write_through::write_through};
 use crate::{
@@ -10,11 +10,11 @@ use crate::{
     line::{Line, LineError, Mended, Mending},
 };
 
-/// Takes an entry out of the line which stands there, of whose end the record is: by the step with which the check does so.
-/// Nothing where it does not stand there any more.
+/// Removes an entry from the line, given its status there and the record of its end. It uses the same step as the
+/// consistency check. If the entry no longer has this status, nothing changes.
 ///
 /// # Errors
-/// [`LineError`] where the line gave no answer.
+/// [`LineError`] if the line failed to answer.
 pub async fn take_out(
     line: &dyn Line,
     backup: &dyn Backup,
@@ -38,12 +38,12 @@ pub async fn take_out(
     Ok(())
 }
 
-/// Takes somebody out of the line who was promoted at a place that is over in the backup, as that said when it was to write the
-/// promotion: the place is in it, and no later visit has that. Any other change that the backup knows better says nothing for
-/// certain.
+/// Removes an entry from the line that was promoted although the backup shows that its visit had ended. The flush calls
+/// it when the backup reports a conflict for the promotion. A promotion names the place, and no later visit has the
+/// same place, so the record proves the end. No other conflicting change proves one.
 ///
 /// # Errors
-/// [`DrainError`] where the line or the backup gave no answer.
+/// [`DrainError`] if the line or the backup failed to answer.
 pub(super) async fn promoted(
     line: &dyn Line,
     backup: &dyn Backup,
