@@ -1,4 +1,4 @@
-//! Many writes side by side, and never more than the backup takes.
+//! Writes many changes concurrently, never faster than the backup accepts them.
 
 use std::{collections::VecDeque, future::Future, time::Duration};
 
@@ -8,16 +8,16 @@ use vestibule_domain::change::Change;
 
 use super::{BackupError, Written};
 
-/// The most writes of one call that are under way at once.
+/// The most concurrent writes of one call.
 const AT_ONCE: u32 = 32;
-/// A single write that takes longer is given up.
+/// A single write that takes longer is abandoned.
 const WRITE_TIMEOUT: Duration = Duration::from_secs(10);
-/// The longest pause before a throttled write is tried again; it doubles while none comes through.
+/// The longest pause before a throttled write is tried again. It doubles, up to [`PAUSE_MAX`], until a write succeeds.
 const PAUSE: Duration = Duration::from_millis(100);
 const PAUSE_MAX: Duration = Duration::from_secs(3);
 
-/// How much is asked of the backup at once: "additive increase, multiplicative decrease", as
-/// [RFC 5681](https://www.rfc-editor.org/rfc/rfc5681) has it for a network.
+/// Limits the number of concurrent writes by additive increase and multiplicative decrease (AIMD), as [RFC
+/// 5681](https://www.rfc-editor.org/rfc/rfc5681) does for TCP.
 struct Pressure {
     at_once: f64,
     longest_pause: Duration,
@@ -26,19 +26,20 @@ struct Pressure {
 
 impl Pressure {
     fn allows(&self, under_way: usize) -> bool {
-        // Whole numbers this small are exact.
+        // Integers this small are exact in `f64`.
         #[allow(clippy::cast_precision_loss)]
         let next = (under_way + 1) as f64;
         next <= self.at_once
     }
 
     fn came_through(&mut self) {
-        // One more for as many as are under way.
+        // Additive increase: the limit rises by one after as many successes as the limit allows at once.
         self.at_once = (self.at_once + 1.0 / self.at_once).min(f64::from(AT_ONCE));
         self.longest_pause = Duration::ZERO;
     }
 
-    /// Once for all that were under way together.
+    /// Multiplicative decrease. Of the writes that were in flight together, only the first throttled one lowers the
+    /// limit.
     fn was_throttled(&mut self, begun_at: Instant) {
         if self.eased_at.is_some_and(|at| begun_at < at) {
             return;
@@ -49,14 +50,15 @@ impl Pressure {
     }
 }
 
-/// Writes each change, and says what came of it. How many go at once follows what the backup takes; a throttled write is
-/// tried again after a pause with jitter. Where nothing at all came through, it soon ends.
+/// Writes each change and returns one outcome for each. The number of concurrent writes adapts to what the backup
+/// accepts. A throttled write is tried again after a pause with jitter. If no write succeeds and 32 ([`AT_ONCE`]) fail,
+/// no further write begins.
 pub async fn each<'a, W: Future<Output = Result<Written, BackupError>>>(
     changes: &'a [Change],
     until: Instant,
     write: impl Fn(&'a Change) -> W,
 ) -> Vec<Result<Written, BackupError>> {
-    let not_begun = || BackupError::Throttled("there was no time left for it".to_owned());
+    let not_begun = || BackupError::Throttled("the write did not begin before the deadline".to_owned());
     let mut outcomes: Vec<_> = changes.iter().map(|_| Err(not_begun())).collect();
     let mut waiting: VecDeque<usize> = (0..changes.len()).collect();
     let mut under_way = FuturesUnordered::new();
@@ -80,7 +82,7 @@ pub async fn each<'a, W: Future<Output = Result<Written, BackupError>>>(
                 let begun_at = Instant::now();
                 let late = |_| {
                     Err(BackupError::Unavailable(format!(
-                        "no answer within {WRITE_TIMEOUT:?}"
+                        "it did not answer a write within {WRITE_TIMEOUT:?}"
                     )))
                 };
                 let outcome = timeout(WRITE_TIMEOUT, writing).await.unwrap_or_else(late);
@@ -91,8 +93,11 @@ pub async fn each<'a, W: Future<Output = Result<Written, BackupError>>>(
             return outcomes;
         };
         if let Ok(Written::Overruled) = &outcome {
-            // Of a history that was lost: what the table has is what counts.
-            tracing::warn!(entry = %changes[nth].id, "a change of a visit that is over, or of another one than stands there, is passed over");
+            // The change comes from a history that the line lost. The record in the backup counts.
+            tracing::warn!(
+                event = "entry.change_conflicted", entry = %changes[nth].id,
+                "dropped a change that conflicts with its record: the visit ended, or another visit is live"
+            );
         }
         match &outcome {
             Ok(_) => {

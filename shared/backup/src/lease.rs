@@ -12,19 +12,20 @@ use vestibule_clock::now_ms;
 
 use super::LinePart;
 
-/// How long a lease lasts without being renewed: a queue whose restorer died waits for so long.
+/// How long a lease lasts without a renewal. If the restoring process dies, the queue waits this long.
 pub const LEASE: Duration = Duration::from_secs(10);
-/// The right to put a queue back.
+
+/// The right to restore a queue.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Lease {
-    /// Names this restore, and no other.
+    /// Identifies one run of a restore.
     pub holder: Uuid,
-    /// When it ends by itself, by the holder's clock, in Unix milliseconds.
+    /// When the lease expires, by the holder's clock, in Unix milliseconds.
     pub until_ms: u64,
 }
 
 impl Lease {
-    /// A lease from now on.
+    /// A lease that begins now and lasts [`LEASE`].
     pub fn new(holder: Uuid) -> Self {
         let length_ms = u64::try_from(LEASE.as_millis()).unwrap_or(u64::MAX);
         Self {
@@ -34,16 +35,17 @@ impl Lease {
     }
 }
 
-/// A lease that ends later than this from now is of a clock that is wrong: it holds nobody up. The epoch decides anyway.
+/// The longest lease that counts, in milliseconds. A lease that expires later than this from now comes from a clock
+/// that is wrong, so it blocks no other process. That is safe, because the epoch decides.
 pub const PLAUSIBLE_MS: u64 = 60_000;
 
-/// The answer to taking a lease.
+/// The outcome of taking a lease.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Leased {
-    /// It is taken, and the queue's part has the new epoch.
+    /// The caller holds the lease. The metadata has the new epoch.
     Taken(LinePart),
-    /// Somebody else has it.
+    /// Another process holds this lease.
     Held(Lease),
-    /// The epoch is not what it was: somebody else has put the queue back, or begun it anew.
+    /// The epoch has changed: another process restored or reset the queue.
     Overtaken,
 }

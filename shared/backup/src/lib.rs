@@ -1,13 +1,20 @@
-//! The durable backup: the record of every entry and the settings of every queue. Two backups ship, held to one
-//! conformance suite: [`dynamodb`] for every deployment and [`file`](mod@file) for one process on a laptop.
+//! The durable backup: the record of every entry and the settings of every queue. Vestibule ships two implementations
+//! of the trait [`Backup`]: [`dynamodb`] for every deployment, and [`file`](mod@file) for one process on a laptop. One
+//! conformance suite tests both.
 //!
-//! [`write_through`](mod@write_through) and, for who enters, [`place`](mod@place) write what a visitor did before it is
-//! acknowledged, [`drain`](mod@drain) what the promoter did, and [`aside`] later what the backup refused;
-//! [`restore`](mod@restore) brings a line back that was lost, and [`revive`](mod@revive) a single entry;
-//! [`check`](mod@check) compares the two and mends; [`outlasted`](mod@outlasted) sees to ends that do not count, [`over`](mod@over)
-//! to those that the line lost.
+//! | module | what it does |
+//! | --- | --- |
+//! | [`write_through`](mod@write_through) | writes what a visitor did before the answer goes out |
+//! | [`place`](mod@place) | the same for the place of a visitor who enters |
+//! | [`drain`](mod@drain) | flushes the journal (the outbox of the line), which holds what the promoter did |
+//! | [`aside`] | keeps and retries dead letters: changes that the backup refuses |
+//! | [`restore`](mod@restore) | restores a queue that the line lost |
+//! | [`revive`](mod@revive) | restores a single entry that the line lost |
+//! | [`check`](mod@check) | the consistency check: compares line and backup, and repairs differences |
+//! | [`outlasted`](mod@outlasted) | resolves a stale end: one that the line remembers and a later record supersedes |
+//! | [`over`](mod@over) | removes an entry from the line whose end the line lost |
 //!
-//! No visitor id ever reaches it: an entry is known by its token alone.
+//! The backup never receives a visitor id: it knows an entry by its token alone.
 
 pub mod each;
 mod lease;
@@ -30,35 +37,36 @@ pub use self::{
     stored::{StoredSettings, fingerprint, revision},
 };
 
-/// Why a backup gave no answer.
+/// Why a call to the backup failed.
 #[derive(Debug, Clone, thiserror::Error)]
 pub enum BackupError {
-    /// It cannot be reached, or did not answer in time. Whether it wrote is not known.
-    #[error("the backup cannot be reached: {0}")]
+    /// The backup cannot be reached, or did not answer in time. The caller does not know whether the write happened.
+    #[error("the backup is unavailable: {0}")]
     Unavailable(String),
-    /// It has more to do than it can, and says so: the same may be asked again in a moment.
-    #[error("the backup throttles: {0}")]
+    /// The backup throttles: it received more requests than it can serve. The caller may repeat the request in a
+    /// moment.
+    #[error("the backup throttles requests: {0}")]
     Throttled(String),
-    /// It holds something that is no record of ours.
-    #[error("the backup holds what it should not: {0}")]
+    /// The backup holds data that is not a valid record, for example after an edit by hand.
+    #[error("the backup holds a record that cannot be read: {0}")]
     Nonsense(String),
 }
 
-/// The shelf on which the entries of one generation of one queue stand.
+/// The partition of the backup that holds the entries of one generation of one queue.
 #[derive(Debug, Clone, PartialEq, Eq, Hash)]
 pub struct Shelf {
     /// The queue.
     pub queue: QueueId,
-    /// Its generation: a reset starts a new one and leaves the old one to its time to live.
+    /// The generation of the queue. A reset starts a new generation; the time to live deletes the old one.
     pub generation: u32,
-    /// How long the record of an entry that is gone is kept.
+    /// How long the backup keeps the record of an ended entry, in hours.
     pub retain_hours: u32,
-    /// How long after missing the turn a visitor who enters again is given the old place.
+    /// The grace, in seconds: a visitor who missed the turn and enters again within it gets the old place.
     pub grace_seconds: u32,
 }
 
 impl Shelf {
-    /// The shelf of the generation that a configuration is of.
+    /// The partition for the generation of this configuration.
     pub fn of(queue: &QueueId, configuration: &Configuration) -> Self {
         Self {
             queue: queue.clone(),
@@ -69,20 +77,21 @@ impl Shelf {
     }
 }
 
-/// What became of a write.
+/// The outcome of a conditional write.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum Written {
-    /// The record now stands like this.
+    /// The backup stored the change. This is the record after the write.
     Stored(Record),
-    /// The record shows this change or a later one already.
+    /// The backup wrote nothing: the record already shows this change or a later one.
     Older,
-    /// The record knows better: the visit is over, or another one stands there that is not, and began no earlier as far as
-    /// anybody knows. The line that made the change had lost that.
+    /// The backup wrote nothing: the change conflicts with the record. The record shows that the visit has ended, or it
+    /// shows another live visit that did not begin earlier as far as can be known. The line that made the change had
+    /// lost that state.
     Overruled,
 }
 
 impl Written {
-    /// Of a change that the record outlasts.
+    /// The outcome for a change that the record supersedes.
     pub fn passed_over(standing: Option<&Record>, change: &Change) -> Self {
         match standing {
             Some(record) if record.version < change.version && record.overrules(change) => Self::Overruled,
@@ -91,18 +100,18 @@ impl Written {
     }
 }
 
-/// What became of writing a place.
+/// The outcome of writing the place of a visitor who enters.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum Placing {
-    /// Nothing was in its way.
+    /// No other visit was in the way. The outcome is that of the write.
     Written(Written),
-    /// Another visit stands there that is not over: nothing was written. Or one that was, of a visitor who had missed the turn
-    /// and came back in time: it goes on at its old place, and that was written instead.
+    /// Another visit of the entry is live, and the backup wrote nothing. Or the visitor missed the turn and returned
+    /// within the grace: the earlier visit continues at its old place, and the backup wrote that place instead.
     Taken(Record),
 }
 
 impl Placing {
-    /// Of a record that was [given back its place](Record::come_back) for this change.
+    /// The outcome for a record whose old place this change [restored](Record::come_back).
     pub fn given_back(record: Record, change: &Change) -> Self {
         if record.visit == change.event.visit() {
             Self::Written(Written::Stored(record))
@@ -112,25 +121,26 @@ impl Placing {
     }
 }
 
-/// The part of a queue's record that is Vestibule's own.
+/// Vestibule's own metadata of a queue. Operators edit the settings, not this.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct LinePart {
-    /// Goes up at each restore.
+    /// Rises by one at each restore and at each reset.
     pub epoch: u32,
-    /// Goes up at each reset.
+    /// Rises by one at each reset.
     pub generation: u32,
-    /// The lowest epoch of which passes count: that of the last reset.
+    /// The lowest epoch whose passes are valid: the epoch of the last reset.
     pub min_epoch: u32,
-    /// Of this generation.
+    /// The salt of this generation. Entry ids are derived with it.
     pub salt: Salt,
-    /// The line has shown a mark as high as this: one that shows a lower one has come back old.
+    /// The highest watermark that the line of this queue has shown. A line that shows a lower one has restarted with
+    /// stale data.
     pub fence: u64,
-    /// Who is putting the queue back, where somebody is.
+    /// The lease of the process that restores the queue at the moment; `None` if no restore is under way.
     pub lease: Option<Lease>,
 }
 
 impl LinePart {
-    /// That of a new queue.
+    /// The metadata of a new queue.
     pub fn new(salt: Salt) -> Self {
         Self {
             epoch: 1,
@@ -142,7 +152,7 @@ impl LinePart {
         }
     }
 
-    /// That of the generation after it.
+    /// The metadata after a reset: the next epoch and the next generation, with a new salt and without a lease.
     #[must_use]
     pub fn next_generation(self, salt: Salt) -> Self {
         Self {
@@ -156,20 +166,20 @@ impl LinePart {
     }
 }
 
-/// A queue as the backup holds it.
+/// A queue as the backup stores it.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct StoredQueue {
-    /// The settings as they were last written.
+    /// The settings as last written, valid or not.
     pub settings: StoredSettings,
-    /// Goes up with each [`Backup::replace_settings`]; a change by hand leaves it alone. Of two readings of the settings
-    /// the one with the higher number is the later one.
+    /// Rises by one with each [`Backup::replace_settings`]; an edit by hand does not change it. Of two reads of the
+    /// settings, the one with the higher number is later.
     pub settings_order: u64,
-    /// What is Vestibule's own.
+    /// Vestibule's own metadata.
     pub line: LinePart,
 }
 
 impl StoredQueue {
-    /// What to set the line up with, with these settings.
+    /// The configuration to put in force in the line, with these settings.
     pub fn configuration(&self, settings: Settings) -> Configuration {
         let part = &self.line;
         Configuration {
@@ -184,20 +194,21 @@ impl StoredQueue {
     }
 }
 
-/// The durable record of everything. Writes are acknowledged when they would survive a crash.
+/// The durable record of every entry and queue. An implementation acknowledges a write only once the write survives a
+/// crash.
 #[async_trait]
 pub trait Backup: Send + Sync + 'static {
-    /// Writes one change, unless the record shows it or a later one already.
+    /// Writes one change, unless the record already shows it or a later one.
     async fn write(&self, shelf: &Shelf, change: &Change) -> Result<Written, BackupError>;
 
-    /// Writes a change of somebody who entered, as [`write`](Self::write) does, unless another visit of theirs stands there
-    /// that is not over. Where they missed their turn and [come back](Record::come_back) in time, the old place is written
-    /// instead.
+    /// Writes the change of a visitor who entered, as [`write`](Self::write) does, unless another visit of the entry is
+    /// live. If the visitor missed the turn and [returns](Record::come_back) within the grace, this writes the old
+    /// place instead.
     async fn write_place(&self, shelf: &Shelf, change: &Change) -> Result<Placing, BackupError>;
 
-    /// Writes changes of different entries, in any order, and says of each what came of it. It never asks more of the backup
-    /// than that takes: what is [throttled](BackupError::Throttled) is written again after a pause, and after `until` nothing
-    /// is begun.
+    /// Writes changes of different entries, in any order, and returns one outcome for each. The number of concurrent
+    /// writes adapts to what the backup accepts: a [throttled](BackupError::Throttled) write is repeated after a pause.
+    /// No write begins after `until`.
     async fn write_each(
         &self,
         shelf: &Shelf,
@@ -207,7 +218,8 @@ pub trait Backup: Send + Sync + 'static {
         each::each(changes, until, |change| self.write(shelf, change)).await
     }
 
-    /// Whether the backup takes writes of entries at the moment: then one that it refuses is at fault itself.
+    /// Whether the backup accepts writes of entries at the moment. If it does, a write that it refuses is itself at
+    /// fault.
     async fn takes_writes(&self, _shelf: &Shelf) -> Result<(), BackupError> {
         self.ping().await
     }
@@ -215,22 +227,23 @@ pub trait Backup: Send + Sync + 'static {
     /// The record of one entry, as of the last acknowledged write.
     async fn entry(&self, shelf: &Shelf, id: EntryId) -> Result<Option<Record>, BackupError>;
 
-    /// The entries of one of the [`SHARDS`](vestibule_domain::id::SHARDS) that are not gone, as of the last acknowledged
-    /// write. One that makes no sense is passed over, and named in the log.
+    /// The live entries of one of the [`SHARDS`](crate::domain::id::SHARDS), as of the last acknowledged write. An
+    /// implementation may skip a record that it cannot read, and then logs it.
     async fn live_entries(&self, shelf: &Shelf, shard: u8) -> Result<Vec<Record>, BackupError>;
 
-    /// One queue; `None` where there is none.
+    /// One queue; `None` if the backup does not have it.
     async fn queue(&self, queue: &QueueId) -> Result<Option<StoredQueue>, BackupError>;
 
-    /// Every queue there is.
+    /// The ids of all queues.
     async fn queues(&self) -> Result<Vec<QueueId>, BackupError>;
 
-    /// Adds a queue; `false`, and nothing written, where there is one of that id.
+    /// Adds a queue. Returns `false`, and writes nothing, if a queue of that id exists.
     async fn create_queue(&self, queue: &QueueId, stored: &StoredQueue) -> Result<bool, BackupError>;
 
-    /// Replaces the settings of a queue and answers with their order, one more than before; `None`, and nothing
-    /// written, where they are not `expected` any more. Where they are `settings` already it answers with the order that
-    /// they have: an attempt whose answer was lost may be made again.
+    /// Replaces the settings of a queue if they still are `expected` (compare-and-swap), and returns their order
+    /// number, one more than before. Returns `None`, and writes nothing, if they are not `expected` any more. If they
+    /// already are `settings`, the call returns the order number that they have. So it is idempotent: an attempt whose
+    /// answer was lost may be repeated.
     async fn replace_settings(
         &self,
         queue: &QueueId,
@@ -238,8 +251,9 @@ pub trait Backup: Send + Sync + 'static {
         settings: &Map<String, Value>,
     ) -> Result<Option<u64>, BackupError>;
 
-    /// Takes the lease of a queue of this epoch, which raises the epoch by one; refused while another lease lasts past
-    /// `now_ms`. Said again with the same lease it answers as before.
+    /// Takes the restore lease of a queue of this epoch, and raises the epoch by one. The backup refuses while another
+    /// lease lasts past `now_ms`, in Unix milliseconds. The call is idempotent: repeated with the same lease it returns
+    /// the same answer.
     async fn take_lease(
         &self,
         queue: &QueueId,
@@ -248,18 +262,19 @@ pub trait Backup: Send + Sync + 'static {
         now_ms: u64,
     ) -> Result<Leased, BackupError>;
 
-    /// Makes a lease of this epoch last longer; `false` where it is not the holder's any more.
+    /// Extends a lease of this epoch. Returns `false` if the caller does not hold it any more.
     async fn renew_lease(&self, queue: &QueueId, epoch: u32, lease: Lease) -> Result<bool, BackupError>;
 
-    /// Ends a lease of this epoch, where it is the holder's.
+    /// Releases a lease of this epoch if `holder` holds it.
     async fn release_lease(&self, queue: &QueueId, epoch: u32, holder: Uuid) -> Result<(), BackupError>;
 
-    /// Notes that the line of this epoch has shown a mark so high; a lower one than before changes nothing.
+    /// Raises the stored watermark of a queue of this epoch. A value that is not higher than the stored one changes
+    /// nothing.
     async fn raise_fence(&self, queue: &QueueId, epoch: u32, fence: u64) -> Result<(), BackupError>;
 
-    /// Begins a new generation of a queue of this epoch: the next epoch, the first of which passes count, and a new salt.
-    /// Any lease ends. `None`, and nothing changed, where the epoch is not what it was. Said again with the same salt it
-    /// answers as before.
+    /// Begins a new generation of a queue of this epoch: a new salt, and the next epoch, which is the first whose
+    /// passes are valid. Any lease ends. Returns `None`, and changes nothing, if the epoch is a different one. The call
+    /// is idempotent: repeated with the same salt it returns the same answer.
     async fn begin_generation(
         &self,
         queue: &QueueId,

@@ -1,4 +1,4 @@
-//! The settings of a queue as the backup holds them, whoever wrote them.
+//! The settings of a queue as the backup stores them, written by Vestibule or by an operator.
 
 use std::collections::BTreeMap;
 
@@ -6,14 +6,14 @@ use serde_json::{Map, Value, json};
 use sha2::{Digest, Sha256};
 use vestibule_domain::settings::{Settings, SettingsError};
 
-/// Settings as they were last written, by us or by an operator's hand: not yet validated.
+/// Settings as last written, by Vestibule or by an operator's hand. They are not validated yet.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum StoredSettings {
-    /// A map, as it should be. Whether each setting in it is right is another matter.
+    /// A map, as expected. A single setting in it may still be invalid.
     Map(Map<String, Value>),
-    /// Something else.
+    /// A value that is not a map.
     Other(Value),
-    /// Nothing.
+    /// The settings are absent.
     Missing,
 }
 
@@ -24,10 +24,11 @@ impl From<Map<String, Value>> for StoredSettings {
 }
 
 impl StoredSettings {
-    /// The settings that they say.
+    /// Parses and validates the settings.
     ///
     /// # Errors
-    /// The first one that is wrong, by name; `settings` where they are no map of settings at all.
+    /// [`SettingsError`] names the first invalid setting. Its field is `settings` if the stored value is not a map at
+    /// all.
     pub fn parse(&self) -> Result<Settings, SettingsError> {
         let wrong = |reason: &str| SettingsError {
             field: "settings".to_owned(),
@@ -39,12 +40,12 @@ impl StoredSettings {
                 "must be a map of settings, such as {\"capacity\": 100, \"batch\": 10}",
             )),
             Self::Missing => Err(wrong(
-                "is missing; an empty map stands for the defaults of all settings",
+                "is missing: write a map of settings; an empty map means the defaults of all settings",
             )),
         }
     }
 
-    /// The map, where they are one.
+    /// The map; `None` if the stored value is not a map.
     pub fn map(&self) -> Option<&Map<String, Value>> {
         match self {
             Self::Map(map) => Some(map),
@@ -52,7 +53,7 @@ impl StoredSettings {
         }
     }
 
-    /// As JSON; `null` where there are none.
+    /// The settings as JSON; `null` if they are absent.
     pub fn to_value(&self) -> Value {
         match self {
             Self::Map(map) => Value::Object(map.clone()),
@@ -61,7 +62,7 @@ impl StoredSettings {
         }
     }
 
-    /// Names what is stored, right or wrong: another text is another content.
+    /// A fingerprint of what is stored, valid or not. Different contents have different fingerprints.
     pub fn fingerprint(&self) -> String {
         match self {
             Self::Map(map) => fingerprint(&json!(map.iter().collect::<BTreeMap<_, _>>())),
@@ -79,7 +80,8 @@ pub fn fingerprint(value: &Value) -> String {
         .fold(String::new(), |digits, byte| digits + &format!("{byte:02x}"))
 }
 
-/// Names settings: the [`fingerprint`] of their JSON, every field present and in the order of their names.
+/// A fingerprint of valid settings: the [`fingerprint`] of their JSON, with every field present and the fields sorted
+/// by name.
 pub fn revision(settings: &Settings) -> String {
     let in_order: BTreeMap<_, _> = settings.to_map().into_iter().collect();
     fingerprint(&json!(in_order))

@@ -1,4 +1,5 @@
-//! What the backup refused again and again: kept aside, and tried once more now and then.
+//! Dead letters: journal records that the backup refused repeatedly. The line keeps them, and the promoter retries them
+//! now and then.
 
 use vestibule_backup::{Backup, Shelf};
 use vestibule_line::{JournalRecord, Line, LineError, SetAside};
@@ -8,22 +9,22 @@ use super::{
     drain::{DrainError, is_of},
 };
 
-/// The most records that one retry looks at.
+/// The most dead letters that one retry reads.
 const RECORDS_MAX: usize = 10_000;
 
-/// What a retry came to.
+/// The outcome of retrying dead letters.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
 pub struct Retried {
-    /// Records that the backup has now: they are aside no more.
+    /// Records that the backup holds now. They are no longer dead letters.
     pub taken: usize,
-    /// Records that stay aside.
+    /// Records that remain dead letters.
     pub left: usize,
 }
 
-/// Sets a record of the journal aside, for a reason that goes to the log.
+/// Moves a journal record to the dead letters, and logs the reason.
 ///
 /// # Errors
-/// [`LineError`] where the line gave no answer.
+/// [`LineError`] if the line failed to answer.
 pub(super) async fn set_aside(
     line: &dyn Line,
     shelf: &Shelf,
@@ -35,20 +36,28 @@ pub(super) async fn set_aside(
     let done = line.set_aside(queue, key).await?;
     match done {
         SetAside::Done => {
-            tracing::error!(%queue, key, entry, tries, reason, "a journal record is set aside");
+            tracing::error!(
+                event = "journal.record_dead_lettered", %queue, key, entry, tries, reason,
+                "moved a journal record to the dead letters: read the reason and repair the entry's item"
+            );
         }
         SetAside::Full => {
-            tracing::error!(%queue, key, entry, tries, reason, "too much is set aside: a record stays in the journal");
+            tracing::error!(
+                event = "journal.dead_letters_full", %queue, key, entry, tries, reason,
+                "cannot move a journal record to the dead letters, which are full: it stays in the journal; \
+                 repair the items that earlier dead letters name"
+            );
         }
         SetAside::Gone => {}
     }
     Ok(done)
 }
 
-/// Tries once more to write what was set aside. What the backup takes by now, or has by another way, is aside no more.
+/// Tries once more to write the dead letters. A record that the backup accepts now, or already holds, leaves the dead
+/// letters.
 ///
 /// # Errors
-/// [`DrainError`] where the line fails, or the backup takes nothing at the moment.
+/// [`DrainError`] if the line fails or the backup accepts no writes at the moment.
 pub async fn retry(line: &dyn Line, backup: &dyn Backup, shelf: &Shelf) -> Result<Retried, DrainError> {
     let queue = &shelf.queue;
     let mut records = line.aside(queue, RECORDS_MAX).await?;
@@ -67,7 +76,10 @@ pub async fn retry(line: &dyn Line, backup: &dyn Backup, shelf: &Shelf) -> Resul
         let ended: Vec<_> = tried.iter().flat_map(Tried::endings).collect();
         if !keys.is_empty() {
             line.settle(queue, &keys, &ended).await?;
-            tracing::info!(%queue, records = keys.len(), "the backup took what had been set aside");
+            tracing::info!(
+                event = "journal.dead_letters_written", %queue, records = keys.len(),
+                "the backup accepted records that were dead letters; removed them from the dead letters"
+            );
         }
         retried.taken += keys.len();
         retried.left -= keys.len();

@@ -1,4 +1,4 @@
-//! Writing many records side by side, and telling of each what the backup took.
+//! Writes journal records in concurrent batches, and reports for each record what the backup accepted.
 
 use std::{collections::HashSet, time::Duration};
 
@@ -7,47 +7,48 @@ use vestibule_backup::{Backup, BackupError, Shelf, Written};
 use vestibule_domain::change::{Change, Ending};
 use vestibule_line::JournalRecord;
 
-/// A batch has no more changes than this, unless its first record alone has.
+/// The most changes in a batch, unless its first record alone has more.
 const CHANGES_MAX: usize = 1_000;
-/// After so long no further change of a batch is begun: what was written by then counts.
+/// No write of a batch begins after this time. Writes that finished until then count.
 const BATCH_TIME: Duration = Duration::from_secs(10);
-/// A batch that takes longer all the same is given up.
+/// A batch that still takes longer is abandoned.
 const BATCH_TIMEOUT: Duration = Duration::from_secs(30);
-/// How long the backup may take to say that it takes writes.
+/// How long the backup may take to answer whether it accepts writes.
 const ANSWER_WITHIN: Duration = Duration::from_secs(5);
 
-/// What came of a record.
+/// The outcome of writing one journal record.
 pub(super) struct Tried<'a> {
     pub(super) record: &'a JournalRecord,
-    /// What the backup has now, or knows better.
+    /// Changes that need no further write: the backup holds them, or its record supersedes them.
     pub(super) written: Vec<Change>,
-    /// Of these, what it knows better.
+    /// Those of `written` that conflict with the record.
     pub(super) overruled: Vec<Change>,
-    /// What it refused although it takes others.
+    /// Changes that the backup refused although it accepts others.
     pub(super) refused: Vec<(Change, BackupError)>,
-    /// What it did not come to, or could not take at the moment.
+    /// Changes that the batch did not reach, or that the backup could not accept at the moment.
     pub(super) rest: Vec<(Change, BackupError)>,
 }
 
 impl Tried<'_> {
-    /// Whether the backup has all of it.
+    /// Whether no change of the record needs a further write.
     pub(super) fn is_written(&self) -> bool {
         self.refused.is_empty() && self.rest.is_empty()
     }
 
-    /// Why the backup did not come to all of them, where it did not.
+    /// Fails with the reason of the first change that was postponed, if there is one.
     pub(super) fn until_rest(tried: Vec<Self>) -> Result<(), BackupError> {
         let mut rest = tried.into_iter().flat_map(|tried| tried.rest);
         rest.next().map_or(Ok(()), |(_, error)| Err(error))
     }
 
-    /// The ends that the backup has now.
+    /// The ends that the backup holds now.
     pub(super) fn endings(&self) -> impl Iterator<Item = Ending> {
         self.written.iter().filter_map(Change::ending)
     }
 }
 
-/// Cuts records into batches that may be written in any order: no entry is twice in one.
+/// Splits records into batches. Within a batch the order of writes does not matter, because no entry occurs in two of
+/// its records.
 pub(super) fn batches(records: &[JournalRecord]) -> Vec<&[JournalRecord]> {
     let mut batches = Vec::new();
     let (mut from, mut ids) = (0, HashSet::new());
@@ -66,8 +67,9 @@ pub(super) fn batches(records: &[JournalRecord]) -> Vec<&[JournalRecord]> {
     batches
 }
 
-/// Writes what it can of these records. Whether a change is at fault, or the backup, is seen by whether that takes writes
-/// after it failed: an outage refuses nothing.
+/// Writes as many changes of these records as it can. If writes failed, it then asks whether the backup accepts writes
+/// at all. If so, the failed changes themselves are at fault and count as refused. In an outage no change counts as
+/// refused.
 pub(super) async fn write<'a>(
     backup: &dyn Backup,
     shelf: &Shelf,
@@ -79,8 +81,12 @@ pub(super) async fn write<'a>(
         .collect();
     let writing = backup.write_each(shelf, &changes, Instant::now() + BATCH_TIME);
     let outcomes = timeout(BATCH_TIMEOUT, writing).await.unwrap_or_else(|_| {
-        // Nobody knows which of them is at fault.
-        let late = || BackupError::Throttled(format!("no answer within {BATCH_TIMEOUT:?}"));
+        // A timeout does not tell which change is at fault, so each counts as throttled.
+        let late = || {
+            BackupError::Throttled(format!(
+                "it did not answer a batch of writes within {BATCH_TIMEOUT:?}"
+            ))
+        };
         changes.iter().map(|_| Err(late())).collect()
     });
     let is_failure = |outcome: &Result<Written, BackupError>| {

@@ -1,4 +1,4 @@
-//! Bringing the line's journal into the backup.
+//! Flushes the journal, which is the outbox of the line, to the backup.
 
 use std::time::Duration;
 
@@ -12,48 +12,52 @@ use super::{
     over,
 };
 
-/// How many journal records a driver reads at once: each may be one of a tick, of a thousand changes.
+/// The most journal records that one read returns. A single record of a tick may hold a thousand changes.
 pub const RECORDS_MAX: usize = 100;
-/// A change that the backup refused so often, while it took others, is set aside.
+/// A change that the backup refused this often, while it accepted others, becomes a dead letter.
 pub const TRIES_MAX: u32 = 10;
-/// After the first try a change waits for so long at most; the time doubles with each. All [`TRIES_MAX`] of them take some six
-/// minutes.
+/// The longest backoff after the first attempt. It doubles with each attempt, up to [`WAIT_MAX`]. All [`TRIES_MAX`]
+/// attempts together take some six minutes.
 const WAIT: Duration = Duration::from_secs(2);
 const WAIT_MAX: Duration = Duration::from_mins(2);
 
-/// What a drain brought into the backup, and what it did not.
+/// What one flush wrote to the backup, and what it did not.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
 pub struct Drained {
-    /// Journal records that it dealt with.
+    /// Journal records that the flush handled.
     pub records: usize,
-    /// Changes in them that the backup has now.
+    /// Changes in them that the backup holds now.
     pub changes: usize,
-    /// Changes that the backup refused: they are tried again later.
+    /// Changes that the backup refused. A later flush tries them again.
     pub refused: usize,
-    /// Records that were set aside.
+    /// Records that became dead letters.
     pub set_aside: usize,
 }
 
-/// Why a drain stopped. What it had brought by then is in the backup and gone from the journal.
+/// Why a flush stopped. The changes written until then are in the backup and no longer in the journal.
 #[derive(Debug, thiserror::Error)]
 pub enum DrainError {
-    /// The line gave no answer.
+    /// The line failed to answer.
     #[error(transparent)]
     Line(#[from] LineError),
-    /// The backup took no more.
+    /// The backup accepted no more changes.
     #[error(transparent)]
     Backup(#[from] BackupError),
 }
 
-/// Writes the oldest journal records that are due, at most so many; what the backup has leaves the journal, by parts of a
-/// record where it has not all of it. Any number of callers may drain at once, and a drain that was cut off may be made
-/// again: what the backup shows already changes nothing.
+/// Writes at most `most_records` of the oldest due journal records to the backup. A change that the backup holds leaves
+/// the journal. If the backup accepts only a part of a record, only that part leaves.
 ///
-/// A change that the backup refuses while it takes others is tried again later, and set aside after [`TRIES_MAX`] tries: it
-/// keeps none of those behind it. After `until` no further batch of records is begun, but the first always is.
+/// Delivery is at-least-once: any number of callers may flush at once, and a flush that was cut off may be repeated. A
+/// change that the backup already shows has no effect.
+///
+/// A change that the backup refuses while it accepts others is tried again later, and becomes a dead letter after
+/// [`TRIES_MAX`] attempts. So it never blocks the changes behind it. No batch begins after `until`, except the first
+/// one.
 ///
 /// # Errors
-/// [`DrainError`] where the line fails, or the backup takes no more: what is not written stays in the journal.
+/// [`DrainError`] if the line fails or the backup accepts no more changes. Changes that were not written stay in the
+/// journal.
 pub async fn drain(
     line: &dyn Line,
     backup: &dyn Backup,
@@ -87,16 +91,17 @@ pub async fn drain(
         for tried in &tried {
             replace(line, shelf, tried, &mut drained).await?;
         }
-        // It has enough of us for now.
+        // The backup throttles or is unavailable: stop the flush and leave the rest in the journal.
         Tried::until_rest(tried)?;
     }
     Ok(drained)
 }
 
-/// Whether the shelf is that of the queue's generation: a reset in between would put records of the next one there.
+/// Succeeds if the partition is of the queue's current generation. Without this check, a flush after a reset would
+/// write records of the new generation into the old partition.
 ///
 /// # Errors
-/// [`LineError::Unknown`] where it is not: the caller's queue is gone.
+/// [`LineError::Unknown`] if the generation differs: the queue that the caller knew no longer exists.
 pub(super) async fn is_of(line: &dyn Line, shelf: &Shelf) -> Result<(), LineError> {
     let view = line.view(&shelf.queue).await?;
     if view.configuration.generation == shelf.generation {
@@ -106,10 +111,10 @@ pub(super) async fn is_of(line: &dyn Line, shelf: &Shelf) -> Result<(), LineErro
     }
 }
 
-/// Drains again and again, until nothing more is due or `until` has come.
+/// Flushes repeatedly, until no record is due or `until` has passed.
 ///
 /// # Errors
-/// As [`drain`].
+/// The same as [`drain`].
 pub async fn drain_all(
     line: &dyn Line,
     backup: &dyn Backup,
@@ -118,14 +123,18 @@ pub async fn drain_all(
 ) -> Result<(), DrainError> {
     loop {
         let drained = drain(line, backup, shelf, RECORDS_MAX, until).await?;
-        tracing::debug!(queue = %shelf.queue, ?drained, "drained");
+        tracing::debug!(
+            event = "journal.flushed", queue = %shelf.queue, ?drained,
+            "flushed journal records to the backup"
+        );
         if drained.records < RECORDS_MAX || Instant::now() >= until {
             return Ok(());
         }
     }
 }
 
-/// Takes out of the journal what the backup has whole, and forgets the ends that it has.
+/// Removes from the journal each record that the backup holds completely, and tells the line which ends the backup
+/// holds.
 async fn settle(
     line: &dyn Line,
     shelf: &Shelf,
@@ -143,7 +152,7 @@ async fn settle(
     Ok(())
 }
 
-/// Puts what is left of a record in its place.
+/// Replaces a journal record with the changes of it that the backup does not hold, or moves it to the dead letters.
 async fn replace(
     line: &dyn Line,
     shelf: &Shelf,
@@ -171,7 +180,10 @@ async fn replace(
     }
     for (change, reason) in &tried.refused {
         let (queue, entry) = (&shelf.queue, change.id);
-        tracing::warn!(%queue, %entry, tries, %reason, "the backup refuses a change: it is tried again later");
+        tracing::warn!(
+            event = "journal.change_refused", %queue, %entry, tries, %reason,
+            "the backup refused a change; the journal keeps it and the next flush after a pause tries it again"
+        );
     }
     line.defer(&shelf.queue, &deferral(record, tried, tries)).await?;
     drained.records += 1;
@@ -183,7 +195,7 @@ fn deferral(record: &JournalRecord, tried: &Tried<'_>, tries: u32) -> Deferral {
     let wait = WAIT
         .saturating_mul(1 << (tries.clamp(1, TRIES_MAX) - 1))
         .min(WAIT_MAX);
-    // Between half of it and all of it: what was refused together does not come together again.
+    // Jitter: changes that the backup refused together do not return together.
     let wait = wait.mul_f64(0.5 + rand::random::<f64>() / 2.0);
     Deferral {
         key: record.key.clone(),

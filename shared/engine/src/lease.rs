@@ -1,4 +1,12 @@
-//! The lease of a restorer while it works.
+//! The restore lease: one process at a time restores a lost queue. The lease is stored in the backup beside the queue's
+//! epoch.
+//!
+//! Taking the lease raises the epoch, so each holder has an epoch that no other process has. The epoch is the fencing
+//! token: the line rejects a configuration whose epoch is lower than the highest that it has seen. A restore that was
+//! presumed dead and wakes up therefore writes in vain.
+//!
+//! The lease only keeps two processes from doing the same work. If their clocks differ by more than the lease lasts,
+//! both work, and the later epoch still wins.
 
 use std::{future::Future, time::Duration};
 
@@ -10,20 +18,20 @@ use vestibule_domain::id::QueueId;
 
 use crate::restore::RestoreError;
 
-/// Between two renewals.
+/// The time between two renewals.
 const RENEWAL: Duration = Duration::from_secs(3);
 
-/// A lease that was taken.
+/// A lease that this process holds.
 pub(super) struct Held<'a> {
     backup: &'a dyn Backup,
     queue: &'a QueueId,
-    /// As it stands since.
+    /// The queue's metadata, with the epoch that taking the lease set.
     pub(super) part: LinePart,
     holder: Uuid,
 }
 
 impl<'a> Held<'a> {
-    /// Takes the lease of a queue that is of this epoch.
+    /// Takes the lease of a queue of this epoch.
     pub(super) async fn take(
         backup: &'a dyn Backup,
         queue: &'a QueueId,
@@ -42,8 +50,9 @@ impl<'a> Held<'a> {
         }
     }
 
-    /// Does something while the lease is renewed, until somebody else has taken it. One that ran out because the backup is
-    /// slow is no reason to stop: whoever restores from a table that has much to do would never be done.
+    /// Runs `work` and renews the lease meanwhile. Stops when another process has taken the lease. A lease that merely
+    /// expired because the backup is slow does not stop the work; otherwise a restore from a busy table would never
+    /// finish.
     pub(super) async fn hold<T>(
         &self,
         work: impl Future<Output = Result<T, RestoreError>>,
@@ -63,21 +72,30 @@ impl<'a> Held<'a> {
                 Ok(Ok(true)) => {}
                 Ok(Ok(false)) => return,
                 Ok(Err(error)) => {
-                    tracing::warn!(queue = %self.queue, %error, "the lease of a restore was not renewed yet");
+                    tracing::warn!(
+                        event = "queue.restore_lease_renewal_failed", queue = %self.queue, %error,
+                        "could not renew the restore lease; the restore goes on and tries again in 3 seconds"
+                    );
                 }
-                Err(_) => tracing::warn!(queue = %self.queue, "the lease of a restore is renewed late"),
+                Err(_) => tracing::warn!(
+                    event = "queue.restore_lease_renewal_timed_out", queue = %self.queue,
+                    "the renewal of the restore lease timed out; the restore goes on and tries again"
+                ),
             }
         }
     }
 
-    /// Gives it back, for whoever comes next not to wait for its end.
+    /// Releases the lease, so that the next restore does not have to wait until it expires.
     pub(super) async fn release(self) {
         if let Err(error) = self
             .backup
             .release_lease(self.queue, self.part.epoch, self.holder)
             .await
         {
-            tracing::warn!(queue = %self.queue, %error, "the lease of a restore ends by itself");
+            tracing::warn!(
+                event = "queue.restore_lease_release_failed", queue = %self.queue, %error,
+                "could not release the restore lease; it expires by itself within 10 seconds"
+            );
         }
     }
 }

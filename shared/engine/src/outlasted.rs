@@ -1,5 +1,5 @@
-//! An end that the line knows and the record outlasts: of a line that lost what came after it, or ahead of what the line's
-//! journal still holds.
+//! Resolves a stale end: the line remembers the end, but the record in the backup supersedes it. Either the line lost
+//! what followed the end, or the line's journal still holds changes that precede it.
 
 use vestibule_backup::{Backup, BackupError, Shelf};
 use vestibule_domain::{change::Change, record::Record};
@@ -7,22 +7,23 @@ use vestibule_line::{Line, LineError};
 
 use super::WHOLE_JOURNAL_MAX;
 
-/// Why nobody can say what becomes of an end.
+/// Why a stale end could not be resolved.
 #[derive(Debug, thiserror::Error)]
 pub enum OutlastedError {
-    /// The line gave no answer.
+    /// The line failed to answer.
     #[error(transparent)]
     Line(#[from] LineError),
-    /// The backup gave no answer.
+    /// The backup failed to answer.
     #[error(transparent)]
     Backup(#[from] BackupError),
 }
 
-/// Sees to an end that this record outlasts. What the journal has of the entry since is written first, such as that it was
-/// promoted once more, and the end after that. Where it has nothing, the line forgets the end: it does not count.
+/// Resolves an end that this record supersedes. If the journal holds changes of the entry between the record and the
+/// end, for example another promotion, they are written to the backup first, and then the end. If it holds none, the
+/// end does not count, and the line forgets it.
 ///
 /// # Errors
-/// [`OutlastedError`] where the line or the backup gave no answer.
+/// [`OutlastedError`] if the line or the backup failed to answer.
 pub async fn outlasted(
     line: &dyn Line,
     backup: &dyn Backup,

@@ -1,4 +1,4 @@
-//! Taking somebody out of the line who is over, as the backup knows and the line does not: it lost the end.
+//! Removes an entry from the line whose end the backup shows and the line lost.
 
 use vestibule_backup::{Backup, Shelf};
 use vestibule_domain::{
@@ -10,11 +10,11 @@ use vestibule_line::{Line, LineError, Mended, Mending};
 
 use super::{drain::DrainError, write_through::write_through};
 
-/// Takes an entry out of the line which stands there, of whose end the record is: by the step with which the check does so.
-/// Nothing where it does not stand there any more.
+/// Removes an entry from the line, given its status there and the record of its end. It uses the same step as the
+/// consistency check. If the entry no longer has this status, nothing changes.
 ///
 /// # Errors
-/// [`LineError`] where the line gave no answer.
+/// [`LineError`] if the line failed to answer.
 pub async fn take_out(
     line: &dyn Line,
     backup: &dyn Backup,
@@ -30,17 +30,20 @@ pub async fn take_out(
     };
     if let Mended::Ended(end) = line.mend(&shelf.queue, &mending).await? {
         write_through(line, backup, shelf, &end).await?;
-        tracing::warn!(queue = %shelf.queue, entry = %record.id, "the line had lost an end: the entry is out");
+        tracing::warn!(
+            event = "entry.stale_removed", queue = %shelf.queue, entry = %record.id,
+            "removed an entry from Redis that DynamoDB shows as ended"
+        );
     }
     Ok(())
 }
 
-/// Takes somebody out of the line who was promoted at a place that is over in the backup, as that said when it was to write the
-/// promotion: the place is in it, and no later visit has that. Any other change that the backup knows better says nothing for
-/// certain.
+/// Removes an entry from the line that was promoted although the backup shows that its visit had ended. The flush calls
+/// it when the backup reports a conflict for the promotion. A promotion names the place, and no later visit has the
+/// same place, so the record proves the end. No other conflicting change proves one.
 ///
 /// # Errors
-/// [`DrainError`] where the line or the backup gave no answer.
+/// [`DrainError`] if the line or the backup failed to answer.
 pub(super) async fn promoted(
     line: &dyn Line,
     backup: &dyn Backup,

@@ -1,4 +1,4 @@
-//! Writing the place of somebody who entered, unless they have one already that the line lost.
+//! Persists the place of a visitor who entered, unless the visitor already has a place that the line lost.
 
 use std::future::Future;
 
@@ -13,30 +13,36 @@ use super::{
     write_through::{WRITE_DEADLINE, write_through},
 };
 
-/// How often a write is tried again after what stood in its way was cleared.
+/// How often the write is tried again after the code resolved what was in its way.
 const ROUNDS: usize = 4;
 
-/// What somebody who entered has.
+/// The place that a visitor who entered has.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Placed {
-    /// Where they stand: where they stood before, if the line had lost that, or they missed their turn and are back in time.
+    /// The status of the entry. It is the earlier one if the line had lost that, or if the visitor missed the turn and
+    /// returned within the grace.
     pub standing: Standing,
-    /// Whether the backup has it.
+    /// Whether the backup holds the place. Otherwise only the line's journal does.
     pub durable: bool,
-    /// The record, where it was written or read.
+    /// The record, if it was written or read.
     pub record: Option<Record>,
-    /// Whether it is another place than the line had given.
+    /// Whether the visitor got an earlier place back instead of the place that the line gave.
     pub given_back: bool,
 }
 
-/// Writes the place that the line gave, by the change that it made of it. Where the backup shows another visit that is not
-/// over, the line lost that one: the old place is put back instead of the new one, but where that was given up for it. So is
-/// that of a visitor who missed the turn and is back in time, once the backup has that. What the line knows to be over, though
-/// the backup does not, is written first. `None` where the line and the backup do not agree on what is over, or where the line
-/// had lost that the visit is over, and they stand nowhere now: ask again.
+/// Writes to the backup the place that the line gave; `change` is the change that the line made for it.
+///
+/// - If the backup shows another live visit, the line had lost that visit. The line restores the old place and drops
+///   the new one, unless the visitor gave the old place up for the new one.
+/// - If the visitor missed the turn and returns within the grace, the backup stores the old place first. The line then
+///   restores it.
+/// - If the line remembers an end that the backup does not have yet, that end is written first.
+///
+/// Returns `None` if the line and the backup disagree about what has ended, or if the line had lost the end of this
+/// very visit and the entry has no place now. The caller then asks the line again.
 ///
 /// # Errors
-/// [`LineError`] where neither the backup nor the line's journal took it.
+/// [`LineError`] if neither the backup nor the line's journal accepted the change.
 pub async fn place(
     line: &dyn Line,
     backup: &dyn Backup,
@@ -60,40 +66,46 @@ pub async fn place(
                 let is_older = written == Written::Older;
                 return passed_over(line, backup, shelf, placed(is_older, None), change).await;
             }
-            // The place that stands is the one that is given up, unless they came back to it by this very change.
+            // The stored visit is the one that the visitor gives up. The exception: this very change has already
+            // restored it.
             Ok(Placing::Taken(record)) if how == Joining::Moved && record.version != change.version => {
                 let through = write_through(line, backup, shelf, change).await?;
                 return Ok(Some(placed(through.durable, through.record)));
             }
             Ok(Placing::Taken(record)) => record,
             Err(error) => {
-                tracing::warn!(%queue, entry = %id, %error, "the backup did not take a place: it goes by the journal");
+                tracing::warn!(
+                    event = "entry.place_journaled", %queue, entry = %id, %error,
+                    "the backup did not accept the place of a visitor who entered; added it to the journal instead"
+                );
                 line.record(queue, change).await?;
                 return Ok(Some(placed(false, None)));
             }
         };
-        // What the line does not remember as over is in the backup, if it is over: so the look comes before the reading.
+        // If the visit has ended, either the line remembers the end or the backup has it. The code therefore asks the
+        // line before it reads the record: an end that the line forgets in between is in that record.
         if let Some(end) = line.end(queue, id).await?
             && end.version >= taken.version
             && end.event.visit() == taken.visit
         {
             if taken.outlasts(&end) {
                 match outlasted(line, backup, shelf, &taken, &end).await {
-                    // The backup is away: the write says.
+                    // If the backup is unavailable, the next write reports it.
                     Ok(()) | Err(OutlastedError::Backup(_)) => continue,
                     Err(OutlastedError::Line(error)) => return Err(error),
                 }
             }
             write_through(line, backup, shelf, &end).await?;
             if end.version >= change.version {
-                // Later than the change, which would change nothing now: it has to be said anew.
+                // The end is later than the change, so writing the change would have no effect. The caller has to ask
+                // the line again.
                 return Ok(None);
             }
             continue;
         }
         let record = match within(deadline, backup.entry(shelf, id)).await {
             Ok(Some(record)) if record.is_another_live_visit(change) => record,
-            // It ended in between, or the backup is away: the write says.
+            // The visit ended in between, or the backup is unavailable. The next write reports which.
             _ => continue,
         };
         let revival = Revival {
@@ -105,9 +117,15 @@ pub async fn place(
             Revived::Back { standing, change } => {
                 let through = write_through(line, backup, shelf, &change).await?;
                 if revival.record.came_back_at_ms.is_some() {
-                    tracing::info!(%queue, entry = %id, "whoever had missed the turn is back at the old place");
+                    tracing::info!(
+                        event = "entry.missed_turn_restored", %queue, entry = %id,
+                        "gave a visitor who missed the turn and returned within the grace the old place"
+                    );
                 } else {
-                    tracing::warn!(%queue, entry = %id, "the line had lost an entry: it has its old place back");
+                    tracing::warn!(
+                        event = "entry.place_restored", %queue, entry = %id,
+                        "gave an entering visitor the old place, which Redis had lost and DynamoDB still shows"
+                    );
                 }
                 return Ok(Some(Placed {
                     standing,
@@ -116,7 +134,7 @@ pub async fn place(
                     given_back: true,
                 }));
             }
-            // Somebody else gave it back a moment ago.
+            // Another request restored it a moment ago.
             Revived::Here(standing) => {
                 return Ok(Some(Placed {
                     standing,
@@ -136,8 +154,9 @@ pub async fn place(
     Ok(None)
 }
 
-/// Sees to a place that the backup passed over. Where it is over there beyond doubt, the line had lost the end, and the entry
-/// leaves the line. Else the backup shows the place already, or it goes by the journal, behind what that may have of a new visit.
+/// Resolves a place that the backup did not store, because the record supersedes it. If the record certainly shows the
+/// end of this visit, the line had lost that end, and the entry is removed from the line. Otherwise either the backup
+/// already shows the place, or the change goes to the journal, behind anything that the journal holds of a new visit.
 async fn passed_over(
     line: &dyn Line,
     backup: &dyn Backup,
@@ -147,7 +166,8 @@ async fn passed_over(
 ) -> Result<Option<Placed>, LineError> {
     let record = backup.entry(shelf, change.id).await.ok().flatten();
     let record = record.filter(|record| !record.state.is_live());
-    // Nobody but the check writes a turn as it is: it is known by its deadline, and not by the time to claim.
+    // A ready entry is identified by its claim deadline here, not by the time to claim (hence 0): only the consistency
+    // check persists a ready entry through this function.
     if let Some(over) = record
         .as_ref()
         .filter(|record| record.is_end_of(&placed.standing, 0))
@@ -157,7 +177,7 @@ async fn passed_over(
     }
     if !placed.durable {
         if record.is_none() {
-            // Changed since, or nobody can say.
+            // The record changed since, or the backup cannot be read.
             return Ok(None);
         }
         line.record(&shelf.queue, change).await?;
@@ -169,6 +189,6 @@ async fn within<T>(
     deadline: Instant,
     answer: impl Future<Output = Result<T, BackupError>>,
 ) -> Result<T, BackupError> {
-    let late = |_| Err(BackupError::Unavailable("no answer in time".to_owned()));
+    let late = |_| Err(BackupError::Unavailable("it did not answer in time".to_owned()));
     timeout_at(deadline, answer).await.unwrap_or_else(late)
 }

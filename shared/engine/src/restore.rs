@@ -1,9 +1,13 @@
-//! Bringing a line back that was lost, or that came back as it was some time ago.
+//! Restores a queue that the line lost, or that the line has with stale data.
 //!
-//! One process does it, by a [lease](super::lease) that raises the epoch. It has the line drop what there is, so that
-//! nobody is admitted by an order that no longer stands; takes to the backup what had not got there; reads the backup; and
-//! puts all of it in place at once. Killed anywhere in between it leaves a queue that the line does not have, which the next
-//! one puts back.
+//! One process restores at a time, under a [lease](super::lease) that raises the epoch. It does so in four steps:
+//!
+//! 1. The line drops what it has of the queue, so that it admits no visitor by a stale order.
+//! 2. The restore writes to the backup the changes that had not reached it.
+//! 3. It reads all live entries from the backup.
+//! 4. It puts all of them into the line in one step.
+//!
+//! If the process dies in between, the line does not have the queue, and the next restore begins anew.
 
 use std::time::Duration;
 
@@ -21,54 +25,56 @@ use vestibule_line::{Configuration, Configured, JournalRecord, Line, LineError, 
 use super::batch::{self, Tried, batches};
 use crate::lease::Held;
 
-/// How many shards are read at once.
+/// How many shards are read concurrently.
 const SHARDS_AT_ONCE: usize = 8;
-/// How often a shard is read.
+/// The most attempts to read one shard.
 const TRIES: u32 = 6;
-/// The longest pause before a shard is read again; it doubles with each.
+/// The longest pause before a shard is read again. It doubles with each attempt, up to [`PAUSE_MAX`].
 const PAUSE: Duration = Duration::from_millis(200);
 const PAUSE_MAX: Duration = Duration::from_secs(3);
-/// How much of what is left is taken to the backup at once.
+/// How many of the journal records and ends that the dropped queue left are written to the backup at once.
 const REMAINS: usize = 100;
 
-/// What a restore brought back.
+/// What a restore put back into the line.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Restored {
-    /// With what; the epoch is a new one.
+    /// The configuration in force, with the new epoch.
     pub configuration: Configuration,
-    /// Where the line's mark begins.
+    /// The watermark that the line begins with.
     pub fence: u64,
-    /// In line.
+    /// Waiting entries.
     pub waiting: usize,
-    /// Promoted and not yet claimed.
+    /// Entries that were promoted and not yet claimed.
     pub ready: usize,
-    /// Let in.
+    /// Active entries.
     pub active: usize,
-    /// Changes that were left in the line and are in the backup now.
+    /// Changes that only the line held and that the backup holds now.
     pub salvaged: usize,
 }
 
-/// Why a restore did not come about. It may be made again.
+/// Why a restore failed. It may be repeated.
 #[derive(Debug, thiserror::Error)]
 pub enum RestoreError {
-    /// The line gave no answer.
+    /// The line failed to answer.
     #[error(transparent)]
     Line(#[from] LineError),
     /// The backup could not be read or written.
     #[error(transparent)]
     Backup(#[from] BackupError),
-    /// Somebody else is at it.
-    #[error("somebody else is putting it back")]
+    /// Another process holds the restore lease.
+    #[error("another process is restoring this queue: try again in 10 seconds")]
     Held,
-    /// Somebody else has done it, or begun a new generation.
-    #[error("somebody else has put it back meanwhile")]
+    /// Another process restored the queue, or reset it.
+    #[error(
+        "another process restored or reset this queue in the meantime: see its state before you try again"
+    )]
     Overtaken,
 }
 
-/// Puts a queue back with every entry that the backup shows as live, whatever the line has of it.
+/// Restores a queue with every live entry of the backup, whatever the line has of it.
 ///
 /// # Errors
-/// [`RestoreError`]; the line then has no such queue, or what somebody else put back.
+/// [`RestoreError`]. The line then does not have the queue, or has it as another process restored it.
 pub async fn restore(
     line: &dyn Line,
     backup: &dyn Backup,
@@ -116,8 +122,9 @@ async fn put_back(
     }
 }
 
-/// Takes what had not got to the backup there, onto the shelf of the generation that it is of. What it refuses while it
-/// takes other things stays in the journal: the queue must not wait for that.
+/// Writes to the backup the changes that only the line holds, into the partition of the generation that they belong to.
+/// A change that the backup refuses while it accepts others stays in the journal, so that it does not delay the
+/// restore.
 async fn salvage(line: &dyn Line, backup: &dyn Backup, shelf: &Shelf) -> Result<usize, RestoreError> {
     let mut salvaged = 0;
     loop {
@@ -149,10 +156,10 @@ async fn salvage(line: &dyn Line, backup: &dyn Backup, shelf: &Shelf) -> Result<
     }
 }
 
-/// An end that nobody wrote, in the form of a record that the journal does not have.
+/// Wraps an end that is not in the backup as a journal record, so that it can be written like one.
 fn as_record(end: Change) -> JournalRecord {
     JournalRecord {
-        // No record has this key.
+        // The journal has no record with this key.
         key: "0-0".to_owned(),
         changes: vec![end],
         tries: 0,
@@ -161,15 +168,18 @@ fn as_record(end: Change) -> JournalRecord {
     }
 }
 
-/// The entries of one shard. A table that throttles, or is slow, is asked again: what was read of the others is not read
-/// twice. Whoever restores has a lease that ends by itself.
+/// Reads the live entries of one shard. If the backup throttles or is slow, only this shard is read again, not the
+/// others. The number of attempts is bounded.
 async fn shard(backup: &dyn Backup, shelf: &Shelf, shard: u8) -> Result<Vec<Record>, BackupError> {
     let mut pause = PAUSE;
     for _ in 1..TRIES {
         match backup.live_entries(shelf, shard).await {
             Err(error @ (BackupError::Throttled(_) | BackupError::Unavailable(_))) => {
-                tracing::warn!(queue = %shelf.queue, shard, %error, "a shard is read again");
-                // Between half of it and all of it.
+                tracing::warn!(
+                    event = "backup.shard_read_failed", queue = %shelf.queue, shard, %error,
+                    "could not read a shard of entries from the backup; reading it again after a pause"
+                );
+                // Jitter between half of the pause and all of it.
                 sleep(pause.mul_f64(0.5 + rand::random::<f64>() / 2.0)).await;
                 pause = (pause * 2).min(PAUSE_MAX);
             }
@@ -179,10 +189,10 @@ async fn shard(backup: &dyn Backup, shelf: &Shelf, shard: u8) -> Result<Vec<Reco
     backup.live_entries(shelf, shard).await
 }
 
-/// Every place that the backup shows: what a restore puts back.
+/// Reads every place that the backup shows, which is what a restore puts back.
 ///
 /// # Errors
-/// [`BackupError`] where the backup could not be read.
+/// [`BackupError`] if the backup could not be read.
 pub async fn places(backup: &dyn Backup, shelf: &Shelf) -> Result<Places, BackupError> {
     let shards: Vec<_> = (0..SHARDS).map(|number| shard(backup, shelf, number)).collect();
     stream::iter(shards)

@@ -1,4 +1,4 @@
-//! Putting one entry back that the line lost, such as in a failover to a replica that missed the last writes.
+//! Restores one entry that the line lost, for example in a failover to a replica that missed the last writes.
 
 use vestibule_backup::{Backup, BackupError, Shelf};
 use vestibule_domain::record::Record;
@@ -6,27 +6,27 @@ use vestibule_line::{Instead, Line, LineError, Revival, Revived};
 
 use super::write_through::write_through;
 
-/// How often the record is read again before the caller is sent away: each time another visit of the same entry has come
-/// and gone in between.
+/// How often the record is read again before the restore gives up. Each round means that another visit of the entry
+/// began and ended in between.
 const ROUNDS: usize = 4;
 
-/// What became of an entry that was to be put back.
+/// The outcome of restoring a lost entry.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum Found {
-    /// It has a place in the line now.
+    /// The entry has a place in the line now.
     Here,
-    /// It is gone: the record of that, where the backup has one.
+    /// The visit has ended. Holds the record of the end if the backup has one.
     Over(Option<Record>),
-    /// It ended, and the backup may not know yet: ask the line.
+    /// The visit has ended, and the backup may not have the end yet. The caller asks the line for it.
     Ended,
-    /// The record and the line do not belong together, or somebody changed the entry all the time.
+    /// Undecided: the record does not fit the line's generation or epoch, or the entry kept changing.
     Unclear,
 }
 
-/// Why nobody can say whether an entry is to be put back. It may be tried again.
+/// Why an entry could not be restored. The caller may try again.
 #[derive(Debug, thiserror::Error)]
 pub enum ReviveError {
-    /// The line gave no answer.
+    /// The line failed to answer.
     #[error(transparent)]
     Line(#[from] LineError),
     /// The backup could not be read.
@@ -34,11 +34,12 @@ pub enum ReviveError {
     Backup(#[from] BackupError),
 }
 
-/// Puts back an entry that stands nowhere in the line, as this record has it. The change is written before the entry is
-/// shown to anybody: so a late write of the history that was lost finds a later version.
+/// Restores an entry that has no place in the line, as this record shows it. The change is written before the function
+/// returns and the entry becomes visible. A late write of the lost history therefore finds a later version and has no
+/// effect.
 ///
 /// # Errors
-/// [`ReviveError`] where the line or the backup gave no answer.
+/// [`ReviveError`] if the line or the backup failed to answer.
 pub async fn revive(
     line: &dyn Line,
     backup: &dyn Backup,
@@ -57,7 +58,10 @@ pub async fn revive(
             Revived::Back { standing, change } => {
                 write_through(line, backup, shelf, &change).await?;
                 let state = standing.state().name();
-                tracing::warn!(%queue, entry = %id, state, "the line had lost an entry: it is back");
+                tracing::warn!(
+                    event = "entry.restored", %queue, entry = %id, state,
+                    "restored an entry that Redis had lost and DynamoDB still shows as live"
+                );
                 return Ok(Found::Here);
             }
             Revived::Here(_) => return Ok(Found::Here),

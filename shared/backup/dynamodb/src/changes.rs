@@ -1,4 +1,4 @@
-//! Adding a queue, and replacing its settings.
+//! Adds a queue, and replaces its settings.
 
 use aws_sdk_dynamodb::{
     operation::{transact_write_items::TransactWriteItemsError, update_item::UpdateItemError},
@@ -19,7 +19,8 @@ use super::{
 impl DynamoDb {
     pub(super) async fn add_queue(&self, queue: &QueueId, stored: &StoredQueue) -> Result<bool, BackupError> {
         let condition = "attribute_not_exists(#queue)";
-        // Of the system's randomness: the client's own tokens come of a generator that is seeded with the time alone.
+        // A random UUID of the operating system. The SDK's own tokens come from a generator that is seeded with the
+        // time alone.
         let token = Uuid::new_v4().to_string();
         let mut request = self.client.transact_write_items().client_request_token(token);
         for part in queues::parts(queue, stored) {
@@ -43,7 +44,7 @@ impl DynamoDb {
                 {
                     Ok(false)
                 }
-                // Nobody else has the token: an earlier attempt of this very call came through, and its answer did not.
+                // No other caller has this token. An earlier attempt of this call succeeded, and its answer was lost.
                 Some(TransactWriteItemsError::IdempotentParameterMismatchException(_)) => {
                     Ok(self.queue(queue).await?.as_ref() == Some(stored))
                 }
@@ -62,7 +63,7 @@ impl DynamoDb {
         let expected = queues::from_stored(expected);
         let condition = match expected {
             Some(_) => "#settings = :expected",
-            // Of a queue that is there.
+            // The settings are absent from a queue that exists.
             None => "attribute_exists(#queue) AND attribute_not_exists(#settings)",
         };
         let mut request = self
@@ -89,7 +90,7 @@ impl DynamoDb {
             }
             Err(error) => match error.as_service_error() {
                 Some(UpdateItemError::ConditionalCheckFailedException(refused)) => match refused.item() {
-                    // An attempt whose answer was lost has done it.
+                    // An earlier attempt of this call succeeded, and its answer was lost.
                     Some(item) if queues::to_settings(item).map() == Some(settings) => {
                         queues::to_settings_order(item).map(Some)
                     }

@@ -1,4 +1,4 @@
-//! The client: how long it tries, and what its failures become.
+//! The DynamoDB client: its timeouts and retries, and how its errors become [`BackupError`]s.
 
 use std::{error::Error, time::Duration};
 
@@ -11,33 +11,34 @@ use vestibule_backup::BackupError;
 
 use super::Tables;
 
-/// One operation with all its attempts. A visitor waits for it.
+/// The timeout of one operation with all its attempts. A visitor waits for it.
 const OPERATION: Duration = Duration::from_millis(1_500);
-/// One attempt, answer included.
+/// The timeout of one attempt, including the answer.
 const ATTEMPT: Duration = Duration::from_millis(700);
 const CONNECT: Duration = Duration::from_millis(500);
-/// With these and the SDK's jittered pauses between them, an operation ends within [`OPERATION`] in most cases.
+/// With these attempts and the SDK's jittered pauses between them, most operations end within [`OPERATION`].
 const ATTEMPTS: u32 = 3;
 const FIRST_PAUSE: Duration = Duration::from_millis(50);
 
-/// By what the service says that it has too much to do. See its
-/// [list of errors](https://docs.aws.amazon.com/amazondynamodb/latest/developerguide/Programming.Errors.html).
+/// The error codes by which DynamoDB throttles. See its [list of
+/// errors](https://docs.aws.amazon.com/amazondynamodb/latest/developerguide/Programming.Errors.html).
 const THROTTLES: [&str; 3] = [
     "ProvisionedThroughputExceededException",
     "RequestLimitExceeded",
     "ThrottlingException",
 ];
 
-/// Where the backup is.
+/// Where the tables are.
 #[derive(Debug, Clone, Default)]
 pub struct Connection {
-    /// The address of an emulator; that of the region where `None`.
+    /// The address of an emulator; `None` means the endpoint of the region.
     pub endpoint_url: Option<String>,
     /// The names of the tables.
     pub tables: Tables,
 }
 
-/// The same of reading whole shards, a megabyte at a time, for a restore or a check: no visitor waits for one answer.
+/// The timeouts for reading complete shards, 1 MB at a time, for a restore or a check. No visitor waits for one of
+/// these answers.
 const LONG_OPERATION: Duration = Duration::from_secs(30);
 const LONG_ATTEMPT: Duration = Duration::from_secs(14);
 
@@ -52,7 +53,7 @@ pub(super) fn new(aws: &SdkConfig, endpoint_url: Option<&str>) -> Client {
     Client::from_conf(config.build())
 }
 
-/// The same client, for whoever reads much.
+/// The same client with longer timeouts, for reading many items.
 pub(super) fn patient(client: &Client) -> Client {
     let config = client.config().to_builder();
     Client::from_conf(
@@ -70,8 +71,7 @@ fn timeouts(operation: Duration, attempt: Duration) -> TimeoutConfig {
         .build()
 }
 
-/// What a call that gave no answer comes to. The text has the service's own code where there is one, for whoever
-/// reads the log.
+/// Converts the error of a failed call. The text contains the service's own error code if there is one, for the log.
 pub(super) fn unavailable<E, R>(operation: &str, error: &SdkError<E, R>) -> BackupError
 where
     E: Error + ProvideErrorMetadata + 'static,

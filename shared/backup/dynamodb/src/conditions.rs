@@ -1,4 +1,5 @@
-//! What must stand in the table for a change to be written: as [`Record::outlasts`] and [`Record::come_back`] have it.
+//! The conditions under which a change is written. They express [`Record::outlasts`] and [`Record::come_back`] in
+//! DynamoDB's condition language.
 
 use std::collections::HashMap;
 
@@ -15,8 +16,13 @@ use super::items::{
 /// The item is older than the change.
 const OLDER: &str = "(#epoch < :epoch OR (#epoch = :epoch AND #v < :v))";
 
-/// Of a change that begins a visit, where nothing else stands that is not over, nor the same place come back to: that keeps
-/// more than the change says. Where there is a grace, nor one that may have the old place back: the record tells.
+/// The condition for a change that begins a visit. It holds if the table has no item, or if the item is older than the
+/// change and shows no other live visit. There are three exceptions:
+///
+/// - The item already shows a return to this very place, and so holds more than the change does.
+/// - The item shows the end of this very place: the line that made the change had lost that end.
+/// - With a grace, the item shows a missed turn whose visitor may still get the old place back. The caller decides that
+///   from the record.
 pub(super) fn nothing_or_over(change: &Change, grace_seconds: u32) -> Expression {
     let mut values = visit_values(change);
     values.extend(statuses(|state| !state.is_live() || state == State::Waiting));
@@ -32,7 +38,7 @@ pub(super) fn nothing_or_over(change: &Change, grace_seconds: u32) -> Expression
         }
         _ => String::new(),
     };
-    // As `Record::is_end_of_place` has it: a line that lost an end gives the place of before that.
+    // As in `Record::is_end_of_place`: a line that lost an end gives the same place again.
     let place = change
         .event
         .place()
@@ -53,7 +59,7 @@ pub(super) fn nothing_or_over(change: &Change, grace_seconds: u32) -> Expression
     }
 }
 
-/// Of a change to the visit that stands there, where that is in a state that it may follow.
+/// The condition for a change to the visit that the item shows: the visit is in a state that the change may follow.
 pub(super) fn older_of_this_visit(change: &Change) -> Expression {
     let mut values = visit_values(change);
     let before: Vec<_> = statuses(|state| !change.event.comes_before(state)).collect();
@@ -63,7 +69,7 @@ pub(super) fn older_of_this_visit(change: &Change) -> Expression {
         names.join(", ")
     );
     values.extend(before);
-    // As `Record::lasts_longer` has it: the values are those that the change sets.
+    // As in `Record::lasts_longer`. The values are those that the change sets.
     let lasts_no_longer = match change.event {
         Event::Ended {
             how: End::Expired, ..
@@ -85,7 +91,7 @@ pub(super) fn older_of_this_visit(change: &Change) -> Expression {
     Expression { text, values }
 }
 
-/// Where nothing stands, or what stood there when it was looked at.
+/// Optimistic concurrency: the item is unchanged since it was read, or still absent.
 pub(super) fn still(standing: Option<&Record>) -> Expression {
     match standing {
         None => Expression {
@@ -102,7 +108,7 @@ pub(super) fn still(standing: Option<&Record>) -> Expression {
     }
 }
 
-/// Of the visit that stands there, however late.
+/// The item shows the visit of the change, however old the change is.
 pub(super) fn same_visit(change: &Change) -> Expression {
     let visit = number(change.event.visit().number());
     Expression {

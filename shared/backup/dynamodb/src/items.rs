@@ -1,15 +1,15 @@
-//! Entries as items of the table, and back.
+//! Converts entries to items of the entries table, and back.
 //!
 //! ```text
 //! shard             S   partition key: queue#generation#shard
 //! entry             S   sort key: the entry id, a UUID of 36 characters
 //! status            S   WAITING, READY, ACTIVE, COMPLETED, LEFT, EXPIRED
-//! epoch, v          N   together the version: of two changes the one with the higher pair is the later one
+//! epoch, v          N   together the version: of two changes, the one with the higher pair is later
 //! visit             N
-//! score, lane       N   the place it has or had; the lane is part of the score, for whoever reads the table
-//! joined_at_ms      N   part of the score as well
+//! score, lane       N   the place that the entry has or had; the score contains the lane, repeated for operators
+//! joined_at_ms      N   also contained in the score
 //! promoted_at_ms, claimed_at_ms, expires_at_ms, ended_at_ms   N
-//! came_back_at_ms   N   when whoever had missed the turn came back to this place
+//! came_back_at_ms   N   when a visitor who had missed the turn returned to this place
 //! delete_at_seconds N   the table's time to live
 //! ```
 //!
@@ -46,13 +46,13 @@ pub(super) const CAME_BACK_AT_MS: &str = "came_back_at_ms";
 /// An item: attributes by name.
 pub(super) type Item = HashMap<String, AttributeValue>;
 
-/// An expression, with the values it names.
+/// An expression, with its values by placeholder.
 pub(super) struct Expression {
     pub(super) text: String,
     pub(super) values: Item,
 }
 
-/// The states of a kind, each by its name.
+/// The states that match, each as a placeholder with its value.
 pub(super) fn statuses(are: impl Fn(State) -> bool) -> impl Iterator<Item = (String, AttributeValue)> {
     let states = State::ALL.into_iter().filter(move |state| are(*state));
     states.map(|state| {
@@ -61,15 +61,15 @@ pub(super) fn statuses(are: impl Fn(State) -> bool) -> impl Iterator<Item = (Str
     })
 }
 
-/// Sets what a change says of a visit that stands there, and leaves the rest of it alone. `alone` is the record that
-/// the change makes of nothing: what it holds is what the change says.
+/// Sets the attributes that a change determines, and leaves the others of the item alone. `alone` is the record that
+/// the change makes of an empty one, so it holds exactly what the change determines.
 pub(super) fn assignments(alone: &Record) -> Expression {
     let mut said = attributes(alone);
     said.remove(VISIT);
     let mut texts: Vec<_> = said
         .keys()
         .map(|name| match name.as_str() {
-            // Said once more, a claim is no later than it was.
+            // A repeated claim keeps the time of the first one.
             CLAIMED_AT_MS => format!("#{name} = if_not_exists(#{name}, :{name})"),
             _ => format!("#{name} = :{name}"),
         })
@@ -84,7 +84,7 @@ pub(super) fn assignments(alone: &Record) -> Expression {
     }
 }
 
-/// Adds what a late change knows of the visit that stands there, and nobody said yet.
+/// Adds the attributes that a late change determines and the item still lacks.
 pub(super) fn additions(filled: &Record) -> Expression {
     let mut known = attributes(filled);
     known.retain(|name, _| [SCORE, LANE, JOINED_AT_MS, PROMOTED_AT_MS].contains(&name.as_str()));
@@ -101,8 +101,8 @@ pub(super) fn additions(filled: &Record) -> Expression {
     }
 }
 
-/// The name behind each `#name` of these expressions: many of ours are words that the service reserves, and it refuses
-/// names that nothing uses.
+/// The attribute name behind each `#name` in these expressions. The placeholders are needed because DynamoDB reserves
+/// many of these words. It also rejects a placeholder that no expression uses.
 pub(super) fn names_in(expressions: &[&str]) -> HashMap<String, String> {
     expressions
         .iter()
@@ -117,9 +117,9 @@ pub(super) fn names_in(expressions: &[&str]) -> HashMap<String, String> {
         .collect()
 }
 
-/// The partition of a shard.
+/// The partition key of a shard.
 pub(super) fn partition(shelf: &Shelf, shard: u8) -> AttributeValue {
-    // A queue id has no '#', so no two shelves share a partition.
+    // A queue id contains no '#', so two entry partitions never share a key.
     AttributeValue::S(format!("{}#{}#{shard}", shelf.queue, shelf.generation))
 }
 
@@ -139,7 +139,7 @@ pub(super) fn key_of_nobody(shelf: &Shelf) -> Item {
     ])
 }
 
-/// The whole item of a record.
+/// The complete item of a record.
 pub(super) fn item(shelf: &Shelf, record: &Record) -> Item {
     let mut item = attributes(record);
     item.extend(key(shelf, record.id));
@@ -169,10 +169,10 @@ fn attributes(record: &Record) -> Item {
         .collect()
 }
 
-/// The record of an item.
+/// Parses the record in an item.
 ///
 /// # Errors
-/// [`BackupError::Nonsense`] with the name of the first attribute that is missing or not what it should be.
+/// [`BackupError::Nonsense`] with the name of the first attribute that is missing or invalid.
 pub(super) fn record(item: &Item) -> Result<Record, BackupError> {
     let id = text(item, ENTRY)?.parse().map_err(|_| nonsense(ENTRY))?;
     Ok(Record {
@@ -195,15 +195,15 @@ pub(super) fn record(item: &Item) -> Result<Record, BackupError> {
     })
 }
 
-/// A number as the service takes it.
+/// A number as an attribute value.
 pub(super) fn number(value: impl Into<u64>) -> AttributeValue {
     AttributeValue::N(value.into().to_string())
 }
 
-/// An attribute that is a text.
+/// A string attribute.
 ///
 /// # Errors
-/// [`BackupError::Nonsense`] where there is none of that name, or it is no text.
+/// [`BackupError::Nonsense`] if the attribute is missing or is not a string.
 pub(super) fn text<'a>(item: &'a Item, name: &str) -> Result<&'a str, BackupError> {
     item.get(name)
         .and_then(|value| value.as_s().ok())
@@ -211,10 +211,10 @@ pub(super) fn text<'a>(item: &'a Item, name: &str) -> Result<&'a str, BackupErro
         .ok_or_else(|| nonsense(name))
 }
 
-/// An attribute that is a whole number.
+/// An integer attribute.
 ///
 /// # Errors
-/// [`BackupError::Nonsense`] where there is none of that name, or it is no such number.
+/// [`BackupError::Nonsense`] if the attribute is missing or is not an integer of this type.
 pub(super) fn required<T: std::str::FromStr>(item: &Item, name: &str) -> Result<T, BackupError> {
     let value = item.get(name).and_then(|value| value.as_n().ok());
     value
@@ -226,9 +226,7 @@ fn optional(item: &Item, name: &str) -> Result<Option<u64>, BackupError> {
     item.contains_key(name).then(|| required(item, name)).transpose()
 }
 
-/// What to say of an attribute that is missing or not what it should be.
+/// The error for an attribute that is missing or invalid.
 pub(super) fn nonsense(name: &str) -> BackupError {
-    BackupError::Nonsense(format!(
-        "the attribute {name} is missing, or not what it should be"
-    ))
+    BackupError::Nonsense(format!("the attribute {name} is missing or has an invalid value"))
 }

@@ -1,7 +1,9 @@
-//! The backup in DynamoDB: table `queues` (see `queues.rs` for its items) and table `entries` (see `items.rs`).
+//! The backup in DynamoDB: the table `queues` (`queues.rs` describes its items) and the table `entries` (`items.rs`
+//! describes them).
 //!
-//! An entry's item stands in one of 64 partitions, so that a queue is not held to the 1,000 writes a second of a single
-//! one. Every write has the condition that the item is older, so repeats and late arrivals change nothing.
+//! The entries of a queue are spread over 64 partitions, because one partition takes at most 1,000 writes a second.
+//! Every write is conditional: it requires that the item is older than the change. Repeated and late writes therefore
+//! have no effect.
 
 mod changes;
 mod client;
@@ -34,8 +36,8 @@ use vestibule_domain::{
 pub use self::{client::Connection, tables::Tables};
 use self::{client::unavailable, items::names_in};
 
-/// How many writes of journals one process has under way at once, however many queues it drains: what is left of the
-/// tables is the visitors' own.
+/// The most journal writes that one process has in flight, however many queues it flushes. The remaining capacity of
+/// the tables is for visitors' requests.
 const JOURNAL_WRITES_AT_ONCE: usize = 64;
 
 /// The backup in DynamoDB.
@@ -48,7 +50,7 @@ pub struct DynamoDb {
 }
 
 impl DynamoDb {
-    /// The backup behind a client whose timeouts and retries are set.
+    /// Creates the backup on a client whose timeouts and retries are already set.
     pub fn new(client: Client, tables: Tables) -> Self {
         Self {
             client,
@@ -58,31 +60,31 @@ impl DynamoDb {
         }
     }
 
-    /// The backup at an address, its timeouts and retries bounded so that a visitor never waits long for it.
+    /// Connects to an address, with timeouts and retries that are bounded so that a visitor never waits long.
     /// Credentials and region come from the environment, as for every AWS client.
     pub async fn connect(connection: Connection) -> Self {
         let aws = vestibule_aws::load([connection.endpoint_url.as_deref()]).await;
         Self::on(&aws, connection)
     }
 
-    /// The same with a configuration that other clients share.
+    /// Connects with a configuration that other AWS clients share.
     pub fn on(aws: &SdkConfig, connection: Connection) -> Self {
         let client = client::new(aws, connection.endpoint_url.as_deref());
         Self::new(client, connection.tables)
     }
 
-    /// Looks at no more than so many items in one request of a query or a scan; without it, at 1 MB of them.
+    /// Limits how many items one request of a query or a scan reads. Without it, the limit is 1 MB of items.
     #[must_use]
     pub fn with_page_items(mut self, most: i32) -> Self {
         self.page_items = Some(most);
         self
     }
 
-    /// Creates the tables that are not there, and waits until they can be used: for a laptop and for tests. Any number
-    /// of callers may do so at once.
+    /// Creates the tables that do not exist, and waits until they are active; for a laptop and for tests. Any number of
+    /// callers may do so at once.
     ///
     /// # Errors
-    /// [`BackupError::Unavailable`] where the service cannot be reached, refuses, or takes longer than a minute.
+    /// [`BackupError::Unavailable`] if DynamoDB cannot be reached, refuses the request, or takes longer than a minute.
     pub async fn create_tables_if_missing(&self) -> Result<(), BackupError> {
         tables::create_if_missing(&self.client, &self.tables).await
     }
@@ -145,10 +147,13 @@ impl Backup for DynamoDb {
             let item = item.map_err(|e| unavailable("Query", &e))?;
             match items::record(&item) {
                 Ok(record) => records.push(record),
-                // Damaged by hand. Nobody else's place must be lost for it.
+                // The item was damaged by hand. The other entries of the shard are still returned.
                 Err(error) => {
                     let entry = items::text(&item, items::ENTRY).unwrap_or_default();
-                    tracing::error!(queue = %shelf.queue, entry, %error, "an item of the entries table is passed over");
+                    tracing::error!(
+                        event = "backup.entry_skipped", queue = %shelf.queue, entry, %error,
+                        "skipped an item of the entries table that is not a readable entry: repair or delete the item"
+                    );
                 }
             }
         }
@@ -178,7 +183,8 @@ impl Backup for DynamoDb {
             .set_expression_attribute_names(Some(names_in(&["#queue"])))
             .set_limit(self.page_items);
         let mut found = scan.into_paginator().items().send();
-        // By either part: a queue whose other one a hand deleted must not go unseen.
+        // A queue has two items. Its id counts if either exists, so that a queue with one item deleted by hand is still
+        // found.
         let mut names = BTreeSet::new();
         while let Some(item) = found.next().await {
             let item = item.map_err(|e| unavailable("Scan", &e))?;
@@ -188,9 +194,12 @@ impl Backup for DynamoDb {
         for name in names {
             match name.parse() {
                 Ok(id) => ids.push(id),
-                // Written by hand. The other queues must not stand still for it.
+                // The item was written by hand. The other queues are still returned.
                 Err(error) => {
-                    tracing::warn!(queue = name, %error, "an item of the queues table is passed over");
+                    tracing::warn!(
+                        event = "backup.queue_skipped", queue = name, %error,
+                        "skipped an item of the queues table whose name is not a queue id: rename or delete the item"
+                    );
                 }
             }
         }
@@ -242,7 +251,7 @@ impl Backup for DynamoDb {
     }
 
     async fn ping(&self) -> Result<(), BackupError> {
-        // No queue has this id; the answer that there is none is answer enough.
+        // No queue has this id. An answer without an item shows that DynamoDB works.
         let request = self
             .client
             .get_item()

@@ -1,4 +1,5 @@
-//! Changing the part of a queue that is Vestibule's own: each change has the condition that the epoch is what it was.
+//! Changes Vestibule's own metadata of a queue. Each change requires that the epoch is the expected one
+//! (compare-and-swap).
 
 use std::collections::HashMap;
 
@@ -19,11 +20,11 @@ use super::{
 
 const IS_OURS: &str = "#epoch = :epoch AND #lease_holder = :holder";
 
-/// What a conditional change came to.
+/// The outcome of a conditional change.
 enum Attempt {
-    /// The part stands like this.
+    /// The change was made. This is the metadata after it.
     Changed(LinePart),
-    /// The condition did not hold, because of this part; `None` where there is none.
+    /// The condition did not hold. This is the metadata that DynamoDB returned; `None` if the item does not exist.
     Refused(Option<LinePart>),
 }
 
@@ -49,7 +50,7 @@ impl DynamoDb {
         let condition = format!("#epoch = :epoch AND {free}");
         Ok(match self.change_part(queue, update, &condition, values).await? {
             Attempt::Changed(part) => Leased::Taken(part),
-            // An attempt of this very call came through, and its answer did not.
+            // An earlier attempt of this call succeeded, and its answer was lost.
             Attempt::Refused(Some(part)) if part.lease == Some(lease) => Leased::Taken(part),
             Attempt::Refused(Some(part)) if part.epoch == epoch => match part.lease {
                 Some(other) => Leased::Held(other),
@@ -115,7 +116,7 @@ impl DynamoDb {
         Ok(
             match self.change_part(queue, update, "#epoch = :epoch", values).await? {
                 Attempt::Changed(part) => Some(part),
-                // An attempt of this very call came through, and its answer did not.
+                // An earlier attempt of this call succeeded, and its answer was lost.
                 Attempt::Refused(part) => part.filter(|part| part.salt == salt),
             },
         )

@@ -1,13 +1,13 @@
-//! Queues as items of the table, and back.
+//! Converts queues to items of the queues table, and back.
 //!
 //! ```text
 //! queue   S   partition key: the queue id
 //! part    S   sort key: "settings" or "line"
 //! settings                  M   in part "settings", which operators edit: plain values, by the names of the settings;
-//!                               whatever else a hand leaves there is read as well, and refused by name
+//!                               any other type is read as well, and rejected with the name of the setting
 //! settings_order            N   in part "settings": how often Vestibule replaced them; absent means 0
 //! epoch, generation, min_epoch, salt, fence, lease_holder, lease_until_ms
-//!                               in part "line", which is Vestibule's own
+//!                               in part "line": Vestibule's own metadata
 //! ```
 
 use std::{collections::HashMap, str::FromStr};
@@ -34,7 +34,7 @@ const FENCE: &str = "fence";
 const LEASE_HOLDER: &str = "lease_holder";
 const LEASE_UNTIL_MS: &str = "lease_until_ms";
 
-/// The key of one part of a queue.
+/// The key of one item of a queue.
 pub(super) fn key(queue: &str, part: &str) -> Item {
     HashMap::from([
         (QUEUE.to_owned(), AttributeValue::S(queue.to_owned())),
@@ -42,7 +42,7 @@ pub(super) fn key(queue: &str, part: &str) -> Item {
     ])
 }
 
-/// Both parts of a queue.
+/// Both items of a queue.
 pub(super) fn parts(queue: &QueueId, stored: &StoredQueue) -> [Item; 2] {
     let mut settings = key(queue.as_str(), SETTINGS_PART);
     if let Some(stored) = from_stored(&stored.settings) {
@@ -70,10 +70,10 @@ pub(super) fn parts(queue: &QueueId, stored: &StoredQueue) -> [Item; 2] {
     [settings, line]
 }
 
-/// The queue of its parts; `None` where there are none.
+/// Parses a queue from its items; `None` if it has none.
 ///
 /// # Errors
-/// [`BackupError::Nonsense`] where only one part is there, or an attribute is not what it should be.
+/// [`BackupError::Nonsense`] if only one of the two items exists, or an attribute is missing or invalid.
 pub(super) fn stored(items: &[Item]) -> Result<Option<StoredQueue>, BackupError> {
     let part = |name| {
         items
@@ -93,15 +93,15 @@ pub(super) fn stored(items: &[Item]) -> Result<Option<StoredQueue>, BackupError>
     }))
 }
 
-/// What an item of part `line` holds.
+/// Parses the metadata in an item of part `line`.
 ///
 /// # Errors
-/// [`BackupError::Nonsense`] with the name of the first attribute that is not what it should be.
+/// [`BackupError::Nonsense`] with the name of the first attribute that is missing or invalid.
 pub(super) fn to_line(item: &Item) -> Result<LinePart, BackupError> {
     Ok(LinePart {
         epoch: required(item, EPOCH)?,
         generation: required(item, GENERATION)?,
-        // Items of before there were resets and fences have neither.
+        // Items from before resets and watermarks existed lack both attributes.
         min_epoch: or_zero(item, MIN_EPOCH)?,
         salt: Salt::from_text(text(item, SALT)?).ok_or_else(|| nonsense(SALT))?,
         fence: or_zero(item, FENCE)?,
@@ -118,16 +118,18 @@ fn lease(item: &Item) -> Result<Lease, BackupError> {
 }
 
 fn lacks(part: &str) -> BackupError {
-    BackupError::Nonsense(format!("the queue has no part {part:?}"))
+    BackupError::Nonsense(format!(
+        "the queue has no item with part {part:?} in the queues table"
+    ))
 }
 
-/// The settings as the attribute that holds them.
+/// Converts settings to the attribute that holds them.
 pub(super) fn from_settings(settings: &Map<String, Value>) -> AttributeValue {
     let named = settings.iter().map(|(name, value)| (name.clone(), plain(value)));
     AttributeValue::M(named.collect())
 }
 
-/// What is stored, as the attribute that holds it; `None` for no attribute.
+/// Converts stored settings to their attribute; `None` if they are absent.
 pub(super) fn from_stored(settings: &StoredSettings) -> Option<AttributeValue> {
     match settings {
         StoredSettings::Map(map) => Some(from_settings(map)),
@@ -136,7 +138,7 @@ pub(super) fn from_stored(settings: &StoredSettings) -> Option<AttributeValue> {
     }
 }
 
-/// What an item of part `settings` holds.
+/// Reads the settings in an item of part `settings`, valid or not.
 pub(super) fn to_settings(item: &Item) -> StoredSettings {
     match item.get(SETTINGS) {
         Some(AttributeValue::M(map)) => StoredSettings::Map(object(map)),
@@ -145,12 +147,12 @@ pub(super) fn to_settings(item: &Item) -> StoredSettings {
     }
 }
 
-/// How often they were replaced.
+/// How often Vestibule replaced the settings.
 ///
 /// # Errors
-/// [`BackupError::Nonsense`] where the attribute is there and no whole number.
+/// [`BackupError::Nonsense`] if the attribute exists and is not an integer.
 pub(super) fn to_settings_order(item: &Item) -> Result<u64, BackupError> {
-    // An item that was made by hand, or before there was such a number, has none.
+    // An item that was made by hand, or before the number existed, lacks it.
     or_zero(item, SETTINGS_ORDER)
 }
 
@@ -168,9 +170,9 @@ fn object(map: &Item) -> Map<String, Value> {
         .collect()
 }
 
-/// The names of the types that JSON has nothing for. A value of theirs is read as an object with its type in front, as
-/// the console's DynamoDB JSON has it: no setting takes an object, so it is refused, and shown, and can be told from what
-/// somebody put in its place meanwhile. A map that only looks like one has an `M` in front.
+/// The DynamoDB types that JSON lacks. A value of such a type is read as an object with its type as the only key, like
+/// the console's DynamoDB JSON. No setting takes an object, so the value is rejected and shown. It also stays distinct
+/// from a value that replaces it later. A map that only looks like one of these objects is wrapped in an `M`.
 const TAGS: [&str; 6] = ["N", "B", "SS", "NS", "BS", "M"];
 
 fn json(value: &AttributeValue) -> Value {
@@ -190,12 +192,12 @@ fn json(value: &AttributeValue) -> Value {
         AttributeValue::Bs(all) => {
             json!({ "BS": all.iter().map(|bytes| STANDARD.encode(bytes)).collect::<Vec<_>>() })
         }
-        // Of a type that there was not when this was written.
+        // A type that the SDK added after this was written.
         _ => json!({ "?": null }),
     }
 }
 
-/// Back from [`json`].
+/// The inverse of [`json`].
 fn plain(value: &Value) -> AttributeValue {
     match value {
         Value::Null => AttributeValue::Null(true),
@@ -222,7 +224,7 @@ fn tagged(map: &Map<String, Value>) -> Option<AttributeValue> {
     })
 }
 
-/// The number that is written like that, where JSON has it to the last digit.
+/// The number with exactly these digits, if JSON can hold all of them.
 fn exact(digits: &str) -> Option<Number> {
     let whole = digits.parse::<u64>().map(Number::from);
     let whole = whole.or_else(|_| digits.parse::<i64>().map(Number::from));
@@ -234,7 +236,7 @@ fn exact(digits: &str) -> Option<Number> {
 mod tests {
     use super::*;
 
-    /// Whatever a hand may leave there is read, and expected word for word by the next replacement.
+    /// A value of any type that was put there by hand can be read. The next replacement expects it exactly as it was.
     #[test]
     fn every_type_reads_back_as_it_was() {
         let text = |text: &str| AttributeValue::S(text.to_owned());
@@ -255,7 +257,7 @@ mod tests {
             AttributeValue::B(blob()),
             AttributeValue::Bs(vec![blob()]),
             map("capacity", digits("100")),
-            // DynamoDB JSON that was pasted as plain JSON.
+            // DynamoDB JSON that an operator pasted as plain JSON.
             map("N", text("100")),
             map("M", map("N", text("100"))),
             map("SS", AttributeValue::L(vec![text("a")])),

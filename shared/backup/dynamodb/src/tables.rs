@@ -1,4 +1,4 @@
-//! The two tables: their names, and making them for a laptop and for tests. A deployment's are made by its template.
+//! The names of the two tables, and their creation on a laptop and in tests. A deployment's template creates its own.
 
 use std::time::Duration;
 
@@ -15,16 +15,16 @@ use vestibule_backup::BackupError;
 
 use super::{client::unavailable, items, queues};
 
-/// How long a new table may take until it can be used.
+/// How long a new table may take until it is active.
 const ACTIVE_WITHIN: Duration = Duration::from_mins(1);
 const LOOK_AGAIN_AFTER: Duration = Duration::from_millis(200);
 
 /// The names of the two tables.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Tables {
-    /// Settings and line of every queue.
+    /// The table with the settings and the metadata of every queue.
     pub queues: String,
-    /// Every entry.
+    /// The table with every entry.
     pub entries: String,
 }
 
@@ -37,17 +37,19 @@ impl Default for Tables {
     }
 }
 
-/// Creates the tables that are not there, and waits until they can be used. Any number of callers may do so at once.
+/// Creates the tables that do not exist, and waits until they are active. Any number of callers may do so at once.
 ///
 /// # Errors
-/// [`BackupError::Unavailable`] where the service cannot be reached, refuses, or takes longer than a minute.
+/// [`BackupError::Unavailable`] if DynamoDB cannot be reached, refuses the request, or takes longer than a minute.
 pub(super) async fn create_if_missing(client: &Client, tables: &Tables) -> Result<(), BackupError> {
     create(client, &tables.queues, queues::QUEUE, queues::PART).await?;
     create(client, &tables.entries, items::SHARD, items::ENTRY).await?;
     for table in [&tables.queues, &tables.entries] {
         timeout(ACTIVE_WITHIN, until_active(client, table))
             .await
-            .map_err(|_| BackupError::Unavailable(format!("the table {table} is not active yet")))??;
+            .map_err(|_| {
+                BackupError::Unavailable(format!("the table {table} is not active after a minute"))
+            })??;
     }
     enable_time_to_live(client, &tables.entries).await
 }
@@ -69,7 +71,7 @@ async fn create(
         .set_attribute_definitions(Some(vec![text_of(partition_key)?, text_of(sort_key)?]));
     match request.send().await {
         Err(error) if !is_in_use(&error) => Err(unavailable("CreateTable", &error)),
-        // In use: it is there, or another caller creates it at this moment.
+        // "In use" means that the table exists, or that another caller is creating it.
         _ => Ok(()),
     }
 }
@@ -103,7 +105,7 @@ async fn until_active(client: &Client, table: &str) -> Result<(), BackupError> {
                     return Ok(());
                 }
             }
-            // A table that was just created may not be known everywhere yet.
+            // DynamoDB may not report a table yet that was just created.
             Err(error) if error.code() == Some("ResourceNotFoundException") => {}
             Err(error) => return Err(unavailable("DescribeTable", &error)),
         }
@@ -125,7 +127,7 @@ async fn enable_time_to_live(client: &Client, table: &str) -> Result<(), BackupE
         .table_name(table)
         .time_to_live_specification(specification);
     match request.send().await {
-        // Another caller may have been faster: the service refuses to enable it twice.
+        // Another caller may have been faster. DynamoDB refuses to enable it twice.
         Err(error) if !has_time_to_live(client, table).await? => Err(unavailable("UpdateTimeToLive", &error)),
         _ => Ok(()),
     }

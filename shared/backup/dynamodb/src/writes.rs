@@ -1,5 +1,5 @@
-//! Writing one change under the condition that the item is older: what stands afterwards is what
-//! [`Record::after`] makes of what stood there.
+//! Writes one change under the condition that the item is older. The item is afterwards what [`Record::after`] makes of
+//! the item before.
 
 use aws_sdk_dynamodb::{
     operation::{put_item::PutItemError, update_item::UpdateItemError},
@@ -15,15 +15,15 @@ use super::{
     items::{self, Expression, Item, names_in},
 };
 
-/// How often a write starts over because another writer changed the item in between: each time the item is of a later
-/// version, so a write needs a second time only where it meets the change that began its visit.
+/// How often a write starts over because another writer changed the item in between. Each time the item has a later
+/// version. So a second round is needed only if the write meets the change that began its visit.
 const ROUNDS: usize = 4;
 
-/// What a conditional write met.
+/// The outcome of a conditional write.
 enum Attempt {
-    /// The condition held: the record stands like this.
+    /// The condition held. This is the record after the write.
     Stored(Record),
-    /// It did not, because of this record or for want of one.
+    /// The condition did not hold. This is the record that DynamoDB returned; `None` if the item does not exist.
     Refused(Option<Record>),
 }
 
@@ -36,8 +36,7 @@ impl DynamoDb {
         }
     }
 
-    /// Writes a change of somebody who entered, unless another visit stands there that is not over, or that goes on at its
-    /// old place.
+    /// Writes the change of a visitor who entered, unless another visit is live or continues at its old place.
     pub(super) async fn write_place_change(
         &self,
         shelf: &Shelf,
@@ -64,8 +63,8 @@ impl DynamoDb {
         }
     }
 
-    /// Writes a change as it mostly can be written: a visit begins where none is, nor one that may come back within this
-    /// grace, or goes on from where it stands.
+    /// Writes a change in the common case, with one request. Either the change begins a visit where none is live and
+    /// none may return within this grace, or it continues the visit that the item shows.
     async fn try_change(
         &self,
         shelf: &Shelf,
@@ -90,7 +89,8 @@ impl DynamoDb {
         .await
     }
 
-    /// Writes what a change makes of the record that stands, where that is still the one.
+    /// Replaces the item with what the change makes of its record (optimistic concurrency): reads what a refused write
+    /// returned, and tries again.
     async fn write_over(
         &self,
         shelf: &Shelf,
@@ -113,12 +113,13 @@ impl DynamoDb {
             }
         }
         Err(BackupError::Unavailable(format!(
-            "the entry {} was changed by others {ROUNDS} times in between",
+            "other writers changed the entry {} during each of {ROUNDS} attempts to write it",
             change.id
         )))
     }
 
-    /// Writes what is never written, since its condition never holds: the answer says whether the table takes writes.
+    /// Sends a write whose condition never holds, so it writes nothing. The answer shows whether the table accepts
+    /// writes.
     pub(super) async fn write_nothing(&self, shelf: &Shelf) -> Result<(), BackupError> {
         let condition = "attribute_exists(#entry)";
         let request = self
@@ -137,7 +138,7 @@ impl DynamoDb {
         }
     }
 
-    /// Adds what a change that came late knows, and the record that stands does not.
+    /// Adds what a late change determines and the record lacks.
     async fn fill(
         &self,
         shelf: &Shelf,
@@ -153,12 +154,12 @@ impl DynamoDb {
             .await?
         {
             Attempt::Stored(record) => Ok(Written::Stored(record)),
-            // Another visit stands there by now.
+            // The item shows another visit by now.
             Attempt::Refused(_) => Ok(Written::Older),
         }
     }
 
-    /// Puts a whole item where the condition holds.
+    /// Replaces the item if the condition holds.
     async fn put(
         &self,
         shelf: &Shelf,
@@ -183,7 +184,7 @@ impl DynamoDb {
         }
     }
 
-    /// Changes the item that stands there, where the condition holds.
+    /// Updates the item if the condition holds.
     async fn update(
         &self,
         shelf: &Shelf,

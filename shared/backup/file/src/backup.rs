@@ -1,4 +1,4 @@
-//! What the file does as a backup.
+//! The trait `Backup` for the store file.
 
 use async_trait::async_trait;
 use redb::ReadableTable;
@@ -35,7 +35,7 @@ impl Backup for FileBackup {
             .await
     }
 
-    /// In one transaction: one wait for the disk, and none of them is ever throttled.
+    /// Writes all changes in one transaction, so they wait for the disk once. The file never throttles.
     async fn write_each(
         &self,
         shelf: &Shelf,
@@ -102,7 +102,7 @@ impl Backup for FileBackup {
             let all = queues.iter().map_err(|e| unavailable(&e))?;
             all.map(|found| {
                 let (key, _) = found.map_err(|e| unavailable(&e))?;
-                let nonsense = |e| BackupError::Nonsense(format!("the queue {:?}: {e}", key.value()));
+                let nonsense = |e| BackupError::Nonsense(format!("the queue id {:?}: {e}", key.value()));
                 key.value().parse().map_err(nonsense)
             })
             .collect()

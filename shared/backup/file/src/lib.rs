@@ -1,4 +1,4 @@
-//! The backup in one file, for one process on a laptop: stopping and starting it keeps the line, and so does killing it.
+//! The backup in one file, for one process on a laptop. The line survives a restart of the process, and also a kill.
 
 mod backup;
 mod queues;
@@ -21,56 +21,56 @@ use self::{
     writer::Writer,
 };
 
-/// How much of the file is kept in memory.
+/// The memory that redb uses as a cache of the file, in bytes.
 const CACHE_BYTES: usize = 64 << 20;
 
 /// Why a store file cannot be used.
 #[derive(Debug, thiserror::Error)]
 pub enum FileError {
-    /// It is no store file, or a damaged one.
+    /// The file is not a store file, or is damaged.
     #[error(
         "{path} is not a store file of Vestibule, or is damaged ({reason}): move it away to start with an empty one"
     )]
     Broken {
-        /// Where it is.
+        /// The path of the file.
         path: PathBuf,
-        /// What was wrong with it.
+        /// What is wrong with the file.
         reason: String,
     },
-    /// Another process has it open.
-    #[error("{path} is in use by another process: stop that one, or name another file")]
+    /// Another process has the file open.
+    #[error("{path} is in use by another process: stop that process, or name another file")]
     InUse {
-        /// Where it is.
+        /// The path of the file.
         path: PathBuf,
     },
-    /// It cannot be created, read or written.
-    #[error("{path} cannot be written: {source}")]
+    /// The file cannot be created, read or written.
+    #[error("the store file {path} cannot be created, read or written: {source}")]
     Unwritable {
-        /// Where it is, or was to be.
+        /// The path of the file, whether it exists or not.
         path: PathBuf,
-        /// What the system said.
+        /// The error of the operating system.
         source: io::Error,
     },
 }
 
-/// The backup in one file. Dropping it commits everything that was accepted, and closes the file.
+/// The backup in one file. Dropping it commits everything that it accepted, and closes the file.
 #[derive(Debug)]
 pub struct FileBackup {
-    // Before the database, so that dropping ends the writer first.
+    // Declared before the database, because fields drop in order and the writer has to end first.
     writer: Writer,
     database: Arc<Database>,
 }
 
 impl FileBackup {
-    /// Opens a store file, or creates it where there is none; removes what may be deleted by now.
+    /// Opens a store file, or creates it if it does not exist. Removes the records whose retention is over.
     ///
     /// # Errors
-    /// [`FileError`], one for each thing that somebody can do something about.
+    /// [`FileError`], with one variant for each failure that the caller can do something about.
     pub fn open(path: impl AsRef<Path>) -> Result<Self, FileError> {
         let path = path.as_ref();
-        // redb panics on some garbled pages, where its checksums are not looked at.
+        // redb panics on some corrupt pages that its checksums do not cover.
         let opened = catch_unwind(|| open_and_sweep(path)).unwrap_or_else(|_| {
-            let reason = "its pages are garbled".to_owned();
+            let reason = "its pages are corrupt".to_owned();
             Err(redb::Error::Corrupted(reason))
         });
         let database = opened.map_err(|error| failure(path, error))?;
@@ -95,7 +95,7 @@ impl FileBackup {
             .await
     }
 
-    /// Reads what the last commit left, beside the writer.
+    /// Reads what the last commit left. Runs concurrently with the writer.
     async fn read<T: Send + 'static>(
         &self,
         look: impl FnOnce(&ReadTransaction) -> Result<T, BackupError> + Send + 'static,
@@ -109,7 +109,7 @@ impl FileBackup {
     }
 }
 
-/// Opens the file and looks at every record in it, so that what is garbled is found here.
+/// Opens the file and reads every record in it, so that corruption is found here and not later.
 fn open_and_sweep(path: &Path) -> Result<Database, redb::Error> {
     let database = Database::builder().set_cache_size(CACHE_BYTES).create(path)?;
     let transaction = database.begin_write()?;
@@ -130,7 +130,7 @@ fn failure(path: &Path, error: redb::Error) -> FileError {
     }
 }
 
-/// Whether it says that the file is too short, or no store file from its first byte on.
+/// Whether the error means that the file is too short or does not begin as a store file does.
 fn is_about_content(error: &io::Error) -> bool {
     matches!(
         error.kind(),

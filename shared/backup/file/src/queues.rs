@@ -1,4 +1,4 @@
-//! Queues in the store file.
+//! The queues in the store file.
 
 use redb::ReadableTable;
 use serde::{Deserialize, Serialize};
@@ -9,7 +9,7 @@ use vestibule_domain::id::{QueueId, Salt};
 
 use super::store::{Tables, unavailable};
 
-/// A queue as the file holds it, as JSON.
+/// A queue as the file stores it, in JSON.
 #[derive(Serialize, Deserialize)]
 struct QueueOnFile {
     settings: Value,
@@ -26,7 +26,7 @@ struct QueueOnFile {
     lease: Option<LeaseOnFile>,
 }
 
-/// A lease as the file holds it.
+/// A lease as the file stores it.
 #[derive(Serialize, Deserialize)]
 struct LeaseOnFile {
     holder: Uuid,
@@ -34,7 +34,7 @@ struct LeaseOnFile {
 }
 
 impl Tables<'_> {
-    /// Adds a queue where there is none of that id.
+    /// Adds a queue, unless a queue of that id exists.
     pub(super) fn create_queue(
         &mut self,
         queue: &QueueId,
@@ -47,7 +47,7 @@ impl Tables<'_> {
         Ok(true)
     }
 
-    /// Replaces settings that are as expected.
+    /// Replaces the settings if they are as expected.
     pub(super) fn replace_settings(
         &mut self,
         queue: &QueueId,
@@ -67,7 +67,7 @@ impl Tables<'_> {
         Ok(Some(stored.settings_order))
     }
 
-    /// Takes a lease, where nobody else has one.
+    /// Takes a lease if no other process holds one.
     pub(super) fn take_lease(
         &mut self,
         queue: &QueueId,
@@ -93,7 +93,8 @@ impl Tables<'_> {
         Ok(taken)
     }
 
-    /// Changes the part of a queue of this epoch that is ours; `None` where there is no such queue.
+    /// Changes the metadata of a queue. Returns `None`, and changes nothing, if no queue of this id and epoch exists or
+    /// `change` returns `false`.
     pub(super) fn change_part(
         &mut self,
         queue: &QueueId,
@@ -138,15 +139,15 @@ fn encode_queue(stored: &StoredQueue) -> Vec<u8> {
             until_ms: lease.until_ms,
         }),
     };
-    serde_json::to_vec(&on_file).expect("a struct of JSON values, words and numbers is JSON")
+    serde_json::to_vec(&on_file).expect("a struct of JSON values, strings and numbers serializes to JSON")
 }
 
-/// A queue.
+/// Decodes a queue.
 ///
 /// # Errors
-/// [`BackupError::Nonsense`] where the value is none.
+/// [`BackupError::Nonsense`] if the value is not a valid queue.
 pub(super) fn decode_queue(value: &[u8]) -> Result<StoredQueue, BackupError> {
-    let nonsense = |what: &str| BackupError::Nonsense(format!("a queue: {what}"));
+    let nonsense = |what: &str| BackupError::Nonsense(format!("a queue in the store file: {what}"));
     let on_file: QueueOnFile = serde_json::from_slice(value).map_err(|e| nonsense(&e.to_string()))?;
     Ok(StoredQueue {
         settings: match on_file.settings {

@@ -1,4 +1,4 @@
-//! What the store file holds, and how changes get in.
+//! The tables of the store file, and how a change is written to them.
 
 use base64::{Engine, engine::general_purpose::URL_SAFE_NO_PAD};
 use redb::{ReadableTable, Table, TableDefinition, WriteTransaction};
@@ -12,15 +12,15 @@ use vestibule_domain::{
     state::State,
 };
 
-/// Queue, generation, shard, the 16 bytes of the entry id: a shard is one range.
+/// Queue, generation, shard, and the 16 bytes of the entry id. The keys of a shard form one range.
 pub(super) type EntryKey = (&'static str, u32, u8, &'static [u8; 16]);
 pub(super) const ENTRIES: TableDefinition<EntryKey, &[u8]> = TableDefinition::new("entries");
 pub(super) const QUEUES: TableDefinition<&str, &[u8]> = TableDefinition::new("queues");
 
-/// How many records one look for expired ones takes.
+/// How many records one partial sweep for expired records reads.
 const SWEEP_RECORDS: usize = 64;
 
-/// An entry as the file holds it, as JSON.
+/// An entry as the file stores it, in JSON.
 #[derive(Serialize, Deserialize)]
 struct StoredRecord {
     state: State,
@@ -48,12 +48,12 @@ pub(super) struct Tables<'txn> {
     pub(super) queues: Table<'txn, &'static str, &'static [u8]>,
 }
 
-/// Where the next look for expired records begins.
+/// Where the next partial sweep begins.
 #[derive(Default)]
 pub(super) struct SweepCursor(Option<(String, u32, u8, [u8; 16])>);
 
 impl<'txn> Tables<'txn> {
-    /// Opens both, and creates them where they are not there.
+    /// Opens both tables, and creates the ones that do not exist.
     pub(super) fn open(transaction: &'txn WriteTransaction) -> Result<Self, redb::TableError> {
         Ok(Self {
             entries: transaction.open_table(ENTRIES)?,
@@ -61,7 +61,7 @@ impl<'txn> Tables<'txn> {
         })
     }
 
-    /// Puts what a change makes of the record that stands.
+    /// Applies a change to the stored record and writes the result.
     pub(super) fn write(&mut self, shelf: &Shelf, change: &Change) -> Result<Written, BackupError> {
         let standing = self.standing(shelf, change.id)?;
         let Some(record) = Record::after(standing.as_ref(), change, shelf.retain_hours) else {
@@ -71,7 +71,7 @@ impl<'txn> Tables<'txn> {
         Ok(Written::Stored(record))
     }
 
-    /// The same, unless another visit stands there that is not over, or that goes on at its old place.
+    /// Applies the change of a visitor who entered, unless another visit is live or continues at its old place.
     pub(super) fn write_place(&mut self, shelf: &Shelf, change: &Change) -> Result<Placing, BackupError> {
         let standing = self.standing(shelf, change.id)?;
         if let Some(back) = standing
@@ -101,12 +101,12 @@ impl<'txn> Tables<'txn> {
         value.map(|value| decode(id, value.value())).transpose()
     }
 
-    /// Removes every record that may be deleted by now.
+    /// Removes every expired record.
     pub(super) fn sweep_all(&mut self, now_ms: u64) -> Result<(), redb::StorageError> {
         self.entries.retain(|_, value| !is_expired(value, now_ms))
     }
 
-    /// Removes those of the next few records that may be deleted by now.
+    /// Reads the next few records and removes the expired ones.
     pub(super) fn sweep_some(
         &mut self,
         cursor: &mut SweepCursor,
@@ -120,7 +120,8 @@ impl<'txn> Tables<'txn> {
             let (queue, generation, shard, id) = key.value();
             let key = (queue.to_owned(), generation, shard, *id);
             if seen == SWEEP_RECORDS {
-                // The file goes on: so does the next look, from here. Past the end, it begins again.
+                // More records follow: the next sweep begins with this one. After the last record it begins again at
+                // the first.
                 cursor.0 = Some(key);
                 break;
             }
@@ -153,13 +154,13 @@ fn encode(record: &Record) -> Vec<u8> {
         came_back_at_ms: record.came_back_at_ms,
         delete_at_ms: record.delete_at_ms,
     };
-    serde_json::to_vec(&stored).expect("a struct of words and numbers is JSON")
+    serde_json::to_vec(&stored).expect("a struct of strings and numbers serializes to JSON")
 }
 
-/// The record of an entry.
+/// Decodes the record of an entry.
 ///
 /// # Errors
-/// [`BackupError::Nonsense`] where the value is none.
+/// [`BackupError::Nonsense`] if the value is not a valid record.
 pub(super) fn decode(id: EntryId, value: &[u8]) -> Result<Record, BackupError> {
     let nonsense = |what: &str| BackupError::Nonsense(format!("the record of entry {id}: {what}"));
     let stored: StoredRecord = serde_json::from_slice(value).map_err(|e| nonsense(&e.to_string()))?;
@@ -187,18 +188,18 @@ pub(super) fn decode(id: EntryId, value: &[u8]) -> Result<Record, BackupError> {
 /// The entry id in a key.
 ///
 /// # Errors
-/// [`BackupError::Nonsense`] where the bytes are none.
+/// [`BackupError::Nonsense`] if the bytes are not an entry id.
 pub(super) fn entry_id(bytes: &[u8; 16]) -> Result<EntryId, BackupError> {
     let member = URL_SAFE_NO_PAD.encode(bytes);
-    EntryId::from_member(&member).map_err(|e| BackupError::Nonsense(format!("the key {member}: {e}")))
+    EntryId::from_member(&member).map_err(|e| BackupError::Nonsense(format!("the entry key {member}: {e}")))
 }
 
-/// Whether the record may be deleted. One that does not parse may not: whoever reads it hears of it.
+/// Whether the record's retention is over. A record that does not parse is kept, so that the next read reports it.
 fn is_expired(value: &[u8], now_ms: u64) -> bool {
     serde_json::from_slice::<StoredRecord>(value).is_ok_and(|record| record.delete_at_ms <= now_ms)
 }
 
-/// What a failure of the file comes to.
+/// Converts an error of the store file.
 pub(super) fn unavailable(error: &impl std::error::Error) -> BackupError {
     BackupError::Unavailable(format!("the store file: {error}"))
 }

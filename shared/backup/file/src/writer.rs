@@ -1,5 +1,5 @@
-//! The one thread that writes to the file. It takes everything that is asked for at the moment into one transaction,
-//! so that a thousand writes at once cost one or two waits for the disk, and not a thousand.
+//! The one thread that writes to the file. It puts all requests that are waiting into one transaction. So a thousand
+//! concurrent writes wait for the disk once or twice, not a thousand times.
 
 use std::{
     io,
@@ -16,14 +16,15 @@ use super::store::{SweepCursor, Tables, unavailable};
 
 /// The most requests in one transaction.
 const GROUP: usize = 1_024;
-/// How many requests may wait; whoever comes then waits to be heard.
+/// The most requests in the channel. Beyond that, a caller waits until there is room.
 const WAITING: usize = 4_096;
 
-/// Does its part in a transaction, and hands back how to answer when that is committed or not.
+/// Applies its writes in a transaction, and returns the function that answers the caller after the commit or its
+/// failure.
 type Request = Box<dyn FnOnce(&mut Tables<'_>) -> Answer + Send>;
 type Answer = Box<dyn FnOnce(Result<(), &redb::Error>) + Send>;
 
-/// The writer thread. Dropping it commits everything that was asked for, and waits for that.
+/// The writer thread. Dropping it commits every request that was sent, and waits for that.
 #[derive(Debug)]
 pub(super) struct Writer {
     requests: Option<mpsc::Sender<Request>>,
@@ -43,8 +44,8 @@ impl Writer {
         })
     }
 
-    /// Lets `act` write, and answers when what it wrote would survive a crash. Dropping the future does not take the
-    /// request back.
+    /// Runs `act` in the next transaction, and returns when its writes would survive a crash. Dropping the future does
+    /// not cancel the request.
     pub(super) async fn commit<T: Send + 'static>(
         &self,
         act: impl FnOnce(&mut Tables<'_>) -> Result<T, BackupError> + Send + 'static,
@@ -57,35 +58,37 @@ impl Writer {
                     Ok(()) => outcome,
                     Err(error) => Err(unavailable(error)),
                 };
-                // Nobody may be waiting for it any more.
+                // The caller may have stopped waiting.
                 let _ = reply.send(outcome);
             })
         });
         if let Some(requests) = &self.requests {
-            // Where nobody takes the request it is dropped, and the reply in it: the answer tells.
+            // If the thread has ended, the request is dropped together with its reply channel, and `answer` fails
+            // below.
             let _ = requests.send(request).await;
         }
-        let lost = || BackupError::Unavailable("the store file takes no more writes".to_owned());
+        let lost = || BackupError::Unavailable("the store file accepts no more writes".to_owned());
         #[cfg(test)]
         let answer = stopping_time(answer);
         answer.await.map_err(|_| lost())?
     }
 }
 
-/// Tests run by a clock that leaps to the next deadline whenever nobody works: the writer's own thread does not count.
+/// Keeps the paused clock of a test from advancing while the writer works. Tokio advances it to the next deadline when
+/// its runtime is idle, and the writer's own thread does not count as work.
 #[cfg(test)]
 async fn stopping_time<T: Send + 'static>(
     answer: oneshot::Receiver<T>,
 ) -> Result<T, oneshot::error::RecvError> {
     let waiting = tokio::task::spawn_blocking(move || answer.blocking_recv());
-    waiting.await.expect("it does not panic")
+    waiting.await.expect("receiving the answer does not panic")
 }
 
 impl Drop for Writer {
     fn drop(&mut self) {
         drop(self.requests.take());
         if let Some(thread) = self.thread.take() {
-            // A panic in there has been printed already, and whoever asked was told.
+            // The panic handler has printed a panic of the thread already, and its callers received an error.
             let _ = thread.join();
         }
     }
@@ -140,41 +143,43 @@ mod tests {
 
     #[tokio::test]
     async fn a_thousand_writes_at_once_are_one_transaction() {
-        let directory = tempfile::tempdir().expect("a directory");
-        let database = Database::create(directory.path().join("store")).expect("a store");
-        let writer = Writer::start(Arc::new(database)).expect("a thread");
+        let directory = tempfile::tempdir().expect("a temporary directory");
+        let database = Database::create(directory.path().join("store")).expect("a new store file");
+        let writer = Writer::start(Arc::new(database)).expect("the writer thread starts");
         let done = Arc::new(AtomicUsize::new(0));
         let (has_begun, begun) = oneshot::channel();
         let (go_on, wait) = blocking::channel::<()>();
 
-        // The thread is busy with the first one while a thousand others come.
+        // The first request keeps the thread busy while a thousand others arrive.
         let first = writer.commit(move |_| {
-            has_begun.send(()).expect("the others wait for it");
-            wait.recv().expect("somebody says so");
+            has_begun.send(()).expect("the others wait for the first request");
+            wait.recv().expect("the test lets the first request continue");
             Ok(())
         });
         let others = async {
-            begun.await.expect("it begins");
+            begun.await.expect("the first request begins");
             let asking = join_all((0..1_000).map(async |_| {
                 let in_there = Arc::clone(&done);
                 let count = move |_: &mut Tables<'_>| Ok(in_there.fetch_add(1, Ordering::SeqCst));
-                writer.commit(count).await.expect("committed");
+                writer.commit(count).await.expect("the write is committed");
                 done.load(Ordering::SeqCst)
             }));
-            // Else some would be made to pause between taking their room in the channel and asking.
+            // Without this, Tokio would pause some tasks between reserving room in the channel and sending.
             unconstrained(asking).await
         };
-        let requests = writer.requests.as_ref().expect("it runs");
+        let requests = writer.requests.as_ref().expect("the writer runs");
         let all_have_come = async {
             while requests.capacity() > WAITING - 1_000 {
                 tokio::task::yield_now().await;
             }
-            go_on.send(()).expect("the first one waits");
+            go_on.send(()).expect("the first request waits");
         };
         let all = async { tokio::join!(first, others, all_have_come) };
-        let (first, seen, ()) = timeout(Duration::from_secs(30), all).await.expect("in time");
-        first.expect("committed");
-        // Nobody was answered before all had been done: one commit was for all of them.
+        let (first, seen, ()) = timeout(Duration::from_secs(30), all)
+            .await
+            .expect("it ends in time");
+        first.expect("the first write is committed");
+        // Each caller sees all thousand writes done when it is answered, so one commit covered all of them.
         assert_eq!(seen, vec![1_000; 1_000]);
     }
 }

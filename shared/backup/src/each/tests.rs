@@ -42,7 +42,7 @@ fn throttled() -> Result<Written, BackupError> {
 #[tokio::test(start_paused = true)]
 async fn what_is_throttled_is_written_in_the_end_and_asks_less_meanwhile() {
     let changes = changes(200);
-    // Takes ten a second.
+    // The backup accepts ten writes a second.
     let started = Instant::now();
     let (taken, tries) = (Cell::new(0), Cell::new(0));
     let write = async |_| {
@@ -59,7 +59,7 @@ async fn what_is_throttled_is_written_in_the_end_and_asks_less_meanwhile() {
     assert_eq!(taken.get(), 200);
     assert!(
         tries.get() < 200 * 4,
-        "it holds back instead of knocking: {} tries",
+        "a throttled writer backs off instead of retrying at once: {} tries",
         tries.get()
     );
 }

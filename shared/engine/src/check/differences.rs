@@ -1,5 +1,5 @@
-//! The first look: whom the line and the backup have in different places. They are read one after the other while both
-//! change, so what is found here is not more than a suspicion.
+//! The first read of the consistency check: finds the entries that the line and the backup show differently. It reads
+//! one after the other while both change, so a difference found here is only a suspicion.
 
 use std::{collections::HashMap, ops::Range};
 
@@ -16,21 +16,21 @@ use vestibule_line::{Cursor, Line};
 
 use super::{CheckError, Checked, Manner};
 
-/// How many shards of the table are read at once.
+/// How many shards of the backup are read concurrently.
 const SHARDS_AT_ONCE: usize = 4;
 
-/// What the first look saw of one entry.
+/// What the first read observed of one entry.
 #[derive(Debug, Clone, Copy, Default)]
 pub(super) struct Sight {
-    /// Where the line has it.
+    /// The entry's position in the line.
     pub(super) spot: Option<Spot>,
-    /// Its end that the backup may not have.
+    /// An end that the line remembers because the backup may not have it.
     pub(super) end: Option<Change>,
-    /// The version of its record, where the backup shows it as not gone.
+    /// The version of the record, if the backup shows the entry as live.
     pub(super) live: Option<Version>,
 }
 
-/// Whom the line and the backup have in different places, of these shards.
+/// The entries of these shards that the line and the backup show differently.
 pub(super) async fn differences(
     line: &dyn Line,
     backup: &dyn Backup,
@@ -52,7 +52,7 @@ pub(super) async fn differences(
     Ok(sights)
 }
 
-/// Who is in the line, of these shards.
+/// The entries of these shards that the line has, and the ends that it remembers.
 async fn in_line(
     line: &dyn Line,
     shelf: &Shelf,
@@ -81,7 +81,7 @@ async fn in_line(
     Ok(sights)
 }
 
-/// Forgets whom both have in the same place.
+/// Drops the observation if the line and the backup agree about the entry.
 fn compare(sights: &mut HashMap<EntryId, Sight>, record: &Record) {
     let sight = sights.entry(record.id).or_default();
     if sight.end.is_none() && sight.spot.is_some_and(|spot| record.shows(spot)) {

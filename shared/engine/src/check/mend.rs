@@ -1,5 +1,5 @@
-//! The second look, at one entry after the other: what is as it was at the first is mended, what is not is left to the
-//! next check.
+//! The second read of the consistency check, one entry at a time. It repairs an entry that is as the first read
+//! observed it, and leaves a changed one to the next check.
 
 use std::collections::{HashMap, HashSet};
 
@@ -20,11 +20,11 @@ use crate::{
     write_through::write_through,
 };
 
-/// How many entries are mended at once.
+/// How many entries are repaired concurrently.
 const ENTRIES_AT_ONCE: usize = 16;
 
-/// Who is in the journal, also where the backup refused it and it is tried again later, or aside: what differs of them is on
-/// its way, or refused.
+/// The entries in the journal, due or not, and in the dead letters. Their differences are either on their way to the
+/// backup, or refused by it.
 pub(super) async fn unsettled(line: &dyn Line, queue: &QueueId) -> Result<HashSet<EntryId>, CheckError> {
     let records = line.whole_journal(queue, WHOLE_JOURNAL_MAX).await?;
     if records.len() == WHOLE_JOURNAL_MAX {
@@ -35,12 +35,12 @@ pub(super) async fn unsettled(line: &dyn Line, queue: &QueueId) -> Result<HashSe
     Ok(changes.map(|change| change.id).collect())
 }
 
-/// Mends.
+/// Repairs the differences of one queue.
 pub(super) struct Mender<'a> {
     pub(super) line: &'a dyn Line,
     pub(super) backup: &'a dyn Backup,
     pub(super) shelf: &'a Shelf,
-    /// Of the line.
+    /// The epoch of the line.
     pub(super) epoch: u32,
     pub(super) unsettled: HashSet<EntryId>,
 }
@@ -72,7 +72,7 @@ impl Mender<'_> {
         Ok(checked)
     }
 
-    /// `false` where something of it is left to the next check.
+    /// Returns `false` if a part of the difference is left to the next check.
     async fn mend_as_seen(
         &self,
         id: EntryId,
@@ -80,7 +80,7 @@ impl Mender<'_> {
         checked: &mut Checked,
     ) -> Result<bool, CheckError> {
         let mut record = match self.backup.entry(self.shelf, id).await {
-            // Damaged by hand. The others must not wait for it.
+            // The item was damaged by hand. The other entries are repaired all the same.
             Err(BackupError::Nonsense(_)) => return Ok(false),
             answer => answer?,
         };
@@ -90,7 +90,7 @@ impl Mender<'_> {
             return Ok(false);
         }
         if let Some(seen) = sight.end {
-            // An end comes before whatever else stands: the backup knows an entry by its last visit.
+            // The end is written before the place, because the record of an entry shows its last visit.
             let end = self.line.end(&self.shelf.queue, id).await?;
             let Some(end) = end.filter(|end| *end == seen) else {
                 return Ok(false);
@@ -106,7 +106,7 @@ impl Mender<'_> {
         }
     }
 
-    /// The line has a place for it.
+    /// Repairs an entry that has a place in the line.
     async fn mend_place(
         &self,
         id: EntryId,
@@ -129,7 +129,10 @@ impl Mender<'_> {
             Mended::Refused | Mended::Moved => return Ok(false),
             Mended::Ended(end) => {
                 write_through(line, self.backup, self.shelf, &end).await?;
-                tracing::warn!(%queue, entry = %id, "the line still had an entry that was over: it is gone");
+                tracing::warn!(
+                    event = "entry.stale_removed", %queue, entry = %id,
+                    "removed an entry from Redis that DynamoDB shows as ended"
+                );
                 checked.removed += 1;
             }
             Mended::Here {
@@ -137,13 +140,16 @@ impl Mender<'_> {
                 change,
                 moved_on,
             } => {
-                // As for one who enters: where the backup shows another visit that is not over, the line had lost that.
+                // As for a visitor who enters: if the backup shows another live visit, the line had lost that visit.
                 match place(line, self.backup, self.shelf, Joining::Kept, standing, &change).await? {
                     None => return Ok(false),
                     Some(placed) if placed.given_back => checked.revived += 1,
                     Some(_) if moved_on => {
                         let state = standing.state().name();
-                        tracing::warn!(%queue, entry = %id, state, "the line had an entry further back than it was");
+                        tracing::warn!(
+                            event = "entry.state_advanced", %queue, entry = %id, state,
+                            "advanced an entry in Redis to the later state that DynamoDB shows"
+                        );
                         checked.moved_on += 1;
                     }
                     Some(_) if had_place => checked.restated += 1,
@@ -154,12 +160,12 @@ impl Mender<'_> {
         Ok(true)
     }
 
-    /// The line has no place for it.
+    /// Repairs an entry that has no place in the line.
     async fn bring_back(&self, record: Record, checked: &mut Checked) -> Result<bool, CheckError> {
         match revive(self.line, self.backup, self.shelf, record).await? {
             Found::Here => checked.revived += 1,
             Found::Over(Some(_)) => checked.ended += 1,
-            // Timed out and not dropped yet, or changed meanwhile.
+            // The entry timed out and the line has not dropped it yet, or it changed in the meantime.
             Found::Over(None) | Found::Ended | Found::Unclear => return Ok(false),
         }
         Ok(true)

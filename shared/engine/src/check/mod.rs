@@ -1,7 +1,8 @@
-//! Comparing the line with the backup, and mending where they differ. The rules, and why these, are in
-//! `docs/decisions/consistency-check.md`.
+//! The consistency check: compares the line with the backup and repairs differences.
+//! `docs/decisions/consistency-check.md` has the rules and their reasons.
 //!
-//! [`check`] goes through some of the shards and says where the next ones begin: the loop around it stops when it has to.
+//! [`check`] handles some of the shards and returns the shard at which the next call begins. So the caller's loop may
+//! stop between two calls.
 
 mod differences;
 mod mend;
@@ -23,21 +24,22 @@ use super::{
     revive::ReviveError,
 };
 
-/// How many journal records one drain before a look takes at a time.
+/// The most journal records that one flush before a read takes.
 const RECORDS: usize = 100;
-/// How long a drain before a look may take.
+/// The longest that flushing before a read may take.
 const DRAIN_TIME: Duration = Duration::from_secs(20);
 
-/// How gently a check goes about it.
+/// How much load a check puts on the line, and how much memory it uses.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Manner {
-    /// Between two pages of the line, so that others come in between.
+    /// The pause between two pages of the line, so that other requests run in between.
     pub page_pause: Duration,
-    /// Between the first look and the second, which finds only what nobody is about to write: longer than a
-    /// [write](super::write_through::WRITE_DEADLINE) takes.
+    /// The pause between the first read and the second. It is longer than a
+    /// [write](super::write_through::WRITE_DEADLINE) may take. What still differs at the second read is therefore not a
+    /// write that is under way.
     pub second_look_after: Duration,
-    /// The most entries that are kept in mind at once. A longer queue is gone through in several parts, the line read
-    /// anew for each.
+    /// The most entries held in memory at once. A longer queue is checked in several passes, and each pass reads the
+    /// line anew.
     pub entries_at_once: u64,
 }
 
@@ -51,40 +53,41 @@ impl Default for Manner {
     }
 }
 
-/// What a check went through and what it mended.
+/// What a check compared and what it repaired.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default, Serialize)]
 pub struct Checked {
-    /// Entries that had a place in the line.
+    /// Entries with a place in the line.
     pub checked_line: u64,
-    /// Entries that were not gone in the backup.
+    /// Live entries in the backup.
     pub checked_table: u64,
-    /// Places that the backup did not have: written.
+    /// Places that the backup did not have, and that the check wrote.
     pub written: u64,
-    /// Places that the backup had, but not as the line had them: written anew.
+    /// Places that the backup had in another form than the line, and that the check wrote again.
     pub restated: u64,
-    /// Places that the backup had further along: the line took that over.
+    /// Places for which the backup showed a later state, which the line took over.
     pub moved_on: u64,
-    /// Places that the line had lost: back.
+    /// Places that the line had lost, and that the check restored.
     pub revived: u64,
-    /// Ends that the backup did not have, or that the line remembered for nothing: written and forgotten.
+    /// Ends that the line still remembered. The check wrote those that the backup did not have; the line then forgot
+    /// them.
     pub ended: u64,
-    /// Places that the line still had after their end: dropped.
+    /// Places that the line still had after their end, and that the check removed.
     pub removed: u64,
-    /// Differences that were left to the next check: somebody was about to change them, or nobody can say who is right.
+    /// Differences left to the next check, because a change was under way or neither side was certainly right.
     pub skipped: u64,
-    /// Where the next part begins; `None` where all of it is done.
+    /// The shard at which the next pass begins; `None` after the last pass.
     pub next_shard: Option<u8>,
 }
 
 impl Checked {
-    /// How many differences were mended.
+    /// The number of differences that were repaired.
     pub fn mended(&self) -> u64 {
         self.written + self.restated + self.moved_on + self.revived + self.ended + self.removed
     }
 }
 
 impl AddAssign for Checked {
-    /// Takes the next part to those before it.
+    /// Adds the next pass to the passes before it.
     fn add_assign(&mut self, next: Self) {
         self.checked_line += next.checked_line;
         self.checked_table += next.checked_table;
@@ -99,20 +102,20 @@ impl AddAssign for Checked {
     }
 }
 
-/// Why a check stopped. What it mended by then is mended; it may be made again.
+/// Why a check stopped. The repairs made until then stay, and the check may be repeated.
 #[derive(Debug, thiserror::Error)]
 pub enum CheckError {
-    /// The line gave no answer.
+    /// The line failed to answer.
     #[error(transparent)]
     Line(#[from] LineError),
-    /// The backup gave no answer.
+    /// The backup failed to answer.
     #[error(transparent)]
     Backup(#[from] BackupError),
-    /// The line has the queue in another generation than the caller.
-    #[error("the queue was reset meanwhile")]
+    /// The line has another generation of the queue than the caller.
+    #[error("the queue was reset during the consistency check: run the check again")]
     Reset,
-    /// The journal is longer than what can be brought into the backup right now: it explains any difference.
-    #[error("the backup is behind: its journal comes first")]
+    /// The journal holds more than could be flushed in time. Until it is flushed, it may explain any difference.
+    #[error("the backup is behind: the promoter has to flush the journal before a consistency check can run")]
     Behind,
 }
 
@@ -134,8 +137,9 @@ impl From<ReviveError> for CheckError {
     }
 }
 
-/// Compares the line with the backup and mends where they differ, from one shard on: all the rest of a queue that is not
-/// too long, else a part of it. Any number of callers may do so at once, beside visitors and promoters.
+/// Compares the line with the backup and repairs the differences, from one shard on. It covers all remaining shards of
+/// a short queue, and some of them of a long one. Any number of callers may do so at once, beside visitors and
+/// promoters.
 ///
 /// # Errors
 /// [`CheckError`] at the first failure.
@@ -178,7 +182,7 @@ pub async fn check(
     Ok(checked)
 }
 
-/// What the line holds for the backup goes there first: it explains differences that are none.
+/// Flushes the journal, because a change that is not in the backup yet looks like a difference.
 async fn catch_up(line: &dyn Line, backup: &dyn Backup, shelf: &Shelf) -> Result<(), CheckError> {
     let until = Instant::now() + DRAIN_TIME;
     while Instant::now() < until {
@@ -191,7 +195,10 @@ async fn catch_up(line: &dyn Line, backup: &dyn Backup, shelf: &Shelf) -> Result
 
 fn tell(queue: &QueueId, checked: &Checked) {
     if checked.mended() == 0 {
-        tracing::debug!(%queue, ?checked, "checked");
+        tracing::debug!(
+            event = "queue.checked", %queue, ?checked,
+            "the consistency check found nothing to repair"
+        );
         return;
     }
     let Checked {
@@ -205,12 +212,12 @@ fn tell(queue: &QueueId, checked: &Checked) {
         ..
     } = checked;
     tracing::warn!(
-        %queue, written, restated, moved_on, revived, ended, removed, skipped,
-        "the line and the backup differed: mended"
+        event = "queue.repaired", %queue, written, restated, moved_on, revived, ended, removed, skipped,
+        "the consistency check repaired differences between Redis and DynamoDB"
     );
 }
 
-/// How many shards hold about so many of all entries, at least one.
+/// How many shards, at least one, hold about `at_once` of all entries.
 fn shards_at_once(entries: u64, at_once: u64) -> u8 {
     let shards = at_once * u64::from(SHARDS) / entries.max(1);
     u8::try_from(shards.clamp(1, SHARDS.into())).unwrap_or(SHARDS)
@@ -226,7 +233,11 @@ mod tests {
         assert_eq!(shards_at_once(200_000, 200_000), 64);
         assert_eq!(shards_at_once(200_001, 200_000), 63);
         assert_eq!(shards_at_once(1_000_000, 200_000), 12);
-        assert_eq!(shards_at_once(u64::MAX, 200_000), 1, "it gets on whatever comes");
+        assert_eq!(
+            shards_at_once(u64::MAX, 200_000),
+            1,
+            "a check always makes progress"
+        );
         assert_eq!(shards_at_once(1_000, 0), 1);
     }
 }
