@@ -118,7 +118,11 @@ impl Edge {
         let Some(record) = record.filter(|record| record.state.is_live()) else {
             return Err(away.problem());
         };
-        tracing::warn!(cause = %away.cause, "answered from the backup");
+        tracing::warn!(
+            event = "entry.served_degraded",
+            cause = %away.cause,
+            "answered a status request from the backup because the line is unavailable"
+        );
         // This process's time: the line's is not to be had.
         let now_ms = system_clock::now_ms();
         let pass = match ownership {
@@ -179,7 +183,11 @@ impl Edge {
             return Err(of_another_visit());
         }
         self.still_stands(away, id, visit, &claims).await?;
-        tracing::warn!(cause = %away.cause, "a pass was honoured without the line");
+        tracing::warn!(
+            event = "entry.pass_honoured",
+            cause = %away.cause,
+            "accepted a pass without the line, as on_outage allows, because the line is unavailable"
+        );
         Ok(Honoured {
             visit,
             until_ms: until * 1_000,

@@ -79,7 +79,11 @@ impl Budget {
                 Ok(Holding::Full | Holding::AlreadyHeld) => None,
                 Err(error) => {
                     // If it was counted all the same, the lease ends that.
-                    tracing::warn!(%error, "a poll was not held: nobody counted it");
+                    tracing::warn!(
+                        event = "poll.count_failed",
+                        %error,
+                        "answered a poll without holding it because the line could not count it"
+                    );
                     None
                 }
             }
@@ -160,7 +164,12 @@ impl Count {
         if !ids.is_empty()
             && let Err(error) = self.line.release(&self.deployment, ids).await
         {
-            tracing::warn!(holds = ids.len(), %error, "held polls were not counted out: their leases end it");
+            tracing::warn!(
+                event = "poll.release_failed",
+                holds = ids.len(),
+                %error,
+                "could not release held polls in the line; each stays counted until its lease ends"
+            );
         }
     }
 }

@@ -111,10 +111,30 @@ impl Edge {
         let until = Instant::now() + DRAIN_TIME;
         let driving = drive(&*self.line, &*self.backup, &shelf, pace, until);
         match timeout(WITHIN, driving).await {
-            Ok(Ok(Driven::Lost)) => warn!(%queue, "the line is not driven: it has to be put back first"),
-            Ok(Ok(driven)) => debug!(%queue, ?driven, "drove"),
-            Ok(Err(error)) => warn!(%queue, %error, "the line was not driven"),
-            Err(_) => warn!(%queue, "driving the line took too long and was given up"),
+            Ok(Ok(Driven::Lost)) => warn!(
+                event = "line.fallback_tick_skipped",
+                %queue,
+                "skipped a fallback tick because the line lost the queue or holds stale data, or the \
+                 backup has no such queue; run restore if the promoter stays down"
+            ),
+            Ok(Ok(driven)) => debug!(
+                event = "line.fallback_tick_finished",
+                %queue,
+                ?driven,
+                "finished a fallback tick"
+            ),
+            Ok(Err(error)) => warn!(
+                event = "line.fallback_tick_failed",
+                %queue,
+                %error,
+                "could not run or finish a fallback tick; the next one is due in about a second"
+            ),
+            Err(_) => warn!(
+                event = "line.fallback_tick_cancelled",
+                %queue,
+                "cancelled a fallback tick at its time limit; the next one flushes what is left in the \
+                 journal"
+            ),
         }
     }
 }

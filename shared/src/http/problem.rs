@@ -196,9 +196,27 @@ impl Problem {
             self.cause.as_deref(),
         );
         match status {
-            500 => tracing::error!(code, status, cause, "request failed"),
-            501.. => tracing::warn!(code, status, cause, "request not served"),
-            _ => tracing::info!(code, status, "request refused"),
+            500 => tracing::error!(
+                event = "request.failed",
+                code,
+                status,
+                cause,
+                "answered a request with 500 because of a fault in Vestibule; see the cause"
+            ),
+            501.. => tracing::warn!(
+                event = "request.not_served",
+                code,
+                status,
+                cause,
+                "answered a request with 503 because the line or the backup could not serve it; see the \
+                 cause"
+            ),
+            _ => tracing::info!(
+                event = "request.refused",
+                code,
+                status,
+                "refused a request; see the code"
+            ),
         }
     }
 }

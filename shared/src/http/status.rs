@@ -171,7 +171,13 @@ impl Edge {
             Ok(Written::Older | Written::Overruled) => (Some(record), None),
             // The journal may have it already: who looks again and again would fill it.
             Err(error) => {
-                tracing::warn!(queue = %seen.queue, entry = %id, cause = %error, "the backup does not have a claim yet");
+                tracing::warn!(
+                    event = "entry.claim_write_failed",
+                    queue = %seen.queue,
+                    entry = %id,
+                    cause = %error,
+                    "could not write a claim to the backup; the next status request tries again"
+                );
                 (Some(record), Some(false))
             }
         })
@@ -182,7 +188,12 @@ impl Edge {
         match self.backup.entry(&seen.shelf(), id).await {
             Ok(record) => record,
             Err(error) => {
-                tracing::warn!(cause = %error, "answered without the record");
+                tracing::warn!(
+                    event = "entry.record_unavailable",
+                    cause = %error,
+                    "continued a request without the record of the entry because the backup did not return \
+                     it"
+                );
                 None
             }
         }

@@ -56,7 +56,13 @@ impl Known {
     /// switches that are right; in a process that never saw any, the defaults, which let nobody through unseen.
     fn stored(queue: &QueueId, stored: &StoredQueue, last: Option<&Seen>, root: &RootKey) -> Self {
         let settings = stored.settings.parse().unwrap_or_else(|error| {
-            tracing::warn!(%queue, %error, "stored settings are refused while the line is away");
+            tracing::warn!(
+                event = "queue.settings_refused",
+                %queue,
+                %error,
+                "refused the stored settings of a queue while the line is unavailable; the last ones this \
+                 process saw, or the defaults, apply until the item is corrected"
+            );
             let in_force = last.map(|seen| seen.settings().clone()).unwrap_or_default();
             match stored.settings.map() {
                 Some(map) => in_force.with_switches(map),

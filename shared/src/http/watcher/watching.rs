@@ -149,7 +149,13 @@ async fn begin(line: &dyn Line, queue: &QueueId) -> Changes {
             Ok(changes) => return changes,
             Err(error) if !is_told => {
                 is_told = true;
-                tracing::warn!(%queue, cause = %error, "cannot listen: held polls see a turn within a second");
+                tracing::warn!(
+                    event = "line.subscribe_failed",
+                    %queue,
+                    cause = %error,
+                    "cannot subscribe to the ticks of a queue, so held polls learn of a turn up to a \
+                     second late; check that the Redis user may subscribe to vestibule:*"
+                );
             }
             Err(_) => {}
         }
