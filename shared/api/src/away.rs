@@ -1,7 +1,7 @@
-//! What is answered while the line cannot be reached: from the backup, and marked as degraded.
+//! Answers from the backup while the line is unavailable, and marks these answers as degraded.
 //!
-//! The backup has what was acknowledged, but not the order of the line. So an entry can be shown, and nothing can be
-//! changed: nobody enters, claims, extends, leaves or completes.
+//! The backup has every acknowledged change, but not the order of the line. So a request can read an entry,
+//! but it can change none: entering, claiming, extending, leaving and completing fail.
 
 use std::{sync::Arc, time::Duration};
 
@@ -26,30 +26,30 @@ use super::{
 };
 use crate::pass::{Grant, Pass, PassClaims, PassError};
 
-/// Nobody waits longer than this for an answer without the line, the wait for the line included.
+/// The longest time until an answer without the line, including the wait for the line.
 const ANSWER_WITHIN: Duration = Duration::from_millis(1_800);
-/// How far this process's clock may be behind the line's, by which passes are made.
+/// How far the clock of this process may be behind the line's clock, which dates the passes.
 const SKEW_SECONDS: u64 = 5;
 
-/// A queue, as far as it can be seen.
+/// Where the data of a queue comes from.
 pub(super) enum Sight {
-    /// By its line.
+    /// From its line.
     Line(Arc<Seen>),
-    /// By the backup, since the line is away.
+    /// From the backup, because the line is unavailable.
     Backup(Away),
 }
 
-/// A queue whose line is away.
+/// What a request needs in order to answer without the line.
 pub(super) struct Away {
     pub(super) known: Arc<Known>,
     /// Why the line gave no answer.
     cause: String,
-    /// How long the backup may take for the entry.
+    /// When the read of the entry from the backup times out.
     until: Instant,
 }
 
 impl Away {
-    /// The line went away after it had shown the queue.
+    /// Builds the context for a line that became unavailable after it had returned a snapshot.
     pub(super) fn after(seen: &Seen, cause: String) -> Self {
         Self {
             known: Arc::new(Known::of(seen)),
@@ -79,15 +79,15 @@ impl Sight {
     }
 }
 
-/// An entry that may act although nobody could ask the line.
+/// A pass that was accepted although the line could not be asked.
 pub(super) struct Honoured {
     pub(super) visit: Visit,
-    /// Until when the pass is honoured like this.
+    /// Until when the pass is accepted without the line, in Unix milliseconds.
     pub(super) until_ms: u64,
 }
 
 impl Edge {
-    /// How a queue stands, by the backup where the line is away.
+    /// Returns the queue from its line, or from the backup if the line is unavailable.
     pub(super) async fn sight(&self, queue: &QueueId) -> Result<Sight, Problem> {
         let until = Instant::now() + ANSWER_WITHIN;
         let cause = match self.views.get(queue).await {
@@ -102,7 +102,7 @@ impl Edge {
         }
     }
 
-    /// Shows an entry as the backup has it.
+    /// Builds the JSON of an entry as the backup has it.
     pub(super) async fn show_stored(
         &self,
         away: &Away,
@@ -111,12 +111,17 @@ impl Edge {
     ) -> Result<EntryBody, Problem> {
         let stored = self.stored(away, id).await;
         let record = stored.map_err(|error| Problem::line_away(format!("{}; {error}", away.cause)))?;
-        // Whoever came since, or came again, may be in the line alone, and whoever hears of an end does not ask again.
+        // A visitor who entered lately may be in the line only, and a client that is told of an end does
+        // not ask again. So a missing or ended record is answered like any other outage.
         let Some(record) = record.filter(|record| record.state.is_live()) else {
             return Err(away.problem());
         };
-        tracing::warn!(cause = %away.cause, "answered from the backup");
-        // This process's time: the line's is not to be had.
+        tracing::warn!(
+            event = "entry.served_degraded",
+            cause = %away.cause,
+            "answered a status request from the backup because the line is unavailable"
+        );
+        // This is the clock of the process, because line time cannot be read.
         let now_ms = vestibule_clock::now_ms();
         let pass = match ownership {
             Ownership::Proven => self.pass_for_stored(&away.known, &record, now_ms)?,
@@ -125,8 +130,8 @@ impl Edge {
         Ok(EntryBody::stored(&away.known, &record, pass, now_ms))
     }
 
-    /// Every change that was acknowledged is in the record: while it says active, the pass is due, up to the end that it
-    /// says.
+    /// Signs a pass for an entry whose record is active. The record has every acknowledged change, so the
+    /// visitor is entitled to the pass until the session end that it shows.
     fn pass_for_stored(&self, known: &Known, record: &Record, now_ms: u64) -> Result<Option<Pass>, Problem> {
         let Some(session_end_ms) = record.expires_at_ms.filter(|end| *end > now_ms) else {
             return Ok(None);
@@ -145,7 +150,7 @@ impl Edge {
         Ok(Some(self.keys.signer.sign(&grant, now_ms)?))
     }
 
-    /// Whether the pass that is shown is honoured without the line, as the queue's settings have it.
+    /// Accepts or refuses the presented pass without the line, as the queue's settings say.
     pub(super) async fn honour(
         &self,
         away: &Away,
@@ -176,14 +181,18 @@ impl Edge {
             return Err(of_another_visit());
         }
         self.still_stands(away, id, visit, &claims).await?;
-        tracing::warn!(cause = %away.cause, "a pass was honoured without the line");
+        tracing::warn!(
+            event = "entry.pass_honoured",
+            cause = %away.cause,
+            "accepted a pass without the line, as on_outage allows, because the line is unavailable"
+        );
         Ok(Honoured {
             visit,
             until_ms: until * 1_000,
         })
     }
 
-    /// Refuses the pass of a visit that is over, as far as the backup can tell, and one of before the last reset.
+    /// Refuses a pass whose visit has ended according to the backup, and a pass from before the last reset.
     async fn still_stands(
         &self,
         away: &Away,
@@ -197,7 +206,8 @@ impl Edge {
         match self.stored(away, id).await {
             Ok(Some(record)) if record.visit != visit => Err(of_another_visit()),
             Ok(Some(record)) if !record.state.is_live() => Err(Problem::gone(&record, None)),
-            // Also of an epoch before a restore: what was let in is let in again.
+            // The pass may be from an epoch before a restore, because a restore keeps active entries
+            // active.
             Ok(Some(_)) => Ok(()),
             Ok(None) | Err(_) if claims.epoch >= away.known.epoch => Ok(()),
             Ok(None) => Err(of_an_earlier_epoch()),
@@ -209,10 +219,14 @@ impl Edge {
         let shelf = away.known.shelf();
         timeout_at(away.until, self.backup.entry(&shelf, id))
             .await
-            .unwrap_or_else(|_| Err(BackupError::Unavailable("no answer in time".to_owned())))
+            .unwrap_or_else(|_| {
+                Err(BackupError::Unavailable(
+                    "the backup did not answer in time".to_owned(),
+                ))
+            })
     }
 }
 
 fn of_another_visit() -> Problem {
-    Problem::new(Code::PassRefused, "it is of another visit")
+    Problem::new(Code::PassRefused, "the pass belongs to another visit")
 }

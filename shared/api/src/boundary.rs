@@ -1,4 +1,4 @@
-//! Around every request: its id, its span in the logs, and what every answer has in common.
+//! The context of every request: its id, its span in the logs, and the headers that all answers have.
 
 use std::sync::Arc;
 
@@ -14,11 +14,11 @@ use uuid::Uuid;
 
 use super::{gateway::Gateway, problem::Problem};
 
-/// Names a request in the logs.
+/// The header that identifies a request in the logs.
 pub(super) const REQUEST_ID: HeaderName = HeaderName::from_static("x-request-id");
 
-/// Gives a request its id: the gateway's, or a fresh one, never the client's. The span around its handling carries it,
-/// and `queue` and `entry` as soon as they are known.
+/// Gives a request its id: the gateway's id or a new one, but never an id from the client. The span around
+/// the handler carries this id. It also carries `queue` and `entry` as soon as they are known.
 pub(super) async fn around(request: Request, next: Next) -> Response {
     let request_id = request
         .extensions()
@@ -30,7 +30,7 @@ pub(super) async fn around(request: Request, next: Next) -> Response {
     span.in_scope(|| finished(response, &request_id))
 }
 
-/// The route, not the path: a path that matches none may hold anything.
+/// The span names the route instead of the path, because a path that matches no route may contain anything.
 fn span(request: &Request, request_id: &str) -> Span {
     let route = request.extensions().get::<MatchedPath>().map(MatchedPath::as_str);
     let method = request.method().as_str();

@@ -1,9 +1,10 @@
-//! How many polls a deployment holds at once: counted in the line, since each process knows its own alone, and on Lambda
-//! that is one.
+//! Limits how many polls a deployment holds at once. The line keeps the count, because a process knows only
+//! the polls that it holds itself, and on Lambda that is a single one.
 //!
-//! Whoever is held is counted in before, and out before they are answered: nothing runs after the answer of a function.
-//! Those whom one look finds called are counted out together, and so are those who end by themselves while others are being
-//! counted out: a tick that ends a thousand holds costs two calls.
+//! A poll is counted before it is held and released before it is answered, because a Lambda function runs
+//! nothing after its answer. The polls that one status lookup finds promoted are released together. Polls
+//! that end on their own while another release is running are released together too. So a tick that ends a
+//! thousand held polls costs two requests to the line.
 
 use std::{
     sync::{Arc, Mutex, PoisonError},
@@ -25,19 +26,20 @@ use vestibule_telemetry::{
 
 use crate::config::EdgeConfig;
 
-/// How long after a hold its process may take to count it out: a look goes beside it.
+/// How much longer than the hold the lease lasts. A process needs this time to release the poll, because a
+/// status lookup runs beside the release.
 const LEASE_MARGIN: Duration = Duration::from_secs(2);
 
-/// Who asks to be held.
+/// A poll that asks to be held.
 pub(super) struct Candidate<'a> {
     pub(super) queue: &'a QueueId,
     pub(super) id: EntryId,
-    /// They are held where fewer are.
+    /// The poll is held if the deployment holds fewer polls than this.
     pub(super) below: u64,
     pub(super) up_to: Duration,
 }
 
-/// What one deployment may hold.
+/// The limit of held polls for one deployment.
 pub(super) struct Budget {
     count: Arc<Count>,
     begun: Tally,
@@ -56,7 +58,7 @@ impl Budget {
         }
     }
 
-    /// Counts a poll in; `None` where it may not be held, or the line did not say.
+    /// Counts a poll. Returns `None` if the deployment may not hold it, or if the line did not answer.
     pub(super) async fn take(&self, candidate: Candidate<'_>) -> Option<Held> {
         let (count, queue) = (self.count.clone(), candidate.queue);
         let (id, below) = (candidate.id, candidate.below);
@@ -64,7 +66,8 @@ impl Budget {
         let lease_ms = u64::try_from(lease.as_millis())
             .unwrap_or(u64::MAX)
             .min(HOLD_LEASE_MS_MAX);
-        // A task of its own: where the client hangs up now, it is counted out as soon as it is in.
+        // A separate task counts the poll. If the client disconnects now, the poll is released as soon as
+        // it is counted.
         let counting = async move {
             let order = HoldOrder {
                 deployment: &count.deployment,
@@ -76,27 +79,33 @@ impl Budget {
                 Ok(Holding::Counted { held }) => Some((Held::new(count, id), held)),
                 Ok(Holding::Full | Holding::AlreadyHeld) => None,
                 Err(error) => {
-                    // If it was counted all the same, the lease ends that.
-                    tracing::warn!(%error, "a poll was not held: nobody counted it");
+                    // If the line counted the poll anyway, its lease ends the count.
+                    tracing::warn!(
+                        event = "poll.count_failed",
+                        %error,
+                        "answered a poll without holding it because the line could not count it"
+                    );
                     None
                 }
             }
         };
         let counted = spawn(counting.in_current_span()).await;
         let (held, at_once) = counted.ok().flatten()?;
-        // At the beginning: a function that is stopped while it holds has held.
+        // The metric counts a poll at the start of the hold, so it includes a function that is stopped
+        // during the hold.
         self.begun.count(queue, at_once);
         Some(held)
     }
 
-    /// Counts all of these out by one call of the line. In a task that nobody aborts: they would be counted until their leases end.
+    /// Releases all these polls by one request to the line. The caller runs this in a task that is never
+    /// aborted; otherwise the polls would stay counted until their leases end.
     pub(super) async fn release(&self, all: impl IntoIterator<Item = Held>) {
         let ids: Vec<_> = all.into_iter().filter_map(|mut held| held.id.take()).collect();
         self.count.out(&ids).await;
     }
 }
 
-/// A poll that is counted, until released or dropped.
+/// A poll that stays counted until it is released or dropped.
 pub(super) struct Held {
     count: Arc<Count>,
     id: Option<EntryId>,
@@ -107,20 +116,21 @@ impl Held {
         Self { count, id: Some(id) }
     }
 
-    /// Counts it out, in the time of one call of the line, or of two where many are.
+    /// Releases the poll. This takes one request to the line, or two if many polls end at the same time.
     pub(super) async fn release(mut self) {
         if let Some(counting_out) = self.let_go() {
-            // It does not panic, and nobody aborts it.
+            // The task does not panic, and no code aborts it.
             let _ = counting_out.await;
         }
     }
 
-    /// A task of its own: it is finished also where the client hangs up meanwhile, and others may have left theirs to it.
+    /// Starts the release in a separate task. The task finishes even if the client disconnects meanwhile,
+    /// because other polls may have left their release to it.
     fn let_go(&mut self) -> Option<JoinHandle<()>> {
         let id = self.id.take()?;
         self.count.add_over(id);
         let count = self.count.clone();
-        // Outside of a runtime there is nobody to do it, and the lease ends it.
+        // Outside of a runtime there is no task to release the poll, so its lease ends the count.
         let runtime = Handle::try_current().ok()?;
         Some(runtime.spawn(async move { count.all_over_out().await }))
     }
@@ -135,22 +145,22 @@ impl Drop for Held {
 struct Count {
     line: Arc<dyn Line>,
     deployment: String,
-    /// The entries whose holds are over, and are to be counted out.
+    /// The entries whose polls have ended and are not released yet.
     over: Mutex<Vec<EntryId>>,
-    /// Whoever has it counts out all that are over.
+    /// The task that holds this lock releases all polls that have ended.
     turn: tokio::sync::Mutex<()>,
 }
 
 impl Count {
     fn add_over(&self, id: EntryId) {
-        // A vector is whole whatever panicked beside it.
+        // A panic elsewhere leaves the vector intact, so the content of a poisoned lock is still valid.
         self.over.lock().unwrap_or_else(PoisonError::into_inner).push(id);
     }
 
     async fn all_over_out(&self) {
         let _turn = self.turn.lock().await;
         let ids = std::mem::take(&mut *self.over.lock().unwrap_or_else(PoisonError::into_inner));
-        // Else those before took ours along.
+        // If the list is empty, an earlier task released this poll together with its own.
         self.out(&ids).await;
     }
 
@@ -158,7 +168,12 @@ impl Count {
         if !ids.is_empty()
             && let Err(error) = self.line.release(&self.deployment, ids).await
         {
-            tracing::warn!(holds = ids.len(), %error, "held polls were not counted out: their leases end it");
+            tracing::warn!(
+                event = "poll.release_failed",
+                holds = ids.len(),
+                %error,
+                "could not release held polls in the line; each stays counted until its lease ends"
+            );
         }
     }
 }

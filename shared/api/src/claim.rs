@@ -1,4 +1,5 @@
-//! `POST /queues/{queue}/entries/{token}/claim`: the visitor is here; ready becomes active. Again is harmless.
+//! `POST /queues/{queue}/entries/{token}/claim`: the visitor confirms to be present, and the ready entry
+//! becomes active. The request is idempotent.
 
 use std::sync::Arc;
 

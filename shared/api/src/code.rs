@@ -1,87 +1,87 @@
-//! The codes of problems: what a client can rely on.
+//! The codes of problems, which clients may rely on.
 
 use axum::http::StatusCode;
 
-/// What went wrong, as a client can rely on it: these never change their meaning.
+/// What went wrong. Clients may rely on a code, so its meaning never changes.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Code {
-    /// Something in the request is not what it must be; `field` names it.
+    /// A part of the request is invalid; `field` names it.
     InvalidField,
-    /// The body is longer than any of ours.
+    /// The body exceeds the size limit.
     BodyTooLarge,
-    /// The body is not JSON.
+    /// The content type of the body is not JSON.
     UnsupportedMediaType,
-    /// There is no such address.
+    /// The API has no such route.
     UnknownRoute,
-    /// The address does not take this method.
+    /// The route does not accept this method.
     MethodNotAllowed,
-    /// There is no such queue.
+    /// There is no queue with this id.
     UnknownQueue,
-    /// Nobody ever had this token in this queue.
+    /// The queue never issued this token, or the record of the entry has expired.
     UnknownEntry,
     /// The token belongs to another visitor.
     TokenOwnerMismatch,
-    /// Only the visitor may do this, and the request does not say who that is.
+    /// Only the visitor may do this, and the request does not prove who the visitor is.
     VisitorRequired,
     /// Only the protected service may do this.
     ServiceOnly,
-    /// The request names a host under which this address does not answer.
+    /// The request names a host for which this server does not answer.
     ForeignHost,
-    /// The pass proves nothing here and now.
+    /// The pass is not valid for this entry at this time.
     PassRefused,
-    /// Not let in yet.
+    /// The entry has not been let in yet.
     NotYourTurn,
-    /// Nobody new gets in line.
+    /// The queue accepts no new entries and still serves those in line.
     QueueDraining,
-    /// Nobody gets in line.
+    /// The queue is closed: it accepts no entries and promotes none.
     QueueClosed,
-    /// Gone: finished.
+    /// The visit ended because the visitor finished.
     Completed,
-    /// Gone: walked away, or was removed.
+    /// The visit ended because the visitor left or was removed.
     Left,
-    /// Gone: timed out.
+    /// The visit ended because it timed out.
     Expired,
-    /// That visit is over, and another one has begun.
+    /// The named visit has ended, and another one has begun.
     OtherVisit,
-    /// The line cannot be reached.
+    /// The line does not answer.
     LineUnavailable,
-    /// The backup cannot be reached, and the answer is not known without it.
+    /// The backup does not answer, and the request cannot be answered without it.
     BackupUnavailable,
-    /// The line lost what the backup still has, and it is being put back.
+    /// The line lost something that the backup still has, and Vestibule is restoring it.
     Recovering,
-    /// So much waits to be written to the backup that nothing is added to it.
+    /// The journal is full, so the line accepts no further changes until the backup catches up.
     BackupBehind,
-    /// A fault of ours.
+    /// A fault of Vestibule.
     Internal,
 }
 
 impl Code {
-    /// Its name in the body, its status, and its title.
+    /// Returns the name in the body, the HTTP status and the title.
     pub(super) fn terms(self) -> (&'static str, StatusCode, &'static str) {
         match self {
-            Self::InvalidField => (
-                "invalid-field",
-                StatusCode::BAD_REQUEST,
-                "Something in the request is wrong",
-            ),
+            Self::InvalidField => ("invalid-field", StatusCode::BAD_REQUEST, "The request is invalid"),
             Self::BodyTooLarge => (
                 "body-too-large",
                 StatusCode::PAYLOAD_TOO_LARGE,
-                "The body is too large",
+                "The request body is too large",
             ),
             Self::UnsupportedMediaType => (
                 "unsupported-media-type",
                 StatusCode::UNSUPPORTED_MEDIA_TYPE,
-                "The body must be JSON",
+                "The request body must be JSON",
             ),
-            Self::UnknownRoute => ("unknown-route", StatusCode::NOT_FOUND, "There is no such address"),
+            Self::UnknownRoute => (
+                "unknown-route",
+                StatusCode::NOT_FOUND,
+                "The API has no such route",
+            ),
             Self::MethodNotAllowed => (
                 "method-not-allowed",
                 StatusCode::METHOD_NOT_ALLOWED,
-                "The address does not take this method",
+                "The route does not accept this method",
             ),
-            Self::UnknownQueue => ("unknown-queue", StatusCode::NOT_FOUND, "There is no such queue"),
-            Self::UnknownEntry => ("unknown-entry", StatusCode::NOT_FOUND, "There is no such entry"),
+            Self::UnknownQueue => ("unknown-queue", StatusCode::NOT_FOUND, "The queue does not exist"),
+            Self::UnknownEntry => ("unknown-entry", StatusCode::NOT_FOUND, "The entry does not exist"),
             Self::TokenOwnerMismatch => (
                 "token-owner-mismatch",
                 StatusCode::FORBIDDEN,
@@ -100,54 +100,58 @@ impl Code {
             Self::ForeignHost => (
                 "foreign-host",
                 StatusCode::FORBIDDEN,
-                "The request names another host",
+                "The request names a host that this server does not serve",
             ),
-            Self::PassRefused => ("pass-refused", StatusCode::FORBIDDEN, "The pass was refused"),
+            Self::PassRefused => ("pass-refused", StatusCode::FORBIDDEN, "The pass is not valid"),
             Self::NotYourTurn => (
                 "not-your-turn",
                 StatusCode::CONFLICT,
-                "The entry was not let in yet",
+                "The entry has not been let in yet",
             ),
-            Self::QueueDraining => ("queue-draining", StatusCode::CONFLICT, "Nobody new gets in line"),
-            Self::QueueClosed => ("queue-closed", StatusCode::CONFLICT, "The queue is closed"),
+            Self::QueueDraining => (
+                "queue-draining",
+                StatusCode::CONFLICT,
+                "Queue is not accepting new entries",
+            ),
+            Self::QueueClosed => ("queue-closed", StatusCode::CONFLICT, "Queue is closed"),
             Self::Completed => ("completed", StatusCode::GONE, "The visit is finished"),
-            Self::Left => ("left", StatusCode::GONE, "The visitor left"),
+            Self::Left => ("left", StatusCode::GONE, "The visitor left the queue"),
             Self::Expired => ("expired", StatusCode::GONE, "The visit timed out"),
-            Self::OtherVisit => ("other-visit", StatusCode::GONE, "That visit is over"),
+            Self::OtherVisit => ("other-visit", StatusCode::GONE, "The named visit has ended"),
             Self::LineUnavailable => (
                 "line-unavailable",
                 StatusCode::SERVICE_UNAVAILABLE,
-                "The line cannot be reached",
+                "The line is unavailable",
             ),
             Self::BackupUnavailable => (
                 "backup-unavailable",
                 StatusCode::SERVICE_UNAVAILABLE,
-                "The backup cannot be reached",
+                "The backup is unavailable",
             ),
             Self::Recovering => (
                 "recovering",
                 StatusCode::SERVICE_UNAVAILABLE,
-                "The line is being put back",
+                "The queue is being restored",
             ),
             Self::BackupBehind => (
                 "backup-behind",
                 StatusCode::SERVICE_UNAVAILABLE,
-                "The backup is behind",
+                "Too many changes wait for the backup",
             ),
             Self::Internal => (
                 "internal",
                 StatusCode::INTERNAL_SERVER_ERROR,
-                "Something went wrong here",
+                "Vestibule could not answer the request",
             ),
         }
     }
 
-    /// Its name in the body.
+    /// Returns the name that the body shows.
     pub fn name(self) -> &'static str {
         self.terms().0
     }
 
-    /// The status that it is answered with.
+    /// Returns the HTTP status of the answer.
     pub fn status(self) -> StatusCode {
         self.terms().1
     }

@@ -1,4 +1,5 @@
-//! `POST /queues/{queue}/entries/{token}/complete`: the protected service is done with a visitor, and the slot is free.
+//! `POST /queues/{queue}/entries/{token}/complete`: the protected service has finished with a visitor,
+//! which frees the slot.
 
 use std::sync::Arc;
 

@@ -1,4 +1,4 @@
-//! Those who are held on one queue: by their places, so that a tick finds the ones that it concerns.
+//! The polls that are held on one queue, ordered by place, so that a tick finds the polls that it concerns.
 
 use std::{
     collections::{BTreeMap, BTreeSet, VecDeque},
@@ -13,7 +13,8 @@ use vestibule_line::{LOOKS_CHUNK, Look, Tick};
 
 use super::{budget, views::Seen};
 
-/// So many ticks are remembered: whoever one of them called is looked at long before as many have come.
+/// How many ticks are remembered. A poll that a tick promoted is looked up long before this many more ticks
+/// have come.
 const TICKS_MAX: usize = 64;
 
 /// A waiting entry whose poll may be held.
@@ -26,79 +27,80 @@ pub(super) struct Waiter {
 }
 
 impl Waiter {
-    /// Whether what happened between two views may have changed the entry. Of those who wait, one is either promoted or
-    /// leaves (or is removed); whatever else ends is somebody's who was promoted.
+    /// Whether a change between two snapshots may concern the entry. A waiting entry is promoted, leaves or
+    /// is removed. All other ends belong to entries that were promoted before.
     fn is_concerned(&self, before: &Seen, after: &Seen) -> bool {
         after.view.promoted_through >= self.score.raw()
             || after.view.totals.left != before.view.totals.left
-            // Counts of another epoch cannot be compared: the line was put back in between.
+            // Counts of different epochs cannot be compared, because the line was restored in between.
             || after.view.configuration.epoch != before.view.configuration.epoch
     }
 
-    /// Whether the entry is where it was: whoever came back to an old place stands behind what was promoted and waits all
-    /// the same, and another score is another visit.
+    /// Whether the entry still waits at the same place. The score decides, because an entry that came back
+    /// to its old place waits at or below a place that was already promoted. Another score belongs to
+    /// another visit.
     pub(super) fn waits_still(&self, look: Look) -> bool {
         matches!(look, Look::Here(Standing::Waiting { score, .. }) if score == self.score)
     }
 }
 
-/// What somebody who is held is told, once.
+/// What a held poll is told. Each poll is told once.
 pub(super) enum Word {
-    /// What became of the entry. The poll was counted out before.
+    /// The entry changed. The poll was released before.
     News(News),
     /// The line does not answer.
     LineAway(String),
-    /// The entry is to be looked at: that says what there is to say. The poll is counted still.
+    /// The poll must look up the status itself. It is still counted.
     Look(Option<budget::Held>),
 }
 
-/// Where an entry stands that was held.
+/// The status of an entry whose poll was held.
 #[derive(Debug)]
 pub(super) struct News {
     pub(super) look: Look,
-    /// The record that the promotion makes, where its tick was heard: nobody has to read it.
+    /// The record that the promotion creates, if its tick was received. It saves a read of the backup.
     pub(super) record: Option<Record>,
 }
 
 impl News {
-    /// Nothing but where it stands.
+    /// Creates an update that has the status only.
     pub(super) fn of(look: Look) -> Self {
         Self { look, record: None }
     }
 }
 
-/// Names one who is held: those of lower places come first.
+/// The key of a held poll. Polls with lower places come first.
 pub(super) type Key = (WaitScore, u64);
 
 struct Held {
     waiter: Waiter,
-    /// The last view that was looked through for it.
+    /// The last snapshot that was compared for this poll.
     seen: Arc<Seen>,
     counted: budget::Held,
     tell: oneshot::Sender<Word>,
-    /// It is to be answered, wherever it stands.
+    /// The poll is answered after its next lookup, whatever the status is.
     is_due: bool,
 }
 
-/// One who has something to hear, and is held no more.
+/// A reply for a poll that is no longer held.
 pub(super) struct Heard {
     pub(super) counted: budget::Held,
     pub(super) tell: oneshot::Sender<Word>,
     pub(super) news: News,
 }
 
-/// Those who are held.
+/// The polls that are held on one queue.
 #[derive(Default)]
 pub(super) struct Crowd {
     held: BTreeMap<Key, Held>,
-    /// Whose turn may have come.
+    /// The polls to look up, because their turn may have come.
     in_question: BTreeSet<Key>,
-    /// The last ones.
+    /// The last ticks.
     ticks: VecDeque<Tick>,
 }
 
 impl Crowd {
-    /// One more is held.
+    /// Adds a held poll.
     pub(super) fn add(
         &mut self,
         key: Key,
@@ -116,22 +118,22 @@ impl Crowd {
         self.held.insert(key, held);
     }
 
-    /// One is held no more.
+    /// Removes a held poll.
     pub(super) fn remove(&mut self, key: Key) {
         drop(self.take(key));
     }
 
-    /// Something about this one may have changed.
+    /// Marks a poll for a lookup, because its entry may have changed.
     pub(super) fn question(&mut self, key: Key) {
         self.in_question.insert(key);
     }
 
-    /// Something about any of them may have.
+    /// Marks all polls for a lookup.
     pub(super) fn question_all(&mut self) {
         self.in_question.extend(self.held.keys());
     }
 
-    /// Whoever waited with the tick's place or a lower one was called.
+    /// Marks the polls that a tick promoted: those at the tick's place or a lower one.
     pub(super) fn hear(&mut self, tick: Tick) {
         let called = self.held.range(..=(tick.through, u64::MAX));
         self.in_question.extend(called.map(|(key, _)| key));
@@ -141,7 +143,7 @@ impl Crowd {
         self.ticks.push_back(tick);
     }
 
-    /// Finds those whom a newer view concerns.
+    /// Marks the polls that a newer snapshot concerns.
     pub(super) fn see(&mut self, newer: &Arc<Seen>) {
         for (key, held) in &mut self.held {
             held.is_due |= notice(newer) != notice(&held.waiter.seen);
@@ -152,12 +154,12 @@ impl Crowd {
         }
     }
 
-    /// Whether as many are in question as one question of the line asks for.
+    /// Whether enough polls are marked to fill one lookup.
     pub(super) fn fills_a_question(&self) -> bool {
         self.in_question.len() >= LOOKS_CHUNK
     }
 
-    /// Some of those in question, the first in line first: as many as one question of the line asks for.
+    /// Takes marked polls for one lookup, those with the lowest places first.
     pub(super) fn take_some(&mut self) -> Vec<(Key, EntryId)> {
         let mut some = Vec::new();
         while some.len() < LOOKS_CHUNK
@@ -168,7 +170,7 @@ impl Crowd {
         some
     }
 
-    /// Takes out one who was looked at, unless it waits as before.
+    /// Removes a poll after its lookup, unless its entry waits as before.
     pub(super) fn looked(&mut self, key: Key, look: Look) -> Option<Heard> {
         let held = self.held.get(&key)?;
         if held.waiter.waits_still(look) && !held.is_due {
@@ -183,22 +185,22 @@ impl Crowd {
         })
     }
 
-    /// Has one look by itself, who is held no more.
+    /// Ends the hold of a poll, which then looks up the status itself.
     pub(super) fn send_to_look(&mut self, key: Key) {
         if let Some(Held { counted, tell, .. }) = self.take(key) {
-            // Whoever does not listen any more lets go of the count with the word.
+            // If the request is gone, the message is dropped, and that releases the poll.
             let _ = tell.send(Word::Look(Some(counted)));
         }
     }
 
-    /// The same for all.
+    /// Does the same for all polls.
     pub(super) fn send_all_to_look(&mut self) {
         for (_, Held { counted, tell, .. }) in self.take_all() {
             let _ = tell.send(Word::Look(Some(counted)));
         }
     }
 
-    /// Tells all that the line does not answer.
+    /// Tells all polls that the line does not answer.
     pub(super) fn tell_line_away(&mut self, cause: &str) {
         for (_, held) in self.take_all() {
             let _ = held.tell.send(Word::LineAway(cause.to_owned()));
@@ -215,8 +217,9 @@ impl Crowd {
         std::mem::take(&mut self.held)
     }
 
-    /// The record of a place that was promoted by a tick of these. Deadlines tell ticks apart, also where one of them was
-    /// not heard; where they moved in a pause, nobody can say which it was.
+    /// Builds the record of an entry that one of the remembered ticks promoted. Claim deadlines tell ticks
+    /// apart, even if one tick was not received. If a pause moved the deadlines, the tick cannot be
+    /// identified and there is no record.
     fn record(&self, held: &Held, look: Look) -> Option<Record> {
         let Look::Here(Standing::Ready {
             claim_by_ms, visit, ..
@@ -233,7 +236,7 @@ impl Crowd {
     }
 }
 
-/// What everybody who waits is told at once when it changes.
+/// The settings of which every waiting visitor is told at once when they change.
 fn notice(seen: &Seen) -> (u32, bool, Entrance, Option<&str>) {
     let settings = seen.settings();
     (

@@ -1,8 +1,10 @@
-//! Driving the line by the calls of visitors, where its promoter is away.
+//! Runs fallback ticks: visitors' requests tick a queue while its promoter is down.
 //!
-//! Whether it is shows in the view that every call has anyway: while the promoter lives, no call asks the line for more. Of the
-//! calls that a process serves at the same time one drives a queue, once a second, as long as it lasts: a held poll does so
-//! until its answer is due, and then the next one takes over. It is done before the answer: a function is frozen after that.
+//! Every request has a snapshot of the queue anyway, and the snapshot shows whether the promoter is down.
+//! While the promoter is up, requests ask the line for nothing more. While it is down, one request in
+//! flight per process ticks its queue every second. A held poll does so until its answer is due, and then
+//! another request takes over. A tick finishes before the answer is sent, because Lambda freezes a function
+//! after its answer.
 
 use std::{
     collections::HashMap,
@@ -22,26 +24,28 @@ use vestibule_engine::drive::{Driven, drive};
 
 use super::{Edge, views::Seen};
 
-/// No answer is later than this for driving.
+/// A fallback tick delays an answer by at most this time.
 const WITHIN: Duration = Duration::from_millis(800);
-/// After so long no further records are taken from the journal.
+/// A fallback tick takes no more records from the journal after this time.
 const DRAIN_TIME: Duration = Duration::from_millis(400);
-/// How many queues are remembered: a process serves few.
+/// How many queues are remembered. A process serves few queues.
 const QUEUES_MAX: usize = 1_000;
 
-/// Who drives which queue in this process: whoever holds the lock, which says when they last did.
+/// Which request of this process ticks which queue. That request holds the queue's lock, which contains the
+/// time of the last tick.
 #[derive(Default)]
 pub(super) struct Drivers(Mutex<HashMap<QueueId, Arc<Turn<Option<Instant>>>>>);
 
-/// The right to drive a queue in this process.
+/// The right to tick a queue in this process.
 type Wheel = OwnedMutexGuard<Option<Instant>>;
 
 impl Drivers {
     fn turn(&self, queue: &QueueId) -> Arc<Turn<Option<Instant>>> {
-        // A map alone: whole before anything could panic.
+        // A panic elsewhere leaves the map intact, so the content of a poisoned lock is still valid.
         let mut turns = self.0.lock().unwrap_or_else(PoisonError::into_inner);
         if turns.len() >= QUEUES_MAX {
-            // Whoever drives one keeps it; the others only forget when they last did, and the line does not.
+            // A queue that is being ticked stays. The others lose only the time of their last tick, which
+            // the line knows too.
             turns.retain(|_, turn| Arc::strong_count(turn) > 1);
         }
         turns.entry(queue.clone()).or_default().clone()
@@ -49,7 +53,7 @@ impl Drivers {
 }
 
 impl Edge {
-    /// Does the work of a call, and beside it what the promoter would do, where that is away.
+    /// Does the work of a request, and runs fallback ticks beside it while the promoter is down.
     pub(super) async fn driving<T>(&self, queue: &QueueId, work: impl Future<Output = T>) -> T {
         let (is_answered, answered) = oneshot::channel::<()>();
         let work = async move {
@@ -57,18 +61,18 @@ impl Edge {
             drop(is_answered);
             answer
         };
-        // In this order: whoever drives sees the answer at once, and need not be woken for it.
+        // The work is polled first. So the tick loop sees the answer at once and needs no further wake-up.
         let (answer, ()) = join!(biased; work, self.drive_until(queue, answered));
         answer
     }
 
-    /// Drives whenever it is time to; when the call is answered, no further time.
+    /// Runs each fallback tick when it is due. Once the request is answered, this starts no further tick.
     async fn drive_until(&self, queue: &QueueId, mut answered: oneshot::Receiver<()>) {
         let mut wheel = None;
         loop {
             let due = tokio::select! {
                 biased;
-                // First, since a call may have its answer at once and is to drive all the same.
+                // This branch is polled first, because a request that is answered at once must still tick.
                 due = self.due(queue, &mut wheel) => due,
                 _ = &mut answered => None,
             };
@@ -77,7 +81,8 @@ impl Edge {
         }
     }
 
-    /// Until it is this call's turn to drive, and time to; `None` where the queue cannot be seen.
+    /// Waits until this request may tick the queue and a tick is due. Returns `None` if there is no
+    /// snapshot of the queue.
     async fn due(&self, queue: &QueueId, wheel: &mut Option<Wheel>) -> Option<Arc<Seen>> {
         loop {
             let seen = self.views.get(queue).await.ok()?;
@@ -86,7 +91,7 @@ impl Edge {
             }
             let Some(last) = wheel else {
                 *wheel = Some(self.drivers.turn(queue).lock_owned().await);
-                // That may have taken long.
+                // Waiting for the lock may have taken long, so the snapshot is read again.
                 continue;
             };
             let now = Instant::now();
@@ -109,10 +114,30 @@ impl Edge {
         let until = Instant::now() + DRAIN_TIME;
         let driving = drive(&*self.line, &*self.backup, &shelf, pace, until);
         match timeout(WITHIN, driving).await {
-            Ok(Ok(Driven::Lost)) => warn!(%queue, "the line is not driven: it has to be put back first"),
-            Ok(Ok(driven)) => debug!(%queue, ?driven, "drove"),
-            Ok(Err(error)) => warn!(%queue, %error, "the line was not driven"),
-            Err(_) => warn!(%queue, "driving the line took too long and was given up"),
+            Ok(Ok(Driven::Lost)) => warn!(
+                event = "line.fallback_tick_skipped",
+                %queue,
+                "skipped a fallback tick because the line lost the queue or holds stale data, or the \
+                 backup has no such queue; run restore if the promoter stays down"
+            ),
+            Ok(Ok(driven)) => debug!(
+                event = "line.fallback_tick_finished",
+                %queue,
+                ?driven,
+                "finished a fallback tick"
+            ),
+            Ok(Err(error)) => warn!(
+                event = "line.fallback_tick_failed",
+                %queue,
+                %error,
+                "could not run or finish a fallback tick; the next one is due in about a second"
+            ),
+            Err(_) => warn!(
+                event = "line.fallback_tick_cancelled",
+                %queue,
+                "cancelled a fallback tick at its time limit; the next one flushes what is left in the \
+                 journal"
+            ),
         }
     }
 }

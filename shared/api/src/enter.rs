@@ -1,4 +1,4 @@
-//! `POST /queues/{queue}/entries`: takes a place in line.
+//! `POST /queues/{queue}/entries`: gives the visitor a place in line.
 
 use std::sync::Arc;
 
@@ -51,11 +51,12 @@ async fn answer(
     let id = seen.ids.entry_id(&visitor);
     let mut entered = edge.enters(&seen, id).await?;
     if entered.is_none() {
-        // They had been there since before an end that the line had lost: now it is a visit of its own.
+        // The line still listed a visit that had ended, because it had lost the end. That visit is removed
+        // now, so this call begins a new one.
         entered = edge.enters(&seen, id).await?;
     }
     let (how, placed) =
-        entered.ok_or_else(|| Problem::recovering("the entry is being changed by somebody else"))?;
+        entered.ok_or_else(|| Problem::recovering("other requests keep changing the entry"))?;
     let mut body = edge.show(Shown {
         seen: &seen,
         id,
@@ -80,18 +81,20 @@ async fn answer(
     Ok(response)
 }
 
-/// What somebody who entered is shown.
+/// The place that the visitor got.
 struct Place {
     standing: Standing,
     record: Option<Record>,
     durable: Option<bool>,
-    /// It is the one they had before: the line had lost it, or they missed their turn and are back in time.
+    /// The visitor had this place before. Either the line had lost it, or the visitor missed the turn and
+    /// came back within the grace.
     given_back: bool,
 }
 
 impl Edge {
-    /// Gives a place, or the one they have; `None` where they turned out to stand nowhere, or the line and the backup do not
-    /// agree: it may be tried again.
+    /// Gives the visitor a place, or returns the place that the visitor already has. Returns `None` if the
+    /// line listed a visit that had ended, or if the line and the backup disagree. The caller may then try
+    /// again.
     async fn enters(&self, seen: &Seen, id: EntryId) -> Result<Option<(Joining, Place)>, Problem> {
         let entered = match self.line.enter(&seen.queue, id).await {
             Ok(entered) => entered,
@@ -114,8 +117,8 @@ impl Edge {
         Ok(placed.map(|placed| (how, placed)))
     }
 
-    /// Refuses whoever entered a queue that was reset since it was seen: the token is of the generation before. The place
-    /// is given back.
+    /// Refuses a visitor who entered a queue that was reset after the snapshot was taken, because the token
+    /// belongs to the earlier generation. The place is given back.
     async fn of_this_generation(&self, seen: &Seen, id: EntryId) -> Result<(), Problem> {
         self.views.forget(&seen.queue);
         let now = self.seen(&seen.queue).await?;
@@ -126,10 +129,13 @@ impl Edge {
         if let Ok(Departed::Gone(change)) = left {
             self.write(&now, &change).await?;
         }
-        Err(Problem::recovering("the queue was reset a moment ago"))
+        Err(Problem::recovering(
+            "the queue was reset while the visitor entered",
+        ))
     }
 
-    /// Writes the place that the line gave, or gives back the one that they had; `None` as of [`enters`](Self::enters).
+    /// Writes the place that the line gave to the backup, or returns the place that the visitor had before.
+    /// Returns `None` in the cases of [`enters`](Self::enters).
     async fn placed(
         &self,
         seen: &Seen,
@@ -162,21 +168,23 @@ impl Edge {
                 durable: Some(placed.durable),
                 given_back: placed.given_back,
             })),
-            // They have the place all the same: the line says it again whenever they ask.
+            // The visitor has the place anyway, and the line returns it to every later request.
             Err(LineError::JournalFull) if how == Joining::Kept => Ok(Some(given(None, Some(false)))),
             Err(error) => Err(self.line_failed(&seen.queue, error).await),
         }
     }
 
-    /// The visitor who enters, and whether the server drew them. Who joined anonymously and then logged in keeps the
-    /// place: it counts while it is live, or may be entered again, and only then.
+    /// Returns the visitor who enters, and whether the server generated the visitor's id. A visitor who
+    /// joined anonymously and then logged in keeps the anonymous place. That place counts only while it is
+    /// live or can be entered again within the grace.
     async fn who_enters(&self, seen: &Seen, credentials: &Credentials) -> Result<(Visitor, bool), Problem> {
         match (credentials.known(), credentials.anonymous()) {
             (Some(known), Some(anonymous)) => {
                 let id = seen.ids.entry_id(anonymous);
                 let stands = match self.line.status(&seen.queue, id).await {
                     Ok(Look::Here(_)) => true,
-                    // The line may have lost it, or they missed their turn and are back in time.
+                    // The line may have lost the entry, or the visitor missed the turn and is back within
+                    // the grace.
                     Ok(Look::Gone(missing)) => {
                         let fate = self.fate(seen, id, missing).await?;
                         matches!(fate, Fate::Back) || fate.grace_until_ms(seen).is_some()
@@ -194,6 +202,6 @@ impl Edge {
 
 fn location(gateway: &Gateway, queue: &QueueId, id: EntryId) -> HeaderValue {
     let location = format!("{}/queues/{queue}/entries/{id}", gateway.base_path);
-    // A base path that is no header value is none that a client could have used.
+    // No client can have used a base path that is not a valid header value.
     HeaderValue::from_str(&location).unwrap_or_else(|_| HeaderValue::from_static("/"))
 }

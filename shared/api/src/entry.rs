@@ -21,7 +21,7 @@ use super::{
 };
 use crate::pass::{Grant, Pass};
 
-/// The JSON of an entry. What does not apply is left out.
+/// The JSON of an entry. Fields that do not apply are left out.
 #[derive(Debug, Serialize)]
 pub(super) struct EntryBody {
     queue: String,
@@ -45,7 +45,8 @@ pub(super) struct EntryBody {
     expires_at_ms: Option<u64>,
     #[serde(skip_serializing_if = "Option::is_none")]
     pass: Option<Pass>,
-    /// Whether what this request changed would survive the loss of the line; left out where it changed nothing.
+    /// Whether the change by this request survives the loss of the line. Left out if the request changed
+    /// nothing.
     #[serde(skip_serializing_if = "Option::is_none")]
     durable: Option<bool>,
     degraded: bool,
@@ -53,24 +54,24 @@ pub(super) struct EntryBody {
     visitor: Option<String>,
 }
 
-/// One entry to be shown.
+/// The facts from which the JSON of an entry is built.
 pub(super) struct Shown<'a> {
     pub(super) seen: &'a Seen,
     pub(super) id: EntryId,
     pub(super) standing: Standing,
-    /// Its record, where the backup gave one.
+    /// The record of the entry, if the backup returned one.
     pub(super) record: Option<Record>,
-    /// How the writing went, where something was written.
+    /// Whether the backup has the change; `None` if the request changed nothing.
     pub(super) durable: Option<bool>,
-    /// Whether the one who asks is the visitor: only then is an active entry given a pass.
+    /// Whether the client proved to be the visitor. Only then does an active entry get a pass.
     pub(super) proven: bool,
 }
 
 impl Edge {
-    /// Shows an entry.
+    /// Builds the JSON of an entry.
     pub(super) fn show(&self, shown: Shown<'_>) -> Result<EntryBody, Problem> {
         let (seen, standing) = (shown.seen, shown.standing);
-        // The record of another visit says nothing of this one.
+        // The record of another visit says nothing about this visit.
         let record = shown.record.filter(|record| record.visit == standing.visit());
         let mut body = EntryBody {
             queue: seen.queue.to_string(),
@@ -137,7 +138,7 @@ impl Edge {
 }
 
 impl EntryBody {
-    /// What a waiting visitor is told. Nobody can say how long it takes while nothing moves.
+    /// Fills in what a waiting visitor needs. There is no estimate while the queue does not move.
     fn wait(&mut self, seen: &Seen, position: u64) {
         let settings = seen.settings();
         self.position = Some(position);
@@ -145,11 +146,12 @@ impl EntryBody {
         self.waiting = Some(seen.view.waiting.max(position));
         self.estimated_wait_seconds = seen.estimate(position);
         let (eta_ms, claim_ms) = (seen.eta_ms(position), settings.claim_ms());
-        // The view is older than the look, and older by far where the backup kept a newcomer waiting.
+        // The snapshot is older than the position, and much older if a slow backup delayed a new entry.
         self.retry_after_ms = retry_after_ms(eta_ms, claim_ms, seen.age_ms(), rand::random());
     }
 
-    /// An entry as its record has it, while the line is away: nobody knows its position, nor how long it takes.
+    /// Builds the JSON of an entry from its record while the line is unavailable. The position and the wait
+    /// are unknown then.
     pub(super) fn stored(known: &Known, record: &Record, pass: Option<Pass>, now_ms: u64) -> Self {
         let deadline_of = |state| record.expires_at_ms.filter(|_| record.state == state);
         let expires_at_ms = deadline_of(State::Active);
@@ -182,7 +184,7 @@ impl EntryBody {
         }
     }
 
-    /// With the visitor whom the server drew.
+    /// Adds the visitor id that the server generated.
     pub(super) fn with_visitor(mut self, visitor: &Visitor) -> Self {
         self.visitor = Some(visitor.reveal().to_owned());
         self
@@ -195,7 +197,7 @@ impl IntoResponse for EntryBody {
     }
 }
 
-/// An answer in JSON.
+/// Builds an answer with a JSON body.
 pub(super) fn json(status: StatusCode, body: &impl Serialize) -> Response {
     let content_type = HeaderValue::from_static("application/json");
     match serde_json::to_string(body) {

@@ -1,6 +1,7 @@
-//! `POST /queues/{queue}/entries/{token}/extend`: more time for an active entry, asked for by the visitor or by the
-//! protected service. The service is who the gateway vouches for: where nobody guards the routes, it is the visitor's alone,
-//! since everybody who found a token could say to be the service.
+//! `POST /queues/{queue}/entries/{token}/extend`: gives an active entry more time, at the request of the
+//! visitor or of the protected service. The gateway decides whether the caller is the service. If the
+//! routes are unguarded, only the visitor may extend, because any caller that found a token could pretend
+//! to be the service.
 
 use std::sync::Arc;
 
@@ -23,10 +24,10 @@ use super::{
     visitor::{Ownership, Presented, mismatch},
 };
 
-/// A week, as long as `session_max_seconds` can be.
+/// The largest `seconds`: a week, which is also the largest `session_max_seconds`.
 const SECONDS_MAX: u32 = 7 * 86_400;
 
-/// What is asked for.
+/// The body of an extend request.
 pub(super) struct Wish {
     seconds: Option<u32>,
     visit: Option<Visit>,
@@ -61,7 +62,7 @@ pub(super) async fn handle(
         Ownership::Unproven => return credentials.prove(&seen.ids, id).map(IntoResponse::into_response),
     };
     let Some(latest_end_ms) = edge.latest_end_ms(&seen, id, wish.visit).await? else {
-        // A late retry of the last visit: this one is none of its business.
+        // This is a late retry for an earlier visit and must not extend the current one.
         return Ok(StatusCode::NO_CONTENT.into_response());
     };
     let extension = Extension {
@@ -89,8 +90,8 @@ pub(super) async fn handle(
 }
 
 impl Edge {
-    /// The latest end that the session may be given, by the record of when it began; `None` where another visit is
-    /// named.
+    /// Returns the latest end that the session may get, in Unix milliseconds, counted from the claim in the
+    /// record. Returns `None` if the request names another visit.
     async fn latest_end_ms(
         &self,
         seen: &Seen,
@@ -110,8 +111,9 @@ impl Edge {
             .filter(|record| record.visit == standing.visit())
             .and_then(|record| record.claimed_at_ms)
             .ok_or_else(|| {
-                // Written when the backup was away, and still in the journal.
-                let behind = BackupError::Unavailable("it does not have the claim yet".to_owned());
+                // The backup was unavailable when the entry was claimed, so the claim is still in the
+                // journal.
+                let behind = BackupError::Unavailable("the backup does not have the claim yet".to_owned());
                 Problem::backup_away(&behind)
             })?;
         let most_ms = u64::from(seen.settings().session_max_seconds) * 1_000;

@@ -1,4 +1,5 @@
-//! What the gateway in front says about a request: never read from anything that a client can write.
+//! What the gateway in front of Vestibule verified about a request. None of it comes from anything that a
+//! client can write.
 
 use std::{convert::Infallible, time::Instant};
 
@@ -8,26 +9,27 @@ use serde_json::{Map, Value};
 use super::Edge;
 use crate::config::{EdgeConfig, ServiceRoutes, VisitorRoutes};
 
-/// The gateway's word, put into the request's extensions by the [adapter](super::serve). Without a gateway, as on a
-/// laptop, it is empty.
+/// The facts that the gateway vouches for. The [adapter](super::serve) puts them into the request's
+/// extensions. Without a gateway, as on a laptop, they are empty.
 #[derive(Clone, Default)]
 pub(crate) struct Gateway {
-    /// Names the request in the logs on both sides.
+    /// Identifies the request in the logs of the gateway and of Vestibule.
     pub(crate) request_id: Option<String>,
-    /// When the function is stopped.
+    /// When Lambda stops the function.
     pub(crate) deadline: Option<Instant>,
-    /// What stands before `/queues` in the address that the client used: the stage, or a mapping's base path.
+    /// What precedes `/queues` in the path that the client used: the stage, or the base path of a mapping.
     pub(crate) base_path: String,
-    /// What the authorizer said; claims of a JWT are under `claims`.
+    /// What the authorizer returned. The claims of a JWT are under `claims`.
     pub(crate) authorizer: Map<String, Value>,
-    /// Who signed the request, as the gateway checked: an ARN, or another id of IAM's where it gives none.
+    /// The identity that signed the request, as the gateway verified it: an ARN, or another IAM id if there
+    /// is no ARN.
     pub(crate) signer: Option<String>,
-    /// The id of the API key that the caller has, as the gateway checked.
+    /// The id of the caller's API key, as the gateway verified it.
     pub(crate) api_key_id: Option<String>,
 }
 
 impl Gateway {
-    /// The claim that names the visitor.
+    /// Returns the value of the claim that identifies the visitor.
     pub(super) fn claim(&self, name: &str) -> Option<String> {
         let in_claims = self.authorizer.get("claims").and_then(|claims| claims.get(name));
         match in_claims.or_else(|| self.authorizer.get(name))? {
@@ -37,13 +39,14 @@ impl Gateway {
         }
     }
 
-    /// Whether the caller may do what the protected service alone may do.
+    /// Whether the caller may use the routes of the protected service.
     pub(super) fn is_service(&self, config: &EdgeConfig) -> bool {
         config.service_routes == ServiceRoutes::Unguarded || self.vouches_for_service(config)
     }
 
-    /// Whether the caller is proven to be the protected service: the gateway let it pass, and it is listed. Without a
-    /// list whoever passes is, unless visitors pass in the same way.
+    /// Whether the caller is proven to be the protected service: the gateway authenticated it, and the
+    /// configured list contains it. Without a list, every authenticated caller counts as the service,
+    /// unless visitors authenticate in the same way.
     pub(super) fn vouches_for_service(&self, config: &EdgeConfig) -> bool {
         let caller = match config.service_routes {
             ServiceRoutes::Iam => self.signer.as_deref(),
@@ -60,7 +63,7 @@ impl Gateway {
         })
     }
 
-    /// Whether the caller may name visitors where the queue trusts its callers.
+    /// Whether the caller may name visitors in a queue that trusts its callers.
     pub(super) fn is_trusted(&self, config: &EdgeConfig) -> bool {
         match config.visitor_routes {
             VisitorRoutes::Open => config.local,

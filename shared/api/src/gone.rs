@@ -1,4 +1,5 @@
-//! What became of an entry that has no place in the line: it ended, it never was, or the line lost it and has it back now.
+//! Finds out what became of an entry that has no place in the line: it ended, it never existed, or the line
+//! lost it and it is restored now.
 
 use std::time::Duration;
 
@@ -13,32 +14,35 @@ use vestibule_line::{Claimed, Extended, LineError, Look, Missing, PromoteOrder, 
 
 use super::{Edge, problem::Problem, views::Seen};
 
-/// How long somebody waits while what the line lost is put back: that takes several calls of the backup, each of which may
-/// be slow. Whoever comes again finds what was done; to stop in the middle is to be killed there, which harms nothing.
+/// How long a request waits while a lost entry is restored. The restore takes several requests to the
+/// backup, and each may be slow. Cancelling it halfway has the same effect as a killed process, which is
+/// harmless. The next request finds what was done so far.
 const RECOVERY: Duration = Duration::from_secs(1);
 
-/// What the backup knows of an entry that the line does not have.
+/// What became of an entry that the line does not have.
 pub(super) enum Fate {
-    /// It ended like this.
+    /// The entry ended, as this record shows.
     Ended(Record),
-    /// Its deadline came a moment ago, and no promotion has dropped it yet.
+    /// The deadline of the entry passed a moment ago, and no promotion has dropped the entry yet.
     TimedOut(Option<Record>),
-    /// It ended as far as the line knows. Whether anything came after that, which the line lost, only the backup could say,
-    /// and it is away: whoever hears of an end does not ask again.
+    /// The line says that the entry ended, but it may have lost a later change. Only the backup could tell,
+    /// and it is unavailable. The client is not told of the end, because a client that is told of an end
+    /// does not ask again.
     Unconfirmed(BackupError),
-    /// The backup had it in line, and so has the line again: ask once more.
+    /// The backup had the entry as live, and the line has it again. The caller should ask the line once
+    /// more.
     Back,
-    /// The backup has it in line, and nobody can say now whether the line should.
+    /// The backup has the entry as live, and it is not certain now whether the line should have it.
     Unclear,
-    /// There never was one, or it was too long ago.
+    /// The entry never existed, or its record has expired.
     Never,
 }
 
-/// Why a question about an entry has no answer.
+/// Why a query about an entry has no result.
 pub(super) enum Unanswered {
     /// The line does not answer.
     LineAway(String),
-    /// There is no such answer to be had.
+    /// The request fails with this problem.
     Refused(Problem),
 }
 
@@ -49,15 +53,15 @@ impl From<Problem> for Unanswered {
 }
 
 impl Edge {
-    /// Says what became of an entry. An end that the backup may not have is written first: whoever ended it may have
-    /// been killed before that.
+    /// Finds out what became of an entry. If the line knows an end that the backup may lack, this writes
+    /// the end first, because the request that ended the entry may have been killed before it wrote.
     pub(super) async fn fate(&self, seen: &Seen, id: EntryId, missing: Missing) -> Result<Fate, Problem> {
-        // Kept out of what every call carries along.
+        // The box keeps this rare case from enlarging the future of every request.
         timeout(RECOVERY, Box::pin(self.fate_in_time(seen, id, missing)))
             .await
             .unwrap_or_else(|_| {
                 Err(Problem::recovering(
-                    "the backup is slow, and the line lacks the entry",
+                    "the line does not have the entry, and reading it from the backup took too long",
                 ))
             })
     }
@@ -82,7 +86,8 @@ impl Edge {
             (Some(record), Missing::Ended) if !record.is_due(seen.now_ms()) => {
                 self.dropped(seen, record.id).await
             }
-            // The turn that it shows may have been taken, by a claim that nobody wrote: the line knows.
+            // A claim that never reached the backup may have taken the turn that the record shows. The line
+            // knows.
             (Some(record), Missing::Ended) if record.state == State::Ready => {
                 match self.dropped(seen, record.id).await? {
                     Fate::Unclear => Ok(Fate::TimedOut(Some(record))),
@@ -95,8 +100,9 @@ impl Edge {
         }
     }
 
-    /// Has the line drop what timed out, so that it says of which visit that was: it may be one of before, where the line lost
-    /// the one that the record shows, or the backup may be behind.
+    /// Makes the line drop what timed out, so that it names the visit that ended. That may be an earlier
+    /// visit than the record shows, if the line lost the later one. It may also be a later state, if the
+    /// backup is behind.
     async fn dropped(&self, seen: &Seen, id: EntryId) -> Result<Fate, Problem> {
         let nobody = PromoteOrder {
             asked: 0,
@@ -109,19 +115,21 @@ impl Edge {
         };
         match end {
             Ok(Some(end)) => self.fate_of(seen, &end).await,
-            // More timed out than one call drops, or the clock is in doubt: whoever asks next hears how.
+            // More entries timed out than one call drops, or the clock is not trusted. The next request
+            // finds out.
             Ok(None) => Ok(Fate::Unclear),
             Err(error) => Err(self.line_failed(&seen.queue, error).await),
         }
     }
 
-    /// Puts back what the line lost.
+    /// Restores an entry that the line lost.
     async fn revived(&self, seen: &Seen, record: Record) -> Result<Fate, Problem> {
         match revive(&*self.line, &*self.backup, &seen.shelf(), record).await {
             Ok(Found::Here) => Ok(Fate::Back),
             Ok(Found::Over(Some(record))) => Ok(Fate::Ended(record)),
             Ok(Found::Over(None)) => Ok(Fate::Never),
-            // It ended a moment ago: whoever asks next hears how.
+            // The entry ended a moment ago, or its state is unclear. The next request finds out how it
+            // ended.
             Ok(Found::Ended | Found::Unclear) => Ok(Fate::Unclear),
             Err(ReviveError::Backup(error)) => Err(Problem::backup_away(&error)),
             Err(ReviveError::Line(error)) => Err(self.line_failed(&seen.queue, error).await),
@@ -139,12 +147,12 @@ impl Edge {
         };
         Ok(match standing {
             Some(record) if !record.state.is_live() => Fate::Ended(record),
-            // What ended was an earlier visit: the line lost the one that came after it.
+            // An earlier visit ended, and the line lost the visit that came after it.
             Some(record) if record.version > end.version || record.visit != end.event.visit() => {
                 return self.revived(seen, record).await;
             }
             Some(record) if record.outlasts(end) => return self.outlasted(seen, &record, end).await,
-            // The backup is behind: it will stand like this.
+            // The backup is behind. Its record will show this end.
             standing => match Record::after(standing.as_ref(), end, seen.shelf().retain_hours) {
                 Some(record) if !record.state.is_live() => Fate::Ended(record),
                 _ => Fate::TimedOut(standing),
@@ -152,7 +160,7 @@ impl Edge {
         })
     }
 
-    /// The record shows that the visit goes on after this end, as far as the backup knows by now.
+    /// The record shows that the visit goes on after this end, as far as the backup knows.
     async fn outlasted(&self, seen: &Seen, record: &Record, end: &Change) -> Result<Fate, Problem> {
         let shelf = seen.shelf();
         match outlasted(&*self.line, &*self.backup, &shelf, record, end).await {
@@ -168,7 +176,7 @@ impl Edge {
         }
     }
 
-    /// Asks the line about an entry, for whoever cannot do without it: as [`ask_line`](Self::ask_line).
+    /// Like [`ask_line`](Self::ask_line), for a request that cannot be answered without the line.
     pub(super) async fn ask<T: MayMiss, F: Future<Output = Result<T, LineError>>>(
         &self,
         seen: &Seen,
@@ -182,8 +190,8 @@ impl Edge {
         })
     }
 
-    /// Asks the line about an entry. What the line lost goes back first, and it is asked again; of what is gone the answer
-    /// is what became of it.
+    /// Asks the line about an entry. If the line lost the entry, this restores it and asks again. If the
+    /// entry has ended, this returns a problem that says how.
     pub(super) async fn ask_line<T: MayMiss, F: Future<Output = Result<T, LineError>>>(
         &self,
         seen: &Seen,
@@ -208,7 +216,7 @@ impl Edge {
         }
     }
 
-    /// The answer to whoever asks for an entry that has no place.
+    /// Returns the problem for a request about an entry that has no place in the line.
     pub(super) async fn gone(&self, seen: &Seen, id: EntryId, missing: Missing) -> Problem {
         match self.fate(seen, id, missing).await {
             Ok(fate) => fate.told(seen),
@@ -217,9 +225,9 @@ impl Edge {
     }
 }
 
-/// An answer of the line that may be that the entry has no place.
+/// An answer of the line that may say that the entry has no place.
 pub(super) trait MayMiss {
-    /// What is known of one that has none.
+    /// Returns what the line knows of an entry that has no place.
     fn missing(&self) -> Option<Missing>;
 }
 
@@ -239,7 +247,7 @@ macro_rules! may_miss {
 may_miss! { Look Claimed Validated Extended }
 
 impl Fate {
-    /// Until when the entry may be entered again at its old place.
+    /// Until when the visitor may enter again at the old place, in Unix milliseconds.
     pub(super) fn grace_until_ms(&self, seen: &Seen) -> Option<u64> {
         match self {
             Self::Ended(record) | Self::TimedOut(Some(record)) => seen.grace_until_ms(record),
@@ -247,7 +255,7 @@ impl Fate {
         }
     }
 
-    /// As whoever asked hears of it.
+    /// Converts the outcome into the problem that the client gets.
     pub(super) fn told(self, seen: &Seen) -> Problem {
         let grace_until_ms = self.grace_until_ms(seen);
         match self {

@@ -1,8 +1,9 @@
-//! Holding a poll until something changes.
+//! Holds a poll open until something changes.
 //!
-//! A held poll does not ask the line for itself: one [watcher](super::watcher) does for all that wait in one queue, and tells
-//! each when its turn has come, when somebody else ended its wait, when the queue was paused or says something new. It ends by
-//! itself when this process changed that very entry; when it shuts down, or at the end of its time.
+//! A held poll does not ask the line itself. One [watcher](super::watcher) per queue asks for all polls
+//! that wait in it. The watcher wakes a poll when its turn has come, when another request ended its wait,
+//! and when the queue was paused or has a new message. A poll also ends when this process changed its
+//! entry, when the process shuts down, and when its time has run out.
 
 use std::{future::pending, sync::Arc, time::Duration};
 
@@ -18,11 +19,13 @@ use super::{
     gateway::Gateway,
 };
 
-/// What is left of the function's time when a hold ends: enough to look once more and to answer.
+/// The time that must be left for the function when a hold ends: enough for one more status lookup and the
+/// answer.
 const MARGIN: Duration = Duration::from_millis(1_500);
 
 impl Edge {
-    /// Holds the poll of a waiting entry, where it may be held, and looks at it once more; `None` where it was not held.
+    /// Holds the poll of a waiting entry, and looks up its status once more at the end. Returns `None` if
+    /// the poll may not be held.
     pub(super) async fn hold(
         self: &Arc<Self>,
         waiter: &Waiter,
@@ -32,9 +35,10 @@ impl Edge {
         let Some(candidate) = self.may_hold(waiter, wait, gateway) else {
             return Ok(None);
         };
-        // Counting takes time, and the function's deadline does not wait for it.
+        // The end is fixed before the poll is counted, because counting takes time and the deadline of the
+        // function does not move.
         let end = Instant::now() + candidate.up_to;
-        // One in too many is answered at once, and told when to come back.
+        // A poll beyond the limit is answered at once, and the answer says when to come back.
         let Some(held) = self.budget.take(candidate).await else {
             return Ok(None);
         };
@@ -57,7 +61,7 @@ impl Edge {
             (Word::News(news), None) => return Ok(Some(news)),
             (Word::LineAway(cause), None) => return Err(LineError::Unavailable(cause)),
             (Word::Look(counted), _) => counted,
-            // It was counted out, and what was seen after that is newer.
+            // The poll was already released, and the status that was read after that is newer.
             (Word::News(_) | Word::LineAway(_), Some(_)) => None,
         };
         let release = OptionFuture::from(counted.map(budget::Held::release));
@@ -71,16 +75,17 @@ impl Edge {
         Ok(Some(News::of(look)))
     }
 
-    /// Until the process is told to stop.
+    /// Waits until the process is told to stop.
     async fn shut_down(&self) {
         let mut stopping = self.shutdown.clone();
         if stopping.wait_for(|stopping| *stopping).await.is_err() {
-            // Nobody is left to tell it.
+            // The sender was dropped, so no shutdown will be announced.
             pending::<()>().await;
         }
     }
 
-    /// Whether the poll may be held, by the pacing, and for how long, by the function's own deadline.
+    /// Decides by the pacing whether the poll may be held, and by the deadline of the function for how
+    /// long.
     fn may_hold<'a>(&self, waiter: &'a Waiter, wait: Duration, gateway: &Gateway) -> Option<Candidate<'a>> {
         let (seen, wait_ms) = (&waiter.seen, u64::try_from(wait.as_millis()).unwrap_or(u64::MAX));
         let moving = seen.settings().promotes() && !seen.view.clocks.apart;

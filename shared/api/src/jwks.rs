@@ -1,4 +1,4 @@
-//! `GET /.well-known/jwks.json`: the keys that check passes (RFC 7517).
+//! `GET /.well-known/jwks.json`: the public keys that verify passes (RFC 7517).
 
 use std::sync::Arc;
 

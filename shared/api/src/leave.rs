@@ -1,4 +1,5 @@
-//! `DELETE /queues/{queue}/entries/{token}`: the visitor goes. An active entry is completed by it, any other is left.
+//! `DELETE /queues/{queue}/entries/{token}`: ends the visit. An active entry becomes completed, any other
+//! entry becomes left.
 
 use std::sync::Arc;
 
@@ -29,7 +30,8 @@ pub(super) async fn handle(
 }
 
 impl Edge {
-    /// Ends a visit. One that is over already, or is not the one that is named, is as it should be.
+    /// Ends a visit. If the visit has already ended, or the entry is in another visit than the named one,
+    /// this changes nothing and succeeds.
     pub(super) async fn depart(
         &self,
         seen: &Seen,
@@ -43,9 +45,9 @@ impl Edge {
                 Ok(Departed::OtherVisit) => return Ok(()),
                 Ok(Departed::NotActive(standing)) => return Err(Problem::not_your_turn(&standing)),
                 Ok(Departed::Missing(missing)) => match self.fate(seen, id, missing).await? {
-                    // It is as they wish.
+                    // The visit has already ended, which is what the caller wants.
                     Fate::Ended(_) | Fate::TimedOut(_) | Fate::Unconfirmed(_) => return Ok(()),
-                    // The line had lost it: now it can be ended.
+                    // The line had lost the entry and has it again, so the next round can end it.
                     Fate::Back => {}
                     other => return Err(other.told(seen)),
                 },

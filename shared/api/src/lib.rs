@@ -1,9 +1,19 @@
-//! The edge: what visitors and the protected service call.
+//! The HTTP API that visitors and the protected service call.
 //!
-//! One file a route, and `routes` with the list of them; around them `boundary` (request id, span, what every answer has in
-//! common), `problem` (errors as HTTP), `visitor` (who is asking), `views`, `hold`, `budget`, `watcher`, `crowd` and `wakes`
-//! (how a crowd of polls asks the line once a second, and is told of its turn), `drive` (what calls do while the promoter is
-//! away). [`serve`] hands events of API Gateway to the same router that a local listener serves.
+//! # Layout
+//!
+//! - Each route has a file of its own, and `routes` lists them all.
+//! - `request_context` gives every request its id and its span. `request` parses what a handler reads from
+//!   it.
+//! - `problem` and `code` turn failures into HTTP answers.
+//! - `visitor` identifies the visitor, and `gateway` the caller.
+//! - `queue_cache` keeps a snapshot of each queue, at most a second old.
+//! - `hold`, `budget`, `watcher`, `held_polls` and `entry_notifier` hold many polls open, which together ask
+//!   the line about once a second.
+//! - `missing_entry` and `ended` repair an entry on which the line and the backup disagree.
+//! - `degraded` answers from the backup while the line is unavailable.
+//! - `fallback_ticks` runs the ticks of a promoter that is down.
+//! - [`serve`] hands events of API Gateway to the router that a local listener serves too.
 
 mod away;
 mod boundary;
@@ -62,7 +72,7 @@ pub use self::{
 };
 use crate::config::{EdgeConfig, Keys};
 
-/// What the routes work with.
+/// The state that all routes share.
 pub struct Edge {
     line: Arc<dyn Line>,
     backup: Arc<dyn Backup>,
@@ -85,7 +95,8 @@ impl fmt::Debug for Edge {
 }
 
 impl Edge {
-    /// Puts a line and a backup behind the routes. When `shutdown` becomes `true`, held polls are answered at once.
+    /// Creates the state over a line and a backup. When `shutdown` becomes `true`, the routes answer held
+    /// polls at once.
     pub fn new(
         line: Arc<dyn Line>,
         backup: Arc<dyn Backup>,
@@ -97,7 +108,7 @@ impl Edge {
         Self::with_metrics(line, backup, keys, config, shutdown, metrics)
     }
 
-    /// The same, writing its metrics there instead of where the process does.
+    /// Like `new`, but writes metrics to `metrics` instead of the destination of the process.
     pub fn with_metrics(
         line: Arc<dyn Line>,
         backup: Arc<dyn Backup>,
@@ -120,7 +131,7 @@ impl Edge {
         })
     }
 
-    /// How a queue stands, a second old at most.
+    /// Returns a snapshot of the queue that is at most a second old.
     async fn seen(&self, queue: &QueueId) -> Result<Arc<Seen>, Problem> {
         self.views
             .get(queue)
@@ -128,14 +139,15 @@ impl Edge {
             .map_err(|absence| Problem::from(&absence))
     }
 
-    /// Why the line did not do what was asked of it.
+    /// Converts an error of the line into the problem that the client gets. If the line does not know the
+    /// queue, this drops the cached snapshot and reads the queue again to find out why.
     async fn line_failed(&self, queue: &QueueId, error: LineError) -> Problem {
         match error {
             LineError::Unknown => {
                 self.views.forget(queue);
                 match self.views.get(queue).await {
                     Err(absence) => Problem::from(&absence),
-                    Ok(_) => Problem::recovering("the line had lost the queue a moment ago"),
+                    Ok(_) => Problem::recovering("the line lost the queue a moment ago and has it again"),
                 }
             }
             LineError::Unavailable(cause) => Problem::line_away(cause),
@@ -144,7 +156,8 @@ impl Edge {
         }
     }
 
-    /// Writes a change through to the backup, before anybody is told of it: then those whose polls are held for the entry.
+    /// Writes a change through to the backup before the client is told of it. Then wakes the polls that
+    /// this process holds for the entry.
     async fn write(&self, seen: &Seen, change: &Change) -> Result<Through, Problem> {
         match self.through(seen, change).await {
             Ok(through) => Ok(through),
@@ -158,8 +171,8 @@ impl Edge {
         through
     }
 
-    /// The same for a change that the line remembers by itself, and says again to whoever asks: where the journal is full it
-    /// is not written yet, and not lost.
+    /// Like `write`, for a change that the line keeps on its own and repeats to every request that asks. If
+    /// the journal is full, the change is not durable yet, but it is not lost either.
     async fn write_again(&self, seen: &Seen, change: &Change) -> Result<Through, Problem> {
         match self.through(seen, change).await {
             Ok(through) => Ok(through),
@@ -172,14 +185,14 @@ impl Edge {
         }
     }
 
-    /// Refuses whoever is not the protected service.
+    /// Refuses a caller that is not the protected service.
     fn service_only(&self, gateway: &Gateway) -> Result<(), Problem> {
         if gateway.is_service(&self.config) {
             Ok(())
         } else {
             Err(Problem::new(
                 Code::ServiceOnly,
-                "the gateway does not vouch for the caller",
+                "the gateway did not authenticate the caller as the protected service",
             ))
         }
     }

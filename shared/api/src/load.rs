@@ -1,5 +1,5 @@
-//! `POST /queues/{queue}/load`: the protected service says how busy it is, every few seconds. Operators see the last report
-//! in the statistics. Nothing acts on it yet: the adaptive pace will read it.
+//! `POST /queues/{queue}/load`: the protected service reports its load every few seconds. Operators see the
+//! last report in the statistics. Vestibule does not act on it yet; the adaptive pace will read it.
 
 use std::sync::Arc;
 
@@ -19,7 +19,7 @@ impl TryFrom<Fields> for LoadReport {
     fn try_from(mut fields: Fields) -> Result<Self, Problem> {
         let tps = fields.number("tps", 0..=TPS_MAX)?;
         let report = Self {
-            tps: tps.ok_or_else(|| Problem::field("tps", "is missing"))?,
+            tps: tps.ok_or_else(|| Problem::field("tps", "must be given"))?,
             latency_ms: fields.number("latency_ms", 0..=LATENCY_MS_MAX)?,
             healthy: fields.flag("healthy")?.unwrap_or(true),
         };

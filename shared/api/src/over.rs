@@ -1,5 +1,7 @@
-//! Whoever stands in the line after their end, which the line lost: where a call reads the record anyway, it believes that.
-//! See `docs/decisions/lost-ends.md`.
+//! Removes an entry that the line still lists although its visit has ended.
+//!
+//! The line can lose the end of a visit, for example in a failover. A request that reads the record anyway
+//! then believes the record. See `docs/decisions/lost-ends.md`.
 
 use vestibule_domain::{change::Change, id::EntryId, record::Record, standing::Standing};
 use vestibule_engine::{over::take_out, write_through::Through};
@@ -8,8 +10,9 @@ use vestibule_line::Look;
 use super::{Edge, problem::Problem, views::Seen};
 
 impl Edge {
-    /// Whether the visit that was seen there is over by this record, beyond doubt: it is out of the line then, and whoever
-    /// asks the line again hears what stands now.
+    /// Removes the entry from the line if the record proves that this visit has ended, that is, if both
+    /// refer to the same visit. Returns whether it did. The caller then asks the line again, because the
+    /// visitor may have a new visit by now.
     pub(super) async fn is_over(
         &self,
         seen: &Seen,
@@ -20,17 +23,19 @@ impl Edge {
             return Ok(false);
         }
         let shelf = seen.shelf();
-        // What hardly ever happens is kept out of what every call carries along.
+        // This is rare. The box keeps it from enlarging the future of every request.
         let out = Box::pin(take_out(&*self.line, &*self.backup, &shelf, standing, record)).await;
         self.wakes.wake(record.id);
         match out {
-            // Where it moved meanwhile, the line says so.
+            // If the entry moved meanwhile, the next request to the line shows that.
             Ok(()) => Ok(true),
             Err(error) => Err(self.line_failed(&seen.queue, error).await),
         }
     }
 
-    /// Where an entry stands with its record, as it was seen; or as it stands by now, where the visit that was seen is over.
+    /// Returns the status and the record as they are if the visit has not ended. If the record proves that
+    /// it has, removes the entry and returns the status that the line has now. If the entry has no place
+    /// any more, returns the problem that says why.
     pub(super) async fn stands_still(
         &self,
         seen: &Seen,
@@ -51,7 +56,8 @@ impl Edge {
         }
     }
 
-    /// Refuses whoever was let in, or was used up, though the visit was over: the backup passed the change over.
+    /// Refuses a request that let a visitor in, or consumed the session, although the visit had already
+    /// ended. The backup shows that by rejecting the change.
     pub(super) async fn was_not_over(
         &self,
         seen: &Seen,
@@ -67,7 +73,7 @@ impl Edge {
             return Ok(());
         };
         if change.ending().is_some() {
-            // Of two ends of one visit the first one stands: here one that the line had lost.
+            // The first of two ends of one visit counts. Here the line had lost the first one.
             let is_another = record.version != change.version;
             return if is_another && record.is_end_of(standing, seen.settings().claim_ms()) {
                 Err(Problem::gone(&record, None))

@@ -1,7 +1,9 @@
-//! The one place where what went wrong becomes HTTP: problem details by RFC 9457, each with a stable `code`.
+//! Turns every failure into an HTTP answer: problem details by RFC 9457, each with a stable `code`. No
+//! other module does so.
 //!
-//! A handler fails with a [`Problem`]; the [boundary](super::boundary) writes its body, since only there is the request
-//! id known, and logs it, once. Nothing from inside shows: a cause goes to the log alone.
+//! A handler returns a [`Problem`]. The [request context](super::boundary) writes the body, because only
+//! that module knows the request id, and logs the problem once. A client never sees the cause, which goes
+//! to the log only.
 
 use std::sync::Arc;
 
@@ -17,24 +19,25 @@ use vestibule_line::{LineError, Refusal};
 use super::{code::Code, views::Absence};
 use crate::pass::PassError;
 
-/// Whole seconds after which something that is away is worth another try.
+/// How long a client should wait before it retries a request that failed because a store was unavailable,
+/// in seconds.
 const RETRY_AFTER_SECONDS: u64 = 2;
-/// The same for what has to catch up first.
+/// The same if the backup has to catch up first, in seconds.
 const RETRY_BEHIND_AFTER_SECONDS: u64 = 10;
 
-/// A request that cannot be answered as its sender would like.
+/// A request that could not be answered as the client asked.
 #[derive(Debug)]
 pub struct Problem {
     code: Code,
-    /// For the sender to read.
+    /// For the client to read.
     detail: String,
     field: Option<String>,
     last: Option<Last>,
-    /// For the log alone.
+    /// For the log only.
     cause: Option<String>,
 }
 
-/// How an entry that is gone stood at last.
+/// The last state of an entry that ended.
 #[derive(Debug, Clone, Copy, Serialize)]
 struct Last {
     state: State,
@@ -62,7 +65,8 @@ struct ProblemBody<'a> {
 }
 
 impl Problem {
-    /// What went wrong, and a sentence for the sender that says nothing from inside.
+    /// Creates a problem from its code and a sentence for the client. The sentence contains no internal
+    /// detail.
     pub fn new(code: Code, detail: impl Into<String>) -> Self {
         Self {
             code,
@@ -73,7 +77,7 @@ impl Problem {
         }
     }
 
-    /// Something in the request that is not what it must be.
+    /// A part of the request that is invalid. `field` names the part.
     pub fn field(field: impl Into<String>, detail: impl Into<String>) -> Self {
         Self {
             field: Some(field.into()),
@@ -81,18 +85,21 @@ impl Problem {
         }
     }
 
-    /// A fault of ours: the sender hears nothing of the cause.
+    /// A fault of Vestibule. The client does not learn the cause.
     pub(crate) fn internal(cause: impl Into<String>) -> Self {
         Self {
             cause: Some(cause.into()),
-            ..Self::new(Code::Internal, "the request id finds it in the logs")
+            ..Self::new(
+                Code::Internal,
+                "Vestibule could not answer the request; the logs have the cause under the request id",
+            )
         }
     }
 
     fn away(code: Code, cause: impl Into<String>) -> Self {
         Self {
             cause: Some(cause.into()),
-            ..Self::new(code, "nothing is lost; try again in a moment")
+            ..Self::new(code, "no place in line is lost; try again in a moment")
         }
     }
 
@@ -104,7 +111,8 @@ impl Problem {
         Self::away(Code::BackupUnavailable, error.to_string())
     }
 
-    /// The journal is full: what it does not hold could be lost.
+    /// The journal is full. The line refuses the change, because a change that is in neither the journal
+    /// nor the backup could be lost.
     pub(crate) fn backup_behind() -> Self {
         Self::away(Code::BackupBehind, LineError::JournalFull.to_string())
     }
@@ -116,25 +124,29 @@ impl Problem {
     pub(crate) fn unknown_entry() -> Self {
         Self::new(
             Code::UnknownEntry,
-            "nobody had this token in this queue, or it was long ago",
+            "the queue never issued this token, or the record of the entry has expired",
         )
     }
 
     pub(crate) fn not_your_turn(standing: &Standing) -> Self {
         Self::new(
             Code::NotYourTurn,
-            format!("the entry is {}", standing.state().name()),
+            format!(
+                "the entry is {} and does not allow this request yet",
+                standing.state().name()
+            ),
         )
     }
 
     pub(crate) fn other_visit() -> Self {
         Self::new(
             Code::OtherVisit,
-            "the visit that was named is over; the visitor has entered again since",
+            "the named visit has ended; the visitor has entered again since",
         )
     }
 
-    /// An entry that is gone, as its record shows it. Until `grace_until_ms` it may be entered again at the old place.
+    /// An entry that ended, as its record shows it. Until `grace_until_ms` (Unix milliseconds) the visitor
+    /// may enter again at the old place.
     pub(crate) fn gone(record: &Record, grace_until_ms: Option<u64>) -> Self {
         Self::gone_as(Last {
             state: record.state,
@@ -144,7 +156,7 @@ impl Problem {
         })
     }
 
-    /// An entry that timed out a moment ago: the record may not say so yet.
+    /// An entry that timed out a moment ago. Its record may not show that yet.
     pub(crate) fn timed_out(visit: Option<Visit>, grace_until_ms: Option<u64>) -> Self {
         Self::gone_as(Last {
             state: State::Expired,
@@ -161,7 +173,7 @@ impl Problem {
             _ => Code::Expired,
         };
         let detail = match last.grace_until_ms {
-            Some(_) => "the visitor may enter again: until grace_until_ms at the old place",
+            Some(_) => "the visitor may enter again; until grace_until_ms, entering gives the old place back",
             None => "the visitor may enter again",
         };
         Self {
@@ -170,7 +182,7 @@ impl Problem {
         }
     }
 
-    /// The answer to the sender.
+    /// Returns the body of the answer, as JSON.
     pub(super) fn body(&self, request_id: &str) -> String {
         let (name, status, title) = self.code.terms();
         let body = ProblemBody {
@@ -183,10 +195,11 @@ impl Problem {
             last: self.last,
             request_id,
         };
-        serde_json::to_string(&body).expect("a struct of plain fields is JSON")
+        serde_json::to_string(&body).expect("a struct of plain fields always serializes to JSON")
     }
 
-    /// Says it in the log. Neither the detail nor the field: both may quote the sender.
+    /// Logs the problem. The log contains neither the detail nor the field, because both may quote the
+    /// client.
     pub(super) fn log(&self) {
         let (code, status, cause) = (
             self.code.name(),
@@ -194,9 +207,27 @@ impl Problem {
             self.cause.as_deref(),
         );
         match status {
-            500 => tracing::error!(code, status, cause, "request failed"),
-            501.. => tracing::warn!(code, status, cause, "request not served"),
-            _ => tracing::info!(code, status, "request refused"),
+            500 => tracing::error!(
+                event = "request.failed",
+                code,
+                status,
+                cause,
+                "answered a request with 500 because of a fault in Vestibule; see the cause"
+            ),
+            501.. => tracing::warn!(
+                event = "request.not_served",
+                code,
+                status,
+                cause,
+                "answered a request with 503 because the line or the backup could not serve it; see the \
+                 cause"
+            ),
+            _ => tracing::info!(
+                event = "request.refused",
+                code,
+                status,
+                "refused a request; see the code"
+            ),
         }
     }
 }
@@ -204,8 +235,14 @@ impl Problem {
 impl From<Refusal> for Problem {
     fn from(refusal: Refusal) -> Self {
         match refusal {
-            Refusal::Draining => Self::new(Code::QueueDraining, "those in line are still served"),
-            Refusal::Closed => Self::new(Code::QueueClosed, "places in line are kept"),
+            Refusal::Draining => Self::new(
+                Code::QueueDraining,
+                "the queue still serves the visitors who are already in line",
+            ),
+            Refusal::Closed => Self::new(
+                Code::QueueClosed,
+                "visitors who are already in line keep their places",
+            ),
             Refusal::JournalFull => Self::backup_behind(),
         }
     }
@@ -223,8 +260,8 @@ impl From<PassError> for Problem {
 impl From<&Absence> for Problem {
     fn from(absence: &Absence) -> Self {
         match absence {
-            Absence::NoSuchQueue => Self::new(Code::UnknownQueue, "no queue has this id"),
-            Absence::Recovering => Self::recovering("the line does not have the queue"),
+            Absence::NoSuchQueue => Self::new(Code::UnknownQueue, "there is no queue with this id"),
+            Absence::Recovering => Self::recovering("the line lost the queue, which the backup still has"),
             Absence::LineAway(cause) => Self::line_away(cause),
             Absence::BackupAway(cause) => Self::away(Code::BackupUnavailable, cause),
             Absence::Nonsense(cause) => Self::internal(cause),
@@ -232,7 +269,7 @@ impl From<&Absence> for Problem {
     }
 }
 
-/// An id in the path that is not one.
+/// An id that could not be parsed. The problem names the field that held it.
 impl From<IdError> for Problem {
     fn from(error: IdError) -> Self {
         let field = match error {

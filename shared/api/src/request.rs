@@ -1,5 +1,5 @@
-//! What handlers take from a request: ids from the path, values from the query, fields from the body. Whatever is wrong
-//! is refused by name.
+//! What handlers read from a request: ids from the path, values from the query, fields from the body. A
+//! refusal names the part of the request that is invalid.
 
 use std::{ops::RangeInclusive, str::FromStr, sync::Arc};
 
@@ -18,7 +18,7 @@ use vestibule_domain::{
 
 use super::{Edge, code::Code, problem::Problem};
 
-/// The longest body, in bytes.
+/// The largest body that a request may have, in bytes.
 pub(super) const BODY_MAX: usize = 8 * 1024;
 
 /// `/queues/{queue}`
@@ -54,7 +54,7 @@ impl FromRequestParts<Arc<Edge>> for AtEntry {
 async fn path_params(parts: &mut Parts, edge: &Arc<Edge>) -> Result<RawPathParams, Problem> {
     RawPathParams::from_request_parts(parts, edge)
         .await
-        .map_err(|_| Problem::field("path", "must be UTF-8 where it is percent-encoded"))
+        .map_err(|_| Problem::field("path", "must be UTF-8 after percent-decoding"))
 }
 
 fn parsed<T: FromStr>(params: &RawPathParams, name: &str) -> Result<T, Problem>
@@ -72,7 +72,7 @@ where
     Ok(id)
 }
 
-/// The query: names that are not asked for are nobody's concern.
+/// The parameters of the query. The API ignores parameters that it does not know.
 pub(super) struct Queries(Vec<(String, String)>);
 
 impl FromRequestParts<Arc<Edge>> for Queries {
@@ -86,7 +86,7 @@ impl FromRequestParts<Arc<Edge>> for Queries {
 }
 
 impl Queries {
-    /// The value of a name.
+    /// Returns the value of a parameter, if the query has it. A parameter that is given twice is refused.
     pub(super) fn one(&self, name: &str) -> Result<Option<&str>, Problem> {
         let mut values = self
             .0
@@ -94,12 +94,12 @@ impl Queries {
             .filter(|(key, _)| key == name)
             .map(|(_, value)| value.as_str());
         match (values.next(), values.next()) {
-            (_, Some(_)) => Err(Problem::field(name, "must be given once")),
+            (_, Some(_)) => Err(Problem::field(name, "must be given only once")),
             (value, None) => Ok(value),
         }
     }
 
-    /// The visit that is meant, where one is named.
+    /// Returns the visit that the query names, if any.
     pub(super) fn visit(&self) -> Result<Option<Visit>, Problem> {
         let number = |text: &str| text.parse().ok().and_then(Visit::new).ok_or_else(no_visit);
         self.one("visit")?.map(number).transpose()
@@ -110,7 +110,7 @@ fn no_visit() -> Problem {
     Problem::field("visit", format!("must be a whole number below {VISITS}"))
 }
 
-/// A body that was read in full.
+/// A request body that was read to its end and parsed.
 pub(super) struct Body<T>(pub(super) T);
 
 impl<T> FromRequest<Arc<Edge>> for Body<T>
@@ -123,13 +123,15 @@ where
         let json = is_json(request.headers());
         let bytes = Bytes::from_request(request, edge).await.map_err(|rejection| {
             match rejection.into_response().status() {
-                StatusCode::PAYLOAD_TOO_LARGE => {
-                    Problem::new(Code::BodyTooLarge, format!("{BODY_MAX} bytes are the most"))
-                }
+                StatusCode::PAYLOAD_TOO_LARGE => Problem::new(
+                    Code::BodyTooLarge,
+                    format!("the body may have at most {BODY_MAX} bytes"),
+                ),
                 _ => Problem::field("body", "could not be read to its end"),
             }
         })?;
-        // An empty body needs no type, but one that says another type is not meant for us.
+        // An empty body needs no content type. A body that declares another type was not meant for this
+        // API.
         if json == Some(false) || (json.is_none() && !bytes.is_empty()) {
             return Err(Problem::new(
                 Code::UnsupportedMediaType,
@@ -140,7 +142,7 @@ where
     }
 }
 
-/// Whether the body is said to be JSON; `None` where nothing is said.
+/// Whether the request declares its body as JSON; `None` if it declares no content type.
 fn is_json(headers: &HeaderMap) -> Option<bool> {
     let value = headers.get(header::CONTENT_TYPE)?;
     let essence = value
@@ -152,7 +154,7 @@ fn is_json(headers: &HeaderMap) -> Option<bool> {
     Some(essence.trim().eq_ignore_ascii_case("application/json"))
 }
 
-/// The fields of a body that were not taken yet.
+/// The fields of a body that have not been taken yet.
 pub(super) struct Fields(Map<String, Value>);
 
 impl Fields {
@@ -163,11 +165,11 @@ impl Fields {
         match serde_json::from_slice(bytes) {
             Ok(Value::Object(fields)) => Ok(Self(fields)),
             Ok(_) => Err(Problem::field("body", "must be a JSON object")),
-            // Where, not what: the text around it is the sender's own.
+            // The detail gives only the position, because the text belongs to the sender.
             Err(error) => Err(Problem::field(
                 "body",
                 format!(
-                    "is broken JSON at line {}, column {}",
+                    "is not valid JSON at line {}, column {}",
                     error.line(),
                     error.column()
                 ),
@@ -175,7 +177,7 @@ impl Fields {
         }
     }
 
-    /// A `null` is a field left out.
+    /// Takes a field. A `null` counts as a field that was left out.
     fn take(&mut self, name: &str) -> Option<Value> {
         self.0.remove(name).filter(|value| !value.is_null())
     }
@@ -184,7 +186,7 @@ impl Fields {
         match self.take(name) {
             None => Ok(None),
             Some(Value::String(text)) => Ok(Some(text)),
-            Some(_) => Err(Problem::field(name, "must be a text")),
+            Some(_) => Err(Problem::field(name, "must be a string")),
         }
     }
 
@@ -216,7 +218,7 @@ impl Fields {
         self.take("visit").map(number).transpose()
     }
 
-    /// Refuses what nobody asked for: a misspelt field would be ignored otherwise.
+    /// Refuses fields that the request does not have. Otherwise a misspelt field would be ignored silently.
     pub(super) fn finish(self) -> Result<(), Problem> {
         match self.0.into_iter().next() {
             None => Ok(()),
@@ -225,7 +227,7 @@ impl Fields {
     }
 }
 
-/// A body that has no fields.
+/// A request body without fields.
 pub(super) struct Nothing;
 
 impl TryFrom<Fields> for Nothing {

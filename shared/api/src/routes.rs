@@ -1,4 +1,5 @@
-//! The routes, those of each function and those of one process that serves them all, and what is around them.
+//! The routes of each function and of a process that serves all of them, with the layers around them: CORS,
+//! the body limit and the handling of panics.
 
 use std::{any::Any, sync::Arc, time::Duration};
 
@@ -21,7 +22,7 @@ use super::{
 };
 use crate::config::Origins;
 
-/// How long a browser may remember what CORS allows.
+/// How long a browser may cache what CORS allows.
 const PREFLIGHT_MAX_AGE: Duration = Duration::from_mins(10);
 
 /// The routes of the function `enter`.
@@ -39,13 +40,13 @@ pub fn validate_routes(edge: Arc<Edge>) -> Router {
     finished(serving().merge(extending()), Router::new(), edge)
 }
 
-/// All routes, for one process that serves them.
+/// All routes, for a process that serves all of them.
 pub fn router(edge: Arc<Edge>) -> Router {
     router_beside(edge, Router::new())
 }
 
-/// All routes, and beside them some of the process's own: these too answer with a request id and in problems. What CORS
-/// allows is for our routes alone.
+/// All routes of the API, next to routes of the process's own. The process's own routes also get a request
+/// id and answer with problems. CORS applies to the routes of the API only.
 pub fn router_beside(edge: Arc<Edge>, own: Router) -> Router {
     let ours = entering().merge(looking()).merge(serving()).merge(extending());
     finished(ours, own, edge)
@@ -71,7 +72,8 @@ fn serving() -> Router<Arc<Edge>> {
         .route("/queues/{queue}/load", post(load::handle))
 }
 
-/// For the visitor and for the protected service: whichever function the gateway sends it to.
+/// The visitor and the protected service both use this route, so the gateway may send it to either
+/// function.
 fn extending() -> Router<Arc<Edge>> {
     Router::new().route("/queues/{queue}/entries/{token}/extend", post(extend::handle))
 }
@@ -79,7 +81,12 @@ fn extending() -> Router<Arc<Edge>> {
 pub(super) fn finished(routes: Router<Arc<Edge>>, own: Router, edge: Arc<Edge>) -> Router {
     let cors = cors(&edge.config.origins);
     let routes = routes
-        .fallback(|| async { Problem::new(Code::UnknownRoute, "the documentation lists all there are") })
+        .fallback(|| async {
+            Problem::new(
+                Code::UnknownRoute,
+                "the API has no such route; the documentation lists all routes",
+            )
+        })
         .method_not_allowed_fallback(method_not_allowed)
         .with_state(edge)
         .layer(DefaultBodyLimit::max(request::BODY_MAX))
@@ -92,10 +99,13 @@ pub(super) fn finished(routes: Router<Arc<Edge>>, own: Router, edge: Arc<Edge>) 
 }
 
 async fn method_not_allowed() -> Problem {
-    Problem::new(Code::MethodNotAllowed, "the Allow header lists those it takes")
+    Problem::new(
+        Code::MethodNotAllowed,
+        "the Allow header lists the methods that this route accepts",
+    )
 }
 
-// The signature is the layer's.
+// `CatchPanicLayer` prescribes the signature.
 #[allow(clippy::needless_pass_by_value)]
 fn panicked(panic: Box<dyn Any + Send>) -> Response {
     let said = panic
@@ -103,10 +113,10 @@ fn panicked(panic: Box<dyn Any + Send>) -> Response {
         .map(ToString::to_string)
         .or_else(|| panic.downcast_ref::<String>().cloned())
         .unwrap_or_default();
-    Problem::internal(format!("panic: {said}")).into_response()
+    Problem::internal(format!("a request handler panicked: {said}")).into_response()
 }
 
-/// Cookies go to origins that are named, and never to any that asks.
+/// Pages of the configured origins may send cookies. If any origin is allowed, no page may.
 fn cors(origins: &Origins) -> CorsLayer {
     let cors = CorsLayer::new()
         .allow_methods([Method::GET, Method::POST, Method::DELETE])

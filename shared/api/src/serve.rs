@@ -1,8 +1,10 @@
-//! Events of API Gateway to requests of the router, and its answers back: those of a REST API (payload 1.0), which the
-//! template makes, and those of an HTTP API (payload 2.0), which `cargo lambda watch` and a function's own address send.
+//! Translates events of API Gateway into requests for the router, and the router's answers back. It accepts
+//! events of a REST API (payload 1.0), which the template creates, and of an HTTP API (payload 2.0), which
+//! `cargo lambda watch` and a function URL send.
 //!
-//! The path is built anew from the event's `resource` and `pathParameters`, so that stages and base paths never matter;
-//! what the gateway vouches for goes along as an extension, where no header can reach it.
+//! The path is built from the event's `resource` and `pathParameters`, so stages and base paths never
+//! matter. What the gateway verified about the caller travels as a request extension, which no header can
+//! set.
 
 use std::{
     convert::Infallible,
@@ -32,10 +34,10 @@ use vestibule_domain::uri;
 use super::{gateway::Gateway, problem::Problem};
 use crate::deadline::deadline;
 
-/// Serves events until the function ends.
+/// Serves events until the function stops.
 ///
 /// # Errors
-/// Where Lambda's runtime interface fails.
+/// Returns an error if Lambda's runtime interface fails.
 pub async fn serve(router: Router) -> Result<(), lambda_http::Error> {
     lambda_http::run_concurrent(service_fn(move |event| {
         let router = router.clone();
@@ -58,11 +60,14 @@ pub async fn handle(router: Router, event: lambda_http::Request) -> Response<Bod
             parts.uri = uri;
             answer(router, parts, body, gateway).await
         }
-        Err(error) => Problem::internal(format!("no path for the event: {error}")).into_response(),
+        Err(error) => {
+            Problem::internal(format!("cannot build a request path from the event: {error}")).into_response()
+        }
     };
     let (parts, body) = response.into_parts();
     let body = match to_bytes(body, usize::MAX).await {
-        // As text: the gateway hands base64 on to the client unless it is set up for binary answers.
+        // The body is text because the gateway passes base64 on to the client unless it is configured for
+        // binary answers.
         Ok(bytes) => {
             String::from_utf8(bytes.into()).map_or_else(|e| Body::Binary(e.into_bytes()), Body::Text)
         }
@@ -82,7 +87,8 @@ async fn answer(router: Router, mut parts: Parts, body: Body, gateway: Gateway) 
     response
 }
 
-/// The resource with its parameters filled in; the path that the client used where no resource is named.
+/// Returns the event's resource with its parameters filled in. If the event names no resource, returns the
+/// path that the client used.
 fn path(event: &lambda_http::Request) -> String {
     let used = event.raw_http_path();
     match event.request_context_ref() {
@@ -91,7 +97,7 @@ fn path(event: &lambda_http::Request) -> String {
             None => used.to_owned(),
         },
         Some(RequestContext::ApiGatewayV2(context)) => {
-            // `GET /queues/{queue}`; `$default` names no resource.
+            // A route key is like `GET /queues/{queue}`. The key `$default` names no resource.
             let route = context.route_key.as_deref().and_then(|key| key.split_once(' '));
             match route {
                 Some((_, resource)) => filled(resource, &event.path_parameters()),
@@ -102,7 +108,7 @@ fn path(event: &lambda_http::Request) -> String {
     }
 }
 
-/// An HTTP API has the stage in the path, but for the stage `$default`.
+/// Removes the stage from the path of an HTTP API. The stage `$default` is never in the path.
 fn without_stage<'a>(path: &'a str, stage: Option<&str>) -> &'a str {
     stage
         .and_then(|stage| path.strip_prefix('/')?.strip_prefix(stage))
@@ -118,7 +124,7 @@ fn filled(resource: &str, parameters: &QueryMap) -> String {
         match name {
             None => segment.to_owned(),
             Some(name) => match name.strip_suffix('+') {
-                // A greedy one holds the rest of the path.
+                // A greedy parameter holds the rest of the path.
                 Some(name) => segments(parameters.first(name).unwrap_or_default()),
                 None => encoded(parameters.first(name).unwrap_or_default()),
             },
@@ -131,8 +137,8 @@ fn segments(path: &str) -> String {
     path.split('/').map(encoded).collect::<Vec<_>>().join("/")
 }
 
-/// One parameter as a segment. Gateways differ in whether they decode it: it is decoded here once, and only where it
-/// holds a `%`, which no id does.
+/// Encodes one parameter as a path segment. Gateways differ in whether they decode parameters, so this
+/// function decodes it first, exactly once. That changes only a parameter with a `%`, and no id has one.
 fn encoded(parameter: &str) -> String {
     let decoded = percent_decode_str(parameter).decode_utf8();
     let decoded = decoded.as_deref().unwrap_or(parameter);
@@ -164,7 +170,7 @@ fn of_rest_api(context: &ApiGatewayProxyRequestContext, path: &str) -> Gateway {
     }
 }
 
-/// An HTTP API or a function's own address (payload 2.0), which have no API keys.
+/// Reads the context of an HTTP API or a function URL (payload 2.0). Neither has API keys.
 fn of_http_api(context: &ApiGatewayV2httpRequestContext, path: &str) -> Gateway {
     let mut gateway = Gateway {
         request_id: context.request_id.clone(),
@@ -191,14 +197,15 @@ fn given(value: Option<&String>) -> Option<String> {
     value.filter(|value| !value.is_empty()).cloned()
 }
 
-/// What stands before our path in the one that the client used, which has so many segments more.
+/// Returns what precedes the API's own path in the path that the client used. It is as many segments as the
+/// client's path has more.
 fn base_path(used: Option<&str>, path: &str) -> String {
     let used: Vec<_> = used.unwrap_or_default().split('/').collect();
     let before = used.len().saturating_sub(path.split('/').count());
     used[..=before].join("/")
 }
 
-/// When the function is stopped; `None` where nobody says.
+/// When Lambda stops the function; `None` if the context has no deadline.
 fn ends_at(lambda: &Context) -> Option<Instant> {
     if lambda.deadline == 0 {
         return None;

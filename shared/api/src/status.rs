@@ -1,5 +1,5 @@
-//! `GET /queues/{queue}/entries/{token}`: where an entry stands; held open for a while where the client asks for it and
-//! the turn is near.
+//! `GET /queues/{queue}/entries/{token}`: returns the status of an entry. The poll is held for a while if
+//! the client asks for that and the turn is near.
 
 use std::{sync::Arc, time::Duration};
 
@@ -32,7 +32,7 @@ use super::{
     visitor::{Ownership, Presented, mismatch},
 };
 
-/// The longest `wait` that is understood, in seconds.
+/// The longest `wait` that is accepted, in seconds.
 const WAIT_MAX: u64 = 60;
 
 pub(super) async fn handle(
@@ -84,7 +84,7 @@ async fn answer(
                 (look, told, held) = (news.look, news.record, true);
                 seen = edge.seen(queue).await?;
                 if matches!(look, Look::Gone(_)) {
-                    // The line may have lost it while it was held.
+                    // The line may have lost the entry while the poll was held.
                     look = edge.look(&seen, id).await?;
                 }
             }
@@ -99,7 +99,7 @@ async fn answer(
     };
     let mut durable = None;
     let (standing, record) = match (standing, told) {
-        // The place tells all that a record would.
+        // The place of a waiting entry contains everything that its record would add.
         (Standing::Waiting { .. }, _) => (standing, None),
         (_, Some(record)) => (standing, Some(record)),
         (_, None) => {
@@ -130,9 +130,13 @@ impl Edge {
         self.ask(seen, id, || self.line.status(&seen.queue, id)).await
     }
 
-    /// The record of one whose turn it is. Where somebody was let in, and whoever asked for that gave up or was killed before
-    /// the backup heard of it, it is written now: from here on the visitor counts on it. Says whether that could be, where it
-    /// was to be; where the line does not answer any more, nobody hears that they are in.
+    /// Reads the record of an entry that was promoted. If a visitor was admitted but the claim request died
+    /// before it wrote to the backup, this writes the record now, because the visitor relies on it from
+    /// here on.
+    ///
+    /// The second value says whether that write succeeded; it is `None` if there was nothing to write. If
+    /// the line does not answer any more, the request fails, so no visitor is told to be active without a
+    /// record.
     async fn written_record(
         &self,
         seen: &Seen,
@@ -161,34 +165,47 @@ impl Edge {
         };
         let change = match self.line.mend(&seen.queue, &mending).await {
             Ok(Mended::Here { change, .. }) => change,
-            // It moved on meanwhile.
+            // The entry moved on meanwhile.
             Ok(_) => return Ok((Some(record), None)),
             Err(error) => return Err(self.line_failed(&seen.queue, error).await),
         };
         Ok(match write_in_time(&*self.backup, &seen.shelf(), &change).await {
             Ok(Written::Stored(record)) => (Some(record), Some(true)),
             Ok(Written::Older | Written::Overruled) => (Some(record), None),
-            // The journal may have it already: who looks again and again would fill it.
+            // The failed write is not added to the journal, which may have it already. Repeated status
+            // requests would fill the journal.
             Err(error) => {
-                tracing::warn!(queue = %seen.queue, entry = %id, cause = %error, "the backup does not have a claim yet");
+                tracing::warn!(
+                    event = "entry.claim_write_failed",
+                    queue = %seen.queue,
+                    entry = %id,
+                    cause = %error,
+                    "could not write a claim to the backup; the next status request tries again"
+                );
                 (Some(record), Some(false))
             }
         })
     }
 
-    /// The record of an entry, for what is good to know: where the backup is away, it is left out.
+    /// Reads the record of an entry, for a request that can do without it. If the backup is unavailable,
+    /// this returns `None`.
     pub(super) async fn record(&self, seen: &Seen, id: EntryId) -> Option<Record> {
         match self.backup.entry(&seen.shelf(), id).await {
             Ok(record) => record,
             Err(error) => {
-                tracing::warn!(cause = %error, "answered without the record");
+                tracing::warn!(
+                    event = "entry.record_unavailable",
+                    cause = %error,
+                    "continued a request without the record of the entry because the backup did not return \
+                     it"
+                );
                 None
             }
         }
     }
 }
 
-/// How long the client offers to be held: `?wait=20`, or else `Prefer: wait=20` (RFC 7240, section 4.3).
+/// How long the client offers to be held: `?wait=20`, otherwise `Prefer: wait=20` (RFC 7240, section 4.3).
 pub(super) struct Wait {
     offered: Duration,
     preferred: bool,
@@ -204,12 +221,18 @@ impl FromRequestParts<Arc<Edge>> for Wait {
             None => (preference(&parts.headers), true),
         };
         let seconds = text.map_or(Ok(0), |text| {
-            // Digits alone: the parser would take a plus sign, which a query decodes to a space anyway.
+            // Only digits are accepted. The parser would accept a plus sign too, which a query decodes to a
+            // space anyway.
             let digits = !text.is_empty() && text.bytes().all(|b| b.is_ascii_digit());
             text.parse()
                 .ok()
                 .filter(|seconds| digits && *seconds <= WAIT_MAX)
-                .ok_or_else(|| Problem::field("wait", format!("must be whole seconds from 0 to {WAIT_MAX}")))
+                .ok_or_else(|| {
+                    Problem::field(
+                        "wait",
+                        format!("must be a whole number of seconds from 0 to {WAIT_MAX}"),
+                    )
+                })
         })?;
         Ok(Self {
             offered: Duration::from_secs(seconds),
@@ -221,11 +244,11 @@ impl FromRequestParts<Arc<Edge>> for Wait {
 impl Wait {
     fn as_preference(&self) -> HeaderValue {
         HeaderValue::from_str(&format!("wait={}", self.offered.as_secs()))
-            .expect("digits behind a word are a header value")
+            .expect("a word with digits is a valid header value")
     }
 }
 
-/// The first `wait` among the preferences, whose value may be quoted.
+/// Returns the first `wait` among the preferences. Its value may be quoted.
 fn preference(headers: &HeaderMap) -> Option<&str> {
     headers
         .get_all("prefer")

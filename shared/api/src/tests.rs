@@ -137,7 +137,7 @@ async fn a_queue_is_watched_while_anybody_is_held() {
     };
     let created = edge.line.configure(&queue, &configuration, true).await;
     assert!(created.is_ok(), "{created:?}");
-    let seen = edge.seen(&queue).await.expect("it is there");
+    let seen = edge.seen(&queue).await.expect("the queue exists");
     let waiter = |id: &str| Waiter {
         seen: seen.clone(),
         id: id.parse().expect("a token"),
@@ -158,7 +158,7 @@ async fn a_queue_is_watched_while_anybody_is_held() {
     let second = watch(waiter("1f8fad5b-d9cb-869f-a165-70867728950e")).await;
     drop(second);
     assert_eq!(edge.watchers.kept(), 1);
-    // The line does not have the entry, which is news.
+    // The line does not have the entry, which is a change to report.
     assert!(matches!(first.word().await, Word::News(_)));
     drop(first);
     assert_eq!(edge.watchers.kept(), 0);

@@ -1,5 +1,5 @@
-//! `POST /queues/{queue}/entries/{token}/validate`: may this visitor act? The protected service asks, and names the
-//! visitor or shows the pass.
+//! `POST /queues/{queue}/entries/{token}/validate`: tells the protected service whether a visitor may act.
+//! The service names the visitor or presents the visitor's pass.
 
 use std::sync::Arc;
 
@@ -21,7 +21,7 @@ use super::{
     visitor::{is_owner, mismatch},
 };
 
-/// What the protected service asks.
+/// The body of a validate request.
 pub(super) struct Question {
     pub(super) visitor: Option<String>,
     pub(super) pass: Option<String>,
@@ -41,7 +41,10 @@ impl TryFrom<Fields> for Question {
         };
         fields.finish()?;
         if question.visitor.is_none() && question.pass.is_none() {
-            return Err(Problem::field("visitor", "must be given, or a pass instead"));
+            return Err(Problem::field(
+                "visitor",
+                "must be given unless the request has a pass",
+            ));
         }
         Ok(question)
     }
@@ -55,13 +58,14 @@ struct Answer {
     expires_at_ms: u64,
     #[serde(skip_serializing_if = "Option::is_none")]
     durable: Option<bool>,
-    /// Whether nobody could ask the line; left out where somebody did.
+    /// Whether the answer was given without the line; left out otherwise.
     #[serde(skip_serializing_if = "std::ops::Not::not")]
     degraded: bool,
 }
 
 impl Answer {
-    /// Until when the pass is honoured takes the place of the session's end, which only the line knows.
+    /// `expires_at_ms` is the time until which the pass is accepted, because only the line knows the end of
+    /// the session.
     fn without_line(honoured: &Honoured) -> Self {
         Self {
             valid: true,
@@ -91,7 +95,8 @@ pub(super) async fn handle(
     };
     let mut answer = edge.validated(&seen, id, &question).await;
     if matches!(answer, Ok(Validated::NotYet(_))) && question.pass.is_some() {
-        // Somebody with a pass was let in: the line was put back since it was seen.
+        // The pass proves that the entry was let in, so the line was restored after the snapshot was taken.
+        // The request is tried again with a new snapshot.
         edge.views.forget(&queue);
         seen = edge.seen(&queue).await?;
         answer = edge.validated(&seen, id, &question).await;
@@ -105,7 +110,10 @@ pub(super) async fn handle(
         Validated::Active { standing, change } => (standing, change),
         Validated::NotYet(standing) => return Err(Problem::not_your_turn(&standing)),
         Validated::OtherVisit if question.pass.is_some() => {
-            return Err(Problem::new(Code::PassRefused, "it is of another visit"));
+            return Err(Problem::new(
+                Code::PassRefused,
+                "the pass belongs to another visit",
+            ));
         }
         Validated::OtherVisit => return Err(Problem::other_visit()),
         Validated::Gone(missing) => return Err(edge.gone(&seen, id, missing).await),
@@ -116,7 +124,9 @@ pub(super) async fn handle(
         ..
     } = standing
     else {
-        return Err(Problem::internal("the line called an entry active that is not"));
+        return Err(Problem::internal(
+            "the line returned an entry as active that has another state",
+        ));
     };
     let durable = match change {
         Some(change) => {
@@ -137,9 +147,9 @@ pub(super) async fn handle(
     Ok(json(StatusCode::OK, &answer))
 }
 
-/// A pass of before the last reset.
+/// The problem of a pass from before the last reset.
 pub(super) fn of_an_earlier_epoch() -> Problem {
-    Problem::new(Code::PassRefused, "it is of an epoch that is over")
+    Problem::new(Code::PassRefused, "the pass belongs to an epoch that has ended")
 }
 
 impl Edge {
@@ -154,7 +164,8 @@ impl Edge {
             .await
     }
 
-    /// What to ask of the line, once whatever was presented has proven true.
+    /// Verifies the visitor and the pass that the request presents, and builds the validation that the line
+    /// runs.
     fn check(&self, seen: &Seen, id: EntryId, question: &Question) -> Result<Check, Problem> {
         if let Some(visitor) = &question.visitor
             && !is_owner(&seen.ids, id, visitor)?
@@ -171,13 +182,17 @@ impl Edge {
             let_in_until_ms = (claims.epoch < configuration.epoch).then_some(claims.exp * 1_000);
             let of_pass = Visit::new(u64::from(claims.visit));
             if visit.is_some() && visit != of_pass {
-                return Err(Problem::new(Code::PassRefused, "it is of another visit"));
+                return Err(Problem::new(
+                    Code::PassRefused,
+                    "the pass belongs to another visit",
+                ));
             }
             visit = of_pass;
         }
         Ok(Check {
             visit,
-            // The line looks at nothing but the token: it must not let in whoever found one.
+            // The line knows only the token. It may claim the entry only for a named visitor; otherwise any
+            // caller that found a token would be let in.
             claims: question.visitor.is_some(),
             consumes: question.consume,
             let_in_until_ms,

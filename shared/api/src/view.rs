@@ -1,4 +1,4 @@
-//! `GET /queues/{queue}`: how a queue stands, for everybody to see.
+//! `GET /queues/{queue}`: the public document of a queue, which every client may read.
 
 use std::sync::Arc;
 
@@ -16,14 +16,14 @@ use super::{Edge, entry::json, problem::Problem, request::AtQueue};
 struct PublicView<'a> {
     queue: &'a str,
     waiting: u64,
-    /// Entries served a second; `null` before any were seen.
+    /// Entries served per second; `null` before any were served.
     rate: Option<f64>,
     paused: bool,
     entrance: Entrance,
-    /// `clock` while it is not certain what time it is: nobody is promoted then.
+    /// `clock` while the clocks disagree. The line promotes no entry then.
     #[serde(skip_serializing_if = "Option::is_none")]
     held_back_by: Option<HeldBackBy>,
-    /// The lowest epoch of which passes count: for whoever checks them offline.
+    /// Passes of an earlier epoch are void. A service that verifies passes offline reads this.
     min_epoch: u32,
     #[serde(skip_serializing_if = "Option::is_none")]
     message: Option<&'a str>,
@@ -40,7 +40,7 @@ pub(super) async fn handle(
     let view = PublicView {
         queue: queue.as_str(),
         waiting: seen.view.waiting,
-        // Nobody reads more than three digits.
+        // Three decimals are precise enough for a reader.
         rate: seen.rate().map(|rate| (rate * 1_000.0).round() / 1_000.0),
         paused: settings.paused,
         entrance: settings.entrance,

@@ -1,4 +1,5 @@
-//! How every queue stands, asked of the line once a second at most, however many ask.
+//! Caches a snapshot of each queue. The process asks the line for a queue at most once a second, however
+//! many requests need it (single-flight).
 
 mod known;
 
@@ -24,27 +25,31 @@ use vestibule_line::{Line, LineError, View};
 use self::known::Remembered;
 pub(crate) use self::known::{Known, READ_TIMEOUT};
 
-/// How old a view may be.
+/// The maximum age of a snapshot.
 const FRESH: Duration = Duration::from_secs(1);
-/// How old a failure may be: long enough that a crowd does not queue up behind what is away, and no longer.
+/// The maximum age of a failure. It is long enough that requests do not queue up behind an unavailable
+/// store, and no longer.
 const FRESH_FAILURE: Duration = Duration::from_millis(250);
-/// How old the news may be that the line is away: whoever asks for it waits until it has not answered.
+/// The maximum age of the answer that the line is unavailable. A request that asks again waits until the
+/// line has timed out.
 const FRESH_AWAY: Duration = Duration::from_secs(1);
-/// How old it may be for those who ask while somebody looks whether the line is back. They would all wait.
+/// The same while another request finds out whether the line is back. Otherwise all requests would wait for
+/// that.
 const LOOKING_MAX: Duration = Duration::from_secs(5);
-/// How many queues are kept: a process serves few, and somebody who makes names up fills no memory.
+/// How many queues the cache keeps. A process serves few queues, and a client that invents names must not
+/// fill the memory.
 const QUEUES_MAX: usize = 1_000;
 
-/// A queue as the line showed it, and what follows from that.
+/// A snapshot of a queue as the line showed it, and what follows from it.
 #[derive(Debug)]
 pub(crate) struct Seen {
     pub(crate) queue: QueueId,
     pub(crate) view: View,
-    /// When turns come, by that view.
+    /// When turns come, according to this snapshot.
     pub(crate) forecast: Forecast,
-    /// Turns visitors into tokens.
+    /// Derives tokens from visitors.
     pub(crate) ids: IdKey,
-    /// From just before the line was asked.
+    /// Read just before the line was asked.
     asked_at: Instant,
 }
 
@@ -53,61 +58,63 @@ impl Seen {
         &self.view.configuration.settings
     }
 
-    /// Line time. Never behind it, and ahead of it by the time that the line took to answer at most.
+    /// Line time in Unix milliseconds. It is never behind the line's clock, and ahead of it by at most the
+    /// time that the line took to answer.
     pub(crate) fn now_ms(&self) -> u64 {
         self.view.now_ms.saturating_add(self.age_ms())
     }
 
-    /// How old it is, in milliseconds.
+    /// The age of the snapshot, in milliseconds.
     pub(crate) fn age_ms(&self) -> u64 {
         u64::try_from(self.asked_at.elapsed().as_millis()).unwrap_or(u64::MAX)
     }
 
-    /// Entries served a second as seen lately; `None` before any were.
+    /// Entries served per second, as measured lately; `None` before any were served.
     pub(crate) fn rate(&self) -> Option<f64> {
         self.forecast.seen_per_second()
     }
 
-    /// The expected wait of one position, in milliseconds: for pacing, which needs some number always.
+    /// The expected wait at a position, in milliseconds. Pacing needs a number even if there is no
+    /// estimate.
     pub(crate) fn eta_ms(&self, position: u64) -> u64 {
         self.forecast.eta_ms(position)
     }
 
-    /// How long one at this position will wait; `None` where nobody can say.
+    /// The estimated wait at a position; `None` if there is no estimate.
     pub(crate) fn estimate(&self, position: u64) -> Option<Estimate> {
         self.view.estimate(&self.forecast, position)
     }
 
-    /// Until when whoever missed the turn may enter again at the old place, by the record; `None` where entering now would
-    /// not give it back.
+    /// Until when a visitor who missed the turn may enter again at the old place, in Unix milliseconds,
+    /// according to the record. `None` if entering now would not give the place back.
     pub(crate) fn grace_until_ms(&self, record: &Record) -> Option<u64> {
         let settings = self.settings();
         let until_ms = record.grace_until_ms(settings.grace_seconds)?;
         (settings.entrance == Entrance::Open && self.now_ms() <= until_ms).then_some(until_ms)
     }
 
-    /// Where the records of its entries are.
+    /// Returns the partition that holds the records of this queue's entries.
     pub(crate) fn shelf(&self) -> Shelf {
         Shelf::of(&self.queue, &self.view.configuration)
     }
 }
 
-/// Why there is nothing to see.
+/// Why there is no snapshot of a queue.
 #[derive(Debug, Clone)]
 pub(crate) enum Absence {
     /// Neither the line nor the backup has the queue.
     NoSuchQueue,
-    /// The backup has it, and the line lost it.
+    /// The backup has the queue, and the line lost it.
     Recovering,
     /// The line gave no answer.
     LineAway(String),
-    /// The line does not have it, and the backup gave no answer.
+    /// The line does not have the queue, and the backup gave no answer.
     BackupAway(String),
-    /// The line's answer makes no sense.
+    /// The line gave an answer that makes no sense.
     Nonsense(String),
 }
 
-/// An answer and when it was current.
+/// An answer, and the time at which it was current.
 #[derive(Clone)]
 struct Answer {
     at: Instant,
@@ -129,7 +136,7 @@ impl Answer {
     }
 }
 
-/// One queue: the last answer, and whose turn it is to ask for the next one.
+/// The cache of one queue: the last answer, and the lock of the request that asks for the next one.
 struct Slot {
     turn: tokio::sync::Mutex<()>,
     latest: watch::Sender<Option<Answer>>,
@@ -141,13 +148,13 @@ impl Slot {
         self.latest.borrow().clone().filter(Answer::is_fresh)
     }
 
-    /// That the line was away a moment ago, where it was.
+    /// Returns the last answer if it says that the line was unavailable a moment ago.
     fn away(&self) -> Option<Answer> {
         self.latest.borrow().clone().filter(Answer::says_away)
     }
 }
 
-/// The views of one process.
+/// The snapshots of the queues that one process serves.
 pub(crate) struct Views {
     line: Arc<dyn Line>,
     backup: Arc<dyn Backup>,
@@ -165,7 +172,8 @@ impl Views {
         }
     }
 
-    /// How a queue stands, or stood a second ago at most. Of many who ask at once, one asks the line.
+    /// Returns a snapshot that is at most a second old. If several requests ask at once, one of them asks
+    /// the line for all.
     pub(crate) async fn get(&self, queue: &QueueId) -> Result<Arc<Seen>, Absence> {
         let slot = self.slot(queue);
         if let Some(answer) = slot.fresh() {
@@ -187,7 +195,7 @@ impl Views {
         answer.seen
     }
 
-    /// The first view that is newer than one seen before; a second after that one at the latest.
+    /// Waits for a snapshot that is newer than the given one. It comes at most a second after that one.
     pub(crate) async fn after(&self, seen: &Seen) -> Result<Arc<Seen>, Absence> {
         let slot = self.slot(&seen.queue);
         let mut latest = slot.latest.subscribe();
@@ -200,19 +208,19 @@ impl Views {
                 return answer.seen;
             }
             tokio::select! {
-                // The sender lives in the slot, so this does not fail.
+                // The slot owns the sender, so this does not fail.
                 _ = latest.changed() => {}
                 () = sleep_until(seen.asked_at + FRESH) => return self.get(&seen.queue).await,
             }
         }
     }
 
-    /// Drops what is known of a queue: the line has just said otherwise.
+    /// Drops the snapshot of a queue, because the line has just contradicted it.
     pub(crate) fn forget(&self, queue: &QueueId) {
         self.slot(queue).latest.send_replace(None);
     }
 
-    /// How many queues are kept.
+    /// How many queues the cache keeps.
     #[cfg(test)]
     pub(super) fn kept(&self) -> usize {
         self.slots.lock().unwrap_or_else(PoisonError::into_inner).len()
@@ -254,19 +262,19 @@ impl Views {
             },
             LineError::Unavailable(cause) => Absence::LineAway(cause),
             LineError::Nonsense(cause) => Absence::Nonsense(cause),
-            // No look adds to the journal.
+            // A read never adds to the journal, so this answer makes no sense.
             LineError::JournalFull => Absence::Nonsense(error.to_string()),
         }
     }
 
     fn slot(&self, queue: &QueueId) -> Arc<Slot> {
-        // Nothing in here panics half-way through, so a poisoned lock guards a map that is whole.
+        // No code panics while it holds this lock, so the map in a poisoned lock is still intact.
         let mut slots = self.slots.lock().unwrap_or_else(PoisonError::into_inner);
         if let Some(slot) = slots.get(queue) {
             return slot.clone();
         }
         if slots.len() >= QUEUES_MAX {
-            // Those in use keep theirs; the others are a question away.
+            // Slots in use stay. Any other slot costs one more request to the line.
             slots.retain(|_, slot| Arc::strong_count(slot) > 1);
         }
         let slot = Arc::new(Slot {

@@ -1,8 +1,9 @@
-//! Who is asking: the visitor's credentials, and whether a token is theirs.
+//! Identifies the visitor who sends a request, and decides whether a token belongs to that visitor.
 //!
-//! A visitor is *known* by the authorizer's verified claim, or by `X-Visitor-Id` where the queue trusts its callers; and
-//! *anonymous* by a random UUID in `X-Visitor-Id` or, for pages of the same site, in a cookie. Both may be presented at
-//! once: a token's kind picks the one that it is compared with.
+//! A visitor is *known* by the verified claim of the authorizer, or by `X-Visitor-Id` if the queue trusts
+//! its callers. A visitor is *anonymous* by a random UUID in `X-Visitor-Id` or, on pages of the same site,
+//! in a cookie. A request may present both. The kind of a token decides which of them the token is compared
+//! with.
 
 use std::sync::Arc;
 
@@ -18,17 +19,18 @@ use vestibule_domain::{
 
 use super::{Edge, code::Code, gateway::Gateway, problem::Problem, views::Seen};
 
-/// Names the visitor, as the client says.
+/// The header in which a client names the visitor.
 pub(super) const VISITOR_ID: HeaderName = HeaderName::from_static("x-visitor-id");
-/// The name that problems give it.
+/// The name of the header as problems show it.
 const VISITOR_ID_SHOWN: &str = "X-Visitor-Id";
-/// The prefix makes browsers refuse it from anybody but this very host, over TLS (RFC 6265bis, section 4.1.3.2).
+/// The prefix makes browsers accept the cookie from this very host only, and only over TLS (RFC 6265bis,
+/// section 4.1.3.2).
 const COOKIE: &str = "__Host-vestibule-visitor";
-/// On a laptop without TLS the prefix is not to be had.
+/// Browsers refuse the prefix without TLS, so a laptop uses a plain name.
 const COOKIE_LOCAL: &str = "vestibule-visitor";
 const COOKIE_DAYS: i64 = 1;
 
-/// What a request presents, before it is known whether the queue trusts its callers.
+/// The credentials that a request presents, before it is known whether the queue trusts its callers.
 pub(super) struct Presented {
     claim: Option<Claim>,
     header: Option<String>,
@@ -36,7 +38,7 @@ pub(super) struct Presented {
     caller_is_trusted: bool,
 }
 
-/// What the authorizer verified.
+/// A claim that the authorizer verified.
 struct Claim {
     name: String,
     value: String,
@@ -63,7 +65,7 @@ fn named_once(headers: &HeaderMap) -> Result<Option<String>, Problem> {
     let mut values = headers.get_all(VISITOR_ID).iter();
     match (values.next(), values.next()) {
         (None, _) => Ok(None),
-        (Some(_), Some(_)) => Err(Problem::field(VISITOR_ID_SHOWN, "must be given once")),
+        (Some(_), Some(_)) => Err(Problem::field(VISITOR_ID_SHOWN, "must be given only once")),
         (Some(value), None) => match str::from_utf8(value.as_bytes()) {
             Ok(value) => Ok(Some(value.to_owned())),
             Err(_) => Err(Problem::field(VISITOR_ID_SHOWN, "must be UTF-8")),
@@ -71,7 +73,8 @@ fn named_once(headers: &HeaderMap) -> Result<Option<String>, Problem> {
     }
 }
 
-/// The first one that was drawn here; whatever else has its name is somebody else's, and ignored.
+/// Returns the first cookie that holds an anonymous visitor id. Any other cookie of this name came from
+/// elsewhere and is ignored.
 fn cookie(headers: &HeaderMap, name: &str) -> Option<Visitor> {
     headers
         .get_all(header::COOKIE)
@@ -87,7 +90,7 @@ fn cookie_name(local: bool) -> &'static str {
     if local { COOKIE_LOCAL } else { COOKIE }
 }
 
-/// Hands a visitor who was drawn here to pages of the same site.
+/// Builds the cookie that gives pages of the same site the visitor id that the server generated.
 pub(super) fn set_cookie(visitor: &Visitor, local: bool) -> HeaderValue {
     let cookie = Cookie::build((cookie_name(local), visitor.reveal()))
         .path("/")
@@ -96,21 +99,22 @@ pub(super) fn set_cookie(visitor: &Visitor, local: bool) -> HeaderValue {
         .same_site(SameSite::Lax)
         .max_age(Duration::days(COOKIE_DAYS))
         .build();
-    let mut value = HeaderValue::from_str(&cookie.to_string()).expect("a name of ours and a UUID are ASCII");
+    let mut value =
+        HeaderValue::from_str(&cookie.to_string()).expect("the name of the cookie and a UUID are ASCII");
     value.set_sensitive(true);
     value
 }
 
 impl Presented {
-    /// The credentials that the queue accepts.
+    /// Returns the credentials that the queue accepts.
     pub(super) fn credentials(self, seen: &Seen) -> Result<Credentials, Problem> {
         self.credentials_by(seen.settings())
     }
 
-    /// Those that a queue of these settings accepts.
+    /// Returns the credentials that a queue with these settings accepts.
     pub(super) fn credentials_by(self, settings: &Settings) -> Result<Credentials, Problem> {
         let trusted = self.caller_is_trusted && settings.trust_client_visitor_id;
-        // A verified claim is worth more than any header: beside one, the header names an anonymous visitor.
+        // A verified claim outranks a header. If there is a claim, the header names an anonymous visitor.
         let header_is_known = trusted && self.claim.is_none();
         let claimed = |claim: &Claim| known(&claim.name, &claim.value);
         let mut credentials = Credentials {
@@ -135,7 +139,7 @@ fn anonymous(id: &str) -> Result<Visitor, Problem> {
     Visitor::anonymous(id).map_err(|error| Problem::field(VISITOR_ID_SHOWN, error.to_string()))
 }
 
-/// Who the visitor is, each way in which they may be known.
+/// The identity of the visitor, by each kind of credential.
 #[derive(Debug)]
 pub(super) struct Credentials {
     known: Option<Visitor>,
@@ -143,30 +147,31 @@ pub(super) struct Credentials {
     cookie: Option<Visitor>,
 }
 
-/// Whether a token is the asking visitor's.
+/// Whether a token belongs to the visitor who sent the request.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) enum Ownership {
-    /// It is.
+    /// The token belongs to this visitor.
     Proven,
-    /// It is another visitor's.
+    /// The token belongs to another visitor.
     Mismatch,
-    /// Nobody says: the token alone was shown.
+    /// The request presents nothing but the token.
     Unproven,
 }
 
 impl Credentials {
-    /// The visitor whom somebody vouches for.
+    /// The visitor that a verified claim or a trusted caller names.
     pub(super) fn known(&self) -> Option<&Visitor> {
         self.known.as_ref()
     }
 
-    /// The visitor of a random UUID: the header's, else the cookie's.
+    /// The visitor with a random UUID: from the header, otherwise from the cookie.
     pub(super) fn anonymous(&self) -> Option<&Visitor> {
         self.anonymous.as_ref().or(self.cookie.as_ref())
     }
 
-    /// Compares a token with the credential of its kind. One of the other kind proves nothing; where it was presented on
-    /// purpose it says that somebody else is asking, while a cookie may just lie around.
+    /// Compares a token with the credential of its kind. A credential of the other kind proves nothing. If
+    /// the client sent that one on purpose, it shows that another visitor asks. A cookie shows nothing,
+    /// because browsers send it with every request.
     pub(super) fn ownership(&self, ids: &IdKey, token: EntryId) -> Ownership {
         let (asked, other) = match token.kind() {
             VisitorKind::Known => (self.known(), self.anonymous.as_ref()),
@@ -180,33 +185,34 @@ impl Credentials {
         }
     }
 
-    /// Refuses whoever is not proven to own the token.
+    /// Refuses a visitor who is not proven to own the token.
     pub(super) fn prove(&self, ids: &IdKey, token: EntryId) -> Result<(), Problem> {
         match self.ownership(ids, token) {
             Ownership::Proven => Ok(()),
             Ownership::Mismatch => Err(mismatch()),
             Ownership::Unproven => Err(Problem::new(
                 Code::VisitorRequired,
-                "send X-Visitor-Id, or what the authorizer wants: a token alone only looks",
+                "send X-Visitor-Id or what the authorizer requires; a token alone only allows status requests",
             )),
         }
     }
 }
 
-/// The answer to whoever shows another visitor's token.
+/// The problem of a visitor who presents another visitor's token.
 pub(super) fn mismatch() -> Problem {
     Problem::new(
         Code::TokenOwnerMismatch,
-        "a token serves the visitor who entered with it, and nobody else",
+        "only the visitor who entered with this token may use it",
     )
 }
 
-/// Whether a token is this visitor's, whom the protected service names: the token's kind says how it knows them.
+/// Whether a token belongs to the visitor whom the protected service names. The kind of the token decides
+/// how the name is read.
 pub(super) fn is_owner(ids: &IdKey, token: EntryId, id: &str) -> Result<bool, Problem> {
     let known = known("visitor", id)?;
     let visitor = match token.kind() {
         VisitorKind::Known => Some(known),
-        // A name that is no UUID is nobody's who is anonymous.
+        // An anonymous visitor's id is a UUID, so any other name owns no such token.
         VisitorKind::Anon => Visitor::anonymous(id).ok(),
     };
     Ok(visitor.is_some_and(|visitor| ids.entry_id(&visitor) == token))

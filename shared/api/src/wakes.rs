@@ -1,5 +1,5 @@
-//! Waking held polls: what this process changes about an entry is seen at once by those who wait for it here. What
-//! another process changes is seen with the next view of the queue.
+//! Wakes held polls when this process changes their entries. A poll sees a change by another process with
+//! the next snapshot of the queue.
 
 use std::{
     collections::{HashMap, hash_map::Entry},
@@ -10,18 +10,19 @@ use std::{
 use tokio::sync::watch;
 use vestibule_domain::id::EntryId;
 
-/// The polls that this process holds, by the entry that they wait for: its id has the queue's in it.
+/// The subscriptions of the polls that this process holds, by entry. An entry id is derived from its queue,
+/// so it needs no queue beside it.
 #[derive(Default)]
 pub(super) struct Wakes(Mutex<HashMap<EntryId, Sleepers>>);
 
-/// Those who wait for one entry.
+/// The subscriptions to one entry.
 struct Sleepers {
     wake: watch::Sender<()>,
     count: usize,
 }
 
 impl Wakes {
-    /// Waits for what is changed from now on.
+    /// Subscribes to the changes of an entry from now on.
     pub(super) fn sleeper(&self, id: EntryId) -> Sleeper<'_> {
         let mut entries = self.entries();
         let sleepers = entries.entry(id).or_insert_with(|| Sleepers {
@@ -36,26 +37,26 @@ impl Wakes {
         }
     }
 
-    /// Something about the entry was changed.
+    /// Wakes the polls of an entry that has changed.
     pub(super) fn wake(&self, id: EntryId) {
         if let Some(sleepers) = self.entries().get(&id) {
             sleepers.wake.send_replace(());
         }
     }
 
-    /// How many entries somebody waits for.
+    /// How many entries have a subscription.
     #[cfg(test)]
     pub(super) fn kept(&self) -> usize {
         self.entries().len()
     }
 
     fn entries(&self) -> MutexGuard<'_, HashMap<EntryId, Sleepers>> {
-        // Nothing in here panics half-way through, so a poisoned lock guards a map that is whole.
+        // No code panics while it holds this lock, so the map in a poisoned lock is still intact.
         self.0.lock().unwrap_or_else(PoisonError::into_inner)
     }
 }
 
-/// One who waits for one entry, until dropped.
+/// The subscription to one entry, until it is dropped.
 pub(super) struct Sleeper<'a> {
     wakes: &'a Wakes,
     id: EntryId,
@@ -63,10 +64,10 @@ pub(super) struct Sleeper<'a> {
 }
 
 impl Sleeper<'_> {
-    /// Until the entry was changed since the last time.
+    /// Waits until the entry has changed since the last call.
     pub(super) async fn woken(&mut self) {
         if self.woken.changed().await.is_err() {
-            // The sender stays as long as anybody waits, so this does not happen.
+            // The sender lives as long as any subscription, so this does not happen.
             pending::<()>().await;
         }
     }

@@ -1,4 +1,5 @@
-//! Watching a queue for all who are held on it: one watcher for each queue and process, from the first of them to the last.
+//! Watches a queue for all polls that are held on it. Each process has one watcher per queue, from the
+//! first held poll to the last.
 
 mod watching;
 
@@ -25,7 +26,7 @@ pub(super) struct Watchers(Mutex<Watched>);
 #[derive(Default)]
 struct Watched {
     queues: HashMap<QueueId, Watcher>,
-    /// How many were ever held.
+    /// How many polls were ever held, which numbers them.
     count: u64,
 }
 
@@ -36,14 +37,14 @@ struct Watcher {
 
 enum Order {
     Hold(Key, Waiter, budget::Held, oneshot::Sender<Word>),
-    /// Its hold is over, and it wants to look by itself.
+    /// The hold has ended, and the poll looks up the status itself.
     End(Key),
-    /// Nobody listens any more.
+    /// The request of this poll is gone.
     Release(Key),
 }
 
 impl Watchers {
-    /// Watches for one more, until dropped.
+    /// Has the queue watched for one more poll, until the returned value is dropped.
     pub(super) fn watch<'a>(&'a self, edge: &Arc<Edge>, waiter: &Waiter, counted: budget::Held) -> Watch<'a> {
         let (tell, word) = oneshot::channel();
         let queue = &waiter.seen.queue;
@@ -59,7 +60,7 @@ impl Watchers {
             }
         });
         watcher.held += 1;
-        // Where the watcher is gone, the word that never comes says so.
+        // If the watcher has stopped, the closed channel tells the poll.
         let _ = watcher
             .orders
             .send(Order::Hold(key, waiter.clone(), counted, tell));
@@ -79,12 +80,12 @@ impl Watchers {
     }
 
     fn watched(&self) -> MutexGuard<'_, Watched> {
-        // Nothing in here panics half-way through, so a poisoned lock guards a map that is whole.
+        // No code panics while it holds this lock, so the map in a poisoned lock is still intact.
         self.0.lock().unwrap_or_else(PoisonError::into_inner)
     }
 }
 
-/// One for whom a queue is watched.
+/// A poll for which a queue is watched.
 pub(super) struct Watch<'a> {
     watchers: &'a Watchers,
     queue: QueueId,
@@ -94,15 +95,15 @@ pub(super) struct Watch<'a> {
 }
 
 impl Watch<'_> {
-    /// What there is to tell: not asked for again when it was told.
+    /// Waits for the wake-up of this poll. It must not be called again after that.
     pub(super) async fn word(&mut self) -> Word {
-        // One who watched and is no more has let go of the count.
+        // A watcher that stopped has dropped the poll, which releases it.
         let word = (&mut self.word).await.unwrap_or(Word::Look(None));
         self.is_told = true;
         word
     }
 
-    /// Has the hold end now. Whoever is being answered hears that.
+    /// Ends the hold now. If the watcher is already answering the poll, this returns that answer.
     pub(super) async fn end(&mut self) -> Word {
         self.order(Order::End(self.key));
         self.word().await
@@ -123,7 +124,7 @@ impl Drop for Watch<'_> {
         if let Entry::Occupied(mut watcher) = self.watchers.watched().queues.entry(self.queue.clone()) {
             watcher.get_mut().held -= 1;
             if watcher.get().held == 0 {
-                // And with it the watcher, which has nobody left to take orders from.
+                // This also closes the channel of the watcher, which then stops.
                 watcher.remove();
             }
         }

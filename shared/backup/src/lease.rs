@@ -1,9 +1,5 @@
-//! Who puts a lost queue back: one process at a time, by a lease that stands in the backup beside the queue's epoch.
-//!
-//! Taking the lease is what raises the epoch. So whoever holds one knows an epoch that nobody else has, and the line lets
-//! nothing in force that has a lower one than it has heard of: a restorer that was thought dead, and wakes up, writes in
-//! vain. The lease only keeps two from working side by side; where the clocks of two processes part by more than it is
-//! long, both work, and the later epoch still wins.
+//! The restore lease: one process at a time restores a lost queue. Taking the lease raises the epoch of the queue, which is
+//! the fencing token of the restore.
 
 use std::time::Duration;
 

@@ -49,7 +49,7 @@ fn every_code_has_a_name_and_an_error_status_of_its_own() {
 fn the_body_is_problem_details() {
     let body = Problem::field("batch", "must be a number").body("r1");
     let expected = json!({
-        "type": "urn:problem-type:vestibule:invalid-field", "title": "Something in the request is wrong",
+        "type": "urn:problem-type:vestibule:invalid-field", "title": "The request is invalid",
         "status": 400, "code": "invalid-field", "detail": "must be a number", "field": "batch",
         "request_id": "r1",
     });
@@ -59,7 +59,7 @@ fn the_body_is_problem_details() {
 #[test]
 fn nothing_from_inside_shows() {
     for problem in [
-        Problem::internal("redis://10.0.0.1 said no"),
+        Problem::internal("redis://10.0.0.1 refused the connection"),
         Problem::line_away("10.0.0.1:6379"),
         Problem::backup_away(&BackupError::Unavailable("10.0.0.1 throttles".to_owned())),
         Problem::from(&Absence::Nonsense("10.0.0.1".to_owned())),

@@ -1,4 +1,5 @@
-//! What is known of a queue while its line cannot be reached: from the backup, asked every other second at most.
+//! What a process knows of a queue whose line is unavailable. It asks the backup for that at most every two
+//! seconds.
 
 use std::{
     sync::{Arc, Mutex, PoisonError},
@@ -14,29 +15,30 @@ use vestibule_domain::{
 
 use super::{Absence, Seen, Slot, Views};
 
-/// How old it may be.
+/// The maximum age of an answer of the backup.
 const FRESH: Duration = Duration::from_secs(2);
-/// How long anybody waits for one read of the backup while the line is away: the line has kept them waiting already.
+/// How long a request waits for one read of the backup while the line is unavailable. It has already waited
+/// for the line.
 pub(crate) const READ_TIMEOUT: Duration = Duration::from_millis(600);
 
-/// A queue whose line is away.
+/// A queue whose line is unavailable.
 #[derive(Debug)]
 pub(crate) struct Known {
     pub(crate) queue: QueueId,
     pub(crate) settings: Settings,
-    /// The least that somebody has to claim who is called when the line is back: by the stored settings, or still by those
-    /// that were last seen in force.
+    /// The shortest time, in milliseconds, to claim a turn that comes when the line is back. It is the lesser
+    /// of the time in the stored settings and of the time in the settings that were last seen in force.
     pub(crate) claim_ms: u64,
     pub(crate) epoch: u32,
-    /// The lowest epoch of which passes count.
+    /// Passes of an earlier epoch are void.
     pub(crate) min_epoch: u32,
-    /// Turns visitors into tokens.
+    /// Derives tokens from visitors.
     pub(crate) ids: IdKey,
     generation: u32,
 }
 
 impl Known {
-    /// As the line showed it when it last answered.
+    /// Describes the queue as the line showed it when it last answered.
     pub(crate) fn of(seen: &Seen) -> Self {
         let configuration = &seen.view.configuration;
         Self {
@@ -50,11 +52,18 @@ impl Known {
         }
     }
 
-    /// As the backup has it. Where the stored settings are wrong, those act that were last seen in force, with the
-    /// switches that are right; in a process that never saw any, the defaults, which let nobody through unseen.
+    /// Describes the queue as the backup has it. If the stored settings are invalid, the settings that were
+    /// last seen in force apply, with the stored switches that are valid. A process that has seen no
+    /// settings uses the defaults, which accept no pass without the line.
     fn stored(queue: &QueueId, stored: &StoredQueue, last: Option<&Seen>, root: &RootKey) -> Self {
         let settings = stored.settings.parse().unwrap_or_else(|error| {
-            tracing::warn!(%queue, %error, "stored settings are refused while the line is away");
+            tracing::warn!(
+                event = "queue.settings_refused",
+                %queue,
+                %error,
+                "refused the stored settings of a queue while the line is unavailable; the last ones this \
+                 process saw, or the defaults, apply until the item is corrected"
+            );
             let in_force = last.map(|seen| seen.settings().clone()).unwrap_or_default();
             match stored.settings.map() {
                 Some(map) => in_force.with_switches(map),
@@ -73,7 +82,7 @@ impl Known {
         }
     }
 
-    /// Where the records of its entries are.
+    /// Returns the partition that holds the records of this queue's entries.
     pub(crate) fn shelf(&self) -> Shelf {
         Shelf {
             queue: self.queue.clone(),
@@ -84,12 +93,13 @@ impl Known {
     }
 }
 
-/// What a slot keeps for the time when the line is away.
+/// What the cache keeps of a queue for an outage of the line.
 #[derive(Default)]
 pub(super) struct Remembered {
-    /// As the line showed it last, however long ago.
+    /// The last snapshot, however old it is.
     seen: Mutex<Option<Arc<Seen>>>,
-    /// What the backup said, and when; `None` where it has no such queue. Whoever holds the lock asks it.
+    /// The last answer of the backup and its time. The inner value is `None` if the backup has no such
+    /// queue. The request that holds the lock asks the backup.
     stored: tokio::sync::Mutex<Option<(Instant, Option<Arc<Known>>)>>,
 }
 
@@ -104,11 +114,16 @@ impl Remembered {
 }
 
 impl Views {
-    /// What is known of a queue whose line is away. Where the backup does not answer either, what this process saw last.
+    /// Returns what is known of a queue whose line is unavailable. If the backup does not answer either,
+    /// this is the last snapshot that the process has.
     pub(crate) async fn known(&self, queue: &QueueId) -> Result<Arc<Known>, Absence> {
         let slot = self.slot(queue);
         let asked = timeout(READ_TIMEOUT, self.ask_backup(&slot, queue)).await;
-        match asked.unwrap_or_else(|_| Err(BackupError::Unavailable("no answer in time".to_owned()))) {
+        match asked.unwrap_or_else(|_| {
+            Err(BackupError::Unavailable(
+                "the backup did not answer in time".to_owned(),
+            ))
+        }) {
             Ok(Some(known)) => Ok(known),
             Ok(None) => Err(Absence::NoSuchQueue),
             Err(error) => match slot.remembered.last() {

@@ -20,7 +20,7 @@ fn somebody() -> Visitor {
 fn the_kind_of_a_token_picks_the_credential() {
     let (ada, bob) = (Some(known("ada")), Some(known("bob")));
     let (guest, other) = (Some(somebody()), Some(somebody()));
-    let token = |visitor: &Option<Visitor>| ids().entry_id(visitor.as_ref().expect("somebody"));
+    let token = |visitor: &Option<Visitor>| ids().entry_id(visitor.as_ref().expect("a visitor"));
     let (adas, guests) = (token(&ada), token(&guest));
     for (token, known, anonymous, cookie, expected) in [
         (adas, &ada, &None, &None, Ownership::Proven),
@@ -71,7 +71,7 @@ fn a_cookie_is_read_by_its_whole_name() {
     assert!(read(format!("a=b; {COOKIE}={uuid}"), COOKIE));
     assert!(
         !read(format!("a=b; {COOKIE_LOCAL}={uuid}"), COOKIE),
-        "anybody may set a plain one"
+        "any site of the domain may set a cookie without the prefix"
     );
     assert!(!read(format!("{COOKIE}={uuid}"), COOKIE_LOCAL));
     assert!(!read(format!("{COOKIE}=\"{uuid}"), COOKIE));

@@ -1,9 +1,9 @@
-//! What a watcher does.
+//! The loop of a watcher.
 //!
-//! It listens to the queue's ticks and renews the view of it once a second. Those whose turn may have come it looks at
-//! together: several hundred by one question of the line, and one question at a time unless each is full, so that whoever
-//! comes in question meanwhile is in the next one. Where a message is lost, or nobody can listen, the view says the same a
-//! second later.
+//! The watcher subscribes to the queue's ticks and reads a new snapshot of the queue once a second. It
+//! looks up the status of the polls whose turn may have come, several hundred in one request to the line.
+//! It sends one request at a time unless each is full, so polls that become due meanwhile join the next
+//! request. If a message is lost, or the subscription fails, the snapshot shows the same a second later.
 
 use std::{pin::pin, sync::Arc, time::Duration};
 
@@ -23,16 +23,18 @@ use crate::{
     views::{Absence, Seen},
 };
 
-/// How soon somebody tries again who could not listen.
+/// The pause before the next attempt to subscribe or to read a snapshot.
 const AGAIN: Duration = Duration::from_secs(1);
-/// Where a queue moved, or its server fell, all processes begin anew: spread over so long.
+/// When a queue moves to another server, or its server fails, all processes subscribe again. They spread
+/// that over this time.
 const ANEW_MS_MAX: u64 = 500;
-/// So many orders are taken at once.
+/// How many orders the watcher takes at once.
 const ORDERS_MAX: usize = 1_000;
-/// So many questions are on their way at once where each is full: the line answers one while the other is read.
+/// How many status lookups are in flight if each is full: the line answers one while the watcher reads the
+/// other.
 const QUESTIONS_MAX: usize = 2;
 
-/// Until the last one is released.
+/// Runs until the last poll is released.
 pub(super) async fn run(edge: Arc<Edge>, seen: Arc<Seen>, mut orders: UnboundedReceiver<Order>) {
     let queue = seen.queue.clone();
     let mut watching = Watching::default();
@@ -73,7 +75,7 @@ pub(super) async fn run(edge: Arc<Edge>, seen: Arc<Seen>, mut orders: UnboundedR
     }
 }
 
-/// The next view, after a pause.
+/// Waits for the next snapshot, after a pause.
 fn after(
     edge: &Arc<Edge>,
     seen: Arc<Seen>,
@@ -95,7 +97,8 @@ async fn look(line: &dyn Line, queue: &QueueId, batch: Batch) -> (Batch, Result<
     (batch, looks)
 }
 
-/// Counts them out together, and answers them then. A task of its own: what it has begun it ends, whoever hangs up meanwhile.
+/// Releases these polls together and then answers them. A separate task does so, which finishes even if a
+/// client disconnects.
 fn answer(edge: &Arc<Edge>, heard: Vec<Heard>) {
     if heard.is_empty() {
         return;
@@ -108,21 +111,22 @@ fn answer(edge: &Arc<Edge>, heard: Vec<Heard>) {
             .unzip();
         edge.budget.release(counted).await;
         for (tell, news) in told {
-            // Whoever does not listen any more asks again.
+            // A client that disconnected polls again.
             let _ = tell.send(Word::News(news));
         }
     });
 }
 
-/// What is heard of a queue.
+/// What the subscription to a queue reports.
 #[derive(Clone, Copy)]
 enum Sound {
-    /// From now on every tick is, unless a message is lost: for the first time, or anew.
+    /// The subscription works, for the first time or again. From now on it reports every tick, unless a
+    /// message is lost.
     Begun,
     Tick(Tick),
 }
 
-/// Listens for as long as it is asked for the next thing heard.
+/// Subscribes to the ticks of a queue, for as long as the caller polls the stream.
 fn listen(line: Arc<dyn Line>, queue: QueueId) -> impl Stream<Item = Sound> {
     stream::unfold(
         (line, queue, None::<Changes>),
@@ -139,7 +143,7 @@ fn listen(line: Arc<dyn Line>, queue: QueueId) -> impl Stream<Item = Sound> {
     )
 }
 
-/// Begins to listen, once that is possible.
+/// Subscribes to a queue, and tries again until it succeeds.
 async fn begin(line: &dyn Line, queue: &QueueId) -> Changes {
     let mut is_told = false;
     loop {
@@ -147,7 +151,13 @@ async fn begin(line: &dyn Line, queue: &QueueId) -> Changes {
             Ok(changes) => return changes,
             Err(error) if !is_told => {
                 is_told = true;
-                tracing::warn!(%queue, cause = %error, "cannot listen: held polls see a turn within a second");
+                tracing::warn!(
+                    event = "line.subscribe_failed",
+                    %queue,
+                    cause = %error,
+                    "cannot subscribe to the ticks of a queue, so held polls learn of a turn up to a \
+                     second late; check that the Redis user may subscribe to vestibule:*"
+                );
             }
             Err(_) => {}
         }
@@ -158,14 +168,16 @@ async fn begin(line: &dyn Line, queue: &QueueId) -> Changes {
 #[derive(Default)]
 struct Watching {
     crowd: Crowd,
-    /// It has begun to: what happened since somebody was looked at may have been said already.
+    /// The subscription works. It may have reported a change before the poll of the changed entry was
+    /// added, so a new poll is looked up.
     is_listening: bool,
-    /// The line did not answer: whether it is away, or was slow once, the next view says.
+    /// The line did not answer a lookup. The next snapshot shows whether the line is unavailable or was
+    /// slow once.
     is_in_doubt: bool,
 }
 
 impl Watching {
-    /// Those who are looked at next, where there is time for it.
+    /// Returns the polls to look up next, if another lookup may be sent now.
     fn next_batch(&mut self, on_their_way: usize) -> Option<Batch> {
         let crowd = &mut self.crowd;
         let is_time = on_their_way == 0 || (on_their_way < QUESTIONS_MAX && crowd.fills_a_question());
@@ -196,7 +208,7 @@ impl Watching {
         }
     }
 
-    /// Takes out those who have something to hear.
+    /// Removes the polls that have something to report.
     fn looked(&mut self, batch: &Batch, looks: &Result<Vec<Look>, LineError>) -> Vec<Heard> {
         let mut heard = Vec::new();
         for (at, (key, _)) in batch.iter().enumerate() {
@@ -212,12 +224,12 @@ impl Watching {
         heard
     }
 
-    /// There is no view.
+    /// Handles the lack of a snapshot.
     fn lose(&mut self, absence: &Absence) {
         match absence {
-            // A look would wait for the line once more.
+            // A status lookup would wait for the line once more.
             Absence::LineAway(cause) => self.crowd.tell_line_away(cause),
-            // Where nothing is to be seen, the look says why.
+            // The status lookup of each poll finds out why there is no snapshot.
             _ => self.crowd.send_all_to_look(),
         }
     }
