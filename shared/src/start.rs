@@ -42,7 +42,11 @@ pub async fn edge() -> Result<Arc<Edge>, StartError> {
     // looks for the line again with every call.
     let (reached, keys) = tokio::join!(line.ping(), keys.fetch(&aws));
     if let Err(error) = reached {
-        tracing::warn!(%error, "started without the line");
+        tracing::warn!(
+            event = "server.started_without_line",
+            %error,
+            "started the function without Redis; each request tries to connect again"
+        );
     }
     let keys = keys?;
     // Lambda freezes a function or ends it, but never while it answers: nobody has to be told.

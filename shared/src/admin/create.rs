@@ -46,7 +46,12 @@ impl Admin {
                 .release_lease(queue, stored.line.epoch, lease.holder)
                 .await;
             if let Err(error) = released {
-                warn!(%queue, %error, "the lease of a new queue ends by itself");
+                warn!(
+                    event = "queue.lease_release_failed",
+                    %queue,
+                    %error,
+                    "could not release the lease of a new queue; the lease expires by itself"
+                );
             }
             configured.map_err(Problem::from)
         } else {

@@ -64,11 +64,20 @@ impl Admin {
         };
         match outcome {
             Ok(result) => {
-                info!(op, queue, "an order was carried out");
+                info!(
+                    event = "command.completed",
+                    op, queue, "carried out a command of an operator"
+                );
                 json!({ "ok": true, "result": result })
             }
             Err(problem) => {
-                warn!(op, queue, code = problem.code(), "an order was not carried out");
+                warn!(
+                    event = "command.failed",
+                    op,
+                    queue,
+                    code = problem.code(),
+                    "did not carry out a command of an operator; the field code names the problem"
+                );
                 json!({ "ok": false, "problem": problem.to_value() })
             }
         }

@@ -71,7 +71,12 @@ impl Admin {
             if let Some(settings_order) = replaced {
                 if stored.settings.map().is_none() {
                     let wrong = stored.settings.parse().err().map(|error| error.to_string());
-                    warn!(%queue, wrong, "what was stored as settings is replaced by those in force");
+                    warn!(
+                        event = "queue.settings_replaced",
+                        %queue,
+                        wrong,
+                        "replaced stored settings that are not a map with the settings in force"
+                    );
                 }
                 return Ok(StoredQueue {
                     settings: settings.into(),

@@ -105,7 +105,12 @@ async fn drive_in_turn(
     let raise = async {
         if is_new && let Err(error) = backup.raise_fence(queue, part.epoch, mark).await {
             // The next one is as good.
-            warn!(%queue, %error, "the fence was not raised");
+            warn!(
+                event = "queue.fence_raise_failed",
+                %queue,
+                %error,
+                "could not raise the fence of the queue in the backup; the next fallback tick tries again"
+            );
         }
     };
     let ((), drained) = join!(raise, drain_all(line, backup, shelf, until));

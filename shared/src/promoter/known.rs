@@ -110,10 +110,23 @@ impl Known {
         let Some(entry) = known.get_mut(queue) else { return };
         match outcome {
             Err(trouble) if entry.troubles.get(step) != Some(&trouble) => {
-                warn!(%queue, step, %trouble, "a queue is in trouble");
+                warn!(
+                    event = "queue.step_failed",
+                    %queue,
+                    step,
+                    %trouble,
+                    "a promoter step failed for the queue; the log shows the same problem only once"
+                );
                 entry.troubles.insert(step, trouble);
             }
-            Ok(()) if entry.troubles.remove(step).is_some() => info!(%queue, step, "the trouble is over"),
+            Ok(()) if entry.troubles.remove(step).is_some() => {
+                info!(
+                    event = "queue.step_recovered",
+                    %queue,
+                    step,
+                    "a promoter step that had failed for the queue succeeded"
+                );
+            }
             Ok(()) | Err(_) => {}
         }
     }

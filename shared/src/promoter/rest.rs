@@ -24,7 +24,10 @@ impl Promoter {
                 return false;
             }
         }
-        info!("every line has been empty for a while: the next who call drive it");
+        info!(
+            event = "promoter.parked",
+            "parked the promoter because every queue is empty; requests run fallback ticks until the next run"
+        );
         true
     }
 }

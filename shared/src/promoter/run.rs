@@ -162,8 +162,17 @@ impl Promoter {
                 self.watch.listed(&queues);
                 self.known.listed(queues);
             }
-            Ok(Err(error)) => warn!(%error, "the queues cannot be listed"),
-            Err(_) => warn!("the queues cannot be listed: the backup does not answer"),
+            Ok(Err(error)) => {
+                warn!(
+                    event = "queue.listing_failed",
+                    %error,
+                    "could not list the queues in the backup; the promoter goes on with the queues that it knows"
+                );
+            }
+            Err(_) => warn!(
+                event = "queue.listing_failed",
+                "the backup did not list the queues in time; the promoter goes on with the queues that it knows"
+            ),
         }
         // Also where the listing failed: one queue's settings may be readable all the same.
         for queue in self.known.queues() {
@@ -190,7 +199,12 @@ impl Promoter {
                 self.reporter.settings(queue, false);
                 note(Ok(()));
                 if put.how == Configured::Changed {
-                    info!(%queue, revision, "changed settings are in force");
+                    info!(
+                        event = "queue.settings_applied",
+                        %queue,
+                        revision,
+                        "applied changed settings of the queue to the line"
+                    );
                 }
             }
             Ok(Synced::Refused {
@@ -228,7 +242,7 @@ impl Promoter {
         let fence = self.known.fence(queue);
         let outcome = match timeout(TICK_TIMEOUT, tick(&*self.line, queue, fence)).await {
             Ok(Ok(ticked)) => {
-                debug!(%queue, ?ticked, "ticked");
+                debug!(event = "queue.ticked", %queue, ?ticked, "ticked the queue");
                 let nobody = ticked.waiting + ticked.ready + ticked.active == 0;
                 // Where it is not certain what time it is, the promoter is wanted.
                 self.known.saw(queue, nobody && !ticked.clocks.apart);

@@ -64,7 +64,11 @@ impl Steps {
         let mut tasks = lock(&self.tasks);
         while tasks.try_join_next().is_some() {}
         if !lock(&self.busy).insert(step.clone()) {
-            debug!(?step, "still under way");
+            debug!(
+                event = "promoter.step_skipped",
+                ?step,
+                "skipped a step because the same step is still running"
+            );
             return;
         }
         let done = Done {
@@ -96,7 +100,10 @@ impl Steps {
             }
         };
         if timeout(within, all).await.is_err() {
-            warn!("steps that were still under way at the end are given up");
+            warn!(
+                event = "promoter.steps_aborted",
+                "aborted the steps that were still running at the end of the run; the next run repeats them"
+            );
         }
         while !under_way.is_empty() {
             under_way.shutdown().await;

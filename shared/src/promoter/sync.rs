@@ -191,7 +191,16 @@ pub async fn put_in_force(
         let restored = restore::restore(line, backup, queue, stored, settings).await?;
         let (waiting, ready, active) = (restored.waiting, restored.ready, restored.active);
         let (salvaged, epoch) = (restored.salvaged, restored.configuration.epoch);
-        warn!(%queue, epoch, waiting, ready, active, salvaged, "the line had lost a queue: it is back");
+        warn!(
+            event = "queue.restored",
+            %queue,
+            epoch,
+            waiting,
+            ready,
+            active,
+            salvaged,
+            "restored the queue from the backup because the line had lost it or held stale data"
+        );
         Ok(Put {
             how: Configured::Created,
             fence: Fence {
@@ -208,12 +217,23 @@ pub async fn put_in_force(
             match backup.raise_fence(queue, epoch, mark).await {
                 Ok(()) => fence = mark,
                 // The next one is as good; the settings need not wait for it.
-                Err(error) => warn!(%queue, %error, "the fence was not raised"),
+                Err(error) => {
+                    warn!(
+                        event = "queue.fence_raise_failed",
+                        %queue,
+                        %error,
+                        "could not raise the fence of the queue in the backup; the next sync tries again"
+                    );
+                }
             }
         }
         Ok(Marked::Same | Marked::Other) => {}
         Ok(Marked::Old) => {
-            warn!(%queue, "the line has come back as it was some time ago");
+            warn!(
+                event = "line.stale_detected",
+                %queue,
+                "the line came back with data older than the fence; restoring the queue from the backup"
+            );
             return put_back().await;
         }
         // It never had the queue, or lost it: created empty, everybody's place would be lost for good.

@@ -98,7 +98,12 @@ impl Watch {
         let adjusted = timeout(ADJUST_TIMEOUT, line.adjust(queue, offset_ms)).await;
         match adjusted.unwrap_or_else(|_| Err(LineError::Unavailable("no answer".to_owned()))) {
             Ok(Adjusted::Adjusted) => {
-                info!(%queue, offset_ms, "the server's clock counts with an offset");
+                info!(
+                    event = "line.clock_adjusted",
+                    %queue,
+                    offset_ms,
+                    "added an offset to the server's clock, because two other clocks contradict it"
+                );
                 Ok(())
             }
             Ok(Adjusted::Doubtful) => Err(format!("{apart}; nothing tells which of them is right")),
