@@ -1,70 +1,71 @@
-//! What the routes are told.
+//! The configuration of the HTTP API: origins, held polls, and how API Gateway guards the routes.
 
 use axum::http::HeaderValue;
 
 use super::{ConfigError, Lookup, ServiceCallers, environment, wrong};
 
-/// How many polls one deployment holds at once, unless told.
+/// The default of the most polls that one deployment holds at the same time.
 pub const HELD_BUDGET: u32 = 500;
-/// What a process calls its deployment that is not told: all that share a line are one.
+/// The default name of a deployment. All processes that share a line are one deployment and use the same name.
 const DEPLOYMENT: &str = "local";
 
-/// Which pages may call from a browser.
+/// The origins whose pages may call the API from a browser (CORS).
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum Origins {
-    /// Any page, without cookies.
+    /// The pages of every origin, without cookies.
     Any,
-    /// The pages of these origins, with cookies; none, where the list is empty.
+    /// The pages of these origins, with cookies. An empty list allows no page.
     Named(Vec<HeaderValue>),
 }
 
-/// How the gateway guards the routes that visitors call.
+/// How API Gateway guards the routes that visitors call.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum VisitorRoutes {
-    /// Not at all, or by an authorizer that names the visitor.
+    /// It does not guard them, or an authorizer names the visitor.
     Open,
-    /// By AWS signatures.
+    /// By AWS signatures (Signature Version 4).
     Iam,
     /// By API keys.
     ApiKey,
 }
 
-/// How the gateway guards the routes that the protected service calls.
+/// How API Gateway guards the routes that the protected service calls.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum ServiceRoutes {
-    /// By AWS signatures.
+    /// By AWS signatures (Signature Version 4).
     Iam,
     /// By API keys.
     ApiKey,
-    /// Not at all: for one process on a laptop.
+    /// It does not guard them. Only a process on a developer's machine may run like this.
     Unguarded,
 }
 
-/// What the routes are told.
+/// The configuration of the HTTP API.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct EdgeConfig {
-    /// Which pages may call from a browser.
+    /// The origins whose pages may call the API from a browser (CORS).
     pub origins: Origins,
-    /// The most polls that the deployment holds at once.
+    /// The most polls that the whole deployment holds at the same time.
     pub held_budget: u32,
-    /// The deployment whose held polls are counted together.
+    /// The name of the deployment. The held polls of all its processes are counted together.
     pub deployment: String,
-    /// The authorizer's claim that names the visitor.
+    /// The claim of the authorizer that names the visitor.
     pub visitor_claim: String,
-    /// How the gateway guards the visitors' routes.
+    /// How API Gateway guards the visitors' routes.
     pub visitor_routes: VisitorRoutes,
-    /// How the gateway guards the protected service's routes.
+    /// How API Gateway guards the protected service's routes.
     pub service_routes: ServiceRoutes,
-    /// Which of the callers that pass there are the protected service; where none is listed, all of them, but none where
-    /// visitors are guarded alike.
+    /// Which callers that API Gateway accepts on the service routes are the protected service. If the list is
+    /// empty, all of them are, unless visitors use the same kind of credential; then none is.
     pub service_callers: ServiceCallers,
-    /// One process on a laptop, without TLS: cookies are plain, and a queue may believe `X-Visitor-Id` although the
-    /// routes are open. The environment cannot say so; the local runner does.
+    /// Whether this is one process on a developer's machine, without TLS. If so, cookies are plain, and a queue
+    /// may trust `X-Visitor-Id` although the visitor routes are open. Only the local runner sets it; no
+    /// environment variable does.
     pub local: bool,
 }
 
 impl Default for EdgeConfig {
-    /// What a deployment has that sets nothing.
+    /// The configuration of a deployment that sets no variable.
     fn default() -> Self {
         Self {
             origins: Origins::Named(Vec::new()),
@@ -82,13 +83,19 @@ impl Default for EdgeConfig {
 const SERVICE_CALLERS: &str = "VESTIBULE_SERVICE_CALLERS";
 
 impl EdgeConfig {
-    /// Reads, all optional: `VESTIBULE_CORS_ORIGINS` (origins with commas between, or `*`), `VESTIBULE_HELD_BUDGET`,
-    /// `VESTIBULE_DEPLOYMENT`, `VESTIBULE_VISITOR_CLAIM` (`sub`), `VESTIBULE_VISITOR_ROUTES` (`open`, `iam` or `api-key`),
-    /// `VESTIBULE_SERVICE_ROUTES` (`iam`, `api-key`, or on a laptop `none`) and `VESTIBULE_SERVICE_CALLERS` (ARNs or ids
-    /// of API keys with commas between), without which the two must not be guarded the same way.
+    /// Reads these variables, which are all optional:
+    ///
+    /// - `VESTIBULE_CORS_ORIGINS`: origins, comma-separated, or `*`
+    /// - `VESTIBULE_HELD_BUDGET`: a number of polls, 500 by default
+    /// - `VESTIBULE_DEPLOYMENT`: a name, `local` by default
+    /// - `VESTIBULE_VISITOR_CLAIM`: a claim, `sub` by default
+    /// - `VESTIBULE_VISITOR_ROUTES`: `open` (the default), `iam` or `api-key`
+    /// - `VESTIBULE_SERVICE_ROUTES`: `iam` (the default), `api-key`, or `none` on a developer's machine
+    /// - `VESTIBULE_SERVICE_CALLERS`: ARNs or ids of API keys, comma-separated. It is required if the visitors'
+    ///   routes and the service routes are guarded in the same way.
     ///
     /// # Errors
-    /// The first one that is wrong.
+    /// [`ConfigError`] for the first variable that is invalid or missing.
     pub fn from_env() -> Result<Self, ConfigError> {
         Self::read(&environment)
     }
@@ -103,20 +110,20 @@ impl EdgeConfig {
             visitor_routes: visitor_routes("VESTIBULE_VISITOR_ROUTES", vars)?,
             service_routes: service_routes("VESTIBULE_SERVICE_ROUTES", vars)?,
             service_callers: ServiceCallers::new(&vars(SERVICE_CALLERS).unwrap_or_default()),
-            // Never by the lack of a variable: it turns safety off.
+            // The value is constant, because a missing variable must not turn safety off.
             local: false,
         };
         if config.service_callers.is_empty() && config.is_guarded_alike() {
             return Err(wrong(
                 SERVICE_CALLERS,
-                "is not set, and the visitors' routes are guarded as the protected service's are: nothing else tells \
-                 the two apart",
+                "is not set, but visitors and the protected service use the same kind of credential; list the \
+                 callers that are the protected service",
             ));
         }
         Ok(config)
     }
 
-    /// Whether visitors come with credentials of the same sort as the protected service's.
+    /// Whether visitors and the protected service use the same kind of credential.
     pub fn is_guarded_alike(&self) -> bool {
         matches!(
             (self.visitor_routes, self.service_routes),
@@ -138,7 +145,8 @@ fn origins(name: &'static str, vars: Lookup<'_>) -> Result<Origins, ConfigError>
     listed
         .into_iter()
         .map(|origin| {
-            // As a browser writes it: scheme, host and port, nothing after them (RFC 6454, section 6.2).
+            // A browser sends an origin as scheme, host and port, with nothing after them (RFC 6454, section
+            // 6.2).
             let host = origin
                 .strip_prefix("https://")
                 .or_else(|| origin.strip_prefix("http://"));
@@ -156,7 +164,7 @@ fn origins(name: &'static str, vars: Lookup<'_>) -> Result<Origins, ConfigError>
 fn not_an_origin(name: &'static str) -> ConfigError {
     wrong(
         name,
-        "must be * or origins such as https://shop.example, with commas between",
+        "must be * or a comma-separated list of origins such as https://shop.example",
     )
 }
 
@@ -184,19 +192,22 @@ fn service_routes(name: &'static str, vars: Lookup<'_>) -> Result<ServiceRoutes,
         Some("api-key") => Ok(ServiceRoutes::ApiKey),
         Some("none") if is_on_lambda(vars) => Err(wrong(
             name,
-            "must not be none on Lambda: anybody could validate and complete",
+            "must not be none on Lambda, because every caller could then validate and complete entries",
         )),
         Some("none") => Ok(ServiceRoutes::Unguarded),
         Some(_) => Err(wrong(name, "must be one of: iam, api-key, none")),
     }
 }
 
-/// Where Lambda puts a function's code. `LAMBDA_TASK_ROOT` says so, which nobody who configures a function can set.
+/// The folder of a function's code on Lambda, as `LAMBDA_TASK_ROOT` names it. The configuration of a function
+/// cannot set that variable.
 const TASK_ROOT: &str = "/var/task";
 
-/// Whether this is a function on AWS, and not one that a laptop runs in the same way: `cargo lambda watch` names no task
-/// root, emulators of the whole of AWS run a process in a folder of their own, and `sam local`, whose container looks
-/// like the original, says what it is.
+/// Whether this process is a function on AWS. A developer's machine may run a function in a similar way:
+///
+/// - `cargo lambda watch` sets no task root.
+/// - Emulators of AWS run the function in a folder of their own.
+/// - The container of `sam local` looks like the original, but sets `AWS_SAM_LOCAL`.
 fn is_on_lambda(vars: Lookup<'_>) -> bool {
     vars("AWS_LAMBDA_RUNTIME_API").is_some()
         && vars("LAMBDA_TASK_ROOT").as_deref() == Some(TASK_ROOT)

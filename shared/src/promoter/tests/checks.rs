@@ -1,4 +1,5 @@
-//! Checks in the loop. The line's clock is moved by hand: the backup is a real one, and takes its time.
+//! Consistency checks in the promoter's loop. The tests move the line's clock themselves and do not pause
+//! tokio's time, because the backup is a real one and needs real time.
 
 use std::{
     sync::{
@@ -18,7 +19,7 @@ use crate::{
     telemetry::metrics::{CHECK_AGE, MENDED},
 };
 
-/// How far a line's clock is ahead of the system's, in seconds.
+/// How far the line's clock is ahead of the system clock, in seconds.
 #[derive(Clone, Default)]
 struct Ahead(Arc<AtomicU64>);
 
@@ -43,7 +44,7 @@ impl Scene {
     }
 }
 
-/// A visitor whose entry is in one of the shards below this one, or not.
+/// Finds an entry whose shard is below the given one, or is not, depending on `below`.
 fn visitor_of(queue: &QueueId, shard: u8, below: bool) -> EntryId {
     let mut ids = (0..).map(|n| id(queue, &format!("visitor {n}")));
     ids.find(|id| (id.shard() < shard) == below)
@@ -88,7 +89,7 @@ async fn a_check_that_was_cut_off_goes_on_where_it_stopped() {
         scene.line.enter(&queue, id).await.expect("entered");
     }
     ahead.pass_seconds(301);
-    // Somebody had been through the first twenty shards, and was stopped.
+    // Another process has checked the first twenty shards and was then stopped.
     let order = CheckOrder {
         every_ms: 300_000,
         idle_ms: 300_000,

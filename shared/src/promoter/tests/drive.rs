@@ -1,4 +1,4 @@
-//! A tick by somebody who calls, with all that belongs to it.
+//! The fallback tick, with everything that belongs to it.
 
 use std::time::Duration;
 
@@ -12,7 +12,7 @@ use crate::{
     promoter::{DriveError, Driven, drive, tick},
 };
 
-/// So many wait, and nobody has ticked yet: two go each second.
+/// Sets up a queue with this many waiting visitors that has never been ticked. Two entries may go each second.
 async fn lined_up(scene: &Scene, visitors: u32) -> (Shelf, Vec<crate::domain::id::EntryId>) {
     let settings = json!({ "capacity": 100, "batch": 2, "interval_seconds": 1, "paused": true });
     let (queue, shelf) = scene.queue("q", settings.clone()).await;
@@ -35,7 +35,7 @@ impl Scene {
         drive(&*self.line, &*self.backup, shelf, pace, until).await
     }
 
-    /// How many a drive promoted.
+    /// Runs a fallback tick that must not be refused. Returns how many entries it promoted.
     async fn drives(&self, shelf: &Shelf) -> u64 {
         match self.drive(shelf).await {
             Ok(Driven::Ticked(ticked)) => ticked.promoted,
@@ -73,7 +73,8 @@ async fn a_drive_promotes_at_the_pace_and_drains_and_raises_the_fence() {
             "the journal is in the backup"
         );
     }
-    // What was there before this tick is marked; the tick itself by the next drive.
+    // This fallback tick raises the fence to what preceded it. The next one raises the fence to cover its
+    // promotions.
     assert!(scene.fence(&shelf).await >= fence);
     sleep(Duration::from_secs(1)).await;
     assert_eq!(scene.drives(&shelf).await, 2);
@@ -101,7 +102,7 @@ async fn a_line_that_came_back_old_or_was_lost_is_not_driven() {
     let scene = Scene::new(paced_line());
     let (shelf, _) = lined_up(&scene, 5).await;
     tokio::time::pause();
-    // Another function has seen the line further than it is now.
+    // Another function has seen the line with a higher watermark than the line has now.
     let fence = scene.fence(&shelf).await;
     scene
         .backup
