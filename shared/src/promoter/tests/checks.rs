@@ -65,7 +65,11 @@ async fn what_a_killed_function_did_not_write_is_written_by_one_of_two_promoters
     let mended = async || until(async || !written.values(MENDED).is_empty()).await;
     tokio::join!(one.run(mended()), other.run(mended()));
     assert!(scene.is_written(&shelf, bob).await);
-    assert_eq!(written.values(MENDED), [1], "one of the two was there first");
+    assert_eq!(
+        written.values(MENDED),
+        [1],
+        "one of the two promoters took the turn"
+    );
     assert!(written.values(CHECK_AGE)[0] >= 300_000);
     ahead.pass_seconds(60);
     let order = ReportOrder {
@@ -103,9 +107,15 @@ async fn a_check_that_was_cut_off_goes_on_where_it_stopped() {
     let mended = async |times| until(async || written.values(MENDED).len() == times).await;
     scene.reporter(&written).run(mended(1)).await;
     assert!(scene.is_written(&shelf, late).await);
-    assert!(!scene.is_written(&shelf, early).await, "it did not begin anew");
+    assert!(
+        !scene.is_written(&shelf, early).await,
+        "the check did not start over"
+    );
     ahead.pass_seconds(301);
     scene.reporter(&written).run(mended(2)).await;
-    assert!(scene.is_written(&shelf, early).await, "the next one does");
+    assert!(
+        scene.is_written(&shelf, early).await,
+        "the next check starts over"
+    );
     assert_eq!(written.values(MENDED), [1, 1]);
 }

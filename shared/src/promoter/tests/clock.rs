@@ -87,7 +87,7 @@ impl Clocks {
             let id = id(&queue, &visitor.to_string());
             self.line.enter(&queue, id).await.expect("entered");
         }
-        let promoter = Arc::into_inner(self.scene.promoter()).expect("nobody else has it");
+        let promoter = Arc::into_inner(self.scene.promoter()).expect("no other reference to the promoter");
         let metrics = Metrics::new("shop", self.written.clone());
         let promoter = promoter.with_metrics(metrics).with_clock(self.promoter.clock());
         let promoter = Arc::new(promoter);
@@ -117,7 +117,11 @@ async fn a_server_that_is_set_an_hour_off_is_put_right_within_seconds() {
         let before = clocks.promoted(&queue).await;
         clocks.server.set_off(off_ms);
         run(&promoter, 2).await;
-        assert_eq!(clocks.promoted(&queue).await, before, "{off_ms}: held");
+        assert_eq!(
+            clocks.promoted(&queue).await,
+            before,
+            "{off_ms}: promotion stopped"
+        );
         assert_eq!(clocks.written.last(CLOCKS_APART), 1);
         run(&promoter, 8).await;
         let view = clocks.line.view(&queue).await.expect("seen");
@@ -136,7 +140,7 @@ async fn a_server_that_is_set_an_hour_off_is_put_right_within_seconds() {
         );
         run(&promoter, 75).await;
         let view = clocks.line.view(&queue).await.expect("seen");
-        assert_eq!(view.totals.expired, 1, "{off_ms}: it ended when it should");
+        assert_eq!(view.totals.expired, 1, "{off_ms}: the session ended on time");
     }
 }
 
@@ -157,7 +161,11 @@ async fn a_promoter_whose_own_clock_jumps_sets_nothing() {
         tokio::join!(run(&promoter, 50), jump);
         let view = clocks.line.view(&queue).await.expect("seen");
         assert_eq!((view.clocks.apart, view.clocks.offset_ms), (false, 0), "{off_ms}");
-        assert_eq!(clocks.written.last(CLOCKS_APART), 1, "it says what is wrong");
+        assert_eq!(
+            clocks.written.last(CLOCKS_APART),
+            1,
+            "the metric shows the problem"
+        );
 
         // Another promoter continues at the pace, and no session has ended.
         let order = PromoteOrder {
@@ -177,7 +185,10 @@ async fn a_promoter_whose_own_clock_jumps_sets_nothing() {
         // The run is longer than the time for which the promoter distrusts itself.
         run(&promoter, 70).await;
         let view = clocks.line.view(&queue).await.expect("seen");
-        assert_eq!(view.clocks.offset_ms, 0, "{off_ms}: nobody else speaks for it");
+        assert_eq!(
+            view.clocks.offset_ms, 0,
+            "{off_ms}: no second clock supports the wrong time"
+        );
         // The promoter's clock is corrected, and the clocks agree again.
         clocks.promoter.set_off(0);
         run(&promoter, 5).await;

@@ -39,7 +39,7 @@ impl Scene {
     async fn drives(&self, shelf: &Shelf) -> u64 {
         match self.drive(shelf).await {
             Ok(Driven::Ticked(ticked)) => ticked.promoted,
-            other => panic!("not driven: {other:?}"),
+            other => panic!("no fallback tick: {other:?}"),
         }
     }
 
@@ -63,7 +63,7 @@ async fn a_drive_promotes_at_the_pace_and_drains_and_raises_the_fence() {
     );
     let view = scene.line.view(&shelf.queue).await.expect("seen");
     assert_eq!((view.waiting, view.ready, view.journal), (3, 2, 0));
-    assert_eq!(view.heartbeat_ms, 0, "no promoter has been there");
+    assert_eq!(view.heartbeat_ms, 0, "no promoter has ticked the queue");
     assert_eq!(view.driven_at_ms, view.now_ms);
     for (id, state) in ids.iter().zip([State::Ready, State::Ready, State::Waiting]) {
         let record = scene.backup.entry(&shelf, *id).await.expect("read");
@@ -111,7 +111,7 @@ async fn a_line_that_came_back_old_or_was_lost_is_not_driven() {
         .expect("raised");
     assert_eq!(scene.drive(&shelf).await.expect("answered"), Driven::Lost);
     let view = scene.line.view(&shelf.queue).await.expect("seen");
-    assert_eq!((view.waiting, view.ready), (5, 0), "nobody is promoted");
+    assert_eq!((view.waiting, view.ready), (5, 0), "no entry is promoted");
 
     assert!(scene.line.forget(&shelf.queue, 2).await.expect("dropped"));
     let until = Instant::now() + Duration::from_secs(1);
@@ -146,6 +146,6 @@ async fn a_paused_queue_is_driven_and_promotes_nobody() {
         Ok(Driven::Ticked(ticked)) => {
             assert_eq!((ticked.promoted, ticked.held_back_by), (0, HeldBackBy::Gate));
         }
-        other => panic!("not driven: {other:?}"),
+        other => panic!("no fallback tick: {other:?}"),
     }
 }

@@ -23,7 +23,7 @@ use crate::{
 impl Scene {
     /// A promoter that writes its metrics to `written`.
     pub(super) fn reporter(&self, written: &Written) -> Arc<Promoter> {
-        let promoter = Arc::into_inner(self.promoter()).expect("nobody else has it");
+        let promoter = Arc::into_inner(self.promoter()).expect("no other reference to the promoter");
         Arc::new(promoter.with_metrics(Metrics::new("shop", written.clone())))
     }
 
@@ -134,7 +134,7 @@ async fn a_queue_without_anybody_is_reported_once_a_minute() {
         [0; 4],
         "at the start, and after each minute"
     );
-    assert!(written.values(WAIT_MEAN).is_empty(), "nobody waited");
+    assert!(written.values(WAIT_MEAN).is_empty(), "no entry waited");
     assert_eq!(written.sum(SETTINGS_REFUSED), 0);
 }
 
@@ -151,7 +151,7 @@ async fn without_a_name_of_the_deployment_nothing_is_measured() {
     let reported = scene.line.report(&queue, order).await.expect("answered");
     assert!(
         matches!(&reported, crate::line::Reported::Due(report) if report.happened.entered == 3),
-        "nobody took it before: {reported:?}"
+        "no promoter took the report before: {reported:?}"
     );
 }
 
@@ -219,7 +219,11 @@ async fn what_is_set_aside_is_tried_again_every_ten_minutes() {
     let done = scene.line.set_aside(&queue, &journal[0].key).await;
     done.expect("set aside");
     promoter.run(sleep(Duration::from_mins(5))).await;
-    assert_eq!(written.last(SET_ASIDE), 1, "not before");
+    assert_eq!(
+        written.last(SET_ASIDE),
+        1,
+        "the dead letter is not retried before ten minutes"
+    );
     assert_eq!(scene.backup.entry(&shelf, change.id).await.expect("read"), None);
     for _ in 0..5 {
         // The thread of the file backup may be too slow for paused time, which jumps. So the test tries several

@@ -45,7 +45,11 @@ async fn a_promoter_of_empty_lines_returns_early_and_leaves_no_heartbeat() {
     let took = lasts(&scene).await;
     assert!(is_about_eleven_seconds(took), "{took:?}");
     for queue in [&a, &b] {
-        assert_eq!(heartbeat_ms(&scene, queue).await, 0, "the next call drives");
+        assert_eq!(
+            heartbeat_ms(&scene, queue).await,
+            0,
+            "the next request runs a fallback tick"
+        );
     }
 }
 
@@ -143,7 +147,10 @@ async fn a_queue_that_cannot_be_ticked_keeps_the_promoter() {
     line.inject("broken", Fault::Broken);
     tokio::time::pause();
     assert!(lasts(&scene).await >= MINUTE);
-    assert!(line.calls("broken") > 50, "it is tried to the end");
+    assert!(
+        line.calls("broken") > 50,
+        "the promoter tries to the end of the run"
+    );
 }
 
 /// Two alarms exist: one on the age of the last tick, and one on a minute without a report.
@@ -168,7 +175,7 @@ async fn an_idle_stack_is_reported_on_each_minute_and_sounds_no_alarm() {
     let ages = written.values(TICK_AGE);
     assert!(
         ages.iter().all(|ms| *ms < 10_000),
-        "nobody was to tick in between: {ages:?}"
+        "no tick was due in between: {ages:?}"
     );
     assert_eq!(written.last(ACTIVE), 0);
 }

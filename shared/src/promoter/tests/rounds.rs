@@ -60,7 +60,7 @@ async fn the_loop_ends_on_time_whatever_is_under_way() {
     );
     let calls = line.calls("slow");
     sleep(Duration::from_mins(1)).await;
-    assert_eq!(line.calls("slow"), calls, "nothing goes on after the end");
+    assert_eq!(line.calls("slow"), calls, "no step runs after the end");
 }
 
 #[tokio::test]
