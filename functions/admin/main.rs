@@ -1,4 +1,4 @@
-//! The function `admin`: takes the orders of operators, by hand or from the command line.
+//! The function `admin`: carries out the commands of operators, from the console or the command line.
 
 use lambda_runtime::{Error, LambdaEvent, run, service_fn};
 use serde_json::Value;

@@ -1,5 +1,5 @@
-//! The function `promoter`: ticks every queue each second, from one schedule event until just before its
-//! deadline, or until there is nobody in any of them.
+//! The function `promoter`: ticks every queue once a second. One schedule event starts a run, which ends just
+//! before the function's deadline, or earlier when every queue has been empty for a while.
 
 use std::sync::Arc;
 

@@ -1,4 +1,4 @@
-//! The function `status`: says where an entry stands, and holds polls.
+//! The function `status`: answers with the position or state of an entry, and holds polls.
 
 use vestibule_api::{serve::serve, status_routes};
 use vestibule_runtime::start;

@@ -1,4 +1,4 @@
-//! The function `validate`: answers the protected service.
+//! The function `validate`: serves the routes of the protected service.
 
 use vestibule_api::{serve::serve, validate_routes};
 use vestibule_runtime::start;

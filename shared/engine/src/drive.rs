@@ -1,4 +1,4 @@
-//! What the promoter does in one second, done by somebody who called while it is away.
+//! The fallback tick: a request does the promoter's work of one second for a queue while the promoter is down.
 
 use tokio::{join, time::Instant};
 use tracing::warn;
@@ -9,42 +9,46 @@ use vestibule_line::{Fence, Line, LineError, Marked, TickOrder};
 use super::tick::{Ticked, tick_in_stead};
 use crate::drain::{DrainError, drain_all};
 
-/// Between two ticks of a queue, in milliseconds, by however many processes: a little less than the second after which each of
-/// them asks again, so that a call that takes a moment longer than the one before costs no tick.
+/// The least time between two fallback ticks of a queue, in milliseconds, over all processes. Each process asks
+/// again after one second. The value is a little below that second, so that a request that takes a moment
+/// longer than the previous one does not lose a tick.
 const EVERY_MS: u64 = 900;
 
-/// What came of an offer to drive.
+/// The outcome of a request's offer to run a fallback tick.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum Driven {
-    /// A tick was made, and the journal drained.
+    /// The request ticked the queue and flushed its journal.
     Ticked(Ticked),
-    /// The promoter is there, or somebody else has just driven.
+    /// The promoter is running, or another request has just run a fallback tick.
     NotDue,
-    /// The line has lost the queue, or came back as it was before the fence, or the backup has no such queue: nobody is promoted
-    /// until the promoter has seen to it.
+    /// The line has lost the queue, or its data is older than the fence, or the backup has no such queue. No
+    /// entry is promoted until the promoter has restored the queue.
     Lost,
 }
 
-/// Why a line was not driven, or not to the end. What was promoted is in the journal.
+/// Why a fallback tick failed or did not finish. The entries that it promoted are in the journal.
 #[derive(Debug, thiserror::Error)]
 pub enum DriveError {
-    /// The line gave no answer.
+    /// The line gave no usable answer.
     #[error(transparent)]
     Line(#[from] LineError),
-    /// The backup does not say how far the line has been: it may have come back old, so nobody is promoted.
-    #[error("how far the line has been is not known: {0}")]
+    /// The backup did not return the fence. Without it the line may be stale, so no entry is promoted.
+    #[error("the fallback tick promoted no entry, because it could not read the fence from the backup: {0}")]
     Unsure(BackupError),
-    /// The journal was not drained.
+    /// The journal could not be flushed.
     #[error(transparent)]
     Drain(#[from] DrainError),
 }
 
-/// Ticks a queue in the promoter's stead, where it is away and nobody else has just done so; then drains its journal until
-/// `until`. It reads the fence each time, and raises it as the promoter does: a line that came back old is driven by nobody, and
-/// one that comes back old later is known by what calls have done.
+/// Runs a fallback tick: ticks the queue if the promoter is down and no other request has just done so, and
+/// then flushes the journal until `until`.
+///
+/// It reads the fence from the backup each time and raises it as the promoter does. A line with data older than
+/// the fence is therefore never ticked by a request. If the line goes stale later, the fence shows it by the
+/// work of the requests.
 ///
 /// # Errors
-/// [`DriveError`]. A drive that was cut off may be made again.
+/// [`DriveError`]. The call is idempotent: a fallback tick that was cut off may be repeated.
 pub async fn drive(
     line: &dyn Line,
     backup: &dyn Backup,
@@ -60,7 +64,8 @@ pub async fn drive(
     }
 }
 
-/// Takes the turn to tick a queue: `false` where the promoter is there, or somebody else has just had one.
+/// Takes the turn to run a fallback tick. Returns `false` if the promoter is running or another request has
+/// just taken a turn.
 ///
 /// # Errors
 /// As [`Line::take_tick`].
@@ -96,12 +101,17 @@ async fn drive_in_turn(
         epoch: part.epoch,
         mark,
     };
-    // First of all: somebody waits for it.
+    // The tick comes first, because visitors wait for it.
     let ticked = tick_in_stead(line, queue, Some(fence)).await?;
     let raise = async {
         if is_new && let Err(error) = backup.raise_fence(queue, part.epoch, mark).await {
-            // The next one is as good.
-            warn!(%queue, %error, "the fence was not raised");
+            // A failure is harmless: the next fallback tick raises the fence to the then current watermark.
+            warn!(
+                event = "queue.fence_raise_failed",
+                %queue,
+                %error,
+                "could not raise the fence of the queue in the backup; the next fallback tick tries again"
+            );
         }
     };
     let ((), drained) = join!(raise, drain_all(line, backup, shelf, until));

@@ -1,4 +1,5 @@
-//! Settings on their way from the backup, where operators edit them, to the line, where they are in force.
+//! Sync: takes a queue's settings from the backup, where operators edit them, to the line, where they are in
+//! force.
 
 use tracing::warn;
 use vestibule_backup::{Backup, BackupError, Shelf, StoredQueue};
@@ -10,25 +11,25 @@ use vestibule_line::{Configuration, Configured, Fence, Line, LineError, Marked};
 
 use crate::restore;
 
-/// What a deployment lets its queues do.
+/// What a deployment allows the settings of its queues to contain.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
 pub struct Policy {
-    /// Whether a queue may set `trust_client_visitor_id`: only where nobody but trusted callers reaches the visitor
-    /// routes, else anybody could name themselves into another's place.
+    /// Whether a queue may set `trust_client_visitor_id`. It may only if trusted callers alone can reach the
+    /// visitor routes. Otherwise any caller could send another visitor's id and take that visitor's place.
     pub trust_client_visitor_id: bool,
 }
 
 impl Policy {
-    /// Refuses settings that this deployment does not allow.
+    /// Returns the settings unchanged if this deployment allows them.
     ///
     /// # Errors
-    /// The field, by name.
+    /// [`SettingsError`] with the name of the setting that the deployment does not allow.
     pub fn check(self, settings: Settings) -> Result<Settings, SettingsError> {
         if settings.trust_client_visitor_id && !self.trust_client_visitor_id {
             return Err(SettingsError {
                 field: "trust_client_visitor_id".to_owned(),
-                reason: "only a deployment whose visitor routes need IAM or an API key may trust its callers; this one \
-                         does not allow it"
+                reason: "must be false in this deployment: a queue may trust the visitor ids of its callers only if \
+                         the visitor routes need IAM or an API key"
                     .to_owned(),
             });
         }
@@ -36,83 +37,89 @@ impl Policy {
     }
 }
 
-/// What a stored queue is to be set up with.
+/// Builds the configuration to apply from a stored queue.
 ///
 /// # Errors
-/// The first field of the stored settings that is wrong, by name.
+/// [`SettingsError`] with the name of the first stored setting that is invalid or not allowed.
 pub fn configuration(stored: &StoredQueue, policy: Policy) -> Result<Configuration, SettingsError> {
     let settings = policy.check(stored.settings.parse()?)?;
     Ok(stored.configuration(settings))
 }
 
-/// What came of syncing a queue.
+/// The outcome of a sync.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum Synced {
     /// The stored settings are in force.
     InForce {
-        /// How they came to be.
+        /// How the line took them, and the fence.
         put: Put,
-        /// Names them.
+        /// The revision, which identifies the settings.
         revision: String,
-        /// Where its entries stand.
+        /// The partition of its entries in the backup.
         shelf: Shelf,
     },
-    /// The stored settings are wrong. Those before them stay in force, but for the switches, which act by themselves.
+    /// The stored settings are invalid. The previous settings stay in force, except for the switches `paused`
+    /// and `entrance`, which act on their own.
     Refused {
-        /// How those before them stand.
+        /// How the line took the previous settings with the stored switches, and the fence.
         put: Put,
-        /// The field, by name.
+        /// The first invalid setting, by name.
         error: SettingsError,
-        /// Names what is stored.
+        /// The fingerprint of the stored settings, which identifies them.
         stored: String,
-        /// Where its entries stand.
+        /// The partition of its entries in the backup.
         shelf: Shelf,
     },
-    /// The backup has no such queue any more.
+    /// The backup no longer has this queue.
     Gone,
 }
 
-/// A configuration that is in force.
+/// A configuration that the line has in force.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Put {
-    /// Whether it was before.
+    /// How the line answered when the configuration was applied.
     pub how: Configured,
-    /// How far the line is at least.
+    /// The fence: the line is at least this recent.
     pub fence: Fence,
 }
 
-/// Why a queue was not synced.
+/// Why a sync failed.
 #[derive(Debug, thiserror::Error)]
 pub enum SyncError {
-    /// The line gave no answer.
+    /// The line gave no usable answer.
     #[error(transparent)]
     Line(#[from] LineError),
-    /// The backup gave no answer.
+    /// The backup gave no usable answer.
     #[error(transparent)]
     Backup(#[from] BackupError),
-    /// The line has lost the queue, and it could not be put back.
-    #[error("the queue cannot be put back: {0}")]
+    /// The line has lost the queue, and the restore failed.
+    #[error("the queue could not be restored from the backup: {0}")]
     Restore(#[from] restore::RestoreError),
-    /// The stored queue is of an earlier epoch than the line: an old item was put there.
+    /// The stored queue has an earlier epoch than the line, because an old item was written back to the table.
     #[error(
-        "the stored queue is of epoch {stored} and the line of epoch {line}: an old item was put back; set its epoch to \
-         {line} where its entries are those of the line"
+        "the stored queue has epoch {stored}, but the line has epoch {line}: an old item was written back to the \
+         table; set its epoch to {line} if its entries are those of the line"
     )]
     Ahead {
-        /// The line's epoch.
+        /// The epoch of the line.
         line: u32,
-        /// The stored queue's epoch.
+        /// The epoch of the stored queue.
         stored: u32,
     },
-    /// The line has lost the queue, and the stored settings are wrong: nothing says how to put it back.
-    #[error("the line has lost the queue, and it cannot be put back with wrong settings: {0}")]
+    /// The line has lost the queue, and the stored settings are invalid, so there are no settings to restore it
+    /// with.
+    #[error(
+        "the line has lost the queue, and it cannot be restored until the stored settings are corrected: {0}"
+    )]
     Stuck(SettingsError),
 }
 
-/// Reads the settings of one queue and puts them in force; puts the queue back where the line does not have it.
+/// Reads the stored settings of one queue and applies them to the line. Restores the queue if the line does not
+/// have it.
 ///
 /// # Errors
-/// [`SyncError`]; settings that are wrong are an error only where the line has lost the queue.
+/// [`SyncError`]. Invalid settings are an error only if the line has lost the queue. Otherwise they are
+/// [`Synced::Refused`].
 pub async fn sync(
     line: &dyn Line,
     backup: &dyn Backup,
@@ -140,10 +147,11 @@ pub async fn sync(
     }
 }
 
-/// What to put in force where the stored settings are wrong: those in force, with the stored switches in their place.
+/// Returns the configuration to apply when the stored settings are invalid: the settings in force, with the
+/// stored switches.
 ///
 /// # Errors
-/// [`SyncError::Stuck`] where the line does not have the queue: nothing says what is in force.
+/// [`SyncError::Stuck`] if the line does not have the queue, because then no settings are in force.
 pub async fn switched(
     line: &dyn Line,
     queue: &QueueId,
@@ -164,8 +172,8 @@ pub async fn switched(
     }
 }
 
-/// Puts a configuration of a stored queue in force; puts the queue back, with every entry of the backup, where the line does
-/// not have it, has an earlier epoch of it, or shows it as it was before the fence.
+/// Applies a configuration of a stored queue to the line. Restores the queue, with every entry of the backup,
+/// if the line does not have it, has an earlier epoch of it, or has data older than the fence.
 ///
 /// # Errors
 /// As [`sync`].
@@ -181,7 +189,16 @@ pub async fn put_in_force(
         let restored = restore::restore(line, backup, queue, stored, settings).await?;
         let (waiting, ready, active) = (restored.waiting, restored.ready, restored.active);
         let (salvaged, epoch) = (restored.salvaged, restored.configuration.epoch);
-        warn!(%queue, epoch, waiting, ready, active, salvaged, "the line had lost a queue: it is back");
+        warn!(
+            event = "queue.restored",
+            %queue,
+            epoch,
+            waiting,
+            ready,
+            active,
+            salvaged,
+            "restored the queue from the backup because the line had lost it or held stale data"
+        );
         Ok(Put {
             how: Configured::Created,
             fence: Fence {
@@ -192,21 +209,33 @@ pub async fn put_in_force(
     };
     let epoch = configuration.epoch;
     let mut fence = stored.line.fence;
-    // Before anything else: an old line must not take new settings for its own.
+    // The watermark comes first, so that a stale line does not accept new settings as if it were current.
     match line.mark(queue, epoch, fence).await {
         Ok(Marked::Marked(mark)) => {
             match backup.raise_fence(queue, epoch, mark).await {
                 Ok(()) => fence = mark,
-                // The next one is as good; the settings need not wait for it.
-                Err(error) => warn!(%queue, %error, "the fence was not raised"),
+                // A failure is harmless: the next sync raises the fence. The settings do not wait for it.
+                Err(error) => {
+                    warn!(
+                        event = "queue.fence_raise_failed",
+                        %queue,
+                        %error,
+                        "could not raise the fence of the queue in the backup; the next sync tries again"
+                    );
+                }
             }
         }
         Ok(Marked::Same | Marked::Other) => {}
         Ok(Marked::Old) => {
-            warn!(%queue, "the line has come back as it was some time ago");
+            warn!(
+                event = "line.stale_detected",
+                %queue,
+                "the line came back with data older than the fence; restoring the queue from the backup"
+            );
             return put_back().await;
         }
-        // It never had the queue, or lost it: created empty, everybody's place would be lost for good.
+        // The line never had the queue, or lost it. Creating it empty would lose every visitor's place, so it
+        // is restored.
         Err(LineError::Unknown) => return put_back().await,
         Err(error) => return Err(error.into()),
     }
@@ -219,8 +248,12 @@ pub async fn put_in_force(
     Ok(Put { how, fence })
 }
 
-/// Where the backup has gone on as well, whoever went on puts that in force. Where it has not, its number was lowered,
-/// by a hand that put the whole item or by a table that was put back: what is stored is still what counts.
+/// Handles a configuration that the line refuses as older than the one in force.
+///
+/// If the stored queue has changed since it was read, the process that changed it applies the change, and there
+/// is nothing to do. If it has not, its `settings_order` was lowered, by an operator who wrote the whole item
+/// or by a restored table. The stored settings still count, so the function applies them with the order in
+/// force.
 async fn overtaken(
     line: &dyn Line,
     backup: &dyn Backup,

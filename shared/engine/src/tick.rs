@@ -1,48 +1,50 @@
-//! One step for one queue: promote who may go. What that wrote into the journal, a [drain](crate::drain) takes
-//! to the backup, a step of its own: the backup may be slow, and nobody's turn waits for it.
+//! A tick promotes the entries of one queue that may go now. It writes them to the journal, and a separate step
+//! [flushes](crate::backup::drain) the journal to the backup. The steps are separate because the backup may be
+//! slow, and no visitor should wait for it.
 
 use vestibule_domain::{clock::Clocks, id::QueueId, pace::HeldBackBy};
 use vestibule_line::{Fence, Line, LineError, PROMOTE_CHUNK, PromoteOrder};
 
-/// The most calls of [`Line::promote`] in one tick: the rest is left to the next one, so that no queue keeps the
-/// promoter from the others.
+/// The most calls of [`Line::promote`] in one tick. The next tick handles what is left, so that one long queue
+/// does not keep the promoter from the other queues.
 pub const CALLS_MAX: u32 = 50;
 
-/// What one tick did, and how the queue stands after it.
+/// The result of one tick, and the state of the queue after it.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Ticked {
-    /// Waiting to ready.
+    /// Entries that moved from waiting to ready.
     pub promoted: u64,
-    /// Ready entries dropped because nobody claimed them.
+    /// Ready entries that ended because they were not claimed in time.
     pub no_shows: u64,
-    /// Active entries dropped at the end of their session.
+    /// Active entries that ended with their session.
     pub expired: u64,
-    /// What kept more from being promoted.
+    /// The limit that kept the tick from promoting more entries.
     pub held_back_by: HeldBackBy,
-    /// In line.
+    /// Waiting entries.
     pub waiting: u64,
-    /// Promoted and not yet claimed.
+    /// Ready entries: promoted and not yet claimed.
     pub ready: u64,
-    /// Let in.
+    /// Active entries.
     pub active: u64,
-    /// The highest score promoted so far.
+    /// The highest score that has been promoted.
     pub promoted_through: u64,
     /// Line time, in Unix milliseconds.
     pub now_ms: u64,
-    /// Whether it is certain.
+    /// Whether the clocks agree, so that the line time is trusted.
     pub clocks: Clocks,
 }
 
-/// Ticks one queue, where its line is as far as the fence says.
+/// Ticks one queue as the promoter and writes the heartbeat. The tick runs only if the line is at least as
+/// recent as the fence.
 ///
 /// # Errors
-/// Where the line gave no answer; [`LineError::Unknown`] where it has lost the queue, or came back as it was before the
-/// fence.
+/// - [`LineError::Unknown`] if the line has lost the queue or is older than the fence.
+/// - Another [`LineError`] if the line gave no usable answer.
 pub async fn tick(line: &dyn Line, queue: &QueueId, fence: Option<Fence>) -> Result<Ticked, LineError> {
     tick_by(line, queue, fence, true).await
 }
 
-/// The same, by somebody who called while the promoter is away: its heartbeat is left alone.
+/// Ticks one queue on behalf of a request while the promoter is down. It does not write the heartbeat.
 ///
 /// # Errors
 /// As [`tick`].

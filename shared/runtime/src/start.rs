@@ -1,5 +1,5 @@
-//! Starting a function: reads all that the environment says, then reaches for everything at once, since a visitor waits
-//! for a function that starts.
+//! Starts a Lambda function. It first reads the whole configuration from the environment, and then connects to
+//! all servers at the same time, because a visitor waits for a function that starts.
 
 use std::sync::Arc;
 
@@ -17,32 +17,38 @@ use crate::config::{
 /// Why a function cannot start.
 #[derive(Debug, thiserror::Error)]
 pub enum StartError {
-    /// The environment lacks something.
+    /// The configuration in the environment is incomplete or invalid.
     #[error(transparent)]
     Config(#[from] ConfigError),
-    /// The line cannot be reached.
+    /// Redis cannot be reached.
     #[error(transparent)]
     Line(#[from] LineError),
 }
 
-/// The routes' line, backup, keys and configuration.
+/// Creates what the HTTP routes work with: the line, the backup, the keys and the configuration. Redis may be
+/// down.
 ///
 /// # Errors
-/// [`StartError`], naming the variable or the server.
+/// [`StartError`], which names the environment variable or the server.
 pub async fn edge() -> Result<Arc<Edge>, StartError> {
     let config = api_config_from_env()?;
     let keys = KeysConfig::from_env()?;
     let servers = Servers::from_env()?;
     let aws = vestibule_aws::load([servers.endpoint_url(), keys.endpoint_url()]).await;
     let line = servers.line_later(&aws)?;
-    // Reached for meanwhile. Where nobody answers, the function starts all the same: it has the backup to answer from, and
-    // looks for the line again with every call.
+    // The function connects to Redis and fetches the keys at the same time. If Redis does not answer, the
+    // function starts all the same: it can answer from the backup, and each request tries to connect to Redis
+    // again.
     let (reached, keys) = tokio::join!(line.ping(), keys.fetch(&aws));
     if let Err(error) = reached {
-        tracing::warn!(%error, "started without the line");
+        tracing::warn!(
+            event = "server.started_without_line",
+            %error,
+            "started the function without Redis; each request tries to connect again"
+        );
     }
     let keys = keys?;
-    // Lambda freezes a function or ends it, but never while it answers: nobody has to be told.
+    // Lambda freezes or ends a function only between requests, so no held poll needs the shutdown signal.
     let (_, shutdown) = watch::channel(false);
     Ok(Edge::new(
         Arc::new(line),
@@ -53,10 +59,10 @@ pub async fn edge() -> Result<Arc<Edge>, StartError> {
     ))
 }
 
-/// What the operators' function works with.
+/// Creates what the admin function works with. Redis must answer.
 ///
 /// # Errors
-/// [`StartError`], naming the variable or the server.
+/// [`StartError`], which names the environment variable or the server.
 pub async fn admin() -> Result<Admin, StartError> {
     let policy = (&api_config_from_env()?).into();
     let root_key = RootKeyConfig::from_env()?;
@@ -71,17 +77,17 @@ pub async fn admin() -> Result<Admin, StartError> {
     })
 }
 
-/// The line in Redis and the backup in `DynamoDB`.
+/// Connects to the line in Redis and to the backup in DynamoDB, for the promoter function.
 ///
 /// # Errors
-/// [`StartError`], naming the variable or the server.
+/// [`StartError`], which names the environment variable or the server.
 pub async fn line_and_backup() -> Result<(RedisLine, DynamoDb), StartError> {
     let servers = Servers::from_env()?;
     let aws = vestibule_aws::load([servers.endpoint_url()]).await;
     Ok((servers.line(&aws).await?, servers.backup(&aws)))
 }
 
-/// Where the line and the backup are.
+/// The addresses of Redis and DynamoDB.
 struct Servers {
     redis: RedisConfig,
     dynamodb: Connection,
@@ -123,6 +129,8 @@ impl Servers {
 fn no_region() -> ConfigError {
     ConfigError {
         name: "AWS_REGION",
-        reason: "is not set, and the login to the cache is signed for a region".to_owned(),
+        reason:
+            "is not set, but the IAM login to the cache needs a region; set it to the region of the cache"
+                .to_owned(),
     }
 }

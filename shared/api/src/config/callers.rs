@@ -1,22 +1,23 @@
-//! Which callers are the protected service, where its credentials are of the same sort as the visitors'.
+//! The list of callers that are the protected service. It is needed where visitors and the protected service
+//! use the same kind of credential.
 
-/// The protected service's callers: ARNs of IAM, or ids of API keys.
+/// The callers that are the protected service: ARNs of IAM, or ids of API keys.
 #[derive(Debug, Clone, PartialEq, Eq, Default)]
 pub struct ServiceCallers(Vec<String>);
 
 impl ServiceCallers {
-    /// Takes a list with commas between.
+    /// Parses a comma-separated list.
     pub fn new(list: &str) -> Self {
         let listed = list.split(',').map(str::trim).filter(|caller| !caller.is_empty());
         Self(listed.map(str::to_owned).collect())
     }
 
-    /// Whether nobody is listed.
+    /// Whether the list is empty.
     pub fn is_empty(&self) -> bool {
         self.0.is_empty()
     }
 
-    /// Whether a caller is listed: as such, or as a session of a role that is.
+    /// Whether the list contains a caller, or the role whose session the caller is.
     pub fn include(&self, caller: &str) -> bool {
         let role = role_of_session(caller);
         self.0
@@ -25,17 +26,17 @@ impl ServiceCallers {
     }
 }
 
-/// The role that a session is of. Its ARN has neither the role's path nor anything else that tells it from a role of the
-/// same name with another path: names of roles are unique in an account.
+/// The role of a session. The ARN of a session lacks the path of its role. The path is not needed to identify
+/// the role, because role names are unique within an account.
 struct Role<'a> {
-    /// `arn:aws`, or another partition.
+    /// `arn:aws`, or the prefix of another partition.
     partition: &'a str,
     account: &'a str,
     name: &'a str,
 }
 
 impl Role<'_> {
-    /// Whether an ARN is this role's: `arn:aws:iam::123456789012:role/path/name`.
+    /// Whether an ARN names this role: `arn:aws:iam::123456789012:role/path/name`.
     fn is(&self, listed: &str) -> bool {
         let role = listed
             .strip_prefix(self.partition)
@@ -46,7 +47,7 @@ impl Role<'_> {
     }
 }
 
-/// `arn:aws:sts::123456789012:assumed-role/name/session`
+/// Parses the ARN of a session: `arn:aws:sts::123456789012:assumed-role/name/session`.
 fn role_of_session(caller: &str) -> Option<Role<'_>> {
     let (partition, rest) = caller.split_once(":sts::")?;
     let (account, rest) = rest.split_once(":assumed-role/")?;

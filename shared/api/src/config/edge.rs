@@ -1,4 +1,4 @@
-//! What the routes are told.
+//! The configuration of the HTTP API: origins, held polls, and how API Gateway guards the routes.
 
 use axum::http::HeaderValue;
 use vestibule_domain::pacing::HELD_BUDGET;
@@ -6,65 +6,66 @@ use vestibule_engine::sync::Policy;
 
 use super::ServiceCallers;
 
-/// What a process calls its deployment that is not told: all that share a line are one.
+/// The default name of a deployment. All processes that share a line are one deployment and use the same name.
 const DEPLOYMENT: &str = "local";
 
-/// Which pages may call from a browser.
+/// The origins whose pages may call the API from a browser (CORS).
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum Origins {
-    /// Any page, without cookies.
+    /// The pages of every origin, without cookies.
     Any,
-    /// The pages of these origins, with cookies; none, where the list is empty.
+    /// The pages of these origins, with cookies. An empty list allows no page.
     Named(Vec<HeaderValue>),
 }
 
-/// How the gateway guards the routes that visitors call.
+/// How API Gateway guards the routes that visitors call.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum VisitorRoutes {
-    /// Not at all, or by an authorizer that names the visitor.
+    /// It does not guard them, or an authorizer names the visitor.
     Open,
-    /// By AWS signatures.
+    /// By AWS signatures (Signature Version 4).
     Iam,
     /// By API keys.
     ApiKey,
 }
 
-/// How the gateway guards the routes that the protected service calls.
+/// How API Gateway guards the routes that the protected service calls.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum ServiceRoutes {
-    /// By AWS signatures.
+    /// By AWS signatures (Signature Version 4).
     Iam,
     /// By API keys.
     ApiKey,
-    /// Not at all: for one process on a laptop.
+    /// It does not guard them. Only a process on a developer's machine may run like this.
     Unguarded,
 }
 
-/// What the routes are told.
+/// The configuration of the HTTP API.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct EdgeConfig {
-    /// Which pages may call from a browser.
+    /// The origins whose pages may call the API from a browser (CORS).
     pub origins: Origins,
-    /// The most polls that the deployment holds at once.
+    /// The most polls that the whole deployment holds at the same time.
     pub held_budget: u32,
-    /// The deployment whose held polls are counted together.
+    /// The name of the deployment. The held polls of all its processes are counted together.
     pub deployment: String,
-    /// The authorizer's claim that names the visitor.
+    /// The claim of the authorizer that names the visitor.
     pub visitor_claim: String,
-    /// How the gateway guards the visitors' routes.
+    /// How API Gateway guards the visitors' routes.
     pub visitor_routes: VisitorRoutes,
-    /// How the gateway guards the protected service's routes.
+    /// How API Gateway guards the protected service's routes.
     pub service_routes: ServiceRoutes,
-    /// Which of the callers that pass there are the protected service; where none is listed, all of them, but none where
-    /// visitors are guarded alike.
+    /// Which callers that API Gateway accepts on the service routes are the protected service. If the list is
+    /// empty, all of them are, unless visitors use the same kind of credential; then none is.
     pub service_callers: ServiceCallers,
-    /// One process on a laptop, without TLS: cookies are plain, and a queue may believe `X-Visitor-Id` although the
-    /// routes are open. The environment cannot say so; the local runner does.
+    /// Whether this is one process on a developer's machine, without TLS. If so, cookies are plain, and a queue
+    /// may trust `X-Visitor-Id` although the visitor routes are open. Only the local runner sets it; no
+    /// environment variable does.
     pub local: bool,
 }
 
 impl Default for EdgeConfig {
-    /// What a deployment has that sets nothing.
+    /// The configuration of a deployment that sets no variable.
     fn default() -> Self {
         Self {
             origins: Origins::Named(Vec::new()),
@@ -80,7 +81,7 @@ impl Default for EdgeConfig {
 }
 
 impl EdgeConfig {
-    /// Whether visitors come with credentials of the same sort as the protected service's.
+    /// Whether visitors and the protected service use the same kind of credential.
     pub fn is_guarded_alike(&self) -> bool {
         matches!(
             (self.visitor_routes, self.service_routes),

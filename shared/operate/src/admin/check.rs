@@ -1,4 +1,4 @@
-//! Checking by hand.
+//! The command `check`: runs the consistency check on request.
 
 use std::time::Duration;
 
@@ -12,15 +12,17 @@ use vestibule_engine::{
 
 use super::{Admin, Problem, shelf};
 
-/// No further part of a queue is begun after so long. What is left of the function's time is for the part under way.
+/// The command starts no further part of a check after this time. The rest of the function's timeout is for the
+/// part that is running.
 pub const CHECK_TIME: Duration = Duration::from_secs(200);
 
 impl Admin {
-    /// Compares the line with the backup and mends where they differ, whoever does so already.
+    /// Compares the line with the backup and repairs differences, from the given shard on. It does not take a
+    /// turn from the line, so it may run next to a scheduled check.
     pub(super) async fn check(&self, queue: &QueueId, from_shard: u8) -> Result<Value, Problem> {
         let shelf = shelf(queue, &self.stored(queue).await?);
         let until = Instant::now() + CHECK_TIME;
-        // What is wrong with what was set aside may be mended by now.
+        // The cause may be fixed by now, so the dead letters are retried first.
         let retried = aside::retry(&*self.line, &*self.backup, &shelf).await;
         let set_aside = retried.map_err(CheckError::from)?.left;
         let mut checked = Checked::default();

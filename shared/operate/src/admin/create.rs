@@ -1,4 +1,4 @@
-//! Adding a queue.
+//! The command `create`: adds a queue.
 
 use serde_json::{Map, Value, json};
 use tracing::warn;
@@ -13,18 +13,20 @@ use vestibule_engine::sync::put_in_force;
 use super::{Admin, Problem};
 
 impl Admin {
-    /// Adds a queue, to the backup first. Said again with the same settings it mends what a crash between the two left.
+    /// Adds a queue, first to the backup and then to the line. The command is idempotent: repeated with the
+    /// same settings, it completes what a crash between the two writes left undone.
     pub(super) async fn create(&self, queue: &QueueId, given: &Map<String, Value>) -> Result<Value, Problem> {
         let settings = Settings::from_map(given).and_then(|settings| self.policy.check(settings));
         let settings = settings.map_err(|error| Problem::setting(&error))?;
-        // `random` draws from a generator made for cryptography, seeded by the operating system.
+        // `random` uses a cryptographic generator that the operating system seeds.
         let part = LinePart::new(Salt::new(rand::random()));
         let lease = Lease::new(Uuid::new_v4());
         let new = StoredQueue {
             settings: settings.to_map().into(),
             settings_order: 0,
             line: LinePart {
-                // A promoter that finds it now would put it back, as one that the line lost, with an empty bucket.
+                // The lease keeps the promoter away. Without it, a promoter that finds the queue now would
+                // restore it as a lost queue, with an empty pace bucket.
                 lease: Some(lease),
                 ..part
             },
@@ -37,14 +39,19 @@ impl Admin {
         };
         let configuration = stored.configuration(settings);
         let in_force = if created {
-            // Nobody can stand in it yet.
+            // The queue is new, so it may be created empty: it has no entries to restore.
             let configured = self.line.configure(queue, &configuration, true).await;
             let released = self
                 .backup
                 .release_lease(queue, stored.line.epoch, lease.holder)
                 .await;
             if let Err(error) = released {
-                warn!(%queue, %error, "the lease of a new queue ends by itself");
+                warn!(
+                    event = "queue.lease_release_failed",
+                    %queue,
+                    %error,
+                    "could not release the lease of a new queue; the lease expires by itself"
+                );
             }
             configured.map_err(Problem::from)
         } else {
@@ -64,7 +71,7 @@ impl Admin {
         }))
     }
 
-    /// The queue that is there already, where it has these settings.
+    /// Returns the existing queue if its settings equal the given ones.
     async fn same(&self, queue: &QueueId, settings: &Settings) -> Result<StoredQueue, Problem> {
         let stored = self.stored(queue).await?;
         match stored.settings.parse() {

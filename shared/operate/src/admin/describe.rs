@@ -1,4 +1,4 @@
-//! Showing how a queue is set up.
+//! The command `describe`: shows the configuration of a queue.
 
 use serde_json::{Value, json};
 use vestibule_domain::{
@@ -10,8 +10,8 @@ use vestibule_line::LineError;
 use super::{Admin, Problem};
 
 impl Admin {
-    /// The settings in force and the stored ones, which differ for a moment after a change by hand, or for as long as
-    /// that change is wrong.
+    /// Shows the settings in force and the stored settings. They differ for a moment after an edit in the
+    /// table, or for as long as that edit is invalid.
     pub(super) async fn describe(&self, queue: &QueueId, help: bool) -> Result<Value, Problem> {
         let stored = self.stored(queue).await?;
         let in_force = match self.line.view(queue).await {

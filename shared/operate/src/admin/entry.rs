@@ -1,4 +1,4 @@
-//! Finding one entry, and removing it. Who it belongs to is never said: a visitor id goes in and does not come out.
+//! The commands `inspect` and `evict`: show or remove one entry. They accept a visitor id but never return one.
 
 use serde_json::{Value, json};
 use vestibule_backup::StoredQueue;
@@ -13,7 +13,7 @@ use vestibule_line::{Departed, Departure, LineError, Look, Missing};
 use super::{Admin, Problem, Whom, shelf};
 
 impl Admin {
-    /// Removes an entry, wherever it stands.
+    /// Removes an entry, whether it is waiting, ready or active.
     pub(super) async fn evict(&self, queue: &QueueId, whom: &Whom) -> Result<Value, Problem> {
         let stored = self.stored(queue).await?;
         let id = self.entry_id(queue, &stored, whom);
@@ -36,7 +36,7 @@ impl Admin {
         }
     }
 
-    /// The place in the line and the record in the backup.
+    /// Shows the entry's place in the line and its record in the backup.
     pub(super) async fn inspect(&self, queue: &QueueId, whom: &Whom) -> Result<Value, Problem> {
         let stored = self.stored(queue).await?;
         let id = self.entry_id(queue, &stored, whom);

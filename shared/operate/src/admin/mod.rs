@@ -1,8 +1,8 @@
-//! What operators do: one function that takes `{"op": …, "queue": …, "settings": {…}}` and answers
-//! `{"ok": true, "result": {…}}` or `{"ok": false, "problem": {…}}`.
+//! The commands of operators. One function takes `{"op": …, "queue": …, "settings": {…}}` and answers `{"ok":
+//! true, "result": {…}}` or `{"ok": false, "problem": {…}}`.
 //!
-//! The backup is written first and the line after it: a crash between the two leaves settings that the promoter puts
-//! in force seconds later, never settings in force that nobody stored.
+//! A command writes the backup first and the line second. After a crash between the two, the promoter applies
+//! the stored settings within seconds. In the other order, settings could be in force that are stored nowhere.
 
 mod check;
 mod create;
@@ -36,23 +36,24 @@ pub use self::{
     problem::Problem,
 };
 
-/// Carries out the orders of operators.
+/// Carries out the commands of operators.
 #[derive(Clone)]
 pub struct Admin {
     /// The line.
     pub line: Arc<dyn Line>,
     /// The backup.
     pub backup: Arc<dyn Backup>,
-    /// Finds a visitor's entry.
+    /// The key from which the entry id of a visitor is derived.
     pub root_key: RootKey,
-    /// What this deployment lets its queues do.
+    /// What this deployment allows the settings of its queues to contain.
     pub policy: Policy,
 }
 
 impl Admin {
-    /// Carries out one order and says what came of it; every order is answered.
+    /// Carries out one command and returns its answer as JSON. Every event gets an answer, also an invalid one.
     pub async fn answer(&self, event: Value) -> Value {
-        // Only what is known to be an operation and a queue: anything else may hold what no log should.
+        // The log contains only a valid operation and a valid queue id. Any other value may hold something that
+        // must not be logged, such as a visitor id.
         let op = OPERATIONS.into_iter().find(|op| event["op"] == **op);
         let queue = event["queue"].as_str().and_then(|text| text.parse().ok());
         let queue = queue.as_ref().map(QueueId::as_str);
@@ -62,11 +63,20 @@ impl Admin {
         };
         match outcome {
             Ok(result) => {
-                info!(op, queue, "an order was carried out");
+                info!(
+                    event = "command.completed",
+                    op, queue, "carried out a command of an operator"
+                );
                 json!({ "ok": true, "result": result })
             }
             Err(problem) => {
-                warn!(op, queue, code = problem.code(), "an order was not carried out");
+                warn!(
+                    event = "command.failed",
+                    op,
+                    queue,
+                    code = problem.code(),
+                    "did not carry out a command of an operator; the field code names the problem"
+                );
                 json!({ "ok": false, "problem": problem.to_value() })
             }
         }
@@ -106,7 +116,7 @@ impl Admin {
         }
     }
 
-    /// Refuses an order that does not repeat the queue's id and its current epoch.
+    /// Refuses a command that does not repeat the queue's id and its current epoch.
     async fn confirm(&self, op: &str, queue: &QueueId, given: &Confirmation) -> Result<(), Problem> {
         let epoch = self.stored(queue).await?.line.epoch;
         let wrong = if given.confirm.as_deref() != Some(queue.as_str()) {
@@ -124,7 +134,8 @@ impl Admin {
     }
 }
 
-/// Where the entries of a stored queue stand. Where its settings are wrong, what is kept is kept for the default time.
+/// Returns the partition of a stored queue's entries. If the stored settings are invalid, the defaults set how
+/// long the records of ended entries are kept.
 fn shelf(queue: &QueueId, stored: &StoredQueue) -> Shelf {
     let settings = stored.settings.parse().unwrap_or_default();
     Shelf {

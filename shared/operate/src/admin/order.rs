@@ -1,4 +1,5 @@
-//! What an operator may ask for, and how it is read from JSON: strictly, so that a slip of the pen does nothing.
+//! The commands of operators, and how they are parsed from JSON. Parsing is strict: a command with an unknown
+//! or invalid field is refused and changes nothing.
 
 use std::ops::RangeInclusive;
 
@@ -10,78 +11,79 @@ use vestibule_domain::{
 
 use super::problem::Problem;
 
-/// Every operation there is.
+/// The names of all operations: the values of the field `op`.
 pub const OPERATIONS: [&str; 17] = [
     "create", "update", "describe", "list", "open", "pause", "resume", "drain", "close", "promote", "evict",
     "inspect", "stats", "check", "plan", "restore", "reset",
 ];
 
-/// The most that one manual promote may ask for.
+/// The most entries that one manual promote may ask for.
 const PROMOTE_COUNT_MAX: u64 = 1_000_000;
 
-/// One order.
+/// One command.
 #[derive(Debug)]
 pub enum Order {
-    /// Adds a queue.
+    /// Adds a queue with these settings.
     Create(QueueId, Map<String, Value>),
-    /// Changes these settings, no others.
+    /// Changes the given settings and no others.
     Update(QueueId, Map<String, Value>),
-    /// Shows a queue's settings; with `help`, every setting there is.
+    /// Shows a queue's settings. With `true`, also describes every setting (`help`).
     Describe(QueueId, bool),
-    /// Shows every queue.
+    /// Lists all queues.
     List,
-    /// Everybody may enter.
+    /// Lets new visitors enter.
     Open(QueueId),
-    /// Nobody is promoted.
+    /// Stops promotion. Visitors may still enter.
     Pause(QueueId),
-    /// Promotion goes on.
+    /// Resumes promotion.
     Resume(QueueId),
-    /// Nobody new enters.
+    /// Drains the queue: refuses new visitors and promotes those who wait.
     Drain(QueueId),
-    /// Nobody enters and nobody is promoted.
+    /// Closes the queue: refuses new visitors and stops promotion.
     Close(QueueId, Confirmation),
-    /// Promotes at most so many now.
+    /// Promotes at most this many entries now.
     Promote(QueueId, u64),
     /// Removes an entry.
     Evict(QueueId, Whom, Confirmation),
     /// Shows an entry.
     Inspect(QueueId, Whom),
-    /// Shows how a queue stands.
+    /// Shows the statistics of a queue.
     Stats(QueueId),
-    /// Compares the line with the backup and mends, from this shard on.
+    /// Compares the line with the backup and repairs differences, from this shard on.
     Check(QueueId, u8),
-    /// Works out the settings for a protected service.
+    /// Computes settings for a protected service with this demand.
     Plan(Demand),
-    /// Puts the line back as the backup has it.
+    /// Restores the line from the backup.
     Restore(QueueId, Confirmation),
-    /// Begins the queue anew: every token and pass of before is void.
+    /// Empties the queue by starting a new generation. All earlier tokens and passes become void.
     Reset(QueueId, Confirmation),
 }
 
-/// Which entry is meant.
+/// Selects one entry.
 #[derive(Debug)]
 pub enum Whom {
-    /// The one with this token.
+    /// By the entry's token.
     Token(EntryId),
-    /// The one of this visitor.
+    /// By the visitor, from whose id the entry's token is derived.
     Visitor(Visitor),
 }
 
-/// What must be repeated for an order that takes something away, so that the console's test button cannot repeat one by
-/// accident. Not yet checked: what is right is known only once the queue was read.
+/// The values that a destructive command must repeat, so that the console's test button does not run such a
+/// command twice by accident. Parsing does not verify the values, because the right ones are known only once
+/// the queue was read.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Confirmation {
-    /// The queue's id once more.
+    /// The queue's id, repeated.
     pub confirm: Option<String>,
     /// The queue's current epoch.
     pub epoch: Option<u64>,
 }
 
 impl Order {
-    /// Reads an order.
+    /// Parses a command.
     ///
     /// # Errors
-    /// The first thing wrong with it, by name.
+    /// [`Problem`] with the name of the first field that is missing, unknown or invalid.
     pub fn parse(event: Value) -> Result<Self, Problem> {
         let Value::Object(object) = event else {
             return Err(Problem::not_an_object());
@@ -108,7 +110,7 @@ impl Order {
             "reset" => Self::Reset(fields.queue()?, fields.confirmation()?),
             other => {
                 let reason = format!(
-                    "there is no operation {other:?}; there are {}",
+                    "{other:?} is not an operation; use one of {}",
                     OPERATIONS.join(", ")
                 );
                 return Err(Problem::field("op", reason));
@@ -119,7 +121,7 @@ impl Order {
     }
 }
 
-/// The fields not yet read.
+/// The fields of a command that the parser has not read yet.
 pub(super) struct Fields(Map<String, Value>);
 
 impl Fields {
@@ -127,7 +129,7 @@ impl Fields {
         match self.0.remove(name) {
             None | Some(Value::Null) => Ok(None),
             Some(Value::String(text)) => Ok(Some(text)),
-            Some(_) => Err(Problem::field(name, "must be a text")),
+            Some(_) => Err(Problem::field(name, "must be a string")),
         }
     }
 
@@ -141,7 +143,7 @@ impl Fields {
         }
     }
 
-    /// A whole number within a range; one without a default must be there.
+    /// Reads a whole number within a range. The field is required if `default` is `None`.
     pub(super) fn whole(
         &mut self,
         name: &str,
@@ -169,7 +171,7 @@ impl Fields {
     }
 
     fn op(&mut self) -> Result<String, Problem> {
-        let reason = || format!("is missing; one of {}", OPERATIONS.join(", "));
+        let reason = || format!("is missing; use one of {}", OPERATIONS.join(", "));
         self.text("op")?.ok_or_else(|| Problem::field("op", reason()))
     }
 
@@ -233,11 +235,11 @@ impl Fields {
             }
             (None, None) => Err(Problem::field(
                 "token",
-                "is missing; a token or a visitor names the entry",
+                "is missing; name the entry by its token or by its visitor",
             )),
             (Some(_), Some(_)) => Err(Problem::field(
                 "visitor",
-                "must not stand beside a token: one names the entry",
+                "must not be given together with a token; name the entry by one of the two",
             )),
         }
     }
@@ -250,11 +252,14 @@ impl Fields {
         }
     }
 
-    /// Whatever was not read has no business in this order.
+    /// Refuses a command with a field that its operation does not read.
     fn finish(self, op: &str) -> Result<(), Problem> {
         match self.0.keys().next() {
             None => Ok(()),
-            Some(name) => Err(Problem::field(name, format!("{op} takes no such field"))),
+            Some(name) => Err(Problem::field(
+                name,
+                format!("the operation {op} has no such field"),
+            )),
         }
     }
 }

@@ -1,15 +1,16 @@
-//! Sizing a queue: arithmetic alone, about no queue in particular.
+//! The command `plan`: computes settings for a demand. It reads and changes no queue.
 
 use serde_json::{Value, json};
 use vestibule_domain::plan::{Demand, Plan};
 
 use super::{Problem, order::Fields};
 
-/// Unless told: how often visitors are let in.
+/// The default of `interval_seconds`: how often a batch of visitors is let in.
 const INTERVAL_SECONDS: u32 = 10;
 
 impl Fields {
-    /// `tps`, `calls` and `session_seconds`; optional, `failure_percent` and `interval_seconds`.
+    /// Reads the required fields `tps`, `calls` and `session_seconds`, and the optional fields
+    /// `failure_percent` and `interval_seconds`.
     pub(super) fn demand(&mut self) -> Result<Demand, Problem> {
         Ok(Demand {
             tps: self.whole("tps", None, 1..=10_000_000)?,
@@ -21,7 +22,7 @@ impl Fields {
     }
 }
 
-/// Settings for `create` that meet a demand.
+/// Computes settings for `create` that meet a demand.
 pub(super) fn plan(demand: &Demand) -> Result<Value, Problem> {
     let plan = Plan::of(demand).map_err(|error| Problem::field(error.field, error.reason))?;
     Ok(json!({ "settings": {

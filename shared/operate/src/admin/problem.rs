@@ -1,4 +1,5 @@
-//! Why an order was not carried out, in the form of RFC 9457.
+//! Why a command was not carried out, as problem details (RFC 9457). An operator reads the detail and must
+//! learn from it what to do next.
 
 use serde_json::{Map, Value, json};
 use vestibule_backup::BackupError;
@@ -32,29 +33,33 @@ impl Problem {
         self
     }
 
-    /// A field of the order that is unknown, missing or wrong.
+    /// A field of the command is unknown, missing or invalid.
     pub(super) fn field(field: &str, reason: impl AsRef<str>) -> Self {
         let detail = format!("{field}: {}", reason.as_ref());
-        Self::new(400, "invalid-order", "The order is not valid", detail).with("field", field)
+        Self::new(400, "invalid-order", "The command is not valid", detail).with("field", field)
     }
 
     pub(super) fn not_an_object() -> Self {
-        let detail = "an order is a JSON object such as {\"op\": \"list\"}";
-        Self::new(400, "invalid-order", "The order is not valid", detail)
+        let detail = "a command must be a JSON object such as {\"op\": \"list\"}";
+        Self::new(400, "invalid-order", "The command is not valid", detail)
     }
 
     pub(super) fn setting(error: &SettingsError) -> Self {
-        Self::new(400, "invalid-setting", "A setting was refused", error.to_string())
-            .with("field", &*error.field)
+        Self::new(
+            400,
+            "invalid-setting",
+            "A setting is not valid",
+            error.to_string(),
+        )
+        .with("field", &*error.field)
     }
 
     pub(super) fn stored_setting(error: &SettingsError) -> Self {
-        let detail =
-            format!("the stored settings are wrong, name this one in an update to correct it: {error}");
+        let detail = format!("correct this stored setting with the command update: {error}");
         Self::new(
             409,
             "invalid-stored-setting",
-            "The stored settings are wrong",
+            "A stored setting is not valid",
             detail,
         )
         .with("field", &*error.field)
@@ -64,43 +69,62 @@ impl Problem {
         Self::new(
             404,
             "unknown-queue",
-            "There is no such queue",
-            "create it first, or see what there is with list",
+            "The queue does not exist",
+            "check the name with the command list, or create the queue with the command create",
         )
     }
 
     pub(super) fn queue_exists() -> Self {
-        let detail = "there is a queue of this id with other settings: change them with update";
-        Self::new(409, "queue-exists", "The queue exists", detail).with("field", "queue")
+        let detail =
+            "a queue with this id exists and has other settings; change them with the command update";
+        Self::new(409, "queue-exists", "The queue already exists", detail).with("field", "queue")
     }
 
     pub(super) fn unconfirmed(op: &str, field: &str, queue: &str, epoch: u32) -> Self {
-        let detail = format!("{op} wants \"confirm\": \"{queue}\" and the current \"epoch\": {epoch}");
-        Self::new(409, "confirmation-needed", "The order must be confirmed", detail)
-            .with("field", field)
-            .with("expected", json!({ "confirm": queue, "epoch": epoch }))
+        let detail =
+            format!("to confirm {op}, add the fields \"confirm\": \"{queue}\" and \"epoch\": {epoch}");
+        Self::new(
+            409,
+            "confirmation-needed",
+            "The command must be confirmed",
+            detail,
+        )
+        .with("field", field)
+        .with("expected", json!({ "confirm": queue, "epoch": epoch }))
     }
 
     pub(super) fn no_such_entry() -> Self {
         let detail =
-            "nobody with this token or visitor id stands in this queue: inspect tells what the backup knows";
-        Self::new(404, "unknown-entry", "There is no such entry", detail)
+            "the queue has no entry with this token or visitor id; inspect shows what the backup has of it";
+        Self::new(404, "unknown-entry", "The entry does not exist", detail)
     }
 
     pub(super) fn busy() -> Self {
-        let detail = "somebody else changed the settings again and again meanwhile: look with describe, then try again";
-        Self::new(409, "settings-changed", "The settings changed meanwhile", detail)
+        let detail =
+            "other changes of the settings kept interfering; read the settings with describe, then try again";
+        Self::new(
+            409,
+            "settings-changed",
+            "The settings changed during the command",
+            detail,
+        )
     }
 
     pub(super) fn epoch_changed() -> Self {
-        let detail = "the queue was put back or reset meanwhile: look with describe, then try again";
-        Self::new(409, "epoch-changed", "The epoch changed meanwhile", detail)
+        let detail =
+            "the queue was restored or reset meanwhile; read the new epoch with describe, then try again";
+        Self::new(
+            409,
+            "epoch-changed",
+            "The epoch changed during the command",
+            detail,
+        )
     }
 
-    /// The new generation is stored, but the line does not have it yet.
+    /// Says in the detail that the new generation is stored, but the line does not have it yet.
     pub(super) fn reset_only(&self) -> Self {
         let detail = format!(
-            "the reset is stored, and the promoter puts it in force when it can: {}",
+            "the reset is stored, but was not applied to the line; the promoter applies it when it can: {}",
             self.detail
         );
         Self {
@@ -109,10 +133,10 @@ impl Problem {
         }
     }
 
-    /// The settings are stored, but the line did not take them.
+    /// Says in the detail that the settings are stored, but the line did not take them.
     pub(super) fn stored_only(&self) -> Self {
         let detail = format!(
-            "the settings are stored, and the promoter puts them in force when it can: {}",
+            "the settings are stored, but were not applied to the line; the promoter applies them when it can: {}",
             self.detail
         );
         Self {
@@ -121,12 +145,12 @@ impl Problem {
         }
     }
 
-    /// Its stable name.
+    /// The stable, machine-readable name of the problem.
     pub fn code(&self) -> &'static str {
         self.code
     }
 
-    /// As JSON.
+    /// The problem as a JSON object.
     pub fn to_value(&self) -> Value {
         let mut object = self.more.clone();
         object.insert(
@@ -145,8 +169,9 @@ impl From<LineError> for Problem {
     fn from(error: LineError) -> Self {
         match error {
             LineError::Unknown => {
-                let detail = "the line does not have this queue at the moment: the promoter puts it back within seconds";
-                Self::new(503, "recovering", "The queue is being put back", detail)
+                let detail =
+                    "the line has lost this queue; the promoter restores it within seconds, so try again";
+                Self::new(503, "recovering", "The queue is being restored", detail)
             }
             LineError::Unavailable(_) => Self::new(
                 503,
@@ -154,12 +179,18 @@ impl From<LineError> for Problem {
                 "The line does not answer",
                 error.to_string(),
             ),
-            LineError::Nonsense(_) => {
-                Self::new(500, "internal", "The line makes no sense", error.to_string())
-            }
-            LineError::JournalFull => {
-                Self::new(503, "backup-behind", "The backup is behind", error.to_string())
-            }
+            LineError::Nonsense(_) => Self::new(
+                500,
+                "internal",
+                "The line gave an invalid answer",
+                error.to_string(),
+            ),
+            LineError::JournalFull => Self::new(
+                503,
+                "backup-behind",
+                "The backup is too far behind",
+                error.to_string(),
+            ),
         }
     }
 }
@@ -170,7 +201,7 @@ impl From<BackupError> for Problem {
             BackupError::Unavailable(_) | BackupError::Throttled(_) => {
                 (503, "backup-unavailable", "The backup does not answer")
             }
-            BackupError::Nonsense(_) => (500, "internal", "The backup makes no sense"),
+            BackupError::Nonsense(_) => (500, "internal", "The backup holds invalid data"),
         };
         Self::new(status, code, title, error.to_string())
     }
@@ -182,7 +213,12 @@ impl From<CheckError> for Problem {
             CheckError::Line(error) => error.into(),
             CheckError::Backup(error) => error.into(),
             CheckError::Reset => Self::new(409, "queue-reset", "The queue was reset", error.to_string()),
-            CheckError::Behind => Self::new(503, "backup-behind", "The backup is behind", error.to_string()),
+            CheckError::Behind => Self::new(
+                503,
+                "backup-behind",
+                "The backup is too far behind",
+                error.to_string(),
+            ),
         }
     }
 }
@@ -196,7 +232,7 @@ impl From<SyncError> for Problem {
             SyncError::Ahead { .. } => Self::new(
                 409,
                 "epoch-behind",
-                "The stored queue is of an earlier epoch than the line",
+                "The stored queue has an earlier epoch than the line",
                 error.to_string(),
             ),
             SyncError::Restore(error) => error.into(),
@@ -207,7 +243,7 @@ impl From<SyncError> for Problem {
 impl From<RestoreError> for Problem {
     fn from(error: RestoreError) -> Self {
         let detail = error.to_string();
-        Self::new(503, "recovering", "The queue is being put back", detail)
+        Self::new(503, "recovering", "The queue is being restored", detail)
     }
 }
 

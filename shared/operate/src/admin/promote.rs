@@ -1,4 +1,4 @@
-//! Promoting by hand.
+//! The command `promote`: promotes entries on request.
 
 use std::time::Duration;
 
@@ -10,11 +10,12 @@ use vestibule_line::{Fence, PROMOTE_CHUNK, PromoteOrder};
 
 use super::{Admin, Problem, shelf};
 
-/// As long as a function may run: the answer says whether all of it is durable.
+/// The flush may take as long as a function may run. The answer says whether all of the journal is durable.
 const DRAIN_TIME: Duration = Duration::from_mins(15);
 
 impl Admin {
-    /// Promotes at most so many, as far as room and pace allow: it spends from the bucket that the promoter spends from.
+    /// Promotes at most `count` entries, within the capacity and the pace. It spends tokens from the same
+    /// bucket as the promoter.
     pub(super) async fn promote(&self, queue: &QueueId, count: u64) -> Result<Value, Problem> {
         let stored = self.stored(queue).await?;
         let mut promoted = 0;

@@ -1,4 +1,4 @@
-//! Putting a queue back from the backup, and beginning it anew.
+//! The commands `restore` and `reset`: restore a queue from the backup, or empty it.
 
 use serde_json::{Value, json};
 use vestibule_backup::StoredQueue;
@@ -14,7 +14,7 @@ use vestibule_engine::{
 use super::{Admin, Problem};
 
 impl Admin {
-    /// Puts a queue back as the backup has it, whatever the line has: nobody's place is lost or moved back.
+    /// Restores a queue from the backup, whatever the line has. No visitor loses their place or moves back.
     pub(super) async fn restore(&self, queue: &QueueId) -> Result<Value, Problem> {
         let stored = self.stored(queue).await?;
         let settings = self.to_restore(queue, &stored).await?;
@@ -22,8 +22,8 @@ impl Admin {
         Ok(answer(queue, &restored))
     }
 
-    /// Begins a new generation, which nobody of the one before has a place in: its tokens and passes are void. What the
-    /// backup has of that one stays until its time to live.
+    /// Starts a new generation, which is empty and in which all earlier tokens and passes are void. The records
+    /// of the previous generation stay in the backup until their time to live ends.
     pub(super) async fn reset(&self, queue: &QueueId) -> Result<Value, Problem> {
         let stored = self.stored(queue).await?;
         let settings = self.to_restore(queue, &stored).await?;
@@ -42,7 +42,8 @@ impl Admin {
         Ok(answer(queue, &restored))
     }
 
-    /// The settings to put a queue back with: those in force where the stored ones are wrong.
+    /// Returns the settings to restore a queue with. If the stored settings are invalid, these are the settings
+    /// in force.
     async fn to_restore(&self, queue: &QueueId, stored: &StoredQueue) -> Result<Settings, Problem> {
         match configuration(stored, self.policy) {
             Ok(configuration) => Ok(configuration.settings),

@@ -1,4 +1,4 @@
-//! Changing the settings of a queue: in the backup first, then in the line.
+//! The command `update` and the switches: change settings, first in the backup and then in the line.
 
 use serde_json::{Map, Value, json};
 use tracing::warn;
@@ -12,11 +12,12 @@ use vestibule_line::{Configuration, Configured, LineError};
 
 use super::{Admin, Problem};
 
-/// How often a change is tried again when somebody else was faster.
+/// The most attempts at a change while concurrent changes of the stored settings interfere (optimistic
+/// concurrency).
 const TRIES: u32 = 5;
 
 impl Admin {
-    /// Changes the given settings and leaves the others alone.
+    /// Changes the given settings and no others.
     pub(super) async fn update(&self, queue: &QueueId, given: &Map<String, Value>) -> Result<Value, Problem> {
         let change = |stored: &Map<String, Value>| {
             let settings = updated(stored, given)?;
@@ -29,8 +30,8 @@ impl Admin {
         self.put_in_force(queue, &stored, configuration).await
     }
 
-    /// Changes the one setting that an operation of its own stands for, and no other: it acts also where another stored
-    /// one is wrong, which is left for whoever wrote it to see.
+    /// Changes the one setting of a switch, such as `paused` for `pause`. It also works while another stored
+    /// setting is invalid, and leaves that one for its author to correct.
     pub(super) async fn switch(&self, queue: &QueueId, name: &str, value: Value) -> Result<Value, Problem> {
         let change = |stored: &Map<String, Value>| {
             let mut changed = stored.clone();
@@ -50,7 +51,7 @@ impl Admin {
         Ok(result)
     }
 
-    /// Changes the stored settings, and answers with the queue as it is stored then.
+    /// Changes the stored settings by compare-and-swap. Returns the queue as it is stored afterwards.
     async fn replace(
         &self,
         queue: &QueueId,
@@ -69,7 +70,12 @@ impl Admin {
             if let Some(settings_order) = replaced {
                 if stored.settings.map().is_none() {
                     let wrong = stored.settings.parse().err().map(|error| error.to_string());
-                    warn!(%queue, wrong, "what was stored as settings is replaced by those in force");
+                    warn!(
+                        event = "queue.settings_replaced",
+                        %queue,
+                        wrong,
+                        "replaced stored settings that are not a map with the settings in force"
+                    );
                 }
                 return Ok(StoredQueue {
                     settings: settings.into(),
@@ -81,7 +87,8 @@ impl Admin {
         Err(Problem::busy())
     }
 
-    /// The settings to change where those stored are no map of settings: nothing but what is in force can be meant.
+    /// Returns the settings to change if the stored value is not a map. Only the settings in force can be meant
+    /// then.
     async fn in_force(&self, queue: &QueueId, stored: &StoredQueue) -> Result<Map<String, Value>, Problem> {
         match (self.line.view(queue).await, stored.settings.parse()) {
             (Ok(view), _) => Ok(view.configuration.settings.to_map()),
@@ -103,7 +110,7 @@ impl Admin {
         Ok(json!({
             "queue": queue.as_str(),
             "changed": matches!(how, Configured::Created | Configured::Changed),
-            // Stored, and replaced by a later change before it was in force.
+            // The settings were stored, but a later change replaced them before they came into force.
             "overtaken": how == Configured::Older,
             "settings": configuration.settings,
             "revision": configuration.revision,
@@ -111,8 +118,8 @@ impl Admin {
     }
 }
 
-/// The stored settings with the given ones in their place. Stored ones that are wrong can be corrected by naming them;
-/// `null` drops one that nobody knows.
+/// Merges the given settings into the stored ones. An update corrects an invalid stored setting by naming it.
+/// The value `null` removes a stored name that is not a setting.
 fn updated(stored: &Map<String, Value>, given: &Map<String, Value>) -> Result<Settings, Problem> {
     if let Ok(settings) = Settings::from_map(stored) {
         return settings.with(given).map_err(|error| Problem::setting(&error));

@@ -1,4 +1,4 @@
-//! Showing how queues stand.
+//! The commands `list` and `stats`: show the numbers of queues.
 
 use futures_util::{StreamExt, stream};
 use serde_json::{Value, json};
@@ -7,11 +7,11 @@ use vestibule_line::View;
 
 use super::{Admin, Problem};
 
-/// How many queues are looked at side by side.
+/// How many queues are read at the same time.
 const AT_ONCE: usize = 16;
 
 impl Admin {
-    /// Every queue, with how many stand where.
+    /// Lists every queue with its number of waiting, ready and active entries.
     pub(super) async fn list(&self) -> Result<Value, Problem> {
         let mut queues = self.backup.queues().await?;
         queues.sort();
@@ -23,7 +23,8 @@ impl Admin {
         Ok(json!({ "queues": queues }))
     }
 
-    /// One queue that does not answer does not hide the others.
+    /// Returns the row of one queue. A queue that does not answer gets a row with its problem and does not hide
+    /// the others.
     async fn row(&self, queue: &QueueId) -> Value {
         match self.line.view(queue).await {
             Ok(view) => json!({
@@ -39,7 +40,7 @@ impl Admin {
         }
     }
 
-    /// Everything that the line counts of one queue.
+    /// Shows all numbers that the line keeps about one queue.
     pub(super) async fn stats(&self, queue: &QueueId) -> Result<Value, Problem> {
         self.stored(queue).await?;
         Ok(statistics(queue, &self.line.view(queue).await?))

@@ -1,4 +1,5 @@
-//! Checks of the line against the backup: every few minutes, by whichever promoter is the first to ask.
+//! Schedules the consistency checks of the line with the backup. Every few minutes the promoter that asks first
+//! runs the check of a queue.
 
 use std::{
     collections::HashMap,
@@ -12,23 +13,25 @@ use vestibule_domain::id::QueueId;
 use vestibule_engine::check::{CheckError, Checked, Manner, check};
 use vestibule_line::{CheckOrder, CheckTurn, Line};
 
-/// How often a queue is checked. One where nothing happened since has nothing to compare but what a hand did.
+/// How often a queue is checked. If nothing happened in a queue since the last check, only a manual edit can
+/// have caused a difference, so an idle queue is checked less often.
 const ORDER: CheckOrder = CheckOrder {
     every_ms: 300_000,
     idle_ms: 3_600_000,
     silent_ms: 60_000,
 };
-/// The line is asked for a turn again after so long at the latest: another's check may have been cut off.
+/// The longest time until the promoter asks the line for a turn again, because the check of another promoter
+/// may have been cut off.
 const ASK_AGAIN: Duration = Duration::from_secs(20);
 
-/// When to ask again for each queue.
+/// When to ask the line for a turn again, for each queue.
 #[derive(Default)]
 pub(super) struct Checks(Mutex<HashMap<QueueId, Instant>>);
 
 impl Checks {
-    /// Whether to ask the line for a turn; the caller does, if so.
+    /// Whether it is time to ask the line for a turn. If it returns `true`, the caller must ask.
     pub(super) fn is_due(&self, queue: &QueueId) -> bool {
-        // A map alone: whole before anything could panic.
+        // The mutex holds only a map, which is consistent even if a holder of the lock panicked.
         let mut next = self.0.lock().unwrap_or_else(PoisonError::into_inner);
         let now = Instant::now();
         if next.get(queue).is_some_and(|at| now < *at) {
@@ -38,14 +41,18 @@ impl Checks {
         true
     }
 
-    /// Forgets the queues that are gone.
+    /// Drops the state of queues that the listing lacks.
     pub(super) fn listed(&self, queues: &[QueueId]) {
         let mut next = self.0.lock().unwrap_or_else(PoisonError::into_inner);
         next.retain(|queue, _| queues.contains(queue));
     }
 }
 
-/// Checks a queue where it is the caller's turn, from where the last check got to; tells of each part when it is done.
+/// Runs the consistency check of a queue if the line gives this caller the turn. The check starts where the
+/// last one stopped. It calls `tell` after each part.
+///
+/// # Errors
+/// [`CheckError`] if a part of the check failed. The next turn continues after the last finished part.
 pub(super) async fn check_in_turn(
     line: &dyn Line,
     backup: &dyn Backup,

@@ -1,4 +1,5 @@
-//! What the promoter knows of the queues, and what it has said of them.
+//! The promoter's registry of queues: their settings in force, when they were last seen occupied, and which
+//! problems the log has already reported.
 
 use std::{
     collections::{BTreeMap, BTreeSet},
@@ -13,30 +14,31 @@ use vestibule_domain::id::QueueId;
 use vestibule_engine::sync::Put;
 use vestibule_line::Fence;
 
-/// The queues as of the last listing.
+/// The queues of the last listing, with the promoter's state for each.
 #[derive(Debug, Default)]
 pub(super) struct Known {
     queues: Mutex<BTreeMap<QueueId, Queue>>,
-    /// When this run first listed them.
+    /// The time of the first listing of this run.
     listed_at: Mutex<Option<Instant>>,
 }
 
 #[derive(Debug, Default)]
 struct Queue {
-    /// Unknown until it was synced once.
+    /// The partition of the queue's entries in the backup. `None` until the first sync.
     shelf: Option<Shelf>,
-    /// Since when nobody has been in it, as far as the ticks of this run tell.
+    /// Since when the queue has been empty by the ticks of this run. `None` if it is occupied or not ticked
+    /// yet.
     empty_since: Option<Instant>,
-    /// When what was set aside was last tried again.
+    /// When the dead letters were last retried.
     retried_at: Option<Instant>,
-    /// What is wrong, by the step that found it: said once, not every second.
+    /// The current problem of each step, so that the log reports it once instead of every second.
     troubles: BTreeMap<&'static str, String>,
-    /// What was in force at the last sync.
+    /// The result of the last sync: the configuration that the line applied.
     put: Option<Put>,
 }
 
 impl Known {
-    /// Takes a listing over: new queues come, those that are not in it go.
+    /// Takes over a listing: adds the new queues and removes the queues that the listing lacks.
     pub(super) fn listed(&self, queues: Vec<QueueId>) {
         lock(&self.listed_at).get_or_insert_with(Instant::now);
         let queues: BTreeSet<_> = queues.into_iter().collect();
@@ -62,12 +64,13 @@ impl Known {
         known.put = Some(put);
     }
 
-    /// How far its line is at least, as of the last sync.
+    /// The fence of the last sync: the line must be at least as recent.
     pub(super) fn fence(&self, queue: &QueueId) -> Option<Fence> {
         Some(self.lock().get(queue)?.put?.fence)
     }
 
-    /// Whether it is time to try again what was set aside, every so often: whoever is told so does it.
+    /// Takes the turn to retry the dead letters. Returns `true` once in each interval `every`, and the caller
+    /// then retries them.
     pub(super) fn is_retry_due(&self, queue: &QueueId, every: Duration) -> bool {
         let mut known = self.lock();
         let Some(entry) = known.get_mut(queue) else {
@@ -80,7 +83,7 @@ impl Known {
         is_due
     }
 
-    /// A run begins: what the one before saw was long ago.
+    /// Begins a run. It clears what the previous run observed, because that may be a long time ago.
     pub(super) fn begin(&self) {
         *lock(&self.listed_at) = None;
         for entry in self.lock().values_mut() {
@@ -88,14 +91,16 @@ impl Known {
         }
     }
 
-    /// Whether anybody was in the queue at its last tick; where that failed, somebody may be.
+    /// Records whether the queue was empty at its last tick. After a failed tick the caller passes `false`,
+    /// because the queue may be occupied.
     pub(super) fn saw(&self, queue: &QueueId, is_empty: bool) {
         if let Some(entry) = self.lock().get_mut(queue) {
             entry.empty_since = is_empty.then(|| entry.empty_since.unwrap_or_else(Instant::now));
         }
     }
 
-    /// Whether nobody has been in any queue for so long, and no queue is missing that the backup has.
+    /// Whether every queue has been empty for `time`, and the first listing of this run is at least as old.
+    /// Before that listing the registry may lack queues of the backup.
     pub(super) fn is_empty_for(&self, time: Duration) -> bool {
         let is_past = |since: Option<Instant>| since.is_some_and(|since| since.elapsed() >= time);
         is_past(*lock(&self.listed_at)) && self.lock().values().all(|entry| is_past(entry.empty_since))
@@ -105,16 +110,30 @@ impl Known {
         self.lock().remove(queue);
     }
 
-    /// Logs what a step ran into when it is new, and that it is over when it is.
+    /// Logs the problem of a step when it is new or has changed, and logs the recovery when the step succeeds
+    /// again.
     pub(super) fn note(&self, queue: &QueueId, step: &'static str, outcome: Result<(), String>) {
         let mut known = self.lock();
         let Some(entry) = known.get_mut(queue) else { return };
         match outcome {
             Err(trouble) if entry.troubles.get(step) != Some(&trouble) => {
-                warn!(%queue, step, %trouble, "a queue is in trouble");
+                warn!(
+                    event = "queue.step_failed",
+                    %queue,
+                    step,
+                    %trouble,
+                    "a promoter step failed for the queue; the log shows the same problem only once"
+                );
                 entry.troubles.insert(step, trouble);
             }
-            Ok(()) if entry.troubles.remove(step).is_some() => info!(%queue, step, "the trouble is over"),
+            Ok(()) if entry.troubles.remove(step).is_some() => {
+                info!(
+                    event = "queue.step_recovered",
+                    %queue,
+                    step,
+                    "a promoter step that had failed for the queue succeeded"
+                );
+            }
             Ok(()) | Err(_) => {}
         }
     }
@@ -125,6 +144,7 @@ impl Known {
 }
 
 fn lock<T>(mutex: &Mutex<T>) -> MutexGuard<'_, T> {
-    // Every change above is whole before anything could panic.
+    // Every change under the lock is complete before anything could panic, so the data of a poisoned mutex is
+    // consistent.
     mutex.lock().unwrap_or_else(PoisonError::into_inner)
 }

@@ -1,9 +1,17 @@
-//! The promoter: every second, one [`tick`](fn@tick) for every queue and after it one
-//! [`drain`](fn@vestibule_engine::drain::drain) of its journal, and every few seconds one [`sync`](fn@sync) of its settings. Every few minutes one [`check`](fn@vestibule_engine::check::check) compares the line with the backup. [`Promoter::run`] is the loop around them, dull on purpose: all queues go side by side, each step has its
-//! own time-out, and a queue whose last step is not over is passed over, so that a slow one delays nobody else.
+//! The promoter moves visitors from the line into the protected service, at the pace of each queue.
 //!
-//! Any number of promoters may run at once: how many are promoted depends on the line's time and state alone. While none
-//! does, whoever calls may [`drive`](fn@drive) a queue instead.
+//! Every second it runs one [`tick`](fn@tick) for each queue, and after it one
+//! [`drain`](fn@crate::backup::drain::drain), which flushes the queue's journal to the backup. Every few
+//! seconds it runs one [`sync`](fn@sync) of the settings. Every few minutes it runs one
+//! [`check`](fn@crate::backup::check::check), which compares the line with the backup.
+//!
+//! [`Promoter::run`] is the loop around these steps, and it is simple on purpose. All queues run in parallel.
+//! Each step has its own timeout. The loop skips a queue whose previous step is still running, so a slow queue
+//! delays no other queue.
+//!
+//! Any number of promoters may run at the same time, because the number of promoted entries depends only on the
+//! time and the state of the line. While no promoter runs, a request runs a fallback tick
+//! ([`drive`](fn@drive)).
 
 mod whole;
 

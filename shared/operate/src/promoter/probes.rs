@@ -1,19 +1,20 @@
-//! Estimates of the wait, remembered until they can be compared with what came of them.
+//! Probes of the estimated wait. A probe keeps one estimate until the actual wait is known, so that the two can
+//! be compared.
 
 use vestibule_domain::score::WaitScore;
 use vestibule_line::Report;
 
-/// The most that are remembered of one queue.
+/// The most probes that are kept for one queue.
 const PROBES_MAX: usize = 64;
 
-/// The estimates of one queue.
+/// The probes of one queue.
 #[derive(Debug, Default)]
 pub(super) struct Probes {
     generation: u32,
     probes: Vec<Probe>,
 }
 
-/// What the last one in line was told at a moment.
+/// The estimate that the last visitor in line was shown at a moment.
 #[derive(Debug, Clone, Copy)]
 struct Probe {
     score: u64,
@@ -22,11 +23,12 @@ struct Probe {
 }
 
 impl Probes {
-    /// Remembers what the last one in line is told now, which is nothing where nobody can say. Where there are too many,
-    /// every other one goes, so that a long wait is still seen from its beginning to its end.
+    /// Keeps the estimate that the last visitor in line is shown now. `told_ms` is `None` if there is no
+    /// estimate. When [`PROBES_MAX`] is reached, every other probe is dropped, so that the probes still cover a
+    /// long wait from its beginning to its end.
     pub(super) fn remember(&mut self, report: &Report, told_ms: Option<u64>) {
         if self.generation != report.generation {
-            // Another line, where the old places mean nothing.
+            // A reset began a new generation, in which the old places mean nothing.
             self.probes.clear();
             self.generation = report.generation;
         }
@@ -47,8 +49,9 @@ impl Probes {
         });
     }
 
-    /// How much longer than told it took for those whose place was reached, in milliseconds; less is negative. Where the
-    /// line is empty the others left, and nothing came of what they were told.
+    /// Removes the probes whose place was reached. Returns for each how much longer the actual wait was than
+    /// the estimate, in milliseconds, negative if it was shorter. If the line is empty, the visitors of the
+    /// remaining probes have left, so these probes are dropped without a result.
     pub(super) fn come_true(&mut self, promoted_through: u64, waiting: u64, now_ms: u64) -> Vec<i64> {
         let errors = self
             .probes

@@ -1,5 +1,5 @@
-//! Metrics of every queue: written by whichever promoter is the first to ask when a report is due, so that each event is
-//! counted once however many promoters run.
+//! Writes the metrics of every queue. The promoter that asks first when a report is due writes it, so that each
+//! event is counted once, however many promoters run.
 
 use std::{
     collections::{HashMap, HashSet},
@@ -23,14 +23,14 @@ use vestibule_telemetry::{
 
 use super::probes::Probes;
 
-/// How often a queue is reported on. Of one where nothing happens there is a report in every minute: an alarm may stand on
-/// there being none.
+/// How often a queue is reported on. An idle queue still gets a report in every minute, because an alarm may
+/// depend on missing reports.
 const ORDER: ReportOrder = ReportOrder {
     every_ms: 10_000,
     idle_ms: 50_000,
 };
 
-/// What one promoter writes, and what it remembers for it.
+/// Writes one promoter's metrics and keeps what it needs between two reports.
 pub(super) struct Reporter {
     metrics: Metrics,
     queues: Mutex<HashMap<QueueId, Memory>>,
@@ -38,10 +38,10 @@ pub(super) struct Reporter {
 
 #[derive(Default)]
 struct Memory {
-    /// When to ask the line again.
+    /// When to ask the line for the next report. `None` before the first.
     next: Option<Instant>,
     probes: Probes,
-    /// What was last said of each thing that is either so or not, and when.
+    /// The last value that was written of each metric that is 0 or 1, and when it was written.
     said: HashMap<&'static str, (bool, Instant)>,
 }
 
@@ -53,13 +53,14 @@ impl Reporter {
         }
     }
 
-    /// Forgets the queues that are gone.
+    /// Drops the state of queues that the listing lacks.
     pub(super) fn listed(&self, queues: &[QueueId]) {
         let queues: HashSet<_> = queues.iter().collect();
         self.lock().retain(|queue, _| queues.contains(queue));
     }
 
-    /// Says whether the clocks are apart, and compares with what came true in a tick what people were told.
+    /// Writes whether the clocks are apart. Also compares earlier estimates of the wait with the places that
+    /// this tick reached, and writes the differences.
     pub(super) fn ticked(&self, queue: &QueueId, ticked: &Ticked) {
         if !self.metrics.is_on() {
             return;
@@ -85,7 +86,7 @@ impl Reporter {
                 .is_none_or(|next| Instant::now() >= next)
     }
 
-    /// Asks the line, and writes what it says.
+    /// Asks the line for a report and writes its metrics, if one is due.
     pub(super) async fn report(&self, line: &dyn Line, queue: &QueueId) -> Result<(), LineError> {
         let reported = line.report(queue, ORDER).await?;
         let due_in_ms = match reported {
@@ -109,20 +110,20 @@ impl Reporter {
         Ok(())
     }
 
-    /// Says what a check mended.
+    /// Writes how many differences a consistency check repaired.
     pub(super) fn checked(&self, queue: &QueueId, checked: &Checked) {
         if self.metrics.is_on() {
             self.metrics.write(queue, [(MENDED, json!(checked.mended()))]);
         }
     }
 
-    /// Says whether the stored settings are refused.
+    /// Writes whether the stored settings are refused.
     pub(super) fn settings(&self, queue: &QueueId, refused: bool) {
         self.say(queue, SETTINGS_REFUSED, refused);
     }
 
-    /// Says whether something is so: at once where that is new, and then as often as a queue is reported on that is busy,
-    /// or idle.
+    /// Writes a metric that is 0 or 1. It writes a changed value at once. It repeats the value 1 as often as a
+    /// busy queue is reported on, and the value 0 as often as an idle one.
     fn say(&self, queue: &QueueId, what: Metric, is_so: bool) {
         if !self.metrics.is_on() {
             return;
@@ -142,12 +143,13 @@ impl Reporter {
     }
 
     fn lock(&self) -> MutexGuard<'_, HashMap<QueueId, Memory>> {
-        // Every change above is whole before anything could panic.
+        // Every change under the lock is complete before anything could panic, so the data of a poisoned mutex
+        // is consistent.
         self.queues.lock().unwrap_or_else(PoisonError::into_inner)
     }
 }
 
-/// A report as metrics.
+/// Converts a report to metrics.
 fn measured(report: &Report) -> Vec<(Metric, Value)> {
     let happened = &report.happened;
     let mut measured: Vec<_> = [
@@ -174,18 +176,20 @@ fn measured(report: &Report) -> Vec<(Metric, Value)> {
     measured
 }
 
-/// What one at this position is told, in the middle of the range.
+/// The estimated wait that a visitor at this position is shown, in milliseconds: the middle of the range `low`
+/// to `high`, which are seconds, so (low + high) / 2 * 1000. `None` if there is no estimate.
 fn told_ms(view: &View, position: u64) -> Option<u64> {
     let told = view.estimate(&view.forecast(), position)?;
     Some((told.low + told.high) * 500)
 }
 
-/// The mean and the longest wait; `None` where nobody was promoted and nobody waits.
+/// The mean and the longest wait of a report, in milliseconds. `None` if no entry was promoted and none waits.
 fn waits(report: &Report) -> Option<(u64, u64)> {
     let head_ms = report
         .head
         .map(|head| report.now_ms.saturating_sub(head.joined_at_ms()));
-    // Where nobody is promoted, the wait of those who stand is what there is: else an alarm would sleep while they do.
+    // If no entry was promoted, the wait of the head of the line stands in. Otherwise an alarm on the wait
+    // would stay silent while the line does not move.
     let mean_ms = report
         .waited_ms
         .checked_div(report.happened.promoted)

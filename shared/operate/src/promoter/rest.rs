@@ -1,4 +1,4 @@
-//! The end of a run that has nothing to do.
+//! Parks the promoter: ends a run early when there is nothing to do.
 
 use std::time::Duration;
 
@@ -7,14 +7,16 @@ use tracing::info;
 
 use super::run::{Promoter, TICK_TIMEOUT};
 
-/// A promoter that may rest does so when nobody has been in any queue for so long.
+/// A promoter that may park does so after every queue has been empty for this long.
 const EMPTY_FOR: Duration = Duration::from_secs(10);
 
 impl Promoter {
-    /// Takes the heartbeats back where there is nothing to do; `false` where there is, and the run goes on. The line looks
-    /// once more in the same step: whoever enters after it finds no promoter, and drives.
+    /// Clears the heartbeats of all queues and returns `true`, if there is nothing to do. Otherwise it returns
+    /// `false`, and the run goes on. The line checks atomically, in the same step that clears the heartbeat,
+    /// that the queue is still empty. A visitor who enters afterwards therefore finds no heartbeat, and the
+    /// request runs a fallback tick.
     pub(super) async fn rest(&self) -> bool {
-        // A check is to be brought to its end, and a tick under way would beat again.
+        // A consistency check must finish, and a running tick would write the heartbeat again.
         if !self.known.is_empty_for(EMPTY_FOR) || !self.steps.is_idle() {
             return false;
         }
@@ -24,7 +26,10 @@ impl Promoter {
                 return false;
             }
         }
-        info!("every line has been empty for a while: the next who call drive it");
+        info!(
+            event = "promoter.parked",
+            "parked the promoter because every queue is empty; requests run fallback ticks until the next run"
+        );
         true
     }
 }

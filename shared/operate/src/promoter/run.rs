@@ -1,4 +1,4 @@
-//! The loop around the steps.
+//! The promoter's loop, which starts the steps of every queue once a second.
 
 use std::{
     future::Future,
@@ -28,34 +28,35 @@ use super::{
     watch::Watch,
 };
 
-/// Between two ticks of a queue.
+/// The time between two ticks of a queue.
 const ROUND: Duration = Duration::from_secs(1);
-/// Settings are read again in every so many rounds.
+/// The promoter lists the queues and syncs their settings once in this many rounds.
 const SYNC_ROUNDS: u64 = 3;
-/// A tick that takes longer is given up.
+/// The promoter aborts a tick that takes longer.
 pub(super) const TICK_TIMEOUT: Duration = Duration::from_secs(5);
-/// A drain begins no further records after so long: other queues have journals too.
+/// A flush starts no further batch of records after this time, so that every queue gets its turn to flush.
 pub(super) const DRAIN_TIME: Duration = Duration::from_secs(10);
-/// What was set aside is tried again this often.
+/// The time between two retries of a queue's dead letters.
 const RETRY_EVERY: Duration = Duration::from_mins(10);
-/// A listing that takes longer is given up.
+/// The promoter aborts a listing of the queues that takes longer.
 const LIST_TIMEOUT: Duration = Duration::from_secs(5);
-/// A sync that takes longer is given up: it may have a million entries to put back.
+/// The promoter aborts a sync that takes longer. The limit is high because a sync may restore a million
+/// entries.
 const SYNC_TIMEOUT: Duration = Duration::from_mins(5);
-/// At the end, steps under way get so long to be over.
+/// At the end of a run, the steps that are still running get this time to finish.
 const LAST_STEPS: Duration = Duration::from_millis(1_500);
 
-/// So long before its deadline a function stops starting steps.
+/// A function stops starting steps this long before its deadline.
 const RESERVE: Duration = Duration::from_secs(2);
 
-/// Comes about 2 s before a deadline that is given by the system's clock, as Lambda does.
+/// Completes 2 s before `deadline`, which is a time of the system clock, as Lambda gives it.
 pub fn almost(deadline: SystemTime) -> impl Future<Output = ()> + Send {
-    // A deadline that has passed leaves no time at all.
+    // If the deadline has already passed, the future completes at once.
     let left = deadline.duration_since(SystemTime::now()).unwrap_or_default();
     sleep(left.saturating_sub(RESERVE))
 }
 
-/// Ticks and syncs every queue of a deployment.
+/// Ticks, flushes, syncs, reports on and checks every queue of a deployment.
 pub struct Promoter {
     pub(super) line: Arc<dyn Line>,
     pub(super) backup: Arc<dyn Backup>,
@@ -68,7 +69,7 @@ pub struct Promoter {
 }
 
 impl Promoter {
-    /// A promoter that knows no queue yet.
+    /// Creates a promoter with an empty registry of queues. The first listing fills it.
     pub fn new(line: Arc<dyn Line>, backup: Arc<dyn Backup>, policy: Policy) -> Self {
         Self {
             line,
@@ -82,7 +83,7 @@ impl Promoter {
         }
     }
 
-    /// The same promoter, which writes its metrics there instead of where the process does.
+    /// Replaces the destination of the metrics. The default is that of the process.
     #[must_use]
     pub fn with_metrics(self, metrics: Metrics) -> Self {
         Self {
@@ -91,7 +92,7 @@ impl Promoter {
         }
     }
 
-    /// The same promoter with another clock of its own.
+    /// Replaces the promoter's own clock.
     #[cfg(test)]
     #[must_use]
     pub(super) fn with_clock(self, clock: vestibule_clock::Clock) -> Self {
@@ -101,13 +102,14 @@ impl Promoter {
         }
     }
 
-    /// Goes on until `until` is over, and then as long as the steps under way take, at most 1.5 s.
+    /// Runs until `until` completes. Then it waits at most 1.5 s for the steps that are still running.
     pub async fn run(self: &Arc<Self>, until: impl Future<Output = ()>) {
         self.go_on(pin!(until), false).await;
     }
 
-    /// The same, but no longer than somebody is in any queue: when all have been empty for 10 s it takes its heartbeats back,
-    /// and the first who call drive the line until the next run.
+    /// Runs like [`run`](Self::run), but also ends when every queue has been empty for 10 s. Before it ends
+    /// early, it clears its heartbeats, so that the requests of the next visitors run fallback ticks until the
+    /// next run.
     pub async fn run_while_needed(self: &Arc<Self>, until: impl Future<Output = ()>) {
         self.go_on(pin!(until), true).await;
     }
@@ -164,10 +166,20 @@ impl Promoter {
                 self.watch.listed(&queues);
                 self.known.listed(queues);
             }
-            Ok(Err(error)) => warn!(%error, "the queues cannot be listed"),
-            Err(_) => warn!("the queues cannot be listed: the backup does not answer"),
+            Ok(Err(error)) => {
+                warn!(
+                    event = "queue.listing_failed",
+                    %error,
+                    "could not list the queues in the backup; the promoter goes on with the queues that it knows"
+                );
+            }
+            Err(_) => warn!(
+                event = "queue.listing_failed",
+                "the backup did not list the queues in time; the promoter goes on with the queues that it knows"
+            ),
         }
-        // Also where the listing failed: one queue's settings may be readable all the same.
+        // The promoter syncs the known queues also after a failed listing, because the settings of one queue
+        // may still be readable.
         for queue in self.known.queues() {
             self.start(Step::Sync(queue));
         }
@@ -178,9 +190,11 @@ impl Promoter {
         let work = sync(&*self.line, &*self.backup, queue, self.policy);
         match timeout(SYNC_TIMEOUT, work).await {
             Ok(outcome) => self.take_over(queue, &outcome),
-            Err(_) => self
-                .known
-                .note(queue, "sync", Err("took too long and was given up".to_owned())),
+            Err(_) => self.known.note(
+                queue,
+                "sync",
+                Err("the step took too long, so the promoter aborted it".to_owned()),
+            ),
         }
     }
 
@@ -192,7 +206,12 @@ impl Promoter {
                 self.reporter.settings(queue, false);
                 note(Ok(()));
                 if put.how == Configured::Changed {
-                    info!(%queue, revision, "changed settings are in force");
+                    info!(
+                        event = "queue.settings_applied",
+                        %queue,
+                        revision,
+                        "applied changed settings of the queue to the line"
+                    );
                 }
             }
             Ok(Synced::Refused {
@@ -203,14 +222,17 @@ impl Promoter {
             }) => {
                 self.known.found(queue, shelf.clone(), *put);
                 self.reporter.settings(queue, true);
-                // With the name of what is stored: another wrong value is another trouble.
+                // The text contains the fingerprint of the stored settings, so that the log shows the next
+                // invalid edit although the reason is the same.
                 note(Err(format!(
-                    "the stored settings ({stored}) are wrong, all but the switches stay as they were: {error}"
+                    "the stored settings (fingerprint {stored}) are invalid; only their switches act, and the other \
+                     settings in force stay: {error}"
                 )));
             }
             Ok(Synced::Gone) => self.known.gone(queue),
             Err(error) => {
-                // What a hand left there can be seen, whichever part of it is wrong.
+                // A damaged item counts as refused settings, whichever part of it is damaged, so that the
+                // metric shows it.
                 if matches!(
                     error,
                     SyncError::Stuck(_) | SyncError::Backup(BackupError::Nonsense(_))
@@ -230,9 +252,10 @@ impl Promoter {
         let fence = self.known.fence(queue);
         let outcome = match timeout(TICK_TIMEOUT, tick(&*self.line, queue, fence)).await {
             Ok(Ok(ticked)) => {
-                debug!(%queue, ?ticked, "ticked");
+                debug!(event = "queue.ticked", %queue, ?ticked, "ticked the queue");
                 let nobody = ticked.waiting + ticked.ready + ticked.active == 0;
-                // Where it is not certain what time it is, the promoter is wanted.
+                // A queue whose clocks disagree counts as occupied, because only a running promoter can correct
+                // the offset.
                 self.known.saw(queue, nobody && !ticked.clocks.apart);
                 self.start(Step::Drain(queue.clone()));
                 self.reporter.ticked(queue, &ticked);
@@ -248,12 +271,12 @@ impl Promoter {
             }
             Ok(Err(error)) => {
                 if matches!(error, LineError::Unknown) {
-                    // It is put back now, not at the next reading of the settings.
+                    // The sync restores the queue at once instead of with the next reading of the settings.
                     self.start(Step::Sync(queue.clone()));
                 }
                 Err(error.to_string())
             }
-            Err(_) => Err("took too long and was given up".to_owned()),
+            Err(_) => Err("the step took too long, so the promoter aborted it".to_owned()),
         };
         if outcome.is_err() {
             self.known.saw(queue, false);
@@ -265,12 +288,13 @@ impl Promoter {
         let _permit = self.steps.ticks.acquire().await;
         let outcome = match timeout(TICK_TIMEOUT, self.reporter.report(&*self.line, queue)).await {
             Ok(outcome) => outcome.map_err(|error| error.to_string()),
-            Err(_) => Err("took too long and was given up".to_owned()),
+            Err(_) => Err("the step took too long, so the promoter aborted it".to_owned()),
         };
         self.known.note(queue, "report", outcome);
     }
 
-    /// It takes as long as the queue is; where the end of this promoter cuts it off, the next one goes on.
+    /// Runs the consistency check of a queue, if it is due. The duration grows with the queue. If the end of
+    /// this run cuts the check off, the next promoter continues where it stopped.
     async fn check_one(&self, queue: &QueueId) {
         let _permit = self.steps.checks.acquire().await;
         let Some(shelf) = self.known.shelf(queue) else {

@@ -1,4 +1,5 @@
-//! The steps under way: none twice at once, and only so many of a kind.
+//! The steps that are running. A step never runs twice at the same time, and each kind of step has a limit of
+//! concurrency.
 
 use std::{
     collections::HashSet,
@@ -11,30 +12,31 @@ use tokio::{sync::Semaphore, task::JoinSet, time::timeout};
 use tracing::{Instrument, debug, warn};
 use vestibule_domain::id::QueueId;
 
-/// How many steps of a kind go at once.
+/// How many steps of one kind run at the same time.
 const AT_ONCE: usize = 16;
-/// How many queues are checked at once: each reads all that there is of one.
+/// How many consistency checks run at the same time. The limit is low because a check reads all data of a
+/// queue.
 const CHECKS_AT_ONCE: usize = 2;
 
-/// One thing to do; it is never done twice at once.
+/// One unit of work. The same step never runs twice at the same time (single-flight).
 #[derive(Debug, Clone, PartialEq, Eq, Hash)]
 pub(super) enum Step {
-    /// Read which queues there are, and sync each.
+    /// Lists the queues and starts a sync for each.
     List,
-    /// Put the stored settings of a queue in force.
+    /// Applies the stored settings of a queue to its line.
     Sync(QueueId),
-    /// Promote.
+    /// Promotes entries.
     Tick(QueueId),
-    /// Take the journal to the backup.
+    /// Flushes the journal to the backup.
     Drain(QueueId),
-    /// Write the metrics.
+    /// Writes the metrics.
     Report(QueueId),
-    /// Compare the line with the backup.
+    /// Compares the line with the backup and repairs differences.
     Check(QueueId),
 }
 
-/// The steps under way. Ticks are counted apart from those that ask the backup: one that is slow or hangs must not keep
-/// anybody from being promoted.
+/// The steps that are running, and the semaphores that limit them. Ticks have their own semaphore: steps that
+/// call a slow or unresponsive backup must not take the permits that promotion needs.
 pub(super) struct Steps {
     busy: Arc<Mutex<HashSet<Step>>>,
     tasks: Mutex<JoinSet<()>>,
@@ -58,12 +60,16 @@ impl Default for Steps {
 }
 
 impl Steps {
-    /// Starts a step, unless it is still under way.
+    /// Starts a step, unless the same step is still running.
     pub(super) fn start(&self, step: Step, work: impl Future<Output = ()> + Send + 'static) {
         let mut tasks = lock(&self.tasks);
         while tasks.try_join_next().is_some() {}
         if !lock(&self.busy).insert(step.clone()) {
-            debug!(?step, "still under way");
+            debug!(
+                event = "promoter.step_skipped",
+                ?step,
+                "skipped a step because the same step is still running"
+            );
             return;
         }
         let done = Done {
@@ -77,12 +83,13 @@ impl Steps {
         tasks.spawn(work.in_current_span());
     }
 
-    /// Whether none is under way.
+    /// Whether no step is running.
     pub(super) fn is_idle(&self) -> bool {
         lock(&self.busy).is_empty()
     }
 
-    /// Waits for the steps under way, and for those that they start, and gives up those that take too long.
+    /// Waits for the running steps and for the steps that they start. Aborts the steps that are still running
+    /// after `within`.
     pub(super) async fn finish(&self, within: Duration) {
         let mut under_way = JoinSet::new();
         let all = async {
@@ -95,17 +102,20 @@ impl Steps {
             }
         };
         if timeout(within, all).await.is_err() {
-            warn!("steps that were still under way at the end are given up");
+            warn!(
+                event = "promoter.steps_aborted",
+                "aborted the steps that were still running at the end of the run; the next run repeats them"
+            );
         }
         while !under_way.is_empty() {
             under_way.shutdown().await;
-            // One of them may have started others.
+            // An aborted step may have started others, which the loop aborts too.
             under_way = std::mem::take(&mut *lock(&self.tasks));
         }
     }
 }
 
-/// Marks a step as over, also when its task is dropped.
+/// Marks a step as finished when it is dropped, also when the step's task is aborted.
 struct Done {
     busy: Arc<Mutex<HashSet<Step>>>,
     step: Step,
@@ -118,6 +128,6 @@ impl Drop for Done {
 }
 
 fn lock<T>(mutex: &Mutex<T>) -> MutexGuard<'_, T> {
-    // Sets alone: whole before anything could panic.
+    // The mutexes hold only collections, which are consistent even if a holder of the lock panicked.
     mutex.lock().unwrap_or_else(PoisonError::into_inner)
 }

@@ -1,5 +1,5 @@
-//! Keeping the line's time right: a promoter sees whether its own clock is steady, and where the server's is not, has the
-//! line count with an offset.
+//! Keeps the line time right. Each promoter checks that its own clock is steady. If the server's clock is
+//! wrong, the promoter has the line add an offset to it. See `docs/decisions/line-clock.md`.
 
 use std::{
     collections::HashMap,
@@ -16,29 +16,30 @@ use vestibule_domain::{
 };
 use vestibule_line::{Adjusted, Line, LineError};
 
-/// In so many ticks, one after the other, the server must be as far off before anything is done.
+/// The server's clock must be off by the same amount in this many consecutive ticks before the promoter adjusts
+/// it.
 const TICKS: u32 = 3;
-/// So long after a jump of its own clock a promoter believes the server rather than itself.
+/// For this long after a jump of its own clock, a promoter does not adjust the server's clock.
 const DISTRUST: Duration = Duration::from_mins(1);
 
-/// An adjustment that takes longer is given up.
+/// The promoter aborts an adjustment that takes longer.
 const ADJUST_TIMEOUT: Duration = Duration::from_secs(5);
 
-/// What one promoter knows of clocks.
+/// What one promoter knows about its own clock and the clocks of the servers.
 pub(super) struct Watch {
     wall: Clock,
     own: Mutex<Own>,
     differences: Mutex<HashMap<QueueId, Difference>>,
 }
 
-/// The promoter's own clock at the last look, beside the one that nobody can set.
+/// The last reading of the promoter's own clock, next to a reading of the monotonic clock, which cannot be set.
 struct Own {
     wall_us: u64,
     at: Instant,
     jumped_at: Option<Instant>,
 }
 
-/// How far the server was off in the last ticks.
+/// How far the server's clock was off in the last ticks, and in how many consecutive ticks.
 struct Difference {
     wanted_ms: i64,
     ticks: u32,
@@ -62,48 +63,62 @@ impl Watch {
         }
     }
 
-    /// Looks at the clock anew: a function may have been frozen, and what passed meanwhile tells nothing.
+    /// Reads the clocks again at the start of a run. Lambda may have frozen the function since the last
+    /// reading, so the difference to that reading says nothing about the clock.
     pub(super) fn begin(&self) {
         let mut own = lock(&self.own);
         (own.wall_us, own.at) = ((self.wall)(), Instant::now());
     }
 
-    /// Forgets the queues that are gone.
+    /// Drops the state of queues that the listing lacks.
     pub(super) fn listed(&self, queues: &[QueueId]) {
         lock(&self.differences).retain(|queue, _| queues.contains(queue));
     }
 
-    /// After each tick: sets the offset where it is time to; an error says what is wrong with the clocks.
+    /// Runs after each tick, and adjusts the server's clock if the conditions are met.
+    ///
+    /// # Errors
+    /// The text says which clock problem remains.
     pub(super) async fn keep(&self, line: &dyn Line, queue: &QueueId, clocks: Clocks) -> Result<(), String> {
         let is_steady = self.is_steady();
         let Some(difference) = self.note(queue, clocks) else {
             return Ok(());
         };
         let apart =
-            "the server's clock and this promoter's are apart: nothing expires and nobody is promoted";
+            "the server's clock and the promoter's clock disagree, so no entry expires or is promoted";
         if difference < TICKS {
             return Err(apart.to_owned());
         }
         if !is_steady {
             return Err(format!(
-                "{apart}; this promoter's own has jumped, so it sets nothing"
+                "{apart}; the promoter's own clock has jumped, so it does not adjust the server's clock"
             ));
         }
         let offset_ms = clocks.wanted_offset_ms();
         let adjusted = timeout(ADJUST_TIMEOUT, line.adjust(queue, offset_ms)).await;
-        match adjusted.unwrap_or_else(|_| Err(LineError::Unavailable("no answer".to_owned()))) {
+        match adjusted.unwrap_or_else(|_| {
+            Err(LineError::Unavailable(
+                "the line did not answer in time".to_owned(),
+            ))
+        }) {
             Ok(Adjusted::Adjusted) => {
-                info!(%queue, offset_ms, "the server's clock counts with an offset");
+                info!(
+                    event = "line.clock_adjusted",
+                    %queue,
+                    offset_ms,
+                    "added an offset to the server's clock, because two other clocks contradict it"
+                );
                 Ok(())
             }
-            Ok(Adjusted::Doubtful) => Err(format!("{apart}; nothing tells which of them is right")),
-            // Where the line lost the queue, the next tick says so.
+            Ok(Adjusted::Doubtful) => Err(format!("{apart}; no third clock says which of the two is right")),
+            // If the line has lost the queue, the next tick reports it.
             Ok(Adjusted::Agree) | Err(LineError::Unknown) => Ok(()),
-            Err(error) => Err(format!("{apart}; no offset can be set: {error}")),
+            Err(error) => Err(format!("{apart}; the offset could not be set: {error}")),
         }
     }
 
-    /// Takes down how far the server is off; in how many ticks by now. `None` where the clocks agree.
+    /// Records how far the server's clock is off. Returns in how many consecutive ticks it has been off by the
+    /// same amount, or `None` if the clocks agree.
     fn note(&self, queue: &QueueId, clocks: Clocks) -> Option<u32> {
         let mut differences = lock(&self.differences);
         if !clocks.apart {
@@ -122,7 +137,7 @@ impl Watch {
         Some(difference.ticks)
     }
 
-    /// Whether the own clock has gone as fast as time lately.
+    /// Whether the promoter's own clock has kept pace with the monotonic clock for the last [`DISTRUST`].
     fn is_steady(&self) -> bool {
         let mut own = lock(&self.own);
         let (wall_us, at) = ((self.wall)(), Instant::now());
@@ -137,6 +152,7 @@ impl Watch {
 }
 
 fn lock<T>(mutex: &Mutex<T>) -> MutexGuard<'_, T> {
-    // Every change above is whole before anything could panic.
+    // Every change under the lock is complete before anything could panic, so the data of a poisoned mutex is
+    // consistent.
     mutex.lock().unwrap_or_else(PoisonError::into_inner)
 }

@@ -1,4 +1,4 @@
-//! Every queue at once: at the start and at the end of a process that keeps its line for itself.
+//! Syncs and flushes all queues of a process that keeps its line in memory: at its start and at its end.
 
 use tokio::time::Instant;
 use vestibule_backup::{BackupError, Shelf};
@@ -11,14 +11,16 @@ use vestibule_engine::{
 
 use super::run::{DRAIN_TIME, Promoter};
 
-/// How many journal records one call takes to the backup at the end.
+/// How many journal records one flush takes to the backup at the end of the process.
 const SETTLE_RECORDS: usize = 1_000;
 
 impl Promoter {
-    /// Syncs every queue once, one after the other: at the start of a process that must not serve before.
+    /// Syncs every queue once, one after the other. A process calls it at its start and serves no request
+    /// before it returns.
     ///
     /// # Errors
-    /// The backup's, where it cannot list its queues. What a single queue runs into is in its outcome.
+    /// [`BackupError`] if the backup cannot list its queues. The outcome of each queue holds that queue's own
+    /// error.
     pub async fn sync_all(&self) -> Result<Vec<(QueueId, Result<Synced, SyncError>)>, BackupError> {
         let queues = self.backup.queues().await?;
         self.known.listed(queues.clone());
@@ -31,10 +33,12 @@ impl Promoter {
         Ok(outcomes)
     }
 
-    /// Takes everything that is in the journals to the backup: at the end of a process whose line ends with it.
+    /// Flushes the journals of all queues to the backup and retries the dead letters. A process calls it at its
+    /// end if its line ends with the process.
     ///
     /// # Errors
-    /// The first that a queue ran into, as text with the queue's name; the others are settled all the same.
+    /// The error of the first queue that failed, as text that starts with the queue's id. The function flushes
+    /// the other queues too.
     pub async fn settle_all(&self) -> Result<(), String> {
         let mut outcome = Ok(());
         for shelf in self
@@ -64,7 +68,9 @@ impl Promoter {
         let view = settled.await.map_err(|error| error.to_string())?;
         match view.journal + view.aside {
             0 => Ok(()),
-            left => Err(format!("the backup refuses {left} records")),
+            left => Err(format!(
+                "{left} journal records could not be written to the backup"
+            )),
         }
     }
 }

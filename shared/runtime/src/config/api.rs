@@ -8,13 +8,19 @@ use super::{ConfigError, Lookup, environment, wrong};
 
 const SERVICE_CALLERS: &str = "VESTIBULE_SERVICE_CALLERS";
 
-/// Reads, all optional: `VESTIBULE_CORS_ORIGINS` (origins with commas between, or `*`), `VESTIBULE_HELD_BUDGET`,
-/// `VESTIBULE_DEPLOYMENT`, `VESTIBULE_VISITOR_CLAIM` (`sub`), `VESTIBULE_VISITOR_ROUTES` (`open`, `iam` or `api-key`),
-/// `VESTIBULE_SERVICE_ROUTES` (`iam`, `api-key`, or on a laptop `none`) and `VESTIBULE_SERVICE_CALLERS` (ARNs or ids
-/// of API keys with commas between), without which the two must not be guarded the same way.
+/// Reads these variables, which are all optional:
+///
+/// - `VESTIBULE_CORS_ORIGINS`: origins, comma-separated, or `*`
+/// - `VESTIBULE_HELD_BUDGET`: a number of polls, 500 by default
+/// - `VESTIBULE_DEPLOYMENT`: a name, `local` by default
+/// - `VESTIBULE_VISITOR_CLAIM`: a claim, `sub` by default
+/// - `VESTIBULE_VISITOR_ROUTES`: `open` (the default), `iam` or `api-key`
+/// - `VESTIBULE_SERVICE_ROUTES`: `iam` (the default), `api-key`, or `none` on a developer's machine
+/// - `VESTIBULE_SERVICE_CALLERS`: ARNs or ids of API keys, comma-separated. It is required if the visitors'
+///   routes and the service routes are guarded in the same way.
 ///
 /// # Errors
-/// The first one that is wrong.
+/// [`ConfigError`] for the first variable that is invalid or missing.
 pub fn api_config_from_env() -> Result<EdgeConfig, ConfigError> {
     read_api_config(&environment)
 }
@@ -29,14 +35,14 @@ pub(super) fn read_api_config(vars: Lookup<'_>) -> Result<EdgeConfig, ConfigErro
         visitor_routes: visitor_routes("VESTIBULE_VISITOR_ROUTES", vars)?,
         service_routes: service_routes("VESTIBULE_SERVICE_ROUTES", vars)?,
         service_callers: ServiceCallers::new(&vars(SERVICE_CALLERS).unwrap_or_default()),
-        // Never by the lack of a variable: it turns safety off.
+        // The value is constant, because a missing variable must not turn safety off.
         local: false,
     };
     if config.service_callers.is_empty() && config.is_guarded_alike() {
         return Err(wrong(
             SERVICE_CALLERS,
-            "is not set, and the visitors' routes are guarded as the protected service's are: nothing else tells \
-             the two apart",
+            "is not set, but visitors and the protected service use the same kind of credential; list the \
+             callers that are the protected service",
         ));
     }
     Ok(config)
@@ -55,7 +61,8 @@ fn origins(name: &'static str, vars: Lookup<'_>) -> Result<Origins, ConfigError>
     listed
         .into_iter()
         .map(|origin| {
-            // As a browser writes it: scheme, host and port, nothing after them (RFC 6454, section 6.2).
+            // A browser sends an origin as scheme, host and port, with nothing after them (RFC 6454, section
+            // 6.2).
             let host = origin
                 .strip_prefix("https://")
                 .or_else(|| origin.strip_prefix("http://"));
@@ -73,7 +80,7 @@ fn origins(name: &'static str, vars: Lookup<'_>) -> Result<Origins, ConfigError>
 fn not_an_origin(name: &'static str) -> ConfigError {
     wrong(
         name,
-        "must be * or origins such as https://shop.example, with commas between",
+        "must be * or a comma-separated list of origins such as https://shop.example",
     )
 }
 
@@ -101,19 +108,22 @@ fn service_routes(name: &'static str, vars: Lookup<'_>) -> Result<ServiceRoutes,
         Some("api-key") => Ok(ServiceRoutes::ApiKey),
         Some("none") if is_on_lambda(vars) => Err(wrong(
             name,
-            "must not be none on Lambda: anybody could validate and complete",
+            "must not be none on Lambda, because every caller could then validate and complete entries",
         )),
         Some("none") => Ok(ServiceRoutes::Unguarded),
         Some(_) => Err(wrong(name, "must be one of: iam, api-key, none")),
     }
 }
 
-/// Where Lambda puts a function's code. `LAMBDA_TASK_ROOT` says so, which nobody who configures a function can set.
+/// The folder of a function's code on Lambda, as `LAMBDA_TASK_ROOT` names it. The configuration of a function
+/// cannot set that variable.
 const TASK_ROOT: &str = "/var/task";
 
-/// Whether this is a function on AWS, and not one that a laptop runs in the same way: `cargo lambda watch` names no task
-/// root, emulators of the whole of AWS run a process in a folder of their own, and `sam local`, whose container looks
-/// like the original, says what it is.
+/// Whether this process is a function on AWS. A developer's machine may run a function in a similar way:
+///
+/// - `cargo lambda watch` sets no task root.
+/// - Emulators of AWS run the function in a folder of their own.
+/// - The container of `sam local` looks like the original, but sets `AWS_SAM_LOCAL`.
 fn is_on_lambda(vars: Lookup<'_>) -> bool {
     vars("AWS_LAMBDA_RUNTIME_API").is_some()
         && vars("LAMBDA_TASK_ROOT").as_deref() == Some(TASK_ROOT)

@@ -1,4 +1,4 @@
-//! The secrets of a deployment, and what passes name as their issuer.
+//! The secrets of a deployment, and the issuer that its passes name.
 
 use aws_config::SdkConfig;
 use base64::{
@@ -19,12 +19,13 @@ use super::{
     wrong,
 };
 
-/// The least letters and digits of a text that a signing key is derived from: such a text has more than 256 bits.
+/// The least length of a text from which a signing key is derived. A random text of this many letters and
+/// digits has more than 256 bits of entropy.
 const SIGNING_TEXT_MIN: usize = 64;
-/// Sets the derived key apart from anything else that may ever be derived from the same text.
+/// The HMAC label of the signing key. It separates this key from any other key that may be derived from the
+/// same text.
 const SIGNING_LABEL: &[u8] = b"vestibule pass signing key 1";
 
-/// Where the secrets of a deployment are.
 #[derive(Debug, Clone)]
 pub struct KeysConfig {
     root: RootKeyConfig,
@@ -33,18 +34,21 @@ pub struct KeysConfig {
 }
 
 impl KeysConfig {
-    /// Reads `VESTIBULE_SIGNING_KEY` (an Ed25519 key in PKCS#8 as PEM, where `\n` may stand for a line's end, or 64
-    /// letters and digits or more, from which one is derived) or `VESTIBULE_SIGNING_KEY_SECRET` (the ARN or name of such
-    /// a text in Secrets Manager); `VESTIBULE_ISSUER`, an address of the deployment, which passes name as theirs; and
-    /// what [`RootKeyConfig`] reads.
+    /// Reads these variables, and those of [`RootKeyConfig::from_env`]:
+    ///
+    /// - `VESTIBULE_SIGNING_KEY`: an Ed25519 key in PKCS#8 as PEM, in which `\n` may stand for a line break; or
+    ///   at least 64 letters and digits, from which a key is derived.
+    /// - `VESTIBULE_SIGNING_KEY_SECRET`: instead of the variable above, the ARN or name of a secret in Secrets
+    ///   Manager with such a text.
+    /// - `VESTIBULE_ISSUER`: the URL of the deployment, which its passes name as their issuer.
     ///
     /// # Errors
-    /// The first one that is missing or wrong.
+    /// [`ConfigError`] for the first variable that is missing or invalid.
     pub fn from_env() -> Result<Self, ConfigError> {
         Self::read(&environment)
     }
 
-    /// Reads the same from other variables than the process's own.
+    /// Reads the same variables with the given lookup.
     ///
     /// # Errors
     /// As [`from_env`](Self::from_env).
@@ -56,15 +60,16 @@ impl KeysConfig {
         })
     }
 
-    /// The address of an emulator of Secrets Manager, where there is one.
+    /// The address of an emulator of Secrets Manager, or `None` for Secrets Manager itself.
     pub fn endpoint_url(&self) -> Option<&str> {
         self.root.endpoint_url()
     }
 
-    /// The secrets themselves, fetched side by side where they are in Secrets Manager.
+    /// Returns the secrets. It fetches those in Secrets Manager at the same time.
     ///
     /// # Errors
-    /// The first one that cannot be had or does not serve. It names the variable, and never shows the value.
+    /// [`ConfigError`] for the first secret that cannot be fetched or is not a valid key. It names the variable
+    /// and never shows the value.
     pub async fn fetch(&self, aws: &SdkConfig) -> Result<Keys, ConfigError> {
         let vault = Vault::new(aws, self.endpoint_url());
         let (root, signing) = tokio::try_join!(self.root.secret.find(&vault), self.signing.find(&vault))?;
@@ -75,7 +80,7 @@ impl KeysConfig {
     }
 }
 
-/// Where the root key is: for a function that finds entries and signs nothing.
+/// Where to find the root key. A function that finds entries and signs no passes reads only this.
 #[derive(Debug, Clone)]
 pub struct RootKeyConfig {
     secret: Secret,
@@ -83,16 +88,20 @@ pub struct RootKeyConfig {
 }
 
 impl RootKeyConfig {
-    /// Reads `VESTIBULE_ROOT_KEY` (base64 or hex, 32 bytes or more) or `VESTIBULE_ROOT_KEY_SECRET` (the ARN or name of
-    /// such a text in Secrets Manager), and `VESTIBULE_SECRETS_ENDPOINT`, the address of an emulator.
+    /// Reads these variables:
+    ///
+    /// - `VESTIBULE_ROOT_KEY`: at least 32 bytes in base64 or hex.
+    /// - `VESTIBULE_ROOT_KEY_SECRET`: instead of the variable above, the ARN or name of a secret in Secrets
+    ///   Manager with such a text.
+    /// - `VESTIBULE_SECRETS_ENDPOINT`: optional, the address of an emulator of Secrets Manager.
     ///
     /// # Errors
-    /// Where it is missing.
+    /// [`ConfigError`] if no root key is given, or if it is given twice.
     pub fn from_env() -> Result<Self, ConfigError> {
         Self::read(&environment)
     }
 
-    /// Reads the same from other variables than the process's own.
+    /// Reads the same variables with the given lookup.
     ///
     /// # Errors
     /// As [`from_env`](Self::from_env).
@@ -103,15 +112,15 @@ impl RootKeyConfig {
         })
     }
 
-    /// The address of an emulator of Secrets Manager, where there is one.
+    /// The address of an emulator of Secrets Manager, or `None` for Secrets Manager itself.
     pub fn endpoint_url(&self) -> Option<&str> {
         self.endpoint_url.as_deref()
     }
 
-    /// The key itself.
+    /// Returns the root key. It fetches the key if it is in Secrets Manager.
     ///
     /// # Errors
-    /// Where it cannot be had or does not serve.
+    /// [`ConfigError`] if the key cannot be fetched or is not valid.
     pub async fn fetch(&self, aws: &SdkConfig) -> Result<RootKey, ConfigError> {
         root_key(&self.secret.find(&Vault::new(aws, self.endpoint_url())).await?)
     }
@@ -123,10 +132,16 @@ fn root_key(found: &Found) -> Result<RootKey, ConfigError> {
         .or_else(|| STANDARD.decode(text).ok())
         .or_else(|| URL_SAFE_NO_PAD.decode(text.trim_end_matches('=')).ok())
         .ok_or_else(|| wrong(found.name, "is neither base64 nor hex"))?;
-    RootKey::new(bytes).map_err(|held| wrong(found.name, format!("holds {held} bytes, and 32 are the least")))
+    RootKey::new(bytes).map_err(|held| {
+        wrong(
+            found.name,
+            format!("holds {held} bytes, but a root key needs at least 32"),
+        )
+    })
 }
 
-/// `None` where it is anything but whole bytes in hex. Hex is tried first: 64 digits of it are base64 as well.
+/// Decodes hex. Returns `None` if the text is not an even number of hex digits. The caller tries hex before
+/// base64, because a text of 64 hex digits is valid base64 too.
 fn from_hex(text: &str) -> Option<Vec<u8>> {
     if !text.len().is_multiple_of(2) || !text.bytes().all(|b| b.is_ascii_hexdigit()) {
         return None;
@@ -148,12 +163,16 @@ fn signer(found: &Found, issuer: &str) -> Result<Signer, ConfigError> {
     Signer::from_pem(issuer, &pem).map_err(|error| {
         wrong(
             found.name,
-            format!("does not serve: {error}, nor {SIGNING_TEXT_MIN} letters and digits or more"),
+            format!(
+                "does not serve as a signing key: {error}, and it is not a text of {SIGNING_TEXT_MIN} or more \
+                 letters and digits"
+            ),
         )
     })
 }
 
-/// The seed of the Ed25519 key that a random text stands for: see `docs/decisions/generated-secrets.md`.
+/// Derives the seed of the Ed25519 key from a random text: HMAC-SHA256 of [`SIGNING_LABEL`], with the text as
+/// the key. See `docs/decisions/generated-secrets.md`.
 fn signing_seed(text: &str) -> [u8; 32] {
     let mut mac = Hmac::<Sha256>::new_from_slice(text.as_bytes()).expect("HMAC takes a key of any length");
     mac.update(SIGNING_LABEL);

@@ -1,5 +1,5 @@
-//! What the environment says: one struct a concern, each read by its own `from_env`, with errors that name the variable
-//! and never show its value.
+//! The configuration that a process reads from its environment variables. There is one struct for each concern,
+//! and each has its own `from_env`. An error names the variable and never shows its value.
 
 mod api;
 mod keys;
@@ -14,13 +14,13 @@ pub use self::{
     redis::RedisConfig,
 };
 
-/// A variable that is missing or wrong.
+/// An environment variable that is missing or invalid.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
 #[error("{name} {reason}")]
 pub struct ConfigError {
     /// The name of the variable.
     pub name: &'static str,
-    /// What is wrong with it.
+    /// What is wrong with the variable. The message is the name followed by this text.
     pub reason: String,
 }
 
@@ -31,10 +31,10 @@ fn wrong(name: &'static str, reason: impl Into<String>) -> ConfigError {
     }
 }
 
-/// Looks a variable up: the environment's own, or a test's.
+/// Looks up a variable by name, in the environment of the process or of a test.
 pub type Lookup<'a> = &'a dyn Fn(&str) -> Option<String>;
 
-/// The process's own environment; an empty variable counts as none.
+/// Reads a variable of the process. An empty variable counts as not set.
 fn environment(name: &str) -> Option<String> {
     std::env::var(name).ok().filter(|value| !value.is_empty())
 }
@@ -43,11 +43,12 @@ fn required(vars: Lookup<'_>, name: &'static str) -> Result<String, ConfigError>
     vars(name).ok_or_else(|| wrong(name, "is not set"))
 }
 
-/// Where the backup is: reads `VESTIBULE_QUEUES_TABLE`, `VESTIBULE_ENTRIES_TABLE` and, for an emulator,
-/// `VESTIBULE_DYNAMODB_ENDPOINT`.
+/// Reads the connection of the backup: `VESTIBULE_QUEUES_TABLE`, `VESTIBULE_ENTRIES_TABLE` and, for an
+/// emulator, `VESTIBULE_DYNAMODB_ENDPOINT`.
 ///
 /// # Errors
-/// Where a table is missing: a default would hide it until the first write fails.
+/// [`ConfigError`] if a table is not set. There is no default, because it would hide the mistake until the
+/// first write fails.
 pub fn dynamodb_from_env() -> Result<Connection, ConfigError> {
     Ok(Connection {
         endpoint_url: environment("VESTIBULE_DYNAMODB_ENDPOINT"),

@@ -1,4 +1,4 @@
-//! Where the line is, and how to log in there.
+//! The address of the line's Redis, and how to log in to it.
 
 use std::fmt;
 
@@ -10,13 +10,14 @@ const URL: &str = "VESTIBULE_REDIS_URL";
 const IAM_CACHE: &str = "VESTIBULE_REDIS_IAM_CACHE";
 const IAM_USER: &str = "VESTIBULE_REDIS_IAM_USER";
 
-/// Where the line is.
+/// The address of the line's Redis, and how to log in to it.
 #[derive(Clone, PartialEq, Eq)]
 pub struct RedisConfig {
-    /// `redis://` or `rediss://` (TLS), or either with `+cluster` and then of several nodes; `?ca_file=` names the
-    /// authorities that it trusts. May hold a password, so `Debug` prints `***`.
+    /// The URL: `redis://`, or `rediss://` for TLS. The suffix `+cluster` marks a cluster and allows several
+    /// nodes. The parameter `?ca_file=` names a file of trusted certificate authorities. The URL may contain a
+    /// password, so `Debug` prints `***`.
     pub url: String,
-    /// Who logs in by IAM; with what the address says where `None`.
+    /// The IAM user that logs in, or `None` if the URL holds the credentials.
     pub iam: Option<IamUser>,
 }
 
@@ -30,33 +31,45 @@ impl fmt::Debug for RedisConfig {
 }
 
 impl RedisConfig {
-    /// Reads `VESTIBULE_REDIS_URL`; and, for `ElastiCache` with IAM authentication, `VESTIBULE_REDIS_IAM_CACHE` (the name
-    /// of the serverless cache) and `VESTIBULE_REDIS_IAM_USER` (the user's id, which is its name).
+    /// Reads `VESTIBULE_REDIS_URL` and, for `ElastiCache` with IAM authentication, `VESTIBULE_REDIS_IAM_CACHE`
+    /// (the name of the serverless cache) and `VESTIBULE_REDIS_IAM_USER` (the user id, which equals the user
+    /// name).
     ///
     /// # Errors
-    /// The one that is missing, or does not go with the others.
+    /// [`ConfigError`] for the variable that is missing, invalid, or does not fit the others.
     pub fn from_env() -> Result<Self, ConfigError> {
         Self::read(&environment)
     }
 
     pub(super) fn read(vars: Lookup<'_>) -> Result<Self, ConfigError> {
         let url = required(vars, URL)?;
-        // Where it names a file, that is looked at, too: a function that cannot trust its Redis shall not start.
+        // Parsing also reads the file of certificate authorities. A function that cannot verify its Redis must
+        // not start.
         Address::parse(&url).map_err(|error| wrong(URL, error.to_string()))?;
         let iam = match (vars(IAM_CACHE), vars(IAM_USER)) {
             (None, None) => None,
             (Some(cache), Some(user)) => Some(IamUser { cache, user }),
-            (Some(_), None) => return Err(wrong(IAM_USER, format!("is not set, and {IAM_CACHE} is"))),
-            (None, Some(_)) => return Err(wrong(IAM_CACHE, format!("is not set, and {IAM_USER} is"))),
+            (Some(_), None) => {
+                return Err(wrong(
+                    IAM_USER,
+                    format!("is not set, but {IAM_CACHE} is; set both or neither"),
+                ));
+            }
+            (None, Some(_)) => {
+                return Err(wrong(
+                    IAM_CACHE,
+                    format!("is not set, but {IAM_USER} is; set both or neither"),
+                ));
+            }
         };
         if iam.is_some() && !(url.starts_with("rediss://") || url.starts_with("rediss+cluster://")) {
             let reason = format!(
-                "must be rediss:// or rediss+cluster:// where {IAM_CACHE} is set: a token is a password"
+                "must begin with rediss:// or rediss+cluster:// if {IAM_CACHE} is set, because the login sends a token"
             );
             return Err(wrong(URL, reason));
         }
         if iam.is_some() && url.contains('@') {
-            return Err(wrong(URL, format!("must not name a user where {IAM_USER} does")));
+            return Err(wrong(URL, format!("must not name a user if {IAM_USER} is set")));
         }
         Ok(Self { url, iam })
     }

@@ -1,4 +1,5 @@
-//! Where a secret is: in the environment itself, or in AWS Secrets Manager under a name that the environment gives.
+//! A secret, which is either in an environment variable itself, or in AWS Secrets Manager under a name that a
+//! variable gives.
 
 use std::{fmt, time::Duration};
 
@@ -7,26 +8,27 @@ use aws_sdk_secretsmanager::{Client, config, operation::get_secret_value::GetSec
 
 use super::{ConfigError, Lookup, wrong};
 
-/// One attempt, answer included.
+/// The timeout of one attempt, from the connection to the complete answer.
 const ATTEMPT: Duration = Duration::from_secs(2);
 const CONNECT: Duration = Duration::from_secs(1);
-/// A function has ten seconds to start, of which these take six and the pauses between them.
+/// The most attempts. A function has 10 s to start, and the attempts take at most 6 s plus the pauses between
+/// them.
 const ATTEMPTS: u32 = 3;
 const FIRST_PAUSE: Duration = Duration::from_millis(50);
 
 /// One secret that a function needs.
 #[derive(Clone, PartialEq, Eq)]
 pub(super) struct Secret {
-    /// The variable that says where it is.
+    /// The variable that holds or names the secret.
     name: &'static str,
     place: Place,
 }
 
 #[derive(Clone, PartialEq, Eq)]
 enum Place {
-    /// The variable holds it.
+    /// The variable holds the secret itself.
     Here(String),
-    /// The variable holds its ARN or name.
+    /// The variable holds the ARN or name of the secret in Secrets Manager.
     SecretsManager(String),
 }
 
@@ -36,14 +38,17 @@ impl fmt::Debug for Secret {
     }
 }
 
-/// The text of a secret, with the variable to blame where it is wrong.
+/// The text of a secret, with the name of its variable for error messages.
 pub(super) struct Found {
     pub(super) name: &'static str,
     pub(super) text: String,
 }
 
 impl Secret {
-    /// Reads the one variable of two that is set.
+    /// Reads the variable that is set of the two: `plain` holds the secret, and `by_name` names it.
+    ///
+    /// # Errors
+    /// [`ConfigError`] if both variables are set, or neither is.
     pub(super) fn read(
         vars: Lookup<'_>,
         plain: &'static str,
@@ -53,17 +58,22 @@ impl Secret {
             (Some(_), Some(_)) => {
                 return Err(wrong(
                     by_name,
-                    format!("is set beside {plain}: which of the two is meant?"),
+                    format!("is set beside {plain}: set only one of the two"),
                 ));
             }
             (Some(text), None) => (plain, Place::Here(text)),
             (None, Some(id)) => (by_name, Place::SecretsManager(id)),
-            (None, None) => return Err(wrong(plain, format!("is not set, and neither is {by_name}"))),
+            (None, None) => {
+                return Err(wrong(
+                    plain,
+                    format!("is not set, and neither is {by_name}; set one of the two"),
+                ));
+            }
         };
         Ok(Self { name, place })
     }
 
-    /// Its text, fetched where need be.
+    /// Returns the text of the secret. It fetches the text if it is in Secrets Manager.
     pub(super) async fn find(&self, vault: &Vault) -> Result<Found, ConfigError> {
         let text = match &self.place {
             Place::Here(text) => text.clone(),
@@ -76,11 +86,11 @@ impl Secret {
     }
 }
 
-/// Secrets Manager.
+/// A client of AWS Secrets Manager.
 pub(super) struct Vault(Client);
 
 impl Vault {
-    /// At the address of an emulator; at the region's where `None`.
+    /// Creates a client of the emulator at this address, or of the region's Secrets Manager if it is `None`.
     pub(super) fn new(aws: &SdkConfig, endpoint_url: Option<&str>) -> Self {
         let timeouts = TimeoutConfig::builder()
             .operation_attempt_timeout(ATTEMPT)

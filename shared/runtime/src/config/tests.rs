@@ -13,17 +13,18 @@ use vestibule_api::{
 
 use super::{api::read_api_config, *};
 
-/// As `CloudFormation`'s `GenerateSecretString` makes it: 64 letters and digits.
+/// A text of the form that `CloudFormation`'s `GenerateSecretString` creates: 64 letters and digits.
 const GENERATED: &str = "Zk3vQ9sT1xWb7LrN5yPcE2mHdJ8fGaU0oKiVXtR4uSqYwMzBnCjDhFgA6eIlOpT1";
-/// Of the key that stands for, by another implementation (Python's `hmac`, and `cryptography` for Ed25519):
-/// `Ed25519PrivateKey.from_private_bytes(hmac.digest(text, b"vestibule pass signing key 1", "sha256")).public_key()`
+/// The public key that [`GENERATED`] must yield, computed by another implementation (Python's `hmac`, and
+/// `cryptography` for Ed25519): `Ed25519PrivateKey.from_private_bytes(hmac.digest(text, b"vestibule pass
+/// signing key 1", "sha256")).public_key()`
 const GENERATED_PUBLIC_KEY: &str = "9PKnDmCjJ5SrZWsyW5B1-CbVjx0VUmVD5WsUAw9U1QM";
 
 fn read(name: &'static str, value: &'static str) -> Result<EdgeConfig, ConfigError> {
     read_api_config(&vars(&[(name, value)]))
 }
 
-/// An environment that has these variables alone.
+/// Builds an environment that contains only these variables.
 fn vars(set: &[(&str, &str)]) -> impl Fn(&str) -> Option<String> {
     let set: HashMap<_, _> = set
         .iter()

@@ -1,4 +1,4 @@
-//! What an operator sees while the clocks are apart.
+//! What the commands show while the clocks are apart.
 
 use std::sync::Arc;
 

@@ -1,4 +1,4 @@
-//! Operations on entries.
+//! Commands that act on entries.
 
 use serde_json::{Value, json};
 use vestibule_domain::state::State;
@@ -147,7 +147,7 @@ async fn a_check_mends_and_says_what_it_did() {
         (counted(&second, "checked_table"), counted(&second, "written")),
         (5, 0)
     );
-    // From a shard on: as many as are in those.
+    // A check from the last shard on sees only the entries of that shard.
     let rest = desk
         .done(json!({ "op": "check", "queue": "q", "from_shard": 63 }))
         .await;

@@ -1,4 +1,4 @@
-//! The events that come with the product, for the console's Test tab: each does what its name says.
+//! The test events that are delivered for the console's Test tab. Each must do what its name says.
 
 use std::{collections::BTreeSet, fs, path::PathBuf};
 
@@ -35,7 +35,7 @@ fn each_operation_has_its_event_and_no_event_another() {
     }
 }
 
-/// In the order of a day, on a queue of the name that the tests use: all else is sent as it is in the file.
+/// Sends every event in a realistic order. Only the queue's name is replaced by the name that the tests use.
 #[tokio::test]
 async fn every_event_is_carried_out() {
     let desk = Desk::new();
@@ -70,7 +70,7 @@ async fn every_event_is_carried_out() {
     assert_eq!(desk.in_force("batch").await, event("update")["settings"]["batch"]);
 
     for op in ["evict", "restore", "reset", "close"] {
-        // As it is in the file it does no harm: the epoch is to be looked up.
+        // The event in the file does no harm, because the operator must look up the epoch first.
         let mut order = named(op);
         let problem = desk.refused(order.clone()).await;
         assert_eq!(problem["field"], "epoch", "{problem}");
@@ -80,7 +80,7 @@ async fn every_event_is_carried_out() {
         sent.insert(op);
     }
     assert_eq!(desk.in_force("entrance").await, "closed");
-    // What asks for no queue of this desk is sent as well.
+    // Operations that need no queue are sent as well.
     for op in OPERATIONS {
         if !sent.contains(op) {
             desk.done(named(op)).await;

@@ -1,4 +1,4 @@
-//! What operators see of the protected service's load.
+//! What `stats` shows of the protected service's load.
 
 use serde_json::json;
 use vestibule_domain::load::LoadReport;

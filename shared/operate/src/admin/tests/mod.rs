@@ -1,4 +1,4 @@
-//! Every operation and every refusal, against the line in memory and the backup in a file.
+//! Every operation and every refusal, with the line in memory and the backup in a file.
 
 mod clock;
 mod entries;
@@ -21,7 +21,7 @@ use vestibule_line_memory::MemoryLine;
 
 use super::Admin;
 
-/// An operator's desk: the admin and what is behind it.
+/// The fixture: the admin function with the line and the backup behind it.
 struct Desk {
     admin: Admin,
     dir: TempDir,
@@ -40,7 +40,7 @@ impl Desk {
         Self { admin, dir }
     }
 
-    /// A desk with a queue `q`.
+    /// Creates the fixture with a queue `q`.
     async fn with_queue(settings: Value) -> Self {
         let desk = Self::new();
         desk.done(json!({ "op": "create", "queue": "q", "settings": settings }))
@@ -48,14 +48,14 @@ impl Desk {
         desk
     }
 
-    /// The result of an order that must be carried out.
+    /// Sends a command that must succeed. Returns its result.
     async fn done(&self, order: Value) -> Value {
         let mut answer = self.admin.answer(order.clone()).await;
         assert_eq!(answer["ok"], true, "{order}: {answer}");
         answer["result"].take()
     }
 
-    /// The problem of an order that must be refused.
+    /// Sends a command that must be refused. Returns its problem.
     async fn refused(&self, order: Value) -> Value {
         let mut answer = self.admin.answer(order.clone()).await;
         assert_eq!(answer["ok"], false, "{order}: {answer}");
@@ -80,7 +80,7 @@ impl Desk {
             .expect("is there")
     }
 
-    /// Writes settings as somebody does by hand, past every check.
+    /// Writes settings like an operator who edits the table, without any validation.
     async fn edit(&self, settings: Value) {
         let stored = self.stored().await;
         let Value::Object(settings) = settings else {
@@ -94,7 +94,8 @@ impl Desk {
         assert!(replaced.expect("written").is_some());
     }
 
-    /// Leaves what may be no map of settings in their place, as a hand can in a table: in a backup that begins with it.
+    /// Replaces the backup by a new one whose stored settings are `left`, which need not be a map. An operator
+    /// can write such a value into the table.
     async fn leave(&mut self, left: Value) {
         let settings = match left {
             Value::Object(map) => map.into(),
@@ -111,14 +112,14 @@ impl Desk {
         assert!(created.expect("written"));
     }
 
-    /// The entry of a visitor, in line or not.
+    /// The entry id of a visitor, whether the visitor has entered or not.
     async fn id(&self, visitor: &str) -> EntryId {
         let LinePart { salt, .. } = self.stored().await.line;
         let ids = IdKey::derive(&self.admin.root_key, &queue(), &salt);
         ids.entry_id(&Visitor::known(visitor).expect("valid"))
     }
 
-    /// A known visitor enters, written through.
+    /// Lets a known visitor enter, and writes the entry through to the backup.
     async fn enter(&self, visitor: &str) -> EntryId {
         let id = self.id(visitor).await;
         match self.admin.line.enter(&queue(), id).await {
@@ -156,7 +157,7 @@ fn shelf() -> Shelf {
     }
 }
 
-/// Each switch of a queue, with the setting that it turns and what to.
+/// Each switch command, with the setting that it changes and the new value.
 fn switches() -> [(Value, &'static str, Value); 5] {
     [
         (json!({ "op": "pause", "queue": "q" }), "paused", json!(true)),

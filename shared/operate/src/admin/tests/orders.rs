@@ -1,4 +1,4 @@
-//! What is read as an order, and what is not.
+//! Which events are parsed as commands, and which are refused.
 
 use serde_json::json;
 
@@ -139,7 +139,7 @@ async fn every_operation_on_a_queue_says_when_there_is_none() {
 async fn what_takes_something_away_must_be_confirmed() {
     let desk = Desk::with_queue(json!({})).await;
     let id = desk.enter("ada").await;
-    // The last two leave another epoch.
+    // The last two commands change the epoch.
     for (op, now) in [("evict", 1), ("close", 1), ("restore", 1), ("reset", 2)] {
         let order = |confirm, epoch| {
             let mut order = json!({ "op": op, "queue": "q", "confirm": confirm, "epoch": epoch });

@@ -1,4 +1,4 @@
-//! Operations on a whole queue.
+//! Commands that act on a whole queue.
 
 use std::sync::Arc;
 

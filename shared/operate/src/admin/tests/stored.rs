@@ -1,4 +1,4 @@
-//! Settings that a hand has left in the table, and that are wrong.
+//! Invalid settings that an operator has written into the table.
 
 use std::sync::Arc;
 
@@ -61,7 +61,7 @@ async fn the_switches_work_where_another_stored_setting_is_wrong() {
     );
 }
 
-/// What a hand can leave there that is no map: the line goes on, the brake works, and nothing is guessed.
+/// The stored value is not a map. The line keeps its settings, the switches work, and nothing is guessed.
 #[tokio::test]
 async fn what_is_no_map_of_settings_is_named_and_mended() {
     let right = json!({ "capacity": 7, "message": "soon" });

@@ -1,4 +1,5 @@
-//! Checks in the loop. The line's clock is moved by hand: the backup is a real one, and takes its time.
+//! Consistency checks in the promoter's loop. The tests move the line's clock themselves and do not pause
+//! tokio's time, because the backup is a real one and needs real time.
 
 use std::{
     sync::{
@@ -17,7 +18,7 @@ use vestibule_telemetry::metrics::{CHECK_AGE, MENDED};
 
 use super::{Scene, id, until, written::Written};
 
-/// How far a line's clock is ahead of the system's, in seconds.
+/// How far the line's clock is ahead of the system clock, in seconds.
 #[derive(Clone, Default)]
 struct Ahead(Arc<AtomicU64>);
 
@@ -42,7 +43,7 @@ impl Scene {
     }
 }
 
-/// A visitor whose entry is in one of the shards below this one, or not.
+/// Finds an entry whose shard is below the given one, or is not, depending on `below`.
 fn visitor_of(queue: &QueueId, shard: u8, below: bool) -> EntryId {
     let mut ids = (0..).map(|n| id(queue, &format!("visitor {n}")));
     ids.find(|id| (id.shard() < shard) == below)
@@ -63,7 +64,11 @@ async fn what_a_killed_function_did_not_write_is_written_by_one_of_two_promoters
     let mended = async || until(async || !written.values(MENDED).is_empty()).await;
     tokio::join!(one.run(mended()), other.run(mended()));
     assert!(scene.is_written(&shelf, bob).await);
-    assert_eq!(written.values(MENDED), [1], "one of the two was there first");
+    assert_eq!(
+        written.values(MENDED),
+        [1],
+        "one of the two promoters took the turn"
+    );
     assert!(written.values(CHECK_AGE)[0] >= 300_000);
     ahead.pass_seconds(60);
     let order = ReportOrder {
@@ -87,7 +92,7 @@ async fn a_check_that_was_cut_off_goes_on_where_it_stopped() {
         scene.line.enter(&queue, id).await.expect("entered");
     }
     ahead.pass_seconds(301);
-    // Somebody had been through the first twenty shards, and was stopped.
+    // Another process has checked the first twenty shards and was then stopped.
     let order = CheckOrder {
         every_ms: 300_000,
         idle_ms: 300_000,
@@ -101,9 +106,15 @@ async fn a_check_that_was_cut_off_goes_on_where_it_stopped() {
     let mended = async |times| until(async || written.values(MENDED).len() == times).await;
     scene.reporter(&written).run(mended(1)).await;
     assert!(scene.is_written(&shelf, late).await);
-    assert!(!scene.is_written(&shelf, early).await, "it did not begin anew");
+    assert!(
+        !scene.is_written(&shelf, early).await,
+        "the check did not start over"
+    );
     ahead.pass_seconds(301);
     scene.reporter(&written).run(mended(2)).await;
-    assert!(scene.is_written(&shelf, early).await, "the next one does");
+    assert!(
+        scene.is_written(&shelf, early).await,
+        "the next check starts over"
+    );
     assert_eq!(written.values(MENDED), [1, 1]);
 }

@@ -1,4 +1,4 @@
-//! The server's clock is set, or the promoter's own is, in paused time.
+//! The server's clock or the promoter's own clock is set to a wrong time, in paused time.
 
 use std::{
     sync::{
@@ -21,7 +21,7 @@ use crate::promoter::Promoter;
 
 const HOUR_MS: i64 = 3_600_000;
 
-/// A clock that goes with tokio's, until a test sets it.
+/// A clock that follows tokio's time until a test sets it off.
 #[derive(Clone)]
 struct Settable {
     start: Instant,
@@ -48,12 +48,13 @@ impl Settable {
     }
 }
 
-/// A promoter and visitors who share a right clock, until a test sets that of the server or the promoter.
+/// A promoter, a server and visitors whose clocks agree, until a test sets the clock of the server or the
+/// promoter.
 struct Clocks {
     scene: Scene,
     server: Settable,
     promoter: Settable,
-    /// As visitors reach it.
+    /// The line as visitors reach it.
     line: MemoryLine,
     written: Written,
 }
@@ -72,7 +73,8 @@ impl Clocks {
         }
     }
 
-    /// One a second out of 200 who came, sessions of 100 s, and a promoter that has ticked for 20 s.
+    /// Starts a queue with 200 visitors, a pace of one entry per second and sessions of 100 s, and runs a
+    /// promoter for 20 s.
     async fn begin(&self) -> (QueueId, Arc<Promoter>) {
         let pace = json!({
             "capacity": 1_000, "batch": 1, "interval_seconds": 1, "session_seconds": 100, "claim_seconds": 600,
@@ -82,7 +84,7 @@ impl Clocks {
             let id = id(&queue, &visitor.to_string());
             self.line.enter(&queue, id).await.expect("entered");
         }
-        let promoter = Arc::into_inner(self.scene.promoter()).expect("nobody else has it");
+        let promoter = Arc::into_inner(self.scene.promoter()).expect("no other reference to the promoter");
         let metrics = Metrics::new("shop", self.written.clone());
         let promoter = promoter.with_metrics(metrics).with_clock(self.promoter.clock());
         let promoter = Arc::new(promoter);
@@ -107,12 +109,16 @@ async fn a_server_that_is_set_an_hour_off_is_put_right_within_seconds() {
     for off_ms in [HOUR_MS, -HOUR_MS] {
         let clocks = Clocks::new();
         let (queue, promoter) = clocks.begin().await;
-        // The first one came on the fast track; the session ends 100 s later.
+        // The first visitor took the fast track, so that session ends 100 s after entering.
         let first = id(&queue, "0");
         let before = clocks.promoted(&queue).await;
         clocks.server.set_off(off_ms);
         run(&promoter, 2).await;
-        assert_eq!(clocks.promoted(&queue).await, before, "{off_ms}: held");
+        assert_eq!(
+            clocks.promoted(&queue).await,
+            before,
+            "{off_ms}: promotion stopped"
+        );
         assert_eq!(clocks.written.last(CLOCKS_APART), 1);
         run(&promoter, 8).await;
         let view = clocks.line.view(&queue).await.expect("seen");
@@ -131,7 +137,7 @@ async fn a_server_that_is_set_an_hour_off_is_put_right_within_seconds() {
         );
         run(&promoter, 75).await;
         let view = clocks.line.view(&queue).await.expect("seen");
-        assert_eq!(view.totals.expired, 1, "{off_ms}: it ended when it should");
+        assert_eq!(view.totals.expired, 1, "{off_ms}: the session ended on time");
     }
 }
 
@@ -144,16 +150,21 @@ async fn a_promoter_whose_own_clock_jumps_sets_nothing() {
         let jump = async {
             sleep(Duration::from_millis(3_500)).await;
             clocks.promoter.set_off(off_ms);
-            // Somebody who enters with the same wrong clock speaks for it, but it distrusts itself.
+            // A visitor enters through a process whose clock is wrong in the same way. That process supports
+            // the wrong time, but the promoter distrusts its own clock.
             let wrong = clocks.line.clone().with_witness(clocks.promoter.clock());
             wrong.enter(&queue, id(&queue, "wrong")).await.expect("entered");
         };
         tokio::join!(run(&promoter, 50), jump);
         let view = clocks.line.view(&queue).await.expect("seen");
         assert_eq!((view.clocks.apart, view.clocks.offset_ms), (false, 0), "{off_ms}");
-        assert_eq!(clocks.written.last(CLOCKS_APART), 1, "it says what is wrong");
+        assert_eq!(
+            clocks.written.last(CLOCKS_APART),
+            1,
+            "the metric shows the problem"
+        );
 
-        // Another promoter goes on, at the pace, and nobody's session ended.
+        // Another promoter continues at the pace, and no session has ended.
         let order = PromoteOrder {
             asked: 1_000,
             heartbeat: true,
@@ -168,11 +179,14 @@ async fn a_promoter_whose_own_clock_jumps_sets_nothing() {
         assert_eq!((other.no_shows, other.expired), (0, 0));
         assert!(other.now_ms - before.now_ms < 60_000);
 
-        // That was the end of what the other one said. Longer than it distrusts itself:
+        // The run is longer than the time for which the promoter distrusts itself.
         run(&promoter, 70).await;
         let view = clocks.line.view(&queue).await.expect("seen");
-        assert_eq!(view.clocks.offset_ms, 0, "{off_ms}: nobody else speaks for it");
-        // It is put right, and all is well again.
+        assert_eq!(
+            view.clocks.offset_ms, 0,
+            "{off_ms}: no second clock supports the wrong time"
+        );
+        // The promoter's clock is corrected, and the clocks agree again.
         clocks.promoter.set_off(0);
         run(&promoter, 5).await;
         assert_eq!(clocks.written.last(CLOCKS_APART), 0);

@@ -1,4 +1,4 @@
-//! A tick by somebody who calls, with all that belongs to it.
+//! The fallback tick, with everything that belongs to it.
 
 use std::time::Duration;
 
@@ -13,7 +13,7 @@ use vestibule_engine::{
 
 use super::{Scene, slow::paced_line};
 
-/// So many wait, and nobody has ticked yet: two go each second.
+/// Sets up a queue with this many waiting visitors that has never been ticked. Two entries may go each second.
 async fn lined_up(scene: &Scene, visitors: u32) -> (Shelf, Vec<vestibule_domain::id::EntryId>) {
     let settings = json!({ "capacity": 100, "batch": 2, "interval_seconds": 1, "paused": true });
     let (queue, shelf) = scene.queue("q", settings.clone()).await;
@@ -36,11 +36,11 @@ impl Scene {
         drive(&*self.line, &*self.backup, shelf, pace, until).await
     }
 
-    /// How many a drive promoted.
+    /// Runs a fallback tick that must not be refused. Returns how many entries it promoted.
     async fn drives(&self, shelf: &Shelf) -> u64 {
         match self.drive(shelf).await {
             Ok(Driven::Ticked(ticked)) => ticked.promoted,
-            other => panic!("not driven: {other:?}"),
+            other => panic!("no fallback tick: {other:?}"),
         }
     }
 
@@ -64,7 +64,7 @@ async fn a_drive_promotes_at_the_pace_and_drains_and_raises_the_fence() {
     );
     let view = scene.line.view(&shelf.queue).await.expect("seen");
     assert_eq!((view.waiting, view.ready, view.journal), (3, 2, 0));
-    assert_eq!(view.heartbeat_ms, 0, "no promoter has been there");
+    assert_eq!(view.heartbeat_ms, 0, "no promoter has ticked the queue");
     assert_eq!(view.driven_at_ms, view.now_ms);
     for (id, state) in ids.iter().zip([State::Ready, State::Ready, State::Waiting]) {
         let record = scene.backup.entry(&shelf, *id).await.expect("read");
@@ -74,7 +74,8 @@ async fn a_drive_promotes_at_the_pace_and_drains_and_raises_the_fence() {
             "the journal is in the backup"
         );
     }
-    // What was there before this tick is marked; the tick itself by the next drive.
+    // This fallback tick raises the fence to what preceded it. The next one raises the fence to cover its
+    // promotions.
     assert!(scene.fence(&shelf).await >= fence);
     sleep(Duration::from_secs(1)).await;
     assert_eq!(scene.drives(&shelf).await, 2);
@@ -102,7 +103,7 @@ async fn a_line_that_came_back_old_or_was_lost_is_not_driven() {
     let scene = Scene::new(paced_line());
     let (shelf, _) = lined_up(&scene, 5).await;
     tokio::time::pause();
-    // Another function has seen the line further than it is now.
+    // Another function has seen the line with a higher watermark than the line has now.
     let fence = scene.fence(&shelf).await;
     scene
         .backup
@@ -111,7 +112,7 @@ async fn a_line_that_came_back_old_or_was_lost_is_not_driven() {
         .expect("raised");
     assert_eq!(scene.drive(&shelf).await.expect("answered"), Driven::Lost);
     let view = scene.line.view(&shelf.queue).await.expect("seen");
-    assert_eq!((view.waiting, view.ready), (5, 0), "nobody is promoted");
+    assert_eq!((view.waiting, view.ready), (5, 0), "no entry is promoted");
 
     assert!(scene.line.forget(&shelf.queue, 2).await.expect("dropped"));
     let until = Instant::now() + Duration::from_secs(1);
@@ -146,6 +147,6 @@ async fn a_paused_queue_is_driven_and_promotes_nobody() {
         Ok(Driven::Ticked(ticked)) => {
             assert_eq!((ticked.promoted, ticked.held_back_by), (0, HeldBackBy::Gate));
         }
-        other => panic!("not driven: {other:?}"),
+        other => panic!("no fallback tick: {other:?}"),
     }
 }

@@ -1,4 +1,4 @@
-//! The line in memory with faults: what a test cannot make a sound line do.
+//! A test double: the line in memory with injected faults, for situations that the real one never produces.
 
 use std::{
     collections::HashMap,
@@ -22,12 +22,12 @@ use vestibule_line::{
 };
 use vestibule_line_memory::MemoryLine;
 
-/// What is wrong with the promotion of a queue.
+/// A fault of the promotion of a queue.
 #[derive(Clone, Copy)]
 pub(super) enum Fault {
-    /// It fails at once.
+    /// Promotion fails at once.
     Broken,
-    /// It takes so long.
+    /// Promotion takes this long.
     Slow(Duration),
 }
 
@@ -50,7 +50,7 @@ impl Faulty {
         lock(&self.faults).insert(queue.to_owned(), fault);
     }
 
-    /// How often a queue was promoted, or tried to be.
+    /// How often a promotion of the queue was attempted.
     pub(super) fn calls(&self, queue: &str) -> u64 {
         lock(&self.calls).get(queue).copied().unwrap_or_default()
     }

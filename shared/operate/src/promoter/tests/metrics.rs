@@ -1,4 +1,4 @@
-//! What a promoter says of its queues, in paused time.
+//! The metrics that a promoter writes, in paused time.
 
 use std::{sync::Arc, time::Duration};
 
@@ -20,13 +20,13 @@ use super::{Scene, id, memory, slow::paced_line, written::Written};
 use crate::promoter::Promoter;
 
 impl Scene {
-    /// A promoter that writes its metrics there.
+    /// A promoter that writes its metrics to `written`.
     pub(super) fn reporter(&self, written: &Written) -> Arc<Promoter> {
-        let promoter = Arc::into_inner(self.promoter()).expect("nobody else has it");
+        let promoter = Arc::into_inner(self.promoter()).expect("no other reference to the promoter");
         Arc::new(promoter.with_metrics(Metrics::new("shop", written.clone())))
     }
 
-    /// A queue that is paused until the promoter is there, and so many visitors in it.
+    /// Sets up a queue with this many visitors. It is paused until the promoter runs.
     async fn lined_up(&self, visitors: u32, capacity: u32, batch: u32) -> QueueId {
         let settings =
             json!({ "capacity": capacity, "batch": batch, "interval_seconds": 10, "paused": true });
@@ -60,7 +60,7 @@ async fn two_promoters_at_once_count_each_event_once() {
         (60, 40, 0)
     );
     assert!(written.values(TICK_AGE).iter().all(|ms| *ms <= 2_000));
-    // Nobody was promoted in the last ten seconds, and the head waits: that is what there is to say.
+    // No entry was promoted in the last ten seconds, so both metrics are the wait of the head of the line.
     assert_eq!(written.last(WAIT_MEAN), written.last(WAIT_MAX));
     assert!(written.last(WAIT_MEAN) >= 10_000);
 
@@ -107,14 +107,14 @@ async fn two_promoters_at_once_count_each_event_once() {
 #[tokio::test]
 async fn what_people_are_told_is_compared_with_what_comes_of_it() {
     let scene = Scene::new(paced_line());
-    // One a second: the last of a hundred is told to wait for 100 s.
+    // The pace is one entry per second, so the estimate for the last of 100 visitors is 100 s.
     scene.lined_up(100, 1_000, 10).await;
     let written = Written::default();
     tokio::time::pause();
     scene.reporter(&written).run(sleep(Duration::from_mins(3))).await;
     let errors = written.values(ESTIMATE_ERROR);
     assert!(errors.len() >= 9, "one each ten seconds of the wait: {errors:?}");
-    // An interval to each side, and the first batch goes at once.
+    // The estimate may be off by one interval in each direction, because the first batch goes at once.
     assert!(errors.iter().all(|ms| ms.abs() <= 20_000), "{errors:?}");
 }
 
@@ -133,7 +133,7 @@ async fn a_queue_without_anybody_is_reported_once_a_minute() {
         [0; 4],
         "at the start, and after each minute"
     );
-    assert!(written.values(WAIT_MEAN).is_empty(), "nobody waited");
+    assert!(written.values(WAIT_MEAN).is_empty(), "no entry waited");
     assert_eq!(written.sum(SETTINGS_REFUSED), 0);
 }
 
@@ -218,10 +218,15 @@ async fn what_is_set_aside_is_tried_again_every_ten_minutes() {
     let done = scene.line.set_aside(&queue, &journal[0].key).await;
     done.expect("set aside");
     promoter.run(sleep(Duration::from_mins(5))).await;
-    assert_eq!(written.last(SET_ASIDE), 1, "not before");
+    assert_eq!(
+        written.last(SET_ASIDE),
+        1,
+        "the dead letter is not retried before ten minutes"
+    );
     assert_eq!(scene.backup.entry(&shelf, change.id).await.expect("read"), None);
     for _ in 0..5 {
-        // The file's own thread may be too slow for a clock that jumps.
+        // The thread of the file backup may be too slow for paused time, which jumps. So the test tries several
+        // times.
         promoter.run(sleep(Duration::from_mins(11))).await;
         if written.last(SET_ASIDE) == 0 {
             break;

@@ -1,4 +1,4 @@
-//! The scene on which steps and rounds are tested.
+//! Tests of the promoter's steps and rounds, and the fixture that they share.
 
 mod checks;
 mod clock;
@@ -31,7 +31,7 @@ use vestibule_line_memory::MemoryLine;
 
 use super::Promoter;
 
-/// What a tick and its neighbours need: a line, a backup in a folder that goes with it, and queues in both.
+/// The fixture: a line, a backup in a temporary folder, and functions that set up queues in both.
 struct Scene {
     line: Arc<dyn Line>,
     backup: Arc<FileBackup>,
@@ -64,7 +64,7 @@ impl Scene {
         sync(&*self.line, &*self.backup, queue, Policy::default()).await
     }
 
-    /// A new queue that is in force, and the shelf of its entries.
+    /// Creates a queue whose settings are in force. Returns its id and the partition of its entries.
     async fn queue(&self, name: &str, settings: Value) -> (QueueId, Shelf) {
         let (queue, stored) = self.store(name, settings).await;
         let wanted = configuration(&stored, Policy::default()).expect("right settings");
@@ -74,7 +74,7 @@ impl Scene {
         (queue, shelf)
     }
 
-    /// Enters as a visitor does, written through.
+    /// Enters like a visitor and writes the entry through to the backup.
     async fn enter(&self, shelf: &Shelf, visitor: &str) -> EntryId {
         let change = self.enter_unwritten(&shelf.queue, visitor).await;
         let through = write_through(&*self.line, &*self.backup, shelf, &change).await;
@@ -82,7 +82,7 @@ impl Scene {
         change.id
     }
 
-    /// Enters, and is killed before it is written.
+    /// Enters like a visitor whose request dies before it writes the entry to the backup.
     async fn enter_unwritten(&self, queue: &QueueId, visitor: &str) -> Change {
         match self.line.enter(queue, id(queue, visitor)).await {
             Ok(Entered::Joined {
@@ -92,7 +92,7 @@ impl Scene {
         }
     }
 
-    /// Puts other settings in the place of the stored ones, as somebody does by hand.
+    /// Replaces the stored settings, like an operator who edits the table.
     async fn edit(&self, queue: &QueueId, settings: Value) {
         let stored = self.backup.queue(queue).await.expect("read").expect("is there");
         let replaced = self
@@ -127,7 +127,7 @@ fn memory() -> Arc<dyn Line> {
     Arc::new(MemoryLine::new())
 }
 
-/// Waits until something is so, for longer than it takes on a machine that does much else.
+/// Waits until the condition is true. The limit is generous, so that a busy machine passes too.
 async fn until(mut is_so: impl AsyncFnMut() -> bool) {
     let waiting = async {
         while !is_so().await {

@@ -1,4 +1,4 @@
-//! A promoter that has nothing to do rests, in paused time.
+//! A promoter that has nothing to do parks, in paused time.
 
 use std::{sync::Arc, time::Duration};
 
@@ -17,10 +17,10 @@ use super::{
     written::Written,
 };
 
-/// A run of the scheduled promoter.
+/// The longest run of the scheduled promoter.
 const MINUTE: Duration = Duration::from_mins(1);
 
-/// How long a run lasts that may take a minute.
+/// Runs the promoter for at most a minute. Returns how long the run lasted.
 async fn lasts(scene: &Scene) -> Duration {
     let began = Instant::now();
     scene.promoter().run_while_needed(sleep(MINUTE)).await;
@@ -44,7 +44,11 @@ async fn a_promoter_of_empty_lines_returns_early_and_leaves_no_heartbeat() {
     let took = lasts(&scene).await;
     assert!(is_about_eleven_seconds(took), "{took:?}");
     for queue in [&a, &b] {
-        assert_eq!(heartbeat_ms(&scene, queue).await, 0, "the next call drives");
+        assert_eq!(
+            heartbeat_ms(&scene, queue).await,
+            0,
+            "the next request runs a fallback tick"
+        );
     }
 }
 
@@ -61,7 +65,8 @@ async fn a_process_that_is_its_own_promoter_goes_on() {
 
 #[tokio::test]
 async fn whoever_is_in_any_line_keeps_the_promoter() {
-    // One waits, one is ready, one is inside; beside it a queue where nobody is.
+    // The three cases have a waiting entry, a ready entry and an active entry. Each has an empty queue beside
+    // it.
     for (settings, enter) in [
         (json!({ "paused": true }), 1),
         (
@@ -95,7 +100,7 @@ async fn what_is_not_in_the_backup_keeps_the_promoter() {
     assert!(matches!(left, Ok(Departed::Gone(_))), "{left:?}");
     scene.line.record(&queue, &change).await.expect("recorded");
     tokio::time::pause();
-    // It takes the record after 20 s.
+    // The backup takes 20 s to write the record.
     let promoter = slow::promoter(&scene, Slow::new(&scene, Duration::from_secs(20)));
     let began = Instant::now();
     promoter.run_while_needed(sleep(MINUTE)).await;
@@ -104,7 +109,7 @@ async fn what_is_not_in_the_backup_keeps_the_promoter() {
     assert_eq!(scene.line.view(&queue).await.expect("seen").journal, 0);
 }
 
-/// Between the promoter's last look and its end.
+/// The visitor enters between the promoter's last tick and the end of its run.
 #[tokio::test]
 async fn an_arrival_at_the_last_moment_is_served() {
     let scene = Scene::new(paced_line());
@@ -141,10 +146,13 @@ async fn a_queue_that_cannot_be_ticked_keeps_the_promoter() {
     line.inject("broken", Fault::Broken);
     tokio::time::pause();
     assert!(lasts(&scene).await >= MINUTE);
-    assert!(line.calls("broken") > 50, "it is tried to the end");
+    assert!(
+        line.calls("broken") > 50,
+        "the promoter tries to the end of the run"
+    );
 }
 
-/// An alarm stands on the age of the last tick, and on there being no report in a minute.
+/// Two alarms exist: one on the age of the last tick, and one on a minute without a report.
 #[tokio::test]
 async fn an_idle_stack_is_reported_on_each_minute_and_sounds_no_alarm() {
     let scene = Scene::new(paced_line());
@@ -166,7 +174,7 @@ async fn an_idle_stack_is_reported_on_each_minute_and_sounds_no_alarm() {
     let ages = written.values(TICK_AGE);
     assert!(
         ages.iter().all(|ms| *ms < 10_000),
-        "nobody was to tick in between: {ages:?}"
+        "no tick was due in between: {ages:?}"
     );
     assert_eq!(written.last(ACTIVE), 0);
 }

@@ -1,4 +1,4 @@
-//! The loop around the steps, in paused time where time is all that matters.
+//! The promoter's loop. The tests pause time if only timing matters.
 
 use std::{sync::Arc, time::Duration};
 
@@ -14,7 +14,8 @@ use super::{
     id, map, memory, until,
 };
 
-/// Runs the loop in paused time with one queue of each fault beside a sound one, and says how often each was promoted.
+/// Runs the loop in paused time with a broken, a slow and a sound queue. Returns how often each of them was
+/// ticked.
 async fn ticks_in(run: Duration) -> (u64, u64, u64) {
     let line = Arc::new(Faulty::new(MemoryLine::new()));
     let scene = Scene::new(line.clone());
@@ -58,7 +59,7 @@ async fn the_loop_ends_on_time_whatever_is_under_way() {
     );
     let calls = line.calls("slow");
     sleep(Duration::from_mins(1)).await;
-    assert_eq!(line.calls("slow"), calls, "nothing goes on after the end");
+    assert_eq!(line.calls("slow"), calls, "no step runs after the end");
 }
 
 #[tokio::test]

@@ -1,4 +1,4 @@
-//! A backup that takes its time: promotion must not wait for it, and the journal must get there all the same.
+//! A slow backup: promotion must not wait for it, and the journal must still reach it.
 
 use std::{
     sync::{
@@ -27,11 +27,12 @@ use vestibule_line_memory::MemoryLine;
 use super::{Scene, id};
 use crate::promoter::Promoter;
 
-/// Takes so long for each journal record, and keeps none.
+/// A test double: a backup that takes the time `record` for each batch of a flush and does not store it.
+/// Everything else goes to the file backup.
 pub(super) struct Slow {
     backup: Arc<FileBackup>,
     record: Duration,
-    /// How many records are being written now, and the most that ever were.
+    /// How many batches are being written now.
     writing: AtomicUsize,
     most: AtomicUsize,
 }
@@ -135,7 +136,7 @@ impl Backup for Slow {
     }
 }
 
-/// A line whose clock is tokio's, so that it stands still where tokio's does.
+/// A line whose clock follows tokio's time, so that it stops while that is paused.
 pub(super) fn paced_line() -> Arc<MemoryLine> {
     let start = Instant::now();
     Arc::new(MemoryLine::with_clock(Arc::new(move || {
@@ -144,7 +145,8 @@ pub(super) fn paced_line() -> Arc<MemoryLine> {
     })))
 }
 
-/// One a second, with so many who came; what the backup has of them does not matter here.
+/// Sets up a queue with a pace of one entry per second and this many visitors, whose entries are in the line
+/// only.
 async fn crowded(scene: &Scene, name: &str, visitors: u32) -> (QueueId, Shelf) {
     let pace = json!({ "capacity": 1_000, "batch": 1, "interval_seconds": 1 });
     let (queue, shelf) = scene.queue(name, pace).await;
@@ -210,7 +212,7 @@ async fn a_drain_ends_between_batches_never_within_one() {
     let scene = Scene::new(paced_line());
     let (queue, shelf) = scene.queue("q", json!({})).await;
     let change = scene.enter_unwritten(&queue, "a").await;
-    // Of one entry: none of them goes beside another.
+    // All records belong to one entry, so no two of them may be in the same batch.
     for _ in 0..4 {
         scene.line.record(&queue, &change).await.expect("recorded");
     }

@@ -1,4 +1,4 @@
-//! One step: what a tick and a sync answer.
+//! Single steps: the results of a tick and of a sync.
 
 use std::time::Duration;
 
@@ -141,7 +141,8 @@ async fn settings_that_were_read_before_a_change_do_not_undo_it() {
     assert_eq!(put.expect("answered").how, Configured::Older);
     assert!(in_force().await.settings.paused);
 
-    // As after a table was put back: its number is lower than that in force, and yet it is what counts.
+    // After the table was restored, the stored order is lower than the one in force. The stored settings still
+    // count.
     let ahead = Configuration {
         settings_order: 9,
         ..wanted

@@ -1,4 +1,4 @@
-//! The metrics that a promoter writes, kept for a test to read.
+//! Captures the metrics that a promoter writes.
 
 use std::{
     io::{self, Write},
@@ -22,7 +22,7 @@ impl Write for Written {
 }
 
 impl Written {
-    /// Every line, each a JSON object.
+    /// Returns every line, each parsed as JSON.
     pub(super) fn lines(&self) -> Vec<Value> {
         let text = String::from_utf8(self.0.lock().expect("whole").clone()).expect("UTF-8");
         text.lines()
@@ -30,7 +30,7 @@ impl Written {
             .collect()
     }
 
-    /// Every value of a metric, in order.
+    /// Returns every value of a metric, in the order of writing.
     pub(super) fn values(&self, metric: Metric) -> Vec<i64> {
         let values = self
             .lines()
