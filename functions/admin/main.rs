@@ -6,11 +6,11 @@ use vestibule_runtime::start;
 
 #[tokio::main]
 async fn main() -> Result<(), Error> {
-    vestibule_telemetry::init();
-    let admin = start::admin().await?;
+    vestibule_telemetry::init_logging();
+    let admin = start::connect_admin().await?;
     run(service_fn(|order: LambdaEvent<Value>| {
         let admin = admin.clone();
-        async move { Ok::<Value, Error>(admin.answer(order.payload).await) }
+        async move { Ok::<Value, Error>(admin.handle(order.payload).await) }
     }))
     .await
 }

@@ -5,6 +5,6 @@ use vestibule_runtime::start;
 
 #[tokio::main]
 async fn main() -> Result<(), lambda_runtime::Error> {
-    vestibule_telemetry::init();
-    serve(enter_routes(start::edge().await?)).await
+    vestibule_telemetry::init_logging();
+    serve(enter_routes(start::connect_api().await?)).await
 }

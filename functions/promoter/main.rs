@@ -5,21 +5,21 @@ use std::sync::Arc;
 
 use lambda_runtime::{Error, LambdaEvent, run, service_fn};
 use serde_json::Value;
-use vestibule_api::deadline::deadline;
-use vestibule_operate::promoter::{Promoter, almost};
+use vestibule_api::deadline::invocation_deadline;
+use vestibule_operate::promoter::{Promoter, before_deadline};
 use vestibule_runtime::{config::api_config_from_env, start};
 
 #[tokio::main]
 async fn main() -> Result<(), Error> {
-    vestibule_telemetry::init();
+    vestibule_telemetry::init_logging();
     let policy = (&api_config_from_env()?).into();
-    let (line, backup) = start::line_and_backup().await?;
+    let (line, backup) = start::connect_line_and_backup().await?;
     let promoter = Arc::new(Promoter::new(Arc::new(line), Arc::new(backup), policy));
     run(service_fn(|schedule: LambdaEvent<Value>| {
         let promoter = promoter.clone();
         async move {
             promoter
-                .run_while_needed(almost(deadline(&schedule.context)))
+                .run_while_needed(before_deadline(invocation_deadline(&schedule.context)))
                 .await;
             Ok::<(), Error>(())
         }

@@ -4,7 +4,7 @@ use std::time::{Duration, SystemTime, UNIX_EPOCH};
 
 use tokio::time::Instant;
 use uuid::{Builder, Uuid};
-use vestibule_backup::{Backup, Shelf};
+use vestibule_backup::{Backup, EntryPartition};
 use vestibule_domain::{
     change::{Change, Event, Version},
     id::{EntryId, QueueId},
@@ -14,13 +14,13 @@ use vestibule_domain::{
 use crate::lines::fresh_queue;
 
 /// The first shelf of a queue that nobody has had.
-pub fn fresh_shelf() -> Shelf {
+pub fn fresh_shelf() -> EntryPartition {
     shelf_of(fresh_queue())
 }
 
 /// The first shelf of a queue, whose settings say nothing else of it.
-pub fn shelf_of(queue: QueueId) -> Shelf {
-    Shelf {
+pub fn shelf_of(queue: QueueId) -> EntryPartition {
+    EntryPartition {
         queue,
         generation: 1,
         retain_hours: 24,
@@ -65,13 +65,13 @@ pub fn change(id: EntryId, v: u64, event: Event) -> Change {
 ///
 /// # Panics
 /// Where it does not.
-pub async fn write_all(backup: &dyn Backup, shelf: &Shelf, changes: &[Change]) {
+pub async fn write_all(backup: &dyn Backup, shelf: &EntryPartition, changes: &[Change]) {
     let until = Instant::now() + Duration::from_mins(1);
     let mut left = changes.to_vec();
     while !left.is_empty() {
         assert!(Instant::now() < until, "{} changes are not written", left.len());
         // An emulator on a busy machine may answer too late: the same may be written again.
-        let outcomes = backup.write_each(shelf, &left, until).await;
+        let outcomes = backup.put_changes(shelf, &left, until).await;
         let mut outcomes = outcomes.iter();
         left.retain(|_| outcomes.next().is_some_and(Result::is_err));
     }

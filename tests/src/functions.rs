@@ -13,7 +13,7 @@ use std::{
 use serde_json::{Value, json};
 use uuid::Uuid;
 use vestibule_api::pass::new_key_pem;
-use vestibule_backup_dynamodb::{Connection, DynamoDb, Tables};
+use vestibule_backup_dynamodb::{Connection, DynamoDbBackup, TableNames};
 use vestibule_domain::id::RootKey;
 
 use crate::{
@@ -98,7 +98,7 @@ pub struct Deployment {
     /// Its functions.
     pub lambda: Lambda,
     /// Its tables.
-    pub backup: DynamoDb,
+    pub backup: DynamoDbBackup,
     /// What its functions call it.
     pub name: String,
     gateway: Listening,
@@ -112,7 +112,7 @@ impl Deployment {
             endpoint_url: Some(dynamodb_url()),
             tables: tables.clone(),
         };
-        let backup = DynamoDb::connect(connection).await;
+        let backup = DynamoDbBackup::connect(connection).await;
         backup.create_tables_if_missing().await.expect("tables");
         let lambda = Lambda::new(functions(&choices, &variables(&choices, &tables)));
         let gateway = Gateway {
@@ -162,16 +162,16 @@ pub fn root_key() -> RootKey {
 }
 
 /// Tables that nobody else has: a promoter serves every queue that it finds in them.
-pub fn fresh_tables() -> Tables {
+pub fn fresh_tables() -> TableNames {
     let run = Uuid::new_v4();
-    Tables {
+    TableNames {
         queues: format!("test-queues-{run}"),
         entries: format!("test-entries-{run}"),
     }
 }
 
 /// The environment of every function of a deployment.
-pub fn variables(choices: &Choices, tables: &Tables) -> BTreeMap<String, String> {
+pub fn variables(choices: &Choices, tables: &TableNames) -> BTreeMap<String, String> {
     let service_routes = match choices.service {
         ServiceAuth::Iam => "iam",
         ServiceAuth::ApiKey => "api-key",
@@ -204,7 +204,7 @@ pub fn variables(choices: &Choices, tables: &Tables) -> BTreeMap<String, String>
 }
 
 /// A deployment's name: it shares its Redis with others, and nothing else.
-fn name(tables: &Tables) -> String {
+fn name(tables: &TableNames) -> String {
     format!("of-{}", tables.queues)
 }
 

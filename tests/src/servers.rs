@@ -8,7 +8,7 @@ use std::{
 
 use redis::{AsyncConnectionConfig, aio::MultiplexedConnection};
 use reqwest::{Client, ClientBuilder, Url};
-use vestibule_backup_dynamodb::{Connection, DynamoDb, Tables};
+use vestibule_backup_dynamodb::{Connection, DynamoDbBackup, TableNames};
 
 /// The longest that a server of a test takes for an answer.
 const PATIENCE: Duration = Duration::from_secs(20);
@@ -25,10 +25,10 @@ pub fn dynamodb_url() -> String {
 ///
 /// # Panics
 /// Where there is no emulator, or it does not answer.
-pub async fn dynamodb() -> DynamoDb {
-    let backup = DynamoDb::connect(Connection {
+pub async fn dynamodb() -> DynamoDbBackup {
+    let backup = DynamoDbBackup::connect(Connection {
         endpoint_url: Some(dynamodb_url()),
-        tables: Tables::default(),
+        tables: TableNames::default(),
     })
     .await;
     // Every test does so, many at once, as several processes of a laptop might.

@@ -11,11 +11,11 @@ use tokio::{
     time::{Instant, sleep, timeout},
 };
 use uuid::Uuid;
-use vestibule_backup::{Backup, LinePart, Shelf, StoredQueue};
-use vestibule_backup_dynamodb::{Connection, DynamoDb, Tables};
-use vestibule_domain::{id::QueueId, settings::Settings, state::State};
-use vestibule_engine::sync::Policy;
-use vestibule_line::{Line, View};
+use vestibule_backup::{Backup, EntryPartition, QueueMetadata, StoredQueue};
+use vestibule_backup_dynamodb::{Connection, DynamoDbBackup, TableNames};
+use vestibule_domain::{id::QueueId, settings::Settings, state::EntryState};
+use vestibule_engine::sync::SettingsPolicy;
+use vestibule_line::{Line, QueueView};
 use vestibule_line_redis::RedisLine;
 use vestibule_operate::promoter::Promoter;
 use vestibule_tests::{
@@ -36,7 +36,7 @@ const BOUND: Duration = Duration::from_mins(2);
 struct Scene {
     queue: QueueId,
     line: RedisLine,
-    backup: DynamoDb,
+    backup: DynamoDbBackup,
     processes: Vec<Router>,
     _stop: watch::Sender<bool>,
 }
@@ -66,7 +66,7 @@ impl Scene {
         let stored = StoredQueue {
             settings: settings.clone().into(),
             settings_order: 0,
-            line: LinePart::new(configuration.salt),
+            metadata: QueueMetadata::new(configuration.salt),
         };
         assert!(backup.create_queue(&queue, &stored).await.expect("created"));
         let (stop, stopped) = watch::channel(false);
@@ -141,8 +141,8 @@ impl Scene {
         timeout(BOUND, join_all(going)).await.expect("in time");
     }
 
-    async fn view(&self) -> View {
-        let view = async || self.line.view(&self.queue).await;
+    async fn view(&self) -> QueueView {
+        let view = async || self.line.queue_view(&self.queue).await;
         asked_until(BOUND, view, Result::is_ok).await.expect("a view")
     }
 
@@ -154,7 +154,7 @@ impl Scene {
             let mut views = Vec::new();
             loop {
                 // A look that a busy machine lost is one look less.
-                views.extend(line.view(&queue).await);
+                views.extend(line.queue_view(&queue).await);
                 tokio::select! {
                     _ = stopped.changed() => return views,
                     () = sleep(Duration::from_millis(20)) => {}
@@ -168,19 +168,23 @@ impl Scene {
     async fn table_agrees(&self, guests: &[Guest]) {
         let end = Instant::now() + BOUND;
         // The last calls are over: one more that looks, as anybody's would.
-        while self.view().await.journal > 0 {
+        while self.view().await.journal_len > 0 {
             assert!(Instant::now() < end, "the journal is never empty");
             self.send(|| Ask::get(format!("/queues/{}/entries/{}", self.queue, guests[0].token)))
                 .await;
             sleep(Duration::from_millis(200)).await;
         }
-        let shelf = Shelf::of(&self.queue, &self.view().await.configuration);
+        let shelf = EntryPartition::from_configuration(&self.queue, &self.view().await.configuration);
         let mut called = Vec::new();
         for guest in guests {
             let id = guest.token.parse().expect("a token");
-            let record = self.backup.entry(&shelf, id).await.expect("the table answers");
+            let record = self
+                .backup
+                .read_entry(&shelf, id)
+                .await
+                .expect("the table answers");
             let record = record.expect("a record");
-            assert_eq!(record.state, State::Completed, "{record:?}");
+            assert_eq!(record.state, EntryState::Completed, "{record:?}");
             called.push((
                 guest.joined_at_ms,
                 record.promoted_at_ms.expect("let out of the line"),
@@ -193,8 +197,8 @@ impl Scene {
     }
 }
 
-async fn table(tables: &Tables) -> DynamoDb {
-    DynamoDb::connect(Connection {
+async fn table(tables: &TableNames) -> DynamoDbBackup {
+    DynamoDbBackup::connect(Connection {
         endpoint_url: Some(dynamodb_url()),
         tables: tables.clone(),
     })
@@ -203,23 +207,23 @@ async fn table(tables: &Tables) -> DynamoDb {
 
 struct Watch {
     stop: watch::Sender<()>,
-    looking: tokio::task::JoinHandle<Vec<View>>,
+    looking: tokio::task::JoinHandle<Vec<QueueView>>,
 }
 
 impl Watch {
-    async fn views(self) -> Vec<View> {
+    async fn views(self) -> Vec<QueueView> {
         drop(self.stop);
         self.looking.await.expect("it looked to the end")
     }
 }
 
 /// Between any two looks the bucket gave no more than was in it and what ran in meanwhile.
-fn kept_pace_and_capacity(views: &[View]) {
+fn kept_pace_and_capacity(views: &[QueueView]) {
     let batch = u64::from(BATCH);
     for (n, from) in views.iter().enumerate() {
         assert!(from.ready + from.active <= CAPACITY.into(), "{from:?}");
         for to in &views[n..] {
-            let let_out = |view: &View| view.totals.promoted + view.totals.fast_tracked;
+            let let_out = |view: &QueueView| view.totals.promoted + view.totals.fast_tracked;
             let (went, passed_ms) = (let_out(to) - let_out(from), to.now_ms - from.now_ms);
             assert!(
                 went <= batch + passed_ms * batch / 1_000,
@@ -246,7 +250,7 @@ async fn many_processes_drive_at_once_and_the_pace_is_kept() {
         (0, 0),
         "no promoter has been there"
     );
-    let mut ticks: Vec<_> = views.iter().map(|view| view.driven_at_ms).collect();
+    let mut ticks: Vec<_> = views.iter().map(|view| view.fallback_ticked_at_ms).collect();
     ticks.dedup();
     let seconds = (last.now_ms - first.now_ms) / 1_000;
     assert!(
@@ -261,7 +265,7 @@ async fn many_processes_drive_at_once_and_the_pace_is_kept() {
 async fn people_move_on_where_the_promoter_ends_in_the_middle() {
     let scene = Scene::open(Backend::Redis).await;
     let (line, backup) = (Arc::new(scene.line.clone()), Arc::new(scene.backup.clone()));
-    let promoter = Arc::new(Promoter::new(line, backup, Policy::default()));
+    let promoter = Arc::new(Promoter::new(line, backup, SettingsPolicy::default()));
     let running = tokio::spawn(async move { promoter.run(std::future::pending()).await });
     let watch = scene.watched();
     let mut guests = Vec::new();
@@ -271,7 +275,7 @@ async fn people_move_on_where_the_promoter_ends_in_the_middle() {
     let dies = async {
         let promoted = async || scene.view().await.totals.promoted >= 10;
         until(BOUND, "ten are called", promoted).await;
-        let driven_at_ms = scene.view().await.driven_at_ms;
+        let driven_at_ms = scene.view().await.fallback_ticked_at_ms;
         running.abort();
         driven_at_ms
     };
@@ -279,7 +283,10 @@ async fn people_move_on_where_the_promoter_ends_in_the_middle() {
     let views = watch.views().await;
     kept_pace_and_capacity(&views);
     let last = views.last().expect("some");
-    assert!(last.driven_at_ms > driven_at_ms, "since then calls have driven");
+    assert!(
+        last.fallback_ticked_at_ms > driven_at_ms,
+        "since then calls have driven"
+    );
     assert!(
         last.heartbeat_ms > 0 && last.now_ms > last.heartbeat_ms + 3_000,
         "{last:?}"

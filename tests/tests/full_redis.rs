@@ -7,7 +7,7 @@ use std::{
 };
 
 use tokio::time::sleep;
-use vestibule_line::{Claimed, Departed, Departure, Line, LineError};
+use vestibule_line::{ClaimOutcome, LeaveOutcome, LeaveReason, Line, LineError};
 use vestibule_line_redis::RedisLine;
 use vestibule_tests::{
     lines::{configuration, fresh_queue, tick_of, visitor},
@@ -96,13 +96,13 @@ async fn a_full_redis_refuses_newcomers_and_lets_the_others_go() {
     assert!(matches!(refused, Err(LineError::Unavailable(_))), "{refused:?}");
 
     let left = line
-        .leave(&queue, visitor(1), None, Departure::Complete)
+        .leave(&queue, visitor(1), None, LeaveReason::Complete)
         .await
         .expect("an active one goes");
-    let Departed::Gone(end) = left else {
+    let LeaveOutcome::Ended(end) = left else {
         panic!("{left:?}")
     };
-    line.settle(&queue, &[], &[end.ending().expect("an end")])
+    line.acknowledge(&queue, &[], &[end.visit_end().expect("an end")])
         .await
         .expect("it is forgotten");
     sleep(Duration::from_millis(1_100)).await;
@@ -114,8 +114,8 @@ async fn a_full_redis_refuses_newcomers_and_lets_the_others_go() {
             > 0
     );
     let claimed = line.claim(&queue, visitor(3)).await.expect("a claim counts");
-    assert!(matches!(claimed, Claimed::Active { .. }), "{claimed:?}");
-    line.record(&queue, &end)
+    assert!(matches!(claimed, ClaimOutcome::Active { .. }), "{claimed:?}");
+    line.append_to_journal(&queue, &end)
         .await
         .expect("nothing acknowledged is dropped");
 }

@@ -6,7 +6,7 @@ use serde_json::{Value, json};
 use vestibule_backup::Backup;
 use vestibule_backup_file::FileBackup;
 use vestibule_domain::id::QueueId;
-use vestibule_engine::sync::Policy;
+use vestibule_engine::sync::SettingsPolicy;
 use vestibule_line_memory::MemoryLine;
 use vestibule_operate::{admin::Admin, promoter::Promoter};
 use vestibule_telemetry::metrics::SETTINGS_REFUSED;
@@ -29,13 +29,13 @@ async fn a_refused_edit_is_logged_once_for_each_change() {
         line: line.clone(),
         backup: backup.clone(),
         root_key: root_key(),
-        policy: Policy::default(),
+        policy: SettingsPolicy::default(),
     };
-    let created = admin.answer(json!({ "op": "create", "queue": "q" })).await;
+    let created = admin.handle(json!({ "op": "create", "queue": "q" })).await;
     assert_eq!(created["ok"], true, "{created}");
     let edit = async |settings: Value| {
         let queue: QueueId = "q".parse().expect("an id");
-        let stored = backup.queue(&queue).await.expect("read").expect("is there");
+        let stored = backup.read_queue(&queue).await.expect("read").expect("is there");
         let settings = settings.as_object().expect("an object").clone();
         let replaced = backup.replace_settings(&queue, &stored.settings, &settings).await;
         assert!(replaced.expect("written").is_some());
@@ -65,7 +65,7 @@ async fn a_refused_edit_is_logged_once_for_each_change() {
         .await;
         assert_eq!((said("the trouble is over"), said(reason)), (1, 2));
     };
-    let promoter = Promoter::new(line, backup.clone(), Policy::default());
+    let promoter = Promoter::new(line, backup.clone(), SettingsPolicy::default());
     let promoter = Arc::new(promoter.with_metrics(metrics.metrics()));
     promoter.run(operator).await;
 }

@@ -75,7 +75,7 @@ impl User {
     /// nothing of a connection that is open.
     async fn token_of(&mut self, hours: u64) {
         self.clock.store(START + hours * HOUR, Ordering::SeqCst);
-        let token = self.login.token().await.expect("signed");
+        let token = self.login.create_token().await.expect("signed");
         let mut set = redis::cmd("ACL");
         set.arg(&["SETUSER", &self.name, "on", "resetpass", "~*", "&*", "+@all"])
             .arg(format!(">{token}"));
@@ -148,7 +148,7 @@ fn login(name: &str, clock: &Arc<AtomicU64>, gate: &watch::Sender<bool>) -> IamL
 async fn each_connection_has_a_fresh_token(backend: Backend) {
     let mut user = User::new(backend).await;
     user.token_of(0).await;
-    let line = RedisLine::connect_as_in_the_clear(&backend.url(), user.login.clone())
+    let line = RedisLine::connect_with_login_without_tls(&backend.url(), user.login.clone())
         .await
         .expect("logs in");
     line.ping().await.expect("pings");
@@ -166,11 +166,11 @@ async fn each_connection_has_a_fresh_token(backend: Backend) {
 async fn a_live_connection_logs_in_again(backend: Backend) {
     let mut user = User::new(backend).await;
     user.token_of(0).await;
-    let line = RedisLine::connect_as_in_the_clear(&backend.url(), user.login.clone())
+    let line = RedisLine::connect_with_login_without_tls(&backend.url(), user.login.clone())
         .await
         .expect("logs in");
     // Another one for whoever listens, which pings by itself.
-    let listening = line.changes(&fresh_queue()).await.expect("listens");
+    let listening = line.subscribe(&fresh_queue()).await.expect("listens");
     let before = user.until_all_did("ping", Some(&line)).await;
 
     user.token_of(7).await;
@@ -189,14 +189,17 @@ async fn a_live_connection_logs_in_again(backend: Backend) {
 async fn whoever_listens_has_a_fresh_token(backend: Backend) {
     let mut user = User::new(backend).await;
     user.token_of(0).await;
-    let line = RedisLine::connect_as_in_the_clear(&backend.url(), user.login.clone())
+    let line = RedisLine::connect_with_login_without_tls(&backend.url(), user.login.clone())
         .await
         .expect("logs in");
     let queue = fresh_queue();
     open_with_one_waiting(&line, &queue).await;
 
     user.token_of(2).await;
-    let mut changes = line.changes(&queue).await.expect("logs in with the token of now");
+    let mut changes = line
+        .subscribe(&queue)
+        .await
+        .expect("logs in with the token of now");
     let promotion = line.promote(&queue, tick_of(1)).await.expect("promotes");
     assert_eq!(promotion.promoted, 1, "{promotion:?}");
     let heard = tokio::time::timeout(BOUND, changes.next()).await.expect("heard");
@@ -207,10 +210,10 @@ async fn a_wrong_token_is_refused(backend: Backend) {
     let mut user = User::new(backend).await;
     user.token_of(1).await;
     user.clock.store(START, Ordering::SeqCst);
-    let refused = RedisLine::connect_as_in_the_clear(&backend.url(), user.login.clone())
+    let refused = RedisLine::connect_with_login_without_tls(&backend.url(), user.login.clone())
         .await
         .expect_err("refused");
-    let token = user.login.token().await.expect("signed");
+    let token = user.login.create_token().await.expect("signed");
     assert!(refused.to_string().contains("cannot be reached"), "{refused}");
     assert!(!refused.to_string().contains(&token), "{refused}");
 }
@@ -234,7 +237,9 @@ on_each!(
 async fn no_token_goes_over_a_wire_that_anybody_reads() {
     for url in ["redis://127.0.0.1", "redis+cluster://127.0.0.1"] {
         let login = login("app", &Arc::new(AtomicU64::new(START)), &watch::Sender::new(true));
-        let refused = RedisLine::connect_as(url, login).await.expect_err("refused");
+        let refused = RedisLine::connect_with_login(url, login)
+            .await
+            .expect_err("refused");
         assert!(refused.to_string().contains("TLS"), "{refused}");
     }
 }

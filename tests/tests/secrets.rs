@@ -20,8 +20,8 @@ struct Vault {
 impl Vault {
     async fn new() -> Self {
         let url = dynamodb_url();
-        let aws = vestibule_aws::load([Some(url.as_str())]).await;
-        let client = Client::new(&vestibule_aws::at(&aws, Some(&url)));
+        let aws = vestibule_aws::load_config([Some(url.as_str())]).await;
+        let client = Client::new(&vestibule_aws::config_for_endpoint(&aws, Some(&url)));
         Self { url, aws, client }
     }
 

@@ -9,7 +9,7 @@ use std::{
 use tempfile::NamedTempFile;
 use vestibule_api::{
     config::Keys,
-    pass::{PassError, Signer, new_key_pem},
+    pass::{PassError, PassSigner, new_key_pem},
 };
 use vestibule_domain::id::RootKey;
 
@@ -35,7 +35,7 @@ pub(crate) fn open(dir: &Path) -> Result<Keys, KeyError> {
     let pem = kept(&pass_path, || new_key_pem(rand::random()).into_bytes())?;
     Ok(Keys {
         root: RootKey::new(root).map_err(|bytes| KeyError::Short(root_path, bytes))?,
-        signer: Signer::from_pem(ISSUER, &String::from_utf8_lossy(&pem))
+        signer: PassSigner::from_pem(ISSUER, &String::from_utf8_lossy(&pem))
             .map_err(|error| KeyError::Wrong(pass_path, error))?,
     })
 }

@@ -53,8 +53,8 @@ async fn order(
         return Err(Problem::new(Code::UnsupportedMediaType, detail));
     }
     let event = serde_json::from_slice::<Value>(&body.map_err(|rejection| unread(&rejection))?)
-        .map_err(|error| Problem::field("body", format!("is broken JSON: {error}")))?;
-    Ok(Json(admin.answer(event).await).into_response())
+        .map_err(|error| Problem::invalid_field("body", format!("is broken JSON: {error}")))?;
+    Ok(Json(admin.handle(event).await).into_response())
 }
 
 fn unread(rejection: &BytesRejection) -> Problem {
@@ -62,7 +62,7 @@ fn unread(rejection: &BytesRejection) -> Problem {
         StatusCode::PAYLOAD_TOO_LARGE => {
             Problem::new(Code::BodyTooLarge, format!("{ORDER_BYTES} bytes are the most"))
         }
-        _ => Problem::field("body", "could not be read to its end"),
+        _ => Problem::invalid_field("body", "could not be read to its end"),
     }
 }
 

@@ -8,12 +8,12 @@ use std::{
 use serde_json::{Value, json};
 use tokio::net::TcpListener;
 use vestibule_api::{
-    Edge,
-    config::{EdgeConfig, ServiceRoutes},
+    ApiState,
+    config::{ApiConfig, ServiceRoutes},
     router,
 };
 use vestibule_backup::BackupError;
-use vestibule_engine::sync::{Policy, SyncError};
+use vestibule_engine::sync::{SettingsPolicy, SyncError};
 use vestibule_operate::{admin::Admin, promoter::Promoter};
 
 use crate::{cli::Cli, crowd, error::StartError, keys, operations, pages, serve, stop::Stop, store};
@@ -25,7 +25,7 @@ pub(crate) async fn run(cli: &Cli) -> Result<(), StartError> {
     let keys = keys::open(&cli.dir)?;
     let (backup, line) = (store::backup(cli).await?, store::line(cli).await?);
     let config = edge_config();
-    let policy = Policy::from(&config);
+    let policy = SettingsPolicy::from(&config);
     let promoter = Arc::new(Promoter::new(line.clone(), backup.clone(), policy));
     put_back(&promoter).await?;
     let admin = Admin {
@@ -35,7 +35,7 @@ pub(crate) async fn run(cli: &Cli) -> Result<(), StartError> {
         policy,
     };
     first_queue(&admin).await?;
-    let edge = Edge::new(line, backup, keys, config, stop.receiver());
+    let edge = ApiState::new(line, backup, keys, config, stop.receiver());
     let listener = listen(cli).await?;
 
     let everything = serve::everything(edge.clone(), pages::routes(), operations::routes(admin));
@@ -45,17 +45,17 @@ pub(crate) async fn run(cli: &Cli) -> Result<(), StartError> {
         crowd::run(router(edge), cli.crowd, stop.clone()),
     );
     // The line in memory ends here: whatever only its journal knows goes to the backup now.
-    let settled = promoter.settle_all().await;
+    let settled = promoter.flush_all().await;
     served.map_err(StartError::Serving)?;
     settled.map_err(StartError::Unsettled)
 }
 
 /// Only this machine can call: nobody guards the routes, and a queue may believe its callers.
-fn edge_config() -> EdgeConfig {
-    EdgeConfig {
+fn edge_config() -> ApiConfig {
+    ApiConfig {
         service_routes: ServiceRoutes::Unguarded,
         local: true,
-        ..EdgeConfig::default()
+        ..ApiConfig::default()
     }
 }
 
@@ -65,7 +65,7 @@ fn edge_config() -> EdgeConfig {
 async fn put_back(promoter: &Promoter) -> Result<(), StartError> {
     for (queue, outcome) in promoter.sync_all().await? {
         match outcome {
-            Ok(_) | Err(SyncError::Stuck(_) | SyncError::Backup(BackupError::Nonsense(_))) => {}
+            Ok(_) | Err(SyncError::NotRestorable(_) | SyncError::Backup(BackupError::Unreadable(_))) => {}
             Err(error) => return Err(StartError::Queue(queue, error)),
         }
     }
@@ -77,11 +77,11 @@ async fn first_queue(admin: &Admin) -> Result<(), StartError> {
     let queue = crowd::QUEUE
         .parse()
         .expect("the name of the crowd's queue is one");
-    if admin.backup.queue(&queue).await?.is_some() {
+    if admin.backup.read_queue(&queue).await?.is_some() {
         return Ok(());
     }
     let order = json!({ "op": "create", "queue": crowd::QUEUE, "settings": crowd::settings() });
-    let answer = admin.answer(order).await;
+    let answer = admin.handle(order).await;
     match &answer["ok"] {
         Value::Bool(true) => Ok(()),
         _ => Err(StartError::Demo(answer["problem"]["detail"].to_string())),

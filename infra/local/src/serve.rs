@@ -4,7 +4,7 @@ use std::{io, sync::Arc, time::Duration};
 
 use axum::Router;
 use tokio::{net::TcpListener, time::sleep};
-use vestibule_api::{Edge, router_beside};
+use vestibule_api::{ApiState, router_with};
 
 use crate::stop::Stop;
 
@@ -12,8 +12,8 @@ use crate::stop::Stop;
 const LAST_ANSWERS: Duration = Duration::from_secs(5);
 
 /// Everything that this process answers: the API, the page, and what only its owner may reach.
-pub(crate) fn everything(edge: Arc<Edge>, page: Router, operations: Router) -> Router {
-    router_beside(edge, page.merge(operations))
+pub(crate) fn everything(edge: Arc<ApiState>, page: Router, operations: Router) -> Router {
+    router_with(edge, page.merge(operations))
 }
 
 /// Serves until the end comes and the last answers are given.

@@ -4,7 +4,7 @@ use std::{sync::Arc, time::Duration};
 
 use tokio::time::timeout;
 use vestibule_backup::Backup;
-use vestibule_backup_dynamodb::{Connection, DynamoDb, Tables};
+use vestibule_backup_dynamodb::{Connection, DynamoDbBackup, TableNames};
 use vestibule_backup_file::FileBackup;
 use vestibule_line::Line;
 use vestibule_line_memory::MemoryLine;
@@ -41,7 +41,7 @@ pub(crate) async fn backup(cli: &Cli) -> Result<Arc<dyn Backup>, StartError> {
         endpoint_url: Some(endpoint.clone()),
         tables: tables(cli),
     };
-    let backup = DynamoDb::connect(connection).await;
+    let backup = DynamoDbBackup::connect(connection).await;
     // Bounded by itself.
     backup
         .create_tables_if_missing()
@@ -51,10 +51,10 @@ pub(crate) async fn backup(cli: &Cli) -> Result<Arc<dyn Backup>, StartError> {
 }
 
 /// The tables that are named; an empty variable names none.
-fn tables(cli: &Cli) -> Tables {
-    let default = Tables::default();
+fn tables(cli: &Cli) -> TableNames {
+    let default = TableNames::default();
     let named = |name: &Option<String>| name.clone().filter(|name| !name.is_empty());
-    Tables {
+    TableNames {
         queues: named(&cli.queues_table).unwrap_or(default.queues),
         entries: named(&cli.entries_table).unwrap_or(default.entries),
     }

@@ -19,12 +19,12 @@ use std::{
 
 use rand::{SeedableRng, rngs::StdRng};
 use vestibule_domain::{
-    change::Ending,
+    change::VisitEnd,
     estimate::Forecast,
     id::{EntryId, QueueId, Salt},
     settings::Settings,
 };
-use vestibule_line::{Configuration, Configured, Line, View};
+use vestibule_line::{Configuration, ConfigureOutcome, Line, QueueView};
 use vestibule_line_memory::MemoryLine;
 
 use self::{driver::Process, rhythm::Rhythm, visitor::Step};
@@ -86,7 +86,7 @@ pub(crate) struct World {
     settings: Settings,
     revisions: u64,
     /// As an environment of the function has it: a second old at most.
-    view: View,
+    view: QueueView,
     forecast: Forecast,
     viewed_at_ms: u64,
     held: u64,
@@ -95,7 +95,7 @@ pub(crate) struct World {
     /// When the fixed ones poll who are in line, and the next time at which that may matter.
     polls: Rhythm,
     polls_at_ms: u64,
-    endings: Vec<Ending>,
+    endings: Vec<VisitEnd>,
     judge: Judge,
     sample: Sample,
     outcome: Outcome,
@@ -150,8 +150,8 @@ impl World {
         };
         let settings = scenario.settings.clone();
         let created = now(line.configure(&queue, &configuration(&settings, 0), true)).expect("nothing fails");
-        assert_eq!(created, Configured::Created);
-        let view = now(line.view(&queue)).expect("it was just made");
+        assert_eq!(created, ConfigureOutcome::Created);
+        let view = now(line.queue_view(&queue)).expect("it was just made");
         Self {
             scenario: scenario.clone(),
             clients,
@@ -215,7 +215,9 @@ impl World {
             }
         }
         self.outcome.overshoot = self.judge.overshoot();
-        let totals = now(self.line.view(&self.queue)).expect("it is there").totals;
+        let totals = now(self.line.queue_view(&self.queue))
+            .expect("it is there")
+            .totals;
         self.outcome.no_shows = totals.no_shows;
         self.outcome.served = totals.fast_tracked + totals.promoted;
     }
@@ -235,7 +237,7 @@ impl World {
     /// Looks at the queue anew where the last time was too long ago.
     fn look(&mut self) {
         if self.now_ms - self.viewed_at_ms >= VIEW_MS {
-            self.view = now(self.line.view(&self.queue)).expect("it is there");
+            self.view = now(self.line.queue_view(&self.queue)).expect("it is there");
             self.forecast = self.view.forecast();
             self.viewed_at_ms = self.now_ms;
         }

@@ -19,25 +19,25 @@ pub(super) const REQUEST_ID: HeaderName = HeaderName::from_static("x-request-id"
 
 /// Gives a request its id: the gateway's id or a new one, but never an id from the client. The span around
 /// the handler carries this id. It also carries `queue` and `entry` as soon as they are known.
-pub(super) async fn around(request: Request, next: Next) -> Response {
+pub(super) async fn add_request_context(request: Request, next: Next) -> Response {
     let request_id = request
         .extensions()
         .get::<Gateway>()
         .and_then(|gateway| gateway.request_id.clone())
         .unwrap_or_else(|| Uuid::new_v4().to_string());
-    let span = span(&request, &request_id);
+    let span = request_span(&request, &request_id);
     let response = next.run(request).instrument(span.clone()).await;
-    span.in_scope(|| finished(response, &request_id))
+    span.in_scope(|| complete_response(response, &request_id))
 }
 
 /// The span names the route instead of the path, because a path that matches no route may contain anything.
-fn span(request: &Request, request_id: &str) -> Span {
+fn request_span(request: &Request, request_id: &str) -> Span {
     let route = request.extensions().get::<MatchedPath>().map(MatchedPath::as_str);
     let method = request.method().as_str();
     info_span!("request", request_id, method, route, queue = Empty, entry = Empty)
 }
 
-fn finished(mut response: Response, request_id: &str) -> Response {
+fn complete_response(mut response: Response, request_id: &str) -> Response {
     if let Some(problem) = response.extensions_mut().remove::<Arc<Problem>>() {
         problem.log();
         *response.body_mut() = Body::from(problem.body(request_id));

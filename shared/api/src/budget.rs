@@ -15,57 +15,57 @@ use tokio::{runtime::Handle, spawn, task::JoinHandle};
 use tracing::Instrument;
 use vestibule_domain::{
     id::{EntryId, QueueId},
-    pacing::HOLD_LEASE_MS_MAX,
+    pacing::HOLD_LEASE_MAX_MS,
 };
-use vestibule_line::{HoldOrder, Holding, Line};
+use vestibule_line::{HoldOrder, HoldOutcome, Line};
 use vestibule_telemetry::{
     emf::Metrics,
-    metrics::{HELD_AT_ONCE, HELD_POLLS},
-    samples::Tally,
+    metrics::{HELD_POLLS, HELD_POLLS_MAX},
+    samples::StartCounter,
 };
 
-use crate::config::EdgeConfig;
+use crate::config::ApiConfig;
 
 /// How much longer than the hold the lease lasts. A process needs this time to release the poll, because a
 /// status lookup runs beside the release.
 const LEASE_MARGIN: Duration = Duration::from_secs(2);
 
 /// A poll that asks to be held.
-pub(super) struct Candidate<'a> {
+pub(super) struct HoldCandidate<'a> {
     pub(super) queue: &'a QueueId,
     pub(super) id: EntryId,
     /// The poll is held if the deployment holds fewer polls than this.
-    pub(super) below: u64,
-    pub(super) up_to: Duration,
+    pub(super) held_below: u64,
+    pub(super) max_duration: Duration,
 }
 
 /// The limit of held polls for one deployment.
-pub(super) struct Budget {
-    count: Arc<Count>,
-    begun: Tally,
+pub(super) struct HoldBudget {
+    count: Arc<HoldCounter>,
+    started_holds: StartCounter,
 }
 
-impl Budget {
-    pub(super) fn new(line: Arc<dyn Line>, config: &EdgeConfig, metrics: Metrics) -> Self {
+impl HoldBudget {
+    pub(super) fn new(line: Arc<dyn Line>, config: &ApiConfig, metrics: Metrics) -> Self {
         Self {
-            count: Arc::new(Count {
+            count: Arc::new(HoldCounter {
                 line,
                 deployment: config.deployment.clone(),
-                over: Mutex::default(),
-                turn: tokio::sync::Mutex::default(),
+                ended: Mutex::default(),
+                release_lock: tokio::sync::Mutex::default(),
             }),
-            begun: Tally::new(HELD_POLLS, HELD_AT_ONCE, metrics),
+            started_holds: StartCounter::new(HELD_POLLS, HELD_POLLS_MAX, metrics),
         }
     }
 
     /// Counts a poll. Returns `None` if the deployment may not hold it, or if the line did not answer.
-    pub(super) async fn take(&self, candidate: Candidate<'_>) -> Option<Held> {
+    pub(super) async fn acquire(&self, candidate: HoldCandidate<'_>) -> Option<HoldPermit> {
         let (count, queue) = (self.count.clone(), candidate.queue);
-        let (id, below) = (candidate.id, candidate.below);
-        let lease = candidate.up_to + LEASE_MARGIN;
+        let (id, below) = (candidate.id, candidate.held_below);
+        let lease = candidate.max_duration + LEASE_MARGIN;
         let lease_ms = u64::try_from(lease.as_millis())
             .unwrap_or(u64::MAX)
-            .min(HOLD_LEASE_MS_MAX);
+            .min(HOLD_LEASE_MAX_MS);
         // A separate task counts the poll. If the client disconnects now, the poll is released as soon as
         // it is counted.
         let counting = async move {
@@ -75,9 +75,9 @@ impl Budget {
                 below,
                 lease_ms,
             };
-            match count.line.hold(&order).await {
-                Ok(Holding::Counted { held }) => Some((Held::new(count, id), held)),
-                Ok(Holding::Full | Holding::AlreadyHeld) => None,
+            match count.line.take_hold(&order).await {
+                Ok(HoldOutcome::Counted { held }) => Some((HoldPermit::new(count, id), held)),
+                Ok(HoldOutcome::Full | HoldOutcome::AlreadyHeld) => None,
                 Err(error) => {
                     // If the line counted the poll anyway, its lease ends the count.
                     tracing::warn!(
@@ -93,32 +93,32 @@ impl Budget {
         let (held, at_once) = counted.ok().flatten()?;
         // The metric counts a poll at the start of the hold, so it includes a function that is stopped
         // during the hold.
-        self.begun.count(queue, at_once);
+        self.started_holds.count_start(queue, at_once);
         Some(held)
     }
 
     /// Releases all these polls by one request to the line. The caller runs this in a task that is never
     /// aborted; otherwise the polls would stay counted until their leases end.
-    pub(super) async fn release(&self, all: impl IntoIterator<Item = Held>) {
+    pub(super) async fn release(&self, all: impl IntoIterator<Item = HoldPermit>) {
         let ids: Vec<_> = all.into_iter().filter_map(|mut held| held.id.take()).collect();
-        self.count.out(&ids).await;
+        self.count.release_in_line(&ids).await;
     }
 }
 
 /// A poll that stays counted until it is released or dropped.
-pub(super) struct Held {
-    count: Arc<Count>,
+pub(super) struct HoldPermit {
+    count: Arc<HoldCounter>,
     id: Option<EntryId>,
 }
 
-impl Held {
-    fn new(count: Arc<Count>, id: EntryId) -> Self {
+impl HoldPermit {
+    fn new(count: Arc<HoldCounter>, id: EntryId) -> Self {
         Self { count, id: Some(id) }
     }
 
     /// Releases the poll. This takes one request to the line, or two if many polls end at the same time.
     pub(super) async fn release(mut self) {
-        if let Some(counting_out) = self.let_go() {
+        if let Some(counting_out) = self.start_release() {
             // The task does not panic, and no code aborts it.
             let _ = counting_out.await;
         }
@@ -126,47 +126,47 @@ impl Held {
 
     /// Starts the release in a separate task. The task finishes even if the client disconnects meanwhile,
     /// because other polls may have left their release to it.
-    fn let_go(&mut self) -> Option<JoinHandle<()>> {
+    fn start_release(&mut self) -> Option<JoinHandle<()>> {
         let id = self.id.take()?;
-        self.count.add_over(id);
+        self.count.add_ended(id);
         let count = self.count.clone();
         // Outside of a runtime there is no task to release the poll, so its lease ends the count.
         let runtime = Handle::try_current().ok()?;
-        Some(runtime.spawn(async move { count.all_over_out().await }))
+        Some(runtime.spawn(async move { count.release_ended().await }))
     }
 }
 
-impl Drop for Held {
+impl Drop for HoldPermit {
     fn drop(&mut self) {
-        drop(self.let_go());
+        drop(self.start_release());
     }
 }
 
-struct Count {
+struct HoldCounter {
     line: Arc<dyn Line>,
     deployment: String,
     /// The entries whose polls have ended and are not released yet.
-    over: Mutex<Vec<EntryId>>,
+    ended: Mutex<Vec<EntryId>>,
     /// The task that holds this lock releases all polls that have ended.
-    turn: tokio::sync::Mutex<()>,
+    release_lock: tokio::sync::Mutex<()>,
 }
 
-impl Count {
-    fn add_over(&self, id: EntryId) {
+impl HoldCounter {
+    fn add_ended(&self, id: EntryId) {
         // A panic elsewhere leaves the vector intact, so the content of a poisoned lock is still valid.
-        self.over.lock().unwrap_or_else(PoisonError::into_inner).push(id);
+        self.ended.lock().unwrap_or_else(PoisonError::into_inner).push(id);
     }
 
-    async fn all_over_out(&self) {
-        let _turn = self.turn.lock().await;
-        let ids = std::mem::take(&mut *self.over.lock().unwrap_or_else(PoisonError::into_inner));
+    async fn release_ended(&self) {
+        let _turn = self.release_lock.lock().await;
+        let ids = std::mem::take(&mut *self.ended.lock().unwrap_or_else(PoisonError::into_inner));
         // If the list is empty, an earlier task released this poll together with its own.
-        self.out(&ids).await;
+        self.release_in_line(&ids).await;
     }
 
-    async fn out(&self, ids: &[EntryId]) {
+    async fn release_in_line(&self, ids: &[EntryId]) {
         if !ids.is_empty()
-            && let Err(error) = self.line.release(&self.deployment, ids).await
+            && let Err(error) = self.line.release_holds(&self.deployment, ids).await
         {
             tracing::warn!(
                 event = "poll.release_failed",

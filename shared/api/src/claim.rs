@@ -4,38 +4,42 @@
 use std::sync::Arc;
 
 use axum::extract::State;
-use vestibule_line::Claimed;
+use vestibule_line::ClaimOutcome;
 
 use super::{
-    Edge,
-    entry::{EntryBody, Shown},
+    ApiState,
+    entry::{EntryBody, EntryViewInput},
     problem::Problem,
-    request::{AtEntry, Body, Nothing},
-    visitor::Presented,
+    request::{Body, EmptyBody, EntryPath},
+    visitor::RawCredentials,
 };
 
 pub(super) async fn handle(
-    State(edge): State<Arc<Edge>>,
-    AtEntry { queue, id }: AtEntry,
-    presented: Presented,
-    Body(Nothing): Body<Nothing>,
+    State(edge): State<Arc<ApiState>>,
+    EntryPath { queue, id }: EntryPath,
+    presented: RawCredentials,
+    Body(EmptyBody): Body<EmptyBody>,
 ) -> Result<EntryBody, Problem> {
-    let seen = edge.seen(&queue).await?;
-    presented.credentials(&seen)?.prove(&seen.ids, id)?;
-    let claimed = edge.ask(&seen, id, || edge.line.claim(&queue, id));
+    let seen = edge.snapshot(&queue).await?;
+    presented.resolve(&seen)?.require_ownership(&seen.ids, id)?;
+    let claimed = edge.query_line_or_fail(&seen, id, || edge.line.claim(&queue, id));
     let (standing, change) = match claimed.await? {
-        Claimed::Active { standing, change } => (standing, change),
-        Claimed::NotYet(standing) => return Err(Problem::not_your_turn(&standing)),
-        Claimed::Gone(missing) => return Err(edge.gone(&seen, id, missing).await),
+        ClaimOutcome::Active {
+            status: standing,
+            change,
+        } => (standing, change),
+        ClaimOutcome::StillWaiting(standing) => return Err(Problem::not_your_turn(&standing)),
+        ClaimOutcome::NotFound(missing) => return Err(edge.missing_entry_problem(&seen, id, missing).await),
     };
-    let through = edge.write(&seen, &change).await?;
-    edge.was_not_over(&seen, &standing, &change, &through).await?;
-    edge.show(Shown {
-        seen: &seen,
+    let through = edge.write_change(&seen, &change).await?;
+    edge.reject_superseded(&seen, &standing, &change, &through)
+        .await?;
+    edge.entry_body(EntryViewInput {
+        snapshot: &seen,
         id,
-        standing,
+        status: standing,
         record: through.record,
         durable: Some(through.durable),
-        proven: true,
+        is_owner_proven: true,
     })
 }

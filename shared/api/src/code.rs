@@ -28,7 +28,7 @@ pub enum Code {
     /// The request names a host for which this server does not answer.
     ForeignHost,
     /// The pass is not valid for this entry at this time.
-    PassRefused,
+    InvalidPass,
     /// The entry has not been let in yet.
     NotYourTurn,
     /// The queue accepts no new entries and still serves those in line.
@@ -57,7 +57,7 @@ pub enum Code {
 
 impl Code {
     /// Returns the name in the body, the HTTP status and the title.
-    pub(super) fn terms(self) -> (&'static str, StatusCode, &'static str) {
+    pub(super) fn describe(self) -> (&'static str, StatusCode, &'static str) {
         match self {
             Self::InvalidField => ("invalid-field", StatusCode::BAD_REQUEST, "The request is invalid"),
             Self::BodyTooLarge => (
@@ -102,7 +102,7 @@ impl Code {
                 StatusCode::FORBIDDEN,
                 "The request names a host that this server does not serve",
             ),
-            Self::PassRefused => ("pass-refused", StatusCode::FORBIDDEN, "The pass is not valid"),
+            Self::InvalidPass => ("pass-refused", StatusCode::FORBIDDEN, "The pass is not valid"),
             Self::NotYourTurn => (
                 "not-your-turn",
                 StatusCode::CONFLICT,
@@ -148,11 +148,11 @@ impl Code {
 
     /// Returns the name that the body shows.
     pub fn name(self) -> &'static str {
-        self.terms().0
+        self.describe().0
     }
 
     /// Returns the HTTP status of the answer.
     pub fn status(self) -> StatusCode {
-        self.terms().1
+        self.describe().1
     }
 }

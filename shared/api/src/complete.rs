@@ -5,38 +5,38 @@ use std::sync::Arc;
 
 use axum::{extract::State, http::StatusCode};
 use vestibule_domain::score::Visit;
-use vestibule_line::Departure;
+use vestibule_line::LeaveReason;
 
 use super::{
-    Edge,
+    ApiState,
     gateway::Gateway,
     problem::Problem,
-    request::{AtEntry, Body, Fields},
+    request::{Body, EntryPath, Fields},
 };
 
-pub(super) struct Completion {
+pub(super) struct CompleteRequest {
     visit: Option<Visit>,
 }
 
-impl TryFrom<Fields> for Completion {
+impl TryFrom<Fields> for CompleteRequest {
     type Error = Problem;
 
     fn try_from(mut fields: Fields) -> Result<Self, Problem> {
-        let visit = fields.visit()?;
-        fields.finish()?;
+        let visit = fields.take_visit()?;
+        fields.refuse_unknown()?;
         Ok(Self { visit })
     }
 }
 
 pub(super) async fn handle(
-    State(edge): State<Arc<Edge>>,
-    AtEntry { queue, id }: AtEntry,
+    State(edge): State<Arc<ApiState>>,
+    EntryPath { queue, id }: EntryPath,
     gateway: Gateway,
-    Body(completion): Body<Completion>,
+    Body(completion): Body<CompleteRequest>,
 ) -> Result<StatusCode, Problem> {
-    edge.service_only(&gateway)?;
-    let seen = edge.seen(&queue).await?;
-    edge.depart(&seen, id, completion.visit, Departure::Complete)
+    edge.require_service(&gateway)?;
+    let seen = edge.snapshot(&queue).await?;
+    edge.end_visit(&seen, id, completion.visit, LeaveReason::Complete)
         .await?;
     Ok(StatusCode::NO_CONTENT)
 }

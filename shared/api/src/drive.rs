@@ -19,28 +19,28 @@ use tokio::{
     time::{Instant, sleep, timeout},
 };
 use tracing::{debug, warn};
-use vestibule_domain::{driver::due_in_ms, id::QueueId};
-use vestibule_engine::drive::{Driven, drive};
+use vestibule_domain::{driver::fallback_tick_due_in_ms, id::QueueId};
+use vestibule_engine::drive::{FallbackTickOutcome, fallback_tick};
 
-use super::{Edge, views::Seen};
+use super::{ApiState, views::QueueSnapshot};
 
 /// A fallback tick delays an answer by at most this time.
-const WITHIN: Duration = Duration::from_millis(800);
+const TICK_TIMEOUT: Duration = Duration::from_millis(800);
 /// A fallback tick takes no more records from the journal after this time.
-const DRAIN_TIME: Duration = Duration::from_millis(400);
+const FLUSH_TIME: Duration = Duration::from_millis(400);
 /// How many queues are remembered. A process serves few queues.
 const QUEUES_MAX: usize = 1_000;
 
 /// Which request of this process ticks which queue. That request holds the queue's lock, which contains the
 /// time of the last tick.
 #[derive(Default)]
-pub(super) struct Drivers(Mutex<HashMap<QueueId, Arc<Turn<Option<Instant>>>>>);
+pub(super) struct FallbackTicker(Mutex<HashMap<QueueId, Arc<Turn<Option<Instant>>>>>);
 
 /// The right to tick a queue in this process.
-type Wheel = OwnedMutexGuard<Option<Instant>>;
+type TickGuard = OwnedMutexGuard<Option<Instant>>;
 
-impl Drivers {
-    fn turn(&self, queue: &QueueId) -> Arc<Turn<Option<Instant>>> {
+impl FallbackTicker {
+    fn tick_lock(&self, queue: &QueueId) -> Arc<Turn<Option<Instant>>> {
         // A panic elsewhere leaves the map intact, so the content of a poisoned lock is still valid.
         let mut turns = self.0.lock().unwrap_or_else(PoisonError::into_inner);
         if turns.len() >= QUEUES_MAX {
@@ -52,9 +52,9 @@ impl Drivers {
     }
 }
 
-impl Edge {
+impl ApiState {
     /// Does the work of a request, and runs fallback ticks beside it while the promoter is down.
-    pub(super) async fn driving<T>(&self, queue: &QueueId, work: impl Future<Output = T>) -> T {
+    pub(super) async fn with_fallback_tick<T>(&self, queue: &QueueId, work: impl Future<Output = T>) -> T {
         let (is_answered, answered) = oneshot::channel::<()>();
         let work = async move {
             let answer = work.await;
@@ -62,35 +62,39 @@ impl Edge {
             answer
         };
         // The work is polled first. So the tick loop sees the answer at once and needs no further wake-up.
-        let (answer, ()) = join!(biased; work, self.drive_until(queue, answered));
+        let (answer, ()) = join!(biased; work, self.run_fallback_ticks(queue, answered));
         answer
     }
 
     /// Runs each fallback tick when it is due. Once the request is answered, this starts no further tick.
-    async fn drive_until(&self, queue: &QueueId, mut answered: oneshot::Receiver<()>) {
+    async fn run_fallback_ticks(&self, queue: &QueueId, mut answered: oneshot::Receiver<()>) {
         let mut wheel = None;
         loop {
             let due = tokio::select! {
                 biased;
                 // This branch is polled first, because a request that is answered at once must still tick.
-                due = self.due(queue, &mut wheel) => due,
+                due = self.wait_until_due(queue, &mut wheel) => due,
                 _ = &mut answered => None,
             };
             let Some(seen) = due else { return };
-            self.drive_once(&seen).await;
+            self.fallback_tick_once(&seen).await;
         }
     }
 
     /// Waits until this request may tick the queue and a tick is due. Returns `None` if there is no
     /// snapshot of the queue.
-    async fn due(&self, queue: &QueueId, wheel: &mut Option<Wheel>) -> Option<Arc<Seen>> {
+    async fn wait_until_due(
+        &self,
+        queue: &QueueId,
+        wheel: &mut Option<TickGuard>,
+    ) -> Option<Arc<QueueSnapshot>> {
         loop {
-            let seen = self.views.get(queue).await.ok()?;
+            let seen = self.queue_cache.get(queue).await.ok()?;
             if wheel.is_none() {
-                *wheel = self.drivers.turn(queue).try_lock_owned().ok();
+                *wheel = self.fallback_ticker.tick_lock(queue).try_lock_owned().ok();
             }
             let Some(last) = wheel else {
-                *wheel = Some(self.drivers.turn(queue).lock_owned().await);
+                *wheel = Some(self.fallback_ticker.tick_lock(queue).lock_owned().await);
                 // Waiting for the lock may have taken long, so the snapshot is read again.
                 continue;
             };
@@ -99,7 +103,7 @@ impl Edge {
                 let passed = now.duration_since(last);
                 u64::try_from(passed.as_millis()).unwrap_or(u64::MAX)
             });
-            match due_in_ms(seen.view.promoter_is_away(), driven_ms) {
+            match fallback_tick_due_in_ms(seen.view.is_promoter_down(), driven_ms) {
                 0 => {
                     **last = Some(now);
                     return Some(seen);
@@ -109,12 +113,12 @@ impl Edge {
         }
     }
 
-    async fn drive_once(&self, seen: &Seen) {
-        let (queue, shelf, pace) = (&seen.queue, seen.shelf(), seen.settings().pace());
-        let until = Instant::now() + DRAIN_TIME;
-        let driving = drive(&*self.line, &*self.backup, &shelf, pace, until);
-        match timeout(WITHIN, driving).await {
-            Ok(Ok(Driven::Lost)) => warn!(
+    async fn fallback_tick_once(&self, seen: &QueueSnapshot) {
+        let (queue, shelf, pace) = (&seen.queue, seen.partition(), seen.settings().pace());
+        let until = Instant::now() + FLUSH_TIME;
+        let driving = fallback_tick(&*self.line, &*self.backup, &shelf, pace, until);
+        match timeout(TICK_TIMEOUT, driving).await {
+            Ok(Ok(FallbackTickOutcome::LineNotCurrent)) => warn!(
                 event = "line.fallback_tick_skipped",
                 %queue,
                 "skipped a fallback tick because the line lost the queue or holds stale data, or the \

@@ -11,123 +11,130 @@ use uuid::Uuid;
 use vestibule_domain::{
     change::Change,
     id::{EntryId, QueueId, Visitor},
-    record::Record,
-    standing::Standing,
+    record::EntryRecord,
+    standing::EntryStatus,
 };
-use vestibule_engine::place::place;
-use vestibule_line::{Departed, Departure, Entered, Joining, LineError, Look};
+use vestibule_engine::place::persist_entry;
+use vestibule_line::{EnterOutcome, EntryLookup, JoinKind, LeaveOutcome, LeaveReason, LineError};
 
 use super::{
-    Edge,
-    entry::{Shown, json},
+    ApiState,
+    entry::{EntryViewInput, json},
     gateway::Gateway,
-    gone::Fate,
+    gone::MissingEntryOutcome,
     problem::Problem,
-    request::{AtQueue, Body, Nothing},
-    views::Seen,
-    visitor::{Credentials, Presented, set_cookie},
+    request::{Body, EmptyBody, QueuePath},
+    views::QueueSnapshot,
+    visitor::{Credentials, RawCredentials, build_visitor_cookie},
 };
 
 pub(super) async fn handle(
-    State(edge): State<Arc<Edge>>,
-    AtQueue(queue): AtQueue,
-    presented: Presented,
+    State(edge): State<Arc<ApiState>>,
+    QueuePath(queue): QueuePath,
+    presented: RawCredentials,
     gateway: Gateway,
-    Body(Nothing): Body<Nothing>,
+    Body(EmptyBody): Body<EmptyBody>,
 ) -> Result<Response, Problem> {
-    edge.driving(&queue, answer(&edge, &queue, presented, gateway))
+    edge.with_fallback_tick(&queue, answer(&edge, &queue, presented, gateway))
         .await
 }
 
 async fn answer(
-    edge: &Edge,
+    edge: &ApiState,
     queue: &QueueId,
-    presented: Presented,
+    presented: RawCredentials,
     gateway: Gateway,
 ) -> Result<Response, Problem> {
-    let seen = edge.seen(queue).await?;
-    let credentials = presented.credentials(&seen)?;
-    let (visitor, drawn) = edge.who_enters(&seen, &credentials).await?;
+    let seen = edge.snapshot(queue).await?;
+    let credentials = presented.resolve(&seen)?;
+    let (visitor, drawn) = edge.select_visitor(&seen, &credentials).await?;
     let id = seen.ids.entry_id(&visitor);
-    let mut entered = edge.enters(&seen, id).await?;
+    let mut entered = edge.enter_line(&seen, id).await?;
     if entered.is_none() {
         // The line still listed a visit that had ended, because it had lost the end. That visit is removed
         // now, so this call begins a new one.
-        entered = edge.enters(&seen, id).await?;
+        entered = edge.enter_line(&seen, id).await?;
     }
     let (how, placed) =
         entered.ok_or_else(|| Problem::recovering("other requests keep changing the entry"))?;
-    let mut body = edge.show(Shown {
-        seen: &seen,
+    let mut body = edge.entry_body(EntryViewInput {
+        snapshot: &seen,
         id,
-        standing: placed.standing,
+        status: placed.status,
         record: placed.record,
         durable: placed.durable,
-        proven: true,
+        is_owner_proven: true,
     })?;
     if drawn {
         body = body.with_visitor(&visitor);
     }
     let status = match how {
-        Joining::New if !placed.given_back => StatusCode::CREATED,
-        Joining::New | Joining::Kept | Joining::Moved => StatusCode::OK,
+        JoinKind::NewVisit if !placed.is_restored => StatusCode::CREATED,
+        JoinKind::NewVisit | JoinKind::Kept | JoinKind::Requeued => StatusCode::OK,
     };
     let mut response = json(status, &body);
     let headers = response.headers_mut();
-    headers.insert(header::LOCATION, location(&gateway, queue, id));
+    headers.insert(header::LOCATION, location_header(&gateway, queue, id));
     if drawn {
-        headers.append(header::SET_COOKIE, set_cookie(&visitor, edge.config.local));
+        headers.append(
+            header::SET_COOKIE,
+            build_visitor_cookie(&visitor, edge.config.local),
+        );
     }
     Ok(response)
 }
 
 /// The place that the visitor got.
-struct Place {
-    standing: Standing,
-    record: Option<Record>,
+struct EntryPlace {
+    status: EntryStatus,
+    record: Option<EntryRecord>,
     durable: Option<bool>,
     /// The visitor had this place before. Either the line had lost it, or the visitor missed the turn and
     /// came back within the grace.
-    given_back: bool,
+    is_restored: bool,
 }
 
-impl Edge {
+impl ApiState {
     /// Gives the visitor a place, or returns the place that the visitor already has. Returns `None` if the
     /// line listed a visit that had ended, or if the line and the backup disagree. The caller may then try
     /// again.
-    async fn enters(&self, seen: &Seen, id: EntryId) -> Result<Option<(Joining, Place)>, Problem> {
+    async fn enter_line(
+        &self,
+        seen: &QueueSnapshot,
+        id: EntryId,
+    ) -> Result<Option<(JoinKind, EntryPlace)>, Problem> {
         let entered = match self.line.enter(&seen.queue, id).await {
             Ok(entered) => entered,
-            Err(error) => return Err(self.line_failed(&seen.queue, error).await),
+            Err(error) => return Err(self.line_problem(&seen.queue, error).await),
         };
         let (how, standing, change) = match entered {
-            Entered::Joined {
-                how,
-                standing,
+            EnterOutcome::Joined {
+                kind: how,
+                status: standing,
                 change,
             } => (how, standing, change),
-            Entered::Refused(refusal) => return Err(refusal.into()),
+            EnterOutcome::Refused(refusal) => return Err(refusal.into()),
         };
         if let Some(change) = &change
             && change.version.epoch != seen.view.configuration.epoch
         {
-            self.of_this_generation(seen, id).await?;
+            self.refuse_earlier_generation(seen, id).await?;
         }
-        let placed = self.placed(seen, id, how, standing, change).await?;
+        let placed = self.persist_place(seen, id, how, standing, change).await?;
         Ok(placed.map(|placed| (how, placed)))
     }
 
     /// Refuses a visitor who entered a queue that was reset after the snapshot was taken, because the token
     /// belongs to the earlier generation. The place is given back.
-    async fn of_this_generation(&self, seen: &Seen, id: EntryId) -> Result<(), Problem> {
-        self.views.forget(&seen.queue);
-        let now = self.seen(&seen.queue).await?;
+    async fn refuse_earlier_generation(&self, seen: &QueueSnapshot, id: EntryId) -> Result<(), Problem> {
+        self.queue_cache.invalidate(&seen.queue);
+        let now = self.snapshot(&seen.queue).await?;
         if now.view.configuration.generation == seen.view.configuration.generation {
             return Ok(());
         }
-        let left = self.line.leave(&seen.queue, id, None, Departure::Leave).await;
-        if let Ok(Departed::Gone(change)) = left {
-            self.write(&now, &change).await?;
+        let left = self.line.leave(&seen.queue, id, None, LeaveReason::Leave).await;
+        if let Ok(LeaveOutcome::Ended(change)) = left {
+            self.write_change(&now, &change).await?;
         }
         Err(Problem::recovering(
             "the queue was reset while the visitor entered",
@@ -136,60 +143,64 @@ impl Edge {
 
     /// Writes the place that the line gave to the backup, or returns the place that the visitor had before.
     /// Returns `None` in the cases of [`enters`](Self::enters).
-    async fn placed(
+    async fn persist_place(
         &self,
-        seen: &Seen,
+        seen: &QueueSnapshot,
         id: EntryId,
-        how: Joining,
-        standing: Standing,
+        how: JoinKind,
+        standing: EntryStatus,
         change: Option<Change>,
-    ) -> Result<Option<Place>, Problem> {
-        let given = |record, durable| Place {
-            standing,
+    ) -> Result<Option<EntryPlace>, Problem> {
+        let given = |record, durable| EntryPlace {
+            status: standing,
             record,
             durable,
-            given_back: false,
+            is_restored: false,
         };
         let Some(change) = change else {
-            let record = self.record(seen, id).await;
+            let record = self.read_record(seen, id).await;
             let is_over = match &record {
-                Some(record) => self.is_over(seen, &standing, record).await?,
+                Some(record) => self.remove_if_ended(seen, &standing, record).await?,
                 None => false,
             };
             return Ok((!is_over).then(|| given(record, None)));
         };
-        let shelf = seen.shelf();
-        let placed = place(&*self.line, &*self.backup, &shelf, how, standing, &change).await;
-        self.wakes.wake(id);
+        let shelf = seen.partition();
+        let placed = persist_entry(&*self.line, &*self.backup, &shelf, how, standing, &change).await;
+        self.entry_notifier.wake(id);
         match placed {
-            Ok(placed) => Ok(placed.map(|placed| Place {
-                standing: placed.standing,
+            Ok(placed) => Ok(placed.map(|placed| EntryPlace {
+                status: placed.status,
                 record: placed.record,
                 durable: Some(placed.durable),
-                given_back: placed.given_back,
+                is_restored: placed.is_restored,
             })),
             // The visitor has the place anyway, and the line returns it to every later request.
-            Err(LineError::JournalFull) if how == Joining::Kept => Ok(Some(given(None, Some(false)))),
-            Err(error) => Err(self.line_failed(&seen.queue, error).await),
+            Err(LineError::JournalFull) if how == JoinKind::Kept => Ok(Some(given(None, Some(false)))),
+            Err(error) => Err(self.line_problem(&seen.queue, error).await),
         }
     }
 
     /// Returns the visitor who enters, and whether the server generated the visitor's id. A visitor who
     /// joined anonymously and then logged in keeps the anonymous place. That place counts only while it is
     /// live or can be entered again within the grace.
-    async fn who_enters(&self, seen: &Seen, credentials: &Credentials) -> Result<(Visitor, bool), Problem> {
+    async fn select_visitor(
+        &self,
+        seen: &QueueSnapshot,
+        credentials: &Credentials,
+    ) -> Result<(Visitor, bool), Problem> {
         match (credentials.known(), credentials.anonymous()) {
             (Some(known), Some(anonymous)) => {
                 let id = seen.ids.entry_id(anonymous);
                 let stands = match self.line.status(&seen.queue, id).await {
-                    Ok(Look::Here(_)) => true,
+                    Ok(EntryLookup::Found(_)) => true,
                     // The line may have lost the entry, or the visitor missed the turn and is back within
                     // the grace.
-                    Ok(Look::Gone(missing)) => {
-                        let fate = self.fate(seen, id, missing).await?;
-                        matches!(fate, Fate::Back) || fate.grace_until_ms(seen).is_some()
+                    Ok(EntryLookup::NotFound(missing)) => {
+                        let fate = self.resolve_missing_entry(seen, id, missing).await?;
+                        matches!(fate, MissingEntryOutcome::Restored) || fate.grace_until_ms(seen).is_some()
                     }
-                    Err(error) => return Err(self.line_failed(&seen.queue, error).await),
+                    Err(error) => return Err(self.line_problem(&seen.queue, error).await),
                 };
                 let visitor = if stands { anonymous } else { known };
                 Ok((visitor.clone(), false))
@@ -200,7 +211,7 @@ impl Edge {
     }
 }
 
-fn location(gateway: &Gateway, queue: &QueueId, id: EntryId) -> HeaderValue {
+fn location_header(gateway: &Gateway, queue: &QueueId, id: EntryId) -> HeaderValue {
     let location = format!("{}/queues/{queue}/entries/{id}", gateway.base_path);
     // No client can have used a base path that is not a valid header value.
     HeaderValue::from_str(&location).unwrap_or_else(|_| HeaderValue::from_static("/"))

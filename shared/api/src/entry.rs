@@ -8,18 +8,18 @@ use serde::Serialize;
 use vestibule_domain::{
     estimate::Estimate,
     id::{EntryId, Visitor},
-    pacing::{RETRY_MS_MIN, RETRY_READY_MS, renew_after_ms, retry_after_ms, retry_away_ms},
-    record::Record,
-    standing::Standing,
-    state::State,
+    pacing::{RETRY_MIN_MS, RETRY_READY_MS, degraded_retry_after_ms, renew_after_ms, retry_after_ms},
+    record::EntryRecord,
+    standing::EntryStatus,
+    state::EntryState,
 };
 
 use super::{
-    Edge,
+    ApiState,
     problem::Problem,
-    views::{Known, Seen},
+    views::{DegradedQueue, QueueSnapshot},
 };
-use crate::pass::{Grant, Pass};
+use crate::pass::{Pass, PassGrant};
 
 /// The JSON of an entry. Fields that do not apply are left out.
 #[derive(Debug, Serialize)]
@@ -27,7 +27,7 @@ pub(super) struct EntryBody {
     queue: String,
     token: String,
     visit: u16,
-    state: State,
+    state: EntryState,
     #[serde(skip_serializing_if = "Option::is_none")]
     position: Option<u64>,
     #[serde(skip_serializing_if = "Option::is_none")]
@@ -55,22 +55,22 @@ pub(super) struct EntryBody {
 }
 
 /// The facts from which the JSON of an entry is built.
-pub(super) struct Shown<'a> {
-    pub(super) seen: &'a Seen,
+pub(super) struct EntryViewInput<'a> {
+    pub(super) snapshot: &'a QueueSnapshot,
     pub(super) id: EntryId,
-    pub(super) standing: Standing,
+    pub(super) status: EntryStatus,
     /// The record of the entry, if the backup returned one.
-    pub(super) record: Option<Record>,
+    pub(super) record: Option<EntryRecord>,
     /// Whether the backup has the change; `None` if the request changed nothing.
     pub(super) durable: Option<bool>,
     /// Whether the client proved to be the visitor. Only then does an active entry get a pass.
-    pub(super) proven: bool,
+    pub(super) is_owner_proven: bool,
 }
 
-impl Edge {
+impl ApiState {
     /// Builds the JSON of an entry.
-    pub(super) fn show(&self, shown: Shown<'_>) -> Result<EntryBody, Problem> {
-        let (seen, standing) = (shown.seen, shown.standing);
+    pub(super) fn entry_body(&self, shown: EntryViewInput<'_>) -> Result<EntryBody, Problem> {
+        let (seen, standing) = (shown.snapshot, shown.status);
         // The record of another visit says nothing about this visit.
         let record = shown.record.filter(|record| record.visit == standing.visit());
         let mut body = EntryBody {
@@ -82,7 +82,7 @@ impl Edge {
             waiting: None,
             estimated_wait_seconds: None,
             retry_after_ms: 0,
-            joined_at_ms: record.as_ref().and_then(Record::joined_at_ms),
+            joined_at_ms: record.as_ref().and_then(EntryRecord::joined_at_ms),
             promoted_at_ms: record.as_ref().and_then(|record| record.promoted_at_ms),
             claim_by_ms: None,
             expires_at_ms: None,
@@ -92,15 +92,15 @@ impl Edge {
             visitor: None,
         };
         match standing {
-            Standing::Waiting { score, position } => {
+            EntryStatus::Waiting { score, position } => {
                 body.joined_at_ms = Some(score.joined_at_ms());
-                body.wait(seen, position);
+                body.fill_wait(seen, position);
             }
-            Standing::Ready { claim_by_ms, .. } => {
+            EntryStatus::Ready { claim_by_ms, .. } => {
                 body.claim_by_ms = Some(claim_by_ms);
                 body.retry_after_ms = RETRY_READY_MS;
             }
-            Standing::Active {
+            EntryStatus::Active {
                 session_end_ms,
                 now_ms,
                 ..
@@ -109,23 +109,23 @@ impl Edge {
                 let left_ms = session_end_ms.saturating_sub(now_ms);
                 body.expires_at_ms = Some(session_end_ms);
                 body.retry_after_ms = renew_after_ms(pass_ms).min(left_ms);
-                if shown.proven {
-                    body.pass = Some(self.pass(seen, shown.id, standing, session_end_ms, now_ms)?);
+                if shown.is_owner_proven {
+                    body.pass = Some(self.sign_pass(seen, shown.id, standing, session_end_ms, now_ms)?);
                 }
             }
         }
         Ok(body)
     }
 
-    fn pass(
+    fn sign_pass(
         &self,
-        seen: &Seen,
+        seen: &QueueSnapshot,
         entry: EntryId,
-        standing: Standing,
+        standing: EntryStatus,
         session_end_ms: u64,
         now_ms: u64,
     ) -> Result<Pass, Problem> {
-        let grant = Grant {
+        let grant = PassGrant {
             queue: &seen.queue,
             entry,
             visit: standing.visit(),
@@ -139,7 +139,7 @@ impl Edge {
 
 impl EntryBody {
     /// Fills in what a waiting visitor needs. There is no estimate while the queue does not move.
-    fn wait(&mut self, seen: &Seen, position: u64) {
+    fn fill_wait(&mut self, seen: &QueueSnapshot, position: u64) {
         let settings = seen.settings();
         self.position = Some(position);
         // The count may be a second older than the position.
@@ -152,15 +152,20 @@ impl EntryBody {
 
     /// Builds the JSON of an entry from its record while the line is unavailable. The position and the wait
     /// are unknown then.
-    pub(super) fn stored(known: &Known, record: &Record, pass: Option<Pass>, now_ms: u64) -> Self {
+    pub(super) fn from_record(
+        known: &DegradedQueue,
+        record: &EntryRecord,
+        pass: Option<Pass>,
+        now_ms: u64,
+    ) -> Self {
         let deadline_of = |state| record.expires_at_ms.filter(|_| record.state == state);
-        let expires_at_ms = deadline_of(State::Active);
-        let again_ms = retry_away_ms(known.claim_ms, rand::random());
+        let expires_at_ms = deadline_of(EntryState::Active);
+        let again_ms = degraded_retry_after_ms(known.claim_ms, rand::random());
         let retry_after_ms = match &pass {
             Some(_) => {
                 let pass_ms = u64::from(known.settings.pass_seconds) * 1_000;
                 let left_ms = expires_at_ms.map_or(0, |end_ms| end_ms.saturating_sub(now_ms));
-                renew_after_ms(pass_ms).min(left_ms.max(RETRY_MS_MIN))
+                renew_after_ms(pass_ms).min(left_ms.max(RETRY_MIN_MS))
             }
             None => again_ms,
         };
@@ -175,7 +180,7 @@ impl EntryBody {
             retry_after_ms,
             joined_at_ms: record.joined_at_ms(),
             promoted_at_ms: record.promoted_at_ms,
-            claim_by_ms: deadline_of(State::Ready),
+            claim_by_ms: deadline_of(EntryState::Ready),
             expires_at_ms,
             pass,
             durable: None,

@@ -11,102 +11,113 @@ use axum::{
     response::{IntoResponse, Response},
 };
 use vestibule_backup::BackupError;
-use vestibule_domain::{id::EntryId, score::Visit, standing::Standing};
-use vestibule_line::{Extended, Extension, Look};
+use vestibule_domain::{id::EntryId, score::Visit, standing::EntryStatus};
+use vestibule_line::{EntryLookup, ExtendOutcome, SessionExtension};
 
 use super::{
-    Edge,
-    entry::Shown,
+    ApiState,
+    entry::EntryViewInput,
     gateway::Gateway,
     problem::Problem,
-    request::{AtEntry, Body, Fields},
-    views::Seen,
-    visitor::{Ownership, Presented, mismatch},
+    request::{Body, EntryPath, Fields},
+    views::QueueSnapshot,
+    visitor::{Ownership, RawCredentials, token_mismatch_problem},
 };
 
 /// The largest `seconds`: a week, which is also the largest `session_max_seconds`.
 const SECONDS_MAX: u32 = 7 * 86_400;
 
 /// The body of an extend request.
-pub(super) struct Wish {
+pub(super) struct ExtendRequest {
     seconds: Option<u32>,
     visit: Option<Visit>,
 }
 
-impl TryFrom<Fields> for Wish {
+impl TryFrom<Fields> for ExtendRequest {
     type Error = Problem;
 
     fn try_from(mut fields: Fields) -> Result<Self, Problem> {
         let wish = Self {
-            seconds: fields.number("seconds", 1..=SECONDS_MAX)?,
-            visit: fields.visit()?,
+            seconds: fields.take_number("seconds", 1..=SECONDS_MAX)?,
+            visit: fields.take_visit()?,
         };
-        fields.finish()?;
+        fields.refuse_unknown()?;
         Ok(wish)
     }
 }
 
 pub(super) async fn handle(
-    State(edge): State<Arc<Edge>>,
-    AtEntry { queue, id }: AtEntry,
-    presented: Presented,
+    State(edge): State<Arc<ApiState>>,
+    EntryPath { queue, id }: EntryPath,
+    presented: RawCredentials,
     gateway: Gateway,
-    Body(wish): Body<Wish>,
+    Body(wish): Body<ExtendRequest>,
 ) -> Result<Response, Problem> {
-    let seen = edge.seen(&queue).await?;
-    let credentials = presented.credentials(&seen)?;
+    let seen = edge.snapshot(&queue).await?;
+    let credentials = presented.resolve(&seen)?;
     let proven = match credentials.ownership(&seen.ids, id) {
         Ownership::Proven => true,
-        Ownership::Mismatch => return Err(mismatch()),
-        Ownership::Unproven if gateway.vouches_for_service(&edge.config) => false,
-        Ownership::Unproven => return credentials.prove(&seen.ids, id).map(IntoResponse::into_response),
+        Ownership::Mismatch => return Err(token_mismatch_problem()),
+        Ownership::Unproven if gateway.is_proven_service(&edge.config) => false,
+        Ownership::Unproven => {
+            return credentials
+                .require_ownership(&seen.ids, id)
+                .map(IntoResponse::into_response);
+        }
     };
     let Some(latest_end_ms) = edge.latest_end_ms(&seen, id, wish.visit).await? else {
         // This is a late retry for an earlier visit and must not extend the current one.
         return Ok(StatusCode::NO_CONTENT.into_response());
     };
-    let extension = Extension {
+    let extension = SessionExtension {
         visit: wish.visit,
         seconds: wish.seconds.unwrap_or(seen.settings().session_seconds),
         latest_end_ms,
     };
-    let extended = edge.ask(&seen, id, || edge.line.extend(&queue, id, extension));
+    let extended = edge.query_line_or_fail(&seen, id, || edge.line.extend(&queue, id, extension));
     let (standing, change) = match extended.await? {
-        Extended::Active { standing, change } => (standing, change),
-        Extended::NotYet(standing) => return Err(Problem::not_your_turn(&standing)),
-        Extended::OtherVisit => return Ok(StatusCode::NO_CONTENT.into_response()),
-        Extended::Gone(missing) => return Err(edge.gone(&seen, id, missing).await),
+        ExtendOutcome::Active {
+            status: standing,
+            change,
+        } => (standing, change),
+        ExtendOutcome::NotActive(standing) => return Err(Problem::not_your_turn(&standing)),
+        ExtendOutcome::OtherVisit => return Ok(StatusCode::NO_CONTENT.into_response()),
+        ExtendOutcome::NotFound(missing) => return Err(edge.missing_entry_problem(&seen, id, missing).await),
     };
-    let through = edge.write(&seen, &change).await?;
-    let body = edge.show(Shown {
-        seen: &seen,
+    let through = edge.write_change(&seen, &change).await?;
+    let body = edge.entry_body(EntryViewInput {
+        snapshot: &seen,
         id,
-        standing,
+        status: standing,
         record: through.record,
         durable: Some(through.durable),
-        proven,
+        is_owner_proven: proven,
     })?;
     Ok(body.into_response())
 }
 
-impl Edge {
+impl ApiState {
     /// Returns the latest end that the session may get, in Unix milliseconds, counted from the claim in the
     /// record. Returns `None` if the request names another visit.
     async fn latest_end_ms(
         &self,
-        seen: &Seen,
+        seen: &QueueSnapshot,
         id: EntryId,
         named: Option<Visit>,
     ) -> Result<Option<u64>, Problem> {
-        let standing = match self.look(seen, id).await? {
-            Look::Here(standing) if named.is_some_and(|named| named != standing.visit()) => return Ok(None),
-            Look::Here(standing @ Standing::Active { .. }) => standing,
-            Look::Here(standing) => return Err(Problem::not_your_turn(&standing)),
-            Look::Gone(missing) => return Err(self.gone(seen, id, missing).await),
+        let standing = match self.look_up_status(seen, id).await? {
+            EntryLookup::Found(standing) if named.is_some_and(|named| named != standing.visit()) => {
+                return Ok(None);
+            }
+            EntryLookup::Found(standing @ EntryStatus::Active { .. }) => standing,
+            EntryLookup::Found(standing) => return Err(Problem::not_your_turn(&standing)),
+            EntryLookup::NotFound(missing) => {
+                return Err(self.missing_entry_problem(seen, id, missing).await);
+            }
         };
-        let record = self.backup.entry(&seen.shelf(), id).await;
-        let record = record.map_err(|error| Problem::backup_away(&error))?;
-        let (standing, record) = self.stands_still(seen, id, standing, record).await?;
+        let record = self.backup.read_entry(&seen.partition(), id).await;
+        let record = record.map_err(|error| Problem::backup_unavailable(&error))?;
+        let (standing, record) = self.recheck(seen, id, standing, record).await?;
         let claimed_at_ms = record
             .filter(|record| record.visit == standing.visit())
             .and_then(|record| record.claimed_at_ms)
@@ -114,7 +125,7 @@ impl Edge {
                 // The backup was unavailable when the entry was claimed, so the claim is still in the
                 // journal.
                 let behind = BackupError::Unavailable("the backup does not have the claim yet".to_owned());
-                Problem::backup_away(&behind)
+                Problem::backup_unavailable(&behind)
             })?;
         let most_ms = u64::from(seen.settings().session_max_seconds) * 1_000;
         Ok(Some(claimed_at_ms + most_ms))

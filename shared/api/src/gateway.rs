@@ -6,8 +6,8 @@ use std::{convert::Infallible, time::Instant};
 use axum::{extract::FromRequestParts, http::request::Parts};
 use serde_json::{Map, Value};
 
-use super::Edge;
-use crate::config::{EdgeConfig, ServiceRoutes, VisitorRoutes};
+use super::ApiState;
+use crate::config::{ApiConfig, ServiceRoutes, VisitorRoutes};
 
 /// The facts that the gateway vouches for. The [adapter](super::serve) puts them into the request's
 /// extensions. Without a gateway, as on a laptop, they are empty.
@@ -40,14 +40,14 @@ impl Gateway {
     }
 
     /// Whether the caller may use the routes of the protected service.
-    pub(super) fn is_service(&self, config: &EdgeConfig) -> bool {
-        config.service_routes == ServiceRoutes::Unguarded || self.vouches_for_service(config)
+    pub(super) fn is_service(&self, config: &ApiConfig) -> bool {
+        config.service_routes == ServiceRoutes::Unguarded || self.is_proven_service(config)
     }
 
     /// Whether the caller is proven to be the protected service: the gateway authenticated it, and the
     /// configured list contains it. Without a list, every authenticated caller counts as the service,
     /// unless visitors authenticate in the same way.
-    pub(super) fn vouches_for_service(&self, config: &EdgeConfig) -> bool {
+    pub(super) fn is_proven_service(&self, config: &ApiConfig) -> bool {
         let caller = match config.service_routes {
             ServiceRoutes::Iam => self.signer.as_deref(),
             ServiceRoutes::ApiKey => self.api_key_id.as_deref(),
@@ -56,15 +56,15 @@ impl Gateway {
         let callers = &config.service_callers;
         caller.is_some_and(|caller| {
             if callers.is_empty() {
-                !config.is_guarded_alike()
+                !config.has_shared_credential_kind()
             } else {
-                callers.include(caller)
+                callers.contains(caller)
             }
         })
     }
 
     /// Whether the caller may name visitors in a queue that trusts its callers.
-    pub(super) fn is_trusted(&self, config: &EdgeConfig) -> bool {
+    pub(super) fn is_trusted(&self, config: &ApiConfig) -> bool {
         match config.visitor_routes {
             VisitorRoutes::Open => config.local,
             VisitorRoutes::Iam => self.signer.is_some(),
@@ -73,10 +73,10 @@ impl Gateway {
     }
 }
 
-impl FromRequestParts<std::sync::Arc<Edge>> for Gateway {
+impl FromRequestParts<std::sync::Arc<ApiState>> for Gateway {
     type Rejection = Infallible;
 
-    async fn from_request_parts(parts: &mut Parts, _: &std::sync::Arc<Edge>) -> Result<Self, Infallible> {
+    async fn from_request_parts(parts: &mut Parts, _: &std::sync::Arc<ApiState>) -> Result<Self, Infallible> {
         Ok(parts.extensions.get::<Self>().cloned().unwrap_or_default())
     }
 }

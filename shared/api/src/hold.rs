@@ -9,74 +9,74 @@ use std::{future::pending, sync::Arc, time::Duration};
 
 use futures_util::future::OptionFuture;
 use tokio::time::{Instant, sleep_until};
-use vestibule_domain::pacing::hold;
+use vestibule_domain::pacing::plan_hold;
 use vestibule_line::LineError;
 
 use super::{
-    Edge,
-    budget::{self, Candidate},
-    crowd::{News, Waiter, Word},
+    ApiState,
+    budget::{self, HoldCandidate},
+    crowd::{EntryUpdate, HeldPoll, Wakeup},
     gateway::Gateway,
 };
 
 /// The time that must be left for the function when a hold ends: enough for one more status lookup and the
 /// answer.
-const MARGIN: Duration = Duration::from_millis(1_500);
+const ANSWER_MARGIN: Duration = Duration::from_millis(1_500);
 
-impl Edge {
+impl ApiState {
     /// Holds the poll of a waiting entry, and looks up its status once more at the end. Returns `None` if
     /// the poll may not be held.
-    pub(super) async fn hold(
+    pub(super) async fn hold_poll(
         self: &Arc<Self>,
-        waiter: &Waiter,
+        waiter: &HeldPoll,
         wait: Duration,
         gateway: &Gateway,
-    ) -> Result<Option<News>, LineError> {
-        let Some(candidate) = self.may_hold(waiter, wait, gateway) else {
+    ) -> Result<Option<EntryUpdate>, LineError> {
+        let Some(candidate) = self.hold_candidate(waiter, wait, gateway) else {
             return Ok(None);
         };
         // The end is fixed before the poll is counted, because counting takes time and the deadline of the
         // function does not move.
-        let end = Instant::now() + candidate.up_to;
+        let end = Instant::now() + candidate.max_duration;
         // A poll beyond the limit is answered at once, and the answer says when to come back.
-        let Some(held) = self.budget.take(candidate).await else {
+        let Some(held) = self.budget.acquire(candidate).await else {
             return Ok(None);
         };
-        let mut sleeper = self.wakes.sleeper(waiter.id);
+        let mut sleeper = self.entry_notifier.subscribe(waiter.id);
         let mut watch = self.watchers.watch(self, waiter, held);
         let (word, look) = loop {
             tokio::select! {
-                word = watch.word() => break (word, None),
-                () = sleeper.woken() => {
-                    let look = self.line.status(&waiter.seen.queue, waiter.id).await?;
-                    if !waiter.waits_still(look) {
-                        break (watch.end().await, Some(look));
+                word = watch.wait_for_wakeup() => break (word, None),
+                () = sleeper.wait_for_change() => {
+                    let look = self.line.status(&waiter.snapshot.queue, waiter.id).await?;
+                    if !waiter.is_still_waiting(look) {
+                        break (watch.end_hold().await, Some(look));
                     }
                 }
-                () = sleep_until(end) => break (watch.end().await, None),
-                () = self.shut_down() => break (watch.end().await, None),
+                () = sleep_until(end) => break (watch.end_hold().await, None),
+                () = self.wait_for_shutdown() => break (watch.end_hold().await, None),
             }
         };
         let counted = match (word, look) {
-            (Word::News(news), None) => return Ok(Some(news)),
-            (Word::LineAway(cause), None) => return Err(LineError::Unavailable(cause)),
-            (Word::Look(counted), _) => counted,
+            (Wakeup::Update(news), None) => return Ok(Some(news)),
+            (Wakeup::LineUnavailable(cause), None) => return Err(LineError::Unavailable(cause)),
+            (Wakeup::LookUp(counted), _) => counted,
             // The poll was already released, and the status that was read after that is newer.
-            (Word::News(_) | Word::LineAway(_), Some(_)) => None,
+            (Wakeup::Update(_) | Wakeup::LineUnavailable(_), Some(_)) => None,
         };
-        let release = OptionFuture::from(counted.map(budget::Held::release));
+        let release = OptionFuture::from(counted.map(budget::HoldPermit::release));
         let look = if let Some(look) = look {
             release.await;
             look
         } else {
-            let last_look = self.line.status(&waiter.seen.queue, waiter.id);
+            let last_look = self.line.status(&waiter.snapshot.queue, waiter.id);
             tokio::join!(last_look, release).0?
         };
-        Ok(Some(News::of(look)))
+        Ok(Some(EntryUpdate::from_lookup(look)))
     }
 
     /// Waits until the process is told to stop.
-    async fn shut_down(&self) {
+    async fn wait_for_shutdown(&self) {
         let mut stopping = self.shutdown.clone();
         if stopping.wait_for(|stopping| *stopping).await.is_err() {
             // The sender was dropped, so no shutdown will be announced.
@@ -86,26 +86,34 @@ impl Edge {
 
     /// Decides by the pacing whether the poll may be held, and by the deadline of the function for how
     /// long.
-    fn may_hold<'a>(&self, waiter: &'a Waiter, wait: Duration, gateway: &Gateway) -> Option<Candidate<'a>> {
-        let (seen, wait_ms) = (&waiter.seen, u64::try_from(wait.as_millis()).unwrap_or(u64::MAX));
-        let moving = seen.settings().promotes() && !seen.view.clocks.apart;
-        let hold = hold(
+    fn hold_candidate<'a>(
+        &self,
+        waiter: &'a HeldPoll,
+        wait: Duration,
+        gateway: &Gateway,
+    ) -> Option<HoldCandidate<'a>> {
+        let (seen, wait_ms) = (
+            &waiter.snapshot,
+            u64::try_from(wait.as_millis()).unwrap_or(u64::MAX),
+        );
+        let moving = seen.settings().can_promote() && !seen.view.clocks.apart;
+        let hold = plan_hold(
             seen.eta_ms(waiter.position),
             wait_ms,
-            u64::from(self.config.held_budget),
-            seen.forecast.per_second(),
+            u64::from(self.config.held_polls_max),
+            seen.forecast.expected_per_second(),
             moving,
         )?;
         let left = gateway
             .deadline
             .map(|deadline| deadline.saturating_duration_since(std::time::Instant::now()));
-        let up_to = Duration::from_millis(hold.up_to_ms)
-            .min(left.map_or(Duration::MAX, |left| left.saturating_sub(MARGIN)));
-        (!up_to.is_zero()).then(|| Candidate {
+        let up_to = Duration::from_millis(hold.max_ms)
+            .min(left.map_or(Duration::MAX, |left| left.saturating_sub(ANSWER_MARGIN)));
+        (!up_to.is_zero()).then(|| HoldCandidate {
             queue: &seen.queue,
             id: waiter.id,
-            below: hold.below,
-            up_to,
+            held_below: hold.held_polls_limit,
+            max_duration: up_to,
         })
     }
 }

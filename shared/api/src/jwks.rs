@@ -8,9 +8,9 @@ use axum::{
     response::Response,
 };
 
-use super::{Edge, entry::json};
+use super::{ApiState, entry::json};
 
-pub(super) async fn handle(State(edge): State<Arc<Edge>>) -> Response {
+pub(super) async fn handle(State(edge): State<Arc<ApiState>>) -> Response {
     let mut response = json(StatusCode::OK, &edge.keys.signer.jwks());
     response.headers_mut().insert(
         header::CACHE_CONTROL,

@@ -5,55 +5,59 @@ use std::sync::Arc;
 
 use axum::{extract::State, http::StatusCode};
 use vestibule_domain::{id::EntryId, score::Visit};
-use vestibule_line::{Departed, Departure};
+use vestibule_line::{LeaveOutcome, LeaveReason};
 
 use super::{
-    Edge,
-    gone::Fate,
+    ApiState,
+    gone::MissingEntryOutcome,
     problem::Problem,
-    request::{AtEntry, Queries},
-    views::Seen,
-    visitor::Presented,
+    request::{EntryPath, QueryParams},
+    views::QueueSnapshot,
+    visitor::RawCredentials,
 };
 
 pub(super) async fn handle(
-    State(edge): State<Arc<Edge>>,
-    AtEntry { queue, id }: AtEntry,
-    presented: Presented,
-    queries: Queries,
+    State(edge): State<Arc<ApiState>>,
+    EntryPath { queue, id }: EntryPath,
+    presented: RawCredentials,
+    queries: QueryParams,
 ) -> Result<StatusCode, Problem> {
     let visit = queries.visit()?;
-    let seen = edge.seen(&queue).await?;
-    presented.credentials(&seen)?.prove(&seen.ids, id)?;
-    edge.depart(&seen, id, visit, Departure::Leave).await?;
+    let seen = edge.snapshot(&queue).await?;
+    presented.resolve(&seen)?.require_ownership(&seen.ids, id)?;
+    edge.end_visit(&seen, id, visit, LeaveReason::Leave).await?;
     Ok(StatusCode::NO_CONTENT)
 }
 
-impl Edge {
+impl ApiState {
     /// Ends a visit. If the visit has already ended, or the entry is in another visit than the named one,
     /// this changes nothing and succeeds.
-    pub(super) async fn depart(
+    pub(super) async fn end_visit(
         &self,
-        seen: &Seen,
+        seen: &QueueSnapshot,
         id: EntryId,
         visit: Option<Visit>,
-        departure: Departure,
+        departure: LeaveReason,
     ) -> Result<(), Problem> {
         for _ in 0..2 {
             match self.line.leave(&seen.queue, id, visit, departure).await {
-                Ok(Departed::Gone(change)) => return self.write(seen, &change).await.map(drop),
-                Ok(Departed::OtherVisit) => return Ok(()),
-                Ok(Departed::NotActive(standing)) => return Err(Problem::not_your_turn(&standing)),
-                Ok(Departed::Missing(missing)) => match self.fate(seen, id, missing).await? {
-                    // The visit has already ended, which is what the caller wants.
-                    Fate::Ended(_) | Fate::TimedOut(_) | Fate::Unconfirmed(_) => return Ok(()),
-                    // The line had lost the entry and has it again, so the next round can end it.
-                    Fate::Back => {}
-                    other => return Err(other.told(seen)),
-                },
-                Err(error) => return Err(self.line_failed(&seen.queue, error).await),
+                Ok(LeaveOutcome::Ended(change)) => return self.write_change(seen, &change).await.map(drop),
+                Ok(LeaveOutcome::OtherVisit) => return Ok(()),
+                Ok(LeaveOutcome::NotActive(standing)) => return Err(Problem::not_your_turn(&standing)),
+                Ok(LeaveOutcome::NotFound(missing)) => {
+                    match self.resolve_missing_entry(seen, id, missing).await? {
+                        // The visit has already ended, which is what the caller wants.
+                        MissingEntryOutcome::Ended(_)
+                        | MissingEntryOutcome::TimedOut(_)
+                        | MissingEntryOutcome::Unconfirmed(_) => return Ok(()),
+                        // The line had lost the entry and has it again, so the next round can end it.
+                        MissingEntryOutcome::Restored => {}
+                        other => return Err(other.into_problem(seen)),
+                    }
+                }
+                Err(error) => return Err(self.line_problem(&seen.queue, error).await),
             }
         }
-        Err(Fate::Unclear.told(seen))
+        Err(MissingEntryOutcome::Unclear.into_problem(seen))
     }
 }

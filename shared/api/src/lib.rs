@@ -53,40 +53,40 @@ use std::{fmt, sync::Arc};
 use tokio::sync::watch;
 use vestibule_backup::Backup;
 use vestibule_domain::{change::Change, id::QueueId};
-use vestibule_engine::write_through::{Through, write_through};
+use vestibule_engine::write_through::{WriteOutcome, write_through};
 use vestibule_line::{Line, LineError};
 use vestibule_telemetry::emf::Metrics;
 
 use self::{
-    budget::Budget,
-    drive::Drivers,
+    budget::HoldBudget,
+    drive::FallbackTicker,
     gateway::Gateway,
-    views::{Seen, Views},
-    wakes::Wakes,
+    views::{QueueCache, QueueSnapshot},
+    wakes::EntryNotifier,
     watcher::Watchers,
 };
 pub use self::{
     code::Code,
     problem::Problem,
-    routes::{enter_routes, router, router_beside, status_routes, validate_routes},
+    routes::{enter_routes, router, router_with, status_routes, validate_routes},
 };
-use crate::config::{EdgeConfig, Keys};
+use crate::config::{ApiConfig, Keys};
 
 /// The state that all routes share.
-pub struct Edge {
+pub struct ApiState {
     line: Arc<dyn Line>,
     backup: Arc<dyn Backup>,
     keys: Keys,
-    config: EdgeConfig,
-    views: Views,
-    budget: Budget,
-    drivers: Drivers,
-    wakes: Wakes,
+    config: ApiConfig,
+    queue_cache: QueueCache,
+    budget: HoldBudget,
+    fallback_ticker: FallbackTicker,
+    entry_notifier: EntryNotifier,
     watchers: Watchers,
     shutdown: watch::Receiver<bool>,
 }
 
-impl fmt::Debug for Edge {
+impl fmt::Debug for ApiState {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         f.debug_struct("Edge")
             .field("config", &self.config)
@@ -94,17 +94,17 @@ impl fmt::Debug for Edge {
     }
 }
 
-impl Edge {
+impl ApiState {
     /// Creates the state over a line and a backup. When `shutdown` becomes `true`, the routes answer held
     /// polls at once.
     pub fn new(
         line: Arc<dyn Line>,
         backup: Arc<dyn Backup>,
         keys: Keys,
-        config: EdgeConfig,
+        config: ApiConfig,
         shutdown: watch::Receiver<bool>,
     ) -> Arc<Self> {
-        let metrics = Metrics::of_process();
+        let metrics = Metrics::for_process();
         Self::with_metrics(line, backup, keys, config, shutdown, metrics)
     }
 
@@ -113,15 +113,15 @@ impl Edge {
         line: Arc<dyn Line>,
         backup: Arc<dyn Backup>,
         keys: Keys,
-        config: EdgeConfig,
+        config: ApiConfig,
         shutdown: watch::Receiver<bool>,
         metrics: Metrics,
     ) -> Arc<Self> {
         Arc::new(Self {
-            views: Views::new(line.clone(), backup.clone(), keys.root.clone()),
-            budget: Budget::new(line.clone(), &config, metrics),
-            drivers: Drivers::default(),
-            wakes: Wakes::default(),
+            queue_cache: QueueCache::new(line.clone(), backup.clone(), keys.root.clone()),
+            budget: HoldBudget::new(line.clone(), &config, metrics),
+            fallback_ticker: FallbackTicker::default(),
+            entry_notifier: EntryNotifier::default(),
             watchers: Watchers::default(),
             line,
             backup,
@@ -132,8 +132,8 @@ impl Edge {
     }
 
     /// Returns a snapshot of the queue that is at most a second old.
-    async fn seen(&self, queue: &QueueId) -> Result<Arc<Seen>, Problem> {
-        self.views
+    async fn snapshot(&self, queue: &QueueId) -> Result<Arc<QueueSnapshot>, Problem> {
+        self.queue_cache
             .get(queue)
             .await
             .map_err(|absence| Problem::from(&absence))
@@ -141,52 +141,52 @@ impl Edge {
 
     /// Converts an error of the line into the problem that the client gets. If the line does not know the
     /// queue, this drops the cached snapshot and reads the queue again to find out why.
-    async fn line_failed(&self, queue: &QueueId, error: LineError) -> Problem {
+    async fn line_problem(&self, queue: &QueueId, error: LineError) -> Problem {
         match error {
-            LineError::Unknown => {
-                self.views.forget(queue);
-                match self.views.get(queue).await {
+            LineError::QueueNotFound => {
+                self.queue_cache.invalidate(queue);
+                match self.queue_cache.get(queue).await {
                     Err(absence) => Problem::from(&absence),
                     Ok(_) => Problem::recovering("the line lost the queue a moment ago and has it again"),
                 }
             }
-            LineError::Unavailable(cause) => Problem::line_away(cause),
-            LineError::Nonsense(cause) => Problem::internal(cause),
+            LineError::Unavailable(cause) => Problem::line_unavailable(cause),
+            LineError::Protocol(cause) => Problem::internal(cause),
             LineError::JournalFull => Problem::backup_behind(),
         }
     }
 
     /// Writes a change through to the backup before the client is told of it. Then wakes the polls that
     /// this process holds for the entry.
-    async fn write(&self, seen: &Seen, change: &Change) -> Result<Through, Problem> {
-        match self.through(seen, change).await {
+    async fn write_change(&self, seen: &QueueSnapshot, change: &Change) -> Result<WriteOutcome, Problem> {
+        match self.write_and_wake(seen, change).await {
             Ok(through) => Ok(through),
-            Err(error) => Err(self.line_failed(&seen.queue, error).await),
+            Err(error) => Err(self.line_problem(&seen.queue, error).await),
         }
     }
 
-    async fn through(&self, seen: &Seen, change: &Change) -> Result<Through, LineError> {
-        let through = write_through(&*self.line, &*self.backup, &seen.shelf(), change).await;
-        self.wakes.wake(change.id);
+    async fn write_and_wake(&self, seen: &QueueSnapshot, change: &Change) -> Result<WriteOutcome, LineError> {
+        let through = write_through(&*self.line, &*self.backup, &seen.partition(), change).await;
+        self.entry_notifier.wake(change.id);
         through
     }
 
     /// Like `write`, for a change that the line keeps on its own and repeats to every request that asks. If
     /// the journal is full, the change is not durable yet, but it is not lost either.
-    async fn write_again(&self, seen: &Seen, change: &Change) -> Result<Through, Problem> {
-        match self.through(seen, change).await {
+    async fn write_idempotent(&self, seen: &QueueSnapshot, change: &Change) -> Result<WriteOutcome, Problem> {
+        match self.write_and_wake(seen, change).await {
             Ok(through) => Ok(through),
-            Err(LineError::JournalFull) => Ok(Through {
+            Err(LineError::JournalFull) => Ok(WriteOutcome {
                 durable: false,
-                overruled: false,
+                is_conflicting: false,
                 record: None,
             }),
-            Err(error) => Err(self.line_failed(&seen.queue, error).await),
+            Err(error) => Err(self.line_problem(&seen.queue, error).await),
         }
     }
 
     /// Refuses a caller that is not the protected service.
-    fn service_only(&self, gateway: &Gateway) -> Result<(), Problem> {
+    fn require_service(&self, gateway: &Gateway) -> Result<(), Problem> {
         if gateway.is_service(&self.config) {
             Ok(())
         } else {

@@ -4,39 +4,39 @@
 use std::sync::Arc;
 
 use axum::{extract::State, http::StatusCode};
-use vestibule_domain::load::{LATENCY_MS_MAX, LoadReport, TPS_MAX};
+use vestibule_domain::load::{LATENCY_MAX_MS, LoadReport, TPS_MAX};
 
 use super::{
-    Edge,
+    ApiState,
     gateway::Gateway,
     problem::Problem,
-    request::{AtQueue, Body, Fields},
+    request::{Body, Fields, QueuePath},
 };
 
 impl TryFrom<Fields> for LoadReport {
     type Error = Problem;
 
     fn try_from(mut fields: Fields) -> Result<Self, Problem> {
-        let tps = fields.number("tps", 0..=TPS_MAX)?;
+        let tps = fields.take_number("tps", 0..=TPS_MAX)?;
         let report = Self {
-            tps: tps.ok_or_else(|| Problem::field("tps", "must be given"))?,
-            latency_ms: fields.number("latency_ms", 0..=LATENCY_MS_MAX)?,
-            healthy: fields.flag("healthy")?.unwrap_or(true),
+            tps: tps.ok_or_else(|| Problem::invalid_field("tps", "must be given"))?,
+            latency_ms: fields.take_number("latency_ms", 0..=LATENCY_MAX_MS)?,
+            healthy: fields.take_bool("healthy")?.unwrap_or(true),
         };
-        fields.finish()?;
+        fields.refuse_unknown()?;
         Ok(report)
     }
 }
 
 pub(super) async fn handle(
-    State(edge): State<Arc<Edge>>,
-    AtQueue(queue): AtQueue,
+    State(edge): State<Arc<ApiState>>,
+    QueuePath(queue): QueuePath,
     gateway: Gateway,
     Body(report): Body<LoadReport>,
 ) -> Result<StatusCode, Problem> {
-    edge.service_only(&gateway)?;
-    match edge.line.keep_load(&queue, &report).await {
+    edge.require_service(&gateway)?;
+    match edge.line.record_load(&queue, &report).await {
         Ok(()) => Ok(StatusCode::NO_CONTENT),
-        Err(error) => Err(edge.line_failed(&queue, error).await),
+        Err(error) => Err(edge.line_problem(&queue, error).await),
     }
 }

@@ -37,7 +37,7 @@ pub enum PassError {
         "the signing key is not an Ed25519 private key in PKCS#8, encoded as PEM; \
          create one with `openssl genpkey -algorithm ed25519`"
     )]
-    Key,
+    InvalidSigningKey,
     /// The signing key could not sign the pass.
     #[error("the signing key could not sign the pass")]
     Signing,
@@ -46,22 +46,22 @@ pub enum PassError {
     Malformed,
     /// The token is a JWT of another type (`typ`) or algorithm.
     #[error("the token is not a pass: its type or algorithm differs")]
-    Kind,
+    WrongType,
     /// The key that signed the token is not published by this deployment, or no longer.
     #[error("this deployment does not publish the key that signed the pass")]
     UnknownKey,
     /// The signature does not match the token.
     #[error("the signature of the pass is wrong")]
-    Signature,
+    WrongSignature,
     /// Another deployment issued the pass.
     #[error("another deployment issued the pass")]
-    Issuer,
+    WrongIssuer,
     /// The pass is for another queue.
     #[error("the pass is for another queue")]
-    Queue,
+    WrongQueue,
     /// The pass belongs to another entry.
     #[error("the pass belongs to another entry")]
-    Entry,
+    WrongEntry,
     /// The validity of the pass has not started.
     #[error("the pass is not valid yet")]
     TooEarly,
@@ -114,7 +114,7 @@ pub struct PassClaims {
 
 /// What a pass is created from: an active entry and the lifetime of its pass.
 #[derive(Debug, Clone, Copy)]
-pub struct Grant<'a> {
+pub struct PassGrant<'a> {
     /// The queue that admitted the entry.
     pub queue: &'a QueueId,
     /// The entry that receives the pass.
@@ -131,15 +131,15 @@ pub struct Grant<'a> {
 
 /// Signs passes, verifies them, and publishes the public key for offline verification.
 #[derive(Clone)]
-pub struct Signer {
+pub struct PassSigner {
     issuer: String,
     key_id: String,
     signing: EncodingKey,
-    checking: DecodingKey,
+    verifying: DecodingKey,
     public: Jwk,
 }
 
-impl fmt::Debug for Signer {
+impl fmt::Debug for PassSigner {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         f.debug_struct("Signer")
             .field("issuer", &self.issuer)
@@ -148,26 +148,27 @@ impl fmt::Debug for Signer {
     }
 }
 
-impl Signer {
+impl PassSigner {
     /// Reads an Ed25519 private key in PKCS#8, encoded as PEM. `openssl genpkey -algorithm ed25519` creates
     /// one.
     ///
     /// # Errors
     /// [`PassError::Key`] if `pem` is anything else.
     pub fn from_pem(issuer: &str, pem: &str) -> Result<Self, PassError> {
-        let signing = EncodingKey::from_ed_pem(pem.as_bytes()).map_err(|_| PassError::Key)?;
-        let mut public = Jwk::from_encoding_key(&signing, Algorithm::EdDSA).map_err(|_| PassError::Key)?;
+        let signing = EncodingKey::from_ed_pem(pem.as_bytes()).map_err(|_| PassError::InvalidSigningKey)?;
+        let mut public =
+            Jwk::from_encoding_key(&signing, Algorithm::EdDSA).map_err(|_| PassError::InvalidSigningKey)?;
         let key_id = public
             .thumbprint(ThumbprintHash::SHA256)
-            .map_err(|_| PassError::Key)?;
+            .map_err(|_| PassError::InvalidSigningKey)?;
         public.common.key_id = Some(key_id.clone());
         public.common.public_key_use = Some(PublicKeyUse::Signature);
-        let checking = DecodingKey::from_jwk(&public).map_err(|_| PassError::Key)?;
+        let checking = DecodingKey::from_jwk(&public).map_err(|_| PassError::InvalidSigningKey)?;
         Ok(Self {
             issuer: issuer.to_owned(),
             key_id,
             signing,
-            checking,
+            verifying: checking,
             public,
         })
     }
@@ -177,7 +178,7 @@ impl Signer {
     ///
     /// # Errors
     /// [`PassError::Signing`] if the key cannot sign.
-    pub fn sign(&self, grant: &Grant<'_>, now_ms: u64) -> Result<Pass, PassError> {
+    pub fn sign(&self, grant: &PassGrant<'_>, now_ms: u64) -> Result<Pass, PassError> {
         let now = now_ms / 1_000;
         let claims = PassClaims {
             iss: self.issuer.clone(),
@@ -212,7 +213,7 @@ impl Signer {
         entry: EntryId,
         now_ms: u64,
     ) -> Result<PassClaims, PassError> {
-        let claims = self.read(pass, queue, entry)?;
+        let claims = self.verify_ignoring_time(pass, queue, entry)?;
         let now = now_ms / 1_000;
         if now < claims.nbf {
             return Err(PassError::TooEarly);
@@ -228,17 +229,22 @@ impl Signer {
     ///
     /// # Errors
     /// As [`verify`](Self::verify), except [`PassError::TooEarly`] and [`PassError::Expired`].
-    pub fn read(&self, pass: &str, queue: &QueueId, entry: EntryId) -> Result<PassClaims, PassError> {
+    pub fn verify_ignoring_time(
+        &self,
+        pass: &str,
+        queue: &QueueId,
+        entry: EntryId,
+    ) -> Result<PassClaims, PassError> {
         let header = decode_header(pass).map_err(|_| PassError::Malformed)?;
         if header.alg != Algorithm::EdDSA || header.typ.as_deref() != Some(PASS_TYPE) {
-            return Err(PassError::Kind);
+            return Err(PassError::WrongType);
         }
         if header.kid.as_deref() != Some(self.key_id.as_str()) {
             return Err(PassError::UnknownKey);
         }
-        decode::<PassClaims>(pass, &self.checking, &self.expected(queue, entry))
+        decode::<PassClaims>(pass, &self.verifying, &self.validation_rules(queue, entry))
             .map(|decoded| decoded.claims)
-            .map_err(|error| refusal(error.kind()))
+            .map_err(|error| pass_error(error.kind()))
     }
 
     /// The public keys that verify passes, as a JWK set (RFC 7517).
@@ -248,7 +254,7 @@ impl Signer {
         }
     }
 
-    fn expected(&self, queue: &QueueId, entry: EntryId) -> Validation {
+    fn validation_rules(&self, queue: &QueueId, entry: EntryId) -> Validation {
         let mut expected = Validation::new(Algorithm::EdDSA);
         expected.set_required_spec_claims(&["iss", "aud", "sub", "nbf", "exp"]);
         expected.set_issuer(&[&self.issuer]);
@@ -273,13 +279,13 @@ pub fn new_key_pem(seed: [u8; 32]) -> String {
     )
 }
 
-fn refusal(kind: &ErrorKind) -> PassError {
+fn pass_error(kind: &ErrorKind) -> PassError {
     match kind {
-        ErrorKind::InvalidSignature => PassError::Signature,
-        ErrorKind::InvalidIssuer => PassError::Issuer,
-        ErrorKind::InvalidAudience => PassError::Queue,
-        ErrorKind::InvalidSubject => PassError::Entry,
-        ErrorKind::InvalidAlgorithm | ErrorKind::InvalidAlgorithmName => PassError::Kind,
+        ErrorKind::InvalidSignature => PassError::WrongSignature,
+        ErrorKind::InvalidIssuer => PassError::WrongIssuer,
+        ErrorKind::InvalidAudience => PassError::WrongQueue,
+        ErrorKind::InvalidSubject => PassError::WrongEntry,
+        ErrorKind::InvalidAlgorithm | ErrorKind::InvalidAlgorithmName => PassError::WrongType,
         _ => PassError::Malformed,
     }
 }

@@ -13,10 +13,12 @@ use axum::{
 };
 use serde::Serialize;
 use vestibule_backup::BackupError;
-use vestibule_domain::{id::IdError, record::Record, score::Visit, standing::Standing, state::State};
+use vestibule_domain::{
+    id::IdError, record::EntryRecord, score::Visit, standing::EntryStatus, state::EntryState,
+};
 use vestibule_line::{LineError, Refusal};
 
-use super::{code::Code, views::Absence};
+use super::{code::Code, views::QueueLookupError};
 use crate::pass::PassError;
 
 /// How long a client should wait before it retries a request that failed because a store was unavailable,
@@ -32,15 +34,15 @@ pub struct Problem {
     /// For the client to read.
     detail: String,
     field: Option<String>,
-    last: Option<Last>,
+    last: Option<LastState>,
     /// For the log only.
     cause: Option<String>,
 }
 
 /// The last state of an entry that ended.
 #[derive(Debug, Clone, Copy, Serialize)]
-struct Last {
-    state: State,
+struct LastState {
+    state: EntryState,
     #[serde(skip_serializing_if = "Option::is_none")]
     visit: Option<u16>,
     #[serde(skip_serializing_if = "Option::is_none")]
@@ -60,7 +62,7 @@ struct ProblemBody<'a> {
     #[serde(skip_serializing_if = "Option::is_none")]
     field: Option<&'a str>,
     #[serde(flatten)]
-    last: Option<Last>,
+    last: Option<LastState>,
     request_id: &'a str,
 }
 
@@ -78,7 +80,7 @@ impl Problem {
     }
 
     /// A part of the request that is invalid. `field` names the part.
-    pub fn field(field: impl Into<String>, detail: impl Into<String>) -> Self {
+    pub fn invalid_field(field: impl Into<String>, detail: impl Into<String>) -> Self {
         Self {
             field: Some(field.into()),
             ..Self::new(Code::InvalidField, detail)
@@ -96,29 +98,29 @@ impl Problem {
         }
     }
 
-    fn away(code: Code, cause: impl Into<String>) -> Self {
+    fn unavailable(code: Code, cause: impl Into<String>) -> Self {
         Self {
             cause: Some(cause.into()),
             ..Self::new(code, "no place in line is lost; try again in a moment")
         }
     }
 
-    pub(crate) fn line_away(cause: impl Into<String>) -> Self {
-        Self::away(Code::LineUnavailable, cause)
+    pub(crate) fn line_unavailable(cause: impl Into<String>) -> Self {
+        Self::unavailable(Code::LineUnavailable, cause)
     }
 
-    pub(crate) fn backup_away(error: &BackupError) -> Self {
-        Self::away(Code::BackupUnavailable, error.to_string())
+    pub(crate) fn backup_unavailable(error: &BackupError) -> Self {
+        Self::unavailable(Code::BackupUnavailable, error.to_string())
     }
 
     /// The journal is full. The line refuses the change, because a change that is in neither the journal
     /// nor the backup could be lost.
     pub(crate) fn backup_behind() -> Self {
-        Self::away(Code::BackupBehind, LineError::JournalFull.to_string())
+        Self::unavailable(Code::BackupBehind, LineError::JournalFull.to_string())
     }
 
     pub(crate) fn recovering(cause: &str) -> Self {
-        Self::away(Code::Recovering, cause)
+        Self::unavailable(Code::Recovering, cause)
     }
 
     pub(crate) fn unknown_entry() -> Self {
@@ -128,7 +130,7 @@ impl Problem {
         )
     }
 
-    pub(crate) fn not_your_turn(standing: &Standing) -> Self {
+    pub(crate) fn not_your_turn(standing: &EntryStatus) -> Self {
         Self::new(
             Code::NotYourTurn,
             format!(
@@ -147,8 +149,8 @@ impl Problem {
 
     /// An entry that ended, as its record shows it. Until `grace_until_ms` (Unix milliseconds) the visitor
     /// may enter again at the old place.
-    pub(crate) fn gone(record: &Record, grace_until_ms: Option<u64>) -> Self {
-        Self::gone_as(Last {
+    pub(crate) fn ended(record: &EntryRecord, grace_until_ms: Option<u64>) -> Self {
+        Self::ended_with(LastState {
             state: record.state,
             visit: Some(record.visit.number()),
             ended_at_ms: record.ended_at_ms,
@@ -158,18 +160,18 @@ impl Problem {
 
     /// An entry that timed out a moment ago. Its record may not show that yet.
     pub(crate) fn timed_out(visit: Option<Visit>, grace_until_ms: Option<u64>) -> Self {
-        Self::gone_as(Last {
-            state: State::Expired,
+        Self::ended_with(LastState {
+            state: EntryState::Expired,
             visit: visit.map(Visit::number),
             ended_at_ms: None,
             grace_until_ms,
         })
     }
 
-    fn gone_as(last: Last) -> Self {
+    fn ended_with(last: LastState) -> Self {
         let code = match last.state {
-            State::Completed => Code::Completed,
-            State::Left => Code::Left,
+            EntryState::Completed => Code::Completed,
+            EntryState::Left => Code::Left,
             _ => Code::Expired,
         };
         let detail = match last.grace_until_ms {
@@ -184,7 +186,7 @@ impl Problem {
 
     /// Returns the body of the answer, as JSON.
     pub(super) fn body(&self, request_id: &str) -> String {
-        let (name, status, title) = self.code.terms();
+        let (name, status, title) = self.code.describe();
         let body = ProblemBody {
             r#type: format!("urn:problem-type:vestibule:{name}"),
             title,
@@ -251,20 +253,24 @@ impl From<Refusal> for Problem {
 impl From<PassError> for Problem {
     fn from(error: PassError) -> Self {
         match error {
-            PassError::Key | PassError::Signing => Self::internal(error.to_string()),
-            refused => Self::new(Code::PassRefused, refused.to_string()),
+            PassError::InvalidSigningKey | PassError::Signing => Self::internal(error.to_string()),
+            refused => Self::new(Code::InvalidPass, refused.to_string()),
         }
     }
 }
 
-impl From<&Absence> for Problem {
-    fn from(absence: &Absence) -> Self {
+impl From<&QueueLookupError> for Problem {
+    fn from(absence: &QueueLookupError) -> Self {
         match absence {
-            Absence::NoSuchQueue => Self::new(Code::UnknownQueue, "there is no queue with this id"),
-            Absence::Recovering => Self::recovering("the line lost the queue, which the backup still has"),
-            Absence::LineAway(cause) => Self::line_away(cause),
-            Absence::BackupAway(cause) => Self::away(Code::BackupUnavailable, cause),
-            Absence::Nonsense(cause) => Self::internal(cause),
+            QueueLookupError::QueueNotFound => {
+                Self::new(Code::UnknownQueue, "there is no queue with this id")
+            }
+            QueueLookupError::Recovering => {
+                Self::recovering("the line lost the queue, which the backup still has")
+            }
+            QueueLookupError::LineUnavailable(cause) => Self::line_unavailable(cause),
+            QueueLookupError::BackupUnavailable(cause) => Self::unavailable(Code::BackupUnavailable, cause),
+            QueueLookupError::Protocol(cause) => Self::internal(cause),
         }
     }
 }
@@ -277,7 +283,7 @@ impl From<IdError> for Problem {
             IdError::Token | IdError::Member => "token",
             IdError::Visitor | IdError::VisitorBlank | IdError::Anonymous => "visitor",
         };
-        Self::field(field, error.to_string())
+        Self::invalid_field(field, error.to_string())
     }
 }
 

@@ -13,51 +13,51 @@ use serde_json::{Map, Value};
 use tracing::Span;
 use vestibule_domain::{
     id::{EntryId, QueueId},
-    score::{VISITS, Visit},
+    score::{VISIT_MODULUS, Visit},
 };
 
-use super::{Edge, code::Code, problem::Problem};
+use super::{ApiState, code::Code, problem::Problem};
 
 /// The largest body that a request may have, in bytes.
 pub(super) const BODY_MAX: usize = 8 * 1024;
 
 /// `/queues/{queue}`
-pub(super) struct AtQueue(pub(super) QueueId);
+pub(super) struct QueuePath(pub(super) QueueId);
 
 /// `/queues/{queue}/entries/{token}`
-pub(super) struct AtEntry {
+pub(super) struct EntryPath {
     pub(super) queue: QueueId,
     pub(super) id: EntryId,
 }
 
-impl FromRequestParts<Arc<Edge>> for AtQueue {
+impl FromRequestParts<Arc<ApiState>> for QueuePath {
     type Rejection = Problem;
 
-    async fn from_request_parts(parts: &mut Parts, edge: &Arc<Edge>) -> Result<Self, Problem> {
-        let params = path_params(parts, edge).await?;
-        Ok(Self(parsed(&params, "queue")?))
+    async fn from_request_parts(parts: &mut Parts, edge: &Arc<ApiState>) -> Result<Self, Problem> {
+        let params = read_path_params(parts, edge).await?;
+        Ok(Self(parse_param(&params, "queue")?))
     }
 }
 
-impl FromRequestParts<Arc<Edge>> for AtEntry {
+impl FromRequestParts<Arc<ApiState>> for EntryPath {
     type Rejection = Problem;
 
-    async fn from_request_parts(parts: &mut Parts, edge: &Arc<Edge>) -> Result<Self, Problem> {
-        let params = path_params(parts, edge).await?;
-        let queue = parsed(&params, "queue")?;
-        let id: EntryId = parsed(&params, "token")?;
+    async fn from_request_parts(parts: &mut Parts, edge: &Arc<ApiState>) -> Result<Self, Problem> {
+        let params = read_path_params(parts, edge).await?;
+        let queue = parse_param(&params, "queue")?;
+        let id: EntryId = parse_param(&params, "token")?;
         Span::current().record("entry", tracing::field::display(id));
         Ok(Self { queue, id })
     }
 }
 
-async fn path_params(parts: &mut Parts, edge: &Arc<Edge>) -> Result<RawPathParams, Problem> {
+async fn read_path_params(parts: &mut Parts, edge: &Arc<ApiState>) -> Result<RawPathParams, Problem> {
     RawPathParams::from_request_parts(parts, edge)
         .await
-        .map_err(|_| Problem::field("path", "must be UTF-8 after percent-decoding"))
+        .map_err(|_| Problem::invalid_field("path", "must be UTF-8 after percent-decoding"))
 }
 
-fn parsed<T: FromStr>(params: &RawPathParams, name: &str) -> Result<T, Problem>
+fn parse_param<T: FromStr>(params: &RawPathParams, name: &str) -> Result<T, Problem>
 where
     Problem: From<T::Err>,
 {
@@ -73,53 +73,53 @@ where
 }
 
 /// The parameters of the query. The API ignores parameters that it does not know.
-pub(super) struct Queries(Vec<(String, String)>);
+pub(super) struct QueryParams(Vec<(String, String)>);
 
-impl FromRequestParts<Arc<Edge>> for Queries {
+impl FromRequestParts<Arc<ApiState>> for QueryParams {
     type Rejection = Problem;
 
-    async fn from_request_parts(parts: &mut Parts, _: &Arc<Edge>) -> Result<Self, Problem> {
+    async fn from_request_parts(parts: &mut Parts, _: &Arc<ApiState>) -> Result<Self, Problem> {
         Query::try_from_uri(&parts.uri)
             .map(|Query(pairs)| Self(pairs))
-            .map_err(|_| Problem::field("query", "must be name=value pairs"))
+            .map_err(|_| Problem::invalid_field("query", "must be name=value pairs"))
     }
 }
 
-impl Queries {
+impl QueryParams {
     /// Returns the value of a parameter, if the query has it. A parameter that is given twice is refused.
-    pub(super) fn one(&self, name: &str) -> Result<Option<&str>, Problem> {
+    pub(super) fn get_once(&self, name: &str) -> Result<Option<&str>, Problem> {
         let mut values = self
             .0
             .iter()
             .filter(|(key, _)| key == name)
             .map(|(_, value)| value.as_str());
         match (values.next(), values.next()) {
-            (_, Some(_)) => Err(Problem::field(name, "must be given only once")),
+            (_, Some(_)) => Err(Problem::invalid_field(name, "must be given only once")),
             (value, None) => Ok(value),
         }
     }
 
     /// Returns the visit that the query names, if any.
     pub(super) fn visit(&self) -> Result<Option<Visit>, Problem> {
-        let number = |text: &str| text.parse().ok().and_then(Visit::new).ok_or_else(no_visit);
-        self.one("visit")?.map(number).transpose()
+        let number = |text: &str| text.parse().ok().and_then(Visit::new).ok_or_else(invalid_visit);
+        self.get_once("visit")?.map(number).transpose()
     }
 }
 
-fn no_visit() -> Problem {
-    Problem::field("visit", format!("must be a whole number below {VISITS}"))
+fn invalid_visit() -> Problem {
+    Problem::invalid_field("visit", format!("must be a whole number below {VISIT_MODULUS}"))
 }
 
 /// A request body that was read to its end and parsed.
 pub(super) struct Body<T>(pub(super) T);
 
-impl<T> FromRequest<Arc<Edge>> for Body<T>
+impl<T> FromRequest<Arc<ApiState>> for Body<T>
 where
     T: TryFrom<Fields, Error = Problem>,
 {
     type Rejection = Problem;
 
-    async fn from_request(request: Request, edge: &Arc<Edge>) -> Result<Self, Problem> {
+    async fn from_request(request: Request, edge: &Arc<ApiState>) -> Result<Self, Problem> {
         let json = is_json(request.headers());
         let bytes = Bytes::from_request(request, edge).await.map_err(|rejection| {
             match rejection.into_response().status() {
@@ -127,7 +127,7 @@ where
                     Code::BodyTooLarge,
                     format!("the body may have at most {BODY_MAX} bytes"),
                 ),
-                _ => Problem::field("body", "could not be read to its end"),
+                _ => Problem::invalid_field("body", "could not be read to its end"),
             }
         })?;
         // An empty body needs no content type. A body that declares another type was not meant for this
@@ -138,7 +138,7 @@ where
                 "send Content-Type: application/json",
             ));
         }
-        T::try_from(Fields::read(&bytes)?).map(Self)
+        T::try_from(Fields::parse(&bytes)?).map(Self)
     }
 }
 
@@ -158,15 +158,15 @@ fn is_json(headers: &HeaderMap) -> Option<bool> {
 pub(super) struct Fields(Map<String, Value>);
 
 impl Fields {
-    fn read(bytes: &[u8]) -> Result<Self, Problem> {
+    fn parse(bytes: &[u8]) -> Result<Self, Problem> {
         if bytes.iter().all(u8::is_ascii_whitespace) {
             return Ok(Self(Map::new()));
         }
         match serde_json::from_slice(bytes) {
             Ok(Value::Object(fields)) => Ok(Self(fields)),
-            Ok(_) => Err(Problem::field("body", "must be a JSON object")),
+            Ok(_) => Err(Problem::invalid_field("body", "must be a JSON object")),
             // The detail gives only the position, because the text belongs to the sender.
-            Err(error) => Err(Problem::field(
+            Err(error) => Err(Problem::invalid_field(
                 "body",
                 format!(
                     "is not valid JSON at line {}, column {}",
@@ -182,23 +182,27 @@ impl Fields {
         self.0.remove(name).filter(|value| !value.is_null())
     }
 
-    pub(super) fn text(&mut self, name: &str) -> Result<Option<String>, Problem> {
+    pub(super) fn take_string(&mut self, name: &str) -> Result<Option<String>, Problem> {
         match self.take(name) {
             None => Ok(None),
             Some(Value::String(text)) => Ok(Some(text)),
-            Some(_) => Err(Problem::field(name, "must be a string")),
+            Some(_) => Err(Problem::invalid_field(name, "must be a string")),
         }
     }
 
-    pub(super) fn flag(&mut self, name: &str) -> Result<Option<bool>, Problem> {
+    pub(super) fn take_bool(&mut self, name: &str) -> Result<Option<bool>, Problem> {
         match self.take(name) {
             None => Ok(None),
             Some(Value::Bool(flag)) => Ok(Some(flag)),
-            Some(_) => Err(Problem::field(name, "must be true or false")),
+            Some(_) => Err(Problem::invalid_field(name, "must be true or false")),
         }
     }
 
-    pub(super) fn number(&mut self, name: &str, range: RangeInclusive<u32>) -> Result<Option<u32>, Problem> {
+    pub(super) fn take_number(
+        &mut self,
+        name: &str,
+        range: RangeInclusive<u32>,
+    ) -> Result<Option<u32>, Problem> {
         let Some(value) = self.take(name) else {
             return Ok(None);
         };
@@ -209,31 +213,31 @@ impl Fields {
             .map(Some)
             .ok_or_else(|| {
                 let (min, max) = (range.start(), range.end());
-                Problem::field(name, format!("must be a whole number from {min} to {max}"))
+                Problem::invalid_field(name, format!("must be a whole number from {min} to {max}"))
             })
     }
 
-    pub(super) fn visit(&mut self) -> Result<Option<Visit>, Problem> {
-        let number = |value: Value| value.as_u64().and_then(Visit::new).ok_or_else(no_visit);
+    pub(super) fn take_visit(&mut self) -> Result<Option<Visit>, Problem> {
+        let number = |value: Value| value.as_u64().and_then(Visit::new).ok_or_else(invalid_visit);
         self.take("visit").map(number).transpose()
     }
 
     /// Refuses fields that the request does not have. Otherwise a misspelt field would be ignored silently.
-    pub(super) fn finish(self) -> Result<(), Problem> {
+    pub(super) fn refuse_unknown(self) -> Result<(), Problem> {
         match self.0.into_iter().next() {
             None => Ok(()),
-            Some((name, _)) => Err(Problem::field(name, "is not a field of this request")),
+            Some((name, _)) => Err(Problem::invalid_field(name, "is not a field of this request")),
         }
     }
 }
 
 /// A request body without fields.
-pub(super) struct Nothing;
+pub(super) struct EmptyBody;
 
-impl TryFrom<Fields> for Nothing {
+impl TryFrom<Fields> for EmptyBody {
     type Error = Problem;
 
     fn try_from(fields: Fields) -> Result<Self, Problem> {
-        fields.finish().map(|()| Self)
+        fields.refuse_unknown().map(|()| Self)
     }
 }

@@ -17,8 +17,8 @@ use tower_http::{
 };
 
 use super::{
-    Edge, boundary, claim, code::Code, complete, enter, extend, jwks, leave, load, problem::Problem, request,
-    status, validate, view, visitor,
+    ApiState, boundary, claim, code::Code, complete, enter, extend, jwks, leave, load, problem::Problem,
+    request, status, validate, view, visitor,
 };
 use crate::config::Origins;
 
@@ -26,33 +26,36 @@ use crate::config::Origins;
 const PREFLIGHT_MAX_AGE: Duration = Duration::from_mins(10);
 
 /// The routes of the function `enter`.
-pub fn enter_routes(edge: Arc<Edge>) -> Router {
-    finished(entering().merge(extending()), Router::new(), edge)
+pub fn enter_routes(edge: Arc<ApiState>) -> Router {
+    add_layers(visitor_routes().merge(extend_route()), Router::new(), edge)
 }
 
 /// The routes of the function `status`.
-pub fn status_routes(edge: Arc<Edge>) -> Router {
-    finished(looking(), Router::new(), edge)
+pub fn status_routes(edge: Arc<ApiState>) -> Router {
+    add_layers(poll_routes(), Router::new(), edge)
 }
 
 /// The routes of the function `validate`.
-pub fn validate_routes(edge: Arc<Edge>) -> Router {
-    finished(serving().merge(extending()), Router::new(), edge)
+pub fn validate_routes(edge: Arc<ApiState>) -> Router {
+    add_layers(service_routes().merge(extend_route()), Router::new(), edge)
 }
 
 /// All routes, for a process that serves all of them.
-pub fn router(edge: Arc<Edge>) -> Router {
-    router_beside(edge, Router::new())
+pub fn router(edge: Arc<ApiState>) -> Router {
+    router_with(edge, Router::new())
 }
 
 /// All routes of the API, next to routes of the process's own. The process's own routes also get a request
 /// id and answer with problems. CORS applies to the routes of the API only.
-pub fn router_beside(edge: Arc<Edge>, own: Router) -> Router {
-    let ours = entering().merge(looking()).merge(serving()).merge(extending());
-    finished(ours, own, edge)
+pub fn router_with(edge: Arc<ApiState>, own: Router) -> Router {
+    let ours = visitor_routes()
+        .merge(poll_routes())
+        .merge(service_routes())
+        .merge(extend_route());
+    add_layers(ours, own, edge)
 }
 
-fn entering() -> Router<Arc<Edge>> {
+fn visitor_routes() -> Router<Arc<ApiState>> {
     Router::new()
         .route("/queues/{queue}", get(view::handle))
         .route("/queues/{queue}/entries", post(enter::handle))
@@ -61,11 +64,11 @@ fn entering() -> Router<Arc<Edge>> {
         .route("/.well-known/jwks.json", get(jwks::handle))
 }
 
-fn looking() -> Router<Arc<Edge>> {
+fn poll_routes() -> Router<Arc<ApiState>> {
     Router::new().route("/queues/{queue}/entries/{token}", get(status::handle))
 }
 
-fn serving() -> Router<Arc<Edge>> {
+fn service_routes() -> Router<Arc<ApiState>> {
     Router::new()
         .route("/queues/{queue}/entries/{token}/validate", post(validate::handle))
         .route("/queues/{queue}/entries/{token}/complete", post(complete::handle))
@@ -74,12 +77,12 @@ fn serving() -> Router<Arc<Edge>> {
 
 /// The visitor and the protected service both use this route, so the gateway may send it to either
 /// function.
-fn extending() -> Router<Arc<Edge>> {
+fn extend_route() -> Router<Arc<ApiState>> {
     Router::new().route("/queues/{queue}/entries/{token}/extend", post(extend::handle))
 }
 
-pub(super) fn finished(routes: Router<Arc<Edge>>, own: Router, edge: Arc<Edge>) -> Router {
-    let cors = cors(&edge.config.origins);
+pub(super) fn add_layers(routes: Router<Arc<ApiState>>, own: Router, edge: Arc<ApiState>) -> Router {
+    let cors = cors_layer(&edge.config.origins);
     let routes = routes
         .fallback(|| async {
             Problem::new(
@@ -90,12 +93,12 @@ pub(super) fn finished(routes: Router<Arc<Edge>>, own: Router, edge: Arc<Edge>) 
         .method_not_allowed_fallback(method_not_allowed)
         .with_state(edge)
         .layer(DefaultBodyLimit::max(request::BODY_MAX))
-        .layer(CatchPanicLayer::custom(panicked))
+        .layer(CatchPanicLayer::custom(answer_panic))
         .layer(cors);
     own.method_not_allowed_fallback(method_not_allowed)
-        .layer(CatchPanicLayer::custom(panicked))
+        .layer(CatchPanicLayer::custom(answer_panic))
         .merge(routes)
-        .layer(from_fn(boundary::around))
+        .layer(from_fn(boundary::add_request_context))
 }
 
 async fn method_not_allowed() -> Problem {
@@ -107,7 +110,7 @@ async fn method_not_allowed() -> Problem {
 
 // `CatchPanicLayer` prescribes the signature.
 #[allow(clippy::needless_pass_by_value)]
-fn panicked(panic: Box<dyn Any + Send>) -> Response {
+fn answer_panic(panic: Box<dyn Any + Send>) -> Response {
     let said = panic
         .downcast_ref::<&str>()
         .map(ToString::to_string)
@@ -117,7 +120,7 @@ fn panicked(panic: Box<dyn Any + Send>) -> Response {
 }
 
 /// Pages of the configured origins may send cookies. If any origin is allowed, no page may.
-fn cors(origins: &Origins) -> CorsLayer {
+fn cors_layer(origins: &Origins) -> CorsLayer {
     let cors = CorsLayer::new()
         .allow_methods([Method::GET, Method::POST, Method::DELETE])
         .allow_headers([
@@ -136,7 +139,7 @@ fn cors(origins: &Origins) -> CorsLayer {
         .max_age(PREFLIGHT_MAX_AGE);
     match origins {
         Origins::Any => cors.allow_origin(tower_http::cors::Any),
-        Origins::Named(origins) => cors
+        Origins::Listed(origins) => cors
             .allow_origin(AllowOrigin::list(origins.iter().cloned()))
             .allow_credentials(true),
     }

@@ -32,7 +32,7 @@ use tower::ServiceExt;
 use vestibule_domain::uri;
 
 use super::{gateway::Gateway, problem::Problem};
-use crate::deadline::deadline;
+use crate::deadline::invocation_deadline;
 
 /// Serves events until the function stops.
 ///
@@ -48,8 +48,8 @@ pub async fn serve(router: Router) -> Result<(), lambda_http::Error> {
 
 /// Answers one event.
 pub async fn handle(router: Router, event: lambda_http::Request) -> Response<Body> {
-    let path = path(&event);
-    let gateway = gateway(&event, &path);
+    let path = request_path(&event);
+    let gateway = read_gateway(&event, &path);
     let uri = match event.uri().query() {
         Some(query) => format!("{path}?{query}"),
         None => path,
@@ -58,7 +58,7 @@ pub async fn handle(router: Router, event: lambda_http::Request) -> Response<Bod
     let response = match uri.parse::<Uri>() {
         Ok(uri) => {
             parts.uri = uri;
-            answer(router, parts, body, gateway).await
+            call_router(router, parts, body, gateway).await
         }
         Err(error) => {
             Problem::internal(format!("cannot build a request path from the event: {error}")).into_response()
@@ -76,7 +76,7 @@ pub async fn handle(router: Router, event: lambda_http::Request) -> Response<Bod
     Response::from_parts(parts, body)
 }
 
-async fn answer(router: Router, mut parts: Parts, body: Body, gateway: Gateway) -> Response<AxumBody> {
+async fn call_router(router: Router, mut parts: Parts, body: Body, gateway: Gateway) -> Response<AxumBody> {
     parts.extensions.insert(gateway);
     let body = match body {
         Body::Text(text) => AxumBody::from(text),
@@ -89,19 +89,19 @@ async fn answer(router: Router, mut parts: Parts, body: Body, gateway: Gateway) 
 
 /// Returns the event's resource with its parameters filled in. If the event names no resource, returns the
 /// path that the client used.
-fn path(event: &lambda_http::Request) -> String {
+fn request_path(event: &lambda_http::Request) -> String {
     let used = event.raw_http_path();
     match event.request_context_ref() {
         Some(RequestContext::ApiGatewayV1(context)) => match &context.resource_path {
-            Some(resource) => filled(resource, &event.path_parameters()),
+            Some(resource) => fill_parameters(resource, &event.path_parameters()),
             None => used.to_owned(),
         },
         Some(RequestContext::ApiGatewayV2(context)) => {
             // A route key is like `GET /queues/{queue}`. The key `$default` names no resource.
             let route = context.route_key.as_deref().and_then(|key| key.split_once(' '));
             match route {
-                Some((_, resource)) => filled(resource, &event.path_parameters()),
-                None => segments(without_stage(used, context.stage.as_deref())),
+                Some((_, resource)) => fill_parameters(resource, &event.path_parameters()),
+                None => encode_segments(strip_stage(used, context.stage.as_deref())),
             }
         }
         _ => used.to_owned(),
@@ -109,14 +109,14 @@ fn path(event: &lambda_http::Request) -> String {
 }
 
 /// Removes the stage from the path of an HTTP API. The stage `$default` is never in the path.
-fn without_stage<'a>(path: &'a str, stage: Option<&str>) -> &'a str {
+fn strip_stage<'a>(path: &'a str, stage: Option<&str>) -> &'a str {
     stage
         .and_then(|stage| path.strip_prefix('/')?.strip_prefix(stage))
         .filter(|rest| rest.starts_with('/'))
         .unwrap_or(path)
 }
 
-fn filled(resource: &str, parameters: &QueryMap) -> String {
+fn fill_parameters(resource: &str, parameters: &QueryMap) -> String {
     let segments = resource.split('/').map(|segment| {
         let name = segment
             .strip_prefix('{')
@@ -125,53 +125,53 @@ fn filled(resource: &str, parameters: &QueryMap) -> String {
             None => segment.to_owned(),
             Some(name) => match name.strip_suffix('+') {
                 // A greedy parameter holds the rest of the path.
-                Some(name) => segments(parameters.first(name).unwrap_or_default()),
-                None => encoded(parameters.first(name).unwrap_or_default()),
+                Some(name) => encode_segments(parameters.first(name).unwrap_or_default()),
+                None => encode_segment(parameters.first(name).unwrap_or_default()),
             },
         }
     });
     segments.collect::<Vec<_>>().join("/")
 }
 
-fn segments(path: &str) -> String {
-    path.split('/').map(encoded).collect::<Vec<_>>().join("/")
+fn encode_segments(path: &str) -> String {
+    path.split('/').map(encode_segment).collect::<Vec<_>>().join("/")
 }
 
 /// Encodes one parameter as a path segment. Gateways differ in whether they decode parameters, so this
 /// function decodes it first, exactly once. That changes only a parameter with a `%`, and no id has one.
-fn encoded(parameter: &str) -> String {
+fn encode_segment(parameter: &str) -> String {
     let decoded = percent_decode_str(parameter).decode_utf8();
     let decoded = decoded.as_deref().unwrap_or(parameter);
-    uri::encoded(decoded)
+    uri::percent_encode(decoded)
 }
 
-fn gateway(event: &lambda_http::Request, path: &str) -> Gateway {
+fn read_gateway(event: &lambda_http::Request, path: &str) -> Gateway {
     let lambda = event.lambda_context_ref();
     let mut gateway = match event.request_context_ref() {
-        Some(RequestContext::ApiGatewayV1(context)) => of_rest_api(context, path),
-        Some(RequestContext::ApiGatewayV2(context)) => of_http_api(context, path),
+        Some(RequestContext::ApiGatewayV1(context)) => read_rest_api_context(context, path),
+        Some(RequestContext::ApiGatewayV2(context)) => read_http_api_context(context, path),
         _ => Gateway::default(),
     };
     let invocation = lambda.map(|lambda| lambda.request_id.clone());
-    gateway.request_id = given(gateway.request_id.as_ref()).or_else(|| given(invocation.as_ref()));
-    gateway.deadline = lambda.and_then(ends_at);
+    gateway.request_id = non_empty(gateway.request_id.as_ref()).or_else(|| non_empty(invocation.as_ref()));
+    gateway.deadline = lambda.and_then(function_deadline);
     gateway
 }
 
-fn of_rest_api(context: &ApiGatewayProxyRequestContext, path: &str) -> Gateway {
+fn read_rest_api_context(context: &ApiGatewayProxyRequestContext, path: &str) -> Gateway {
     let identity = &context.identity;
     Gateway {
         request_id: context.request_id.clone(),
         base_path: base_path(context.path.as_deref(), path),
         authorizer: context.authorizer.fields.clone().into_iter().collect(),
-        signer: given(identity.user_arn.as_ref()).or_else(|| given(identity.caller.as_ref())),
-        api_key_id: given(identity.api_key_id.as_ref()),
+        signer: non_empty(identity.user_arn.as_ref()).or_else(|| non_empty(identity.caller.as_ref())),
+        api_key_id: non_empty(identity.api_key_id.as_ref()),
         ..Gateway::default()
     }
 }
 
 /// Reads the context of an HTTP API or a function URL (payload 2.0). Neither has API keys.
-fn of_http_api(context: &ApiGatewayV2httpRequestContext, path: &str) -> Gateway {
+fn read_http_api_context(context: &ApiGatewayV2httpRequestContext, path: &str) -> Gateway {
     let mut gateway = Gateway {
         request_id: context.request_id.clone(),
         base_path: base_path(context.http.path.as_deref(), path),
@@ -187,13 +187,13 @@ fn of_http_api(context: &ApiGatewayV2httpRequestContext, path: &str) -> Gateway 
                 .insert("claims".to_owned(), Value::Object(claims));
         }
         if let Some(iam) = &authorizer.iam {
-            gateway.signer = given(iam.user_arn.as_ref()).or_else(|| given(iam.caller_id.as_ref()));
+            gateway.signer = non_empty(iam.user_arn.as_ref()).or_else(|| non_empty(iam.caller_id.as_ref()));
         }
     }
     gateway
 }
 
-fn given(value: Option<&String>) -> Option<String> {
+fn non_empty(value: Option<&String>) -> Option<String> {
     value.filter(|value| !value.is_empty()).cloned()
 }
 
@@ -206,11 +206,11 @@ fn base_path(used: Option<&str>, path: &str) -> String {
 }
 
 /// When Lambda stops the function; `None` if the context has no deadline.
-fn ends_at(lambda: &Context) -> Option<Instant> {
+fn function_deadline(lambda: &Context) -> Option<Instant> {
     if lambda.deadline == 0 {
         return None;
     }
-    let left = deadline(lambda)
+    let left = invocation_deadline(lambda)
         .duration_since(SystemTime::now())
         .unwrap_or_default();
     Instant::now().checked_add(left)

@@ -8,113 +8,124 @@ use axum::{
     http::{HeaderMap, HeaderValue, request::Parts},
     response::{IntoResponse, Response},
 };
-use vestibule_backup::Written;
+use vestibule_backup::PutOutcome;
 use vestibule_domain::{
     id::{EntryId, QueueId},
-    record::Record,
+    record::EntryRecord,
     score::DeadlineScore,
-    standing::{Spot, Standing},
+    standing::{EntryStatus, StoredPosition},
     state,
 };
-use vestibule_engine::write_through::write_in_time;
-use vestibule_line::{LineError, Look, Mended, Mending};
+use vestibule_engine::write_through::write_before_deadline;
+use vestibule_line::{EntryLookup, LineError, RepairOrder, RepairOutcome};
 
 use super::{
-    Edge,
-    away::{Away, Sight},
-    crowd::Waiter,
-    entry::Shown,
+    ApiState,
+    away::{DegradedContext, QueueSource},
+    crowd::HeldPoll,
+    entry::EntryViewInput,
     gateway::Gateway,
-    gone::Unanswered,
+    gone::QueryError,
     problem::Problem,
-    request::{AtEntry, Queries},
-    views::Seen,
-    visitor::{Ownership, Presented, mismatch},
+    request::{EntryPath, QueryParams},
+    views::QueueSnapshot,
+    visitor::{Ownership, RawCredentials, token_mismatch_problem},
 };
 
 /// The longest `wait` that is accepted, in seconds.
 const WAIT_MAX: u64 = 60;
 
 pub(super) async fn handle(
-    State(edge): State<Arc<Edge>>,
-    AtEntry { queue, id }: AtEntry,
-    presented: Presented,
-    wait: Wait,
+    State(edge): State<Arc<ApiState>>,
+    EntryPath { queue, id }: EntryPath,
+    presented: RawCredentials,
+    wait: WaitOffer,
     gateway: Gateway,
 ) -> Result<Response, Problem> {
-    edge.driving(&queue, answer(&edge, &queue, id, presented, wait, gateway))
+    edge.with_fallback_tick(&queue, answer(&edge, &queue, id, presented, wait, gateway))
         .await
 }
 
 async fn answer(
-    edge: &Arc<Edge>,
+    edge: &Arc<ApiState>,
     queue: &QueueId,
     id: EntryId,
-    presented: Presented,
-    wait: Wait,
+    presented: RawCredentials,
+    wait: WaitOffer,
     gateway: Gateway,
 ) -> Result<Response, Problem> {
-    let sight = edge.sight(queue).await?;
-    let credentials = presented.credentials_by(sight.settings())?;
+    let sight = edge.queue_source(queue).await?;
+    let credentials = presented.resolve_with_settings(sight.settings())?;
     let ownership = credentials.ownership(sight.ids(), id);
     if ownership == Ownership::Mismatch {
-        return Err(mismatch());
+        return Err(token_mismatch_problem());
     }
-    let stored = async |away| Ok(edge.show_stored(&away, id, ownership).await?.into_response());
-    let mut seen = match sight {
-        Sight::Line(seen) => seen,
-        Sight::Backup(away) => return stored(away).await,
+    let stored = async |away| {
+        Ok(edge
+            .stored_entry_body(&away, id, ownership)
+            .await?
+            .into_response())
     };
-    let asked = edge.ask_line(&seen, id, || edge.line.status(queue, id));
+    let mut seen = match sight {
+        QueueSource::Line(seen) => seen,
+        QueueSource::Backup(away) => return stored(away).await,
+    };
+    let asked = edge.query_line(&seen, id, || edge.line.status(queue, id));
     let mut look = match asked.await {
         Ok(look) => look,
-        Err(Unanswered::LineAway(cause)) => return stored(Away::after(&seen, cause)).await,
-        Err(Unanswered::Refused(problem)) => return Err(problem),
+        Err(QueryError::LineUnavailable(cause)) => {
+            return stored(DegradedContext::from_snapshot(&seen, cause)).await;
+        }
+        Err(QueryError::Problem(problem)) => return Err(problem),
     };
     let (mut held, mut told) = (false, None);
-    if let (Look::Here(Standing::Waiting { score, position }), false) = (look, wait.offered.is_zero()) {
-        let waiter = Waiter {
-            seen: seen.clone(),
+    if let (EntryLookup::Found(EntryStatus::Waiting { score, position }), false) =
+        (look, wait.offered.is_zero())
+    {
+        let waiter = HeldPoll {
+            snapshot: seen.clone(),
             id,
             score,
             position,
         };
-        match edge.hold(&waiter, wait.offered, &gateway).await {
+        match edge.hold_poll(&waiter, wait.offered, &gateway).await {
             Ok(Some(news)) => {
                 (look, told, held) = (news.look, news.record, true);
-                seen = edge.seen(queue).await?;
-                if matches!(look, Look::Gone(_)) {
+                seen = edge.snapshot(queue).await?;
+                if matches!(look, EntryLookup::NotFound(_)) {
                     // The line may have lost the entry while the poll was held.
-                    look = edge.look(&seen, id).await?;
+                    look = edge.look_up_status(&seen, id).await?;
                 }
             }
             Ok(None) => {}
-            Err(LineError::Unavailable(cause)) => return stored(Away::after(&seen, cause)).await,
-            Err(error) => return Err(edge.line_failed(queue, error).await),
+            Err(LineError::Unavailable(cause)) => {
+                return stored(DegradedContext::from_snapshot(&seen, cause)).await;
+            }
+            Err(error) => return Err(edge.line_problem(queue, error).await),
         }
     }
     let standing = match look {
-        Look::Here(standing) => standing,
-        Look::Gone(missing) => return Err(edge.gone(&seen, id, missing).await),
+        EntryLookup::Found(standing) => standing,
+        EntryLookup::NotFound(missing) => return Err(edge.missing_entry_problem(&seen, id, missing).await),
     };
     let mut durable = None;
     let (standing, record) = match (standing, told) {
         // The place of a waiting entry contains everything that its record would add.
-        (Standing::Waiting { .. }, _) => (standing, None),
+        (EntryStatus::Waiting { .. }, _) => (standing, None),
         (_, Some(record)) => (standing, Some(record)),
         (_, None) => {
             let record;
-            (record, durable) = edge.written_record(&seen, id, standing).await?;
-            edge.stands_still(&seen, id, standing, record).await?
+            (record, durable) = edge.read_or_write_record(&seen, id, standing).await?;
+            edge.recheck(&seen, id, standing, record).await?
         }
     };
-    let body = edge.show(Shown {
-        seen: &seen,
+    let body = edge.entry_body(EntryViewInput {
+        snapshot: &seen,
         id,
-        standing,
+        status: standing,
         record,
         durable,
-        proven: ownership == Ownership::Proven,
+        is_owner_proven: ownership == Ownership::Proven,
     })?;
     let mut response = body.into_response();
     if held && wait.preferred {
@@ -125,9 +136,14 @@ async fn answer(
     Ok(response)
 }
 
-impl Edge {
-    pub(super) async fn look(&self, seen: &Seen, id: EntryId) -> Result<Look, Problem> {
-        self.ask(seen, id, || self.line.status(&seen.queue, id)).await
+impl ApiState {
+    pub(super) async fn look_up_status(
+        &self,
+        seen: &QueueSnapshot,
+        id: EntryId,
+    ) -> Result<EntryLookup, Problem> {
+        self.query_line_or_fail(seen, id, || self.line.status(&seen.queue, id))
+            .await
     }
 
     /// Reads the record of an entry that was promoted. If a visitor was admitted but the claim request died
@@ -137,16 +153,16 @@ impl Edge {
     /// The second value says whether that write succeeded; it is `None` if there was nothing to write. If
     /// the line does not answer any more, the request fails, so no visitor is told to be active without a
     /// record.
-    async fn written_record(
+    async fn read_or_write_record(
         &self,
-        seen: &Seen,
+        seen: &QueueSnapshot,
         id: EntryId,
-        standing: Standing,
-    ) -> Result<(Option<Record>, Option<bool>), Problem> {
-        let Some(record) = self.record(seen, id).await else {
+        standing: EntryStatus,
+    ) -> Result<(Option<EntryRecord>, Option<bool>), Problem> {
+        let Some(record) = self.read_record(seen, id).await else {
             return Ok((None, None));
         };
-        let Standing::Active {
+        let EntryStatus::Active {
             visit,
             session_end_ms,
             ..
@@ -154,43 +170,50 @@ impl Edge {
         else {
             return Ok((Some(record), None));
         };
-        if record.visit != visit || !matches!(record.state, state::State::Waiting | state::State::Ready) {
+        if record.visit != visit
+            || !matches!(
+                record.state,
+                state::EntryState::Waiting | state::EntryState::Ready
+            )
+        {
             return Ok((Some(record), None));
         }
-        let mending = Mending {
+        let mending = RepairOrder {
             id,
-            seen: Spot::Active(DeadlineScore::new(session_end_ms, visit)),
+            observed: StoredPosition::Active(DeadlineScore::new(session_end_ms, visit)),
             generation: seen.view.configuration.generation,
             record: Some(record.clone()),
         };
-        let change = match self.line.mend(&seen.queue, &mending).await {
-            Ok(Mended::Here { change, .. }) => change,
+        let change = match self.line.repair(&seen.queue, &mending).await {
+            Ok(RepairOutcome::Live { change, .. }) => change,
             // The entry moved on meanwhile.
             Ok(_) => return Ok((Some(record), None)),
-            Err(error) => return Err(self.line_failed(&seen.queue, error).await),
+            Err(error) => return Err(self.line_problem(&seen.queue, error).await),
         };
-        Ok(match write_in_time(&*self.backup, &seen.shelf(), &change).await {
-            Ok(Written::Stored(record)) => (Some(record), Some(true)),
-            Ok(Written::Older | Written::Overruled) => (Some(record), None),
-            // The failed write is not added to the journal, which may have it already. Repeated status
-            // requests would fill the journal.
-            Err(error) => {
-                tracing::warn!(
-                    event = "entry.claim_write_failed",
-                    queue = %seen.queue,
-                    entry = %id,
-                    cause = %error,
-                    "could not write a claim to the backup; the next status request tries again"
-                );
-                (Some(record), Some(false))
-            }
-        })
+        Ok(
+            match write_before_deadline(&*self.backup, &seen.partition(), &change).await {
+                Ok(PutOutcome::Stored(record)) => (Some(record), Some(true)),
+                Ok(PutOutcome::Superseded | PutOutcome::Conflicting) => (Some(record), None),
+                // The failed write is not added to the journal, which may have it already. Repeated status
+                // requests would fill the journal.
+                Err(error) => {
+                    tracing::warn!(
+                        event = "entry.claim_write_failed",
+                        queue = %seen.queue,
+                        entry = %id,
+                        cause = %error,
+                        "could not write a claim to the backup; the next status request tries again"
+                    );
+                    (Some(record), Some(false))
+                }
+            },
+        )
     }
 
     /// Reads the record of an entry, for a request that can do without it. If the backup is unavailable,
     /// this returns `None`.
-    pub(super) async fn record(&self, seen: &Seen, id: EntryId) -> Option<Record> {
-        match self.backup.entry(&seen.shelf(), id).await {
+    pub(super) async fn read_record(&self, seen: &QueueSnapshot, id: EntryId) -> Option<EntryRecord> {
+        match self.backup.read_entry(&seen.partition(), id).await {
             Ok(record) => record,
             Err(error) => {
                 tracing::warn!(
@@ -206,19 +229,19 @@ impl Edge {
 }
 
 /// How long the client offers to be held: `?wait=20`, otherwise `Prefer: wait=20` (RFC 7240, section 4.3).
-pub(super) struct Wait {
+pub(super) struct WaitOffer {
     offered: Duration,
     preferred: bool,
 }
 
-impl FromRequestParts<Arc<Edge>> for Wait {
+impl FromRequestParts<Arc<ApiState>> for WaitOffer {
     type Rejection = Problem;
 
-    async fn from_request_parts(parts: &mut Parts, edge: &Arc<Edge>) -> Result<Self, Problem> {
-        let queries = Queries::from_request_parts(parts, edge).await?;
-        let (text, preferred) = match queries.one("wait")? {
+    async fn from_request_parts(parts: &mut Parts, edge: &Arc<ApiState>) -> Result<Self, Problem> {
+        let queries = QueryParams::from_request_parts(parts, edge).await?;
+        let (text, preferred) = match queries.get_once("wait")? {
             Some(text) => (Some(text), false),
-            None => (preference(&parts.headers), true),
+            None => (parse_wait_preference(&parts.headers), true),
         };
         let seconds = text.map_or(Ok(0), |text| {
             // Only digits are accepted. The parser would accept a plus sign too, which a query decodes to a
@@ -228,7 +251,7 @@ impl FromRequestParts<Arc<Edge>> for Wait {
                 .ok()
                 .filter(|seconds| digits && *seconds <= WAIT_MAX)
                 .ok_or_else(|| {
-                    Problem::field(
+                    Problem::invalid_field(
                         "wait",
                         format!("must be a whole number of seconds from 0 to {WAIT_MAX}"),
                     )
@@ -241,7 +264,7 @@ impl FromRequestParts<Arc<Edge>> for Wait {
     }
 }
 
-impl Wait {
+impl WaitOffer {
     fn as_preference(&self) -> HeaderValue {
         HeaderValue::from_str(&format!("wait={}", self.offered.as_secs()))
             .expect("a word with digits is a valid header value")
@@ -249,7 +272,7 @@ impl Wait {
 }
 
 /// Returns the first `wait` among the preferences. Its value may be quoted.
-fn preference(headers: &HeaderMap) -> Option<&str> {
+fn parse_wait_preference(headers: &HeaderMap) -> Option<&str> {
     headers
         .get_all("prefer")
         .iter()

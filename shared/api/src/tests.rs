@@ -19,35 +19,37 @@ use vestibule_line::Configuration;
 use vestibule_line_memory::MemoryLine;
 
 use super::{
-    budget::Candidate,
-    crowd::{Waiter, Word},
-    routes::finished,
+    budget::HoldCandidate,
+    crowd::{HeldPoll, Wakeup},
+    routes::add_layers,
     *,
 };
-use crate::pass::{Signer, new_key_pem};
+use crate::pass::{PassSigner, new_key_pem};
 
-fn edge(dir: &tempfile::TempDir) -> Arc<Edge> {
+fn api_state(dir: &tempfile::TempDir) -> Arc<ApiState> {
     let keys = Keys {
         root: RootKey::new(vec![7; 32]).expect("long enough"),
-        signer: Signer::from_pem("x", &new_key_pem([1; 32])).expect("a key"),
+        signer: PassSigner::from_pem("x", &new_key_pem([1; 32])).expect("a key"),
     };
     let backup = FileBackup::open(dir.path().join("store")).expect("a store");
     let (_, shutdown) = watch::channel(false);
-    Edge::new(
+    ApiState::new(
         Arc::new(MemoryLine::new()),
         Arc::new(backup),
         keys,
-        EdgeConfig::default(),
+        ApiConfig::default(),
         shutdown,
     )
 }
 
 #[tokio::test]
-async fn a_panic_is_a_problem_that_shows_nothing() {
+async fn handler_panic_becomes_problem_without_its_text() {
     let dir = tempfile::tempdir().expect("a folder");
     let routes = Router::new().route("/", get(|| async { panic!("the secret is 42") as &'static str }));
     let request = Request::get("/").body(Body::empty()).expect("a request");
-    let Ok(response) = finished(Router::new(), routes, edge(&dir)).oneshot(request).await;
+    let Ok(response) = add_layers(Router::new(), routes, api_state(&dir))
+        .oneshot(request)
+        .await;
     assert_eq!(response.status(), 500);
     let body = response.into_body().collect().await.expect("a body").to_bytes();
     let body: Value = serde_json::from_slice(&body).expect("JSON");
@@ -56,9 +58,9 @@ async fn a_panic_is_a_problem_that_shows_nothing() {
 }
 
 #[tokio::test]
-async fn the_three_functions_have_all_routes_between_them() {
+async fn each_route_is_served_by_the_expected_functions() {
     let dir = tempfile::tempdir().expect("a folder");
-    let edge = edge(&dir);
+    let edge = api_state(&dir);
     let at = |path: &str| format!("/queues/a/entries/0f8fad5b-d9cb-869f-a165-70867728950e{path}");
     for (method, path, functions) in [
         (Method::GET, "/queues/a".to_owned(), [true, false, false]),
@@ -97,34 +99,38 @@ async fn the_three_functions_have_all_routes_between_them() {
 }
 
 #[tokio::test]
-async fn made_up_queues_fill_no_memory() {
+async fn unknown_queue_names_do_not_grow_the_cache() {
     let dir = tempfile::tempdir().expect("a folder");
-    let edge = edge(&dir);
+    let edge = api_state(&dir);
     for number in 0..3_000 {
-        edge.views
-            .forget(&format!("q{number}").parse().expect("a queue id"));
+        edge.queue_cache
+            .invalidate(&format!("q{number}").parse().expect("a queue id"));
     }
-    assert!(edge.views.kept() <= 1_000, "{}", edge.views.kept());
+    assert!(
+        edge.queue_cache.cached_queues() <= 1_000,
+        "{}",
+        edge.queue_cache.cached_queues()
+    );
 }
 
 #[tokio::test]
-async fn a_hold_that_ended_leaves_nothing_behind() {
-    let wakes = Wakes::default();
+async fn dropped_subscriptions_leave_no_entry_behind() {
+    let wakes = EntryNotifier::default();
     let id = "0f8fad5b-d9cb-869f-a165-70867728950e".parse().expect("a token");
-    let (mut first, second) = (wakes.sleeper(id), wakes.sleeper(id));
+    let (mut first, second) = (wakes.subscribe(id), wakes.subscribe(id));
     drop(second);
     wakes.wake(id);
-    first.woken().await;
-    assert_eq!(wakes.kept(), 1);
+    first.wait_for_change().await;
+    assert_eq!(wakes.subscribed_entries(), 1);
     drop(first);
-    assert_eq!(wakes.kept(), 0);
+    assert_eq!(wakes.subscribed_entries(), 0);
     wakes.wake(id);
 }
 
 #[tokio::test]
-async fn a_queue_is_watched_while_anybody_is_held() {
+async fn queue_is_watched_until_its_last_held_poll_ends() {
     let dir = tempfile::tempdir().expect("a folder");
-    let edge = edge(&dir);
+    let edge = api_state(&dir);
     let queue: QueueId = "a".parse().expect("a queue id");
     let configuration = Configuration {
         settings: Settings::default(),
@@ -137,29 +143,29 @@ async fn a_queue_is_watched_while_anybody_is_held() {
     };
     let created = edge.line.configure(&queue, &configuration, true).await;
     assert!(created.is_ok(), "{created:?}");
-    let seen = edge.seen(&queue).await.expect("the queue exists");
-    let waiter = |id: &str| Waiter {
-        seen: seen.clone(),
+    let seen = edge.snapshot(&queue).await.expect("the queue exists");
+    let waiter = |id: &str| HeldPoll {
+        snapshot: seen.clone(),
         id: id.parse().expect("a token"),
         score: WaitScore::next(0, 1_800_000_000_000),
         position: 1,
     };
-    let watch = async |waiter: Waiter| {
-        let candidate = Candidate {
+    let watch = async |waiter: HeldPoll| {
+        let candidate = HoldCandidate {
             queue: &queue,
             id: waiter.id,
-            below: 10,
-            up_to: Duration::from_secs(20),
+            held_below: 10,
+            max_duration: Duration::from_secs(20),
         };
-        let counted = edge.budget.take(candidate).await.expect("there is room");
+        let counted = edge.budget.acquire(candidate).await.expect("there is room");
         edge.watchers.watch(&edge, &waiter, counted)
     };
     let mut first = watch(waiter("0f8fad5b-d9cb-869f-a165-70867728950e")).await;
     let second = watch(waiter("1f8fad5b-d9cb-869f-a165-70867728950e")).await;
     drop(second);
-    assert_eq!(edge.watchers.kept(), 1);
+    assert_eq!(edge.watchers.watched_queues(), 1);
     // The line does not have the entry, which is a change to report.
-    assert!(matches!(first.word().await, Word::News(_)));
+    assert!(matches!(first.wait_for_wakeup().await, Wakeup::Update(_)));
     drop(first);
-    assert_eq!(edge.watchers.kept(), 0);
+    assert_eq!(edge.watchers.watched_queues(), 0);
 }

@@ -5,43 +5,43 @@ use std::sync::Arc;
 
 use axum::{extract::State, http::StatusCode, response::Response};
 use serde::Serialize;
-use vestibule_domain::{id::EntryId, score::Visit, standing::Standing, state::State as EntryState};
-use vestibule_line::{Check, Validated};
+use vestibule_domain::{id::EntryId, score::Visit, standing::EntryStatus, state::EntryState};
+use vestibule_line::{ValidateOutcome, Validation};
 
 use super::{
-    Edge,
-    away::{Away, Honoured, Sight},
+    ApiState,
+    away::{AcceptedPass, DegradedContext, QueueSource},
     code::Code,
     entry::json,
     gateway::Gateway,
-    gone::Unanswered,
+    gone::QueryError,
     problem::Problem,
-    request::{AtEntry, Body, Fields},
-    views::Seen,
-    visitor::{is_owner, mismatch},
+    request::{Body, EntryPath, Fields},
+    views::QueueSnapshot,
+    visitor::{is_owner, token_mismatch_problem},
 };
 
 /// The body of a validate request.
-pub(super) struct Question {
+pub(super) struct ValidateRequest {
     pub(super) visitor: Option<String>,
     pub(super) pass: Option<String>,
     pub(super) consume: bool,
     pub(super) visit: Option<Visit>,
 }
 
-impl TryFrom<Fields> for Question {
+impl TryFrom<Fields> for ValidateRequest {
     type Error = Problem;
 
     fn try_from(mut fields: Fields) -> Result<Self, Problem> {
         let question = Self {
-            visitor: fields.text("visitor")?,
-            pass: fields.text("pass")?,
-            consume: fields.flag("consume")?.unwrap_or(false),
-            visit: fields.visit()?,
+            visitor: fields.take_string("visitor")?,
+            pass: fields.take_string("pass")?,
+            consume: fields.take_bool("consume")?.unwrap_or(false),
+            visit: fields.take_visit()?,
         };
-        fields.finish()?;
+        fields.refuse_unknown()?;
         if question.visitor.is_none() && question.pass.is_none() {
-            return Err(Problem::field(
+            return Err(Problem::invalid_field(
                 "visitor",
                 "must be given unless the request has a pass",
             ));
@@ -51,7 +51,7 @@ impl TryFrom<Fields> for Question {
 }
 
 #[derive(Serialize)]
-struct Answer {
+struct ValidateResponse {
     valid: bool,
     state: EntryState,
     visit: u16,
@@ -63,15 +63,15 @@ struct Answer {
     degraded: bool,
 }
 
-impl Answer {
+impl ValidateResponse {
     /// `expires_at_ms` is the time until which the pass is accepted, because only the line knows the end of
     /// the session.
-    fn without_line(honoured: &Honoured) -> Self {
+    fn from_accepted_pass(honoured: &AcceptedPass) -> Self {
         Self {
             valid: true,
             state: EntryState::Active,
             visit: honoured.visit.number(),
-            expires_at_ms: honoured.until_ms,
+            expires_at_ms: honoured.accepted_until_ms,
             durable: None,
             degraded: true,
         }
@@ -79,46 +79,56 @@ impl Answer {
 }
 
 pub(super) async fn handle(
-    State(edge): State<Arc<Edge>>,
-    AtEntry { queue, id }: AtEntry,
+    State(edge): State<Arc<ApiState>>,
+    EntryPath { queue, id }: EntryPath,
     gateway: Gateway,
-    Body(question): Body<Question>,
+    Body(question): Body<ValidateRequest>,
 ) -> Result<Response, Problem> {
-    edge.service_only(&gateway)?;
+    edge.require_service(&gateway)?;
     let honour = async |away| {
-        let honoured = edge.honour(&away, id, &question).await?;
-        Ok(json(StatusCode::OK, &Answer::without_line(&honoured)))
+        let honoured = edge.accept_pass(&away, id, &question).await?;
+        Ok(json(
+            StatusCode::OK,
+            &ValidateResponse::from_accepted_pass(&honoured),
+        ))
     };
-    let mut seen = match edge.sight(&queue).await? {
-        Sight::Line(seen) => seen,
-        Sight::Backup(away) => return honour(away).await,
+    let mut seen = match edge.queue_source(&queue).await? {
+        QueueSource::Line(seen) => seen,
+        QueueSource::Backup(away) => return honour(away).await,
     };
-    let mut answer = edge.validated(&seen, id, &question).await;
-    if matches!(answer, Ok(Validated::NotYet(_))) && question.pass.is_some() {
+    let mut answer = edge.validate_in_line(&seen, id, &question).await;
+    if matches!(answer, Ok(ValidateOutcome::NotActive(_))) && question.pass.is_some() {
         // The pass proves that the entry was let in, so the line was restored after the snapshot was taken.
         // The request is tried again with a new snapshot.
-        edge.views.forget(&queue);
-        seen = edge.seen(&queue).await?;
-        answer = edge.validated(&seen, id, &question).await;
+        edge.queue_cache.invalidate(&queue);
+        seen = edge.snapshot(&queue).await?;
+        answer = edge.validate_in_line(&seen, id, &question).await;
     }
     let validated = match answer {
         Ok(validated) => validated,
-        Err(Unanswered::LineAway(cause)) => return honour(Away::after(&seen, cause)).await,
-        Err(Unanswered::Refused(problem)) => return Err(problem),
+        Err(QueryError::LineUnavailable(cause)) => {
+            return honour(DegradedContext::from_snapshot(&seen, cause)).await;
+        }
+        Err(QueryError::Problem(problem)) => return Err(problem),
     };
     let (standing, change) = match validated {
-        Validated::Active { standing, change } => (standing, change),
-        Validated::NotYet(standing) => return Err(Problem::not_your_turn(&standing)),
-        Validated::OtherVisit if question.pass.is_some() => {
+        ValidateOutcome::Active {
+            status: standing,
+            change,
+        } => (standing, change),
+        ValidateOutcome::NotActive(standing) => return Err(Problem::not_your_turn(&standing)),
+        ValidateOutcome::OtherVisit if question.pass.is_some() => {
             return Err(Problem::new(
-                Code::PassRefused,
+                Code::InvalidPass,
                 "the pass belongs to another visit",
             ));
         }
-        Validated::OtherVisit => return Err(Problem::other_visit()),
-        Validated::Gone(missing) => return Err(edge.gone(&seen, id, missing).await),
+        ValidateOutcome::OtherVisit => return Err(Problem::other_visit()),
+        ValidateOutcome::NotFound(missing) => {
+            return Err(edge.missing_entry_problem(&seen, id, missing).await);
+        }
     };
-    let Standing::Active {
+    let EntryStatus::Active {
         visit,
         session_end_ms,
         ..
@@ -130,13 +140,14 @@ pub(super) async fn handle(
     };
     let durable = match change {
         Some(change) => {
-            let through = edge.write(&seen, &change).await?;
-            edge.was_not_over(&seen, &standing, &change, &through).await?;
+            let through = edge.write_change(&seen, &change).await?;
+            edge.reject_superseded(&seen, &standing, &change, &through)
+                .await?;
             Some(through.durable)
         }
         None => None,
     };
-    let answer = Answer {
+    let answer = ValidateResponse {
         valid: true,
         state: standing.state(),
         visit: visit.number(),
@@ -148,54 +159,59 @@ pub(super) async fn handle(
 }
 
 /// The problem of a pass from before the last reset.
-pub(super) fn of_an_earlier_epoch() -> Problem {
-    Problem::new(Code::PassRefused, "the pass belongs to an epoch that has ended")
+pub(super) fn earlier_epoch_problem() -> Problem {
+    Problem::new(Code::InvalidPass, "the pass belongs to an epoch that has ended")
 }
 
-impl Edge {
-    async fn validated(
+impl ApiState {
+    async fn validate_in_line(
         &self,
-        seen: &Seen,
+        seen: &QueueSnapshot,
         id: EntryId,
-        question: &Question,
-    ) -> Result<Validated, Unanswered> {
-        let check = self.check(seen, id, question)?;
-        self.ask_line(seen, id, || self.line.validate(&seen.queue, id, check))
+        question: &ValidateRequest,
+    ) -> Result<ValidateOutcome, QueryError> {
+        let check = self.build_validation(seen, id, question)?;
+        self.query_line(seen, id, || self.line.validate(&seen.queue, id, check))
             .await
     }
 
     /// Verifies the visitor and the pass that the request presents, and builds the validation that the line
     /// runs.
-    fn check(&self, seen: &Seen, id: EntryId, question: &Question) -> Result<Check, Problem> {
+    fn build_validation(
+        &self,
+        seen: &QueueSnapshot,
+        id: EntryId,
+        question: &ValidateRequest,
+    ) -> Result<Validation, Problem> {
         if let Some(visitor) = &question.visitor
             && !is_owner(&seen.ids, id, visitor)?
         {
-            return Err(mismatch());
+            return Err(token_mismatch_problem());
         }
         let (mut visit, mut let_in_until_ms) = (question.visit, None);
         if let Some(pass) = &question.pass {
             let claims = self.keys.signer.verify(pass, &seen.queue, id, seen.now_ms())?;
             let configuration = &seen.view.configuration;
             if claims.epoch < configuration.min_epoch {
-                return Err(of_an_earlier_epoch());
+                return Err(earlier_epoch_problem());
             }
             let_in_until_ms = (claims.epoch < configuration.epoch).then_some(claims.exp * 1_000);
             let of_pass = Visit::new(u64::from(claims.visit));
             if visit.is_some() && visit != of_pass {
                 return Err(Problem::new(
-                    Code::PassRefused,
+                    Code::InvalidPass,
                     "the pass belongs to another visit",
                 ));
             }
             visit = of_pass;
         }
-        Ok(Check {
+        Ok(Validation {
             visit,
             // The line knows only the token. It may claim the entry only for a named visitor; otherwise any
             // caller that found a token would be let in.
             claims: question.visitor.is_some(),
             consumes: question.consume,
-            let_in_until_ms,
+            reactivate_until_ms: let_in_until_ms,
         })
     }
 }

@@ -8,12 +8,12 @@ use axum::{
     response::Response,
 };
 use serde::Serialize;
-use vestibule_domain::{pace::HeldBackBy, settings::Entrance};
+use vestibule_domain::{pace::LimitedBy, settings::Entrance};
 
-use super::{Edge, entry::json, problem::Problem, request::AtQueue};
+use super::{ApiState, entry::json, problem::Problem, request::QueuePath};
 
 #[derive(Serialize)]
-struct PublicView<'a> {
+struct PublicDocument<'a> {
     queue: &'a str,
     waiting: u64,
     /// Entries served per second; `null` before any were served.
@@ -22,7 +22,7 @@ struct PublicView<'a> {
     entrance: Entrance,
     /// `clock` while the clocks disagree. The line promotes no entry then.
     #[serde(skip_serializing_if = "Option::is_none")]
-    held_back_by: Option<HeldBackBy>,
+    held_back_by: Option<LimitedBy>,
     /// Passes of an earlier epoch are void. A service that verifies passes offline reads this.
     min_epoch: u32,
     #[serde(skip_serializing_if = "Option::is_none")]
@@ -32,19 +32,19 @@ struct PublicView<'a> {
 }
 
 pub(super) async fn handle(
-    State(edge): State<Arc<Edge>>,
-    AtQueue(queue): AtQueue,
+    State(edge): State<Arc<ApiState>>,
+    QueuePath(queue): QueuePath,
 ) -> Result<Response, Problem> {
-    let seen = edge.seen(&queue).await?;
+    let seen = edge.snapshot(&queue).await?;
     let settings = seen.settings();
-    let view = PublicView {
+    let view = PublicDocument {
         queue: queue.as_str(),
         waiting: seen.view.waiting,
         // Three decimals are precise enough for a reader.
         rate: seen.rate().map(|rate| (rate * 1_000.0).round() / 1_000.0),
         paused: settings.paused,
         entrance: settings.entrance,
-        held_back_by: seen.view.clocks.apart.then_some(HeldBackBy::Clock),
+        held_back_by: seen.view.clocks.apart.then_some(LimitedBy::Clock),
         min_epoch: seen.view.configuration.min_epoch,
         message: settings.message.as_deref(),
         target_url: settings.target_url.as_deref(),

@@ -13,38 +13,38 @@ use tokio::{
     sync::watch,
     time::{Instant, sleep_until},
 };
-use vestibule_backup::{Backup, Shelf};
+use vestibule_backup::{Backup, EntryPartition};
 use vestibule_domain::{
     estimate::{Estimate, Forecast},
     id::{IdKey, QueueId, RootKey},
-    record::Record,
+    record::EntryRecord,
     settings::{Entrance, Settings},
 };
-use vestibule_line::{Line, LineError, View};
+use vestibule_line::{Line, LineError, QueueView};
 
-use self::known::Remembered;
-pub(crate) use self::known::{Known, READ_TIMEOUT};
+use self::known::FallbackCache;
+pub(crate) use self::known::{DegradedQueue, READ_TIMEOUT};
 
 /// The maximum age of a snapshot.
-const FRESH: Duration = Duration::from_secs(1);
+const SNAPSHOT_AGE_MAX: Duration = Duration::from_secs(1);
 /// The maximum age of a failure. It is long enough that requests do not queue up behind an unavailable
 /// store, and no longer.
-const FRESH_FAILURE: Duration = Duration::from_millis(250);
+const FAILURE_AGE_MAX: Duration = Duration::from_millis(250);
 /// The maximum age of the answer that the line is unavailable. A request that asks again waits until the
 /// line has timed out.
-const FRESH_AWAY: Duration = Duration::from_secs(1);
+const OUTAGE_AGE_MAX: Duration = Duration::from_secs(1);
 /// The same while another request finds out whether the line is back. Otherwise all requests would wait for
 /// that.
-const LOOKING_MAX: Duration = Duration::from_secs(5);
+const OUTAGE_AGE_MAX_WHILE_PROBING: Duration = Duration::from_secs(5);
 /// How many queues the cache keeps. A process serves few queues, and a client that invents names must not
 /// fill the memory.
 const QUEUES_MAX: usize = 1_000;
 
 /// A snapshot of a queue as the line showed it, and what follows from it.
 #[derive(Debug)]
-pub(crate) struct Seen {
+pub(crate) struct QueueSnapshot {
     pub(crate) queue: QueueId,
-    pub(crate) view: View,
+    pub(crate) view: QueueView,
     /// When turns come, according to this snapshot.
     pub(crate) forecast: Forecast,
     /// Derives tokens from visitors.
@@ -53,7 +53,7 @@ pub(crate) struct Seen {
     asked_at: Instant,
 }
 
-impl Seen {
+impl QueueSnapshot {
     pub(crate) fn settings(&self) -> &Settings {
         &self.view.configuration.settings
     }
@@ -71,7 +71,7 @@ impl Seen {
 
     /// Entries served per second, as measured lately; `None` before any were served.
     pub(crate) fn rate(&self) -> Option<f64> {
-        self.forecast.seen_per_second()
+        self.forecast.observed_per_second()
     }
 
     /// The expected wait at a position, in milliseconds. Pacing needs a number even if there is no
@@ -87,82 +87,86 @@ impl Seen {
 
     /// Until when a visitor who missed the turn may enter again at the old place, in Unix milliseconds,
     /// according to the record. `None` if entering now would not give the place back.
-    pub(crate) fn grace_until_ms(&self, record: &Record) -> Option<u64> {
+    pub(crate) fn grace_until_ms(&self, record: &EntryRecord) -> Option<u64> {
         let settings = self.settings();
         let until_ms = record.grace_until_ms(settings.grace_seconds)?;
         (settings.entrance == Entrance::Open && self.now_ms() <= until_ms).then_some(until_ms)
     }
 
     /// Returns the partition that holds the records of this queue's entries.
-    pub(crate) fn shelf(&self) -> Shelf {
-        Shelf::of(&self.queue, &self.view.configuration)
+    pub(crate) fn partition(&self) -> EntryPartition {
+        EntryPartition::from_configuration(&self.queue, &self.view.configuration)
     }
 }
 
 /// Why there is no snapshot of a queue.
 #[derive(Debug, Clone)]
-pub(crate) enum Absence {
+pub(crate) enum QueueLookupError {
     /// Neither the line nor the backup has the queue.
-    NoSuchQueue,
+    QueueNotFound,
     /// The backup has the queue, and the line lost it.
     Recovering,
     /// The line gave no answer.
-    LineAway(String),
+    LineUnavailable(String),
     /// The line does not have the queue, and the backup gave no answer.
-    BackupAway(String),
+    BackupUnavailable(String),
     /// The line gave an answer that makes no sense.
-    Nonsense(String),
+    Protocol(String),
 }
 
 /// An answer, and the time at which it was current.
 #[derive(Clone)]
-struct Answer {
+struct CachedAnswer {
     at: Instant,
-    seen: Result<Arc<Seen>, Absence>,
+    snapshot: Result<Arc<QueueSnapshot>, QueueLookupError>,
 }
 
-impl Answer {
+impl CachedAnswer {
     fn is_fresh(&self) -> bool {
-        let fresh = match self.seen {
-            Ok(_) => FRESH,
-            Err(Absence::LineAway(_)) => FRESH_AWAY,
-            Err(_) => FRESH_FAILURE,
+        let fresh = match self.snapshot {
+            Ok(_) => SNAPSHOT_AGE_MAX,
+            Err(QueueLookupError::LineUnavailable(_)) => OUTAGE_AGE_MAX,
+            Err(_) => FAILURE_AGE_MAX,
         };
         self.at.elapsed() < fresh
     }
 
-    fn says_away(&self) -> bool {
-        matches!(self.seen, Err(Absence::LineAway(_))) && self.at.elapsed() < LOOKING_MAX
+    fn is_recent_outage(&self) -> bool {
+        matches!(self.snapshot, Err(QueueLookupError::LineUnavailable(_)))
+            && self.at.elapsed() < OUTAGE_AGE_MAX_WHILE_PROBING
     }
 }
 
 /// The cache of one queue: the last answer, and the lock of the request that asks for the next one.
-struct Slot {
-    turn: tokio::sync::Mutex<()>,
-    latest: watch::Sender<Option<Answer>>,
-    remembered: Remembered,
+struct CacheSlot {
+    refresh_lock: tokio::sync::Mutex<()>,
+    latest: watch::Sender<Option<CachedAnswer>>,
+    fallback: FallbackCache,
 }
 
-impl Slot {
-    fn fresh(&self) -> Option<Answer> {
-        self.latest.borrow().clone().filter(Answer::is_fresh)
+impl CacheSlot {
+    fn fresh_answer(&self) -> Option<CachedAnswer> {
+        self.latest.borrow().clone().filter(CachedAnswer::is_fresh)
     }
 
     /// Returns the last answer if it says that the line was unavailable a moment ago.
-    fn away(&self) -> Option<Answer> {
-        self.latest.borrow().clone().filter(Answer::says_away)
+    fn recent_outage(&self) -> Option<CachedAnswer> {
+        self.latest
+            .borrow()
+            .clone()
+            .filter(CachedAnswer::is_recent_outage)
     }
 }
 
 /// The snapshots of the queues that one process serves.
-pub(crate) struct Views {
+pub(crate) struct QueueCache {
     line: Arc<dyn Line>,
     backup: Arc<dyn Backup>,
     root: RootKey,
-    slots: Mutex<HashMap<QueueId, Arc<Slot>>>,
+    slots: Mutex<HashMap<QueueId, Arc<CacheSlot>>>,
 }
 
-impl Views {
+impl QueueCache {
     pub(crate) fn new(line: Arc<dyn Line>, backup: Arc<dyn Backup>, root: RootKey) -> Self {
         Self {
             line,
@@ -174,29 +178,32 @@ impl Views {
 
     /// Returns a snapshot that is at most a second old. If several requests ask at once, one of them asks
     /// the line for all.
-    pub(crate) async fn get(&self, queue: &QueueId) -> Result<Arc<Seen>, Absence> {
+    pub(crate) async fn get(&self, queue: &QueueId) -> Result<Arc<QueueSnapshot>, QueueLookupError> {
         let slot = self.slot(queue);
-        if let Some(answer) = slot.fresh() {
-            return answer.seen;
+        if let Some(answer) = slot.fresh_answer() {
+            return answer.snapshot;
         }
-        let _turn = match (slot.turn.try_lock(), slot.away()) {
+        let _turn = match (slot.refresh_lock.try_lock(), slot.recent_outage()) {
             (Ok(turn), _) => turn,
-            (Err(_), Some(answer)) => return answer.seen,
-            (Err(_), None) => slot.turn.lock().await,
+            (Err(_), Some(answer)) => return answer.snapshot,
+            (Err(_), None) => slot.refresh_lock.lock().await,
         };
-        if let Some(answer) = slot.fresh() {
-            return answer.seen;
+        if let Some(answer) = slot.fresh_answer() {
+            return answer.snapshot;
         }
-        let answer = self.ask(queue).await;
-        if let Ok(seen) = &answer.seen {
-            slot.remembered.keep(seen);
+        let answer = self.read_snapshot(queue).await;
+        if let Ok(seen) = &answer.snapshot {
+            slot.fallback.store_snapshot(seen);
         }
         slot.latest.send_replace(Some(answer.clone()));
-        answer.seen
+        answer.snapshot
     }
 
     /// Waits for a snapshot that is newer than the given one. It comes at most a second after that one.
-    pub(crate) async fn after(&self, seen: &Seen) -> Result<Arc<Seen>, Absence> {
+    pub(crate) async fn get_newer_than(
+        &self,
+        seen: &QueueSnapshot,
+    ) -> Result<Arc<QueueSnapshot>, QueueLookupError> {
         let slot = self.slot(&seen.queue);
         let mut latest = slot.latest.subscribe();
         loop {
@@ -205,69 +212,69 @@ impl Views {
                 .clone()
                 .filter(|answer| answer.at > seen.asked_at);
             if let Some(answer) = newer {
-                return answer.seen;
+                return answer.snapshot;
             }
             tokio::select! {
                 // The slot owns the sender, so this does not fail.
                 _ = latest.changed() => {}
-                () = sleep_until(seen.asked_at + FRESH) => return self.get(&seen.queue).await,
+                () = sleep_until(seen.asked_at + SNAPSHOT_AGE_MAX) => return self.get(&seen.queue).await,
             }
         }
     }
 
     /// Drops the snapshot of a queue, because the line has just contradicted it.
-    pub(crate) fn forget(&self, queue: &QueueId) {
+    pub(crate) fn invalidate(&self, queue: &QueueId) {
         self.slot(queue).latest.send_replace(None);
     }
 
     /// How many queues the cache keeps.
     #[cfg(test)]
-    pub(super) fn kept(&self) -> usize {
+    pub(super) fn cached_queues(&self) -> usize {
         self.slots.lock().unwrap_or_else(PoisonError::into_inner).len()
     }
 
-    async fn ask(&self, queue: &QueueId) -> Answer {
+    async fn read_snapshot(&self, queue: &QueueId) -> CachedAnswer {
         let asked_at = Instant::now();
-        match self.line.view(queue).await {
+        match self.line.queue_view(queue).await {
             Ok(view) => {
-                let ids = IdKey::derive(&self.root, queue, &view.configuration.salt);
-                let seen = Seen {
+                let ids = IdKey::derive_for_queue(&self.root, queue, &view.configuration.salt);
+                let seen = QueueSnapshot {
                     queue: queue.clone(),
                     forecast: view.forecast(),
                     view,
                     ids,
                     asked_at,
                 };
-                Answer {
+                CachedAnswer {
                     at: asked_at,
-                    seen: Ok(Arc::new(seen)),
+                    snapshot: Ok(Arc::new(seen)),
                 }
             }
             Err(error) => {
-                let seen = Err(self.absence(queue, error).await);
-                Answer {
+                let seen = Err(self.lookup_error(queue, error).await);
+                CachedAnswer {
                     at: Instant::now(),
-                    seen,
+                    snapshot: seen,
                 }
             }
         }
     }
 
-    async fn absence(&self, queue: &QueueId, error: LineError) -> Absence {
+    async fn lookup_error(&self, queue: &QueueId, error: LineError) -> QueueLookupError {
         match error {
-            LineError::Unknown => match self.backup.queue(queue).await {
-                Ok(Some(_)) => Absence::Recovering,
-                Ok(None) => Absence::NoSuchQueue,
-                Err(error) => Absence::BackupAway(error.to_string()),
+            LineError::QueueNotFound => match self.backup.read_queue(queue).await {
+                Ok(Some(_)) => QueueLookupError::Recovering,
+                Ok(None) => QueueLookupError::QueueNotFound,
+                Err(error) => QueueLookupError::BackupUnavailable(error.to_string()),
             },
-            LineError::Unavailable(cause) => Absence::LineAway(cause),
-            LineError::Nonsense(cause) => Absence::Nonsense(cause),
+            LineError::Unavailable(cause) => QueueLookupError::LineUnavailable(cause),
+            LineError::Protocol(cause) => QueueLookupError::Protocol(cause),
             // A read never adds to the journal, so this answer makes no sense.
-            LineError::JournalFull => Absence::Nonsense(error.to_string()),
+            LineError::JournalFull => QueueLookupError::Protocol(error.to_string()),
         }
     }
 
-    fn slot(&self, queue: &QueueId) -> Arc<Slot> {
+    fn slot(&self, queue: &QueueId) -> Arc<CacheSlot> {
         // No code panics while it holds this lock, so the map in a poisoned lock is still intact.
         let mut slots = self.slots.lock().unwrap_or_else(PoisonError::into_inner);
         if let Some(slot) = slots.get(queue) {
@@ -277,10 +284,10 @@ impl Views {
             // Slots in use stay. Any other slot costs one more request to the line.
             slots.retain(|_, slot| Arc::strong_count(slot) > 1);
         }
-        let slot = Arc::new(Slot {
-            turn: tokio::sync::Mutex::new(()),
+        let slot = Arc::new(CacheSlot {
+            refresh_lock: tokio::sync::Mutex::new(()),
             latest: watch::Sender::new(None),
-            remembered: Remembered::default(),
+            fallback: FallbackCache::default(),
         });
         slots.insert(queue.clone(), slot.clone());
         slot

@@ -17,7 +17,7 @@ use vestibule_domain::{
     settings::Settings,
 };
 
-use super::{Edge, code::Code, gateway::Gateway, problem::Problem, views::Seen};
+use super::{ApiState, code::Code, gateway::Gateway, problem::Problem, views::QueueSnapshot};
 
 /// The header in which a client names the visitor.
 pub(super) const VISITOR_ID: HeaderName = HeaderName::from_static("x-visitor-id");
@@ -25,57 +25,62 @@ pub(super) const VISITOR_ID: HeaderName = HeaderName::from_static("x-visitor-id"
 const VISITOR_ID_SHOWN: &str = "X-Visitor-Id";
 /// The prefix makes browsers accept the cookie from this very host only, and only over TLS (RFC 6265bis,
 /// section 4.1.3.2).
-const COOKIE: &str = "__Host-vestibule-visitor";
+const COOKIE_NAME: &str = "__Host-vestibule-visitor";
 /// Browsers refuse the prefix without TLS, so a laptop uses a plain name.
-const COOKIE_LOCAL: &str = "vestibule-visitor";
+const COOKIE_NAME_LOCAL: &str = "vestibule-visitor";
 const COOKIE_DAYS: i64 = 1;
 
 /// The credentials that a request presents, before it is known whether the queue trusts its callers.
-pub(super) struct Presented {
-    claim: Option<Claim>,
+pub(super) struct RawCredentials {
+    claim: Option<VerifiedClaim>,
     header: Option<String>,
     cookie: Option<Visitor>,
     caller_is_trusted: bool,
 }
 
 /// A claim that the authorizer verified.
-struct Claim {
+struct VerifiedClaim {
     name: String,
     value: String,
 }
 
-impl FromRequestParts<Arc<Edge>> for Presented {
+impl FromRequestParts<Arc<ApiState>> for RawCredentials {
     type Rejection = Problem;
 
-    async fn from_request_parts(parts: &mut Parts, edge: &Arc<Edge>) -> Result<Self, Problem> {
+    async fn from_request_parts(parts: &mut Parts, edge: &Arc<ApiState>) -> Result<Self, Problem> {
         let Ok(gateway) = Gateway::from_request_parts(parts, edge).await;
         Ok(Self {
-            claim: gateway.claim(&edge.config.visitor_claim).map(|value| Claim {
-                name: edge.config.visitor_claim.clone(),
-                value,
-            }),
-            header: named_once(&parts.headers)?,
-            cookie: cookie(&parts.headers, cookie_name(edge.config.local)),
+            claim: gateway
+                .claim(&edge.config.visitor_claim)
+                .map(|value| VerifiedClaim {
+                    name: edge.config.visitor_claim.clone(),
+                    value,
+                }),
+            header: read_visitor_id_header(&parts.headers)?,
+            cookie: read_visitor_cookie(&parts.headers, cookie_name(edge.config.local)),
             caller_is_trusted: gateway.is_trusted(&edge.config),
         })
     }
 }
 
-fn named_once(headers: &HeaderMap) -> Result<Option<String>, Problem> {
+fn read_visitor_id_header(headers: &HeaderMap) -> Result<Option<String>, Problem> {
     let mut values = headers.get_all(VISITOR_ID).iter();
     match (values.next(), values.next()) {
         (None, _) => Ok(None),
-        (Some(_), Some(_)) => Err(Problem::field(VISITOR_ID_SHOWN, "must be given only once")),
+        (Some(_), Some(_)) => Err(Problem::invalid_field(
+            VISITOR_ID_SHOWN,
+            "must be given only once",
+        )),
         (Some(value), None) => match str::from_utf8(value.as_bytes()) {
             Ok(value) => Ok(Some(value.to_owned())),
-            Err(_) => Err(Problem::field(VISITOR_ID_SHOWN, "must be UTF-8")),
+            Err(_) => Err(Problem::invalid_field(VISITOR_ID_SHOWN, "must be UTF-8")),
         },
     }
 }
 
 /// Returns the first cookie that holds an anonymous visitor id. Any other cookie of this name came from
 /// elsewhere and is ignored.
-fn cookie(headers: &HeaderMap, name: &str) -> Option<Visitor> {
+fn read_visitor_cookie(headers: &HeaderMap, name: &str) -> Option<Visitor> {
     headers
         .get_all(header::COOKIE)
         .iter()
@@ -87,11 +92,11 @@ fn cookie(headers: &HeaderMap, name: &str) -> Option<Visitor> {
 }
 
 fn cookie_name(local: bool) -> &'static str {
-    if local { COOKIE_LOCAL } else { COOKIE }
+    if local { COOKIE_NAME_LOCAL } else { COOKIE_NAME }
 }
 
 /// Builds the cookie that gives pages of the same site the visitor id that the server generated.
-pub(super) fn set_cookie(visitor: &Visitor, local: bool) -> HeaderValue {
+pub(super) fn build_visitor_cookie(visitor: &Visitor, local: bool) -> HeaderValue {
     let cookie = Cookie::build((cookie_name(local), visitor.reveal()))
         .path("/")
         .secure(!local)
@@ -105,38 +110,38 @@ pub(super) fn set_cookie(visitor: &Visitor, local: bool) -> HeaderValue {
     value
 }
 
-impl Presented {
+impl RawCredentials {
     /// Returns the credentials that the queue accepts.
-    pub(super) fn credentials(self, seen: &Seen) -> Result<Credentials, Problem> {
-        self.credentials_by(seen.settings())
+    pub(super) fn resolve(self, seen: &QueueSnapshot) -> Result<Credentials, Problem> {
+        self.resolve_with_settings(seen.settings())
     }
 
     /// Returns the credentials that a queue with these settings accepts.
-    pub(super) fn credentials_by(self, settings: &Settings) -> Result<Credentials, Problem> {
+    pub(super) fn resolve_with_settings(self, settings: &Settings) -> Result<Credentials, Problem> {
         let trusted = self.caller_is_trusted && settings.trust_client_visitor_id;
         // A verified claim outranks a header. If there is a claim, the header names an anonymous visitor.
         let header_is_known = trusted && self.claim.is_none();
-        let claimed = |claim: &Claim| known(&claim.name, &claim.value);
+        let claimed = |claim: &VerifiedClaim| parse_known(&claim.name, &claim.value);
         let mut credentials = Credentials {
             known: self.claim.as_ref().map(claimed).transpose()?,
             anonymous: None,
             cookie: self.cookie,
         };
         match self.header.as_deref() {
-            Some(id) if header_is_known => credentials.known = Some(known(VISITOR_ID_SHOWN, id)?),
-            Some(id) => credentials.anonymous = Some(anonymous(id)?),
+            Some(id) if header_is_known => credentials.known = Some(parse_known(VISITOR_ID_SHOWN, id)?),
+            Some(id) => credentials.anonymous = Some(parse_anonymous(id)?),
             None => {}
         }
         Ok(credentials)
     }
 }
 
-fn known(shown: &str, id: &str) -> Result<Visitor, Problem> {
-    Visitor::known(id).map_err(|error| Problem::field(shown, error.to_string()))
+fn parse_known(shown: &str, id: &str) -> Result<Visitor, Problem> {
+    Visitor::known(id).map_err(|error| Problem::invalid_field(shown, error.to_string()))
 }
 
-fn anonymous(id: &str) -> Result<Visitor, Problem> {
-    Visitor::anonymous(id).map_err(|error| Problem::field(VISITOR_ID_SHOWN, error.to_string()))
+fn parse_anonymous(id: &str) -> Result<Visitor, Problem> {
+    Visitor::anonymous(id).map_err(|error| Problem::invalid_field(VISITOR_ID_SHOWN, error.to_string()))
 }
 
 /// The identity of the visitor, by each kind of credential.
@@ -186,10 +191,10 @@ impl Credentials {
     }
 
     /// Refuses a visitor who is not proven to own the token.
-    pub(super) fn prove(&self, ids: &IdKey, token: EntryId) -> Result<(), Problem> {
+    pub(super) fn require_ownership(&self, ids: &IdKey, token: EntryId) -> Result<(), Problem> {
         match self.ownership(ids, token) {
             Ownership::Proven => Ok(()),
-            Ownership::Mismatch => Err(mismatch()),
+            Ownership::Mismatch => Err(token_mismatch_problem()),
             Ownership::Unproven => Err(Problem::new(
                 Code::VisitorRequired,
                 "send X-Visitor-Id or what the authorizer requires; a token alone only allows status requests",
@@ -199,7 +204,7 @@ impl Credentials {
 }
 
 /// The problem of a visitor who presents another visitor's token.
-pub(super) fn mismatch() -> Problem {
+pub(super) fn token_mismatch_problem() -> Problem {
     Problem::new(
         Code::TokenOwnerMismatch,
         "only the visitor who entered with this token may use it",
@@ -209,7 +214,7 @@ pub(super) fn mismatch() -> Problem {
 /// Whether a token belongs to the visitor whom the protected service names. The kind of the token decides
 /// how the name is read.
 pub(super) fn is_owner(ids: &IdKey, token: EntryId, id: &str) -> Result<bool, Problem> {
-    let known = known("visitor", id)?;
+    let known = parse_known("visitor", id)?;
     let visitor = match token.kind() {
         VisitorKind::Known => Some(known),
         // An anonymous visitor's id is a UUID, so any other name owns no such token.

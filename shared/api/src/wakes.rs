@@ -13,69 +13,69 @@ use vestibule_domain::id::EntryId;
 /// The subscriptions of the polls that this process holds, by entry. An entry id is derived from its queue,
 /// so it needs no queue beside it.
 #[derive(Default)]
-pub(super) struct Wakes(Mutex<HashMap<EntryId, Sleepers>>);
+pub(super) struct EntryNotifier(Mutex<HashMap<EntryId, Subscribers>>);
 
 /// The subscriptions to one entry.
-struct Sleepers {
-    wake: watch::Sender<()>,
+struct Subscribers {
+    changed: watch::Sender<()>,
     count: usize,
 }
 
-impl Wakes {
+impl EntryNotifier {
     /// Subscribes to the changes of an entry from now on.
-    pub(super) fn sleeper(&self, id: EntryId) -> Sleeper<'_> {
-        let mut entries = self.entries();
-        let sleepers = entries.entry(id).or_insert_with(|| Sleepers {
-            wake: watch::Sender::new(()),
+    pub(super) fn subscribe(&self, id: EntryId) -> Subscription<'_> {
+        let mut entries = self.lock_entries();
+        let sleepers = entries.entry(id).or_insert_with(|| Subscribers {
+            changed: watch::Sender::new(()),
             count: 0,
         });
         sleepers.count += 1;
-        Sleeper {
-            wakes: self,
+        Subscription {
+            notifier: self,
             id,
-            woken: sleepers.wake.subscribe(),
+            changes: sleepers.changed.subscribe(),
         }
     }
 
     /// Wakes the polls of an entry that has changed.
     pub(super) fn wake(&self, id: EntryId) {
-        if let Some(sleepers) = self.entries().get(&id) {
-            sleepers.wake.send_replace(());
+        if let Some(sleepers) = self.lock_entries().get(&id) {
+            sleepers.changed.send_replace(());
         }
     }
 
     /// How many entries have a subscription.
     #[cfg(test)]
-    pub(super) fn kept(&self) -> usize {
-        self.entries().len()
+    pub(super) fn subscribed_entries(&self) -> usize {
+        self.lock_entries().len()
     }
 
-    fn entries(&self) -> MutexGuard<'_, HashMap<EntryId, Sleepers>> {
+    fn lock_entries(&self) -> MutexGuard<'_, HashMap<EntryId, Subscribers>> {
         // No code panics while it holds this lock, so the map in a poisoned lock is still intact.
         self.0.lock().unwrap_or_else(PoisonError::into_inner)
     }
 }
 
 /// The subscription to one entry, until it is dropped.
-pub(super) struct Sleeper<'a> {
-    wakes: &'a Wakes,
+pub(super) struct Subscription<'a> {
+    notifier: &'a EntryNotifier,
     id: EntryId,
-    woken: watch::Receiver<()>,
+    changes: watch::Receiver<()>,
 }
 
-impl Sleeper<'_> {
+impl Subscription<'_> {
     /// Waits until the entry has changed since the last call.
-    pub(super) async fn woken(&mut self) {
-        if self.woken.changed().await.is_err() {
+    pub(super) async fn wait_for_change(&mut self) {
+        if self.changes.changed().await.is_err() {
             // The sender lives as long as any subscription, so this does not happen.
             pending::<()>().await;
         }
     }
 }
 
-impl Drop for Sleeper<'_> {
+impl Drop for Subscription<'_> {
     fn drop(&mut self) {
-        if let Entry::Occupied(mut sleepers) = self.wakes.entries().entry(self.id) {
+        if let Entry::Occupied(mut sleepers) = self.notifier.lock_entries().entry(self.id) {
             sleepers.get_mut().count -= 1;
             if sleepers.get().count == 0 {
                 sleepers.remove();

@@ -15,113 +15,118 @@ use tokio::sync::{
 use vestibule_domain::id::QueueId;
 
 use super::{
-    Edge, budget,
-    crowd::{Key, Waiter, Word},
+    ApiState, budget,
+    crowd::{HeldPoll, HeldPollKey, Wakeup},
 };
 
 /// The watchers of one process.
 #[derive(Default)]
-pub(super) struct Watchers(Mutex<Watched>);
+pub(super) struct Watchers(Mutex<WatcherRegistry>);
 
 #[derive(Default)]
-struct Watched {
+struct WatcherRegistry {
     queues: HashMap<QueueId, Watcher>,
     /// How many polls were ever held, which numbers them.
-    count: u64,
+    polls_held_total: u64,
 }
 
 struct Watcher {
-    orders: UnboundedSender<Order>,
+    commands: UnboundedSender<WatcherCommand>,
     held: usize,
 }
 
-enum Order {
-    Hold(Key, Waiter, budget::Held, oneshot::Sender<Word>),
+enum WatcherCommand {
+    Hold(HeldPollKey, HeldPoll, budget::HoldPermit, oneshot::Sender<Wakeup>),
     /// The hold has ended, and the poll looks up the status itself.
-    End(Key),
+    End(HeldPollKey),
     /// The request of this poll is gone.
-    Release(Key),
+    Release(HeldPollKey),
 }
 
 impl Watchers {
     /// Has the queue watched for one more poll, until the returned value is dropped.
-    pub(super) fn watch<'a>(&'a self, edge: &Arc<Edge>, waiter: &Waiter, counted: budget::Held) -> Watch<'a> {
+    pub(super) fn watch<'a>(
+        &'a self,
+        edge: &Arc<ApiState>,
+        waiter: &HeldPoll,
+        counted: budget::HoldPermit,
+    ) -> WatchHandle<'a> {
         let (tell, word) = oneshot::channel();
-        let queue = &waiter.seen.queue;
-        let mut watched = self.watched();
-        watched.count += 1;
-        let key = (waiter.score, watched.count);
+        let queue = &waiter.snapshot.queue;
+        let mut watched = self.lock_registry();
+        watched.polls_held_total += 1;
+        let key = (waiter.score, watched.polls_held_total);
         let watcher = watched.queues.entry(queue.clone()).or_insert_with(|| {
             let (order, orders) = unbounded_channel();
-            tokio::spawn(watching::run(edge.clone(), waiter.seen.clone(), orders));
+            tokio::spawn(watching::run(edge.clone(), waiter.snapshot.clone(), orders));
             Watcher {
-                orders: order,
+                commands: order,
                 held: 0,
             }
         });
         watcher.held += 1;
         // If the watcher has stopped, the closed channel tells the poll.
         let _ = watcher
-            .orders
-            .send(Order::Hold(key, waiter.clone(), counted, tell));
-        Watch {
+            .commands
+            .send(WatcherCommand::Hold(key, waiter.clone(), counted, tell));
+        WatchHandle {
             watchers: self,
             queue: queue.clone(),
             key,
-            word,
-            is_told: false,
+            wakeup: word,
+            has_woken: false,
         }
     }
 
     /// How many queues are watched.
     #[cfg(test)]
-    pub(super) fn kept(&self) -> usize {
-        self.watched().queues.len()
+    pub(super) fn watched_queues(&self) -> usize {
+        self.lock_registry().queues.len()
     }
 
-    fn watched(&self) -> MutexGuard<'_, Watched> {
+    fn lock_registry(&self) -> MutexGuard<'_, WatcherRegistry> {
         // No code panics while it holds this lock, so the map in a poisoned lock is still intact.
         self.0.lock().unwrap_or_else(PoisonError::into_inner)
     }
 }
 
 /// A poll for which a queue is watched.
-pub(super) struct Watch<'a> {
+pub(super) struct WatchHandle<'a> {
     watchers: &'a Watchers,
     queue: QueueId,
-    key: Key,
-    word: oneshot::Receiver<Word>,
-    is_told: bool,
+    key: HeldPollKey,
+    wakeup: oneshot::Receiver<Wakeup>,
+    has_woken: bool,
 }
 
-impl Watch<'_> {
+impl WatchHandle<'_> {
     /// Waits for the wake-up of this poll. It must not be called again after that.
-    pub(super) async fn word(&mut self) -> Word {
+    pub(super) async fn wait_for_wakeup(&mut self) -> Wakeup {
         // A watcher that stopped has dropped the poll, which releases it.
-        let word = (&mut self.word).await.unwrap_or(Word::Look(None));
-        self.is_told = true;
+        let word = (&mut self.wakeup).await.unwrap_or(Wakeup::LookUp(None));
+        self.has_woken = true;
         word
     }
 
     /// Ends the hold now. If the watcher is already answering the poll, this returns that answer.
-    pub(super) async fn end(&mut self) -> Word {
-        self.order(Order::End(self.key));
-        self.word().await
+    pub(super) async fn end_hold(&mut self) -> Wakeup {
+        self.send_command(WatcherCommand::End(self.key));
+        self.wait_for_wakeup().await
     }
 
-    fn order(&self, order: Order) {
-        if let Some(watcher) = self.watchers.watched().queues.get(&self.queue) {
-            let _ = watcher.orders.send(order);
+    fn send_command(&self, order: WatcherCommand) {
+        if let Some(watcher) = self.watchers.lock_registry().queues.get(&self.queue) {
+            let _ = watcher.commands.send(order);
         }
     }
 }
 
-impl Drop for Watch<'_> {
+impl Drop for WatchHandle<'_> {
     fn drop(&mut self) {
-        if !self.is_told {
-            self.order(Order::Release(self.key));
+        if !self.has_woken {
+            self.send_command(WatcherCommand::Release(self.key));
         }
-        if let Entry::Occupied(mut watcher) = self.watchers.watched().queues.entry(self.queue.clone()) {
+        if let Entry::Occupied(mut watcher) = self.watchers.lock_registry().queues.entry(self.queue.clone()) {
             watcher.get_mut().held -= 1;
             if watcher.get().held == 0 {
                 // This also closes the channel of the watcher, which then stops.

@@ -21,7 +21,7 @@ const EMULATOR_REGION: &str = "us-east-1";
 /// that the process will use; `None` stands for the service's own address.
 ///
 /// If all of them are emulators, the SDK gets fixed credentials and does not search for an AWS account.
-pub async fn load<'a>(endpoints: impl IntoIterator<Item = Option<&'a str>>) -> SdkConfig {
+pub async fn load_config<'a>(endpoints: impl IntoIterator<Item = Option<&'a str>>) -> SdkConfig {
     let tls = Provider::Rustls(CryptoMode::AwsLc);
     let mut loader = aws_config::defaults(BehaviorVersion::latest())
         .http_client(Builder::new().tls_provider(tls).build_https());
@@ -35,7 +35,7 @@ pub async fn load<'a>(endpoints: impl IntoIterator<Item = Option<&'a str>>) -> S
 }
 
 /// The configuration for one service, at the service's own address or at `endpoint`.
-pub fn at(aws: &SdkConfig, endpoint: Option<&str>) -> SdkConfig {
+pub fn config_for_endpoint(aws: &SdkConfig, endpoint: Option<&str>) -> SdkConfig {
     let Some(url) = endpoint else {
         return aws.clone();
     };
@@ -61,18 +61,18 @@ fn emulator_credentials() -> Credentials {
 
 /// The reason why an AWS call failed, for the log. It starts with the service's own error code if the service
 /// answered; otherwise it is the chain of causes.
-pub fn reason<E, R>(error: &SdkError<E, R>) -> String
+pub fn failure_reason<E, R>(error: &SdkError<E, R>) -> String
 where
     E: Error + ProvideErrorMetadata + 'static,
     R: std::fmt::Debug + 'static,
 {
     match error.code() {
         Some(code) => format!("{code}: {}", error.message().unwrap_or("no message")),
-        None => chain(error),
+        None => error_chain(error),
     }
 }
 
-fn chain(error: &dyn Error) -> String {
+fn error_chain(error: &dyn Error) -> String {
     let mut text = error.to_string();
     let mut next = error.source();
     while let Some(cause) = next {

@@ -6,10 +6,10 @@ use std::time::Duration;
 use uuid::Uuid;
 use vestibule_clock::now_ms;
 
-use super::LinePart;
+use super::QueueMetadata;
 
 /// How long a lease lasts without a renewal. If the restoring process dies, the queue waits this long.
-pub const LEASE: Duration = Duration::from_secs(10);
+pub const LEASE_DURATION: Duration = Duration::from_secs(10);
 
 /// The right to restore a queue.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -23,7 +23,7 @@ pub struct Lease {
 impl Lease {
     /// A lease that begins now and lasts [`LEASE`].
     pub fn new(holder: Uuid) -> Self {
-        let length_ms = u64::try_from(LEASE.as_millis()).unwrap_or(u64::MAX);
+        let length_ms = u64::try_from(LEASE_DURATION.as_millis()).unwrap_or(u64::MAX);
         Self {
             holder,
             until_ms: now_ms().saturating_add(length_ms),
@@ -33,15 +33,15 @@ impl Lease {
 
 /// The longest lease that counts, in milliseconds. A lease that expires later than this from now comes from a clock
 /// that is wrong, so it blocks no other process. That is safe, because the epoch decides.
-pub const PLAUSIBLE_MS: u64 = 60_000;
+pub const LEASE_PLAUSIBLE_MAX_MS: u64 = 60_000;
 
 /// The outcome of taking a lease.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum Leased {
+pub enum LeaseOutcome {
     /// The caller holds the lease. The metadata has the new epoch.
-    Taken(LinePart),
+    Taken(QueueMetadata),
     /// Another process holds this lease.
     Held(Lease),
     /// The epoch has changed: another process restored or reset the queue.
-    Overtaken,
+    EpochChanged,
 }

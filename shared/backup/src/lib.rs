@@ -27,14 +27,14 @@ use uuid::Uuid;
 use vestibule_domain::{
     change::Change,
     id::{EntryId, QueueId, Salt},
-    record::Record,
+    record::EntryRecord,
     settings::Settings,
 };
 use vestibule_line::Configuration;
 
 pub use self::{
-    lease::{LEASE, Lease, Leased, PLAUSIBLE_MS},
-    stored::{StoredSettings, fingerprint, revision},
+    lease::{LEASE_DURATION, LEASE_PLAUSIBLE_MAX_MS, Lease, LeaseOutcome},
+    stored::{StoredSettings, json_fingerprint, settings_revision},
 };
 
 /// Why a call to the backup failed.
@@ -49,12 +49,12 @@ pub enum BackupError {
     Throttled(String),
     /// The backup holds data that is not a valid record, for example after an edit by hand.
     #[error("the backup holds a record that cannot be read: {0}")]
-    Nonsense(String),
+    Unreadable(String),
 }
 
 /// The partition of the backup that holds the entries of one generation of one queue.
 #[derive(Debug, Clone, PartialEq, Eq, Hash)]
-pub struct Shelf {
+pub struct EntryPartition {
     /// The queue.
     pub queue: QueueId,
     /// The generation of the queue. A reset starts a new generation; the time to live deletes the old one.
@@ -65,9 +65,9 @@ pub struct Shelf {
     pub grace_seconds: u32,
 }
 
-impl Shelf {
+impl EntryPartition {
     /// The partition for the generation of this configuration.
-    pub fn of(queue: &QueueId, configuration: &Configuration) -> Self {
+    pub fn from_configuration(queue: &QueueId, configuration: &Configuration) -> Self {
         Self {
             queue: queue.clone(),
             generation: configuration.generation,
@@ -79,51 +79,53 @@ impl Shelf {
 
 /// The outcome of a conditional write.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub enum Written {
+pub enum PutOutcome {
     /// The backup stored the change. This is the record after the write.
-    Stored(Record),
+    Stored(EntryRecord),
     /// The backup wrote nothing: the record already shows this change or a later one.
-    Older,
+    Superseded,
     /// The backup wrote nothing: the change conflicts with the record. The record shows that the visit has ended, or it
     /// shows another live visit that did not begin earlier as far as can be known. The line that made the change had
     /// lost that state.
-    Overruled,
+    Conflicting,
 }
 
-impl Written {
+impl PutOutcome {
     /// The outcome for a change that the record supersedes.
-    pub fn passed_over(standing: Option<&Record>, change: &Change) -> Self {
-        match standing {
-            Some(record) if record.version < change.version && record.overrules(change) => Self::Overruled,
-            _ => Self::Older,
+    pub fn for_superseded(stored: Option<&EntryRecord>, change: &Change) -> Self {
+        match stored {
+            Some(record) if record.version < change.version && record.conflicts_with(change) => {
+                Self::Conflicting
+            }
+            _ => Self::Superseded,
         }
     }
 }
 
 /// The outcome of writing the place of a visitor who enters.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub enum Placing {
+pub enum PlacePutOutcome {
     /// No other visit was in the way. The outcome is that of the write.
-    Written(Written),
+    Put(PutOutcome),
     /// Another visit of the entry is live, and the backup wrote nothing. Or the visitor missed the turn and returned
     /// within the grace: the earlier visit continues at its old place, and the backup wrote that place instead.
-    Taken(Record),
+    Conflict(EntryRecord),
 }
 
-impl Placing {
+impl PlacePutOutcome {
     /// The outcome for a record whose old place this change [restored](Record::come_back).
-    pub fn given_back(record: Record, change: &Change) -> Self {
+    pub fn for_restored_place(record: EntryRecord, change: &Change) -> Self {
         if record.visit == change.event.visit() {
-            Self::Written(Written::Stored(record))
+            Self::Put(PutOutcome::Stored(record))
         } else {
-            Self::Taken(record)
+            Self::Conflict(record)
         }
     }
 }
 
 /// Vestibule's own metadata of a queue. Operators edit the settings, not this.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub struct LinePart {
+pub struct QueueMetadata {
     /// Rises by one at each restore and at each reset.
     pub epoch: u32,
     /// Rises by one at each reset.
@@ -134,12 +136,12 @@ pub struct LinePart {
     pub salt: Salt,
     /// The highest watermark that the line of this queue has shown. A line that shows a lower one has restarted with
     /// stale data.
-    pub fence: u64,
+    pub watermark: u64,
     /// The lease of the process that restores the queue at the moment; `None` if no restore is under way.
     pub lease: Option<Lease>,
 }
 
-impl LinePart {
+impl QueueMetadata {
     /// The metadata of a new queue.
     pub fn new(salt: Salt) -> Self {
         Self {
@@ -147,7 +149,7 @@ impl LinePart {
             generation: 1,
             min_epoch: 1,
             salt,
-            fence: 0,
+            watermark: 0,
             lease: None,
         }
     }
@@ -175,15 +177,15 @@ pub struct StoredQueue {
     /// settings, the one with the higher number is later.
     pub settings_order: u64,
     /// Vestibule's own metadata.
-    pub line: LinePart,
+    pub metadata: QueueMetadata,
 }
 
 impl StoredQueue {
     /// The configuration to put in force in the line, with these settings.
     pub fn configuration(&self, settings: Settings) -> Configuration {
-        let part = &self.line;
+        let part = &self.metadata;
         Configuration {
-            revision: revision(&settings),
+            revision: settings_revision(&settings),
             settings,
             settings_order: self.settings_order,
             epoch: part.epoch,
@@ -199,43 +201,55 @@ impl StoredQueue {
 #[async_trait]
 pub trait Backup: Send + Sync + 'static {
     /// Writes one change, unless the record already shows it or a later one.
-    async fn write(&self, shelf: &Shelf, change: &Change) -> Result<Written, BackupError>;
+    async fn put_change(&self, shelf: &EntryPartition, change: &Change) -> Result<PutOutcome, BackupError>;
 
     /// Writes the change of a visitor who entered, as [`write`](Self::write) does, unless another visit of the entry is
     /// live. If the visitor missed the turn and [returns](Record::come_back) within the grace, this writes the old
     /// place instead.
-    async fn write_place(&self, shelf: &Shelf, change: &Change) -> Result<Placing, BackupError>;
+    async fn put_place(
+        &self,
+        shelf: &EntryPartition,
+        change: &Change,
+    ) -> Result<PlacePutOutcome, BackupError>;
 
     /// Writes changes of different entries, in any order, and returns one outcome for each. The number of concurrent
     /// writes adapts to what the backup accepts: a [throttled](BackupError::Throttled) write is repeated after a pause.
     /// No write begins after `until`.
-    async fn write_each(
+    async fn put_changes(
         &self,
-        shelf: &Shelf,
+        shelf: &EntryPartition,
         changes: &[Change],
         until: Instant,
-    ) -> Vec<Result<Written, BackupError>> {
-        each::each(changes, until, |change| self.write(shelf, change)).await
+    ) -> Vec<Result<PutOutcome, BackupError>> {
+        each::write_throttled(changes, until, |change| self.put_change(shelf, change)).await
     }
 
     /// Whether the backup accepts writes of entries at the moment. If it does, a write that it refuses is itself at
     /// fault.
-    async fn takes_writes(&self, _shelf: &Shelf) -> Result<(), BackupError> {
+    async fn probe_writes(&self, _shelf: &EntryPartition) -> Result<(), BackupError> {
         self.ping().await
     }
 
     /// The record of one entry, as of the last acknowledged write.
-    async fn entry(&self, shelf: &Shelf, id: EntryId) -> Result<Option<Record>, BackupError>;
+    async fn read_entry(
+        &self,
+        shelf: &EntryPartition,
+        id: EntryId,
+    ) -> Result<Option<EntryRecord>, BackupError>;
 
     /// The live entries of one of the [`SHARDS`](crate::domain::id::SHARDS), as of the last acknowledged write. An
     /// implementation may skip a record that it cannot read, and then logs it.
-    async fn live_entries(&self, shelf: &Shelf, shard: u8) -> Result<Vec<Record>, BackupError>;
+    async fn read_live_entries(
+        &self,
+        shelf: &EntryPartition,
+        shard: u8,
+    ) -> Result<Vec<EntryRecord>, BackupError>;
 
     /// One queue; `None` if the backup does not have it.
-    async fn queue(&self, queue: &QueueId) -> Result<Option<StoredQueue>, BackupError>;
+    async fn read_queue(&self, queue: &QueueId) -> Result<Option<StoredQueue>, BackupError>;
 
     /// The ids of all queues.
-    async fn queues(&self) -> Result<Vec<QueueId>, BackupError>;
+    async fn list_queues(&self) -> Result<Vec<QueueId>, BackupError>;
 
     /// Adds a queue. Returns `false`, and writes nothing, if a queue of that id exists.
     async fn create_queue(&self, queue: &QueueId, stored: &StoredQueue) -> Result<bool, BackupError>;
@@ -260,7 +274,7 @@ pub trait Backup: Send + Sync + 'static {
         epoch: u32,
         lease: Lease,
         now_ms: u64,
-    ) -> Result<Leased, BackupError>;
+    ) -> Result<LeaseOutcome, BackupError>;
 
     /// Extends a lease of this epoch. Returns `false` if the caller does not hold it any more.
     async fn renew_lease(&self, queue: &QueueId, epoch: u32, lease: Lease) -> Result<bool, BackupError>;
@@ -270,7 +284,7 @@ pub trait Backup: Send + Sync + 'static {
 
     /// Raises the stored watermark of a queue of this epoch. A value that is not higher than the stored one changes
     /// nothing.
-    async fn raise_fence(&self, queue: &QueueId, epoch: u32, fence: u64) -> Result<(), BackupError>;
+    async fn raise_watermark(&self, queue: &QueueId, epoch: u32, fence: u64) -> Result<(), BackupError>;
 
     /// Begins a new generation of a queue of this epoch: a new salt, and the next epoch, which is the first whose
     /// passes are valid. Any lease ends. Returns `None`, and changes nothing, if the epoch is a different one. The call
@@ -280,7 +294,7 @@ pub trait Backup: Send + Sync + 'static {
         queue: &QueueId,
         epoch: u32,
         salt: Salt,
-    ) -> Result<Option<LinePart>, BackupError>;
+    ) -> Result<Option<QueueMetadata>, BackupError>;
 
     /// Whether the backup answers at all.
     async fn ping(&self) -> Result<(), BackupError>;

@@ -46,7 +46,7 @@ impl StoredSettings {
     }
 
     /// The map; `None` if the stored value is not a map.
-    pub fn map(&self) -> Option<&Map<String, Value>> {
+    pub fn as_map(&self) -> Option<&Map<String, Value>> {
         match self {
             Self::Map(map) => Some(map),
             Self::Other(_) | Self::Missing => None,
@@ -65,15 +65,15 @@ impl StoredSettings {
     /// A fingerprint of what is stored, valid or not. Different contents have different fingerprints.
     pub fn fingerprint(&self) -> String {
         match self {
-            Self::Map(map) => fingerprint(&json!(map.iter().collect::<BTreeMap<_, _>>())),
-            Self::Other(value) => fingerprint(value),
+            Self::Map(map) => json_fingerprint(&json!(map.iter().collect::<BTreeMap<_, _>>())),
+            Self::Other(value) => json_fingerprint(value),
             Self::Missing => "none".to_owned(),
         }
     }
 }
 
 /// The first 16 hexadecimal digits of the SHA-256 of a JSON text.
-pub fn fingerprint(value: &Value) -> String {
+pub fn json_fingerprint(value: &Value) -> String {
     let digest = Sha256::digest(value.to_string());
     digest[..8]
         .iter()
@@ -82,7 +82,7 @@ pub fn fingerprint(value: &Value) -> String {
 
 /// A fingerprint of valid settings: the [`fingerprint`] of their JSON, with every field present and the fields sorted
 /// by name.
-pub fn revision(settings: &Settings) -> String {
+pub fn settings_revision(settings: &Settings) -> String {
     let in_order: BTreeMap<_, _> = settings.to_map().into_iter().collect();
-    fingerprint(&json!(in_order))
+    json_fingerprint(&json!(in_order))
 }

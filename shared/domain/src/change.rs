@@ -3,8 +3,8 @@
 
 use super::{
     score::{Visit, WaitScore},
-    standing::Standing,
-    state::State,
+    standing::EntryStatus,
+    state::EntryState,
 };
 use crate::id::EntryId;
 
@@ -32,7 +32,7 @@ pub struct Change {
 
 /// The end of one visit. The version distinguishes it from the other ends of the same entry.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub struct Ending {
+pub struct VisitEnd {
     /// The entry that ended.
     pub id: EntryId,
     /// The version of the change that ended it.
@@ -41,9 +41,9 @@ pub struct Ending {
 
 impl Change {
     /// The end that this change reports; `None` for any other change.
-    pub fn ending(&self) -> Option<Ending> {
+    pub fn visit_end(&self) -> Option<VisitEnd> {
         let ends = matches!(self.event, Event::Ended { .. });
-        ends.then_some(Ending {
+        ends.then_some(VisitEnd {
             id: self.id,
             version: self.version,
         })
@@ -98,13 +98,13 @@ pub enum Event {
         /// The visit that ended.
         visit: Visit,
         /// How the visit ended.
-        how: End,
+        how: EndReason,
     },
 }
 
 /// The ways in which a visit ends.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum End {
+pub enum EndReason {
     /// The visit was completed.
     Completed,
     /// The visitor left, or an operator removed the entry.
@@ -117,15 +117,17 @@ pub enum End {
 
 impl Event {
     /// Whether a visit begins with this event.
-    pub fn begins(&self) -> bool {
+    pub fn begins_visit(&self) -> bool {
         matches!(self, Self::Entered { .. } | Self::FastTracked { .. })
     }
 
     /// Whether a visit in the given state has already passed this event.
-    pub fn comes_before(&self, state: State) -> bool {
+    pub fn is_before_state(&self, state: EntryState) -> bool {
         match self {
-            Self::Entered { .. } => matches!(state, State::Ready | State::Active),
-            Self::Promoted { .. } | Self::StillReady { .. } => state == State::Active || !state.is_live(),
+            Self::Entered { .. } => matches!(state, EntryState::Ready | EntryState::Active),
+            Self::Promoted { .. } | Self::StillReady { .. } => {
+                state == EntryState::Active || !state.is_live()
+            }
             // If a visit ends twice, the first end counts.
             Self::Claimed { .. } | Self::Extended { .. } | Self::Ended { .. } => !state.is_live(),
             Self::FastTracked { .. } => false,
@@ -145,11 +147,11 @@ impl Event {
     }
 
     /// The state of the entry after this event.
-    pub fn state(&self) -> State {
+    pub fn state(&self) -> EntryState {
         match self {
-            Self::Entered { .. } => State::Waiting,
-            Self::Promoted { .. } | Self::StillReady { .. } => State::Ready,
-            Self::FastTracked { .. } | Self::Claimed { .. } | Self::Extended { .. } => State::Active,
+            Self::Entered { .. } => EntryState::Waiting,
+            Self::Promoted { .. } | Self::StillReady { .. } => EntryState::Ready,
+            Self::FastTracked { .. } | Self::Claimed { .. } | Self::Extended { .. } => EntryState::Active,
             Self::Ended { how, .. } => how.state(),
         }
     }
@@ -157,13 +159,13 @@ impl Event {
     /// The same event with the current claim deadline of the entry. The deadline moves while the queue is
     /// paused.
     #[must_use]
-    pub fn until(self, standing: &Standing) -> Self {
-        match (self, standing) {
-            (Self::Promoted { score, .. }, Standing::Ready { claim_by_ms, .. }) => Self::Promoted {
+    pub fn with_deadline_of(self, status: &EntryStatus) -> Self {
+        match (self, status) {
+            (Self::Promoted { score, .. }, EntryStatus::Ready { claim_by_ms, .. }) => Self::Promoted {
                 score,
                 claim_by_ms: *claim_by_ms,
             },
-            (Self::StillReady { visit, .. }, Standing::Ready { claim_by_ms, .. }) => Self::StillReady {
+            (Self::StillReady { visit, .. }, EntryStatus::Ready { claim_by_ms, .. }) => Self::StillReady {
                 visit,
                 claim_by_ms: *claim_by_ms,
             },
@@ -185,7 +187,7 @@ impl Event {
     }
 }
 
-impl End {
+impl EndReason {
     /// The name of the end in the line.
     pub fn name(self) -> &'static str {
         match self {
@@ -195,11 +197,11 @@ impl End {
     }
 
     /// The state of an entry that ended in this way.
-    pub fn state(self) -> State {
+    pub fn state(self) -> EntryState {
         match self {
-            Self::Completed => State::Completed,
-            Self::Left => State::Left,
-            Self::NoShow | Self::Expired => State::Expired,
+            Self::Completed => EntryState::Completed,
+            Self::Left => EntryState::Left,
+            Self::NoShow | Self::Expired => EntryState::Expired,
         }
     }
 }

@@ -11,12 +11,12 @@
 
 /// The server's clock and a witness may differ by this much, in milliseconds. The difference between clocks
 /// kept by NTP, together with the duration of a call, is far below it.
-pub const APART_MS: u64 = 5_000;
+pub const CLOCK_DIFFERENCE_MAX_MS: u64 = 5_000;
 /// A difference below this is not corrected, in milliseconds. It may come from the measurement itself.
-pub const NOISE_MS: u64 = 1_000;
+pub const CLOCK_NOISE_MS: u64 = 1_000;
 /// The last line time supports a witness that is ahead of it by at most this, in milliseconds. While a queue
 /// is ticked, the line records its time every second.
-pub const RECENT_MS: u64 = 60_000;
+pub const LAST_TIME_AGE_MAX_MS: u64 = 60_000;
 
 /// Line time as one call reads it.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -27,12 +27,12 @@ pub struct LineTime {
     /// The clock of the caller, in Unix milliseconds.
     pub witness_ms: u64,
     /// How far the two clocks differ.
-    pub clocks: Clocks,
+    pub clocks: ClockDifference,
 }
 
 /// The difference between the server's clock and the clock of a caller.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default, serde::Serialize)]
-pub struct Clocks {
+pub struct ClockDifference {
     /// Whether they differ by more than [`APART_MS`]. The line then promotes and drops no entry.
     pub apart: bool,
     /// How far the server's clock with its offset is ahead of the caller's, in milliseconds; negative if it
@@ -45,10 +45,10 @@ pub struct Clocks {
 impl LineTime {
     /// Derives line time from the server's clock (Unix microseconds) and a witness (Unix milliseconds). The
     /// result is never before `last_us`.
-    pub fn read(server_us: u64, offset_ms: i64, witness_ms: u64, last_us: u64) -> Self {
+    pub fn from_clocks(server_us: u64, offset_ms: i64, witness_ms: u64, last_us: u64) -> Self {
         let shifted_us = server_us.saturating_add_signed(offset_ms * 1_000);
         let witness_us = witness_ms * 1_000;
-        let apart = shifted_us.abs_diff(witness_us) > APART_MS * 1_000;
+        let apart = shifted_us.abs_diff(witness_us) > CLOCK_DIFFERENCE_MAX_MS * 1_000;
         // If at least one of the two clocks is right, the earlier one is not ahead of the right time. So no
         // turn and no session ends early.
         let us = if apart {
@@ -59,9 +59,9 @@ impl LineTime {
         Self {
             us: us.max(last_us),
             witness_ms,
-            clocks: Clocks {
+            clocks: ClockDifference {
                 apart,
-                ahead_ms: difference(shifted_us, witness_us).div_euclid(1_000),
+                ahead_ms: signed_difference(shifted_us, witness_us).div_euclid(1_000),
                 offset_ms,
             },
         }
@@ -73,12 +73,12 @@ impl LineTime {
     }
 }
 
-impl Clocks {
+impl ClockDifference {
     /// The offset that would make the server's clock agree with the caller's, in milliseconds. It is zero if
     /// the server's own clock is less than [`NOISE_MS`] off.
     pub fn wanted_offset_ms(self) -> i64 {
         let wanted_ms = self.offset_ms - self.ahead_ms;
-        if wanted_ms.unsigned_abs() < NOISE_MS {
+        if wanted_ms.unsigned_abs() < CLOCK_NOISE_MS {
             0
         } else {
             wanted_ms
@@ -92,17 +92,24 @@ impl Clocks {
 /// - The last line time, provided that it is not later than the caller's clock and at most [`RECENT_MS`]
 ///   earlier. If the server's clock is behind, the last line time must also be later than the server's.
 /// - The clock of another caller, which asked for the offset `testified_ms`.
-pub fn outvotes(clocks: Clocks, witness_ms: u64, last_us: u64, testified_ms: Option<i64>) -> bool {
+pub fn is_server_outvoted(
+    clocks: ClockDifference,
+    witness_ms: u64,
+    last_us: u64,
+    testified_ms: Option<i64>,
+) -> bool {
     let last_ms = last_us / 1_000;
     let server_ms = witness_ms.saturating_add_signed(clocks.ahead_ms);
-    let is_recent = last_ms <= witness_ms + APART_MS && last_ms + RECENT_MS >= witness_ms;
+    let is_recent =
+        last_ms <= witness_ms + CLOCK_DIFFERENCE_MAX_MS && last_ms + LAST_TIME_AGE_MAX_MS >= witness_ms;
     let line_agrees = is_recent && (clocks.ahead_ms > 0 || last_ms > server_ms);
     let wanted_ms = clocks.offset_ms - clocks.ahead_ms;
-    let other_agrees = testified_ms.is_some_and(|other_ms| other_ms.abs_diff(wanted_ms) <= APART_MS);
+    let other_agrees =
+        testified_ms.is_some_and(|other_ms| other_ms.abs_diff(wanted_ms) <= CLOCK_DIFFERENCE_MAX_MS);
     line_agrees || other_agrees
 }
 
-fn difference(a: u64, b: u64) -> i64 {
+fn signed_difference(a: u64, b: u64) -> i64 {
     let signed = |us: u64| i64::try_from(us).unwrap_or(i64::MAX);
     signed(a) - signed(b)
 }
@@ -116,16 +123,16 @@ mod tests {
     const NOW_MS: u64 = 1_788_220_800_000;
     const HOUR_MS: i64 = 3_600_000;
 
-    fn at(server_ms: i64, last_ms: i64) -> LineTime {
+    fn line_time_at(server_ms: i64, last_ms: i64) -> LineTime {
         let ms = |from_now_ms| NOW_MS.saturating_add_signed(from_now_ms);
-        LineTime::read(ms(server_ms) * 1_000, 0, NOW_MS, ms(last_ms) * 1_000)
+        LineTime::from_clocks(ms(server_ms) * 1_000, 0, NOW_MS, ms(last_ms) * 1_000)
     }
 
     proptest! {
         /// The documented bound: if one of the two clocks is right, nothing ends more than [`APART_MS`]
         /// early.
         #[test]
-        fn line_time_is_not_ahead_where_one_clock_is_right(
+        fn line_time_is_not_ahead_if_one_clock_is_right(
             off_ms in -7_200_000_i64..7_200_000,
             server_is_right: bool,
             last_before_ms in 0_u64..7_200_000,
@@ -133,10 +140,10 @@ mod tests {
             let wrong_ms = NOW_MS.saturating_add_signed(off_ms);
             let (server_ms, witness_ms) = if server_is_right { (NOW_MS, wrong_ms) } else { (wrong_ms, NOW_MS) };
             let last_us = (NOW_MS - last_before_ms) * 1_000;
-            let time = LineTime::read(server_ms * 1_000, 0, witness_ms, last_us);
+            let time = LineTime::from_clocks(server_ms * 1_000, 0, witness_ms, last_us);
             prop_assert!(time.us >= last_us, "line time never goes back");
-            prop_assert!(time.ms() <= NOW_MS + APART_MS, "ahead by {}", time.ms() - NOW_MS);
-            prop_assert_eq!(time.clocks.apart, off_ms.unsigned_abs() > APART_MS);
+            prop_assert!(time.ms() <= NOW_MS + CLOCK_DIFFERENCE_MAX_MS, "ahead by {}", time.ms() - NOW_MS);
+            prop_assert_eq!(time.clocks.apart, off_ms.unsigned_abs() > CLOCK_DIFFERENCE_MAX_MS);
         }
 
         /// With the wanted offset the clocks agree again, whatever the previous offset was.
@@ -145,48 +152,56 @@ mod tests {
             server_ms in 1_000_000_000_000_u64..2_000_000_000_000,
             offset_ms in -7_200_000_i64..7_200_000,
         ) {
-            let before = LineTime::read(server_ms * 1_000, offset_ms, NOW_MS, 0);
-            let after = LineTime::read(server_ms * 1_000, before.clocks.wanted_offset_ms(), NOW_MS, 0);
+            let before = LineTime::from_clocks(server_ms * 1_000, offset_ms, NOW_MS, 0);
+            let after = LineTime::from_clocks(server_ms * 1_000, before.clocks.wanted_offset_ms(), NOW_MS, 0);
             prop_assert!(!after.clocks.apart);
-            prop_assert!(after.ms().abs_diff(NOW_MS) <= NOISE_MS);
+            prop_assert!(after.ms().abs_diff(NOW_MS) <= CLOCK_NOISE_MS);
         }
     }
 
     #[test]
-    fn a_server_that_jumped_is_outvoted_by_the_line_and_the_witness() {
+    fn line_and_witness_outvote_a_server_that_jumped() {
         for jump_ms in [HOUR_MS, -HOUR_MS, 6_000, -6_000] {
             // The last tick with agreeing clocks was one second ago.
-            let clocks = at(jump_ms, -1_000).clocks;
+            let clocks = line_time_at(jump_ms, -1_000).clocks;
             assert!(clocks.apart);
             assert!(
-                outvotes(clocks, NOW_MS, (NOW_MS - 1_000) * 1_000, None),
+                is_server_outvoted(clocks, NOW_MS, (NOW_MS - 1_000) * 1_000, None),
                 "{jump_ms}"
             );
         }
     }
 
     #[test]
-    fn a_witness_alone_outvotes_nobody() {
+    fn a_lone_witness_does_not_outvote_the_server() {
         // The server's clock is right, so the line recorded the server's time. The caller's clock is behind
         // or ahead.
         for off_ms in [HOUR_MS, -HOUR_MS] {
-            let clocks = at(off_ms, off_ms - 1_000).clocks;
+            let clocks = line_time_at(off_ms, off_ms - 1_000).clocks;
             let last_us = NOW_MS.saturating_add_signed(off_ms - 1_000) * 1_000;
-            assert!(!outvotes(clocks, NOW_MS, last_us, None), "{off_ms}");
-            assert!(!outvotes(clocks, NOW_MS, last_us, Some(HOUR_MS / 2)), "{off_ms}");
+            assert!(!is_server_outvoted(clocks, NOW_MS, last_us, None), "{off_ms}");
             assert!(
-                outvotes(clocks, NOW_MS, last_us, Some(2_000 - off_ms)),
+                !is_server_outvoted(clocks, NOW_MS, last_us, Some(HOUR_MS / 2)),
+                "{off_ms}"
+            );
+            assert!(
+                is_server_outvoted(clocks, NOW_MS, last_us, Some(2_000 - off_ms)),
                 "two callers that agree outvote the server"
             );
         }
         // The line has not recorded its time for two minutes, so it cannot support either clock.
-        let clocks = at(HOUR_MS, -120_000).clocks;
-        assert!(!outvotes(clocks, NOW_MS, (NOW_MS - 120_000) * 1_000, None));
+        let clocks = line_time_at(HOUR_MS, -120_000).clocks;
+        assert!(!is_server_outvoted(
+            clocks,
+            NOW_MS,
+            (NOW_MS - 120_000) * 1_000,
+            None
+        ));
     }
 
     #[test]
-    fn noise_is_no_offset() {
-        let clocks = |ahead_ms, offset_ms| Clocks {
+    fn a_difference_within_the_noise_needs_no_offset() {
+        let clocks = |ahead_ms, offset_ms| ClockDifference {
             apart: true,
             ahead_ms,
             offset_ms,

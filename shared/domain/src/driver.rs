@@ -2,22 +2,24 @@
 //! the promoter counts as down and when a process runs the next fallback tick.
 
 /// A promoter counts as down after this many intervals of the pace without a heartbeat.
-const INTERVALS: u64 = 3;
+const MISSED_INTERVALS_MAX: u64 = 3;
 /// The upper bound of that time, in milliseconds. A running promoter ticks every second, however long the
 /// interval is.
-const AWAY_AFTER_MAX_MS: u64 = 5_000;
+const DOWN_AFTER_MAX_MS: u64 = 5_000;
 /// The time between two fallback ticks of one queue by one process, in milliseconds.
-const EVERY_MS: u64 = 1_000;
+const FALLBACK_TICK_INTERVAL_MS: u64 = 1_000;
 
 /// The age of the heartbeat, in milliseconds, at which the promoter counts as down: `min(3 intervals, 5 s)`.
-pub fn away_after_ms(interval_ms: u64) -> u64 {
-    interval_ms.saturating_mul(INTERVALS).min(AWAY_AFTER_MAX_MS)
+pub fn promoter_down_after_ms(interval_ms: u64) -> u64 {
+    interval_ms
+        .saturating_mul(MISSED_INTERVALS_MAX)
+        .min(DOWN_AFTER_MAX_MS)
 }
 
 /// Whether the promoter is down: it has no heartbeat, or its last one is at least `away_after_ms` old. Both
 /// times are in Unix milliseconds, and 0 stands for no heartbeat.
-pub fn is_away(heartbeat_ms: u64, now_ms: u64, away_after_ms: u64) -> bool {
-    heartbeat_ms == 0 || now_ms.saturating_sub(heartbeat_ms) >= away_after_ms
+pub fn is_promoter_down(heartbeat_ms: u64, now_ms: u64, down_after_ms: u64) -> bool {
+    heartbeat_ms == 0 || now_ms.saturating_sub(heartbeat_ms) >= down_after_ms
 }
 
 /// The time in milliseconds until a process that serves requests considers the queue again; zero if it is to
@@ -25,11 +27,11 @@ pub fn is_away(heartbeat_ms: u64, now_ms: u64, away_after_ms: u64) -> bool {
 ///
 /// While the promoter is up, no request ticks the queue. The process still considers it again after a second,
 /// because the promoter may be down by then.
-pub fn due_in_ms(is_away: bool, driven_ms: Option<u64>) -> u64 {
-    match driven_ms {
-        Some(driven_ms) if is_away => EVERY_MS.saturating_sub(driven_ms),
-        None if is_away => 0,
-        _ => EVERY_MS,
+pub fn fallback_tick_due_in_ms(is_down: bool, last_tick_age_ms: Option<u64>) -> u64 {
+    match last_tick_age_ms {
+        Some(driven_ms) if is_down => FALLBACK_TICK_INTERVAL_MS.saturating_sub(driven_ms),
+        None if is_down => 0,
+        _ => FALLBACK_TICK_INTERVAL_MS,
     }
 }
 
@@ -38,15 +40,15 @@ mod tests {
     use super::*;
 
     #[test]
-    fn a_process_drives_at_once_and_then_once_a_second_while_the_promoter_is_away() {
-        assert_eq!(due_in_ms(true, None), 0);
-        assert_eq!(due_in_ms(true, Some(0)), 1_000);
-        assert_eq!(due_in_ms(true, Some(999)), 1);
-        assert_eq!(due_in_ms(true, Some(1_000)), 0);
-        assert_eq!(due_in_ms(true, Some(60_000)), 0);
+    fn promoter_down_fallback_ticks_run_once_a_second() {
+        assert_eq!(fallback_tick_due_in_ms(true, None), 0);
+        assert_eq!(fallback_tick_due_in_ms(true, Some(0)), 1_000);
+        assert_eq!(fallback_tick_due_in_ms(true, Some(999)), 1);
+        assert_eq!(fallback_tick_due_in_ms(true, Some(1_000)), 0);
+        assert_eq!(fallback_tick_due_in_ms(true, Some(60_000)), 0);
         for driven_ms in [None, Some(0), Some(60_000)] {
             assert_eq!(
-                due_in_ms(false, driven_ms),
+                fallback_tick_due_in_ms(false, driven_ms),
                 1_000,
                 "the process considers the queue again after a second"
             );
@@ -54,19 +56,19 @@ mod tests {
     }
 
     #[test]
-    fn a_promoter_is_away_after_three_intervals_and_after_five_seconds_at_the_latest() {
-        assert_eq!(away_after_ms(1_000), 3_000);
-        assert_eq!(away_after_ms(2_000), 5_000);
-        assert_eq!(away_after_ms(3_600_000), 5_000);
+    fn promoter_is_down_after_three_intervals_or_five_seconds() {
+        assert_eq!(promoter_down_after_ms(1_000), 3_000);
+        assert_eq!(promoter_down_after_ms(2_000), 5_000);
+        assert_eq!(promoter_down_after_ms(3_600_000), 5_000);
     }
 
     #[test]
-    fn without_a_heartbeat_there_is_no_promoter() {
-        assert!(is_away(0, 0, 3_000));
-        assert!(!is_away(1_000, 3_999, 3_000));
-        assert!(is_away(1_000, 4_000, 3_000));
+    fn no_or_old_heartbeat_means_the_promoter_is_down() {
+        assert!(is_promoter_down(0, 0, 3_000));
+        assert!(!is_promoter_down(1_000, 3_999, 3_000));
+        assert!(is_promoter_down(1_000, 4_000, 3_000));
         assert!(
-            !is_away(9_000, 4_000, 3_000),
+            !is_promoter_down(9_000, 4_000, 3_000),
             "the clock was set back after the heartbeat"
         );
     }

@@ -17,7 +17,7 @@ pub use super::visitor::{Visitor, VisitorKind};
 /// The longest queue id, in characters.
 pub const QUEUE_ID_MAX: usize = 128;
 /// The number of partitions of the `entries` table over which one queue is spread.
-pub const SHARDS: u8 = 64;
+pub const SHARD_COUNT: u8 = 64;
 
 /// The bit of byte 8, just below the two variant bits, that distinguishes the token of an anonymous visitor
 /// from that of a known one. The first digit of the fourth group is `8` or `9` for a known visitor, and `a`
@@ -141,14 +141,14 @@ pub struct IdKey(Hmac<Sha256>);
 
 impl IdKey {
     /// Derives the key of one queue from the deployment's root key and the queue's salt.
-    pub fn derive(root: &RootKey, queue: &QueueId, salt: &Salt) -> Self {
-        let mut mac = keyed(&root.0);
+    pub fn derive_for_queue(root: &RootKey, queue: &QueueId, salt: &Salt) -> Self {
+        let mut mac = new_hmac(&root.0);
         // A queue id contains no NUL, so the parts of the input cannot be confused.
         mac.update(b"vestibule entry id\0");
         mac.update(queue.as_str().as_bytes());
         mac.update(b"\0");
         mac.update(&salt.0);
-        Self(keyed(&mac.finalize().into_bytes()))
+        Self(new_hmac(&mac.finalize().into_bytes()))
     }
 
     /// The id of this visitor in this queue. It is always the same.
@@ -176,7 +176,7 @@ impl fmt::Debug for IdKey {
     }
 }
 
-fn keyed(key: &[u8]) -> Hmac<Sha256> {
+fn new_hmac(key: &[u8]) -> Hmac<Sha256> {
     Hmac::new_from_slice(key).expect("HMAC accepts a key of any length (RFC 2104)")
 }
 
@@ -214,7 +214,7 @@ impl EntryId {
 
     /// The partition of the table that holds the entry, below [`SHARDS`]. The low bits of the id select it.
     pub fn shard(self) -> u8 {
-        self.0.as_bytes()[15] % SHARDS
+        self.0.as_bytes()[15] % SHARD_COUNT
     }
 
     /// The 16 bytes of the UUID.

@@ -8,7 +8,7 @@ pub const LOAD_TTL_SECONDS: u32 = 60;
 /// The most requests per second that a report may contain.
 pub const TPS_MAX: u32 = 10_000_000;
 /// The highest latency that a report may contain, in milliseconds: one hour.
-pub const LATENCY_MS_MAX: u32 = 3_600_000;
+pub const LATENCY_MAX_MS: u32 = 3_600_000;
 
 /// A load report of the protected service.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize)]
@@ -23,16 +23,16 @@ pub struct LoadReport {
 
 /// The last load report that arrived.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub struct LastLoad {
+pub struct LastLoadReport {
     /// The report.
     pub report: LoadReport,
     /// When it arrived, in line time (Unix milliseconds).
     pub at_ms: u64,
 }
 
-impl LastLoad {
+impl LastLoadReport {
     /// Whether the report is still valid.
-    pub fn counts(&self, now_ms: u64) -> bool {
+    pub fn is_valid(&self, now_ms: u64) -> bool {
         self.age_ms(now_ms) < u64::from(LOAD_TTL_SECONDS) * 1_000
     }
 

@@ -4,12 +4,12 @@
 //! `docs/decisions/lost-ends.md`.
 
 use super::{
-    record::Record,
+    record::EntryRecord,
     score::{Visit, WaitScore},
-    standing::Standing,
+    standing::EntryStatus,
 };
 
-impl Record {
+impl EntryRecord {
     /// Whether this record is the end of the visit that the line lists as `standing`. It is true only if that
     /// is certain: the visit ended at the same place, after the same promotion, or in the same session,
     /// compared to the millisecond. A visit that began after the end has a later place, promotion and
@@ -17,10 +17,10 @@ impl Record {
     ///
     /// `claim_ms` is the current claim time, in milliseconds. If it was different at the promotion, or if the
     /// queue was paused since then, the promotions cannot be compared and the result is `false`.
-    pub fn is_end_of(&self, standing: &Standing, claim_ms: u64) -> bool {
-        match *standing {
-            Standing::Waiting { score, .. } => self.is_end_of_place(score),
-            Standing::Ready {
+    pub fn is_end_of(&self, status: &EntryStatus, claim_ms: u64) -> bool {
+        match *status {
+            EntryStatus::Waiting { score, .. } => self.is_end_of_place(score),
+            EntryStatus::Ready {
                 visit, claim_by_ms, ..
             } => {
                 let promoted_at_ms = claim_by_ms.checked_sub(claim_ms);
@@ -29,7 +29,7 @@ impl Record {
                 let is_same_turn = self.claimed_at_ms.is_none() && self.expires_at_ms == Some(claim_by_ms);
                 self.is_end_of_visit(visit) && (is_same_promotion || is_same_turn)
             }
-            Standing::Active {
+            EntryStatus::Active {
                 visit,
                 session_end_ms,
                 ..
@@ -60,7 +60,7 @@ impl Record {
 mod tests {
     use super::*;
     use crate::{
-        change::{Change, End, Event, Version},
+        change::{Change, EndReason, Event, Version},
         id::EntryId,
     };
 
@@ -76,7 +76,7 @@ mod tests {
     }
 
     /// The record in the backup after these events, each with its time in milliseconds.
-    fn after(events: &[(u64, Event)]) -> Record {
+    fn record_after(events: &[(u64, Event)]) -> EntryRecord {
         let id: EntryId = "00000000-0000-8000-8000-000000000001".parse().expect("a token");
         let mut record = None;
         for (at_ms, event) in events {
@@ -90,15 +90,15 @@ mod tests {
                 at_ms: *at_ms,
                 event: *event,
             };
-            record = Record::after(record.as_ref(), &change, 24).or(record);
+            record = EntryRecord::apply_change(record.as_ref(), &change, 24).or(record);
         }
         record.expect("there are events")
     }
 
-    fn story() -> [(u64, Event); 4] {
+    fn visit_events() -> [(u64, Event); 4] {
         let (score, visit) = (place(JOINED_MS), place(JOINED_MS).visit());
         let (claim_by_ms, session_end_ms) = (PROMOTED_MS + CLAIM_MS, SESSION_END_MS);
-        let how = End::Left;
+        let how = EndReason::Left;
         [
             (JOINED_MS, Event::Entered { score }),
             (PROMOTED_MS, Event::Promoted { score, claim_by_ms }),
@@ -114,17 +114,17 @@ mod tests {
     }
 
     /// What a line lists for a visit that joined `later_ms` later: its place, its turn, and its session.
-    fn standings(later_ms: u64) -> [Standing; 3] {
+    fn entry_statuses(later_ms: u64) -> [EntryStatus; 3] {
         let score = place(JOINED_MS + later_ms);
         let (visit, now_ms) = (score.visit(), ENDED_MS + later_ms);
         [
-            Standing::Waiting { score, position: 1 },
-            Standing::Ready {
+            EntryStatus::Waiting { score, position: 1 },
+            EntryStatus::Ready {
                 visit,
                 claim_by_ms: PROMOTED_MS + CLAIM_MS + later_ms,
                 now_ms,
             },
-            Standing::Active {
+            EntryStatus::Active {
                 visit,
                 session_end_ms: SESSION_END_MS + later_ms,
                 now_ms,
@@ -133,12 +133,12 @@ mod tests {
     }
 
     #[test]
-    fn an_end_is_that_of_its_visit_and_of_no_other() {
-        let [entered, promoted, claimed, ended] = story();
-        let whole = after(&[entered, promoted, claimed, ended]);
-        for standing in standings(0) {
+    fn an_end_matches_only_its_own_visit() {
+        let [entered, promoted, claimed, ended] = visit_events();
+        let whole = record_after(&[entered, promoted, claimed, ended]);
+        for standing in entry_statuses(0) {
             assert!(whole.is_end_of(&standing, CLAIM_MS), "{standing:?}");
-            let live = after(&[entered, promoted, claimed]);
+            let live = record_after(&[entered, promoted, claimed]);
             assert!(
                 !live.is_end_of(&standing, CLAIM_MS),
                 "the visit has not ended: {standing:?}"
@@ -146,7 +146,7 @@ mod tests {
         }
         // The next visit, and a later visit with the same number.
         for later_ms in [5_000, 4_096] {
-            for standing in standings(later_ms) {
+            for standing in entry_statuses(later_ms) {
                 assert_eq!(standing.visit() == whole.visit, later_ms == 4_096);
                 assert!(!whole.is_end_of(&standing, CLAIM_MS), "{standing:?}");
             }
@@ -154,15 +154,15 @@ mod tests {
     }
 
     #[test]
-    fn where_the_record_does_not_say_enough_nothing_is_over() {
-        let [entered, promoted, claimed, ended] = story();
-        let [waits, is_called, is_in] = standings(0);
-        let left_in_line = after(&[entered, ended]);
+    fn an_incomplete_record_ends_no_visit() {
+        let [entered, promoted, claimed, ended] = visit_events();
+        let [waits, is_called, is_in] = entry_statuses(0);
+        let left_in_line = record_after(&[entered, ended]);
         assert!(left_in_line.is_end_of(&waits, CLAIM_MS));
         assert!(!left_in_line.is_end_of(&is_called, CLAIM_MS) && !left_in_line.is_end_of(&is_in, CLAIM_MS));
-        let left_when_called = after(&[entered, promoted, ended]);
+        let left_when_called = record_after(&[entered, promoted, ended]);
         assert!(left_when_called.is_end_of(&is_called, CLAIM_MS));
-        let Standing::Ready {
+        let EntryStatus::Ready {
             visit,
             claim_by_ms,
             now_ms,
@@ -170,7 +170,7 @@ mod tests {
         else {
             unreachable!("the second status is ready")
         };
-        let is_called_until = |claim_by_ms| Standing::Ready {
+        let is_called_until = |claim_by_ms| EntryStatus::Ready {
             visit,
             claim_by_ms,
             now_ms,
@@ -184,7 +184,7 @@ mod tests {
             !left_when_called.is_end_of(&longer, CLAIM_MS),
             "the claim time or the promotion differs"
         );
-        let put_back = Record {
+        let put_back = EntryRecord {
             promoted_at_ms: Some(PROMOTED_MS - 500),
             ..left_when_called.clone()
         };
@@ -192,11 +192,11 @@ mod tests {
         assert!(!left_when_called.is_end_of(&is_in, CLAIM_MS));
         // The record does not know its place. A place with the same visit number that was given before the
         // end has ended.
-        let unknown = after(&[claimed, ended]);
+        let unknown = record_after(&[claimed, ended]);
         assert!(unknown.is_end_of(&waits, CLAIM_MS) && unknown.is_end_of(&is_in, CLAIM_MS));
         for later_ms in [4_096, 5_000] {
             assert!(
-                !unknown.is_end_of(&standings(later_ms)[0], CLAIM_MS),
+                !unknown.is_end_of(&entry_statuses(later_ms)[0], CLAIM_MS),
                 "{later_ms}"
             );
         }

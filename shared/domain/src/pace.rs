@@ -15,37 +15,37 @@ pub struct Pace {
 
 impl Pace {
     /// The credit of a full bucket.
-    pub fn full(self) -> u64 {
+    pub fn full_credit(self) -> u64 {
         self.batch * self.interval_ms
     }
 }
 
 /// The level of a pace bucket at one moment.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
-pub struct Bucket {
+pub struct PaceBucket {
     /// The level, in entries times milliseconds.
     pub credit: u64,
     /// The moment of this level, in Unix milliseconds.
     pub at_ms: u64,
 }
 
-impl Bucket {
+impl PaceBucket {
     /// The bucket of a new queue. It is full, so one batch may be promoted at once.
     pub fn full(pace: Pace, now_ms: u64) -> Self {
         Self {
-            credit: pace.full(),
+            credit: pace.full_credit(),
             at_ms: now_ms,
         }
     }
 
     /// The bucket at a later moment. It never holds more than one batch, however long the promoter was down.
     #[must_use]
-    pub fn refilled(self, pace: Pace, now_ms: u64) -> Self {
+    pub fn refill(self, pace: Pace, now_ms: u64) -> Self {
         // One interval fills an empty bucket, so a longer gap counts as one interval. This also keeps the
         // product small.
         let elapsed_ms = now_ms.saturating_sub(self.at_ms).min(pace.interval_ms);
         Self {
-            credit: (self.credit + elapsed_ms * pace.batch).min(pace.full()),
+            credit: (self.credit + elapsed_ms * pace.batch).min(pace.full_credit()),
             at_ms: now_ms.max(self.at_ms),
         }
     }
@@ -57,7 +57,7 @@ impl Bucket {
 
     /// The bucket after `entries` were promoted.
     #[must_use]
-    pub fn spent(self, pace: Pace, entries: u64) -> Self {
+    pub fn spend(self, pace: Pace, entries: u64) -> Self {
         Self {
             credit: self.credit.saturating_sub(entries * pace.interval_ms),
             ..self
@@ -67,14 +67,14 @@ impl Bucket {
     /// The bucket after an operator changed the pace. Whole tokens are kept, up to the new batch. If the
     /// interval changes, a partial token is dropped, because its unit changes.
     #[must_use]
-    pub fn converted(self, from: Pace, to: Pace) -> Self {
+    pub fn convert_to_pace(self, from: Pace, to: Pace) -> Self {
         let credit = if from.interval_ms == to.interval_ms {
             self.credit
         } else {
             self.tokens(from) * to.interval_ms
         };
         Self {
-            credit: credit.min(to.full()),
+            credit: credit.min(to.full_credit()),
             ..self
         }
     }
@@ -83,7 +83,7 @@ impl Bucket {
 /// What limited the number of entries that a promotion moved.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, serde::Serialize)]
 #[serde(rename_all = "lowercase")]
-pub enum HeldBackBy {
+pub enum LimitedBy {
     /// No more entries are waiting.
     Line,
     /// Ready and active entries fill the capacity.
@@ -102,7 +102,7 @@ pub enum HeldBackBy {
 
 /// The bounds of one promotion.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub struct Room {
+pub struct PromotionBounds {
     /// Entries in line.
     pub waiting: u64,
     /// The most entries that may be ready and active at once.
@@ -115,17 +115,17 @@ pub struct Room {
     pub asked: u64,
 }
 
-impl Room {
+impl PromotionBounds {
     /// The number of entries to promote, and the bound that limits it:
     /// `min(waiting, capacity - taken, tokens, asked)`.
-    pub fn allowance(self) -> (u64, HeldBackBy) {
+    pub fn compute_allowance(self) -> (u64, LimitedBy) {
         let free = self.capacity.saturating_sub(self.taken);
         // If two bounds are equal, the one that matters more to an operator comes first.
-        let (mut least, mut by) = (self.waiting, HeldBackBy::Line);
+        let (mut least, mut by) = (self.waiting, LimitedBy::Line);
         for (bound, name) in [
-            (free, HeldBackBy::Capacity),
-            (self.tokens, HeldBackBy::Pace),
-            (self.asked, HeldBackBy::Asked),
+            (free, LimitedBy::Capacity),
+            (self.tokens, LimitedBy::Pace),
+            (self.asked, LimitedBy::Asked),
         ] {
             if bound < least {
                 (least, by) = (bound, name);
@@ -152,17 +152,17 @@ mod tests {
         /// The guarantee for the protected service: over any period, at most
         /// `batch + elapsed * batch / interval` entries are promoted.
         #[test]
-        fn never_more_than_one_batch_and_the_pace(
+        fn promotions_never_exceed_one_batch_plus_the_pace(
             pace in paces(),
             steps in prop::collection::vec((0u64..10_000_000, 0u64..2_000_000), 1..200),
         ) {
-            let (mut bucket, mut now_ms, mut gone) = (Bucket::full(pace, 0), 0, 0u64);
+            let (mut bucket, mut now_ms, mut gone) = (PaceBucket::full(pace, 0), 0, 0u64);
             for (wait_ms, wanted) in steps {
                 now_ms += wait_ms;
-                bucket = bucket.refilled(pace, now_ms);
+                bucket = bucket.refill(pace, now_ms);
                 let going = bucket.tokens(pace).min(wanted);
                 prop_assert!(going <= pace.batch, "at most one batch at once");
-                bucket = bucket.spent(pace, going);
+                bucket = bucket.spend(pace, going);
                 gone += going;
                 prop_assert!(u128::from(gone) * u128::from(pace.interval_ms)
                     <= u128::from(pace.batch) * u128::from(pace.interval_ms + now_ms));
@@ -171,54 +171,63 @@ mod tests {
 
         /// The guarantee for waiting visitors: rounding loses no token, however often the bucket is refilled.
         #[test]
-        fn ticks_of_any_length_lose_nothing(pace in paces(), tick_ms in 1u64..5_000) {
-            let mut bucket = Bucket { credit: 0, at_ms: 0 };
+        fn ticks_of_any_length_lose_no_token(pace in paces(), tick_ms in 1u64..5_000) {
+            let mut bucket = PaceBucket { credit: 0, at_ms: 0 };
             let (mut now_ms, mut gone) = (0, 0u64);
             while now_ms + tick_ms <= pace.interval_ms.min(tick_ms * 2_000) {
                 now_ms += tick_ms;
-                bucket = bucket.refilled(pace, now_ms);
+                bucket = bucket.refill(pace, now_ms);
                 gone += bucket.tokens(pace);
-                bucket = bucket.spent(pace, bucket.tokens(pace));
+                bucket = bucket.spend(pace, bucket.tokens(pace));
             }
             prop_assert_eq!(gone, now_ms * pace.batch / pace.interval_ms);
         }
 
         #[test]
-        fn a_changed_pace_never_makes_tokens(from in paces(), to in paces(), credit in 0u64..u64::MAX) {
-            let before = Bucket { credit: credit % (from.full() + 1), at_ms: 0 };
-            let after = before.converted(from, to);
+        fn a_changed_pace_creates_no_tokens(from in paces(), to in paces(), credit in 0u64..u64::MAX) {
+            let before = PaceBucket { credit: credit % (from.full_credit() + 1), at_ms: 0 };
+            let after = before.convert_to_pace(from, to);
             prop_assert!(after.tokens(to) <= before.tokens(from).min(to.batch));
         }
 
         #[test]
-        fn the_clock_going_back_makes_no_tokens(pace in paces(), back_ms in 1u64..1_000_000) {
-            let bucket = Bucket { credit: 0, at_ms: 1_000_000 };
-            prop_assert_eq!(bucket.refilled(pace, 1_000_000 - back_ms), bucket);
+        fn a_clock_that_goes_back_creates_no_tokens(pace in paces(), back_ms in 1u64..1_000_000) {
+            let bucket = PaceBucket { credit: 0, at_ms: 1_000_000 };
+            prop_assert_eq!(bucket.refill(pace, 1_000_000 - back_ms), bucket);
         }
 
         /// Redis scripts handle credit as a double.
         #[test]
         fn credit_stays_exact_in_a_double(pace in paces()) {
-            prop_assert!(pace.full() * 2 < 1 << 53);
+            prop_assert!(pace.full_credit() * 2 < 1 << 53);
         }
     }
 
     #[test]
-    fn the_allowance_is_the_least_bound_and_names_it() {
-        let room = Room {
+    fn the_allowance_is_the_lowest_bound_and_names_it() {
+        let room = PromotionBounds {
             waiting: 9,
             capacity: 10,
             taken: 4,
             tokens: 8,
             asked: 1_000,
         };
-        assert_eq!(room.allowance(), (6, HeldBackBy::Capacity));
-        assert_eq!(Room { tokens: 2, ..room }.allowance(), (2, HeldBackBy::Pace));
-        assert_eq!(Room { asked: 1, ..room }.allowance(), (1, HeldBackBy::Asked));
-        assert_eq!(Room { waiting: 0, ..room }.allowance(), (0, HeldBackBy::Line));
+        assert_eq!(room.compute_allowance(), (6, LimitedBy::Capacity));
         assert_eq!(
-            Room { taken: 99, ..room }.allowance(),
-            (0, HeldBackBy::Capacity),
+            PromotionBounds { tokens: 2, ..room }.compute_allowance(),
+            (2, LimitedBy::Pace)
+        );
+        assert_eq!(
+            PromotionBounds { asked: 1, ..room }.compute_allowance(),
+            (1, LimitedBy::Asked)
+        );
+        assert_eq!(
+            PromotionBounds { waiting: 0, ..room }.compute_allowance(),
+            (0, LimitedBy::Line)
+        );
+        assert_eq!(
+            PromotionBounds { taken: 99, ..room }.compute_allowance(),
+            (0, LimitedBy::Capacity),
             "a lowered capacity removes no entry"
         );
     }

@@ -7,14 +7,14 @@
 /// The default number of polls that one deployment holds at once.
 pub const HELD_BUDGET: u32 = 500;
 /// The shortest time until a waiting visitor polls again, in milliseconds.
-pub const RETRY_MS_MIN: u64 = 2_000;
+pub const RETRY_MIN_MS: u64 = 2_000;
 /// The longest time until a visitor polls again whose answer was made without the line, in milliseconds.
-pub const RETRY_AWAY_MS_MAX: u64 = 60_000;
+pub const DEGRADED_RETRY_MAX_MS: u64 = 60_000;
 /// The longest time that a poll is held, in milliseconds. API Gateway closes a request after 29 s.
-pub const HOLD_MS_MAX: u64 = 20_000;
+pub const HOLD_MAX_MS: u64 = 20_000;
 /// The longest time that a held poll counts if no process releases it, in milliseconds: one hold, and the
 /// time that the process may take to answer after it.
-pub const HOLD_LEASE_MS_MAX: u64 = HOLD_MS_MAX + 2_000;
+pub const HOLD_LEASE_MAX_MS: u64 = HOLD_MAX_MS + 2_000;
 /// One part in this many of the budget is reserved for the polls of visitors who are nearer to their turn.
 const HOLD_RESERVE_PARTS: u64 = 10;
 /// The poll of a visitor whose turn is further away than this, in milliseconds, is not held.
@@ -27,15 +27,15 @@ pub const RETRY_READY_MS: u64 = 1_000;
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Hold {
     /// The longest time that the poll is held, in milliseconds.
-    pub up_to_ms: u64,
+    pub max_ms: u64,
     /// The poll is held only if the deployment holds fewer polls than this.
-    pub below: u64,
+    pub held_polls_limit: u64,
 }
 
 /// How the poll of a waiting visitor may be held. The turn is expected in `eta_ms`, and the visitor offers to
 /// wait for `wait_ms`. `None` if the turn is too far away for the remaining budget, or if the line does not
 /// move.
-pub fn hold(
+pub fn plan_hold(
     eta_ms: u64,
     wait_ms: u64,
     held_budget: u64,
@@ -43,10 +43,10 @@ pub fn hold(
     moving: bool,
 ) -> Option<Hold> {
     let horizon_ms = hold_horizon_ms(held_budget, admissions_per_second, moving);
-    let up_to_ms = wait_ms.min(HOLD_MS_MAX);
+    let up_to_ms = wait_ms.min(HOLD_MAX_MS);
     (up_to_ms > 0 && horizon_ms > 0 && eta_ms <= horizon_ms).then(|| Hold {
-        up_to_ms,
-        below: hold_room(held_budget, eta_ms, horizon_ms),
+        max_ms: up_to_ms,
+        held_polls_limit: held_polls_limit(held_budget, eta_ms, horizon_ms),
     })
 }
 
@@ -69,7 +69,7 @@ fn hold_horizon_ms(held_budget: u64, admissions_per_second: f64, moving: bool) -
 /// the whole budget for the next entry in line and falls to nine tenths of it at the horizon. So if several
 /// queues share a budget that is too small for all of them, each queue holds the polls of its head, and all
 /// horizons shrink alike.
-fn hold_room(held_budget: u64, eta_ms: u64, horizon_ms: u64) -> u64 {
+fn held_polls_limit(held_budget: u64, eta_ms: u64, horizon_ms: u64) -> u64 {
     let reserve = held_budget / HOLD_RESERVE_PARTS;
     let kept = u128::from(reserve) * u128::from(eta_ms.min(horizon_ms)) / u128::from(horizon_ms.max(1));
     held_budget - u64::try_from(kept).unwrap_or(reserve)
@@ -91,21 +91,21 @@ pub fn retry_after_ms(eta_ms: u64, claim_ms: u64, age_ms: u64, jitter: f64) -> u
     )]
     let jittered = ((eta_ms as f64 * 0.3).min(cap_ms as f64) * (0.85 + 0.3 * jitter)) as u64;
     let left_ms = cap_ms.saturating_sub(age_ms).max(RETRY_READY_MS);
-    jittered.clamp(RETRY_MS_MIN.min(cap_ms), cap_ms).min(left_ms)
+    jittered.clamp(RETRY_MIN_MS.min(cap_ms), cap_ms).min(left_ms)
 }
 
 /// Milliseconds until a visitor polls again whose answer was made without the line, and therefore without an
 /// estimate. The delay is spread evenly between half of the cap of [`retry_after_ms`] and that cap, at most
 /// one minute.
-pub fn retry_away_ms(claim_ms: u64, jitter: f64) -> u64 {
-    let cap_ms = (claim_ms / 3 * 2).min(RETRY_AWAY_MS_MAX);
+pub fn degraded_retry_after_ms(claim_ms: u64, jitter: f64) -> u64 {
+    let cap_ms = (claim_ms / 3 * 2).min(DEGRADED_RETRY_MAX_MS);
     #[allow(
         clippy::cast_precision_loss,
         clippy::cast_possible_truncation,
         clippy::cast_sign_loss
     )]
     let spread = (cap_ms as f64 * (0.5 + 0.5 * jitter)) as u64;
-    spread.clamp(RETRY_MS_MIN.min(cap_ms), cap_ms)
+    spread.clamp(RETRY_MIN_MS.min(cap_ms), cap_ms)
 }
 
 /// Milliseconds until the holder of a pass renews it: two thirds of its lifetime.
@@ -121,31 +121,31 @@ mod tests {
 
     proptest! {
         #[test]
-        fn no_estimate_breaks_the_promise(eta in 0u64..u64::MAX / 2, claim_s in 10u64..=3_600, jitter in 0.0f64..1.0) {
+        fn retry_is_at_most_two_thirds_of_the_claim_time(eta in 0u64..u64::MAX / 2, claim_s in 10u64..=3_600, jitter in 0.0f64..1.0) {
             let retry = retry_after_ms(eta, claim_s * 1_000, 0, jitter);
             prop_assert!(retry * 3 <= claim_s * 1_000 * 2, "two thirds of claim_seconds at most");
-            prop_assert!(retry >= RETRY_MS_MIN);
-            let away = retry_away_ms(claim_s * 1_000, jitter);
-            prop_assert!((RETRY_MS_MIN..=RETRY_AWAY_MS_MAX).contains(&away));
+            prop_assert!(retry >= RETRY_MIN_MS);
+            let away = degraded_retry_after_ms(claim_s * 1_000, jitter);
+            prop_assert!((RETRY_MIN_MS..=DEGRADED_RETRY_MAX_MS).contains(&away));
             prop_assert!(away * 3 <= claim_s * 1_000 * 2, "two thirds of claim_seconds at most");
         }
 
         #[test]
-        fn only_those_near_their_turn_are_held(
+        fn only_polls_near_their_turn_are_held(
             eta in 0u64..200_000, wait in 0u64..40_000, budget in 0u64..1_000, rate in 0.0f64..100.0, moving: bool,
         ) {
             let horizon = hold_horizon_ms(budget, rate, moving);
-            match hold(eta, wait, budget, rate, moving) {
-                Some(Hold { up_to_ms, below }) => {
-                    prop_assert!(eta <= horizon && up_to_ms > 0 && up_to_ms <= wait.min(HOLD_MS_MAX));
-                    prop_assert_eq!(below, hold_room(budget, eta, horizon));
+            match plan_hold(eta, wait, budget, rate, moving) {
+                Some(Hold { max_ms, held_polls_limit: limit }) => {
+                    prop_assert!(eta <= horizon && max_ms > 0 && max_ms <= wait.min(HOLD_MAX_MS));
+                    prop_assert_eq!(limit, held_polls_limit(budget, eta, horizon));
                 }
                 None => prop_assert!(wait == 0 || horizon == 0 || eta > horizon),
             }
         }
 
         #[test]
-        fn the_horizon_keeps_within_the_budget(budget in 0u64..100_000, rate in 0.001f64..100_000.0) {
+        fn the_hold_horizon_stays_within_the_budget(budget in 0u64..100_000, rate in 0.001f64..100_000.0) {
             let horizon_ms = hold_horizon_ms(budget, rate, true);
             #[allow(clippy::cast_precision_loss)]
             let turns_within = horizon_ms as f64 / 1_000.0 * rate;
@@ -156,17 +156,17 @@ mod tests {
         }
 
         #[test]
-        fn nearer_turns_have_more_room_and_nobody_more_than_the_budget(
+        fn nearer_turns_get_more_of_the_hold_budget(
             budget in 0u64..100_000, a in 0u64..200_000, b in 0u64..200_000, horizon in 0u64..=HOLD_HORIZON_MS,
         ) {
-            let (near, far) = (hold_room(budget, a.min(b), horizon), hold_room(budget, a.max(b), horizon));
+            let (near, far) = (held_polls_limit(budget, a.min(b), horizon), held_polls_limit(budget, a.max(b), horizon));
             prop_assert!(far <= near && near <= budget);
             prop_assert!(far * 10 >= budget * 9, "nine tenths of the budget are open to every poll");
-            prop_assert_eq!(hold_room(budget, 0, horizon), budget);
+            prop_assert_eq!(held_polls_limit(budget, 0, horizon), budget);
         }
 
         #[test]
-        fn an_old_view_makes_no_promise_longer(
+        fn an_old_snapshot_shortens_the_retry(
             eta in 0u64..400_000, age in 0u64..100_000, claim_s in 10u64..=3_600, jitter in 0.0f64..1.0,
         ) {
             let told = retry_after_ms(eta, claim_s * 1_000, age, jitter);
@@ -176,7 +176,7 @@ mod tests {
     }
 
     #[test]
-    fn a_half_hour_wait_takes_few_polls() {
+    fn a_half_hour_wait_takes_at_most_60_polls() {
         let (mut left_ms, mut polls) = (1_800_000u64, 0);
         while left_ms > 0 {
             left_ms = left_ms.saturating_sub(retry_after_ms(left_ms, 60_000, 0, 0.5));

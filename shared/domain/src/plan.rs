@@ -6,7 +6,7 @@
 //! second, and every visitor makes `calls` calls and repeats the failed ones, it serves
 //! `tps / (calls * (1 + failure rate))` visitors per second.
 
-use super::settings::{FIELDS, Takes};
+use super::settings::{FIELDS, FieldType};
 
 /// The capacity of the protected service, and the behavior of its visitors.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -25,7 +25,7 @@ pub struct Demand {
 
 /// Settings that meet a demand.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub struct Plan {
+pub struct SizingPlan {
     /// The most visitors that may be inside at once.
     pub capacity: u64,
     /// The number of visitors admitted per interval.
@@ -42,38 +42,38 @@ pub struct PlanError {
     pub reason: String,
 }
 
-impl Plan {
+impl SizingPlan {
     /// Computes the settings for a demand. They are rounded down, so the service never gets more visitors
     /// than it can serve.
     ///
     /// # Errors
     /// [`PlanError`] if a setting would be out of its range.
-    pub fn of(demand: &Demand) -> Result<Self, PlanError> {
+    pub fn for_demand(demand: &Demand) -> Result<Self, PlanError> {
         Ok(Self {
-            capacity: settled("capacity", "tps", served(demand, demand.session_seconds))?,
-            batch: settled(
+            capacity: require_in_range("capacity", "tps", visitors_served(demand, demand.session_seconds))?,
+            batch: require_in_range(
                 "batch",
                 "interval_seconds",
-                served(demand, demand.interval_seconds),
+                visitors_served(demand, demand.interval_seconds),
             )?,
         })
     }
 }
 
 /// The number of visitors that the service serves in so many seconds.
-fn served(demand: &Demand, seconds: u32) -> u64 {
+fn visitors_served(demand: &Demand, seconds: u32) -> u64 {
     let hundred_calls = u64::from(demand.calls) * (100 + u64::from(demand.failure_percent));
     u64::from(demand.tps) * u64::from(seconds) * 100 / hundred_calls.max(1)
 }
 
 /// Returns the value if it is in the range of the setting.
-fn settled(setting: &str, field: &'static str, value: u64) -> Result<u64, PlanError> {
+fn require_in_range(setting: &str, field: &'static str, value: u64) -> Result<u64, PlanError> {
     let takes = FIELDS
         .iter()
         .find(|known| known.name == setting)
-        .map(|known| known.takes);
+        .map(|known| known.field_type);
     match takes {
-        Some(Takes::Number { min, max }) if !(u64::from(min)..=u64::from(max)).contains(&value) => {
+        Some(FieldType::Number { min, max }) if !(u64::from(min)..=u64::from(max)).contains(&value) => {
             let reason = format!("results in a {setting} of {value}, which must be from {min} to {max}");
             Err(PlanError { field, reason })
         }
@@ -97,19 +97,19 @@ mod tests {
     };
 
     #[test]
-    fn a_shop_of_1000_calls_a_second() {
-        let plan = Plan::of(&SHOP).expect("possible");
+    fn a_shop_with_1000_calls_per_second_is_sized() {
+        let plan = SizingPlan::for_demand(&SHOP).expect("possible");
         assert_eq!((plan.capacity, plan.batch), (43_478, 1_449));
         let sure = Demand {
             failure_percent: 0,
             ..SHOP
         };
-        let plan = Plan::of(&sure).expect("possible");
+        let plan = SizingPlan::for_demand(&sure).expect("possible");
         assert_eq!((plan.capacity, plan.batch), (50_000, 1_666));
     }
 
     #[test]
-    fn what_no_queue_can_do_is_named() {
+    fn an_impossible_demand_names_the_field_to_change() {
         for (demand, field) in [
             (
                 Demand {
@@ -146,18 +146,22 @@ mod tests {
                 "interval_seconds",
             ),
         ] {
-            assert_eq!(Plan::of(&demand).expect_err(field).field, field, "{demand:?}");
+            assert_eq!(
+                SizingPlan::for_demand(&demand).expect_err(field).field,
+                field,
+                "{demand:?}"
+            );
         }
     }
 
     proptest! {
         #[test]
-        fn the_service_is_never_promised_more_than_it_can_do(
+        fn a_plan_never_exceeds_what_the_service_can_serve(
             tps in 1_u32..100_000, calls in 1_u32..100, session_seconds in 1_u32..3_600,
             failure_percent in 0_u32..=100, interval_seconds in 1_u32..600,
         ) {
             let demand = Demand { tps, calls, session_seconds, failure_percent, interval_seconds };
-            if let Ok(plan) = Plan::of(&demand) {
+            if let Ok(plan) = SizingPlan::for_demand(&demand) {
                 let calls_of = |visitors: u64| visitors * u64::from(calls) * u64::from(100 + failure_percent);
                 let hundred_can = |seconds: u32| u64::from(tps) * u64::from(seconds) * 100;
                 prop_assert!(calls_of(plan.capacity) <= hundred_can(session_seconds));

@@ -14,7 +14,7 @@ pub const ERA_MS: u64 = 1_735_689_600_000;
 /// into the next millisecond.
 pub const ARRIVALS_PER_MS: u64 = 256;
 /// Visit numbers count modulo this.
-pub const VISITS: u64 = 4096;
+pub const VISIT_MODULUS: u64 = 4096;
 
 const ORDER_BITS: u32 = 49;
 const PHASE_OPEN: u64 = 1 << ORDER_BITS;
@@ -31,7 +31,7 @@ impl Visit {
     pub fn new(number: u64) -> Option<Self> {
         u16::try_from(number)
             .ok()
-            .filter(|&n| u64::from(n) < VISITS)
+            .filter(|&n| u64::from(n) < VISIT_MODULUS)
             .map(Self)
     }
 
@@ -40,10 +40,10 @@ impl Visit {
         self.0
     }
 
-    const fn of(number: u64) -> Self {
+    const fn from_modulo(number: u64) -> Self {
         // The result is always below 4096, so the cast loses no bits.
         #[allow(clippy::cast_possible_truncation)]
-        Self((number % VISITS) as u16)
+        Self((number % VISIT_MODULUS) as u16)
     }
 }
 
@@ -91,7 +91,9 @@ impl WaitScore {
     /// not crowded, or if they are within one millisecond. The low bits of the score would not do: they are
     /// mostly the count within the millisecond, which is usually 0.
     pub fn visit(self) -> Visit {
-        Visit::of(self.0 / ARRIVALS_PER_MS + self.0 % ARRIVALS_PER_MS * (VISITS / ARRIVALS_PER_MS))
+        Visit::from_modulo(
+            self.0 / ARRIVALS_PER_MS + self.0 % ARRIVALS_PER_MS * (VISIT_MODULUS / ARRIVALS_PER_MS),
+        )
     }
 }
 
@@ -102,7 +104,7 @@ pub struct DeadlineScore(u64);
 impl DeadlineScore {
     /// The score of a deadline in Unix milliseconds.
     pub fn new(deadline_ms: u64, visit: Visit) -> Self {
-        Self(deadline_ms.saturating_sub(ERA_MS) * VISITS + u64::from(visit.0))
+        Self(deadline_ms.saturating_sub(ERA_MS) * VISIT_MODULUS + u64::from(visit.0))
     }
 
     /// A score as stored; `None` for 2^53 and above.
@@ -117,12 +119,12 @@ impl DeadlineScore {
 
     /// The deadline, in Unix milliseconds.
     pub fn deadline_ms(self) -> u64 {
-        self.0 / VISITS + ERA_MS
+        self.0 / VISIT_MODULUS + ERA_MS
     }
 
     /// The visit.
     pub fn visit(self) -> Visit {
-        Visit::of(self.0)
+        Visit::from_modulo(self.0)
     }
 }
 
@@ -137,7 +139,7 @@ mod tests {
 
     proptest! {
         #[test]
-        fn arrivals_are_in_strict_order_whatever_the_clock_does(clock in prop::collection::vec(ERA_MS..LAST_MS - 1000, 1..600)) {
+        fn arrivals_keep_strict_order_with_any_clock(clock in prop::collection::vec(ERA_MS..LAST_MS - 1000, 1..600)) {
             let mut last = 0;
             for now_ms in clock {
                 let score = WaitScore::next(last, now_ms);
@@ -159,14 +161,14 @@ mod tests {
         }
 
         #[test]
-        fn coming_again_is_another_visit(ms in ERA_MS..LAST_MS - 5_000, later_ms in 1u64..4_096, n in 1u64..256) {
+        fn entering_again_starts_another_visit(ms in ERA_MS..LAST_MS - 5_000, later_ms in 1u64..4_096, n in 1u64..256) {
             let first = WaitScore::next(0, ms);
             prop_assert_ne!(first.visit(), WaitScore::next(first.order(), ms + later_ms).visit());
             prop_assert_ne!(first.visit(), WaitScore::next(first.order() + n - 1, ms).visit(), "in the same millisecond");
         }
 
         #[test]
-        fn a_deadline_orders_by_time_first(a in ERA_MS..LAST_MS, b in ERA_MS..LAST_MS, va in 0..VISITS, vb in 0..VISITS) {
+        fn a_deadline_orders_by_time_first(a in ERA_MS..LAST_MS, b in ERA_MS..LAST_MS, va in 0..VISIT_MODULUS, vb in 0..VISIT_MODULUS) {
             let (one, two) = (
                 DeadlineScore::new(a, Visit::new(va).expect("in range")),
                 DeadlineScore::new(b, Visit::new(vb).expect("in range")),
@@ -181,7 +183,7 @@ mod tests {
     }
 
     #[test]
-    fn a_burst_in_one_millisecond_carries_into_the_next() {
+    fn more_than_256_arrivals_carry_into_the_next_millisecond() {
         let mut last = 0;
         let scores: Vec<_> = (0..300)
             .map(|_| {
@@ -196,9 +198,9 @@ mod tests {
     }
 
     #[test]
-    fn numbers_past_the_end_are_no_scores() {
+    fn numbers_above_the_range_are_not_scores() {
         assert_eq!(WaitScore::from_raw(SCORE_END), None);
         assert_eq!(DeadlineScore::from_raw(SCORE_END), None);
-        assert_eq!(Visit::new(VISITS), None);
+        assert_eq!(Visit::new(VISIT_MODULUS), None);
     }
 }

@@ -2,12 +2,12 @@
 
 use super::{
     score::{DeadlineScore, Visit, WaitScore},
-    state::State,
+    state::EntryState,
 };
 
 /// The current status of a live entry.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum Standing {
+pub enum EntryStatus {
     /// The entry is in line.
     Waiting {
         /// The place of the entry.
@@ -38,7 +38,7 @@ pub enum Standing {
 /// The position of an entry as its sorted set stores it. It contains nothing that moves without a write, such
 /// as the position in line or the claim deadline while the queue is paused.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum Spot {
+pub enum StoredPosition {
     /// In line, at this place.
     Waiting(WaitScore),
     /// Promoted. The deadline is on the claim clock, which stands still while the queue is paused.
@@ -47,16 +47,16 @@ pub enum Spot {
     Active(DeadlineScore),
 }
 
-impl Spot {
+impl StoredPosition {
     /// The stored position that matches a status. The deadline of a ready entry is in line time instead of
     /// claim time.
-    pub fn of(standing: &Standing) -> Self {
-        match *standing {
-            Standing::Waiting { score, .. } => Self::Waiting(score),
-            Standing::Ready {
+    pub fn from_status(status: &EntryStatus) -> Self {
+        match *status {
+            EntryStatus::Waiting { score, .. } => Self::Waiting(score),
+            EntryStatus::Ready {
                 visit, claim_by_ms, ..
             } => Self::Ready(DeadlineScore::new(claim_by_ms, visit)),
-            Standing::Active {
+            EntryStatus::Active {
                 visit,
                 session_end_ms,
                 ..
@@ -65,11 +65,11 @@ impl Spot {
     }
 
     /// The state of the entry.
-    pub fn state(self) -> State {
+    pub fn state(self) -> EntryState {
         match self {
-            Self::Waiting(_) => State::Waiting,
-            Self::Ready(_) => State::Ready,
-            Self::Active(_) => State::Active,
+            Self::Waiting(_) => EntryState::Waiting,
+            Self::Ready(_) => EntryState::Ready,
+            Self::Active(_) => EntryState::Active,
         }
     }
 
@@ -90,13 +90,13 @@ impl Spot {
     }
 }
 
-impl Standing {
+impl EntryStatus {
     /// The state of the entry.
-    pub fn state(&self) -> State {
+    pub fn state(&self) -> EntryState {
         match self {
-            Self::Waiting { .. } => State::Waiting,
-            Self::Ready { .. } => State::Ready,
-            Self::Active { .. } => State::Active,
+            Self::Waiting { .. } => EntryState::Waiting,
+            Self::Ready { .. } => EntryState::Ready,
+            Self::Active { .. } => EntryState::Active,
         }
     }
 

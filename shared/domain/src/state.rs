@@ -6,7 +6,7 @@ use serde::{Deserialize, Serialize};
 /// (`WAITING`).
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, Serialize, Deserialize)]
 #[serde(rename_all = "lowercase")]
-pub enum State {
+pub enum EntryState {
     /// The entry is in line.
     Waiting,
     /// The entry was promoted and must be claimed within `claim_seconds`.
@@ -21,7 +21,7 @@ pub enum State {
     Expired,
 }
 
-impl State {
+impl EntryState {
     /// All states, in the order in which an entry passes them.
     pub const ALL: [Self; 6] = [
         Self::Waiting,
@@ -39,7 +39,7 @@ impl State {
 
     /// Whether this state comes later in a visit than `earlier`. Of two states of the same visit, the later
     /// one is the current one.
-    pub fn is_further_than(self, earlier: Self) -> bool {
+    pub fn is_later_than(self, earlier: Self) -> bool {
         let step = |state| match state {
             Self::Waiting => 0,
             Self::Ready => 1,
@@ -51,7 +51,7 @@ impl State {
 
     /// Whether one transition leads from this state to `next`. An ended entry may become waiting again, or
     /// active on the fast track; that is a new visit.
-    pub fn may_become(self, next: Self) -> bool {
+    pub fn can_become(self, next: Self) -> bool {
         match self {
             Self::Waiting => matches!(next, Self::Ready | Self::Left),
             Self::Ready => matches!(next, Self::Active | Self::Left | Self::Expired),
@@ -95,32 +95,32 @@ mod tests {
     use super::*;
 
     #[test]
-    fn no_state_leads_past_the_claim_or_out_of_the_line_unseen() {
+    fn transitions_skip_no_state_and_never_go_back() {
         assert!(
-            !State::Waiting.may_become(State::Active),
+            !EntryState::Waiting.can_become(EntryState::Active),
             "a waiting entry is promoted first"
         );
         assert!(
-            !State::Ready.may_become(State::Waiting),
+            !EntryState::Ready.can_become(EntryState::Waiting),
             "a promoted entry does not return to waiting"
         );
         assert!(
-            !State::Waiting.may_become(State::Expired),
+            !EntryState::Waiting.can_become(EntryState::Expired),
             "a waiting entry does not expire"
         );
-        for state in State::ALL {
-            assert!(!state.may_become(state), "{state:?}");
-            assert_eq!(State::from_table_name(state.table_name()), Some(state));
+        for state in EntryState::ALL {
+            assert!(!state.can_become(state), "{state:?}");
+            assert_eq!(EntryState::from_table_name(state.table_name()), Some(state));
             assert_eq!(state.table_name().to_lowercase(), state.name());
-            let ends: Vec<_> = State::ALL
+            let ends: Vec<_> = EntryState::ALL
                 .into_iter()
-                .filter(|n| state.may_become(*n) && !n.is_live())
+                .filter(|n| state.can_become(*n) && !n.is_live())
                 .collect();
             assert_eq!(ends.is_empty(), !state.is_live(), "{state:?} ends as {ends:?}");
-            for next in State::ALL {
-                let leads = state.is_live() && state.may_become(next);
-                assert!(!leads || next.is_further_than(state), "{state:?} to {next:?}");
-                assert!(!(next.is_further_than(state) && state.is_further_than(next)));
+            for next in EntryState::ALL {
+                let leads = state.is_live() && state.can_become(next);
+                assert!(!leads || next.is_later_than(state), "{state:?} to {next:?}");
+                assert!(!(next.is_later_than(state) && state.is_later_than(next)));
             }
         }
     }

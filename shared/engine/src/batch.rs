@@ -3,53 +3,53 @@
 use std::{collections::HashSet, time::Duration};
 
 use tokio::time::{Instant, timeout};
-use vestibule_backup::{Backup, BackupError, Shelf, Written};
-use vestibule_domain::change::{Change, Ending};
+use vestibule_backup::{Backup, BackupError, EntryPartition, PutOutcome};
+use vestibule_domain::change::{Change, VisitEnd};
 use vestibule_line::JournalRecord;
 
 /// The most changes in a batch, unless its first record alone has more.
 const CHANGES_MAX: usize = 1_000;
 /// No write of a batch begins after this time. Writes that finished until then count.
-const BATCH_TIME: Duration = Duration::from_secs(10);
+const BATCH_START_WINDOW: Duration = Duration::from_secs(10);
 /// A batch that still takes longer is abandoned.
 const BATCH_TIMEOUT: Duration = Duration::from_secs(30);
 /// How long the backup may take to answer whether it accepts writes.
-const ANSWER_WITHIN: Duration = Duration::from_secs(5);
+const PROBE_TIMEOUT: Duration = Duration::from_secs(5);
 
 /// The outcome of writing one journal record.
-pub(super) struct Tried<'a> {
+pub(super) struct BatchResult<'a> {
     pub(super) record: &'a JournalRecord,
     /// Changes that need no further write: the backup holds them, or its record supersedes them.
     pub(super) written: Vec<Change>,
     /// Those of `written` that conflict with the record.
-    pub(super) overruled: Vec<Change>,
+    pub(super) conflicting: Vec<Change>,
     /// Changes that the backup refused although it accepts others.
     pub(super) refused: Vec<(Change, BackupError)>,
     /// Changes that the batch did not reach, or that the backup could not accept at the moment.
-    pub(super) rest: Vec<(Change, BackupError)>,
+    pub(super) postponed: Vec<(Change, BackupError)>,
 }
 
-impl Tried<'_> {
+impl BatchResult<'_> {
     /// Whether no change of the record needs a further write.
-    pub(super) fn is_written(&self) -> bool {
-        self.refused.is_empty() && self.rest.is_empty()
+    pub(super) fn is_complete(&self) -> bool {
+        self.refused.is_empty() && self.postponed.is_empty()
     }
 
     /// Fails with the reason of the first change that was postponed, if there is one.
-    pub(super) fn until_rest(tried: Vec<Self>) -> Result<(), BackupError> {
-        let mut rest = tried.into_iter().flat_map(|tried| tried.rest);
+    pub(super) fn fail_if_postponed(tried: Vec<Self>) -> Result<(), BackupError> {
+        let mut rest = tried.into_iter().flat_map(|tried| tried.postponed);
         rest.next().map_or(Ok(()), |(_, error)| Err(error))
     }
 
     /// The ends that the backup holds now.
-    pub(super) fn endings(&self) -> impl Iterator<Item = Ending> {
-        self.written.iter().filter_map(Change::ending)
+    pub(super) fn endings(&self) -> impl Iterator<Item = VisitEnd> {
+        self.written.iter().filter_map(Change::visit_end)
     }
 }
 
 /// Splits records into batches. Within a batch the order of writes does not matter, because no entry occurs in two of
 /// its records.
-pub(super) fn batches(records: &[JournalRecord]) -> Vec<&[JournalRecord]> {
+pub(super) fn split_into_batches(records: &[JournalRecord]) -> Vec<&[JournalRecord]> {
     let mut batches = Vec::new();
     let (mut from, mut ids) = (0, HashSet::new());
     for (nth, record) in records.iter().enumerate() {
@@ -70,16 +70,16 @@ pub(super) fn batches(records: &[JournalRecord]) -> Vec<&[JournalRecord]> {
 /// Writes as many changes of these records as it can. If writes failed, it then asks whether the backup accepts writes
 /// at all. If so, the failed changes themselves are at fault and count as refused. In an outage no change counts as
 /// refused.
-pub(super) async fn write<'a>(
+pub(super) async fn write_batch<'a>(
     backup: &dyn Backup,
-    shelf: &Shelf,
+    shelf: &EntryPartition,
     batch: &'a [JournalRecord],
-) -> Vec<Tried<'a>> {
+) -> Vec<BatchResult<'a>> {
     let changes: Vec<_> = batch
         .iter()
         .flat_map(|record| record.changes.iter().copied())
         .collect();
-    let writing = backup.write_each(shelf, &changes, Instant::now() + BATCH_TIME);
+    let writing = backup.put_changes(shelf, &changes, Instant::now() + BATCH_START_WINDOW);
     let outcomes = timeout(BATCH_TIMEOUT, writing).await.unwrap_or_else(|_| {
         // A timeout does not tell which change is at fault, so each counts as throttled.
         let late = || {
@@ -89,38 +89,38 @@ pub(super) async fn write<'a>(
         };
         changes.iter().map(|_| Err(late())).collect()
     });
-    let is_failure = |outcome: &Result<Written, BackupError>| {
+    let is_failure = |outcome: &Result<PutOutcome, BackupError>| {
         outcome
             .as_ref()
             .is_err_and(|error| !matches!(error, BackupError::Throttled(_)))
     };
     let takes_writes = outcomes.iter().any(is_failure)
         && matches!(
-            timeout(ANSWER_WITHIN, backup.takes_writes(shelf)).await,
+            timeout(PROBE_TIMEOUT, backup.probe_writes(shelf)).await,
             Ok(Ok(()))
         );
     let mut outcomes = outcomes.into_iter();
     batch
         .iter()
         .map(|record| {
-            let mut tried = Tried {
+            let mut tried = BatchResult {
                 record,
                 written: Vec::new(),
-                overruled: Vec::new(),
+                conflicting: Vec::new(),
                 refused: Vec::new(),
-                rest: Vec::new(),
+                postponed: Vec::new(),
             };
             for (change, outcome) in record.changes.iter().zip(outcomes.by_ref()) {
                 match outcome {
                     Ok(written) => {
                         tried.written.push(*change);
-                        if written == Written::Overruled {
-                            tried.overruled.push(*change);
+                        if written == PutOutcome::Conflicting {
+                            tried.conflicting.push(*change);
                         }
                     }
-                    Err(error @ BackupError::Throttled(_)) => tried.rest.push((*change, error)),
+                    Err(error @ BackupError::Throttled(_)) => tried.postponed.push((*change, error)),
                     Err(error) if takes_writes => tried.refused.push((*change, error)),
-                    Err(error) => tried.rest.push((*change, error)),
+                    Err(error) => tried.postponed.push((*change, error)),
                 }
             }
             tried

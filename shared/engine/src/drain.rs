@@ -3,12 +3,12 @@
 use std::time::Duration;
 
 use tokio::time::Instant;
-use vestibule_backup::{Backup, BackupError, Shelf};
-use vestibule_line::{Deferral, JournalRecord, Line, LineError, SetAside};
+use vestibule_backup::{Backup, BackupError, EntryPartition};
+use vestibule_line::{DeadLetterOutcome, JournalRecord, Line, LineError, RequeueOrder};
 
 use super::{
     aside,
-    batch::{self, Tried, batches},
+    batch::{self, BatchResult, split_into_batches},
     over,
 };
 
@@ -18,12 +18,12 @@ pub const RECORDS_MAX: usize = 100;
 pub const TRIES_MAX: u32 = 10;
 /// The longest backoff after the first attempt. It doubles with each attempt, up to [`WAIT_MAX`]. All [`TRIES_MAX`]
 /// attempts together take some six minutes.
-const WAIT: Duration = Duration::from_secs(2);
-const WAIT_MAX: Duration = Duration::from_mins(2);
+const BACKOFF_FIRST: Duration = Duration::from_secs(2);
+const BACKOFF_MAX: Duration = Duration::from_mins(2);
 
 /// What one flush wrote to the backup, and what it did not.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
-pub struct Drained {
+pub struct FlushOutcome {
     /// Journal records that the flush handled.
     pub records: usize,
     /// Changes in them that the backup holds now.
@@ -31,12 +31,12 @@ pub struct Drained {
     /// Changes that the backup refused. A later flush tries them again.
     pub refused: usize,
     /// Records that became dead letters.
-    pub set_aside: usize,
+    pub dead_lettered: usize,
 }
 
 /// Why a flush stopped. The changes written until then are in the backup and no longer in the journal.
 #[derive(Debug, thiserror::Error)]
-pub enum DrainError {
+pub enum FlushError {
     /// The line failed to answer.
     #[error(transparent)]
     Line(#[from] LineError),
@@ -58,41 +58,41 @@ pub enum DrainError {
 /// # Errors
 /// [`DrainError`] if the line fails or the backup accepts no more changes. Changes that were not written stay in the
 /// journal.
-pub async fn drain(
+pub async fn flush_journal(
     line: &dyn Line,
     backup: &dyn Backup,
-    shelf: &Shelf,
-    most_records: usize,
+    shelf: &EntryPartition,
+    records_max: usize,
     until: Instant,
-) -> Result<Drained, DrainError> {
-    let mut drained = Drained::default();
-    let due = line.journal(&shelf.queue, most_records).await?;
+) -> Result<FlushOutcome, FlushError> {
+    let mut drained = FlushOutcome::default();
+    let due = line.due_journal_records(&shelf.queue, records_max).await?;
     if !due.is_empty() {
-        is_of(line, shelf).await?;
+        require_generation(line, shelf).await?;
     }
     let (unreadable, records): (Vec<_>, Vec<_>) =
-        due.into_iter().partition(|record| record.unreadable.is_some());
+        due.into_iter().partition(|record| record.parse_error.is_some());
     for record in unreadable {
-        let reason = record.unreadable.as_deref().unwrap_or_default();
-        if aside::set_aside(line, shelf, &record, reason).await? == SetAside::Done {
+        let reason = record.parse_error.as_deref().unwrap_or_default();
+        if aside::move_to_dead_letters(line, shelf, &record, reason).await? == DeadLetterOutcome::Moved {
             drained.records += 1;
-            drained.set_aside += 1;
+            drained.dead_lettered += 1;
         }
     }
-    for (nth, batch) in batches(&records).into_iter().enumerate() {
+    for (nth, batch) in split_into_batches(&records).into_iter().enumerate() {
         if nth > 0 && Instant::now() >= until {
             break;
         }
-        let tried = batch::write(backup, shelf, batch).await;
-        settle(line, shelf, &tried, &mut drained).await?;
-        for change in tried.iter().flat_map(|tried| &tried.overruled) {
-            over::promoted(line, backup, shelf, change).await?;
+        let tried = batch::write_batch(backup, shelf, batch).await;
+        acknowledge_written(line, shelf, &tried, &mut drained).await?;
+        for change in tried.iter().flat_map(|tried| &tried.conflicting) {
+            over::remove_ended_promotion(line, backup, shelf, change).await?;
         }
         for tried in &tried {
-            replace(line, shelf, tried, &mut drained).await?;
+            requeue_unwritten(line, shelf, tried, &mut drained).await?;
         }
         // The backup throttles or is unavailable: stop the flush and leave the rest in the journal.
-        Tried::until_rest(tried)?;
+        BatchResult::fail_if_postponed(tried)?;
     }
     Ok(drained)
 }
@@ -102,12 +102,12 @@ pub async fn drain(
 ///
 /// # Errors
 /// [`LineError::Unknown`] if the generation differs: the queue that the caller knew no longer exists.
-pub(super) async fn is_of(line: &dyn Line, shelf: &Shelf) -> Result<(), LineError> {
-    let view = line.view(&shelf.queue).await?;
+pub(super) async fn require_generation(line: &dyn Line, shelf: &EntryPartition) -> Result<(), LineError> {
+    let view = line.queue_view(&shelf.queue).await?;
     if view.configuration.generation == shelf.generation {
         Ok(())
     } else {
-        Err(LineError::Unknown)
+        Err(LineError::QueueNotFound)
     }
 }
 
@@ -115,14 +115,14 @@ pub(super) async fn is_of(line: &dyn Line, shelf: &Shelf) -> Result<(), LineErro
 ///
 /// # Errors
 /// The same as [`drain`].
-pub async fn drain_all(
+pub async fn flush_journal_until(
     line: &dyn Line,
     backup: &dyn Backup,
-    shelf: &Shelf,
+    shelf: &EntryPartition,
     until: Instant,
-) -> Result<(), DrainError> {
+) -> Result<(), FlushError> {
     loop {
-        let drained = drain(line, backup, shelf, RECORDS_MAX, until).await?;
+        let drained = flush_journal(line, backup, shelf, RECORDS_MAX, until).await?;
         tracing::debug!(
             event = "journal.flushed", queue = %shelf.queue, ?drained,
             "flushed journal records to the backup"
@@ -135,17 +135,17 @@ pub async fn drain_all(
 
 /// Removes from the journal each record that the backup holds completely, and tells the line which ends the backup
 /// holds.
-async fn settle(
+async fn acknowledge_written(
     line: &dyn Line,
-    shelf: &Shelf,
-    tried: &[Tried<'_>],
-    drained: &mut Drained,
+    shelf: &EntryPartition,
+    tried: &[BatchResult<'_>],
+    drained: &mut FlushOutcome,
 ) -> Result<(), LineError> {
-    let whole = tried.iter().filter(|tried| tried.is_written());
+    let whole = tried.iter().filter(|tried| tried.is_complete());
     let keys: Vec<_> = whole.map(|tried| tried.record.key.clone()).collect();
-    let ended: Vec<_> = tried.iter().flat_map(Tried::endings).collect();
+    let ended: Vec<_> = tried.iter().flat_map(BatchResult::endings).collect();
     if !keys.is_empty() || !ended.is_empty() {
-        line.settle(&shelf.queue, &keys, &ended).await?;
+        line.acknowledge(&shelf.queue, &keys, &ended).await?;
     }
     drained.records += keys.len();
     drained.changes += tried.iter().map(|tried| tried.written.len()).sum::<usize>();
@@ -153,29 +153,29 @@ async fn settle(
 }
 
 /// Replaces a journal record with the changes of it that the backup does not hold, or moves it to the dead letters.
-async fn replace(
+async fn requeue_unwritten(
     line: &dyn Line,
-    shelf: &Shelf,
-    tried: &Tried<'_>,
-    drained: &mut Drained,
+    shelf: &EntryPartition,
+    tried: &BatchResult<'_>,
+    drained: &mut FlushOutcome,
 ) -> Result<(), LineError> {
     let is_untouched = tried.written.is_empty() && tried.refused.is_empty();
-    if tried.is_written() || is_untouched {
+    if tried.is_complete() || is_untouched {
         return Ok(());
     }
     let record = tried.record;
-    let mut tries = record.tries + 1;
+    let mut tries = record.attempts + 1;
     if let [(_, reason)] = tried.refused.as_slice()
         && tries >= TRIES_MAX
     {
-        match aside::set_aside(line, shelf, record, &reason.to_string()).await? {
-            SetAside::Done => {
+        match aside::move_to_dead_letters(line, shelf, record, &reason.to_string()).await? {
+            DeadLetterOutcome::Moved => {
                 drained.records += 1;
-                drained.set_aside += 1;
+                drained.dead_lettered += 1;
                 return Ok(());
             }
-            SetAside::Gone => return Ok(()),
-            SetAside::Full => tries = record.tries,
+            DeadLetterOutcome::AlreadyHandled => return Ok(()),
+            DeadLetterOutcome::Full => tries = record.attempts,
         }
     }
     for (change, reason) in &tried.refused {
@@ -185,23 +185,24 @@ async fn replace(
             "the backup refused a change; the journal keeps it and the next flush after a pause tries it again"
         );
     }
-    line.defer(&shelf.queue, &deferral(record, tried, tries)).await?;
+    line.requeue_with_backoff(&shelf.queue, &backoff_order(record, tried, tries))
+        .await?;
     drained.records += 1;
     drained.refused += tried.refused.len();
     Ok(())
 }
 
-fn deferral(record: &JournalRecord, tried: &Tried<'_>, tries: u32) -> Deferral {
-    let wait = WAIT
+fn backoff_order(record: &JournalRecord, tried: &BatchResult<'_>, tries: u32) -> RequeueOrder {
+    let wait = BACKOFF_FIRST
         .saturating_mul(1 << (tries.clamp(1, TRIES_MAX) - 1))
-        .min(WAIT_MAX);
+        .min(BACKOFF_MAX);
     // Jitter: changes that the backup refused together do not return together.
     let wait = wait.mul_f64(0.5 + rand::random::<f64>() / 2.0);
-    Deferral {
+    RequeueOrder {
         key: record.key.clone(),
-        rest: tried.rest.iter().map(|(change, _)| *change).collect(),
-        refused: tried.refused.iter().map(|(change, _)| *change).collect(),
-        tries,
-        wait_ms: u64::try_from(wait.as_millis()).unwrap_or(u64::MAX),
+        untried: tried.postponed.iter().map(|(change, _)| *change).collect(),
+        rejected: tried.refused.iter().map(|(change, _)| *change).collect(),
+        attempts: tries,
+        backoff_ms: u64::try_from(wait.as_millis()).unwrap_or(u64::MAX),
     }
 }

@@ -2,42 +2,42 @@
 
 use tokio::{join, time::Instant};
 use tracing::warn;
-use vestibule_backup::{Backup, BackupError, Shelf};
-use vestibule_domain::{driver::away_after_ms, id::QueueId, pace::Pace};
-use vestibule_line::{Fence, Line, LineError, Marked, TickOrder};
+use vestibule_backup::{Backup, BackupError, EntryPartition};
+use vestibule_domain::{driver::promoter_down_after_ms, id::QueueId, pace::Pace};
+use vestibule_line::{FallbackTickOrder, Line, LineError, MinWatermark, RaiseWatermarkOutcome};
 
-use super::tick::{Ticked, tick_in_stead};
-use crate::drain::{DrainError, drain_all};
+use super::tick::{TickSummary, run_fallback_tick};
+use crate::drain::{FlushError, flush_journal_until};
 
 /// The least time between two fallback ticks of a queue, in milliseconds, over all processes. Each process asks
 /// again after one second. The value is a little below that second, so that a request that takes a moment
 /// longer than the previous one does not lose a tick.
-const EVERY_MS: u64 = 900;
+const FALLBACK_TICK_INTERVAL_MS: u64 = 900;
 
 /// The outcome of a request's offer to run a fallback tick.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub enum Driven {
+pub enum FallbackTickOutcome {
     /// The request ticked the queue and flushed its journal.
-    Ticked(Ticked),
+    Ticked(TickSummary),
     /// The promoter is running, or another request has just run a fallback tick.
     NotDue,
     /// The line has lost the queue, or its data is older than the fence, or the backup has no such queue. No
     /// entry is promoted until the promoter has restored the queue.
-    Lost,
+    LineNotCurrent,
 }
 
 /// Why a fallback tick failed or did not finish. The entries that it promoted are in the journal.
 #[derive(Debug, thiserror::Error)]
-pub enum DriveError {
+pub enum FallbackTickError {
     /// The line gave no usable answer.
     #[error(transparent)]
     Line(#[from] LineError),
     /// The backup did not return the fence. Without it the line may be stale, so no entry is promoted.
     #[error("the fallback tick promoted no entry, because it could not read the fence from the backup: {0}")]
-    Unsure(BackupError),
+    FenceUnavailable(BackupError),
     /// The journal could not be flushed.
     #[error(transparent)]
-    Drain(#[from] DrainError),
+    Flush(#[from] FlushError),
 }
 
 /// Runs a fallback tick: ticks the queue if the promoter is down and no other request has just done so, and
@@ -49,17 +49,18 @@ pub enum DriveError {
 ///
 /// # Errors
 /// [`DriveError`]. The call is idempotent: a fallback tick that was cut off may be repeated.
-pub async fn drive(
+pub async fn fallback_tick(
     line: &dyn Line,
     backup: &dyn Backup,
-    shelf: &Shelf,
+    shelf: &EntryPartition,
     pace: Pace,
     until: Instant,
-) -> Result<Driven, DriveError> {
-    match drive_in_turn(line, backup, shelf, pace, until).await {
+) -> Result<FallbackTickOutcome, FallbackTickError> {
+    match fallback_tick_in_turn(line, backup, shelf, pace, until).await {
         Err(
-            DriveError::Line(LineError::Unknown) | DriveError::Drain(DrainError::Line(LineError::Unknown)),
-        ) => Ok(Driven::Lost),
+            FallbackTickError::Line(LineError::QueueNotFound)
+            | FallbackTickError::Flush(FlushError::Line(LineError::QueueNotFound)),
+        ) => Ok(FallbackTickOutcome::LineNotCurrent),
         outcome => outcome,
     }
 }
@@ -69,42 +70,52 @@ pub async fn drive(
 ///
 /// # Errors
 /// As [`Line::take_tick`].
-pub async fn take_turn(line: &dyn Line, queue: &QueueId, pace: Pace) -> Result<bool, LineError> {
-    let order = TickOrder {
-        away_after_ms: away_after_ms(pace.interval_ms),
-        every_ms: EVERY_MS,
+pub async fn take_fallback_tick_turn(
+    line: &dyn Line,
+    queue: &QueueId,
+    pace: Pace,
+) -> Result<bool, LineError> {
+    let order = FallbackTickOrder {
+        promoter_down_after_ms: promoter_down_after_ms(pace.interval_ms),
+        every_ms: FALLBACK_TICK_INTERVAL_MS,
     };
-    line.take_tick(queue, order).await
+    line.take_fallback_tick(queue, order).await
 }
 
-async fn drive_in_turn(
+async fn fallback_tick_in_turn(
     line: &dyn Line,
     backup: &dyn Backup,
-    shelf: &Shelf,
+    shelf: &EntryPartition,
     pace: Pace,
     until: Instant,
-) -> Result<Driven, DriveError> {
+) -> Result<FallbackTickOutcome, FallbackTickError> {
     let queue = &shelf.queue;
-    if !take_turn(line, queue, pace).await? {
-        return Ok(Driven::NotDue);
+    if !take_fallback_tick_turn(line, queue, pace).await? {
+        return Ok(FallbackTickOutcome::NotDue);
     }
-    let Some(stored) = backup.queue(queue).await.map_err(DriveError::Unsure)? else {
-        return Ok(Driven::Lost);
+    let Some(stored) = backup
+        .read_queue(queue)
+        .await
+        .map_err(FallbackTickError::FenceUnavailable)?
+    else {
+        return Ok(FallbackTickOutcome::LineNotCurrent);
     };
-    let part = stored.line;
-    let (mark, is_new) = match line.mark(queue, part.epoch, part.fence).await? {
-        Marked::Marked(mark) => (mark, true),
-        Marked::Same => (part.fence, false),
-        Marked::Old | Marked::Other => return Ok(Driven::Lost),
+    let part = stored.metadata;
+    let (mark, is_new) = match line.raise_watermark(queue, part.epoch, part.watermark).await? {
+        RaiseWatermarkOutcome::Raised(mark) => (mark, true),
+        RaiseWatermarkOutcome::Unchanged => (part.watermark, false),
+        RaiseWatermarkOutcome::StaleLine | RaiseWatermarkOutcome::OtherEpoch => {
+            return Ok(FallbackTickOutcome::LineNotCurrent);
+        }
     };
-    let fence = Fence {
+    let fence = MinWatermark {
         epoch: part.epoch,
-        mark,
+        watermark: mark,
     };
     // The tick comes first, because visitors wait for it.
-    let ticked = tick_in_stead(line, queue, Some(fence)).await?;
+    let ticked = run_fallback_tick(line, queue, Some(fence)).await?;
     let raise = async {
-        if is_new && let Err(error) = backup.raise_fence(queue, part.epoch, mark).await {
+        if is_new && let Err(error) = backup.raise_watermark(queue, part.epoch, mark).await {
             // A failure is harmless: the next fallback tick raises the fence to the then current watermark.
             warn!(
                 event = "queue.fence_raise_failed",
@@ -114,7 +125,7 @@ async fn drive_in_turn(
             );
         }
     };
-    let ((), drained) = join!(raise, drain_all(line, backup, shelf, until));
+    let ((), drained) = join!(raise, flush_journal_until(line, backup, shelf, until));
     drained?;
-    Ok(Driven::Ticked(ticked))
+    Ok(FallbackTickOutcome::Ticked(ticked))
 }

@@ -12,25 +12,25 @@ use std::{future::Future, time::Duration};
 
 use tokio::time::{sleep, timeout};
 use uuid::Uuid;
-use vestibule_backup::{Backup, LEASE, Lease, Leased, LinePart};
+use vestibule_backup::{Backup, LEASE_DURATION, Lease, LeaseOutcome, QueueMetadata};
 use vestibule_clock::now_ms;
 use vestibule_domain::id::QueueId;
 
 use crate::restore::RestoreError;
 
 /// The time between two renewals.
-const RENEWAL: Duration = Duration::from_secs(3);
+const RENEWAL_INTERVAL: Duration = Duration::from_secs(3);
 
 /// A lease that this process holds.
-pub(super) struct Held<'a> {
+pub(super) struct HeldLease<'a> {
     backup: &'a dyn Backup,
     queue: &'a QueueId,
     /// The queue's metadata, with the epoch that taking the lease set.
-    pub(super) part: LinePart,
+    pub(super) metadata: QueueMetadata,
     holder: Uuid,
 }
 
-impl<'a> Held<'a> {
+impl<'a> HeldLease<'a> {
     /// Takes the lease of a queue of this epoch.
     pub(super) async fn take(
         backup: &'a dyn Backup,
@@ -39,36 +39,36 @@ impl<'a> Held<'a> {
     ) -> Result<Self, RestoreError> {
         let lease = Lease::new(Uuid::new_v4());
         match backup.take_lease(queue, epoch, lease, now_ms()).await? {
-            Leased::Taken(part) => Ok(Self {
+            LeaseOutcome::Taken(part) => Ok(Self {
                 backup,
                 queue,
-                part,
+                metadata: part,
                 holder: lease.holder,
             }),
-            Leased::Held(_) => Err(RestoreError::Held),
-            Leased::Overtaken => Err(RestoreError::Overtaken),
+            LeaseOutcome::Held(_) => Err(RestoreError::LeaseHeld),
+            LeaseOutcome::EpochChanged => Err(RestoreError::EpochChanged),
         }
     }
 
     /// Runs `work` and renews the lease meanwhile. Stops when another process has taken the lease. A lease that merely
     /// expired because the backup is slow does not stop the work; otherwise a restore from a busy table would never
     /// finish.
-    pub(super) async fn hold<T>(
+    pub(super) async fn run_while_renewing<T>(
         &self,
         work: impl Future<Output = Result<T, RestoreError>>,
     ) -> Result<T, RestoreError> {
         tokio::select! {
             done = work => done,
-            () = self.renew_until_lost() => Err(RestoreError::Overtaken),
+            () = self.renew_until_lost() => Err(RestoreError::EpochChanged),
         }
     }
 
     async fn renew_until_lost(&self) {
         loop {
-            sleep(RENEWAL).await;
+            sleep(RENEWAL_INTERVAL).await;
             let lease = Lease::new(self.holder);
-            let renewal = self.backup.renew_lease(self.queue, self.part.epoch, lease);
-            match timeout(LEASE, renewal).await {
+            let renewal = self.backup.renew_lease(self.queue, self.metadata.epoch, lease);
+            match timeout(LEASE_DURATION, renewal).await {
                 Ok(Ok(true)) => {}
                 Ok(Ok(false)) => return,
                 Ok(Err(error)) => {
@@ -89,7 +89,7 @@ impl<'a> Held<'a> {
     pub(super) async fn release(self) {
         if let Err(error) = self
             .backup
-            .release_lease(self.queue, self.part.epoch, self.holder)
+            .release_lease(self.queue, self.metadata.epoch, self.holder)
             .await
         {
             tracing::warn!(

@@ -17,4 +17,4 @@ pub mod write_through;
 
 /// How many records are read of a whole journal: more than are ever kept aside, and than are ever waiting for their next
 /// try, but for a table that takes nothing.
-const WHOLE_JOURNAL_MAX: usize = 20_000;
+const JOURNAL_RECORDS_MAX: usize = 20_000;

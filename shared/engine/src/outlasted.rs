@@ -1,15 +1,15 @@
 //! Resolves a stale end: the line remembers the end, but the record in the backup supersedes it. Either the line lost
 //! what followed the end, or the line's journal still holds changes that precede it.
 
-use vestibule_backup::{Backup, BackupError, Shelf};
-use vestibule_domain::{change::Change, record::Record};
+use vestibule_backup::{Backup, BackupError, EntryPartition};
+use vestibule_domain::{change::Change, record::EntryRecord};
 use vestibule_line::{Line, LineError};
 
-use super::WHOLE_JOURNAL_MAX;
+use super::JOURNAL_RECORDS_MAX;
 
 /// Why a stale end could not be resolved.
 #[derive(Debug, thiserror::Error)]
-pub enum OutlastedError {
+pub enum StaleEndError {
     /// The line failed to answer.
     #[error(transparent)]
     Line(#[from] LineError),
@@ -24,15 +24,15 @@ pub enum OutlastedError {
 ///
 /// # Errors
 /// [`OutlastedError`] if the line or the backup failed to answer.
-pub async fn outlasted(
+pub async fn resolve_stale_end(
     line: &dyn Line,
     backup: &dyn Backup,
-    shelf: &Shelf,
-    record: &Record,
+    shelf: &EntryPartition,
+    record: &EntryRecord,
     end: &Change,
-) -> Result<(), OutlastedError> {
+) -> Result<(), StaleEndError> {
     let queue = &shelf.queue;
-    let journal = line.whole_journal(queue, WHOLE_JOURNAL_MAX).await?;
+    let journal = line.journal_records(queue, JOURNAL_RECORDS_MAX).await?;
     let since = |change: &Change| {
         change.id == end.id && record.version < change.version && change.version < end.version
     };
@@ -42,13 +42,13 @@ pub async fn outlasted(
         .filter(since)
         .collect();
     if changes.is_empty() {
-        line.settle(queue, &[], end.ending().as_slice()).await?;
+        line.acknowledge(queue, &[], end.visit_end().as_slice()).await?;
         return Ok(());
     }
     changes.push(*end);
     changes.sort_by_key(|change| change.version);
     for change in &changes {
-        backup.write(shelf, change).await?;
+        backup.put_change(shelf, change).await?;
     }
     Ok(())
 }

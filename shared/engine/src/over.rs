@@ -1,34 +1,34 @@
 //! Removes an entry from the line whose end the backup shows and the line lost.
 
-use vestibule_backup::{Backup, Shelf};
+use vestibule_backup::{Backup, EntryPartition};
 use vestibule_domain::{
     change::{Change, Event},
-    record::Record,
-    standing::{Spot, Standing},
+    record::EntryRecord,
+    standing::{EntryStatus, StoredPosition},
 };
-use vestibule_line::{Line, LineError, Mended, Mending};
+use vestibule_line::{Line, LineError, RepairOrder, RepairOutcome};
 
-use super::{drain::DrainError, write_through::write_through};
+use super::{drain::FlushError, write_through::write_through};
 
 /// Removes an entry from the line, given its status there and the record of its end. It uses the same step as the
 /// consistency check. If the entry no longer has this status, nothing changes.
 ///
 /// # Errors
 /// [`LineError`] if the line failed to answer.
-pub async fn take_out(
+pub async fn remove_ended(
     line: &dyn Line,
     backup: &dyn Backup,
-    shelf: &Shelf,
-    standing: &Standing,
-    record: &Record,
+    shelf: &EntryPartition,
+    standing: &EntryStatus,
+    record: &EntryRecord,
 ) -> Result<(), LineError> {
-    let mending = Mending {
+    let mending = RepairOrder {
         id: record.id,
-        seen: Spot::of(standing),
+        observed: StoredPosition::from_status(standing),
         generation: shelf.generation,
         record: Some(record.clone()),
     };
-    if let Mended::Ended(end) = line.mend(&shelf.queue, &mending).await? {
+    if let RepairOutcome::Ended(end) = line.repair(&shelf.queue, &mending).await? {
         write_through(line, backup, shelf, &end).await?;
         tracing::warn!(
             event = "entry.stale_removed", queue = %shelf.queue, entry = %record.id,
@@ -44,23 +44,23 @@ pub async fn take_out(
 ///
 /// # Errors
 /// [`DrainError`] if the line or the backup failed to answer.
-pub(super) async fn promoted(
+pub(super) async fn remove_ended_promotion(
     line: &dyn Line,
     backup: &dyn Backup,
-    shelf: &Shelf,
+    shelf: &EntryPartition,
     change: &Change,
-) -> Result<(), DrainError> {
+) -> Result<(), FlushError> {
     let Event::Promoted { score, claim_by_ms } = change.event else {
         return Ok(());
     };
-    let record = backup.entry(shelf, change.id).await?;
+    let record = backup.read_entry(shelf, change.id).await?;
     if let Some(record) = record.filter(|record| record.is_end_of_place(score)) {
-        let promoted = Standing::Ready {
+        let promoted = EntryStatus::Ready {
             visit: score.visit(),
             claim_by_ms,
             now_ms: change.at_ms,
         };
-        take_out(line, backup, shelf, &promoted, &record).await?;
+        remove_ended(line, backup, shelf, &promoted, &record).await?;
     }
     Ok(())
 }

@@ -3,31 +3,31 @@
 use std::future::Future;
 
 use tokio::time::{Instant, timeout_at};
-use vestibule_backup::{Backup, BackupError, Placing, Shelf, Written};
-use vestibule_domain::{change::Change, record::Record, standing::Standing};
-use vestibule_line::{Instead, Joining, Line, LineError, Revival, Revived};
+use vestibule_backup::{Backup, BackupError, EntryPartition, PlacePutOutcome, PutOutcome};
+use vestibule_domain::{change::Change, record::EntryRecord, standing::EntryStatus};
+use vestibule_line::{JoinKind, Line, LineError, ReplacedEntry, RestoreEntryOrder, RestoreEntryOutcome};
 
 use super::{
-    outlasted::{OutlastedError, outlasted},
-    over::take_out,
+    outlasted::{StaleEndError, resolve_stale_end},
+    over::remove_ended,
     write_through::{WRITE_DEADLINE, write_through},
 };
 
 /// How often the write is tried again after the code resolved what was in its way.
-const ROUNDS: usize = 4;
+const ATTEMPTS_MAX: usize = 4;
 
 /// The place that a visitor who entered has.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub struct Placed {
+pub struct PersistedEntry {
     /// The status of the entry. It is the earlier one if the line had lost that, or if the visitor missed the turn and
     /// returned within the grace.
-    pub standing: Standing,
+    pub status: EntryStatus,
     /// Whether the backup holds the place. Otherwise only the line's journal does.
     pub durable: bool,
     /// The record, if it was written or read.
-    pub record: Option<Record>,
+    pub record: Option<EntryRecord>,
     /// Whether the visitor got an earlier place back instead of the place that the line gave.
-    pub given_back: bool,
+    pub is_restored: bool,
 }
 
 /// Writes to the backup the place that the line gave; `change` is the change that the line made for it.
@@ -43,56 +43,60 @@ pub struct Placed {
 ///
 /// # Errors
 /// [`LineError`] if neither the backup nor the line's journal accepted the change.
-pub async fn place(
+pub async fn persist_entry(
     line: &dyn Line,
     backup: &dyn Backup,
-    shelf: &Shelf,
-    how: Joining,
-    standing: Standing,
+    shelf: &EntryPartition,
+    join_kind: JoinKind,
+    standing: EntryStatus,
     change: &Change,
-) -> Result<Option<Placed>, LineError> {
+) -> Result<Option<PersistedEntry>, LineError> {
     let (queue, id) = (&shelf.queue, change.id);
     let deadline = Instant::now() + WRITE_DEADLINE;
-    let placed = |durable, record| Placed {
-        standing,
+    let placed = |durable, record| PersistedEntry {
+        status: standing,
         durable,
         record,
-        given_back: false,
+        is_restored: false,
     };
-    for _ in 0..ROUNDS {
-        let taken = match within(deadline, backup.write_place(shelf, change)).await {
-            Ok(Placing::Written(Written::Stored(record))) => return Ok(Some(placed(true, Some(record)))),
-            Ok(Placing::Written(written @ (Written::Older | Written::Overruled))) => {
-                let is_older = written == Written::Older;
-                return passed_over(line, backup, shelf, placed(is_older, None), change).await;
+    for _ in 0..ATTEMPTS_MAX {
+        let taken = match await_before(deadline, backup.put_place(shelf, change)).await {
+            Ok(PlacePutOutcome::Put(PutOutcome::Stored(record))) => {
+                return Ok(Some(placed(true, Some(record))));
+            }
+            Ok(PlacePutOutcome::Put(written @ (PutOutcome::Superseded | PutOutcome::Conflicting))) => {
+                let is_older = written == PutOutcome::Superseded;
+                return resolve_superseded_place(line, backup, shelf, placed(is_older, None), change).await;
             }
             // The stored visit is the one that the visitor gives up. The exception: this very change has already
             // restored it.
-            Ok(Placing::Taken(record)) if how == Joining::Moved && record.version != change.version => {
+            Ok(PlacePutOutcome::Conflict(record))
+                if join_kind == JoinKind::Requeued && record.version != change.version =>
+            {
                 let through = write_through(line, backup, shelf, change).await?;
                 return Ok(Some(placed(through.durable, through.record)));
             }
-            Ok(Placing::Taken(record)) => record,
+            Ok(PlacePutOutcome::Conflict(record)) => record,
             Err(error) => {
                 tracing::warn!(
                     event = "entry.place_journaled", %queue, entry = %id, %error,
                     "the backup did not accept the place of a visitor who entered; added it to the journal instead"
                 );
-                line.record(queue, change).await?;
+                line.append_to_journal(queue, change).await?;
                 return Ok(Some(placed(false, None)));
             }
         };
         // If the visit has ended, either the line remembers the end or the backup has it. The code therefore asks the
         // line before it reads the record: an end that the line forgets in between is in that record.
-        if let Some(end) = line.end(queue, id).await?
+        if let Some(end) = line.unsettled_end(queue, id).await?
             && end.version >= taken.version
             && end.event.visit() == taken.visit
         {
-            if taken.outlasts(&end) {
-                match outlasted(line, backup, shelf, &taken, &end).await {
+            if taken.supersedes(&end) {
+                match resolve_stale_end(line, backup, shelf, &taken, &end).await {
                     // If the backup is unavailable, the next write reports it.
-                    Ok(()) | Err(OutlastedError::Backup(_)) => continue,
-                    Err(OutlastedError::Line(error)) => return Err(error),
+                    Ok(()) | Err(StaleEndError::Backup(_)) => continue,
+                    Err(StaleEndError::Line(error)) => return Err(error),
                 }
             }
             write_through(line, backup, shelf, &end).await?;
@@ -103,18 +107,21 @@ pub async fn place(
             }
             continue;
         }
-        let record = match within(deadline, backup.entry(shelf, id)).await {
+        let record = match await_before(deadline, backup.read_entry(shelf, id)).await {
             Ok(Some(record)) if record.is_another_live_visit(change) => record,
             // The visit ended in between, or the backup is unavailable. The next write reports which.
             _ => continue,
         };
-        let revival = Revival {
+        let revival = RestoreEntryOrder {
             record,
             generation: shelf.generation,
-            instead: Instead::Place(change.event.visit()),
+            replaced: ReplacedEntry::NewVisit(change.event.visit()),
         };
-        match line.revive(queue, &revival).await? {
-            Revived::Back { standing, change } => {
+        match line.restore_entry(queue, &revival).await? {
+            RestoreEntryOutcome::Restored {
+                status: standing,
+                change,
+            } => {
                 let through = write_through(line, backup, shelf, &change).await?;
                 if revival.record.came_back_at_ms.is_some() {
                     tracing::info!(
@@ -127,28 +134,28 @@ pub async fn place(
                         "gave an entering visitor the old place, which Redis had lost and DynamoDB still shows"
                     );
                 }
-                return Ok(Some(Placed {
-                    standing,
+                return Ok(Some(PersistedEntry {
+                    status: standing,
                     durable: through.durable,
                     record: through.record,
-                    given_back: true,
+                    is_restored: true,
                 }));
             }
             // Another request restored it a moment ago.
-            Revived::Here(standing) => {
-                return Ok(Some(Placed {
-                    standing,
+            RestoreEntryOutcome::AlreadyLive(standing) => {
+                return Ok(Some(PersistedEntry {
+                    status: standing,
                     durable: standing.visit() == revival.record.visit,
                     record: Some(revival.record),
-                    given_back: true,
+                    is_restored: true,
                 }));
             }
-            Revived::Expired(end) => {
+            RestoreEntryOutcome::SessionExpired(end) => {
                 write_through(line, backup, shelf, &end).await?;
                 return Ok(None);
             }
-            Revived::Ended => {}
-            Revived::Refused | Revived::Sought(_) => return Ok(None),
+            RestoreEntryOutcome::AlreadyEnded => {}
+            RestoreEntryOutcome::Rejected | RestoreEntryOutcome::TicketIssued(_) => return Ok(None),
         }
     }
     Ok(None)
@@ -157,22 +164,22 @@ pub async fn place(
 /// Resolves a place that the backup did not store, because the record supersedes it. If the record certainly shows the
 /// end of this visit, the line had lost that end, and the entry is removed from the line. Otherwise either the backup
 /// already shows the place, or the change goes to the journal, behind anything that the journal holds of a new visit.
-async fn passed_over(
+async fn resolve_superseded_place(
     line: &dyn Line,
     backup: &dyn Backup,
-    shelf: &Shelf,
-    placed: Placed,
+    shelf: &EntryPartition,
+    placed: PersistedEntry,
     change: &Change,
-) -> Result<Option<Placed>, LineError> {
-    let record = backup.entry(shelf, change.id).await.ok().flatten();
+) -> Result<Option<PersistedEntry>, LineError> {
+    let record = backup.read_entry(shelf, change.id).await.ok().flatten();
     let record = record.filter(|record| !record.state.is_live());
     // A ready entry is identified by its claim deadline here, not by the time to claim (hence 0): only the consistency
     // check persists a ready entry through this function.
     if let Some(over) = record
         .as_ref()
-        .filter(|record| record.is_end_of(&placed.standing, 0))
+        .filter(|record| record.is_end_of(&placed.status, 0))
     {
-        take_out(line, backup, shelf, &placed.standing, over).await?;
+        remove_ended(line, backup, shelf, &placed.status, over).await?;
         return Ok(None);
     }
     if !placed.durable {
@@ -180,12 +187,12 @@ async fn passed_over(
             // The record changed since, or the backup cannot be read.
             return Ok(None);
         }
-        line.record(&shelf.queue, change).await?;
+        line.append_to_journal(&shelf.queue, change).await?;
     }
     Ok(Some(placed))
 }
 
-async fn within<T>(
+async fn await_before<T>(
     deadline: Instant,
     answer: impl Future<Output = Result<T, BackupError>>,
 ) -> Result<T, BackupError> {

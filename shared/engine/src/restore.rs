@@ -13,35 +13,35 @@ use std::time::Duration;
 
 use futures_util::{StreamExt, TryStreamExt, stream};
 use tokio::time::sleep;
-use vestibule_backup::{Backup, BackupError, Shelf, StoredQueue};
+use vestibule_backup::{Backup, BackupError, EntryPartition, StoredQueue};
 use vestibule_domain::{
     change::Change,
-    id::{QueueId, SHARDS},
-    record::Record,
+    id::{QueueId, SHARD_COUNT},
+    record::EntryRecord,
     settings::Settings,
 };
-use vestibule_line::{Configuration, Configured, JournalRecord, Line, LineError, Places};
+use vestibule_line::{Configuration, ConfigureOutcome, JournalRecord, Line, LineError, RestoredEntries};
 
-use super::batch::{self, Tried, batches};
-use crate::lease::Held;
+use super::batch::{self, BatchResult, split_into_batches};
+use crate::lease::HeldLease;
 
 /// How many shards are read concurrently.
 const SHARDS_AT_ONCE: usize = 8;
 /// The most attempts to read one shard.
-const TRIES: u32 = 6;
+const READ_ATTEMPTS_MAX: u32 = 6;
 /// The longest pause before a shard is read again. It doubles with each attempt, up to [`PAUSE_MAX`].
-const PAUSE: Duration = Duration::from_millis(200);
-const PAUSE_MAX: Duration = Duration::from_secs(3);
+const BACKOFF_FIRST: Duration = Duration::from_millis(200);
+const BACKOFF_MAX: Duration = Duration::from_secs(3);
 /// How many of the journal records and ends that the dropped queue left are written to the backup at once.
-const REMAINS: usize = 100;
+const SALVAGE_RECORDS_MAX: usize = 100;
 
 /// What a restore put back into the line.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub struct Restored {
+pub struct RestoreSummary {
     /// The configuration in force, with the new epoch.
     pub configuration: Configuration,
     /// The watermark that the line begins with.
-    pub fence: u64,
+    pub watermark: u64,
     /// Waiting entries.
     pub waiting: usize,
     /// Entries that were promoted and not yet claimed.
@@ -63,92 +63,100 @@ pub enum RestoreError {
     Backup(#[from] BackupError),
     /// Another process holds the restore lease.
     #[error("another process is restoring this queue: try again in 10 seconds")]
-    Held,
+    LeaseHeld,
     /// Another process restored the queue, or reset it.
     #[error(
         "another process restored or reset this queue in the meantime: see its state before you try again"
     )]
-    Overtaken,
+    EpochChanged,
 }
 
 /// Restores a queue with every live entry of the backup, whatever the line has of it.
 ///
 /// # Errors
 /// [`RestoreError`]. The line then does not have the queue, or has it as another process restored it.
-pub async fn restore(
+pub async fn restore_queue(
     line: &dyn Line,
     backup: &dyn Backup,
     queue: &QueueId,
     stored: &StoredQueue,
     settings: &Settings,
-) -> Result<Restored, RestoreError> {
-    let lease = Held::take(backup, queue, stored.line.epoch).await?;
+) -> Result<RestoreSummary, RestoreError> {
+    let lease = HeldLease::take(backup, queue, stored.metadata.epoch).await?;
     let leased = StoredQueue {
-        line: lease.part,
+        metadata: lease.metadata,
         ..stored.clone()
     };
     let configuration = leased.configuration(settings.clone());
-    let fence = lease.part.fence;
-    let work = put_back(line, backup, queue, configuration, fence);
-    let outcome = lease.hold(work).await;
+    let fence = lease.metadata.watermark;
+    let work = rebuild_line(line, backup, queue, configuration, fence);
+    let outcome = lease.run_while_renewing(work).await;
     lease.release().await;
     outcome
 }
 
-async fn put_back(
+async fn rebuild_line(
     line: &dyn Line,
     backup: &dyn Backup,
     queue: &QueueId,
     configuration: Configuration,
     fence: u64,
-) -> Result<Restored, RestoreError> {
-    if !line.forget(queue, configuration.epoch).await? {
-        return Err(RestoreError::Overtaken);
+) -> Result<RestoreSummary, RestoreError> {
+    if !line.drop_queue(queue, configuration.epoch).await? {
+        return Err(RestoreError::EpochChanged);
     }
-    let shelf = Shelf::of(queue, &configuration);
-    let salvaged = salvage(line, backup, &shelf).await?;
-    let places = places(backup, &shelf).await?;
-    let (waiting, ready, active) = (places.waiting(), places.ready(), places.active());
+    let shelf = EntryPartition::from_configuration(queue, &configuration);
+    let salvaged = salvage_changes(line, backup, &shelf).await?;
+    let places = read_restored_entries(backup, &shelf).await?;
+    let (waiting, ready, active) = (
+        places.waiting_count(),
+        places.ready_count(),
+        places.active_count(),
+    );
     match line.restore(queue, &configuration, fence, places).await? {
-        Configured::Created => Ok(Restored {
+        ConfigureOutcome::Created => Ok(RestoreSummary {
             configuration,
-            fence,
+            watermark: fence,
             waiting,
             ready,
             active,
             salvaged,
         }),
-        _ => Err(RestoreError::Overtaken),
+        _ => Err(RestoreError::EpochChanged),
     }
 }
 
 /// Writes to the backup the changes that only the line holds, into the partition of the generation that they belong to.
 /// A change that the backup refuses while it accepts others stays in the journal, so that it does not delay the
 /// restore.
-async fn salvage(line: &dyn Line, backup: &dyn Backup, shelf: &Shelf) -> Result<usize, RestoreError> {
+async fn salvage_changes(
+    line: &dyn Line,
+    backup: &dyn Backup,
+    shelf: &EntryPartition,
+) -> Result<usize, RestoreError> {
     let mut salvaged = 0;
     loop {
-        let remains = line.remains(&shelf.queue, REMAINS).await?;
-        let shelf = Shelf {
+        let remains = line.unflushed(&shelf.queue, SALVAGE_RECORDS_MAX).await?;
+        let shelf = EntryPartition {
             generation: remains.generation.unwrap_or(shelf.generation),
             ..shelf.clone()
         };
         let mut records = remains.records;
-        records.retain(|record| record.unreadable.is_none());
-        records.extend(remains.ends.into_iter().map(as_record));
+        records.retain(|record| record.parse_error.is_none());
+        records.extend(remains.ends.into_iter().map(to_journal_record));
         let before = salvaged;
-        for batch in batches(&records) {
-            let tried = batch::write(backup, &shelf, batch).await;
-            let whole = tried.iter().filter(|tried| tried.is_written());
+        for batch in split_into_batches(&records) {
+            let tried = batch::write_batch(backup, &shelf, batch).await;
+            let whole = tried.iter().filter(|tried| tried.is_complete());
             let keys: Vec<_> = whole.map(|tried| tried.record.key.clone()).collect();
-            let ended: Vec<_> = tried.iter().flat_map(Tried::endings).collect();
-            line.settle(&shelf.queue, &keys, &ended).await?;
+            let ended: Vec<_> = tried.iter().flat_map(BatchResult::endings).collect();
+            line.acknowledge(&shelf.queue, &keys, &ended).await?;
             salvaged += tried
                 .iter()
-                .filter(|tried| tried.is_written())
+                .filter(|tried| tried.is_complete())
                 .map(|tried| tried.written.len())
                 .sum::<usize>();
-            Tried::until_rest(tried)?;
+            BatchResult::fail_if_postponed(tried)?;
         }
         if salvaged == before {
             return Ok(salvaged);
@@ -157,23 +165,27 @@ async fn salvage(line: &dyn Line, backup: &dyn Backup, shelf: &Shelf) -> Result<
 }
 
 /// Wraps an end that is not in the backup as a journal record, so that it can be written like one.
-fn as_record(end: Change) -> JournalRecord {
+fn to_journal_record(end: Change) -> JournalRecord {
     JournalRecord {
         // The journal has no record with this key.
         key: "0-0".to_owned(),
         changes: vec![end],
-        tries: 0,
+        attempts: 0,
         retry_at_ms: 0,
-        unreadable: None,
+        parse_error: None,
     }
 }
 
 /// Reads the live entries of one shard. If the backup throttles or is slow, only this shard is read again, not the
 /// others. The number of attempts is bounded.
-async fn shard(backup: &dyn Backup, shelf: &Shelf, shard: u8) -> Result<Vec<Record>, BackupError> {
-    let mut pause = PAUSE;
-    for _ in 1..TRIES {
-        match backup.live_entries(shelf, shard).await {
+async fn read_shard(
+    backup: &dyn Backup,
+    shelf: &EntryPartition,
+    shard: u8,
+) -> Result<Vec<EntryRecord>, BackupError> {
+    let mut pause = BACKOFF_FIRST;
+    for _ in 1..READ_ATTEMPTS_MAX {
+        match backup.read_live_entries(shelf, shard).await {
             Err(error @ (BackupError::Throttled(_) | BackupError::Unavailable(_))) => {
                 tracing::warn!(
                     event = "backup.shard_read_failed", queue = %shelf.queue, shard, %error,
@@ -181,23 +193,28 @@ async fn shard(backup: &dyn Backup, shelf: &Shelf, shard: u8) -> Result<Vec<Reco
                 );
                 // Jitter between half of the pause and all of it.
                 sleep(pause.mul_f64(0.5 + rand::random::<f64>() / 2.0)).await;
-                pause = (pause * 2).min(PAUSE_MAX);
+                pause = (pause * 2).min(BACKOFF_MAX);
             }
             answer => return answer,
         }
     }
-    backup.live_entries(shelf, shard).await
+    backup.read_live_entries(shelf, shard).await
 }
 
 /// Reads every place that the backup shows, which is what a restore puts back.
 ///
 /// # Errors
 /// [`BackupError`] if the backup could not be read.
-pub async fn places(backup: &dyn Backup, shelf: &Shelf) -> Result<Places, BackupError> {
-    let shards: Vec<_> = (0..SHARDS).map(|number| shard(backup, shelf, number)).collect();
+pub async fn read_restored_entries(
+    backup: &dyn Backup,
+    shelf: &EntryPartition,
+) -> Result<RestoredEntries, BackupError> {
+    let shards: Vec<_> = (0..SHARD_COUNT)
+        .map(|number| read_shard(backup, shelf, number))
+        .collect();
     stream::iter(shards)
         .buffer_unordered(SHARDS_AT_ONCE)
-        .try_fold(Places::default(), async |mut places, records| {
+        .try_fold(RestoredEntries::default(), async |mut places, records| {
             for record in &records {
                 places.add(record);
             }

@@ -1,31 +1,31 @@
 //! Restores one entry that the line lost, for example in a failover to a replica that missed the last writes.
 
-use vestibule_backup::{Backup, BackupError, Shelf};
-use vestibule_domain::record::Record;
-use vestibule_line::{Instead, Line, LineError, Revival, Revived};
+use vestibule_backup::{Backup, BackupError, EntryPartition};
+use vestibule_domain::record::EntryRecord;
+use vestibule_line::{Line, LineError, ReplacedEntry, RestoreEntryOrder, RestoreEntryOutcome};
 
 use super::write_through::write_through;
 
 /// How often the record is read again before the restore gives up. Each round means that another visit of the entry
 /// began and ended in between.
-const ROUNDS: usize = 4;
+const ATTEMPTS_MAX: usize = 4;
 
 /// The outcome of restoring a lost entry.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub enum Found {
+pub enum LostEntry {
     /// The entry has a place in the line now.
-    Here,
+    InLine,
     /// The visit has ended. Holds the record of the end if the backup has one.
-    Over(Option<Record>),
+    EndRecorded(Option<EntryRecord>),
     /// The visit has ended, and the backup may not have the end yet. The caller asks the line for it.
-    Ended,
+    EndPending,
     /// Undecided: the record does not fit the line's generation or epoch, or the entry kept changing.
-    Unclear,
+    Undecided,
 }
 
 /// Why an entry could not be restored. The caller may try again.
 #[derive(Debug, thiserror::Error)]
-pub enum ReviveError {
+pub enum RestoreEntryError {
     /// The line failed to answer.
     #[error(transparent)]
     Line(#[from] LineError),
@@ -40,43 +40,48 @@ pub enum ReviveError {
 ///
 /// # Errors
 /// [`ReviveError`] if the line or the backup failed to answer.
-pub async fn revive(
+pub async fn restore_entry(
     line: &dyn Line,
     backup: &dyn Backup,
-    shelf: &Shelf,
-    mut record: Record,
-) -> Result<Found, ReviveError> {
+    shelf: &EntryPartition,
+    mut record: EntryRecord,
+) -> Result<LostEntry, RestoreEntryError> {
     let (queue, id) = (&shelf.queue, record.id);
-    let mut instead = Instead::Nothing;
-    for _ in 0..ROUNDS {
-        let revival = Revival {
+    let mut instead = ReplacedEntry::Nothing;
+    for _ in 0..ATTEMPTS_MAX {
+        let revival = RestoreEntryOrder {
             record,
             generation: shelf.generation,
-            instead,
+            replaced: instead,
         };
-        match line.revive(queue, &revival).await? {
-            Revived::Back { standing, change } => {
+        match line.restore_entry(queue, &revival).await? {
+            RestoreEntryOutcome::Restored {
+                status: standing,
+                change,
+            } => {
                 write_through(line, backup, shelf, &change).await?;
                 let state = standing.state().name();
                 tracing::warn!(
                     event = "entry.restored", %queue, entry = %id, state,
                     "restored an entry that Redis had lost and DynamoDB still shows as live"
                 );
-                return Ok(Found::Here);
+                return Ok(LostEntry::InLine);
             }
-            Revived::Here(_) => return Ok(Found::Here),
-            Revived::Expired(end) => {
+            RestoreEntryOutcome::AlreadyLive(_) => return Ok(LostEntry::InLine),
+            RestoreEntryOutcome::SessionExpired(end) => {
                 let through = write_through(line, backup, shelf, &end).await?;
-                let shown = Record::after(Some(&revival.record), &end, shelf.retain_hours);
-                return Ok(Found::Over(through.record.or(shown)));
+                let shown = EntryRecord::apply_change(Some(&revival.record), &end, shelf.retain_hours);
+                return Ok(LostEntry::EndRecorded(through.record.or(shown)));
             }
-            Revived::Ended => return Ok(Found::Ended),
-            Revived::Refused => return Ok(Found::Unclear),
-            Revived::Sought(mark) => match backup.entry(shelf, id).await? {
-                Some(again) if again.state.is_live() => (record, instead) = (again, Instead::Sought(mark)),
-                over => return Ok(Found::Over(over)),
+            RestoreEntryOutcome::AlreadyEnded => return Ok(LostEntry::EndPending),
+            RestoreEntryOutcome::Rejected => return Ok(LostEntry::Undecided),
+            RestoreEntryOutcome::TicketIssued(mark) => match backup.read_entry(shelf, id).await? {
+                Some(again) if again.state.is_live() => {
+                    (record, instead) = (again, ReplacedEntry::Ticket(mark))
+                }
+                over => return Ok(LostEntry::EndRecorded(over)),
             },
         }
     }
-    Ok(Found::Unclear)
+    Ok(LostEntry::Undecided)
 }

@@ -2,29 +2,29 @@
 //! force.
 
 use tracing::warn;
-use vestibule_backup::{Backup, BackupError, Shelf, StoredQueue};
+use vestibule_backup::{Backup, BackupError, EntryPartition, StoredQueue};
 use vestibule_domain::{
     id::QueueId,
     settings::{Settings, SettingsError},
 };
-use vestibule_line::{Configuration, Configured, Fence, Line, LineError, Marked};
+use vestibule_line::{Configuration, ConfigureOutcome, Line, LineError, MinWatermark, RaiseWatermarkOutcome};
 
 use crate::restore;
 
 /// What a deployment allows the settings of its queues to contain.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
-pub struct Policy {
+pub struct SettingsPolicy {
     /// Whether a queue may set `trust_client_visitor_id`. It may only if trusted callers alone can reach the
     /// visitor routes. Otherwise any caller could send another visitor's id and take that visitor's place.
     pub trust_client_visitor_id: bool,
 }
 
-impl Policy {
+impl SettingsPolicy {
     /// Returns the settings unchanged if this deployment allows them.
     ///
     /// # Errors
     /// [`SettingsError`] with the name of the setting that the deployment does not allow.
-    pub fn check(self, settings: Settings) -> Result<Settings, SettingsError> {
+    pub fn validate(self, settings: Settings) -> Result<Settings, SettingsError> {
         if settings.trust_client_visitor_id && !self.trust_client_visitor_id {
             return Err(SettingsError {
                 field: "trust_client_visitor_id".to_owned(),
@@ -41,46 +41,49 @@ impl Policy {
 ///
 /// # Errors
 /// [`SettingsError`] with the name of the first stored setting that is invalid or not allowed.
-pub fn configuration(stored: &StoredQueue, policy: Policy) -> Result<Configuration, SettingsError> {
-    let settings = policy.check(stored.settings.parse()?)?;
+pub fn build_configuration(
+    stored: &StoredQueue,
+    policy: SettingsPolicy,
+) -> Result<Configuration, SettingsError> {
+    let settings = policy.validate(stored.settings.parse()?)?;
     Ok(stored.configuration(settings))
 }
 
 /// The outcome of a sync.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub enum Synced {
+pub enum SyncOutcome {
     /// The stored settings are in force.
     InForce {
         /// How the line took them, and the fence.
-        put: Put,
+        put: AppliedConfig,
         /// The revision, which identifies the settings.
         revision: String,
         /// The partition of its entries in the backup.
-        shelf: Shelf,
+        shelf: EntryPartition,
     },
     /// The stored settings are invalid. The previous settings stay in force, except for the switches `paused`
     /// and `entrance`, which act on their own.
     Refused {
         /// How the line took the previous settings with the stored switches, and the fence.
-        put: Put,
+        put: AppliedConfig,
         /// The first invalid setting, by name.
         error: SettingsError,
         /// The fingerprint of the stored settings, which identifies them.
         stored: String,
         /// The partition of its entries in the backup.
-        shelf: Shelf,
+        shelf: EntryPartition,
     },
     /// The backup no longer has this queue.
-    Gone,
+    QueueRemoved,
 }
 
 /// A configuration that the line has in force.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub struct Put {
+pub struct AppliedConfig {
     /// How the line answered when the configuration was applied.
-    pub how: Configured,
+    pub outcome: ConfigureOutcome,
     /// The fence: the line is at least this recent.
-    pub fence: Fence,
+    pub fence: MinWatermark,
 }
 
 /// Why a sync failed.
@@ -100,7 +103,7 @@ pub enum SyncError {
         "the stored queue has epoch {stored}, but the line has epoch {line}: an old item was written back to the \
          table; set its epoch to {line} if its entries are those of the line"
     )]
-    Ahead {
+    EpochBehind {
         /// The epoch of the line.
         line: u32,
         /// The epoch of the stored queue.
@@ -111,7 +114,7 @@ pub enum SyncError {
     #[error(
         "the line has lost the queue, and it cannot be restored until the stored settings are corrected: {0}"
     )]
-    Stuck(SettingsError),
+    NotRestorable(SettingsError),
 }
 
 /// Reads the stored settings of one queue and applies them to the line. Restores the queue if the line does not
@@ -120,28 +123,28 @@ pub enum SyncError {
 /// # Errors
 /// [`SyncError`]. Invalid settings are an error only if the line has lost the queue. Otherwise they are
 /// [`Synced::Refused`].
-pub async fn sync(
+pub async fn sync_settings(
     line: &dyn Line,
     backup: &dyn Backup,
     queue: &QueueId,
-    policy: Policy,
-) -> Result<Synced, SyncError> {
-    let Some(stored) = backup.queue(queue).await? else {
-        return Ok(Synced::Gone);
+    policy: SettingsPolicy,
+) -> Result<SyncOutcome, SyncError> {
+    let Some(stored) = backup.read_queue(queue).await? else {
+        return Ok(SyncOutcome::QueueRemoved);
     };
-    match configuration(&stored, policy) {
-        Ok(wanted) => Ok(Synced::InForce {
-            put: put_in_force(line, backup, queue, &stored, &wanted).await?,
+    match build_configuration(&stored, policy) {
+        Ok(wanted) => Ok(SyncOutcome::InForce {
+            put: apply_configuration(line, backup, queue, &stored, &wanted).await?,
             revision: wanted.revision.clone(),
-            shelf: Shelf::of(queue, &wanted),
+            shelf: EntryPartition::from_configuration(queue, &wanted),
         }),
         Err(error) => {
-            let wanted = switched(line, queue, &stored, &error).await?;
-            Ok(Synced::Refused {
-                put: put_in_force(line, backup, queue, &stored, &wanted).await?,
+            let wanted = keep_settings_with_stored_switches(line, queue, &stored, &error).await?;
+            Ok(SyncOutcome::Refused {
+                put: apply_configuration(line, backup, queue, &stored, &wanted).await?,
                 error,
                 stored: stored.settings.fingerprint(),
-                shelf: Shelf::of(queue, &wanted),
+                shelf: EntryPartition::from_configuration(queue, &wanted),
             })
         }
     }
@@ -152,22 +155,22 @@ pub async fn sync(
 ///
 /// # Errors
 /// [`SyncError::Stuck`] if the line does not have the queue, because then no settings are in force.
-pub async fn switched(
+pub async fn keep_settings_with_stored_switches(
     line: &dyn Line,
     queue: &QueueId,
     stored: &StoredQueue,
     wrong: &SettingsError,
 ) -> Result<Configuration, SyncError> {
-    match line.view(queue).await {
+    match line.queue_view(queue).await {
         Ok(view) => {
             let in_force = view.configuration.settings;
-            let settings = match stored.settings.map() {
+            let settings = match stored.settings.as_map() {
                 Some(map) => in_force.with_switches(map),
                 None => in_force,
             };
             Ok(stored.configuration(settings))
         }
-        Err(LineError::Unknown) => Err(SyncError::Stuck(wrong.clone())),
+        Err(LineError::QueueNotFound) => Err(SyncError::NotRestorable(wrong.clone())),
         Err(other) => Err(other.into()),
     }
 }
@@ -177,16 +180,16 @@ pub async fn switched(
 ///
 /// # Errors
 /// As [`sync`].
-pub async fn put_in_force(
+pub async fn apply_configuration(
     line: &dyn Line,
     backup: &dyn Backup,
     queue: &QueueId,
     stored: &StoredQueue,
     configuration: &Configuration,
-) -> Result<Put, SyncError> {
-    let put_back = async || {
+) -> Result<AppliedConfig, SyncError> {
+    let restore_queue = async || {
         let settings = &configuration.settings;
-        let restored = restore::restore(line, backup, queue, stored, settings).await?;
+        let restored = restore::restore_queue(line, backup, queue, stored, settings).await?;
         let (waiting, ready, active) = (restored.waiting, restored.ready, restored.active);
         let (salvaged, epoch) = (restored.salvaged, restored.configuration.epoch);
         warn!(
@@ -199,20 +202,20 @@ pub async fn put_in_force(
             salvaged,
             "restored the queue from the backup because the line had lost it or held stale data"
         );
-        Ok(Put {
-            how: Configured::Created,
-            fence: Fence {
+        Ok(AppliedConfig {
+            outcome: ConfigureOutcome::Created,
+            fence: MinWatermark {
                 epoch,
-                mark: restored.fence,
+                watermark: restored.watermark,
             },
         })
     };
     let epoch = configuration.epoch;
-    let mut fence = stored.line.fence;
+    let mut fence = stored.metadata.watermark;
     // The watermark comes first, so that a stale line does not accept new settings as if it were current.
-    match line.mark(queue, epoch, fence).await {
-        Ok(Marked::Marked(mark)) => {
-            match backup.raise_fence(queue, epoch, mark).await {
+    match line.raise_watermark(queue, epoch, fence).await {
+        Ok(RaiseWatermarkOutcome::Raised(mark)) => {
+            match backup.raise_watermark(queue, epoch, mark).await {
                 Ok(()) => fence = mark,
                 // A failure is harmless: the next sync raises the fence. The settings do not wait for it.
                 Err(error) => {
@@ -225,27 +228,32 @@ pub async fn put_in_force(
                 }
             }
         }
-        Ok(Marked::Same | Marked::Other) => {}
-        Ok(Marked::Old) => {
+        Ok(RaiseWatermarkOutcome::Unchanged | RaiseWatermarkOutcome::OtherEpoch) => {}
+        Ok(RaiseWatermarkOutcome::StaleLine) => {
             warn!(
                 event = "line.stale_detected",
                 %queue,
                 "the line came back with data older than the fence; restoring the queue from the backup"
             );
-            return put_back().await;
+            return restore_queue().await;
         }
         // The line never had the queue, or lost it. Creating it empty would lose every visitor's place, so it
         // is restored.
-        Err(LineError::Unknown) => return put_back().await,
+        Err(LineError::QueueNotFound) => return restore_queue().await,
         Err(error) => return Err(error.into()),
     }
     let how = match line.configure(queue, configuration, false).await {
-        Err(LineError::Unknown) | Ok(Configured::Behind) => return put_back().await,
-        Ok(Configured::Older) => overtaken(line, backup, queue, configuration).await?,
+        Err(LineError::QueueNotFound) | Ok(ConfigureOutcome::NeedsRestore) => return restore_queue().await,
+        Ok(ConfigureOutcome::Superseded) => {
+            resolve_older_configuration(line, backup, queue, configuration).await?
+        }
         answer => answer?,
     };
-    let fence = Fence { epoch, mark: fence };
-    Ok(Put { how, fence })
+    let fence = MinWatermark {
+        epoch,
+        watermark: fence,
+    };
+    Ok(AppliedConfig { outcome: how, fence })
 }
 
 /// Handles a configuration that the line refuses as older than the one in force.
@@ -254,22 +262,22 @@ pub async fn put_in_force(
 /// is nothing to do. If it has not, its `settings_order` was lowered, by an operator who wrote the whole item
 /// or by a restored table. The stored settings still count, so the function applies them with the order in
 /// force.
-async fn overtaken(
+async fn resolve_older_configuration(
     line: &dyn Line,
     backup: &dyn Backup,
     queue: &QueueId,
     configuration: &Configuration,
-) -> Result<Configured, SyncError> {
-    let in_force = line.view(queue).await?.configuration;
-    let stored = backup.queue(queue).await?;
+) -> Result<ConfigureOutcome, SyncError> {
+    let in_force = line.queue_view(queue).await?.configuration;
+    let stored = backup.read_queue(queue).await?;
     let is_same = |stored: &StoredQueue| {
-        (stored.line.epoch, stored.settings_order) == (configuration.epoch, configuration.settings_order)
+        (stored.metadata.epoch, stored.settings_order) == (configuration.epoch, configuration.settings_order)
     };
     if !stored.as_ref().is_some_and(is_same) {
-        return Ok(Configured::Older);
+        return Ok(ConfigureOutcome::Superseded);
     }
     if in_force.epoch > configuration.epoch {
-        return Err(SyncError::Ahead {
+        return Err(SyncError::EpochBehind {
             line: in_force.epoch,
             stored: configuration.epoch,
         });

@@ -2,16 +2,16 @@
 //! [flushes](crate::backup::drain) the journal to the backup. The steps are separate because the backup may be
 //! slow, and no visitor should wait for it.
 
-use vestibule_domain::{clock::Clocks, id::QueueId, pace::HeldBackBy};
-use vestibule_line::{Fence, Line, LineError, PROMOTE_CHUNK, PromoteOrder};
+use vestibule_domain::{clock::ClockDifference, id::QueueId, pace::LimitedBy};
+use vestibule_line::{Line, LineError, MinWatermark, PROMOTE_CHUNK, PromoteOrder};
 
 /// The most calls of [`Line::promote`] in one tick. The next tick handles what is left, so that one long queue
 /// does not keep the promoter from the other queues.
-pub const CALLS_MAX: u32 = 50;
+pub const PROMOTE_CALLS_MAX: u32 = 50;
 
 /// The result of one tick, and the state of the queue after it.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub struct Ticked {
+pub struct TickSummary {
     /// Entries that moved from waiting to ready.
     pub promoted: u64,
     /// Ready entries that ended because they were not claimed in time.
@@ -19,7 +19,7 @@ pub struct Ticked {
     /// Active entries that ended with their session.
     pub expired: u64,
     /// The limit that kept the tick from promoting more entries.
-    pub held_back_by: HeldBackBy,
+    pub limited_by: LimitedBy,
     /// Waiting entries.
     pub waiting: u64,
     /// Ready entries: promoted and not yet claimed.
@@ -31,7 +31,7 @@ pub struct Ticked {
     /// Line time, in Unix milliseconds.
     pub now_ms: u64,
     /// Whether the clocks agree, so that the line time is trusted.
-    pub clocks: Clocks,
+    pub clocks: ClockDifference,
 }
 
 /// Ticks one queue as the promoter and writes the heartbeat. The tick runs only if the line is at least as
@@ -40,32 +40,36 @@ pub struct Ticked {
 /// # Errors
 /// - [`LineError::Unknown`] if the line has lost the queue or is older than the fence.
 /// - Another [`LineError`] if the line gave no usable answer.
-pub async fn tick(line: &dyn Line, queue: &QueueId, fence: Option<Fence>) -> Result<Ticked, LineError> {
-    tick_by(line, queue, fence, true).await
+pub async fn tick(
+    line: &dyn Line,
+    queue: &QueueId,
+    fence: Option<MinWatermark>,
+) -> Result<TickSummary, LineError> {
+    tick_with_heartbeat(line, queue, fence, true).await
 }
 
 /// Ticks one queue on behalf of a request while the promoter is down. It does not write the heartbeat.
 ///
 /// # Errors
 /// As [`tick`].
-pub async fn tick_in_stead(
+pub async fn run_fallback_tick(
     line: &dyn Line,
     queue: &QueueId,
-    fence: Option<Fence>,
-) -> Result<Ticked, LineError> {
-    tick_by(line, queue, fence, false).await
+    fence: Option<MinWatermark>,
+) -> Result<TickSummary, LineError> {
+    tick_with_heartbeat(line, queue, fence, false).await
 }
 
-async fn tick_by(
+async fn tick_with_heartbeat(
     line: &dyn Line,
     queue: &QueueId,
-    fence: Option<Fence>,
+    fence: Option<MinWatermark>,
     heartbeat: bool,
-) -> Result<Ticked, LineError> {
+) -> Result<TickSummary, LineError> {
     let order = PromoteOrder {
-        asked: PROMOTE_CHUNK,
-        heartbeat,
-        fence,
+        max_entries: PROMOTE_CHUNK,
+        is_promoter: heartbeat,
+        min_watermark: fence,
     };
     let (mut promoted, mut no_shows, mut expired) = (0, 0, 0);
     for call in 1.. {
@@ -73,12 +77,12 @@ async fn tick_by(
         promoted += step.promoted;
         no_shows += step.no_shows;
         expired += step.expired;
-        if !step.more || call == CALLS_MAX {
-            return Ok(Ticked {
+        if !step.has_more || call == PROMOTE_CALLS_MAX {
+            return Ok(TickSummary {
                 promoted,
                 no_shows,
                 expired,
-                held_back_by: step.held_back_by,
+                limited_by: step.limited_by,
                 waiting: step.waiting,
                 ready: step.ready,
                 active: step.active,

@@ -3,8 +3,8 @@
 use std::time::Duration;
 
 use tokio::time::timeout;
-use vestibule_backup::{Backup, BackupError, Shelf, Written};
-use vestibule_domain::{change::Change, record::Record};
+use vestibule_backup::{Backup, BackupError, EntryPartition, PutOutcome};
+use vestibule_domain::{change::Change, record::EntryRecord};
 use vestibule_line::{Line, LineError};
 
 /// How long a visitor's request waits for the backup, including all attempts and pauses.
@@ -12,26 +12,26 @@ pub const WRITE_DEADLINE: Duration = Duration::from_secs(2);
 
 /// The outcome of a write-through.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub struct Through {
+pub struct WriteOutcome {
     /// Whether the backup holds the change. Otherwise the line's journal holds it until the backup accepts it.
     pub durable: bool,
     /// Whether the change conflicts with the record: there the visit has ended, or another visit is live.
-    pub overruled: bool,
+    pub is_conflicting: bool,
     /// The record after this change was written into it; `None` if the record already showed this change or a later
     /// one.
-    pub record: Option<Record>,
+    pub record: Option<EntryRecord>,
 }
 
 /// Writes a change within [`WRITE_DEADLINE`].
 ///
 /// # Errors
 /// [`BackupError`] if the backup did not accept the change by then.
-pub async fn write_in_time(
+pub async fn write_before_deadline(
     backup: &dyn Backup,
-    shelf: &Shelf,
+    shelf: &EntryPartition,
     change: &Change,
-) -> Result<Written, BackupError> {
-    timeout(WRITE_DEADLINE, backup.write(shelf, change))
+) -> Result<PutOutcome, BackupError> {
+    timeout(WRITE_DEADLINE, backup.put_change(shelf, change))
         .await
         .unwrap_or_else(|_| Err(BackupError::Unavailable("it did not answer in time".to_owned())))
 }
@@ -44,17 +44,17 @@ pub async fn write_in_time(
 pub async fn write_through(
     line: &dyn Line,
     backup: &dyn Backup,
-    shelf: &Shelf,
+    shelf: &EntryPartition,
     change: &Change,
-) -> Result<Through, LineError> {
+) -> Result<WriteOutcome, LineError> {
     let queue = &shelf.queue;
-    let written = write_in_time(backup, shelf, change).await;
-    let overruled = matches!(written, Ok(Written::Overruled));
+    let written = write_before_deadline(backup, shelf, change).await;
+    let overruled = matches!(written, Ok(PutOutcome::Conflicting));
     let refused = match written {
-        Ok(Written::Stored(record)) => Ok(Some(record)),
-        Ok(Written::Older) => Ok(None),
+        Ok(PutOutcome::Stored(record)) => Ok(Some(record)),
+        Ok(PutOutcome::Superseded) => Ok(None),
         // The line had lost the end or the other visit. The consistency check decides, unless the caller knows enough.
-        Ok(Written::Overruled) => {
+        Ok(PutOutcome::Conflicting) => {
             Err("its record shows that the visit ended, or another live visit".to_owned())
         }
         Err(error) => Err(error.to_string()),
@@ -66,16 +66,16 @@ pub async fn write_through(
                 event = "entry.change_journaled", %queue, entry = %change.id, reason,
                 "the backup did not accept a change of an entry; added the change to the journal instead"
             );
-            line.record(queue, change).await?;
-            return Ok(Through {
+            line.append_to_journal(queue, change).await?;
+            return Ok(WriteOutcome {
                 durable: false,
-                overruled,
+                is_conflicting: overruled,
                 record: None,
             });
         }
     };
-    if let Some(ending) = change.ending()
-        && let Err(error) = line.settle(queue, &[], &[ending]).await
+    if let Some(ending) = change.visit_end()
+        && let Err(error) = line.acknowledge(queue, &[], &[ending]).await
     {
         // Harmless: the line only remembers the end longer than it needs to.
         tracing::warn!(
@@ -83,9 +83,9 @@ pub async fn write_through(
             "could not tell Redis that the backup holds an end; the consistency check acknowledges it later"
         );
     }
-    Ok(Through {
+    Ok(WriteOutcome {
         durable: true,
-        overruled,
+        is_conflicting: overruled,
         record,
     })
 }

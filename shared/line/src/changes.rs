@@ -25,7 +25,7 @@ pub struct Tick {
 impl Tick {
     /// Returns the change that this tick made to an entry that waited at `score`. Returns `None` if the tick did
     /// not reach that place.
-    pub fn change(&self, id: EntryId, score: WaitScore) -> Option<Change> {
+    pub fn change_for_entry(&self, id: EntryId, score: WaitScore) -> Option<Change> {
         let claim_by_ms = self.claim_by_ms;
         (score <= self.through).then_some(Change {
             id,
@@ -41,17 +41,17 @@ impl Tick {
 /// Delivery is at-most-once: any tick may be lost. The subscription ends if the connection breaks or if the queue
 /// moves to another server. A caller that wants further ticks then subscribes again and reads the status of its
 /// entries afterwards.
-pub struct Changes {
+pub struct TickSubscription {
     ticks: UnboundedReceiver<Tick>,
-    leave: Option<Box<dyn FnOnce() + Send + Sync>>,
+    unsubscribe: Option<Box<dyn FnOnce() + Send + Sync>>,
 }
 
-impl Changes {
+impl TickSubscription {
     /// A subscription that `leave` ends.
     pub fn new(ticks: UnboundedReceiver<Tick>, leave: impl FnOnce() + Send + Sync + 'static) -> Self {
         Self {
             ticks,
-            leave: Some(Box::new(leave)),
+            unsubscribe: Some(Box::new(leave)),
         }
     }
 
@@ -61,16 +61,16 @@ impl Changes {
     }
 }
 
-impl Drop for Changes {
+impl Drop for TickSubscription {
     fn drop(&mut self) {
         self.ticks.close();
-        if let Some(leave) = self.leave.take() {
+        if let Some(leave) = self.unsubscribe.take() {
             leave();
         }
     }
 }
 
-impl fmt::Debug for Changes {
+impl fmt::Debug for TickSubscription {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         f.write_str("Changes")
     }
@@ -78,44 +78,44 @@ impl fmt::Debug for Changes {
 
 /// The open subscriptions, by what they subscribe to.
 #[derive(Debug)]
-pub struct Listeners<K>(HashMap<K, Vec<UnboundedSender<Tick>>>);
+pub struct Subscribers<K>(HashMap<K, Vec<UnboundedSender<Tick>>>);
 
-impl<K> Default for Listeners<K> {
+impl<K> Default for Subscribers<K> {
     fn default() -> Self {
         Self(HashMap::new())
     }
 }
 
-impl<K: Eq + Hash> Listeners<K> {
+impl<K: Eq + Hash> Subscribers<K> {
     /// Adds a subscription, which lasts until its receiver is closed.
-    pub fn add(&mut self, to: K) -> UnboundedReceiver<Tick> {
-        let (tell, ticks) = unbounded_channel();
-        self.0.entry(to).or_default().push(tell);
+    pub fn subscribe(&mut self, key: K) -> UnboundedReceiver<Tick> {
+        let (sender, ticks) = unbounded_channel();
+        self.0.entry(key).or_default().push(sender);
         ticks
     }
 
     /// Sends a tick to every subscription of this key.
-    pub fn tell(&self, of: &K, tick: Tick) {
-        for listener in self.0.get(of).into_iter().flatten() {
+    pub fn send_tick(&self, key: &K, tick: Tick) {
+        for listener in self.0.get(key).into_iter().flatten() {
             // The send fails only if the receiver is closed. `drop_closed` removes that subscription.
             let _ = listener.send(tick);
         }
     }
 
     /// Removes the closed subscriptions of this key. Returns whether the key has none left.
-    pub fn drop_closed(&mut self, of: &K) -> bool {
-        if let Some(listeners) = self.0.get_mut(of) {
+    pub fn drop_closed(&mut self, key: &K) -> bool {
+        if let Some(listeners) = self.0.get_mut(key) {
             listeners.retain(|listener| !listener.is_closed());
             if listeners.is_empty() {
-                self.0.remove(of);
+                self.0.remove(key);
             }
         }
-        !self.has(of)
+        !self.has_subscribers(key)
     }
 
     /// Whether this key has a subscription.
-    pub fn has(&self, to: &K) -> bool {
-        self.0.contains_key(to)
+    pub fn has_subscribers(&self, key: &K) -> bool {
+        self.0.contains_key(key)
     }
 
     /// Whether there are no subscriptions at all.

@@ -11,20 +11,20 @@
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct JournalLimits {
     /// At this many records, `enter` gives no new place and `promote` moves nothing.
-    pub newcomers: u64,
+    pub new_entries: u64,
     /// At this many records, the journal rejects every change. The range between the two limits is reserved for entries
     /// that already have a place.
-    pub all: u64,
+    pub all_changes: u64,
     /// The maximum number of dead letters. At this many, a record that the backup rejects stays in the journal.
-    pub aside: u64,
+    pub dead_letters: u64,
 }
 
 impl Default for JournalLimits {
     fn default() -> Self {
         Self {
-            newcomers: 100_000,
-            all: 200_000,
-            aside: 10_000,
+            new_entries: 100_000,
+            all_changes: 200_000,
+            dead_letters: 10_000,
         }
     }
 }

@@ -2,14 +2,14 @@
 
 use vestibule_domain::{
     id::EntryId,
-    record::Record,
+    record::EntryRecord,
     score::{DeadlineScore, Visit, WaitScore},
-    state::State,
+    state::EntryState,
 };
 
 /// The entries of a restore, by their state. An entry takes 32 bytes, because a restore may hold a million of them.
 #[derive(Debug, Default)]
-pub struct Places {
+pub struct RestoredEntries {
     pub waiting: Vec<(WaitScore, EntryId)>,
     pub ready: Vec<(Visit, EntryId)>,
     pub active: Vec<(DeadlineScore, EntryId)>,
@@ -19,17 +19,17 @@ pub struct Places {
     pub v: u64,
 }
 
-impl Places {
+impl RestoredEntries {
     /// Adds the entry of a record. A waiting entry keeps its place, and an active entry keeps its session end. A
     /// ready entry gets its claim deadline later, because its visitor could not claim while the line was
     /// unavailable. A record of an ended entry adds no entry.
-    pub fn add(&mut self, record: &Record) {
+    pub fn add(&mut self, record: &EntryRecord) {
         self.v = self.v.max(record.version.v);
         self.last_order = self.last_order.max(record.score.map_or(0, WaitScore::order));
         match (record.state, record.score, record.expires_at_ms) {
-            (State::Waiting, Some(score), _) => self.waiting.push((score, record.id)),
-            (State::Ready, ..) => self.ready.push((record.visit, record.id)),
-            (State::Active, _, Some(end_ms)) => {
+            (EntryState::Waiting, Some(score), _) => self.waiting.push((score, record.id)),
+            (EntryState::Ready, ..) => self.ready.push((record.visit, record.id)),
+            (EntryState::Active, _, Some(end_ms)) => {
                 self.active
                     .push((DeadlineScore::new(end_ms, record.visit), record.id));
             }
@@ -38,23 +38,23 @@ impl Places {
     }
 
     /// The number of waiting entries.
-    pub fn waiting(&self) -> usize {
+    pub fn waiting_count(&self) -> usize {
         self.waiting.len()
     }
 
     /// The number of ready entries: promoted and not yet claimed.
-    pub fn ready(&self) -> usize {
+    pub fn ready_count(&self) -> usize {
         self.ready.len()
     }
 
     /// The number of active entries.
-    pub fn active(&self) -> usize {
+    pub fn active_count(&self) -> usize {
         self.active.len()
     }
 }
 
-impl<'a> FromIterator<&'a Record> for Places {
-    fn from_iter<T: IntoIterator<Item = &'a Record>>(records: T) -> Self {
+impl<'a> FromIterator<&'a EntryRecord> for RestoredEntries {
+    fn from_iter<T: IntoIterator<Item = &'a EntryRecord>>(records: T) -> Self {
         let mut places = Self::default();
         for record in records {
             places.add(record);

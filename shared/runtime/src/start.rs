@@ -4,8 +4,8 @@
 use std::sync::Arc;
 
 use tokio::sync::watch;
-use vestibule_api::Edge;
-use vestibule_backup_dynamodb::{Connection, DynamoDb};
+use vestibule_api::ApiState;
+use vestibule_backup_dynamodb::{Connection, DynamoDbBackup};
 use vestibule_line::{Line, LineError};
 use vestibule_line_redis::{IamLogin, RedisLine};
 use vestibule_operate::admin::Admin;
@@ -30,12 +30,12 @@ pub enum StartError {
 ///
 /// # Errors
 /// [`StartError`], which names the environment variable or the server.
-pub async fn edge() -> Result<Arc<Edge>, StartError> {
+pub async fn connect_api() -> Result<Arc<ApiState>, StartError> {
     let config = api_config_from_env()?;
     let keys = KeysConfig::from_env()?;
-    let servers = Servers::from_env()?;
-    let aws = vestibule_aws::load([servers.endpoint_url(), keys.endpoint_url()]).await;
-    let line = servers.line_later(&aws)?;
+    let servers = ServersConfig::from_env()?;
+    let aws = vestibule_aws::load_config([servers.endpoint_url(), keys.endpoint_url()]).await;
+    let line = servers.connect_line_later(&aws)?;
     // The function connects to Redis and fetches the keys at the same time. If Redis does not answer, the
     // function starts all the same: it can answer from the backup, and each request tries to connect to Redis
     // again.
@@ -50,7 +50,7 @@ pub async fn edge() -> Result<Arc<Edge>, StartError> {
     let keys = keys?;
     // Lambda freezes or ends a function only between requests, so no held poll needs the shutdown signal.
     let (_, shutdown) = watch::channel(false);
-    Ok(Edge::new(
+    Ok(ApiState::new(
         Arc::new(line),
         Arc::new(servers.backup(&aws)),
         keys,
@@ -63,12 +63,14 @@ pub async fn edge() -> Result<Arc<Edge>, StartError> {
 ///
 /// # Errors
 /// [`StartError`], which names the environment variable or the server.
-pub async fn admin() -> Result<Admin, StartError> {
+pub async fn connect_admin() -> Result<Admin, StartError> {
     let policy = (&api_config_from_env()?).into();
     let root_key = RootKeyConfig::from_env()?;
-    let servers = Servers::from_env()?;
-    let aws = vestibule_aws::load([servers.endpoint_url(), root_key.endpoint_url()]).await;
-    let (line, root_key) = tokio::try_join!(servers.line(&aws), async { Ok(root_key.fetch(&aws).await?) })?;
+    let servers = ServersConfig::from_env()?;
+    let aws = vestibule_aws::load_config([servers.endpoint_url(), root_key.endpoint_url()]).await;
+    let (line, root_key) = tokio::try_join!(servers.connect_line(&aws), async {
+        Ok(root_key.fetch(&aws).await?)
+    })?;
     Ok(Admin {
         line: Arc::new(line),
         backup: Arc::new(servers.backup(&aws)),
@@ -81,19 +83,19 @@ pub async fn admin() -> Result<Admin, StartError> {
 ///
 /// # Errors
 /// [`StartError`], which names the environment variable or the server.
-pub async fn line_and_backup() -> Result<(RedisLine, DynamoDb), StartError> {
-    let servers = Servers::from_env()?;
-    let aws = vestibule_aws::load([servers.endpoint_url()]).await;
-    Ok((servers.line(&aws).await?, servers.backup(&aws)))
+pub async fn connect_line_and_backup() -> Result<(RedisLine, DynamoDbBackup), StartError> {
+    let servers = ServersConfig::from_env()?;
+    let aws = vestibule_aws::load_config([servers.endpoint_url()]).await;
+    Ok((servers.connect_line(&aws).await?, servers.backup(&aws)))
 }
 
 /// The addresses of Redis and DynamoDB.
-struct Servers {
+struct ServersConfig {
     redis: RedisConfig,
     dynamodb: Connection,
 }
 
-impl Servers {
+impl ServersConfig {
     fn from_env() -> Result<Self, ConfigError> {
         Ok(Self {
             redis: RedisConfig::from_env()?,
@@ -105,28 +107,28 @@ impl Servers {
         self.dynamodb.endpoint_url.as_deref()
     }
 
-    async fn line(&self, aws: &aws_config::SdkConfig) -> Result<RedisLine, StartError> {
-        Ok(match self.login(aws)? {
-            Some(login) => RedisLine::connect_as(&self.redis.url, login).await?,
+    async fn connect_line(&self, aws: &aws_config::SdkConfig) -> Result<RedisLine, StartError> {
+        Ok(match self.iam_login(aws)? {
+            Some(login) => RedisLine::connect_with_login(&self.redis.url, login).await?,
             None => RedisLine::connect(&self.redis.url).await?,
         })
     }
 
-    fn line_later(&self, aws: &aws_config::SdkConfig) -> Result<RedisLine, StartError> {
-        Ok(RedisLine::connect_later(&self.redis.url, self.login(aws)?)?)
+    fn connect_line_later(&self, aws: &aws_config::SdkConfig) -> Result<RedisLine, StartError> {
+        Ok(RedisLine::connect_lazily(&self.redis.url, self.iam_login(aws)?)?)
     }
 
-    fn login(&self, aws: &aws_config::SdkConfig) -> Result<Option<IamLogin>, ConfigError> {
-        let login = |user| IamLogin::new(user, aws).ok_or_else(no_region);
+    fn iam_login(&self, aws: &aws_config::SdkConfig) -> Result<Option<IamLogin>, ConfigError> {
+        let login = |user| IamLogin::new(user, aws).ok_or_else(missing_region);
         self.redis.iam.clone().map(login).transpose()
     }
 
-    fn backup(&self, aws: &aws_config::SdkConfig) -> DynamoDb {
-        DynamoDb::on(aws, self.dynamodb.clone())
+    fn backup(&self, aws: &aws_config::SdkConfig) -> DynamoDbBackup {
+        DynamoDbBackup::from_sdk_config(aws, self.dynamodb.clone())
     }
 }
 
-fn no_region() -> ConfigError {
+fn missing_region() -> ConfigError {
     ConfigError {
         name: "AWS_REGION",
         reason:

@@ -51,7 +51,7 @@ impl Metrics {
 
     /// The metrics of this process. They go to standard output if `VESTIBULE_DEPLOYMENT` names the
     /// deployment; otherwise they are discarded.
-    pub fn of_process() -> Self {
+    pub fn for_process() -> Self {
         static OF_PROCESS: LazyLock<Metrics> = LazyLock::new(|| {
             let deployment = env::var("VESTIBULE_DEPLOYMENT").unwrap_or_default();
             if deployment.is_empty() {
@@ -64,7 +64,7 @@ impl Metrics {
     }
 
     /// Whether metrics are written. If not, the caller can skip the measurement.
-    pub fn is_on(&self) -> bool {
+    pub fn is_enabled(&self) -> bool {
         self.0.is_some()
     }
 
@@ -74,7 +74,7 @@ impl Metrics {
         let Some(sink) = &self.0 else { return };
         // The system's clock, because CloudWatch expects the world's time rather than line time.
         let now_ms = vestibule_clock::now_ms();
-        let document = document(&sink.deployment, queue, now_ms, measured);
+        let document = build_document(&sink.deployment, queue, now_ms, measured);
         let line = format!("{document}\n");
         // A panic cannot leave the stream behind the lock in an inconsistent state.
         let mut out = sink.out.lock().unwrap_or_else(PoisonError::into_inner);
@@ -84,7 +84,7 @@ impl Metrics {
     }
 }
 
-fn document(
+fn build_document(
     deployment: &str,
     queue: &QueueId,
     now_ms: u64,
@@ -116,11 +116,11 @@ mod tests {
 
     /// The document has the fields that the specification requires.
     #[test]
-    fn a_document_is_as_the_specification_has_it() {
+    fn a_document_follows_the_specification() {
         let queue = "TIMEDEAL:123".parse().expect("a queue id");
         let measured = [(WAITING, json!(7)), (REDIS_ROUND_TRIP, json!([0.5, 1.25]))];
         assert_eq!(
-            document("shop", &queue, 1_788_220_800_123, measured),
+            build_document("shop", &queue, 1_788_220_800_123, measured),
             json!({
                 "_aws": {
                     "Timestamp": 1_788_220_800_123_u64,
@@ -142,7 +142,7 @@ mod tests {
     }
 
     #[test]
-    fn a_name_tells_its_unit_and_stands_for_one_metric() {
+    fn metric_names_are_unique_and_show_the_unit() {
         for (place, metric) in ALL.iter().enumerate() {
             let unit = if metric.name.ends_with("Ms") {
                 "Milliseconds"

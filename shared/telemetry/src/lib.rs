@@ -10,7 +10,7 @@ use tracing_subscriber::EnvFilter;
 
 /// Sets up logging for this process. Only the first call has an effect. `RUST_LOG` selects what is logged;
 /// the default is `info`.
-pub fn init() {
+pub fn init_logging() {
     let filter = EnvFilter::try_from_default_env().unwrap_or_else(|_| EnvFilter::new("info"));
     // An error means that a subscriber already exists, for example because a test installed one. Keep that
     // one.

@@ -19,11 +19,11 @@ pub struct Metric {
     pub unit: &'static str,
 }
 
-const fn count(name: &'static str) -> Metric {
+const fn count_metric(name: &'static str) -> Metric {
     Metric { name, unit: "Count" }
 }
 
-const fn milliseconds(name: &'static str) -> Metric {
+const fn milliseconds_metric(name: &'static str) -> Metric {
     Metric {
         name,
         unit: "Milliseconds",
@@ -31,60 +31,60 @@ const fn milliseconds(name: &'static str) -> Metric {
 }
 
 /// Entries that are waiting when the report is made.
-pub const WAITING: Metric = count("Waiting");
+pub const WAITING: Metric = count_metric("Waiting");
 /// Entries that are promoted and not claimed yet when the report is made.
-pub const READY: Metric = count("Ready");
+pub const READY: Metric = count_metric("Ready");
 /// Entries that are active when the report is made.
-pub const ACTIVE: Metric = count("Active");
+pub const ACTIVE: Metric = count_metric("Active");
 /// Records in the journal: changes that the line decided and the backup does not have yet.
-pub const JOURNAL_LENGTH: Metric = count("JournalLength");
+pub const JOURNAL_LENGTH: Metric = count_metric("JournalLength");
 /// The age of the oldest record in the journal; 0 if the journal is empty.
-pub const BACKUP_LAG: Metric = milliseconds("BackupLagMs");
+pub const BACKUP_LAG: Metric = milliseconds_metric("BackupLagMs");
 /// Journal records in the dead letter. The backup refuses them although it accepts other records.
-pub const SET_ASIDE: Metric = count("RecordsSetAside");
+pub const DEAD_LETTERED_RECORDS: Metric = count_metric("RecordsSetAside");
 /// The longest time between two heartbeats since the last report. While the promoter is down, no process
 /// reports; the outage appears in the first report after it.
-pub const TICK_AGE: Metric = milliseconds("TickAgeMs");
+pub const TICK_AGE: Metric = milliseconds_metric("TickAgeMs");
 /// The mean wait of the entries promoted since the last report. If no entry was promoted, it is how long the
 /// head of the line has waited. It is absent if no entry is waiting either.
-pub const WAIT_MEAN: Metric = milliseconds("WaitMeanMs");
+pub const WAIT_MEAN: Metric = milliseconds_metric("WaitMeanMs");
 /// The longest wait: of the entries promoted since the last report, and of the head that is still waiting. It
 /// is absent if there are neither.
-pub const WAIT_MAX: Metric = milliseconds("WaitMaxMs");
+pub const WAIT_MAX: Metric = milliseconds_metric("WaitMaxMs");
 /// The actual wait minus the estimated wait; negative if the visitor waited less than estimated. The promoter
 /// samples it: it remembers the last entry in line with the middle of its estimated range, and compares the
 /// two when the line has been promoted through that place.
-pub const ESTIMATE_ERROR: Metric = milliseconds("EstimateErrorMs");
+pub const ESTIMATE_ERROR: Metric = milliseconds_metric("EstimateErrorMs");
 /// The duration of each Redis call as the caller saw it, whether it succeeded or failed. One value per call.
-pub const REDIS_ROUND_TRIP: Metric = milliseconds("RedisRoundTripMs");
+pub const REDIS_ROUND_TRIP: Metric = milliseconds_metric("RedisRoundTripMs");
 /// New visits since the last report, including those on the fast track.
-pub const ENTERED: Metric = count("Entered");
+pub const ENTERED: Metric = count_metric("Entered");
 /// Entries promoted since the last report.
-pub const PROMOTED: Metric = count("Promoted");
+pub const PROMOTED: Metric = count_metric("Promoted");
 /// Sessions that ran out since the last report.
-pub const EXPIRED: Metric = count("Expired");
+pub const EXPIRED: Metric = count_metric("Expired");
 /// Turns that were not claimed in time, since the last report.
-pub const NO_SHOWS: Metric = count("NoShows");
+pub const NO_SHOWS: Metric = count_metric("NoShows");
 /// Visitors who left and entries that an operator removed, since the last report.
-pub const LEFT: Metric = count("Left");
+pub const LEFT: Metric = count_metric("Left");
 /// Visits that were completed, since the last report.
-pub const COMPLETED: Metric = count("Completed");
+pub const COMPLETED: Metric = count_metric("Completed");
 /// Polls that the server started to hold. The sum counts them.
-pub const HELD_POLLS: Metric = count("HeldPolls");
+pub const HELD_POLLS: Metric = count_metric("HeldPolls");
 /// The most polls that the whole deployment held at once, as observed when a poll on this queue started to be
 /// held.
-pub const HELD_AT_ONCE: Metric = count("HeldAtOnce");
+pub const HELD_POLLS_MAX: Metric = count_metric("HeldAtOnce");
 /// 1 while the promoter refuses the stored settings of a queue, or while the item that holds them is damaged
 /// or missing; 0 otherwise.
-pub const SETTINGS_REFUSED: Metric = count("SettingsRefused");
+pub const SETTINGS_REFUSED: Metric = count_metric("SettingsRefused");
 /// Differences between the line and the backup that a consistency check repaired. The sum counts them. Each
 /// part of a check writes this metric, also if it found no difference.
-pub const MENDED: Metric = count("Mended");
+pub const REPAIRED: Metric = count_metric("Mended");
 /// The time since the last consistency check of the whole queue finished.
-pub const CHECK_AGE: Metric = milliseconds("CheckAgeMs");
+pub const CHECK_AGE: Metric = milliseconds_metric("CheckAgeMs");
 /// 1 while the clocks of the server and of a promoter differ too much, so that the queue does not promote; 0
 /// otherwise.
-pub const CLOCKS_APART: Metric = count("ClocksApart");
+pub const CLOCKS_APART: Metric = count_metric("ClocksApart");
 
 /// All metrics.
 pub const ALL: [Metric; 23] = [
@@ -93,7 +93,7 @@ pub const ALL: [Metric; 23] = [
     ACTIVE,
     JOURNAL_LENGTH,
     BACKUP_LAG,
-    SET_ASIDE,
+    DEAD_LETTERED_RECORDS,
     TICK_AGE,
     WAIT_MEAN,
     WAIT_MAX,
@@ -106,9 +106,9 @@ pub const ALL: [Metric; 23] = [
     LEFT,
     COMPLETED,
     HELD_POLLS,
-    HELD_AT_ONCE,
+    HELD_POLLS_MAX,
     SETTINGS_REFUSED,
-    MENDED,
+    REPAIRED,
     CHECK_AGE,
     CLOCKS_APART,
 ];

@@ -3,9 +3,9 @@
 use std::{env, sync::Arc};
 
 use serde_json::{Value, json};
-use vestibule_backup_dynamodb::{Connection, DynamoDb, Tables};
+use vestibule_backup_dynamodb::{Connection, DynamoDbBackup, TableNames};
 use vestibule_domain::id::RootKey;
-use vestibule_engine::sync::Policy;
+use vestibule_engine::sync::SettingsPolicy;
 use vestibule_line_redis::RedisLine;
 use vestibule_operate::admin::Admin;
 
@@ -34,7 +34,7 @@ impl std::fmt::Debug for Operator {
 impl Operator {
     /// Over the Redis and the tables that the environment names.
     pub(super) async fn library() -> Self {
-        let default = Tables::default();
+        let default = TableNames::default();
         let named = |name, default| {
             env::var(name)
                 .ok()
@@ -43,7 +43,7 @@ impl Operator {
         };
         let connection = Connection {
             endpoint_url: Some(dynamodb_url()),
-            tables: Tables {
+            tables: TableNames {
                 queues: named("TEST_QUEUES_TABLE", default.queues),
                 entries: named("TEST_ENTRIES_TABLE", default.entries),
             },
@@ -54,10 +54,10 @@ impl Operator {
                     .await
                     .expect("Redis answers"),
             ),
-            backup: Arc::new(DynamoDb::connect(connection).await),
+            backup: Arc::new(DynamoDbBackup::connect(connection).await),
             // Nobody is looked for by visitor id here: the deployment's own key stays its own.
             root_key: RootKey::new(vec![0; 32]).expect("long enough"),
-            policy: Policy::default(),
+            policy: SettingsPolicy::default(),
         })
     }
 
@@ -65,7 +65,7 @@ impl Operator {
         let mut answer = match self {
             Self::Runner(runner) => return runner.order(order.clone()).await,
             Self::Function(deployment) => deployment.order(order).await,
-            Self::Library(admin) => admin.answer(order.clone()).await,
+            Self::Library(admin) => admin.handle(order.clone()).await,
         };
         assert_eq!(answer["ok"], json!(true), "{order}: {answer}");
         answer["result"].take()

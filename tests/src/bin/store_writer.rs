@@ -24,7 +24,7 @@ async fn main() {
         async move {
             let id = fresh_id();
             let entered = change(id, n, Event::Entered { score: place(n) });
-            backup.write(shelf, &entered).await.expect("written");
+            backup.put_change(shelf, &entered).await.expect("written");
             id
         }
     });

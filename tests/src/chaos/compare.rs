@@ -6,12 +6,12 @@ use std::{
 };
 
 use tokio::time::{Instant, sleep};
-use vestibule_backup::{Backup, Shelf};
+use vestibule_backup::{Backup, EntryPartition};
 use vestibule_domain::{
-    id::{EntryId, SHARDS},
-    record::Record,
+    id::{EntryId, SHARD_COUNT},
+    record::EntryRecord,
     score::{DeadlineScore, WaitScore},
-    state::State,
+    state::EntryState,
 };
 
 use super::world::World;
@@ -45,7 +45,7 @@ pub(super) struct Settled {
 }
 
 /// Where an entry is, as far as the line and the table both know: `None` of what only one has.
-type Standing = (State, u64);
+type Standing = (EntryState, u64);
 
 /// Waits until the journal is in the table and compares the line with it, until both are equal or stay as they are.
 pub(super) async fn settle(world: &World) -> Settled {
@@ -80,7 +80,7 @@ pub(super) async fn settle(world: &World) -> Settled {
 }
 
 /// Where the records of the queue stand.
-pub(super) fn shelf(world: &World) -> Shelf {
+pub(super) fn shelf(world: &World) -> EntryPartition {
     shelf_of(world.queue.clone())
 }
 
@@ -114,17 +114,17 @@ async fn differences(world: &World) -> Option<Vec<Difference>> {
     let ids: BTreeSet<_> = line.keys().chain(table.keys()).copied().collect();
     let differing = ids.into_iter().filter_map(|id| {
         let here = line.get(&id).filter(|(state, at)| !is_due(*state, *at, now_ms));
-        let is_ready = here.is_some_and(|(state, _)| *state == State::Ready);
+        let is_ready = here.is_some_and(|(state, _)| *state == EntryState::Ready);
         let record = table.get(&id).filter(|record| {
             let is_over = record
                 .expires_at_ms
                 .is_some_and(|deadline_ms| deadline_ms <= now_ms);
             // The deadlines of a claim start anew where a line is put back, and the table does not hear of it.
-            record.state == State::Waiting || !is_over || (record.state == State::Ready && is_ready)
+            record.state == EntryState::Waiting || !is_over || (record.state == EntryState::Ready && is_ready)
         });
         let there = record.map(|record| (record.state, mark(record)));
         let is_same = match (here, there) {
-            (Some((State::Ready, at)), Some((State::Ready, visit))) => {
+            (Some((EntryState::Ready, at)), Some((EntryState::Ready, visit))) => {
                 DeadlineScore::from_raw(*at).is_some_and(|score| u64::from(score.visit().number()) == visit)
             }
             (Some(here), Some(there)) => *here == there,
@@ -142,17 +142,17 @@ async fn differences(world: &World) -> Option<Vec<Difference>> {
 }
 
 /// What the score of an entry says that its record says, too.
-fn mark(record: &Record) -> u64 {
+fn mark(record: &EntryRecord) -> u64 {
     match record.state {
-        State::Waiting => record.score.map_or(0, WaitScore::raw),
-        State::Ready => record.visit.number().into(),
+        EntryState::Waiting => record.score.map_or(0, WaitScore::raw),
+        EntryState::Ready => record.visit.number().into(),
         _ => DeadlineScore::new(record.expires_at_ms.unwrap_or_default(), record.visit).raw(),
     }
 }
 
-fn is_due(state: State, score: u64, now_ms: u64) -> bool {
+fn is_due(state: EntryState, score: u64, now_ms: u64) -> bool {
     let deadline_ms = DeadlineScore::from_raw(score).map_or(0, DeadlineScore::deadline_ms);
-    state != State::Waiting && deadline_ms <= now_ms
+    state != EntryState::Waiting && deadline_ms <= now_ms
 }
 
 async fn line(world: &World) -> Option<BTreeMap<EntryId, Standing>> {
@@ -163,7 +163,7 @@ async fn line(world: &World) -> Option<BTreeMap<EntryId, Standing>> {
         pipe.zrange_withscores(format!("vestibule:{{{}}}:{set}", world.queue), 0, -1);
     }
     let sets: redis::RedisResult<[Vec<(String, u64)>; 3]> = pipe.query_async(&mut connection).await;
-    let states = [State::Waiting, State::Ready, State::Active];
+    let states = [EntryState::Waiting, EntryState::Ready, EntryState::Active];
     let entries = states.into_iter().zip(sets.ok()?).flat_map(|(state, set)| {
         set.into_iter().map(move |(member, score)| {
             let id = EntryId::from_member(&member).expect("a member is an id");
@@ -173,13 +173,13 @@ async fn line(world: &World) -> Option<BTreeMap<EntryId, Standing>> {
     Some(entries.collect())
 }
 
-async fn table(world: &World) -> Option<BTreeMap<EntryId, Record>> {
+async fn table(world: &World) -> Option<BTreeMap<EntryId, EntryRecord>> {
     let mut entries = BTreeMap::new();
-    for shard in 0..SHARDS {
+    for shard in 0..SHARD_COUNT {
         let records = world
             .deployment
             .backup
-            .live_entries(&shelf(world), shard)
+            .read_live_entries(&shelf(world), shard)
             .await
             .ok()?;
         entries.extend(records.into_iter().map(|record| (record.id, record)));

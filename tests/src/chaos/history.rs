@@ -8,7 +8,7 @@ use std::{
 };
 
 use serde_json::Value;
-use vestibule_domain::record::Record;
+use vestibule_domain::record::EntryRecord;
 
 /// What was asked.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -48,7 +48,7 @@ pub struct Call {
 #[derive(Debug, Default)]
 pub struct History {
     calls: Mutex<Vec<Call>>,
-    records: Mutex<BTreeMap<(usize, usize), Record>>,
+    records: Mutex<BTreeMap<(usize, usize), EntryRecord>>,
 }
 
 impl Call {
@@ -94,12 +94,12 @@ impl History {
     }
 
     /// Notes what the table has of a visitor when a stay of theirs is over: the next one takes its place there.
-    pub fn note_record(&self, visitor: usize, stay: usize, record: Record) {
+    pub fn note_record(&self, visitor: usize, stay: usize, record: EntryRecord) {
         lock(&self.records).insert((visitor, stay), record);
     }
 
     /// The records that were noted, by visitor and stay.
-    pub fn records(&self) -> BTreeMap<(usize, usize), Record> {
+    pub fn records(&self) -> BTreeMap<(usize, usize), EntryRecord> {
         lock(&self.records).clone()
     }
 

@@ -10,7 +10,7 @@ use std::{
 
 use serde_json::Value;
 use tokio::time::{Instant, sleep, timeout};
-use vestibule_backup::{Backup, Shelf};
+use vestibule_backup::{Backup, EntryPartition};
 
 use super::{
     compare::shelf,
@@ -36,7 +36,7 @@ pub(super) struct Way {
     pub(super) queue: String,
     http: reqwest::Client,
     deployment: Arc<Deployment>,
-    shelf: Shelf,
+    shelf: EntryPartition,
     pub(super) history: History,
     /// How many requests are.
     pub(super) asking: AtomicUsize,
@@ -67,7 +67,7 @@ impl Way {
         let end = Instant::now() + READ;
         // The table itself is never away, but a machine may be slow.
         let record = loop {
-            match self.deployment.backup.entry(&self.shelf, id).await {
+            match self.deployment.backup.read_entry(&self.shelf, id).await {
                 Ok(record) => break record,
                 Err(error) => assert!(Instant::now() < end, "the table cannot be read: {error}"),
             }

@@ -14,9 +14,9 @@ use serde_json::{Map, Value};
 use tokio::{sync::watch, time::timeout};
 use tower::ServiceExt;
 use vestibule_api::{
-    Edge,
-    config::{EdgeConfig, Keys, ServiceRoutes},
-    pass::{Signer, new_key_pem},
+    ApiState,
+    config::{ApiConfig, Keys, ServiceRoutes},
+    pass::{PassSigner, new_key_pem},
     router,
 };
 use vestibule_backup::Backup;
@@ -41,11 +41,11 @@ pub const ISSUER: &str = "https://wait.example";
 pub const BOUND: Duration = Duration::from_secs(15);
 
 /// A process on a laptop: nothing is guarded.
-pub fn local() -> EdgeConfig {
-    EdgeConfig {
+pub fn local() -> ApiConfig {
+    ApiConfig {
         service_routes: ServiceRoutes::Unguarded,
         local: true,
-        ..EdgeConfig::default()
+        ..ApiConfig::default()
     }
 }
 
@@ -55,8 +55,8 @@ pub fn queue() -> QueueId {
 }
 
 /// A signer of the edge's own key.
-pub fn signer() -> Signer {
-    Signer::from_pem(ISSUER, &new_key_pem([3; 32])).expect("a key")
+pub fn signer() -> PassSigner {
+    PassSigner::from_pem(ISSUER, &new_key_pem([3; 32])).expect("a key")
 }
 
 /// The keys of every process.
@@ -71,10 +71,10 @@ pub fn keys() -> Keys {
 pub fn process(
     line: Arc<dyn Line>,
     backup: Arc<dyn Backup>,
-    config: EdgeConfig,
+    config: ApiConfig,
     stopped: &watch::Receiver<bool>,
 ) -> Router {
-    router(Edge::new(line, backup, keys(), config, stopped.clone()))
+    router(ApiState::new(line, backup, keys(), config, stopped.clone()))
 }
 
 /// Sends a request to these routes as a local listener would.

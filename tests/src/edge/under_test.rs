@@ -13,9 +13,9 @@ use lambda_http::{Context, RequestExt, request::from_str};
 use serde_json::{Map, Value};
 use tempfile::TempDir;
 use tokio::{net::TcpListener, sync::watch, time::timeout};
-use vestibule_api::{Edge, config::EdgeConfig, router, serve::handle};
-use vestibule_backup::{Backup, LinePart, Shelf, StoredQueue};
-use vestibule_backup_dynamodb::{Connection, DynamoDb};
+use vestibule_api::{ApiState, config::ApiConfig, router, serve::handle};
+use vestibule_backup::{Backup, EntryPartition, QueueMetadata, StoredQueue};
+use vestibule_backup_dynamodb::{Connection, DynamoDbBackup};
 use vestibule_backup_file::FileBackup;
 use vestibule_domain::id::Salt;
 use vestibule_line::{JournalLimits, Line, Promotion};
@@ -58,7 +58,7 @@ impl EdgeUnderTest {
     }
 
     /// An edge with one queue of these settings.
-    pub async fn with(config: EdgeConfig, settings: Value) -> Self {
+    pub async fn with(config: ApiConfig, settings: Value) -> Self {
         Self::over(config, settings, None, Duration::ZERO, JournalLimits::default()).await
     }
 
@@ -100,7 +100,7 @@ impl EdgeUnderTest {
     }
 
     async fn over(
-        config: EdgeConfig,
+        config: ApiConfig,
         settings: Value,
         other: Option<Arc<dyn Backup>>,
         behind_by: Duration,
@@ -128,7 +128,7 @@ impl EdgeUnderTest {
         let written = Written::default();
         let switch = Switch::default();
         let switched = switch.before(Arc::new(line.clone()));
-        let edge = Edge::with_metrics(switched, behind, keys(), config, stopped, written.metrics());
+        let edge = ApiState::with_metrics(switched, behind, keys(), config, stopped, written.metrics());
         let this = Self {
             line,
             switch,
@@ -145,8 +145,8 @@ impl EdgeUnderTest {
     }
 
     /// The routes of another process of the same deployment.
-    pub fn beside(&self, config: EdgeConfig) -> Router {
-        router(Edge::with_metrics(
+    pub fn beside(&self, config: ApiConfig) -> Router {
+        router(ApiState::with_metrics(
             self.switch.before(Arc::new(self.line.clone())),
             self.backup.clone(),
             keys(),
@@ -159,11 +159,11 @@ impl EdgeUnderTest {
     /// Creates a queue in the line and in the backup.
     pub async fn create(&self, id: &str, settings: Value) {
         let (id, settings) = (id.parse().expect("a queue id"), object(settings));
-        let line = LinePart::new(Salt::new([1; 32]));
+        let line = QueueMetadata::new(Salt::new([1; 32]));
         let stored = StoredQueue {
             settings: settings.clone().into(),
             settings_order: 0,
-            line,
+            metadata: line,
         };
         assert!(
             self.backup
@@ -189,7 +189,11 @@ impl EdgeUnderTest {
 
     /// Stores other settings in the backup, right or wrong, as an operator's hand would.
     pub async fn store(&self, settings: Value) {
-        let stored = self.backup.queue(&queue()).await.expect("the backup answers");
+        let stored = self
+            .backup
+            .read_queue(&queue())
+            .await
+            .expect("the backup answers");
         let expected = stored.expect("there is the queue").settings;
         let replaced = self
             .backup
@@ -199,7 +203,7 @@ impl EdgeUnderTest {
     }
 
     /// Where the records of the queue's entries are.
-    pub fn shelf(&self) -> Shelf {
+    pub fn shelf(&self) -> EntryPartition {
         shelf_of(queue())
     }
 
@@ -261,17 +265,17 @@ impl EdgeUnderTest {
     }
 }
 
-async fn nobodys_table() -> DynamoDb {
+async fn nobodys_table() -> DynamoDbBackup {
     // Nobody listens there: the port is reserved.
     table_at("http://127.0.0.1:1".to_owned()).await
 }
 
-async fn table_at(url: String) -> DynamoDb {
+async fn table_at(url: String) -> DynamoDbBackup {
     let connection = Connection {
         endpoint_url: Some(url),
         ..Connection::default()
     };
-    DynamoDb::connect(connection).await
+    DynamoDbBackup::connect(connection).await
 }
 
 fn object(value: Value) -> Map<String, Value> {

@@ -15,9 +15,11 @@ use vestibule_domain::{
     change::Change,
     id::{EntryId, QueueId, Salt},
     settings::Settings,
-    standing::Standing,
+    standing::EntryStatus,
 };
-use vestibule_line::{Configuration, Configured, Departed, Departure, Entered, Line, PromoteOrder};
+use vestibule_line::{
+    Configuration, ConfigureOutcome, EnterOutcome, LeaveOutcome, LeaveReason, Line, PromoteOrder,
+};
 use vestibule_line_memory::MemoryLine;
 use vestibule_line_redis::RedisLine;
 
@@ -118,16 +120,16 @@ pub fn configuration(settings: &Settings) -> Configuration {
 /// A promoter's tick for so many at the most.
 pub fn tick_of(asked: u64) -> PromoteOrder {
     PromoteOrder {
-        asked,
-        heartbeat: true,
-        fence: None,
+        max_entries: asked,
+        is_promoter: true,
+        min_watermark: None,
     }
 }
 
 /// Enters, and is killed before anybody writes it: the change.
 pub async fn enter_unwritten(line: &dyn Line, queue: &QueueId, id: EntryId) -> Change {
     match line.enter(queue, id).await.expect("enter") {
-        Entered::Joined {
+        EnterOutcome::Joined {
             change: Some(change), ..
         } => change,
         other => panic!("not new: {other:?}"),
@@ -137,11 +139,11 @@ pub async fn enter_unwritten(line: &dyn Line, queue: &QueueId, id: EntryId) -> C
 /// Leaves, and is killed before anybody writes it: the change.
 pub async fn leave_unwritten(line: &dyn Line, queue: &QueueId, id: EntryId) -> Change {
     match line
-        .leave(queue, id, None, Departure::Leave)
+        .leave(queue, id, None, LeaveReason::Leave)
         .await
         .expect("leave")
     {
-        Departed::Gone(change) => change,
+        LeaveOutcome::Ended(change) => change,
         other => panic!("not gone: {other:?}"),
     }
 }
@@ -153,17 +155,17 @@ pub async fn open_with_one_waiting(line: &dyn Line, queue: &QueueId) {
         ..Settings::default()
     };
     let configured = line.configure(queue, &configuration(&settings), true).await;
-    assert_eq!(configured.expect("configure"), Configured::Created);
+    assert_eq!(configured.expect("configure"), ConfigureOutcome::Created);
     let entered = line.enter(queue, visitor(1)).await.expect("enter");
     let waits = matches!(
         entered,
-        Entered::Joined {
-            standing: Standing::Waiting { .. },
+        EnterOutcome::Joined {
+            status: EntryStatus::Waiting { .. },
             ..
         }
     );
     assert!(waits, "{entered:?}");
     settings.paused = false;
     let configured = line.configure(queue, &configuration(&settings), false).await;
-    assert_eq!(configured.expect("configure"), Configured::Changed);
+    assert_eq!(configured.expect("configure"), ConfigureOutcome::Changed);
 }

@@ -4,15 +4,15 @@ use std::{sync::Arc, time::Duration};
 
 use vestibule_clock::Clock;
 use vestibule_domain::{
-    change::{Change, Ending},
+    change::{Change, VisitEnd},
     id::{EntryId, QueueId},
     settings::Settings,
-    standing::Standing,
-    state::State,
+    standing::EntryStatus,
+    state::EntryState,
 };
 use vestibule_line::{
-    Claimed, Configured, Departed, Departure, Entered, Joining, JournalLimits, JournalRecord, Line, Look,
-    Missing, Promotion, View,
+    ClaimOutcome, ConfigureOutcome, EnterOutcome, EntryLookup, JoinKind, JournalLimits, JournalRecord,
+    LeaveOutcome, LeaveReason, Line, NotFound, Promotion, QueueView,
 };
 use vestibule_line_memory::MemoryLine;
 use vestibule_line_redis::RedisLine;
@@ -136,7 +136,7 @@ impl Subject {
             .line
             .configure(&self.queue, &configuration(&self.settings), true)
             .await;
-        assert_eq!(configured.expect("configure"), Configured::Created);
+        assert_eq!(configured.expect("configure"), ConfigureOutcome::Created);
     }
 
     /// An operator changes settings.
@@ -146,7 +146,7 @@ impl Subject {
             .line
             .configure(&self.queue, &configuration(&self.settings), false)
             .await;
-        assert_eq!(configured.expect("configure"), Configured::Changed);
+        assert_eq!(configured.expect("configure"), ConfigureOutcome::Changed);
     }
 
     /// Time passes.
@@ -162,16 +162,16 @@ impl Subject {
     /// A visitor enters and is given a place, new or old.
     pub async fn enter(&self, id: EntryId) -> Place {
         match self.line.enter(&self.queue, id).await.expect("enter") {
-            Entered::Joined {
-                how,
-                standing,
+            EnterOutcome::Joined {
+                kind: how,
+                status: standing,
                 change,
             } => Place {
                 how,
                 standing,
                 change,
             },
-            refused @ Entered::Refused(_) => panic!("{refused:?}"),
+            refused @ EnterOutcome::Refused(_) => panic!("{refused:?}"),
         }
     }
 
@@ -180,7 +180,7 @@ impl Subject {
         self.set(|settings| settings.paused = true).await;
         for number in visitors {
             let place = self.enter(visitor(number)).await;
-            assert_eq!(place.standing.state(), State::Waiting, "visitor {number}");
+            assert_eq!(place.standing.state(), EntryState::Waiting, "visitor {number}");
         }
         self.set(|settings| settings.paused = false).await;
     }
@@ -194,68 +194,74 @@ impl Subject {
     }
 
     /// Where a visitor stands.
-    pub async fn look(&self, id: EntryId) -> Look {
+    pub async fn look(&self, id: EntryId) -> EntryLookup {
         self.line.status(&self.queue, id).await.expect("status")
     }
 
     /// Where a visitor stands who has a place.
-    pub async fn standing(&self, id: EntryId) -> Standing {
+    pub async fn standing(&self, id: EntryId) -> EntryStatus {
         match self.look(id).await {
-            Look::Here(standing) => standing,
-            gone @ Look::Gone(_) => panic!("{gone:?}"),
+            EntryLookup::Found(standing) => standing,
+            gone @ EntryLookup::NotFound(_) => panic!("{gone:?}"),
         }
     }
 
     /// The state of a visitor who has a place.
-    pub async fn state(&self, id: EntryId) -> State {
+    pub async fn state(&self, id: EntryId) -> EntryState {
         self.standing(id).await.state()
     }
 
     /// The position of a waiting visitor.
     pub async fn position(&self, id: EntryId) -> u64 {
         match self.standing(id).await {
-            Standing::Waiting { position, .. } => position,
+            EntryStatus::Waiting { position, .. } => position,
             other => panic!("not waiting: {other:?}"),
         }
     }
 
     /// What is known of a visitor who has no place.
-    pub async fn missing(&self, id: EntryId) -> Missing {
+    pub async fn missing(&self, id: EntryId) -> NotFound {
         match self.look(id).await {
-            Look::Gone(missing) => missing,
-            here @ Look::Here(_) => panic!("{here:?}"),
+            EntryLookup::NotFound(missing) => missing,
+            here @ EntryLookup::Found(_) => panic!("{here:?}"),
         }
     }
 
     /// A ready visitor claims; gives the standing and the change.
-    pub async fn claim(&self, id: EntryId) -> (Standing, Change) {
+    pub async fn claim(&self, id: EntryId) -> (EntryStatus, Change) {
         match self.line.claim(&self.queue, id).await.expect("claim") {
-            Claimed::Active { standing, change } => (standing, change),
+            ClaimOutcome::Active {
+                status: standing,
+                change,
+            } => (standing, change),
             other => panic!("not claimed: {other:?}"),
         }
     }
 
     /// A visit ends, whichever it is.
-    pub async fn leave(&self, id: EntryId, departure: Departure) -> Change {
+    pub async fn leave(&self, id: EntryId, departure: LeaveReason) -> Change {
         match self
             .line
             .leave(&self.queue, id, None, departure)
             .await
             .expect("leave")
         {
-            Departed::Gone(change) => change,
+            LeaveOutcome::Ended(change) => change,
             other => panic!("not gone: {other:?}"),
         }
     }
 
     /// How the queue stands.
-    pub async fn view(&self) -> View {
-        self.line.view(&self.queue).await.expect("view")
+    pub async fn view(&self) -> QueueView {
+        self.line.queue_view(&self.queue).await.expect("view")
     }
 
     /// The whole journal.
     pub async fn journal(&self) -> Vec<JournalRecord> {
-        self.line.journal(&self.queue, 10_000).await.expect("journal")
+        self.line
+            .due_journal_records(&self.queue, 10_000)
+            .await
+            .expect("journal")
     }
 
     /// The backup takes the whole journal and learns of the last ends of these.
@@ -267,9 +273,9 @@ impl Subject {
             .map(|record| record.key)
             .collect();
         let version = self.view().await.version;
-        let ended: Vec<_> = ended.iter().map(|id| Ending { id: *id, version }).collect();
+        let ended: Vec<_> = ended.iter().map(|id| VisitEnd { id: *id, version }).collect();
         self.line
-            .settle(&self.queue, &keys, &ended)
+            .acknowledge(&self.queue, &keys, &ended)
             .await
             .expect("settle");
     }
@@ -279,9 +285,9 @@ impl Subject {
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Place {
     /// How they came by it.
-    pub how: Joining,
+    pub how: JoinKind,
     /// Where they stand.
-    pub standing: Standing,
+    pub standing: EntryStatus,
     /// What to write.
     pub change: Option<Change>,
 }

@@ -8,16 +8,18 @@ use std::{
 use async_trait::async_trait;
 use tokio::time::sleep;
 use vestibule_domain::{
-    change::{Change, Ending},
+    change::{Change, VisitEnd},
     id::{EntryId, QueueId},
     load::LoadReport,
     score::Visit,
 };
 use vestibule_line::{
-    Adjusted, Changes, Check, CheckOrder, CheckTurn, Claimed, Configuration, Configured, Cursor, Deferral,
-    Departed, Departure, Entered, Extended, Extension, HoldOrder, Holding, JournalRecord, Line, LineError,
-    Look, Marked, Mended, Mending, Page, Places, PromoteOrder, Promotion, Remains, ReportOrder, Reported,
-    Revival, Revived, SetAside, TickOrder, Validated, View,
+    AdjustClockOutcome, CheckAssignment, CheckOrder, ClaimOutcome, Configuration, ConfigureOutcome, Cursor,
+    DeadLetterOutcome, EnterOutcome, EntryLookup, ExtendOutcome, FallbackTickOrder, HoldOrder, HoldOutcome,
+    JournalRecord, LeaveOutcome, LeaveReason, Line, LineError, Page, PromoteOrder, Promotion, QueueView,
+    RaiseWatermarkOutcome, RepairOrder, RepairOutcome, ReportOrder, ReportOutcome, RequeueOrder,
+    RestoreEntryOrder, RestoreEntryOutcome, RestoredEntries, SessionExtension, TickSubscription,
+    UnflushedChanges, ValidateOutcome, Validation,
 };
 
 use super::Switch;
@@ -39,37 +41,37 @@ impl Switched {
 
 #[async_trait]
 impl Line for Switched {
-    async fn enter(&self, queue: &QueueId, id: EntryId) -> Result<Entered, LineError> {
+    async fn enter(&self, queue: &QueueId, id: EntryId) -> Result<EnterOutcome, LineError> {
         self.reach()?.enter(queue, id).await
     }
 
-    async fn status(&self, queue: &QueueId, id: EntryId) -> Result<Look, LineError> {
+    async fn status(&self, queue: &QueueId, id: EntryId) -> Result<EntryLookup, LineError> {
         let look = self.reach()?.status(queue, id).await;
         self.switch.looking.pass().await;
         look
     }
 
-    async fn looks(&self, queue: &QueueId, ids: &[EntryId]) -> Result<Vec<Look>, LineError> {
+    async fn status_many(&self, queue: &QueueId, ids: &[EntryId]) -> Result<Vec<EntryLookup>, LineError> {
         self.switch.looks.fetch_add(1, Ordering::SeqCst);
         if self.switch.is_stumbling.swap(false, Ordering::SeqCst) {
             return Err(LineError::Unavailable("slow once, for a test".to_owned()));
         }
-        self.reach()?.looks(queue, ids).await
+        self.reach()?.status_many(queue, ids).await
     }
 
-    async fn changes(&self, queue: &QueueId) -> Result<Changes, LineError> {
+    async fn subscribe(&self, queue: &QueueId) -> Result<TickSubscription, LineError> {
         self.switch.listening.pass().await;
         if self.switch.is_deaf.load(Ordering::SeqCst) {
             return Err(LineError::Unavailable("made deaf by a test".to_owned()));
         }
-        self.reach()?.changes(queue).await
+        self.reach()?.subscribe(queue).await
     }
 
-    async fn end(&self, queue: &QueueId, id: EntryId) -> Result<Option<Change>, LineError> {
-        self.reach()?.end(queue, id).await
+    async fn unsettled_end(&self, queue: &QueueId, id: EntryId) -> Result<Option<Change>, LineError> {
+        self.reach()?.unsettled_end(queue, id).await
     }
 
-    async fn claim(&self, queue: &QueueId, id: EntryId) -> Result<Claimed, LineError> {
+    async fn claim(&self, queue: &QueueId, id: EntryId) -> Result<ClaimOutcome, LineError> {
         self.reach()?.claim(queue, id).await
     }
 
@@ -78,12 +80,17 @@ impl Line for Switched {
         queue: &QueueId,
         id: EntryId,
         visit: Option<Visit>,
-        departure: Departure,
-    ) -> Result<Departed, LineError> {
+        departure: LeaveReason,
+    ) -> Result<LeaveOutcome, LineError> {
         self.reach()?.leave(queue, id, visit, departure).await
     }
 
-    async fn validate(&self, queue: &QueueId, id: EntryId, check: Check) -> Result<Validated, LineError> {
+    async fn validate(
+        &self,
+        queue: &QueueId,
+        id: EntryId,
+        check: Validation,
+    ) -> Result<ValidateOutcome, LineError> {
         self.reach()?.validate(queue, id, check).await
     }
 
@@ -91,8 +98,8 @@ impl Line for Switched {
         &self,
         queue: &QueueId,
         id: EntryId,
-        extension: Extension,
-    ) -> Result<Extended, LineError> {
+        extension: SessionExtension,
+    ) -> Result<ExtendOutcome, LineError> {
         self.reach()?.extend(queue, id, extension).await
     }
 
@@ -100,25 +107,25 @@ impl Line for Switched {
         self.reach()?.promote(queue, order).await
     }
 
-    async fn take_tick(&self, queue: &QueueId, order: TickOrder) -> Result<bool, LineError> {
+    async fn take_fallback_tick(&self, queue: &QueueId, order: FallbackTickOrder) -> Result<bool, LineError> {
         let line = self.reach()?;
         if !self.switch.calls_drive.load(Ordering::SeqCst) {
             return Ok(false);
         }
         self.switch.offers.fetch_add(1, Ordering::SeqCst);
-        line.take_tick(queue, order).await
+        line.take_fallback_tick(queue, order).await
     }
 
-    async fn rest(&self, queue: &QueueId) -> Result<bool, LineError> {
-        self.reach()?.rest(queue).await
+    async fn park_idle_promoter(&self, queue: &QueueId) -> Result<bool, LineError> {
+        self.reach()?.park_idle_promoter(queue).await
     }
 
-    async fn adjust(&self, queue: &QueueId, offset_ms: i64) -> Result<Adjusted, LineError> {
-        self.reach()?.adjust(queue, offset_ms).await
+    async fn adjust_clock(&self, queue: &QueueId, offset_ms: i64) -> Result<AdjustClockOutcome, LineError> {
+        self.reach()?.adjust_clock(queue, offset_ms).await
     }
 
-    async fn report(&self, queue: &QueueId, order: ReportOrder) -> Result<Reported, LineError> {
-        self.reach()?.report(queue, order).await
+    async fn take_report(&self, queue: &QueueId, order: ReportOrder) -> Result<ReportOutcome, LineError> {
+        self.reach()?.take_report(queue, order).await
     }
 
     async fn configure(
@@ -126,7 +133,7 @@ impl Line for Switched {
         queue: &QueueId,
         configuration: &Configuration,
         create: bool,
-    ) -> Result<Configured, LineError> {
+    ) -> Result<ConfigureOutcome, LineError> {
         self.reach()?.configure(queue, configuration, create).await
     }
 
@@ -135,97 +142,115 @@ impl Line for Switched {
         queue: &QueueId,
         configuration: &Configuration,
         fence: u64,
-        places: Places,
-    ) -> Result<Configured, LineError> {
+        places: RestoredEntries,
+    ) -> Result<ConfigureOutcome, LineError> {
         self.reach()?.restore(queue, configuration, fence, places).await
     }
 
-    async fn forget(&self, queue: &QueueId, epoch: u32) -> Result<bool, LineError> {
-        self.reach()?.forget(queue, epoch).await
+    async fn drop_queue(&self, queue: &QueueId, epoch: u32) -> Result<bool, LineError> {
+        self.reach()?.drop_queue(queue, epoch).await
     }
 
-    async fn remains(&self, queue: &QueueId, most: usize) -> Result<Remains, LineError> {
-        self.reach()?.remains(queue, most).await
+    async fn unflushed(&self, queue: &QueueId, most: usize) -> Result<UnflushedChanges, LineError> {
+        self.reach()?.unflushed(queue, most).await
     }
 
-    async fn mark(&self, queue: &QueueId, epoch: u32, fence: u64) -> Result<Marked, LineError> {
-        self.reach()?.mark(queue, epoch, fence).await
+    async fn raise_watermark(
+        &self,
+        queue: &QueueId,
+        epoch: u32,
+        fence: u64,
+    ) -> Result<RaiseWatermarkOutcome, LineError> {
+        self.reach()?.raise_watermark(queue, epoch, fence).await
     }
 
-    async fn revive(&self, queue: &QueueId, revival: &Revival) -> Result<Revived, LineError> {
-        self.reach()?.revive(queue, revival).await
+    async fn restore_entry(
+        &self,
+        queue: &QueueId,
+        revival: &RestoreEntryOrder,
+    ) -> Result<RestoreEntryOutcome, LineError> {
+        self.reach()?.restore_entry(queue, revival).await
     }
 
-    async fn page(&self, queue: &QueueId, from: &Cursor) -> Result<Page, LineError> {
-        self.reach()?.page(queue, from).await
+    async fn read_page(&self, queue: &QueueId, from: &Cursor) -> Result<Page, LineError> {
+        self.reach()?.read_page(queue, from).await
     }
 
-    async fn mend(&self, queue: &QueueId, mending: &Mending) -> Result<Mended, LineError> {
-        self.reach()?.mend(queue, mending).await
+    async fn repair(&self, queue: &QueueId, mending: &RepairOrder) -> Result<RepairOutcome, LineError> {
+        self.reach()?.repair(queue, mending).await
     }
 
-    async fn take_check(&self, queue: &QueueId, order: CheckOrder) -> Result<CheckTurn, LineError> {
+    async fn take_check(&self, queue: &QueueId, order: CheckOrder) -> Result<CheckAssignment, LineError> {
         self.reach()?.take_check(queue, order).await
     }
 
-    async fn note_check(&self, queue: &QueueId, shards: u8) -> Result<(), LineError> {
-        self.reach()?.note_check(queue, shards).await
+    async fn record_check_progress(&self, queue: &QueueId, shards: u8) -> Result<(), LineError> {
+        self.reach()?.record_check_progress(queue, shards).await
     }
 
-    async fn keep_load(&self, queue: &QueueId, report: &LoadReport) -> Result<(), LineError> {
-        self.reach()?.keep_load(queue, report).await
+    async fn record_load(&self, queue: &QueueId, report: &LoadReport) -> Result<(), LineError> {
+        self.reach()?.record_load(queue, report).await
     }
 
-    async fn view(&self, queue: &QueueId) -> Result<View, LineError> {
+    async fn queue_view(&self, queue: &QueueId) -> Result<QueueView, LineError> {
         let frozen = self.switch.frozen().clone();
         match frozen {
             Some(view) => Ok(view),
-            None => self.reach()?.view(queue).await,
+            None => self.reach()?.queue_view(queue).await,
         }
     }
 
-    async fn journal(&self, queue: &QueueId, most: usize) -> Result<Vec<JournalRecord>, LineError> {
-        self.reach()?.journal(queue, most).await
+    async fn due_journal_records(
+        &self,
+        queue: &QueueId,
+        most: usize,
+    ) -> Result<Vec<JournalRecord>, LineError> {
+        self.reach()?.due_journal_records(queue, most).await
     }
 
-    async fn whole_journal(&self, queue: &QueueId, most: usize) -> Result<Vec<JournalRecord>, LineError> {
-        self.reach()?.whole_journal(queue, most).await
+    async fn journal_records(&self, queue: &QueueId, most: usize) -> Result<Vec<JournalRecord>, LineError> {
+        self.reach()?.journal_records(queue, most).await
     }
 
-    async fn record(&self, queue: &QueueId, change: &Change) -> Result<(), LineError> {
-        self.reach()?.record(queue, change).await
+    async fn append_to_journal(&self, queue: &QueueId, change: &Change) -> Result<(), LineError> {
+        self.reach()?.append_to_journal(queue, change).await
     }
 
-    async fn defer(&self, queue: &QueueId, deferral: &Deferral) -> Result<(), LineError> {
-        self.reach()?.defer(queue, deferral).await
+    async fn requeue_with_backoff(&self, queue: &QueueId, deferral: &RequeueOrder) -> Result<(), LineError> {
+        self.reach()?.requeue_with_backoff(queue, deferral).await
     }
 
-    async fn set_aside(&self, queue: &QueueId, key: &str) -> Result<SetAside, LineError> {
-        self.reach()?.set_aside(queue, key).await
+    async fn dead_letter(&self, queue: &QueueId, key: &str) -> Result<DeadLetterOutcome, LineError> {
+        self.reach()?.dead_letter(queue, key).await
     }
 
-    async fn aside(&self, queue: &QueueId, most: usize) -> Result<Vec<JournalRecord>, LineError> {
-        self.reach()?.aside(queue, most).await
+    async fn dead_lettered(&self, queue: &QueueId, most: usize) -> Result<Vec<JournalRecord>, LineError> {
+        self.reach()?.dead_lettered(queue, most).await
     }
 
-    async fn settle(&self, queue: &QueueId, keys: &[String], ended: &[Ending]) -> Result<(), LineError> {
-        self.reach()?.settle(queue, keys, ended).await
+    async fn acknowledge(
+        &self,
+        queue: &QueueId,
+        keys: &[String],
+        ended: &[VisitEnd],
+    ) -> Result<(), LineError> {
+        self.reach()?.acknowledge(queue, keys, ended).await
     }
 
-    async fn hold(&self, order: &HoldOrder<'_>) -> Result<Holding, LineError> {
+    async fn take_hold(&self, order: &HoldOrder<'_>) -> Result<HoldOutcome, LineError> {
         let taking = Duration::from_millis(self.switch.holds_take_ms.load(Ordering::SeqCst));
         sleep(taking).await;
         if self.switch.counts_no_holds.load(Ordering::SeqCst) {
             return Err(LineError::Unavailable("turned off by a test".to_owned()));
         }
-        self.reach()?.hold(order).await
+        self.reach()?.take_hold(order).await
     }
 
-    async fn release(&self, deployment: &str, ids: &[EntryId]) -> Result<(), LineError> {
+    async fn release_holds(&self, deployment: &str, ids: &[EntryId]) -> Result<(), LineError> {
         self.switch.releases.fetch_add(1, Ordering::SeqCst);
         let taking = Duration::from_millis(self.switch.releases_take_ms.load(Ordering::SeqCst));
         sleep(taking).await;
-        self.reach()?.release(deployment, ids).await
+        self.reach()?.release_holds(deployment, ids).await
     }
 
     async fn ping(&self) -> Result<(), LineError> {

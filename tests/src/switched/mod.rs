@@ -11,7 +11,7 @@ use std::{
 };
 
 use tokio::sync::watch;
-use vestibule_line::{Line, View};
+use vestibule_line::{Line, QueueView};
 
 use self::line::Switched;
 
@@ -26,7 +26,7 @@ pub struct Switch {
     is_stumbling: Arc<AtomicBool>,
     tries: Arc<AtomicU64>,
     /// What every view shows, from when it was frozen.
-    frozen: Arc<Mutex<Option<View>>>,
+    frozen: Arc<Mutex<Option<QueueView>>>,
     /// Who looks at one entry hears of it once this is open.
     pub looking: Gate,
     /// Who listens does so once this is open.
@@ -109,7 +109,7 @@ impl Switch {
     }
 
     /// From now on every view is this one.
-    pub fn freeze(&self, view: View) {
+    pub fn freeze(&self, view: QueueView) {
         *self.frozen() = Some(view);
     }
 
@@ -136,7 +136,7 @@ impl Switch {
         })
     }
 
-    fn frozen(&self) -> MutexGuard<'_, Option<View>> {
+    fn frozen(&self) -> MutexGuard<'_, Option<QueueView>> {
         self.frozen.lock().unwrap_or_else(PoisonError::into_inner)
     }
 }

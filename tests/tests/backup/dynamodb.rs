@@ -7,7 +7,7 @@ use aws_sdk_dynamodb::{Client, types::AttributeValue};
 use serde_json::json;
 use tokio::net::TcpListener;
 use vestibule_backup::{Backup, BackupError, StoredSettings};
-use vestibule_backup_dynamodb::{Connection, DynamoDb, Tables};
+use vestibule_backup_dynamodb::{Connection, DynamoDbBackup, TableNames};
 use vestibule_domain::{change::Event, settings::Settings};
 use vestibule_tests::{
     entries::{change, fresh_id, fresh_shelf, place},
@@ -26,10 +26,10 @@ async fn by_hand() -> Client {
     Client::new(&config)
 }
 
-async fn unreachable(endpoint_url: String) -> DynamoDb {
-    DynamoDb::connect(Connection {
+async fn unreachable(endpoint_url: String) -> DynamoDbBackup {
+    DynamoDbBackup::connect(Connection {
         endpoint_url: Some(endpoint_url),
-        tables: Tables::default(),
+        tables: TableNames::default(),
     })
     .await
 }
@@ -43,7 +43,7 @@ async fn every_page_is_read() {
     for queue in [fresh_queue(), queue.clone(), fresh_queue()] {
         backup.create_queue(&queue, &created).await.expect("created");
     }
-    assert!(backup.queues().await.expect("an answer").contains(&queue));
+    assert!(backup.list_queues().await.expect("an answer").contains(&queue));
 }
 
 #[tokio::test]
@@ -55,7 +55,7 @@ async fn settings_that_an_operator_wrote_by_hand_are_read() {
         by_hand()
             .await
             .update_item()
-            .table_name(Tables::default().queues)
+            .table_name(TableNames::default().queues)
             .key("queue", AttributeValue::S(queue.to_string()))
             .key("part", AttributeValue::S("settings".to_owned()))
             .update_expression("SET #settings = :settings")
@@ -75,7 +75,11 @@ async fn settings_that_an_operator_wrote_by_hand_are_read() {
         .into(),
     ))
     .await;
-    let read = backup.queue(&queue).await.expect("an answer").expect("the queue");
+    let read = backup
+        .read_queue(&queue)
+        .await
+        .expect("an answer")
+        .expect("the queue");
     let settings = read.settings.parse().expect("valid");
     assert_eq!(
         (settings.capacity, settings.batch, settings.paused),
@@ -103,7 +107,11 @@ async fn settings_that_an_operator_wrote_by_hand_are_read() {
         (strange, "settings"),
     ] {
         write(wrong.clone()).await;
-        let read = backup.queue(&queue).await.expect("an answer").expect("the queue");
+        let read = backup
+            .read_queue(&queue)
+            .await
+            .expect("an answer")
+            .expect("the queue");
         let error = read.settings.parse().expect_err("no such setting");
         assert_eq!(error.field, field, "{wrong:?}");
         let replaced = backup.replace_settings(&queue, &read.settings, &new).await;
@@ -122,7 +130,7 @@ async fn an_attribute_that_a_hand_deleted_can_be_put_back() {
     let deleted = by_hand()
         .await
         .update_item()
-        .table_name(Tables::default().queues)
+        .table_name(TableNames::default().queues)
         .key("queue", AttributeValue::S(queue.to_string()))
         .key("part", AttributeValue::S("settings".to_owned()))
         .update_expression("REMOVE #settings")
@@ -130,7 +138,11 @@ async fn an_attribute_that_a_hand_deleted_can_be_put_back() {
         .send()
         .await;
     deleted.expect("written");
-    let read = backup.queue(&queue).await.expect("an answer").expect("the queue");
+    let read = backup
+        .read_queue(&queue)
+        .await
+        .expect("an answer")
+        .expect("the queue");
     assert_eq!(read.settings, StoredSettings::Missing);
     let new = Settings::default().to_map();
     let replace = |expected| {
@@ -150,19 +162,19 @@ async fn an_attribute_that_a_hand_deleted_can_be_put_back() {
         .replace_settings(&nobody, &StoredSettings::Missing, &new)
         .await;
     assert_eq!(replaced.expect("an answer"), None, "no such queue");
-    assert_eq!(backup.queue(&nobody).await.expect("an answer"), None);
+    assert_eq!(backup.read_queue(&nobody).await.expect("an answer"), None);
 }
 
 #[tokio::test]
 async fn an_item_that_is_none_of_ours_is_named() {
     let (backup, shelf, id) = (servers::dynamodb().await, fresh_shelf(), fresh_id());
     let entered = change(id, 1, Event::Entered { score: place(0) });
-    backup.write(&shelf, &entered).await.expect("written");
+    backup.put_change(&shelf, &entered).await.expect("written");
     let shard = format!("{}#{}#{}", shelf.queue, shelf.generation, id.shard());
     by_hand()
         .await
         .update_item()
-        .table_name(Tables::default().entries)
+        .table_name(TableNames::default().entries)
         .key("shard", AttributeValue::S(shard))
         .key("entry", AttributeValue::S(id.to_string()))
         .update_expression("SET #visit = :visit")
@@ -171,13 +183,13 @@ async fn an_item_that_is_none_of_ours_is_named() {
         .send()
         .await
         .expect("written");
-    let error = backup.entry(&shelf, id).await.expect_err("no visit");
+    let error = backup.read_entry(&shelf, id).await.expect_err("no visit");
     assert!(
-        matches!(&error, BackupError::Nonsense(text) if text.contains("visit")),
+        matches!(&error, BackupError::Unreadable(text) if text.contains("visit")),
         "{error}"
     );
     // Whoever reads them all goes without it: the queue could never be put back.
-    let live = backup.live_entries(&shelf, id.shard()).await;
+    let live = backup.read_live_entries(&shelf, id.shard()).await;
     assert_eq!(live.expect("the others"), []);
 }
 
@@ -192,7 +204,7 @@ async fn a_damaged_item_is_refused_alone() {
     by_hand()
         .await
         .put_item()
-        .table_name(Tables::default().entries)
+        .table_name(TableNames::default().entries)
         .item(
             "shard",
             AttributeValue::S(format!(
@@ -208,23 +220,23 @@ async fn a_damaged_item_is_refused_alone() {
         .await
         .expect("written");
     let until = tokio::time::Instant::now() + Duration::from_secs(30);
-    let outcomes = backup.write_each(&shelf, &changes, until).await;
+    let outcomes = backup.put_changes(&shelf, &changes, until).await;
     assert!(outcomes[0].is_ok() && outcomes[2].is_ok(), "{outcomes:?}");
     assert!(
-        matches!(&outcomes[1], Err(BackupError::Nonsense(_))),
+        matches!(&outcomes[1], Err(BackupError::Unreadable(_))),
         "{outcomes:?}"
     );
-    backup.takes_writes(&shelf).await.expect("it does");
-    let elsewhere = DynamoDb::connect(Connection {
+    backup.probe_writes(&shelf).await.expect("it does");
+    let elsewhere = DynamoDbBackup::connect(Connection {
         endpoint_url: Some(servers::dynamodb_url()),
-        tables: Tables {
+        tables: TableNames {
             entries: "no-such-table".to_owned(),
-            ..Tables::default()
+            ..TableNames::default()
         },
     })
     .await;
     elsewhere.ping().await.expect("the other table is there");
-    elsewhere.takes_writes(&shelf).await.expect_err("this one is not");
+    elsewhere.probe_writes(&shelf).await.expect_err("this one is not");
 }
 
 #[tokio::test]
@@ -246,11 +258,11 @@ async fn a_service_that_is_away_fails_soon_and_says_how() {
 
 #[tokio::test]
 async fn a_refusal_of_the_service_is_told_by_its_code() {
-    let backup = DynamoDb::connect(Connection {
+    let backup = DynamoDbBackup::connect(Connection {
         endpoint_url: Some(servers::dynamodb_url()),
-        tables: Tables {
+        tables: TableNames {
             queues: "no-such-table".to_owned(),
-            ..Tables::default()
+            ..TableNames::default()
         },
     })
     .await;
@@ -264,12 +276,12 @@ async fn a_refusal_of_the_service_is_told_by_its_code() {
 #[tokio::test]
 async fn tables_can_be_created_by_two_at_once() {
     let prefix = fresh_queue().as_str().replace(':', "-");
-    let tables = Tables {
+    let tables = TableNames {
         queues: format!("{prefix}-queues"),
         entries: format!("{prefix}-entries"),
     };
     let connect = || {
-        DynamoDb::connect(Connection {
+        DynamoDbBackup::connect(Connection {
             endpoint_url: Some(servers::dynamodb_url()),
             tables: tables.clone(),
         })

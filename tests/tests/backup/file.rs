@@ -13,7 +13,7 @@ use std::{
 use vestibule_backup::Backup;
 use vestibule_backup_file::{FileBackup, FileError};
 use vestibule_domain::{
-    change::{End, Event},
+    change::{EndReason, Event},
     id::EntryId,
 };
 use vestibule_tests::entries::{change, fresh_id, fresh_shelf, now_ms, place};
@@ -57,7 +57,7 @@ async fn every_acknowledged_write_survives_a_kill() {
 
         let backup = FileBackup::open(&path).expect("the store opens again");
         for id in &acknowledged {
-            let read = backup.entry(&shelf, *id).await.expect("an answer");
+            let read = backup.read_entry(&shelf, *id).await.expect("an answer");
             assert!(read.is_some(), "round {round}: {id} was acknowledged");
         }
     }
@@ -92,7 +92,7 @@ async fn a_broken_file_is_told_as_such() {
     let (shelf, id) = (fresh_shelf(), fresh_id());
     let entered = change(id, 1, Event::Entered { score: place(0) });
     let backup = FileBackup::open(&path).expect("a store");
-    backup.write(&shelf, &entered).await.expect("written");
+    backup.put_change(&shelf, &entered).await.expect("written");
     drop(backup);
     let whole = fs::read(&path).expect("the file");
 
@@ -107,7 +107,7 @@ async fn a_broken_file_is_told_as_such() {
     for (nth, bytes) in contents.iter().enumerate() {
         fs::write(&path, bytes).expect("written");
         let error = FileBackup::open(&path).expect_err("it is broken");
-        assert!(matches!(error, FileError::Broken { .. }), "{nth}: {error}");
+        assert!(matches!(error, FileError::Corrupt { .. }), "{nth}: {error}");
         assert_eq!(
             &fs::read(&path).expect("the file"),
             bytes,
@@ -122,7 +122,7 @@ fn a_path_that_cannot_be_written_is_told_as_such() {
     let no_directory = directory.path().join("missing").join("store");
     for path in [directory.path(), &no_directory] {
         let error = FileBackup::open(path).expect_err("no file can be there");
-        assert!(matches!(error, FileError::Unwritable { .. }), "{error}");
+        assert!(matches!(error, FileError::Inaccessible { .. }), "{error}");
         assert!(error.to_string().contains(&path.display().to_string()), "{error}");
     }
 }
@@ -136,7 +136,7 @@ async fn what_was_accepted_is_written_before_it_closes() {
     for id in &ids {
         let entered = change(*id, 1, Event::Entered { score: place(0) });
         // Asked once and never again: as by a caller whose deadline has passed.
-        let mut writing = pin!(backup.write(&shelf, &entered));
+        let mut writing = pin!(backup.put_change(&shelf, &entered));
         poll_fn(|context| {
             let _ = writing.as_mut().poll(context);
             Poll::Ready(())
@@ -146,7 +146,7 @@ async fn what_was_accepted_is_written_before_it_closes() {
     drop(backup);
     let backup = FileBackup::open(&path).expect("the store opens again");
     for id in ids {
-        assert!(backup.entry(&shelf, id).await.expect("an answer").is_some());
+        assert!(backup.read_entry(&shelf, id).await.expect("an answer").is_some());
     }
 }
 
@@ -164,15 +164,15 @@ async fn records_past_their_time_are_removed() {
                 1,
                 Event::Ended {
                     visit: place(0).visit(),
-                    how: End::Left,
+                    how: EndReason::Left,
                 },
             )
         };
-        backup.write(&shelf, &ended).await.expect("written");
+        backup.put_change(&shelf, &ended).await.expect("written");
         id
     };
     let is_there =
-        async |backup: &FileBackup, id| backup.entry(&shelf, id).await.expect("an answer").is_some();
+        async |backup: &FileBackup, id| backup.read_entry(&shelf, id).await.expect("an answer").is_some();
 
     let kept = ended_at(&backup, now_ms() - 23 * HOUR_MS).await;
     // While it is open: each commit looks at some records.

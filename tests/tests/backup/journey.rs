@@ -5,14 +5,14 @@ use std::{
     time::{Duration, Instant},
 };
 
-use vestibule_backup::{Backup, BackupError, LinePart, StoredQueue, revision};
-use vestibule_domain::{standing::Standing, state::State};
+use vestibule_backup::{Backup, BackupError, QueueMetadata, StoredQueue, settings_revision};
+use vestibule_domain::{standing::EntryStatus, state::EntryState};
 use vestibule_engine::{
-    drain::{DrainError, Drained, drain},
-    restore::{RestoreError, Restored, restore},
-    write_through::{Through, WRITE_DEADLINE, write_through},
+    drain::{FlushError, FlushOutcome, flush_journal},
+    restore::{RestoreError, RestoreSummary, restore_queue},
+    write_through::{WRITE_DEADLINE, WriteOutcome, write_through},
 };
-use vestibule_line::{Configuration, Line, Look};
+use vestibule_line::{Configuration, EntryLookup, Line};
 use vestibule_line_memory::MemoryLine;
 use vestibule_tests::entries::write_all;
 
@@ -28,16 +28,16 @@ async fn a_change_is_in_the_backup_before_it_is_acknowledged() {
         through.record,
         place
             .backup
-            .entry(&place.shelf, entered.id)
+            .read_entry(&place.shelf, entered.id)
             .await
             .expect("an answer")
     );
     let again = place.write(&entered).await;
     assert_eq!(
         again,
-        Through {
+        WriteOutcome {
             durable: true,
-            overruled: false,
+            is_conflicting: false,
             record: None
         }
     );
@@ -53,7 +53,7 @@ async fn the_line_forgets_an_end_when_the_backup_has_it() {
     assert_eq!(place.unsettled().await, (0, 1));
     assert!(place.write(&left).await.durable);
     assert_eq!(place.unsettled().await, (0, 0));
-    assert_eq!(place.state(entered.id).await, Some(State::Completed));
+    assert_eq!(place.state(entered.id).await, Some(EntryState::Completed));
 }
 
 #[tokio::test]
@@ -64,9 +64,9 @@ async fn a_change_that_the_backup_does_not_take_is_in_the_journal() {
     let through = write_through(&place.line, &away().await, &place.shelf, &entered).await;
     assert_eq!(
         through.expect("an answer"),
-        Through {
+        WriteOutcome {
             durable: false,
-            overruled: false,
+            is_conflicting: false,
             record: None
         }
     );
@@ -75,15 +75,19 @@ async fn a_change_that_the_backup_does_not_take_is_in_the_journal() {
         "{:?}",
         since.elapsed()
     );
-    let journal = place.line.journal(&place.queue, 10).await.expect("an answer");
+    let journal = place
+        .line
+        .due_journal_records(&place.queue, 10)
+        .await
+        .expect("an answer");
     let changes: Vec<_> = journal.into_iter().flat_map(|record| record.changes).collect();
     assert_eq!(changes, std::slice::from_ref(&entered));
 
     // When it is back, a drain brings it there.
-    drain(&place.line, &place.backup, &place.shelf, 10, long())
+    flush_journal(&place.line, &place.backup, &place.shelf, 10, long())
         .await
         .expect("drained");
-    assert_eq!(place.state(entered.id).await, Some(State::Active));
+    assert_eq!(place.state(entered.id).await, Some(EntryState::Active));
 }
 
 #[tokio::test]
@@ -104,36 +108,44 @@ async fn a_drain_brings_the_journal_into_the_backup_in_order_and_only_once() {
     assert_eq!(place.promote().await, 3, "into the room that those who left made");
     for change in &left {
         // As though the backup had been away for a moment.
-        place.line.record(&place.queue, change).await.expect("recorded");
+        place
+            .line
+            .append_to_journal(&place.queue, change)
+            .await
+            .expect("recorded");
     }
     place.seconds_pass(70);
     assert_eq!(place.promote().await, 3, "and three no-shows are dropped");
     let (records, ended) = place.unsettled().await;
     assert_eq!(ended, 3 + 3);
 
-    let one = drain(&place.line, &place.backup, &place.shelf, 1, long())
+    let one = flush_journal(&place.line, &place.backup, &place.shelf, 1, long())
         .await
         .expect("drained");
     assert_eq!(
         one,
-        Drained {
+        FlushOutcome {
             records: 1,
             changes: 3,
-            ..Drained::default()
+            ..FlushOutcome::default()
         }
     );
     assert_eq!(
         place.state(waiting[0]).await,
-        Some(State::Ready),
+        Some(EntryState::Ready),
         "the oldest comes first"
     );
     assert_eq!(place.state(left[0].id).await, None);
 
     // Two at once, and once more what they did.
-    let journal = place.line.journal(&place.queue, 100).await.expect("an answer");
+    let journal = place
+        .line
+        .due_journal_records(&place.queue, 100)
+        .await
+        .expect("an answer");
     let (a, b) = tokio::join!(
-        drain(&place.line, &place.backup, &place.shelf, 100, long()),
-        drain(&place.line, &place.backup, &place.shelf, 100, long())
+        flush_journal(&place.line, &place.backup, &place.shelf, 100, long()),
+        flush_journal(&place.line, &place.backup, &place.shelf, 100, long())
     );
     a.expect("drained");
     b.expect("drained");
@@ -143,35 +155,47 @@ async fn a_drain_brings_the_journal_into_the_backup_in_order_and_only_once() {
     assert!(records > 1);
     assert_eq!(place.unsettled().await, (0, 0));
     for id in &waiting[..3] {
-        assert_eq!(place.state(*id).await, Some(State::Expired));
+        assert_eq!(place.state(*id).await, Some(EntryState::Expired));
     }
     for id in &waiting[3..] {
-        assert_eq!(place.state(*id).await, Some(State::Ready));
+        assert_eq!(place.state(*id).await, Some(EntryState::Ready));
     }
     for change in left {
-        assert_eq!(place.state(change.id).await, Some(State::Completed));
+        assert_eq!(place.state(change.id).await, Some(EntryState::Completed));
     }
-    let nothing = drain(&place.line, &place.backup, &place.shelf, 100, long())
+    let nothing = flush_journal(&place.line, &place.backup, &place.shelf, 100, long())
         .await
         .expect("drained");
-    assert_eq!(nothing, Drained::default());
+    assert_eq!(nothing, FlushOutcome::default());
 }
 
 #[tokio::test]
 async fn a_drain_that_fails_leaves_the_journal_as_it_is() {
     let place = Place::new().await;
     let entered = place.enter().await;
-    place.line.record(&place.queue, &entered).await.expect("recorded");
-    let before = place.line.journal(&place.queue, 10).await.expect("an answer");
-    let error = drain(&place.line, &away().await, &place.shelf, 10, long())
+    place
+        .line
+        .append_to_journal(&place.queue, &entered)
+        .await
+        .expect("recorded");
+    let before = place
+        .line
+        .due_journal_records(&place.queue, 10)
+        .await
+        .expect("an answer");
+    let error = flush_journal(&place.line, &away().await, &place.shelf, 10, long())
         .await
         .expect_err("nobody takes it");
     assert!(
-        matches!(error, DrainError::Backup(BackupError::Unavailable(_))),
+        matches!(error, FlushError::Backup(BackupError::Unavailable(_))),
         "{error}"
     );
     assert_eq!(
-        place.line.journal(&place.queue, 10).await.expect("an answer"),
+        place
+            .line
+            .due_journal_records(&place.queue, 10)
+            .await
+            .expect("an answer"),
         before
     );
 }
@@ -192,7 +216,7 @@ async fn a_line_that_was_lost_comes_back_in_order() {
     }
     place.seconds_pass(20);
     assert_eq!(place.promote().await, 2);
-    drain(&place.line, &place.backup, &place.shelf, 100, long())
+    flush_journal(&place.line, &place.backup, &place.shelf, 100, long())
         .await
         .expect("drained");
     let claimed = place.claim(ids[5]).await;
@@ -204,19 +228,19 @@ async fn a_line_that_was_lost_comes_back_in_order() {
     let mut stored = StoredQueue {
         settings: settings.to_map().into(),
         settings_order: 0,
-        line: LinePart::new(place.configuration.salt),
+        metadata: QueueMetadata::new(place.configuration.salt),
     };
     let created = place.backup.create_queue(&place.queue, &stored).await;
     assert!(created.expect("created"));
     for epoch in [2, 3] {
-        let restored = restore(&empty, &place.backup, &place.queue, &stored, settings).await;
-        let expected = Restored {
+        let restored = restore_queue(&empty, &place.backup, &place.queue, &stored, settings).await;
+        let expected = RestoreSummary {
             configuration: Configuration {
                 epoch,
-                revision: revision(settings),
+                revision: settings_revision(settings),
                 ..place.configuration.clone()
             },
-            fence: 0,
+            watermark: 0,
             waiting: 13,
             ready: 1,
             active: 4,
@@ -224,22 +248,22 @@ async fn a_line_that_was_lost_comes_back_in_order() {
         };
         assert_eq!(restored.expect("restored"), expected);
         // Whoever read the queue before that comes too late.
-        let late = restore(&empty, &place.backup, &place.queue, &stored, settings).await;
-        assert!(matches!(late, Err(RestoreError::Overtaken)), "{late:?}");
-        let again = place.backup.queue(&place.queue).await.expect("read");
+        let late = restore_queue(&empty, &place.backup, &place.queue, &stored, settings).await;
+        assert!(matches!(late, Err(RestoreError::EpochChanged)), "{late:?}");
+        let again = place.backup.read_queue(&place.queue).await.expect("read");
         stored = again.expect("is there");
-        assert_eq!((stored.line.epoch, stored.line.lease), (epoch, None));
+        assert_eq!((stored.metadata.epoch, stored.metadata.lease), (epoch, None));
     }
 
     for (nth, id) in (1..).zip(&ids[7..]) {
         let look = empty.status(&place.queue, *id).await.expect("an answer");
         assert!(
-            matches!(look, Look::Here(Standing::Waiting { position, .. }) if position == nth),
+            matches!(look, EntryLookup::Found(EntryStatus::Waiting { position, .. }) if position == nth),
             "{nth}: {look:?}"
         );
     }
     for id in &ids[..2] {
         let look = empty.status(&place.queue, *id).await.expect("an answer");
-        assert!(matches!(look, Look::Gone(_)), "{look:?}");
+        assert!(matches!(look, EntryLookup::NotFound(_)), "{look:?}");
     }
 }

@@ -2,7 +2,7 @@
 
 use tokio::join;
 use uuid::Uuid;
-use vestibule_backup::{Backup, Lease, Leased, LinePart, StoredQueue};
+use vestibule_backup::{Backup, Lease, LeaseOutcome, QueueMetadata, StoredQueue};
 use vestibule_backup_file::FileBackup;
 use vestibule_domain::id::{QueueId, Salt};
 use vestibule_tests::{lines::fresh_queue, servers};
@@ -31,18 +31,18 @@ async fn new_queue(backup: &dyn Backup) -> QueueId {
     let stored = StoredQueue {
         settings: serde_json::Map::new().into(),
         settings_order: 0,
-        line: LinePart::new(Salt::new([3; 32])),
+        metadata: QueueMetadata::new(Salt::new([3; 32])),
     };
     assert!(backup.create_queue(&queue, &stored).await.expect("created"));
     queue
 }
 
-async fn part(backup: &dyn Backup, queue: &QueueId) -> LinePart {
-    let stored = backup.queue(queue).await.expect("read").expect("is there");
-    stored.line
+async fn part(backup: &dyn Backup, queue: &QueueId) -> QueueMetadata {
+    let stored = backup.read_queue(queue).await.expect("read").expect("is there");
+    stored.metadata
 }
 
-async fn take(backup: &dyn Backup, queue: &QueueId, epoch: u32, lease: Lease) -> Leased {
+async fn take(backup: &dyn Backup, queue: &QueueId, epoch: u32, lease: Lease) -> LeaseOutcome {
     let leased = backup.take_lease(queue, epoch, lease, NOW_MS).await;
     leased.expect("an answer")
 }
@@ -54,24 +54,30 @@ pub(super) async fn one_of_two_takes_the_lease_and_the_next_epoch(backup: &dyn B
         take(backup, &queue, 1, leases[0]),
         take(backup, &queue, 1, leases[1])
     );
-    let taken = [one, two].map(|leased| matches!(leased, Leased::Taken(_)));
+    let taken = [one, two].map(|leased| matches!(leased, LeaseOutcome::Taken(_)));
     assert_ne!(taken[0], taken[1], "{one:?} {two:?}");
     let (winner, loser) = if taken[0] { (0, two) } else { (1, one) };
     // The loser read the queue before: it is of another epoch by now.
-    assert_eq!(loser, Leased::Overtaken);
+    assert_eq!(loser, LeaseOutcome::EpochChanged);
     let now = part(backup, &queue).await;
     assert_eq!((now.epoch, now.lease), (2, Some(leases[winner])));
-    assert_eq!([one, two][winner], Leased::Taken(now));
+    assert_eq!([one, two][winner], LeaseOutcome::Taken(now));
     // Whoever reads it now has to wait.
     let other = take(backup, &queue, 2, lease(3, NOW_MS + 9)).await;
-    assert_eq!(other, Leased::Held(leases[winner]));
+    assert_eq!(other, LeaseOutcome::Held(leases[winner]));
 }
 
 pub(super) async fn a_lease_that_has_ended_is_taken_over_and_its_holder_is_refused(backup: &dyn Backup) {
     let queue = new_queue(backup).await;
     let (slow, next) = (lease(1, NOW_MS), lease(2, NOW_MS + 9));
-    assert!(matches!(take(backup, &queue, 1, slow).await, Leased::Taken(_)));
-    assert!(matches!(take(backup, &queue, 2, next).await, Leased::Taken(_)));
+    assert!(matches!(
+        take(backup, &queue, 1, slow).await,
+        LeaseOutcome::Taken(_)
+    ));
+    assert!(matches!(
+        take(backup, &queue, 2, next).await,
+        LeaseOutcome::Taken(_)
+    ));
     let late = backup.renew_lease(&queue, 2, lease(1, NOW_MS + 99)).await;
     assert!(!late.expect("an answer"));
     backup
@@ -85,7 +91,10 @@ pub(super) async fn a_lease_that_has_ended_is_taken_over_and_its_holder_is_refus
 pub(super) async fn only_its_holder_renews_and_releases_a_lease(backup: &dyn Backup) {
     let queue = new_queue(backup).await;
     let (ours, longer) = (lease(1, NOW_MS + 9), lease(1, NOW_MS + 99));
-    assert!(matches!(take(backup, &queue, 1, ours).await, Leased::Taken(_)));
+    assert!(matches!(
+        take(backup, &queue, 1, ours).await,
+        LeaseOutcome::Taken(_)
+    ));
     let others = backup.renew_lease(&queue, 2, lease(2, NOW_MS + 99)).await;
     assert!(!others.expect("an answer"));
     assert!(backup.renew_lease(&queue, 2, longer).await.expect("an answer"));
@@ -105,9 +114,9 @@ pub(super) async fn only_its_holder_renews_and_releases_a_lease(backup: &dyn Bac
 pub(super) async fn the_fence_of_an_epoch_only_rises(backup: &dyn Backup) {
     let queue = new_queue(backup).await;
     let raise = async |epoch, fence| {
-        let raised = backup.raise_fence(&queue, epoch, fence).await;
+        let raised = backup.raise_watermark(&queue, epoch, fence).await;
         raised.expect("an answer");
-        part(backup, &queue).await.fence
+        part(backup, &queue).await.watermark
     };
     assert_eq!(raise(1, 3).await, 3);
     assert_eq!(raise(1, 2).await, 3);
@@ -116,7 +125,7 @@ pub(super) async fn the_fence_of_an_epoch_only_rises(backup: &dyn Backup) {
     // A restore begins where the last line was.
     assert!(matches!(
         take(backup, &queue, 1, lease(1, NOW_MS)).await,
-        Leased::Taken(LinePart { fence: 4, .. })
+        LeaseOutcome::Taken(QueueMetadata { watermark: 4, .. })
     ));
     assert_eq!(raise(1, 9).await, 4, "of a line that was lost");
 }
@@ -124,16 +133,19 @@ pub(super) async fn the_fence_of_an_epoch_only_rises(backup: &dyn Backup) {
 pub(super) async fn a_new_generation_ends_what_went_before(backup: &dyn Backup) {
     let queue = new_queue(backup).await;
     let held = lease(1, NOW_MS + 9);
-    assert!(matches!(take(backup, &queue, 1, held).await, Leased::Taken(_)));
+    assert!(matches!(
+        take(backup, &queue, 1, held).await,
+        LeaseOutcome::Taken(_)
+    ));
     let salt = Salt::new([4; 32]);
     let late = backup.begin_generation(&queue, 1, salt).await;
     assert_eq!(late.expect("an answer"), None);
     let begun = backup.begin_generation(&queue, 2, salt).await.expect("an answer");
-    let expected = LinePart {
+    let expected = QueueMetadata {
         epoch: 3,
         generation: 2,
         min_epoch: 3,
-        ..LinePart::new(salt)
+        ..QueueMetadata::new(salt)
     };
     assert_eq!(begun, Some(expected));
     assert_eq!(part(backup, &queue).await, expected);
@@ -144,12 +156,12 @@ pub(super) async fn a_new_generation_ends_what_went_before(backup: &dyn Backup) 
 pub(super) async fn a_queue_that_is_not_there_is_left_so(backup: &dyn Backup) {
     let queue = fresh_queue();
     let (ours, salt) = (lease(1, NOW_MS + 9), Salt::new([4; 32]));
-    assert_eq!(take(backup, &queue, 0, ours).await, Leased::Overtaken);
+    assert_eq!(take(backup, &queue, 0, ours).await, LeaseOutcome::EpochChanged);
     assert!(!backup.renew_lease(&queue, 0, ours).await.expect("an answer"));
     let released = backup.release_lease(&queue, 0, ours.holder).await;
     released.expect("an answer");
-    backup.raise_fence(&queue, 0, 1).await.expect("an answer");
+    backup.raise_watermark(&queue, 0, 1).await.expect("an answer");
     let begun = backup.begin_generation(&queue, 0, salt).await;
     assert_eq!(begun.expect("an answer"), None);
-    assert_eq!(backup.queue(&queue).await.expect("read"), None);
+    assert_eq!(backup.read_queue(&queue).await.expect("read"), None);
 }

@@ -4,8 +4,8 @@ use std::sync::Arc;
 
 use serde_json::Value;
 use tokio::sync::watch;
-use vestibule_domain::state::State;
-use vestibule_line::{Claimed, JournalLimits, Line};
+use vestibule_domain::state::EntryState;
+use vestibule_line::{ClaimOutcome, JournalLimits, Line};
 use vestibule_tests::edge::{Ask, local, process, send_to};
 
 use crate::{picky::Mood, scene::Scene};
@@ -18,7 +18,7 @@ async fn it_says_that_the_claim_is_not_durable_and_leaves_the_journal_alone() {
     scene.promote().await;
     let claimed = scene.line.claim(&scene.queue, id).await;
     assert!(
-        matches!(claimed, Ok(Claimed::Active { .. })),
+        matches!(claimed, Ok(ClaimOutcome::Active { .. })),
         "and the process dies: {claimed:?}"
     );
     let (_stop, stopped) = watch::channel(false);
@@ -28,7 +28,7 @@ async fn it_says_that_the_claim_is_not_durable_and_leaves_the_journal_alone() {
         let path = format!("/queues/{}/entries/{id}", scene.queue);
         send_to(&router, Ask::get(path)).await
     };
-    let journal = scene.view().await.journal;
+    let journal = scene.view().await.journal_len;
 
     scene.backup.turn(Mood::Away);
     for _ in 0..3 {
@@ -36,12 +36,12 @@ async fn it_says_that_the_claim_is_not_durable_and_leaves_the_journal_alone() {
         assert_eq!(told.is(200).text("state"), "active");
         assert_eq!(told.body["durable"], false);
     }
-    assert_eq!(scene.view().await.journal, journal);
-    assert_ne!(scene.state(id), Some(State::Active));
+    assert_eq!(scene.view().await.journal_len, journal);
+    assert_ne!(scene.state(id), Some(EntryState::Active));
 
     scene.backup.turn(Mood::Takes);
     assert_eq!(look().await.is(200).body["durable"], true);
-    assert_eq!(scene.state(id), Some(State::Active));
+    assert_eq!(scene.state(id), Some(EntryState::Active));
     assert_eq!(
         look().await.is(200).body["durable"],
         Value::Null,

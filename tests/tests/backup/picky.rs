@@ -9,12 +9,13 @@ use async_trait::async_trait;
 use serde_json::{Map, Value};
 use uuid::Uuid;
 use vestibule_backup::{
-    Backup, BackupError, Lease, Leased, LinePart, Placing, Shelf, StoredQueue, StoredSettings, Written,
+    Backup, BackupError, EntryPartition, Lease, LeaseOutcome, PlacePutOutcome, PutOutcome, QueueMetadata,
+    StoredQueue, StoredSettings,
 };
 use vestibule_domain::{
     change::Change,
     id::{EntryId, QueueId, Salt},
-    record::Record,
+    record::EntryRecord,
 };
 
 /// What it does with a write.
@@ -35,7 +36,7 @@ pub(crate) enum Mood {
 /// Keeps records in memory.
 pub(crate) struct Picky {
     mood: Mutex<Mood>,
-    records: Mutex<HashMap<EntryId, Record>>,
+    records: Mutex<HashMap<EntryId, EntryRecord>>,
     /// How often it wrote or refused a change of each entry.
     decided: Mutex<HashMap<EntryId, usize>>,
 }
@@ -53,7 +54,7 @@ impl Picky {
         *lock(&self.mood) = mood;
     }
 
-    pub(crate) fn record(&self, id: EntryId) -> Option<Record> {
+    pub(crate) fn record(&self, id: EntryId) -> Option<EntryRecord> {
         lock(&self.records).get(&id).cloned()
     }
 
@@ -62,7 +63,7 @@ impl Picky {
     }
 
     fn decide(&self, change: &Change) -> Result<(), BackupError> {
-        let refused = || Err(BackupError::Nonsense("it does not like it".to_owned()));
+        let refused = || Err(BackupError::Unreadable("it does not like it".to_owned()));
         let decision = match &mut *lock(&self.mood) {
             Mood::Refuses(ids) if ids.contains(&change.id) => refused(),
             Mood::Takes | Mood::Refuses(_) => Ok(()),
@@ -89,13 +90,13 @@ fn lock<T>(mutex: &Mutex<T>) -> MutexGuard<'_, T> {
 
 #[async_trait]
 impl Backup for Picky {
-    async fn write(&self, shelf: &Shelf, change: &Change) -> Result<Written, BackupError> {
+    async fn put_change(&self, shelf: &EntryPartition, change: &Change) -> Result<PutOutcome, BackupError> {
         self.decide(change)?;
         let mut records = lock(&self.records);
-        let after = Record::after(records.get(&change.id), change, shelf.retain_hours);
-        Ok(after.map_or(Written::Older, |record| {
+        let after = EntryRecord::apply_change(records.get(&change.id), change, shelf.retain_hours);
+        Ok(after.map_or(PutOutcome::Superseded, |record| {
             records.insert(change.id, record.clone());
-            Written::Stored(record)
+            PutOutcome::Stored(record)
         }))
     }
 
@@ -106,23 +107,27 @@ impl Backup for Picky {
         }
     }
 
-    async fn entry(&self, _: &Shelf, id: EntryId) -> Result<Option<Record>, BackupError> {
+    async fn read_entry(&self, _: &EntryPartition, id: EntryId) -> Result<Option<EntryRecord>, BackupError> {
         Ok(self.record(id))
     }
 
-    async fn write_place(&self, shelf: &Shelf, change: &Change) -> Result<Placing, BackupError> {
-        self.write(shelf, change).await.map(Placing::Written)
+    async fn put_place(
+        &self,
+        shelf: &EntryPartition,
+        change: &Change,
+    ) -> Result<PlacePutOutcome, BackupError> {
+        self.put_change(shelf, change).await.map(PlacePutOutcome::Put)
     }
 
-    async fn live_entries(&self, _: &Shelf, _: u8) -> Result<Vec<Record>, BackupError> {
+    async fn read_live_entries(&self, _: &EntryPartition, _: u8) -> Result<Vec<EntryRecord>, BackupError> {
         Err(away())
     }
 
-    async fn queue(&self, _: &QueueId) -> Result<Option<StoredQueue>, BackupError> {
+    async fn read_queue(&self, _: &QueueId) -> Result<Option<StoredQueue>, BackupError> {
         Err(away())
     }
 
-    async fn queues(&self) -> Result<Vec<QueueId>, BackupError> {
+    async fn list_queues(&self) -> Result<Vec<QueueId>, BackupError> {
         Err(away())
     }
 
@@ -139,7 +144,7 @@ impl Backup for Picky {
         Err(away())
     }
 
-    async fn take_lease(&self, _: &QueueId, _: u32, _: Lease, _: u64) -> Result<Leased, BackupError> {
+    async fn take_lease(&self, _: &QueueId, _: u32, _: Lease, _: u64) -> Result<LeaseOutcome, BackupError> {
         Err(away())
     }
 
@@ -151,11 +156,16 @@ impl Backup for Picky {
         Err(away())
     }
 
-    async fn raise_fence(&self, _: &QueueId, _: u32, _: u64) -> Result<(), BackupError> {
+    async fn raise_watermark(&self, _: &QueueId, _: u32, _: u64) -> Result<(), BackupError> {
         Err(away())
     }
 
-    async fn begin_generation(&self, _: &QueueId, _: u32, _: Salt) -> Result<Option<LinePart>, BackupError> {
+    async fn begin_generation(
+        &self,
+        _: &QueueId,
+        _: u32,
+        _: Salt,
+    ) -> Result<Option<QueueMetadata>, BackupError> {
         Err(away())
     }
 }

@@ -10,17 +10,17 @@ use std::{
 
 use tempfile::TempDir;
 use tokio::time::Instant;
-use vestibule_backup::{Backup, Shelf};
-use vestibule_backup_dynamodb::{Connection, DynamoDb, Tables};
+use vestibule_backup::{Backup, EntryPartition};
+use vestibule_backup_dynamodb::{Connection, DynamoDbBackup, TableNames};
 use vestibule_backup_file::FileBackup;
 use vestibule_domain::{
     change::Change,
     id::{EntryId, QueueId},
     settings::Settings,
-    state::State,
+    state::EntryState,
 };
-use vestibule_engine::write_through::{Through, write_through};
-use vestibule_line::{Claimed, Configuration, Line};
+use vestibule_engine::write_through::{WriteOutcome, write_through};
+use vestibule_line::{ClaimOutcome, Configuration, Line};
 use vestibule_line_memory::MemoryLine;
 use vestibule_tests::{
     entries::{fresh_id, now_ms},
@@ -35,7 +35,7 @@ pub(crate) struct Place {
     pub(crate) backup: FileBackup,
     pub(crate) queue: QueueId,
     pub(crate) configuration: Configuration,
-    pub(crate) shelf: Shelf,
+    pub(crate) shelf: EntryPartition,
     _directory: TempDir,
 }
 
@@ -56,7 +56,7 @@ impl Place {
             .await
             .expect("created");
         Self {
-            shelf: Shelf::of(&queue, &configuration),
+            shelf: EntryPartition::from_configuration(&queue, &configuration),
             line,
             clock_us,
             backup,
@@ -76,7 +76,7 @@ impl Place {
 
     pub(crate) async fn claim(&self, id: EntryId) -> Change {
         match self.line.claim(&self.queue, id).await.expect("an answer") {
-            Claimed::Active { change, .. } => change,
+            ClaimOutcome::Active { change, .. } => change,
             other => panic!("{other:?}"),
         }
     }
@@ -94,28 +94,28 @@ impl Place {
         promotion.promoted
     }
 
-    pub(crate) async fn write(&self, change: &Change) -> Through {
+    pub(crate) async fn write(&self, change: &Change) -> WriteOutcome {
         write_through(&self.line, &self.backup, &self.shelf, change)
             .await
             .expect("an answer")
     }
 
-    pub(crate) async fn state(&self, id: EntryId) -> Option<State> {
-        let record = self.backup.entry(&self.shelf, id).await.expect("an answer");
+    pub(crate) async fn state(&self, id: EntryId) -> Option<EntryState> {
+        let record = self.backup.read_entry(&self.shelf, id).await.expect("an answer");
         record.map(|record| record.state)
     }
 
     /// How many records the journal has, and how many ends the line remembers.
     pub(crate) async fn unsettled(&self) -> (u64, u64) {
-        let view = self.line.view(&self.queue).await.expect("an answer");
-        (view.journal, view.ended)
+        let view = self.line.queue_view(&self.queue).await.expect("an answer");
+        (view.journal_len, view.unsettled_ends)
     }
 }
 
-pub(crate) async fn away() -> DynamoDb {
-    DynamoDb::connect(Connection {
+pub(crate) async fn away() -> DynamoDbBackup {
+    DynamoDbBackup::connect(Connection {
         endpoint_url: Some(servers::closed_port_url()),
-        tables: Tables::default(),
+        tables: TableNames::default(),
     })
     .await
 }

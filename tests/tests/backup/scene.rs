@@ -3,15 +3,15 @@
 use std::{collections::HashSet, sync::Arc, time::Duration};
 
 use tokio::time::Instant;
-use vestibule_backup::{Backup, Shelf};
+use vestibule_backup::{Backup, EntryPartition};
 use vestibule_domain::{
     change::Change,
     id::{EntryId, QueueId},
     settings::Settings,
-    state::State,
+    state::EntryState,
 };
-use vestibule_engine::drain::{DrainError, Drained, drain};
-use vestibule_line::{JournalLimits, Line, View};
+use vestibule_engine::drain::{FlushError, FlushOutcome, flush_journal};
+use vestibule_line::{JournalLimits, Line, QueueView};
 use vestibule_line_memory::MemoryLine;
 use vestibule_tests::{
     entries::fresh_id,
@@ -26,7 +26,7 @@ pub(crate) struct Scene {
     pub(crate) clock: HandClock,
     pub(crate) backup: Arc<Picky>,
     pub(crate) queue: QueueId,
-    pub(crate) shelf: Shelf,
+    pub(crate) shelf: EntryPartition,
 }
 
 impl Scene {
@@ -44,7 +44,7 @@ impl Scene {
         let configured = line.configure(&queue, &configuration, true).await;
         configured.expect("created");
         Self {
-            shelf: Shelf::of(&queue, &configuration),
+            shelf: EntryPartition::from_configuration(&queue, &configuration),
             line,
             clock,
             backup: Arc::new(Picky::new(Mood::Takes)),
@@ -57,7 +57,10 @@ impl Scene {
         let mut ids = Vec::new();
         for _ in 0..visitors {
             let change = enter_unwritten(&self.line, &self.queue, fresh_id()).await;
-            self.backup.write(&self.shelf, &change).await.expect("written");
+            self.backup
+                .put_change(&self.shelf, &change)
+                .await
+                .expect("written");
             ids.push(change.id);
         }
         ids
@@ -83,9 +86,9 @@ impl Scene {
         self.clock.pass(Duration::from_secs(seconds));
     }
 
-    pub(crate) async fn drain(&self) -> Result<Drained, DrainError> {
+    pub(crate) async fn drain(&self) -> Result<FlushOutcome, FlushError> {
         let until = Instant::now() + Duration::from_mins(1);
-        drain(&self.line, &*self.backup, &self.shelf, 100, until).await
+        flush_journal(&self.line, &*self.backup, &self.shelf, 100, until).await
     }
 
     /// Drains for an hour, now and then.
@@ -97,19 +100,27 @@ impl Scene {
         }
     }
 
-    pub(crate) async fn view(&self) -> View {
-        self.line.view(&self.queue).await.expect("an answer")
+    pub(crate) async fn view(&self) -> QueueView {
+        self.line.queue_view(&self.queue).await.expect("an answer")
     }
 
-    pub(crate) fn state(&self, id: EntryId) -> Option<State> {
+    pub(crate) fn state(&self, id: EntryId) -> Option<EntryState> {
         self.backup.record(id).map(|record| record.state)
     }
 
     /// Every change that the line keeps for the backup.
     pub(crate) async fn kept(&self) -> HashSet<EntryId> {
         self.pass(3_600);
-        let journal = self.line.journal(&self.queue, 10_000).await.expect("an answer");
-        let aside = self.line.aside(&self.queue, 10_000).await.expect("an answer");
+        let journal = self
+            .line
+            .due_journal_records(&self.queue, 10_000)
+            .await
+            .expect("an answer");
+        let aside = self
+            .line
+            .dead_lettered(&self.queue, 10_000)
+            .await
+            .expect("an answer");
         let records = journal.into_iter().chain(aside);
         records
             .flat_map(|record| record.changes)

@@ -18,9 +18,9 @@ use axum::{
 };
 use tokio::{net::TcpListener, time::Instant};
 use vestibule_backup::{Backup, BackupError};
-use vestibule_backup_dynamodb::{Connection, DynamoDb, Tables};
-use vestibule_domain::{change::Event, state::State as EntryState};
-use vestibule_engine::drain::{DrainError, drain};
+use vestibule_backup_dynamodb::{Connection, DynamoDbBackup, TableNames};
+use vestibule_domain::{change::Event, state::EntryState};
+use vestibule_engine::drain::{FlushError, flush_journal};
 use vestibule_line::JournalLimits;
 use vestibule_tests::{
     entries::{change, fresh_id, fresh_shelf, place},
@@ -77,7 +77,7 @@ async fn pass_on(State(gate): State<Arc<Gate>>, headers: HeaderMap, body: Bytes)
         .into_response()
 }
 
-async fn behind_a_gate() -> (DynamoDb, Arc<Gate>) {
+async fn behind_a_gate() -> (DynamoDbBackup, Arc<Gate>) {
     servers::dynamodb().await;
     let gate = Arc::new(Gate {
         client: reqwest::Client::new(),
@@ -88,9 +88,9 @@ async fn behind_a_gate() -> (DynamoDb, Arc<Gate>) {
     let address = listener.local_addr().expect("an address");
     let routes = Router::new().route("/", post(pass_on)).with_state(gate.clone());
     tokio::spawn(async { axum::serve(listener, routes).await });
-    let backup = DynamoDb::connect(Connection {
+    let backup = DynamoDbBackup::connect(Connection {
         endpoint_url: Some(format!("http://{address}")),
-        tables: Tables::default(),
+        tables: TableNames::default(),
     })
     .await;
     (backup, gate)
@@ -104,23 +104,23 @@ async fn a_large_record_gets_into_a_table_that_throttles() {
     scene.promote().await;
     let end = Instant::now() + Duration::from_mins(2);
     let mut drains = 0;
-    while scene.view().await.journal > 0 {
+    while scene.view().await.journal_len > 0 {
         assert!(Instant::now() < end, "it gets there in time");
         drains += 1;
-        match drain(&scene.line, &backup, &scene.shelf, 100, end).await {
+        match flush_journal(&scene.line, &backup, &scene.shelf, 100, end).await {
             // Late answers are no surprise either.
-            Ok(_) | Err(DrainError::Backup(_)) => {}
+            Ok(_) | Err(FlushError::Backup(_)) => {}
             Err(error) => panic!("{error}"),
         }
     }
-    assert_eq!(scene.view().await.aside, 0);
+    assert_eq!(scene.view().await.dead_letters, 0);
     let turned_away = gate.turned_away.load(Ordering::SeqCst);
     // Each change is one update and one put here, and the client of the service tries each of them thrice.
     println!("{drains} drains, {turned_away} of some 400 writes were turned away");
     assert!(turned_away > 0, "it did throttle");
     assert!(turned_away < 3 * 400, "and was not besieged: {turned_away}");
     for id in ids {
-        let record = backup.entry(&scene.shelf, id).await.expect("an answer");
+        let record = backup.read_entry(&scene.shelf, id).await.expect("an answer");
         assert_eq!(record.expect("written").state, EntryState::Ready);
     }
 }
@@ -129,14 +129,14 @@ async fn a_large_record_gets_into_a_table_that_throttles() {
 async fn throttling_is_told_from_being_away_and_from_refusing() {
     let (backup, gate) = behind_a_gate().await;
     let shelf = fresh_shelf();
-    backup.takes_writes(&shelf).await.expect("it does");
-    let nobody = backup.live_entries(&shelf, 0).await.expect("an answer");
+    backup.probe_writes(&shelf).await.expect("it does");
+    let nobody = backup.read_live_entries(&shelf, 0).await.expect("an answer");
     assert!(nobody.is_empty(), "asking writes nothing");
     // Nothing for an hour.
     *gate.tokens.lock().expect("whole") = (-3_600.0 * WRITES_A_SECOND, Instant::now());
     let entered = change(fresh_id(), 1, Event::Entered { score: place(0) });
-    let error = backup.write(&shelf, &entered).await.expect_err("throttled");
+    let error = backup.put_change(&shelf, &entered).await.expect_err("throttled");
     assert!(matches!(error, BackupError::Throttled(_)), "{error}");
-    let error = backup.takes_writes(&shelf).await.expect_err("throttled");
+    let error = backup.probe_writes(&shelf).await.expect_err("throttled");
     assert!(matches!(error, BackupError::Throttled(_)), "{error}");
 }

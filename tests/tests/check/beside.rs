@@ -9,19 +9,19 @@ use std::{
 };
 
 use tokio::time::{Instant, sleep};
-use vestibule_backup::Shelf;
+use vestibule_backup::EntryPartition;
 use vestibule_domain::{
-    change::{End, Event},
+    change::{EndReason, Event},
     score::WaitScore,
     settings::Settings,
-    state::State,
+    state::EntryState,
 };
 use vestibule_engine::{
-    check::{CheckError, Checked, Manner, check},
-    drain::drain,
-    place::place,
+    check::{CheckConfig, CheckError, CheckSummary, check_queue},
+    drain::flush_journal,
+    place::persist_entry,
 };
-use vestibule_line::{Claimed, Configuration, Departed, Departure, Entered, Look};
+use vestibule_line::{ClaimOutcome, Configuration, EnterOutcome, EntryLookup, LeaveOutcome, LeaveReason};
 use vestibule_tests::{
     entries::now_ms,
     lines::{configuration, visitor},
@@ -45,7 +45,7 @@ async fn differ(scene: &Scene) {
     for number in [3, 4] {
         scene.leave_unwritten(number).await;
         let visit = scene.score(number + 2).await.visit();
-        let how = End::Left;
+        let how = EndReason::Left;
         scene
             .only_the_backup_knows(number + 2, Event::Ended { visit, how })
             .await;
@@ -59,11 +59,11 @@ async fn differ(scene: &Scene) {
 
 pub(crate) async fn two_checks_at_once_come_to_the_same(scene: Scene) {
     differ(&scene).await;
-    let one = || check(&*scene.line, &*scene.backup, &scene.shelf, 0, HASTY);
+    let one = || check_queue(&*scene.line, &*scene.backup, &scene.shelf, 0, HASTY);
     let (first, second, third) = tokio::join!(one(), one(), one());
     let mut mended = 0;
     for checked in [first, second, third] {
-        mended += checked.expect("checked").mended();
+        mended += checked.expect("checked").repaired_count();
     }
     assert!(mended >= 18, "{mended}");
     // What one left to the next because the other was at it.
@@ -78,14 +78,14 @@ pub(crate) async fn two_checks_at_once_come_to_the_same(scene: Scene) {
 
 pub(crate) async fn a_check_in_parts_goes_on_where_it_stopped(scene: Scene) {
     differ(&scene).await;
-    let manner = Manner {
-        entries_at_once: 10,
+    let manner = CheckConfig {
+        entries_per_pass: 10,
         ..HASTY
     };
-    let mut whole = Checked::default();
+    let mut whole = CheckSummary::default();
     let (mut next, mut parts) = (Some(0), 0);
     while let Some(from) = next {
-        let part = check(&*scene.line, &*scene.backup, &scene.shelf, from, manner).await;
+        let part = check_queue(&*scene.line, &*scene.backup, &scene.shelf, from, manner).await;
         let part = part.expect("checked");
         assert!(part.checked_line < 24, "not all of it at once: {part:?}");
         whole += part;
@@ -94,14 +94,14 @@ pub(crate) async fn a_check_in_parts_goes_on_where_it_stopped(scene: Scene) {
         parts += 1;
     }
     assert!(parts > 1);
-    assert_eq!((whole.mended(), whole.skipped), (18, 0), "{whole:?}");
+    assert_eq!((whole.repaired_count(), whole.skipped), (18, 0), "{whole:?}");
     scene.agrees().await;
 }
 
 pub(crate) async fn a_write_that_is_under_way_is_no_difference(scene: Scene) {
     scene.enter_all(1..=3).await;
-    let manner = Manner {
-        second_look_after: Duration::from_secs(3),
+    let manner = CheckConfig {
+        second_read_after: Duration::from_secs(3),
         ..HASTY
     };
     let change = scene.enter_unwritten(4).await;
@@ -109,10 +109,10 @@ pub(crate) async fn a_write_that_is_under_way_is_no_difference(scene: Scene) {
         sleep(Duration::from_millis(500)).await;
         scene.write_through(&change).await;
     };
-    let checking = check(&*scene.line, &*scene.backup, &scene.shelf, 0, manner);
+    let checking = check_queue(&*scene.line, &*scene.backup, &scene.shelf, 0, manner);
     let (checked, ()) = tokio::join!(checking, slow_write);
     let checked = checked.expect("checked");
-    assert_eq!(checked.mended(), 0, "{checked:?}");
+    assert_eq!(checked.repaired_count(), 0, "{checked:?}");
     let record = scene.record(4).await.expect("a record");
     assert_eq!(record.version, change.version, "as its own function wrote it");
     scene.agrees().await;
@@ -120,11 +120,11 @@ pub(crate) async fn a_write_that_is_under_way_is_no_difference(scene: Scene) {
 
 pub(crate) async fn a_reset_queue_is_not_compared(scene: Scene) {
     scene.enter_all(1..=4).await;
-    let another = Shelf {
+    let another = EntryPartition {
         generation: 2,
         ..scene.shelf.clone()
     };
-    let refused = check(&*scene.line, &*scene.backup, &another, 0, HASTY).await;
+    let refused = check_queue(&*scene.line, &*scene.backup, &another, 0, HASTY).await;
     assert!(matches!(refused, Err(CheckError::Reset)), "{refused:?}");
     scene.agrees().await;
 }
@@ -135,12 +135,12 @@ async fn go_through(scene: &Scene, number: u64) {
     let until = Instant::now() + BOUND;
     let (mut last, mut is_in) = (u64::MAX, false);
     match line.enter(queue, id).await.expect("entered") {
-        Entered::Joined {
-            how,
-            standing,
+        EnterOutcome::Joined {
+            kind: how,
+            status: standing,
             change: Some(change),
         } => {
-            let placed = place(line, &*scene.backup, &scene.shelf, how, standing, &change).await;
+            let placed = persist_entry(line, &*scene.backup, &scene.shelf, how, standing, &change).await;
             assert!(placed.expect("an answer").expect("a place").durable);
         }
         other => panic!("{number}: {other:?}"),
@@ -148,25 +148,25 @@ async fn go_through(scene: &Scene, number: u64) {
     while !is_in {
         assert!(Instant::now() < until, "{number} was forgotten");
         match line.status(queue, id).await.expect("a look") {
-            Look::Here(vestibule_domain::standing::Standing::Waiting { position, .. }) => {
+            EntryLookup::Found(vestibule_domain::standing::EntryStatus::Waiting { position, .. }) => {
                 assert!(position <= last, "{number} moved back");
                 last = position;
                 sleep(Duration::from_millis(5)).await;
             }
-            Look::Here(_) => is_in = true,
-            Look::Gone(missing) => panic!("{number} heard {missing:?}"),
+            EntryLookup::Found(_) => is_in = true,
+            EntryLookup::NotFound(missing) => panic!("{number} heard {missing:?}"),
         }
     }
     match line.claim(queue, id).await.expect("claimed") {
-        Claimed::Active { change, .. } => scene.write_through(&change).await,
+        ClaimOutcome::Active { change, .. } => scene.write_through(&change).await,
         other => panic!("{number}: {other:?}"),
     }
     match line
-        .leave(queue, id, None, Departure::Complete)
+        .leave(queue, id, None, LeaveReason::Complete)
         .await
         .expect("done")
     {
-        Departed::Gone(change) => scene.write_through(&change).await,
+        LeaveOutcome::Ended(change) => scene.write_through(&change).await,
         other => panic!("{number}: {other:?}"),
     }
 }
@@ -194,7 +194,7 @@ pub(crate) async fn nobody_who_goes_through_the_queue_notices_checks(scene: Scen
         while !over.load(Ordering::SeqCst) {
             scene.promote().await;
             let until = Instant::now() + Duration::from_secs(10);
-            let drained = drain(&*scene.line, &*scene.backup, &scene.shelf, 100, until).await;
+            let drained = flush_journal(&*scene.line, &*scene.backup, &scene.shelf, 100, until).await;
             drained.expect("drained");
             sleep(Duration::from_millis(10)).await;
         }
@@ -219,7 +219,7 @@ pub(crate) async fn nobody_who_goes_through_the_queue_notices_checks(scene: Scen
     for number in 1..=VISITORS {
         assert_eq!(
             scene.state_in_backup(number).await,
-            Some(State::Completed),
+            Some(EntryState::Completed),
             "{number}"
         );
     }

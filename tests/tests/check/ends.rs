@@ -1,11 +1,11 @@
 //! Who is gone.
 
 use vestibule_domain::{
-    change::{Change, End, Event, Version},
+    change::{Change, EndReason, Event, Version},
     score::WaitScore,
-    state::State,
+    state::EntryState,
 };
-use vestibule_line::{Look, Missing};
+use vestibule_line::{EntryLookup, NotFound};
 use vestibule_tests::{entries::now_ms, lines::visitor};
 
 use crate::scene::Scene;
@@ -20,15 +20,18 @@ pub(crate) async fn an_end_that_nobody_wrote_is_written(scene: Scene) {
     // Came and went, and nothing of it was ever written.
     scene.enter_unwritten(5).await;
     scene.leave_unwritten(5).await;
-    assert_eq!(scene.view().await.ended, 4);
+    assert_eq!(scene.view().await.unsettled_ends, 4);
     let checked = scene.check().await;
-    assert_eq!((checked.ended, checked.mended(), checked.skipped), (4, 4, 0));
-    assert_eq!(scene.state_in_backup(1).await, Some(State::Completed));
+    assert_eq!(
+        (checked.ended, checked.repaired_count(), checked.skipped),
+        (4, 4, 0)
+    );
+    assert_eq!(scene.state_in_backup(1).await, Some(EntryState::Completed));
     for number in [3, 4, 5] {
-        assert_eq!(scene.state_in_backup(number).await, Some(State::Left));
+        assert_eq!(scene.state_in_backup(number).await, Some(EntryState::Left));
         assert_eq!(
             scene.look(number).await,
-            Look::Gone(Missing::Unknown),
+            EntryLookup::NotFound(NotFound::Unknown),
             "forgotten"
         );
     }
@@ -41,16 +44,19 @@ pub(crate) async fn an_end_that_nobody_wrote_comes_before_the_next_visit(scene: 
     scene.enter_unwritten(3).await;
     let place = scene.score(3).await;
     let checked = scene.check().await;
-    assert_eq!((checked.ended, checked.written, checked.mended()), (1, 1, 2));
+    assert_eq!(
+        (checked.ended, checked.written, checked.repaired_count()),
+        (1, 1, 2)
+    );
     assert_eq!(scene.score(3).await, place, "not the one that was given up");
     let record = scene.record(3).await.expect("a record");
-    assert_eq!((record.state, record.score), (State::Waiting, Some(place)));
+    assert_eq!((record.state, record.score), (EntryState::Waiting, Some(place)));
     scene.agrees().await;
 }
 
 pub(crate) async fn a_place_whose_end_was_acknowledged_is_dropped(scene: Scene) {
     scene.enter_all(1..=5).await;
-    for (number, how) in [(1, End::Completed), (3, End::Left)] {
+    for (number, how) in [(1, EndReason::Completed), (3, EndReason::Left)] {
         let visit = scene.record(number).await.expect("a record").visit;
         scene
             .only_the_backup_knows(number, Event::Ended { visit, how })
@@ -63,7 +69,7 @@ pub(crate) async fn a_place_whose_end_was_acknowledged_is_dropped(scene: Scene) 
             4,
             Event::Ended {
                 visit: scene.score(4).await.visit(),
-                how: End::Left,
+                how: EndReason::Left,
             },
         )
         .await;
@@ -79,15 +85,22 @@ pub(crate) async fn a_place_whose_end_was_acknowledged_is_dropped(scene: Scene) 
         at_ms: now_ms(),
         event: Event::Ended {
             visit: later.visit(),
-            how: End::Left,
+            how: EndReason::Left,
         },
     };
     scene.write_alone(&end).await;
 
     let checked = scene.check().await;
-    assert_eq!((checked.removed, checked.mended(), checked.skipped), (3, 3, 0));
-    for (number, state) in [(1, State::Completed), (3, State::Left), (4, State::Left)] {
-        assert_eq!(scene.look(number).await, Look::Gone(Missing::Unknown));
+    assert_eq!(
+        (checked.removed, checked.repaired_count(), checked.skipped),
+        (3, 3, 0)
+    );
+    for (number, state) in [
+        (1, EntryState::Completed),
+        (3, EntryState::Left),
+        (4, EntryState::Left),
+    ] {
+        assert_eq!(scene.look(number).await, EntryLookup::NotFound(NotFound::Unknown));
         assert_eq!(scene.state_in_backup(number).await, Some(state));
     }
     assert_eq!(
@@ -106,7 +119,10 @@ pub(crate) async fn a_place_taken_after_an_end_stays(scene: Scene) {
     scene.enter_unwritten(3).await;
     let place = scene.score(3).await;
     let checked = scene.check().await;
-    assert_eq!((checked.written, checked.mended(), checked.skipped), (1, 1, 0));
+    assert_eq!(
+        (checked.written, checked.repaired_count(), checked.skipped),
+        (1, 1, 0)
+    );
     assert_eq!(scene.score(3).await, place);
     scene.agrees().await;
 }
@@ -121,7 +137,7 @@ pub(crate) async fn a_new_visit_of_the_number_of_one_that_is_over_stays(scene: S
         },
         event: Event::Ended {
             visit: entered.event.visit(),
-            how: End::Left,
+            how: EndReason::Left,
         },
         ..entered
     };
@@ -152,10 +168,13 @@ pub(crate) async fn a_session_that_is_over_ends(scene: Scene) {
         scene.only_the_backup_knows(number, event).await;
     }
     let checked = scene.check().await;
-    assert_eq!((checked.ended + checked.removed, checked.mended()), (2, 2));
+    assert_eq!(
+        (checked.ended + checked.removed, checked.repaired_count()),
+        (2, 2)
+    );
     for number in [3, 8] {
-        assert_eq!(scene.state_in_backup(number).await, Some(State::Expired));
-        assert_eq!(scene.look(number).await, Look::Gone(Missing::Unknown));
+        assert_eq!(scene.state_in_backup(number).await, Some(EntryState::Expired));
+        assert_eq!(scene.look(number).await, EntryLookup::NotFound(NotFound::Unknown));
     }
     scene.agrees().await;
 }

@@ -5,21 +5,21 @@ use std::collections::BTreeMap;
 use vestibule_domain::{
     change::{Change, Event, Version},
     score::WaitScore,
-    standing::Standing,
-    state::State,
+    standing::EntryStatus,
+    state::EntryState,
 };
-use vestibule_engine::check::Checked;
-use vestibule_line::{Claimed, Extended, Extension, Look, Missing};
+use vestibule_engine::check::CheckSummary;
+use vestibule_line::{ClaimOutcome, EntryLookup, ExtendOutcome, NotFound, SessionExtension};
 use vestibule_tests::{entries::now_ms, lines::visitor};
 
 use crate::scene::Scene;
 
 /// What a check says that went through so many in line and so many in the table.
-fn went_through(checked_line: u64, checked_table: u64) -> Checked {
-    Checked {
+fn went_through(checked_line: u64, checked_table: u64) -> CheckSummary {
+    CheckSummary {
         checked_line,
         checked_table,
-        ..Checked::default()
+        ..CheckSummary::default()
     }
 }
 
@@ -44,7 +44,7 @@ pub(crate) async fn a_place_that_nobody_wrote_is_written(scene: Scene) {
     let checked = scene.check().await;
     assert_eq!(
         checked,
-        Checked {
+        CheckSummary {
             written: 3,
             ..went_through(5, 2)
         }
@@ -53,7 +53,7 @@ pub(crate) async fn a_place_that_nobody_wrote_is_written(scene: Scene) {
         let record = scene.record(number).await.expect("written");
         assert_eq!(
             (record.state, record.score),
-            (State::Waiting, Some(scene.score(number).await))
+            (EntryState::Waiting, Some(scene.score(number).await))
         );
     }
     assert_eq!(scene.positions([4, 5, 6]).await, before);
@@ -64,30 +64,33 @@ pub(crate) async fn what_changed_and_was_not_written_is_written_anew(scene: Scen
     scene.enter_unwritten(1).await; // On the fast track.
     scene.enter_all([2, 3]).await;
     // 2 asks for more time; the backup never hears of it.
-    let extension = Extension {
+    let extension = SessionExtension {
         visit: None,
         seconds: 5_000,
         latest_end_ms: u64::MAX,
     };
     let extended = scene.line.extend(&scene.queue, visitor(2), extension).await;
-    assert!(matches!(extended, Ok(Extended::Active { .. })), "{extended:?}");
+    assert!(
+        matches!(extended, Ok(ExtendOutcome::Active { .. })),
+        "{extended:?}"
+    );
     let checked = scene.check().await;
     assert_eq!(
         checked,
-        Checked {
+        CheckSummary {
             written: 1,
             restated: 1,
             ..went_through(3, 2)
         }
     );
     for number in [1, 2] {
-        let Standing::Active { session_end_ms, .. } = scene.standing(number).await else {
+        let EntryStatus::Active { session_end_ms, .. } = scene.standing(number).await else {
             panic!("{number} is active")
         };
         let record = scene.record(number).await.expect("written");
         assert_eq!(
             (record.state, record.expires_at_ms),
-            (State::Active, Some(session_end_ms))
+            (EntryState::Active, Some(session_end_ms))
         );
     }
     assert!(
@@ -101,17 +104,25 @@ pub(crate) async fn what_is_in_the_journal_is_no_difference(scene: Scene) {
     scene.enter_all(1..=4).await;
     for number in [1, 2] {
         let end = scene.leave_unwritten(number).await;
-        scene.line.record(&scene.queue, &end).await.expect("recorded");
+        scene
+            .line
+            .append_to_journal(&scene.queue, &end)
+            .await
+            .expect("recorded");
     }
     let late = scene.enter_unwritten(5).await;
-    scene.line.record(&scene.queue, &late).await.expect("recorded");
+    scene
+        .line
+        .append_to_journal(&scene.queue, &late)
+        .await
+        .expect("recorded");
     assert_eq!(
         scene.check().await,
         went_through(3, 3),
         "it goes to the backup first"
     );
-    assert_eq!(scene.view().await.journal, 0);
-    assert_eq!(scene.state_in_backup(1).await, Some(State::Completed));
+    assert_eq!(scene.view().await.journal_len, 0);
+    assert_eq!(scene.state_in_backup(1).await, Some(EntryState::Completed));
     scene.agrees().await;
 }
 
@@ -121,14 +132,14 @@ pub(crate) async fn what_is_to_be_tried_later_is_no_difference(scene: Scene) {
     scene.refuse(&refused).await;
     assert_eq!(
         scene.check().await,
-        Checked {
+        CheckSummary {
             skipped: 1,
             ..went_through(5, 4)
         },
         "it has its own turn"
     );
     assert_eq!(scene.record(5).await, None);
-    assert_eq!(scene.look(5).await, Look::Here(scene.standing(5).await));
+    assert_eq!(scene.look(5).await, EntryLookup::Found(scene.standing(5).await));
 }
 
 pub(crate) async fn a_lost_place_goes_back_where_it_was(scene: Scene) {
@@ -147,7 +158,7 @@ pub(crate) async fn a_lost_place_goes_back_where_it_was(scene: Scene) {
     let checked = scene.check().await;
     assert_eq!(
         checked,
-        Checked {
+        CheckSummary {
             revived: 6,
             ..went_through(3, 9)
         }
@@ -180,20 +191,20 @@ pub(crate) async fn a_lost_promotion_or_claim_is_taken_over(scene: Scene) {
     let checked = scene.check().await;
     assert_eq!(
         checked,
-        Checked {
+        CheckSummary {
             moved_on: 3,
             ..went_through(5, 5)
         }
     );
-    assert_eq!(scene.standing(3).await.state(), State::Ready);
+    assert_eq!(scene.standing(3).await.state(), EntryState::Ready);
     assert!(matches!(
         scene.line.claim(&scene.queue, visitor(3)).await,
-        Ok(Claimed::Active { .. })
+        Ok(ClaimOutcome::Active { .. })
     ));
     for number in [1, 4] {
         let standing = scene.standing(number).await;
         assert!(
-            matches!(standing, Standing::Active { session_end_ms: end_ms, .. } if end_ms == session_end_ms),
+            matches!(standing, EntryStatus::Active { session_end_ms: end_ms, .. } if end_ms == session_end_ms),
             "{standing:?}"
         );
     }
@@ -214,7 +225,7 @@ pub(crate) async fn the_place_that_somebody_was_told_of_replaces_a_new_one(scene
     let checked = scene.check().await;
     assert_eq!(
         checked,
-        Checked {
+        CheckSummary {
             revived: 1,
             ..went_through(5, 5)
         }
@@ -242,7 +253,7 @@ pub(crate) async fn a_record_of_a_later_epoch_is_left_alone(scene: Scene) {
     let checked = scene.check().await;
     assert_eq!(
         checked,
-        Checked {
+        CheckSummary {
             skipped: 2,
             ..went_through(3, 4)
         },
@@ -252,5 +263,5 @@ pub(crate) async fn a_record_of_a_later_epoch_is_left_alone(scene: Scene) {
         (scene.record(3).await, scene.record(4).await, scene.score(3).await),
         before
     );
-    assert_eq!(scene.look(4).await, Look::Gone(Missing::Unknown));
+    assert_eq!(scene.look(4).await, EntryLookup::NotFound(NotFound::Unknown));
 }

@@ -3,39 +3,39 @@
 use std::{sync::Arc, time::Duration};
 
 use tempfile::TempDir;
-use vestibule_backup::{Backup, Shelf};
+use vestibule_backup::{Backup, EntryPartition};
 use vestibule_backup_file::FileBackup;
 use vestibule_domain::{
     change::{Change, Event, Version},
     id::{EntryId, QueueId},
-    record::Record,
+    record::EntryRecord,
     score::WaitScore,
     settings::Settings,
-    standing::Standing,
-    state::State,
+    standing::EntryStatus,
+    state::EntryState,
 };
 use vestibule_engine::{
-    check::{Checked, Manner, check},
+    check::{CheckConfig, CheckSummary, check_queue},
     write_through::write_through,
 };
-use vestibule_line::{Deferral, Line, Look, View};
+use vestibule_line::{EntryLookup, Line, QueueView, RequeueOrder};
 use vestibule_tests::{
     entries::now_ms,
     lines::{Backend, configuration, enter_unwritten, fresh_queue, leave_unwritten, tick_of, visitor},
 };
 
 /// At once, and the second look with the first.
-pub(crate) const HASTY: Manner = Manner {
+pub(crate) const HASTY: CheckConfig = CheckConfig {
     page_pause: Duration::ZERO,
-    second_look_after: Duration::ZERO,
-    entries_at_once: 200_000,
+    second_read_after: Duration::ZERO,
+    entries_per_pass: 200_000,
 };
 
 pub(crate) struct Scene {
     pub(crate) line: Arc<dyn Line>,
     pub(crate) backup: Arc<FileBackup>,
     pub(crate) queue: QueueId,
-    pub(crate) shelf: Shelf,
+    pub(crate) shelf: EntryPartition,
     _folder: TempDir,
 }
 
@@ -59,7 +59,7 @@ impl Scene {
         Self {
             line,
             backup: Arc::new(backup),
-            shelf: Shelf::of(&queue, &configuration),
+            shelf: EntryPartition::from_configuration(&queue, &configuration),
             queue,
             _folder: folder,
         }
@@ -90,7 +90,10 @@ impl Scene {
 
     /// The backup has it, and the line was never told.
     pub(crate) async fn write_alone(&self, change: &Change) {
-        self.backup.write(&self.shelf, change).await.expect("written");
+        self.backup
+            .put_change(&self.shelf, change)
+            .await
+            .expect("written");
     }
 
     /// The backup knows what the line has lost.
@@ -112,16 +115,26 @@ impl Scene {
 
     /// It is in the journal, since the backup refused it, and is tried again in an hour.
     pub(crate) async fn refuse(&self, change: &Change) {
-        self.line.record(&self.queue, change).await.expect("recorded");
-        let journal = self.line.journal(&self.queue, 100).await.expect("a journal");
-        let deferral = Deferral {
+        self.line
+            .append_to_journal(&self.queue, change)
+            .await
+            .expect("recorded");
+        let journal = self
+            .line
+            .due_journal_records(&self.queue, 100)
+            .await
+            .expect("a journal");
+        let deferral = RequeueOrder {
             key: journal.last().expect("the record").key.clone(),
-            rest: Vec::new(),
-            refused: vec![*change],
-            tries: 1,
-            wait_ms: 3_600_000,
+            untried: Vec::new(),
+            rejected: vec![*change],
+            attempts: 1,
+            backoff_ms: 3_600_000,
         };
-        self.line.defer(&self.queue, &deferral).await.expect("deferred");
+        self.line
+            .requeue_with_backoff(&self.queue, &deferral)
+            .await
+            .expect("deferred");
     }
 
     pub(crate) async fn leave_unwritten(&self, number: u64) -> Change {
@@ -135,27 +148,27 @@ impl Scene {
             .expect("promoted");
     }
 
-    pub(crate) async fn view(&self) -> View {
-        self.line.view(&self.queue).await.expect("a view")
+    pub(crate) async fn view(&self) -> QueueView {
+        self.line.queue_view(&self.queue).await.expect("a view")
     }
 
-    pub(crate) async fn look(&self, number: u64) -> Look {
+    pub(crate) async fn look(&self, number: u64) -> EntryLookup {
         self.line
             .status(&self.queue, visitor(number))
             .await
             .expect("a look")
     }
 
-    pub(crate) async fn standing(&self, number: u64) -> Standing {
+    pub(crate) async fn standing(&self, number: u64) -> EntryStatus {
         match self.look(number).await {
-            Look::Here(standing) => standing,
-            gone @ Look::Gone(_) => panic!("{number}: {gone:?}"),
+            EntryLookup::Found(standing) => standing,
+            gone @ EntryLookup::NotFound(_) => panic!("{number}: {gone:?}"),
         }
     }
 
     pub(crate) async fn score(&self, number: u64) -> WaitScore {
         match self.standing(number).await {
-            Standing::Waiting { score, .. } => score,
+            EntryStatus::Waiting { score, .. } => score,
             other => panic!("{number} does not wait: {other:?}"),
         }
     }
@@ -165,28 +178,28 @@ impl Scene {
         let mut positions = Vec::new();
         for number in numbers {
             match self.standing(number).await {
-                Standing::Waiting { position, .. } => positions.push(position),
+                EntryStatus::Waiting { position, .. } => positions.push(position),
                 other => panic!("{number} does not wait: {other:?}"),
             }
         }
         positions
     }
 
-    pub(crate) async fn record(&self, number: u64) -> Option<Record> {
+    pub(crate) async fn record(&self, number: u64) -> Option<EntryRecord> {
         self.record_of(visitor(number)).await
     }
 
-    pub(crate) async fn record_of(&self, id: EntryId) -> Option<Record> {
-        self.backup.entry(&self.shelf, id).await.expect("an answer")
+    pub(crate) async fn record_of(&self, id: EntryId) -> Option<EntryRecord> {
+        self.backup.read_entry(&self.shelf, id).await.expect("an answer")
     }
 
-    pub(crate) async fn state_in_backup(&self, number: u64) -> Option<State> {
+    pub(crate) async fn state_in_backup(&self, number: u64) -> Option<EntryState> {
         self.record(number).await.map(|record| record.state)
     }
 
     /// A whole check.
-    pub(crate) async fn check(&self) -> Checked {
-        let checked = check(&*self.line, &*self.backup, &self.shelf, 0, HASTY)
+    pub(crate) async fn check(&self) -> CheckSummary {
+        let checked = check_queue(&*self.line, &*self.backup, &self.shelf, 0, HASTY)
             .await
             .expect("checked");
         assert_eq!(checked.next_shard, None);
@@ -196,8 +209,8 @@ impl Scene {
     /// A check that finds what was mended to be as it should.
     pub(crate) async fn agrees(&self) {
         let checked = self.check().await;
-        assert_eq!((checked.mended(), checked.skipped), (0, 0), "{checked:?}");
+        assert_eq!((checked.repaired_count(), checked.skipped), (0, 0), "{checked:?}");
         assert_eq!(checked.checked_line, checked.checked_table);
-        assert_eq!(self.view().await.ended, 0);
+        assert_eq!(self.view().await.unsettled_ends, 0);
     }
 }

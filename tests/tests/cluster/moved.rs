@@ -17,7 +17,7 @@ async fn whoever_listens_is_led_to_where_the_queue_is() {
     let own = OwnCluster::start();
     let line = RedisLine::connect(&own.cluster.url()).await.expect("connects");
     let queue = fresh_queue();
-    let mut changes = line.changes(&queue).await.expect("listens");
+    let mut changes = line.subscribe(&queue).await.expect("listens");
 
     let mut from = own.cluster.owner(&queue).await;
     let nodes = own.cluster.nodes().await;
@@ -42,7 +42,7 @@ async fn whoever_listens_is_led_to_where_the_queue_is() {
     assert_eq!(ended, None, "nothing more is heard from there");
     let end = Instant::now() + BOUND;
     let mut changes = loop {
-        match line.changes(&queue).await {
+        match line.subscribe(&queue).await {
             Ok(changes) => break changes,
             Err(error) => assert!(Instant::now() < end, "{error}"),
         }

@@ -4,7 +4,7 @@ use std::{collections::HashSet, ops::Range, time::Duration};
 
 use futures_util::future::join_all;
 use tokio::time::{Instant, sleep};
-use vestibule_domain::{id::EntryId, record::Record, score::WaitScore, state::State};
+use vestibule_domain::{id::EntryId, record::EntryRecord, score::WaitScore, state::EntryState};
 
 use crate::{
     scene::{BATCH, CAPACITY, Scene},
@@ -109,10 +109,14 @@ async fn nobody_comes_back(scene: &Scene, story: &Story) {
 }
 
 /// The table has of a visitor what the visitor was told.
-fn as_told(story: &Story, record: &Record) {
+fn as_told(story: &Story, record: &EntryRecord) {
     let told = story.told();
     let left = told.left && story.plan == Plan::Leaves;
-    let state = if left { State::Left } else { State::Completed };
+    let state = if left {
+        EntryState::Left
+    } else {
+        EntryState::Completed
+    };
     assert_eq!(record.state, state, "{record:?} for {told:?}");
     assert_eq!(u64::from(record.visit.number()), told.visit, "{record:?}");
     assert!(

@@ -12,12 +12,12 @@ use axum::Router;
 use serde_json::{Value, json};
 use tokio::{sync::watch, task::JoinHandle, time::sleep};
 use vestibule_backup::Backup;
-use vestibule_backup_dynamodb::{Connection, DynamoDb};
+use vestibule_backup_dynamodb::{Connection, DynamoDbBackup};
 use vestibule_domain::{
     id::{EntryId, QueueId},
-    record::Record,
+    record::EntryRecord,
 };
-use vestibule_engine::sync::Policy;
+use vestibule_engine::sync::SettingsPolicy;
 use vestibule_line::Line;
 use vestibule_line_redis::RedisLine;
 use vestibule_operate::{admin::Admin, promoter::Promoter};
@@ -41,7 +41,7 @@ pub(crate) struct Scene {
     /// On another primary.
     pub(crate) spared: QueueId,
     url: String,
-    backup: Arc<DynamoDb>,
+    backup: Arc<DynamoDbBackup>,
     most_inside: Arc<AtomicU64>,
     promoting: Option<JoinHandle<()>>,
     stop: watch::Sender<bool>,
@@ -54,7 +54,7 @@ impl Scene {
             endpoint_url: Some(dynamodb_url()),
             tables: fresh_tables(),
         };
-        let backup = Arc::new(DynamoDb::connect(connection).await);
+        let backup = Arc::new(DynamoDbBackup::connect(connection).await);
         backup.create_tables_if_missing().await.expect("tables");
 
         let struck = fresh_queue();
@@ -72,7 +72,7 @@ impl Scene {
         let promoter = Arc::new(Promoter::new(
             Arc::new(line(&url)),
             backup.clone(),
-            Policy::default(),
+            SettingsPolicy::default(),
         ));
         let mut until = stopped.clone();
         let mut scene = Self {
@@ -103,13 +103,13 @@ impl Scene {
             line: Arc::new(line(&self.url)),
             backup: self.backup.clone(),
             root_key: root_key(),
-            policy: Policy::default(),
+            policy: SettingsPolicy::default(),
         };
         let settings = json!({
             "capacity": CAPACITY, "batch": BATCH, "interval_seconds": 1, "claim_seconds": 20, "session_seconds": 20,
         });
         let order = json!({ "op": "create", "queue": queue.to_string(), "settings": settings });
-        let answer = admin.answer(order).await;
+        let answer = admin.handle(order).await;
         assert_eq!(answer["ok"], Value::Bool(true), "{answer}");
     }
 
@@ -119,7 +119,7 @@ impl Scene {
         let stopped = self.stop.subscribe();
         tokio::spawn(async move {
             while !*stopped.borrow() {
-                if let Ok(view) = line.view(&queue).await {
+                if let Ok(view) = line.queue_view(&queue).await {
                     most_inside.fetch_max(view.ready + view.active, Ordering::SeqCst);
                 }
                 sleep(Duration::from_millis(20)).await;
@@ -169,9 +169,12 @@ impl Scene {
     }
 
     /// What the table says of an entry.
-    pub(crate) async fn record(&self, token: &str) -> Record {
+    pub(crate) async fn record(&self, token: &str) -> EntryRecord {
         let shelf = shelf_of(self.struck.clone());
-        let record = self.backup.entry(&shelf, token.parse().expect("a token")).await;
+        let record = self
+            .backup
+            .read_entry(&shelf, token.parse().expect("a token"))
+            .await;
         record.expect("an answer").expect("a record")
     }
 
@@ -184,9 +187,9 @@ impl Scene {
 }
 
 fn line(url: &str) -> RedisLine {
-    RedisLine::connect_later(url, None).expect("an address")
+    RedisLine::connect_lazily(url, None).expect("an address")
 }
 
-fn process(url: &str, backup: &Arc<DynamoDb>, stopped: &watch::Receiver<bool>) -> Router {
+fn process(url: &str, backup: &Arc<DynamoDbBackup>, stopped: &watch::Receiver<bool>) -> Router {
     edge::process(Arc::new(line(url)), backup.clone(), local(), stopped)
 }

@@ -4,8 +4,8 @@ use std::{collections::HashMap, time::Duration};
 
 use redis::{PushKind, Value};
 use tokio::{sync::mpsc, time::timeout};
-use vestibule_domain::{settings::Settings, state::State};
-use vestibule_line::Departure;
+use vestibule_domain::{settings::Settings, state::EntryState};
+use vestibule_line::LeaveReason;
 use vestibule_tests::{
     cluster::Cluster,
     lines::{Backend, Subject, visitor},
@@ -29,11 +29,11 @@ async fn busy(subject: &Subject) {
     for number in 1..=3 {
         subject.enter(visitor(number)).await;
     }
-    subject.leave(visitor(1), Departure::Complete).await;
+    subject.leave(visitor(1), LeaveReason::Complete).await;
     subject.pass_seconds(1);
     assert_eq!(subject.tick().await.promoted, 1);
     subject.claim(visitor(2)).await;
-    assert_eq!(subject.state(visitor(3)).await, State::Waiting);
+    assert_eq!(subject.state(visitor(3)).await, EntryState::Waiting);
 }
 
 #[tokio::test]

@@ -95,7 +95,12 @@ async fn who_was_promoted_is_told_until_when() {
     assert_eq!(edge.promote().await.promoted, 1);
     let ready = edge.send(look(&guest)).await;
     // As the promoter does when it drains the journal.
-    for record in edge.line.journal(&queue(), 10).await.expect("a journal") {
+    for record in edge
+        .line
+        .due_journal_records(&queue(), 10)
+        .await
+        .expect("a journal")
+    {
         write_all(&*edge.backup, &edge.shelf(), &record.changes).await;
     }
     edge.switch.turn_off();

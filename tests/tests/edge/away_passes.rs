@@ -2,10 +2,10 @@
 
 use serde_json::{Value, json};
 use uuid::Uuid;
-use vestibule_api::pass::Grant;
-use vestibule_backup::{Backup, Lease, Leased};
+use vestibule_api::pass::PassGrant;
+use vestibule_backup::{Backup, Lease, LeaseOutcome};
 use vestibule_domain::{id::Salt, score::Visit};
-use vestibule_line::{Departed, Departure, Line};
+use vestibule_line::{LeaveOutcome, LeaveReason, Line};
 use vestibule_tests::edge::{Answer, Ask, EdgeUnderTest, entry, queue, signer};
 
 use crate::{Guest, away::look, enters};
@@ -21,7 +21,7 @@ fn open_for(grace_seconds: u32) -> Value {
 /// A pass of this entry that was made so long ago, for a minute.
 fn pass_of(edge: &EdgeUnderTest, guest: &Guest, entered: &Answer, epoch: u32, seconds_ago: u64) -> String {
     let queue = queue();
-    let grant = Grant {
+    let grant = PassGrant {
         queue: &queue,
         entry: guest.token.parse().expect("a token"),
         visit: Visit::new(entered.number("visit")).expect("a visit"),
@@ -129,7 +129,7 @@ async fn a_pass_of_before_a_restore_counts_and_one_of_before_a_reset_does_not() 
     edge.switch.turn_off();
     let lease = Lease::new(Uuid::new_v4());
     let leased = edge.backup.take_lease(&queue(), 1, lease, 0).await;
-    assert!(matches!(leased, Ok(Leased::Taken(_))), "{leased:?}");
+    assert!(matches!(leased, Ok(LeaseOutcome::Taken(_))), "{leased:?}");
     edge.send(validate(&guest, &question)).await.is(200);
     let begun = edge
         .backup
@@ -169,11 +169,14 @@ async fn an_evicted_visitor_stays_out() {
     let edge = EdgeUnderTest::open(open_for(60)).await;
     let (guest, entered) = enters(&edge).await;
     let id = guest.token.parse().expect("a token");
-    let left = edge.line.leave(&queue(), id, None, Departure::Evict).await;
-    let Departed::Gone(change) = left.expect("the line answers") else {
+    let left = edge.line.leave(&queue(), id, None, LeaveReason::Evict).await;
+    let LeaveOutcome::Ended(change) = left.expect("the line answers") else {
         panic!("it was there")
     };
-    edge.backup.write(&edge.shelf(), &change).await.expect("written");
+    edge.backup
+        .put_change(&edge.shelf(), &change)
+        .await
+        .expect("written");
     edge.switch.turn_off();
     edge.send(look(&guest)).await.is_problem(503, "line-unavailable");
     let question = json!({ "pass": entered.text("pass") });

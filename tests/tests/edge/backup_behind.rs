@@ -5,8 +5,8 @@ use std::time::Duration;
 use serde_json::{Value, json};
 use tokio::time::Instant;
 use vestibule_backup::Backup;
-use vestibule_domain::state::State;
-use vestibule_engine::drain::drain;
+use vestibule_domain::state::EntryState;
+use vestibule_engine::drain::flush_journal;
 use vestibule_line::{JournalLimits, Line};
 use vestibule_tests::edge::{Ask, EdgeUnderTest, entry, queue};
 
@@ -15,8 +15,8 @@ use crate::{Guest, enters, stranger};
 /// Two get in at once, everybody else waits.
 async fn edge(newcomers: u64, all: u64) -> EdgeUnderTest {
     let limits = JournalLimits {
-        newcomers,
-        all,
+        new_entries: newcomers,
+        all_changes: all,
         ..JournalLimits::default()
     };
     let settings = json!({ "capacity": 2, "batch": 2, "interval_seconds": 1 });
@@ -24,7 +24,11 @@ async fn edge(newcomers: u64, all: u64) -> EdgeUnderTest {
 }
 
 async fn journal(edge: &EdgeUnderTest) -> u64 {
-    edge.line.view(&queue()).await.expect("the queue").journal
+    edge.line
+        .queue_view(&queue())
+        .await
+        .expect("the queue")
+        .journal_len
 }
 
 fn enter_again(guest: &Guest) -> Ask {
@@ -34,14 +38,14 @@ fn enter_again(guest: &Guest) -> Ask {
 /// The backup is back: the promoter takes the journal there.
 async fn drained(edge: &EdgeUnderTest) {
     let until = Instant::now() + Duration::from_mins(1);
-    let drained = drain(&edge.line, &*edge.backup, &edge.shelf(), 1_000, until).await;
+    let drained = flush_journal(&edge.line, &*edge.backup, &edge.shelf(), 1_000, until).await;
     drained.expect("drained");
     assert_eq!(journal(edge).await, 0);
 }
 
-async fn state(edge: &EdgeUnderTest, guest: &Guest) -> Option<State> {
+async fn state(edge: &EdgeUnderTest, guest: &Guest) -> Option<EntryState> {
     let id = guest.token.parse().expect("a token");
-    let record = edge.backup.entry(&edge.shelf(), id).await;
+    let record = edge.backup.read_entry(&edge.shelf(), id).await;
     record.expect("an answer").map(|record| record.state)
 }
 
@@ -78,9 +82,10 @@ async fn at_the_limit_of_the_journal_newcomers_come_later_and_the_others_are_ser
     assert_eq!(edge.promote().await.promoted, 0, "nobody's turn could be written");
 
     drained(&edge).await;
-    for (guest, state_now) in guests
-        .iter()
-        .zip([State::Completed, State::Active, State::Waiting])
+    for (guest, state_now) in
+        guests
+            .iter()
+            .zip([EntryState::Completed, EntryState::Active, EntryState::Waiting])
     {
         assert_eq!(state(&edge, guest).await, Some(state_now));
     }
@@ -115,9 +120,9 @@ async fn past_the_reserve_nothing_is_promised_that_could_be_lost() {
     edge.send(leave()).await.is(204);
 
     drained(&edge).await;
-    assert_eq!(state(&edge, &inside).await, Some(State::Active), "not yet");
+    assert_eq!(state(&edge, &inside).await, Some(EntryState::Active), "not yet");
     // The line remembers the end, so the next look has it written.
     edge.send(Ask::get(entry(&inside.token))).await.is(503);
     drained(&edge).await;
-    assert_eq!(state(&edge, &inside).await, Some(State::Completed));
+    assert_eq!(state(&edge, &inside).await, Some(EntryState::Completed));
 }

@@ -11,7 +11,7 @@ use crate::{enters, stranger};
 async fn bodies_that_are_none_of_ours() {
     let edge = EdgeUnderTest::open(json!({})).await;
     let (guest, _) = enters(&edge).await;
-    let before = edge.line.view(&queue()).await.expect("the queue").version;
+    let before = edge.line.queue_view(&queue()).await.expect("the queue").version;
     let at = |what: &str| Ask::post(format!("{}/{what}", entry(&guest.token)));
     let enter = || Ask::enter().visitor(&stranger());
 
@@ -81,7 +81,7 @@ async fn bodies_that_are_none_of_ours() {
         .await
         .refuses("priority");
 
-    let after = edge.line.view(&queue()).await.expect("the queue").version;
+    let after = edge.line.queue_view(&queue()).await.expect("the queue").version;
     assert_eq!(after, before, "nothing changed");
 }
 
@@ -198,7 +198,7 @@ async fn a_page_may_call_where_the_deployment_says_so() {
     use vestibule_api::config::Origins;
     let origin = "https://shop.example";
     let mut config = vestibule_tests::edge::local();
-    config.origins = Origins::Named(vec![origin.parse().expect("a value")]);
+    config.origins = Origins::Listed(vec![origin.parse().expect("a value")]);
     let edge = EdgeUnderTest::with(config.clone(), json!({})).await;
     let enter = edge.send(Ask::enter().header("origin", origin)).await;
     assert_eq!(enter.is(201).header("access-control-allow-origin"), origin);

@@ -6,8 +6,8 @@ use axum::Router;
 use futures_util::future::{Either, select};
 use serde_json::{Value, json};
 use tokio::time::{Instant, sleep, timeout};
-use vestibule_api::config::EdgeConfig;
-use vestibule_line::{HoldOrder, Holding, Line};
+use vestibule_api::config::ApiConfig;
+use vestibule_line::{HoldOrder, HoldOutcome, Line};
 use vestibule_tests::{
     edge::{Answer, Ask, BOUND, EdgeUnderTest, QUEUE, entry, event, local, send_to},
     lines::visitor,
@@ -22,9 +22,9 @@ fn brisk() -> Value {
 }
 
 /// An edge of a deployment that may hold so many polls; the only place is taken.
-async fn edge_that_holds(held_budget: u32, settings: Value) -> (EdgeUnderTest, EdgeConfig) {
-    let config = EdgeConfig {
-        held_budget,
+async fn edge_that_holds(held_budget: u32, settings: Value) -> (EdgeUnderTest, ApiConfig) {
+    let config = ApiConfig {
+        held_polls_max: held_budget,
         ..local()
     };
     let edge = EdgeUnderTest::with(config.clone(), settings).await;
@@ -38,24 +38,24 @@ fn poll(guest: &Guest) -> Ask {
 }
 
 /// How many polls the line counts.
-async fn counted(edge: &EdgeUnderTest, config: &EdgeConfig) -> u64 {
+async fn counted(edge: &EdgeUnderTest, config: &ApiConfig) -> u64 {
     let one_more = HoldOrder {
         deployment: &config.deployment,
         id: visitor(1),
         below: u64::MAX,
         lease_ms: 1_000,
     };
-    let Ok(Holding::Counted { held }) = edge.line.hold(&one_more).await else {
+    let Ok(HoldOutcome::Counted { held }) = edge.line.take_hold(&one_more).await else {
         panic!("one more is counted");
     };
     edge.line
-        .release(&config.deployment, &[visitor(1)])
+        .release_holds(&config.deployment, &[visitor(1)])
         .await
         .expect("released");
     held - 1
 }
 
-async fn until_counted(edge: &EdgeUnderTest, config: &EdgeConfig, polls: u64) {
+async fn until_counted(edge: &EdgeUnderTest, config: &ApiConfig, polls: u64) {
     asked_until(BOUND, async || counted(edge, config).await, |held| *held == polls).await;
 }
 
@@ -68,7 +68,7 @@ async fn is_answered_at_once(routes: &Router, guest: &Guest) {
 
 /// Sends a poll that is held until something happens.
 async fn is_held_until<F: Future<Output = ()>>(
-    (edge, config): (&EdgeUnderTest, &EdgeConfig),
+    (edge, config): (&EdgeUnderTest, &ApiConfig),
     routes: &Router,
     guest: &Guest,
     happens: F,

@@ -2,8 +2,8 @@
 
 use serde_json::json;
 use tokio::time::timeout;
-use vestibule_domain::pace::HeldBackBy;
-use vestibule_line::{Adjusted, Line};
+use vestibule_domain::pace::LimitedBy;
+use vestibule_line::{AdjustClockOutcome, Line};
 use vestibule_tests::edge::{Answer, Ask, BOUND, EdgeUnderTest, QUEUE, entry, queue};
 
 use crate::{Guest, enters, full};
@@ -29,7 +29,7 @@ async fn a_queue_that_holds_says_so_and_keeps_everybody() {
         edge.pass_seconds(1);
 
         edge.clock.set_server_off(off_ms);
-        assert_eq!(edge.promote().await.held_back_by, HeldBackBy::Clock);
+        assert_eq!(edge.promote().await.limited_by, LimitedBy::Clock);
         view_says(&edge, json!("clock")).await;
         let look = edge
             .send(Ask::get(entry(&active.token)).visitor(&active.id))
@@ -51,9 +51,9 @@ async fn a_queue_that_holds_says_so_and_keeps_everybody() {
         assert_eq!((late.text("state"), late.number("position")), ("waiting", 2));
         assert!(late.number("joined_at_ms").abs_diff(edge.now_ms()) <= 10_000);
 
-        let clocks = edge.line.view(&queue()).await.expect("seen").clocks;
-        let adjusted = edge.line.adjust(&queue(), clocks.wanted_offset_ms()).await;
-        assert_eq!(adjusted.expect("adjust"), Adjusted::Adjusted);
+        let clocks = edge.line.queue_view(&queue()).await.expect("seen").clocks;
+        let adjusted = edge.line.adjust_clock(&queue(), clocks.wanted_offset_ms()).await;
+        assert_eq!(adjusted.expect("adjust"), AdjustClockOutcome::Applied);
         view_says(&edge, json!(null)).await;
         assert_eq!(edge.promote().await.promoted, 1);
         let look = edge

@@ -6,8 +6,8 @@ use futures_util::future::{join, join_all};
 use serde_json::{Value, json};
 use tokio::time::{Instant, sleep};
 use vestibule_backup::Backup;
-use vestibule_domain::state::State;
-use vestibule_line::{JournalLimits, Line, View};
+use vestibule_domain::state::EntryState;
+use vestibule_line::{JournalLimits, Line, QueueView};
 use vestibule_tests::edge::{Ask, BOUND, EdgeUnderTest, QUEUE, entry, queue};
 
 use crate::{Guest, enters, full};
@@ -25,8 +25,8 @@ async fn driven(settings: Value) -> EdgeUnderTest {
     edge
 }
 
-async fn view(edge: &EdgeUnderTest) -> View {
-    edge.line.view(&queue()).await.expect("there is the queue")
+async fn view(edge: &EdgeUnderTest) -> QueueView {
+    edge.line.queue_view(&queue()).await.expect("there is the queue")
 }
 
 /// The line's clock goes as fast as time, until something is so.
@@ -78,10 +78,14 @@ async fn visitors_get_through_by_their_own_polls_and_never_faster_than_the_pace(
     );
     for guest in &guests[2..] {
         let token = guest.token.parse().expect("a token");
-        let record = edge.backup.entry(&edge.shelf(), token).await.expect("an answer");
+        let record = edge
+            .backup
+            .read_entry(&edge.shelf(), token)
+            .await
+            .expect("an answer");
         let state = record.expect("a record").state;
         // The last tick's are drained beside the answer that follows it.
-        assert!(state == State::Ready, "{state:?}");
+        assert!(state == EntryState::Ready, "{state:?}");
     }
 }
 
@@ -150,7 +154,7 @@ async fn a_promoter_that_is_there_is_left_to_its_work() {
     assert_eq!(polls().await, 0);
     edge.pass_seconds(1);
     assert!(polls().await > 0, "three intervals without a heartbeat");
-    assert_eq!(view(&edge).await.driven_at_ms, edge.now_ms());
+    assert_eq!(view(&edge).await.fallback_ticked_at_ms, edge.now_ms());
 }
 
 #[tokio::test]
@@ -199,7 +203,7 @@ async fn nobody_is_promoted_while_the_backup_is_away_and_no_answer_waits_for_it(
         edge.send(poll(&guests[2])).await.is(200);
         assert!(began.elapsed() < Duration::from_secs(2), "{:?}", began.elapsed());
         let view = view(&edge).await;
-        assert_eq!(view.driven_at_ms, edge.now_ms(), "it was to be driven");
+        assert_eq!(view.fallback_ticked_at_ms, edge.now_ms(), "it was to be driven");
         assert_eq!((view.waiting, view.totals.promoted), (1, 0));
     }
 }

@@ -1,7 +1,7 @@
 //! Events of API Gateway: stages, encoded ids, and what the gateway vouches for.
 
 use serde_json::json;
-use vestibule_api::config::EdgeConfig;
+use vestibule_api::config::ApiConfig;
 use vestibule_tests::edge::{EdgeUnderTest, QUEUE, event, with_header};
 
 use crate::stranger;
@@ -11,7 +11,7 @@ const LOOK: &str = "/queues/{queue}/entries/{token}";
 
 #[tokio::test]
 async fn stages_and_base_paths_never_matter() {
-    let edge = EdgeUnderTest::with(EdgeConfig::default(), json!({})).await;
+    let edge = EdgeUnderTest::with(ApiConfig::default(), json!({})).await;
     for (used, prefix) in [
         (format!("/Prod/queues/{QUEUE}/entries"), "/Prod"),
         (format!("/queues/{QUEUE}/entries"), ""),
@@ -30,7 +30,7 @@ async fn stages_and_base_paths_never_matter() {
 
 #[tokio::test]
 async fn ids_are_decoded_once_and_only_where_they_are_encoded() {
-    let edge = EdgeUnderTest::with(EdgeConfig::default(), json!({})).await;
+    let edge = EdgeUnderTest::with(ApiConfig::default(), json!({})).await;
     for (id, status) in [
         (QUEUE, 201),
         ("TIMEDEAL%3A123", 201),
@@ -56,7 +56,7 @@ async fn ids_are_decoded_once_and_only_where_they_are_encoded() {
 
 #[tokio::test]
 async fn bodies_and_queries_come_through() {
-    let edge = EdgeUnderTest::with(EdgeConfig::default(), json!({})).await;
+    let edge = EdgeUnderTest::with(ApiConfig::default(), json!({})).await;
     let id = stranger();
     let mut enter = with_header(
         event("POST", ENTER, &json!({ "queue": QUEUE })),
@@ -87,7 +87,7 @@ async fn bodies_and_queries_come_through() {
 
 #[tokio::test]
 async fn an_event_without_a_resource_goes_by_its_path() {
-    let edge = EdgeUnderTest::with(EdgeConfig::default(), json!({})).await;
+    let edge = EdgeUnderTest::with(ApiConfig::default(), json!({})).await;
     let mut view = event("GET", "/queues/{queue}", &json!({ "queue": QUEUE }));
     view["requestContext"]["resourcePath"] = json!(null);
     edge.send_event(&view).await.is(200);

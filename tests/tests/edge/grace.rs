@@ -4,11 +4,11 @@ use std::time::Duration;
 
 use serde_json::{Value, json};
 use tokio::{join, time::Instant};
-use vestibule_api::config::EdgeConfig;
-use vestibule_backup::{Backup, Placing};
-use vestibule_domain::record::Record;
-use vestibule_engine::drain::drain;
-use vestibule_line::{Entered, Line};
+use vestibule_api::config::ApiConfig;
+use vestibule_backup::{Backup, PlacePutOutcome};
+use vestibule_domain::record::EntryRecord;
+use vestibule_engine::drain::flush_journal;
+use vestibule_line::{EnterOutcome, Line};
 use vestibule_tests::edge::{
     Answer, Ask, EdgeUnderTest, QUEUE, entry, event, queue, with_claims, with_header,
 };
@@ -38,13 +38,13 @@ async fn first_of_three_missed(edge: &EdgeUnderTest) -> [(Guest, Answer); 3] {
 
 async fn drained(edge: &EdgeUnderTest) {
     let until = Instant::now() + Duration::from_mins(1);
-    let drained = drain(&edge.line, &*edge.backup, &edge.shelf(), 1_000, until).await;
+    let drained = flush_journal(&edge.line, &*edge.backup, &edge.shelf(), 1_000, until).await;
     drained.expect("drained");
 }
 
-async fn record(edge: &EdgeUnderTest, guest: &Guest) -> Record {
+async fn record(edge: &EdgeUnderTest, guest: &Guest) -> EntryRecord {
     let id = guest.token.parse().expect("a token");
-    let record = edge.backup.entry(&edge.shelf(), id).await;
+    let record = edge.backup.read_entry(&edge.shelf(), id).await;
     record.expect("an answer").expect("a record")
 }
 
@@ -240,16 +240,16 @@ async fn a_process_that_dies_while_somebody_comes_back_costs_nothing() {
         drained(&edge).await;
         let id = first.token.parse().expect("a token");
         let entered = edge.line.enter(&queue(), id).await;
-        let Ok(Entered::Joined {
+        let Ok(EnterOutcome::Joined {
             change: Some(change), ..
         }) = entered
         else {
             panic!("{entered:?}");
         };
         if is_written {
-            let placed = edge.backup.write_place(&edge.shelf(), &change).await;
+            let placed = edge.backup.put_place(&edge.shelf(), &change).await;
             assert!(
-                matches!(placed, Ok(Placing::Taken(_))),
+                matches!(placed, Ok(PlacePutOutcome::Conflict(_))),
                 "and the process dies: {placed:?}"
             );
         }
@@ -278,7 +278,7 @@ async fn without_the_backup_nobody_knows_the_old_place() {
 #[tokio::test]
 async fn whoever_missed_the_turn_anonymously_and_then_logged_in_is_back_as_well() {
     let edge = EdgeUnderTest::with(
-        EdgeConfig::default(),
+        ApiConfig::default(),
         json!({ "capacity": 1, "batch": 1, "session_seconds": 20 }),
     );
     let edge = edge.await;

@@ -5,8 +5,8 @@ use std::{pin::pin, time::Duration};
 use futures_util::future::{Either, join, join_all, select};
 use serde_json::{Value, json};
 use tokio::time::Instant;
-use vestibule_api::config::EdgeConfig;
-use vestibule_line::{Departed, Departure, Line};
+use vestibule_api::config::ApiConfig;
+use vestibule_line::{LeaveOutcome, LeaveReason, Line};
 use vestibule_tests::{
     edge::{Answer, Ask, BOUND, EdgeUnderTest, QUEUE, entry, event, local, queue},
     waiting::until,
@@ -112,8 +112,8 @@ async fn what_another_process_ends_ends_the_hold_and_nobody_elses() {
     let others = edge.send(Ask::get(format!("{}?wait=4", entry(&other.token))));
     let own = wakes(&edge, held(&evicted), async || {
         let id = evicted.token.parse().expect("a token");
-        let departed = edge.line.leave(&queue(), id, None, Departure::Evict).await;
-        assert!(matches!(departed, Ok(Departed::Gone(_))), "{departed:?}");
+        let departed = edge.line.leave(&queue(), id, None, LeaveReason::Evict).await;
+        assert!(matches!(departed, Ok(LeaveOutcome::Ended(_))), "{departed:?}");
     });
     let (others, (answer, after)) = join(async { (others.await, since.elapsed()) }, own).await;
     answer.is(410);
@@ -181,7 +181,7 @@ async fn no_hold_outlives_its_function() {
     let mut settings = brisk();
     settings["capacity"] = json!(1);
     settings["batch"] = json!(1);
-    let edge = EdgeUnderTest::with(EdgeConfig::default(), settings).await;
+    let edge = EdgeUnderTest::with(ApiConfig::default(), settings).await;
     enters(&edge).await;
     let (guest, _) = enters(&edge).await;
     let resource = "/queues/{queue}/entries/{token}";
@@ -243,8 +243,8 @@ async fn nobody_is_held_whose_turn_is_far_or_who_is_one_too_many() {
     paused.send_until(view, |view| view.body["paused"] == true).await;
     quick(&paused, &guest).await;
 
-    let config = EdgeConfig {
-        held_budget: 1,
+    let config = ApiConfig {
+        held_polls_max: 1,
         ..local()
     };
     let mut settings = brisk();

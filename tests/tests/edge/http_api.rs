@@ -1,7 +1,7 @@
 //! Events of an HTTP API (payload 2.0), as `cargo lambda watch` and a function's own address send them.
 
 use serde_json::{Value, json};
-use vestibule_api::config::{EdgeConfig, ServiceRoutes, VisitorRoutes};
+use vestibule_api::config::{ApiConfig, ServiceRoutes, VisitorRoutes};
 use vestibule_tests::edge::{EdgeUnderTest, QUEUE};
 
 use crate::stranger;
@@ -112,10 +112,10 @@ async fn stages_and_routes_lead_to_the_same_place() {
 
 #[tokio::test]
 async fn nothing_is_vouched_for_unless_an_authorizer_says_so() {
-    let config = EdgeConfig {
+    let config = ApiConfig {
         service_routes: ServiceRoutes::Iam,
         visitor_routes: VisitorRoutes::Open,
-        ..EdgeConfig::default()
+        ..ApiConfig::default()
     };
     let edge = EdgeUnderTest::with(config, json!({})).await;
     let jwt = |sub: &str| json!({ "jwt": { "claims": { "sub": sub }, "scopes": null } });
@@ -159,9 +159,9 @@ async fn nothing_is_vouched_for_unless_an_authorizer_says_so() {
 
 #[tokio::test]
 async fn a_custom_authorizers_context_is_read_as_a_rest_apis_is() {
-    let config = EdgeConfig {
+    let config = ApiConfig {
         visitor_claim: "customer".to_owned(),
-        ..EdgeConfig::default()
+        ..ApiConfig::default()
     };
     let edge = EdgeUnderTest::with(config, json!({})).await;
     let by = json!({ "lambda": { "customer": "ada" } });

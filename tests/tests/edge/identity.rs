@@ -2,7 +2,7 @@
 
 use serde_json::json;
 use uuid::Uuid;
-use vestibule_api::config::{EdgeConfig, VisitorRoutes};
+use vestibule_api::config::{ApiConfig, VisitorRoutes};
 use vestibule_tests::edge::{Ask, EdgeUnderTest, QUEUE, entry, event, local, with_claims, with_header};
 
 use crate::{enters, full, stranger};
@@ -41,7 +41,7 @@ async fn a_visitor_who_brings_nothing_is_drawn_and_known_again_by_the_cookie() {
 
 #[tokio::test]
 async fn behind_the_gateway_the_cookie_is_bound_to_the_host() {
-    let edge = EdgeUnderTest::with(EdgeConfig::default(), json!({})).await;
+    let edge = EdgeUnderTest::with(ApiConfig::default(), json!({})).await;
     let first = edge
         .send_event(&event("POST", ENTER, &json!({ "queue": QUEUE })))
         .await;
@@ -104,7 +104,7 @@ async fn a_trusted_caller_names_the_visitor() {
         .is_problem(403, "token-owner-mismatch");
 
     // The setting alone is not enough where anybody can reach the routes.
-    let open = EdgeUnderTest::with(EdgeConfig::default(), trusting.clone()).await;
+    let open = EdgeUnderTest::with(ApiConfig::default(), trusting.clone()).await;
     let named = with_header(
         event("POST", ENTER, &json!({ "queue": QUEUE })),
         "X-Visitor-Id",
@@ -112,9 +112,9 @@ async fn a_trusted_caller_names_the_visitor() {
     );
     open.send_event(&named).await.refuses("X-Visitor-Id");
 
-    let config = EdgeConfig {
+    let config = ApiConfig {
         visitor_routes: VisitorRoutes::ApiKey,
-        ..EdgeConfig::default()
+        ..ApiConfig::default()
     };
     let guarded = EdgeUnderTest::with(config, trusting).await;
     guarded.send_event(&named).await.refuses("X-Visitor-Id");
@@ -130,7 +130,7 @@ async fn a_trusted_caller_names_the_visitor() {
 
 #[tokio::test]
 async fn the_authorizers_claim_is_the_visitor_and_no_header_changes_that() {
-    let edge = EdgeUnderTest::with(EdgeConfig::default(), json!({ "trust_client_visitor_id": true })).await;
+    let edge = EdgeUnderTest::with(ApiConfig::default(), json!({ "trust_client_visitor_id": true })).await;
     let enter = || event("POST", ENTER, &json!({ "queue": QUEUE }));
     let ada = edge
         .send_event(&with_claims(enter(), &json!({ "sub": "ada" })))
@@ -181,9 +181,9 @@ async fn the_authorizers_claim_is_the_visitor_and_no_header_changes_that() {
 
 #[tokio::test]
 async fn a_custom_authorizers_field_serves_where_it_is_configured() {
-    let config = EdgeConfig {
+    let config = ApiConfig {
         visitor_claim: "principalId".to_owned(),
-        ..EdgeConfig::default()
+        ..ApiConfig::default()
     };
     let edge = EdgeUnderTest::with(config, json!({})).await;
     let mut enter = event("POST", ENTER, &json!({ "queue": QUEUE }));
@@ -199,9 +199,9 @@ async fn a_custom_authorizers_field_serves_where_it_is_configured() {
 #[tokio::test]
 async fn a_claim_that_names_nobody_is_refused_by_its_own_name() {
     for name in ["sub", "email"] {
-        let config = EdgeConfig {
+        let config = ApiConfig {
             visitor_claim: name.to_owned(),
-            ..EdgeConfig::default()
+            ..ApiConfig::default()
         };
         let edge = EdgeUnderTest::with(config, json!({})).await;
         for (value, why) in [
@@ -221,7 +221,7 @@ async fn a_claim_that_names_nobody_is_refused_by_its_own_name() {
 
 #[tokio::test]
 async fn whoever_joined_anonymously_and_then_logged_in_keeps_the_place() {
-    let edge = EdgeUnderTest::with(EdgeConfig::default(), json!({ "capacity": 1, "batch": 1 })).await;
+    let edge = EdgeUnderTest::with(ApiConfig::default(), json!({ "capacity": 1, "batch": 1 })).await;
     let enter = || event("POST", ENTER, &json!({ "queue": QUEUE }));
     edge.send_event(&enter()).await.is(201);
     let id = stranger();

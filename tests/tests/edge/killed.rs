@@ -6,11 +6,11 @@ use uuid::Uuid;
 use vestibule_backup::Backup;
 use vestibule_domain::{
     id::{EntryId, IdKey, Salt, Visitor},
-    record::Record,
-    state::State,
+    record::EntryRecord,
+    state::EntryState,
 };
-use vestibule_engine::drain::drain;
-use vestibule_line::{Check, Claimed, Departed, Departure, Line, Validated};
+use vestibule_engine::drain::flush_journal;
+use vestibule_line::{ClaimOutcome, LeaveOutcome, LeaveReason, Line, ValidateOutcome, Validation};
 use vestibule_tests::{
     edge::{Ask, BOUND, EdgeUnderTest, entry, local, queue, send_to},
     functions::root_key,
@@ -19,8 +19,8 @@ use vestibule_tests::{
 
 use crate::{Guest, enters, full};
 
-async fn record(edge: &EdgeUnderTest, id: EntryId) -> Option<Record> {
-    let record = edge.backup.entry(&edge.shelf(), id).await;
+async fn record(edge: &EdgeUnderTest, id: EntryId) -> Option<EntryRecord> {
+    let record = edge.backup.read_entry(&edge.shelf(), id).await;
     record.expect("the backup answers")
 }
 
@@ -35,15 +35,15 @@ async fn a_visitor_who_left_stays_gone() {
         let (guest, _) = enters(&edge).await;
         let left = edge
             .line
-            .leave(&queue(), token(&guest), None, Departure::Leave)
+            .leave(&queue(), token(&guest), None, LeaveReason::Leave)
             .await;
         assert!(
-            matches!(left, Ok(Departed::Gone(_))),
+            matches!(left, Ok(LeaveOutcome::Ended(_))),
             "and the process dies: {left:?}"
         );
         assert_eq!(
             record(&edge, token(&guest)).await.expect("written").state,
-            State::Waiting
+            EntryState::Waiting
         );
 
         if tries_again {
@@ -57,10 +57,13 @@ async fn a_visitor_who_left_stays_gone() {
         }
         assert_eq!(
             record(&edge, token(&guest)).await.expect("written").state,
-            State::Left
+            EntryState::Left
         );
         assert_eq!(
-            edge.line.end(&queue(), token(&guest)).await.expect("answered"),
+            edge.line
+                .unsettled_end(&queue(), token(&guest))
+                .await
+                .expect("answered"),
             None,
             "settled"
         );
@@ -82,15 +85,15 @@ async fn unwritten_claim(claim_seconds: u64, session_seconds: u64) -> (EdgeUnder
     edge.pass_seconds(1);
     assert_eq!(edge.promote().await.promoted, 1);
     let end = Instant::now() + BOUND;
-    let drained = drain(&edge.line, &*edge.backup, &edge.shelf(), 1_000, end).await;
+    let drained = flush_journal(&edge.line, &*edge.backup, &edge.shelf(), 1_000, end).await;
     drained.expect("drained");
     let claimed = edge.line.claim(&queue(), token(&guest)).await;
     assert!(
-        matches!(claimed, Ok(Claimed::Active { .. })),
+        matches!(claimed, Ok(ClaimOutcome::Active { .. })),
         "and the process dies: {claimed:?}"
     );
     let record = record(&edge, token(&guest)).await.expect("written");
-    assert_eq!(record.state, State::Ready);
+    assert_eq!(record.state, EntryState::Ready);
     (edge, guest)
 }
 
@@ -101,7 +104,7 @@ async fn a_visitor_who_was_let_in_is_written_when_they_look() {
     assert_eq!(look.is(200).text("state"), "active");
     assert_eq!(look.body["durable"], true);
     let record = record(&edge, token(&guest)).await.expect("written");
-    assert_eq!(record.state, State::Active);
+    assert_eq!(record.state, EntryState::Active);
     assert_eq!(record.expires_at_ms, Some(look.number("expires_at_ms")));
 }
 
@@ -140,7 +143,10 @@ async fn a_session_that_nobody_wrote_is_over_when_it_ran_out() {
         edge.pass_seconds(session_seconds + 1);
         let record = record(&edge, token(&guest)).await.expect("written");
         let may_claim = record.expires_at_ms > Some(edge.now_ms());
-        assert_eq!((record.state, may_claim), (State::Ready, claim_seconds == 300));
+        assert_eq!(
+            (record.state, may_claim),
+            (EntryState::Ready, claim_seconds == 300)
+        );
         // A process that has not looked at the queue yet knows how late it is.
         let late = edge.beside(local());
         if enters_again {
@@ -159,15 +165,15 @@ async fn a_session_that_nobody_wrote_is_over_when_it_ran_out() {
 async fn a_visitor_who_was_consumed_stays_so() {
     let edge = EdgeUnderTest::open(json!({})).await;
     let (guest, _) = enters(&edge).await;
-    let check = Check {
+    let check = Validation {
         visit: None,
         claims: false,
         consumes: true,
-        let_in_until_ms: None,
+        reactivate_until_ms: None,
     };
     let consumed = edge.line.validate(&queue(), token(&guest), check).await;
     assert!(
-        matches!(consumed, Ok(Validated::Active { .. })),
+        matches!(consumed, Ok(ValidateOutcome::Active { .. })),
         "and the process dies: {consumed:?}"
     );
     edge.send(Ask::post(format!("{}/complete", entry(&guest.token))))
@@ -175,7 +181,7 @@ async fn a_visitor_who_was_consumed_stays_so() {
         .is(204);
     assert_eq!(
         record(&edge, token(&guest)).await.expect("written").state,
-        State::Completed
+        EntryState::Completed
     );
 }
 
@@ -183,8 +189,8 @@ async fn a_visitor_who_was_consumed_stays_so() {
 async fn whoever_was_let_in_at_once_is_written_when_they_ask_again() {
     let edge = EdgeUnderTest::open(json!({})).await;
     let visitor = Uuid::new_v4();
-    let id =
-        IdKey::derive(&root_key(), &queue(), &Salt::new([1; 32])).entry_id(&Visitor::from_random(visitor));
+    let id = IdKey::derive_for_queue(&root_key(), &queue(), &Salt::new([1; 32]))
+        .entry_id(&Visitor::from_random(visitor));
     edge.line.enter(&queue(), id).await.expect("and the process dies");
     assert_eq!(record(&edge, id).await, None);
 
@@ -195,6 +201,6 @@ async fn whoever_was_let_in_at_once_is_written_when_they_ask_again() {
     let record = record(&edge, id).await.expect("written");
     assert_eq!(
         (record.state, record.expires_at_ms),
-        (State::Active, Some(again.number("expires_at_ms")))
+        (EntryState::Active, Some(again.number("expires_at_ms")))
     );
 }

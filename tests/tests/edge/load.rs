@@ -1,7 +1,7 @@
 //! What the protected service says of its load.
 
 use serde_json::json;
-use vestibule_api::config::EdgeConfig;
+use vestibule_api::config::ApiConfig;
 use vestibule_domain::load::LoadReport;
 use vestibule_line::Line;
 use vestibule_tests::edge::{Ask, EdgeUnderTest, QUEUE, event, queue, with_header};
@@ -11,7 +11,7 @@ fn load() -> Ask {
 }
 
 async fn kept(edge: &EdgeUnderTest) -> Option<LoadReport> {
-    let view = edge.line.view(&queue()).await.expect("a view");
+    let view = edge.line.queue_view(&queue()).await.expect("a view");
     view.load.map(|load| load.report)
 }
 
@@ -70,7 +70,7 @@ async fn what_is_wrong_with_a_report_is_named() {
 
 #[tokio::test]
 async fn nobody_but_the_protected_service_reports() {
-    let edge = EdgeUnderTest::with(EdgeConfig::default(), json!({})).await;
+    let edge = EdgeUnderTest::with(ApiConfig::default(), json!({})).await;
     let mut report = event("POST", "/queues/{queue}/load", &json!({ "queue": QUEUE }));
     report = with_header(report, "Content-Type", "application/json");
     report["body"] = json!(r#"{"tps": 5}"#);

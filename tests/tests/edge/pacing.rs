@@ -9,8 +9,8 @@ use tokio::{
     task::{JoinSet, LocalSet},
     time::{Instant, advance, pause, resume, sleep},
 };
-use vestibule_api::config::EdgeConfig;
-use vestibule_line::{Claimed, Departure, Entered, Line};
+use vestibule_api::config::ApiConfig;
+use vestibule_line::{ClaimOutcome, EnterOutcome, LeaveReason, Line};
 use vestibule_tests::{
     edge::{Ask, EdgeUnderTest, entry, local, queue},
     lines::visitor,
@@ -76,9 +76,9 @@ async fn whoever_comes_back_later_does_lose_turns() {
 }
 
 async fn run(seed: u64, patience: f64) -> Outcome {
-    let config = EdgeConfig {
+    let config = ApiConfig {
         // Most are told when to come back.
-        held_budget: 3,
+        held_polls_max: 3,
         ..local()
     };
     let edge = EdgeUnderTest::with(config, Value::Object(settings(60, 1, 5, false))).await;
@@ -177,7 +177,7 @@ async fn visit(scene: &Scene, number: u64, rng: &mut StdRng) {
     let id = visitor(number);
     let place = entry(&id.to_string());
     let entered = scene.edge.line.enter(&queue(), id).await.expect("entered");
-    assert!(matches!(entered, Entered::Joined { .. }));
+    assert!(matches!(entered, EnterOutcome::Joined { .. }));
     while Instant::now() < scene.end {
         let wait = [0, 0, 3, 10][rng.random_range(0..4)];
         let answer = scene.edge.send(Ask::get(format!("{place}?wait={wait}"))).await;
@@ -200,7 +200,7 @@ async fn visit(scene: &Scene, number: u64, rng: &mut StdRng) {
     }
     sleep(Duration::from_millis(rng.random_range(500..5_000))).await;
     let at = queue();
-    let departed = scene.edge.line.leave(&at, id, None, Departure::Complete);
+    let departed = scene.edge.line.leave(&at, id, None, LeaveReason::Complete);
     departed.await.expect("done");
 }
 
@@ -220,7 +220,7 @@ impl Scene {
         let claimed = self.edge.line.claim(&queue(), visitor(number)).await;
         let mut outcome = self.outcome.borrow_mut();
         match claimed.expect("claim") {
-            Claimed::Active { .. } => outcome.claimed += 1,
+            ClaimOutcome::Active { .. } => outcome.claimed += 1,
             _ => outcome.lost += 1,
         }
     }

@@ -2,8 +2,8 @@
 
 use serde_json::json;
 use vestibule_api::{
-    config::{EdgeConfig, ServiceCallers, ServiceRoutes, VisitorRoutes},
-    pass::{Grant, Signer, new_key_pem},
+    config::{ApiConfig, ServiceCallers, ServiceRoutes, VisitorRoutes},
+    pass::{PassGrant, PassSigner, new_key_pem},
 };
 use vestibule_domain::score::Visit;
 use vestibule_tests::edge::{
@@ -95,7 +95,7 @@ async fn a_pass_of_another_queue_or_key_is_refused() {
         (signer(), &other, "it is for another queue"),
         (stranger_signer(), &here, "it names a key that is not known here"),
     ] {
-        let grant = Grant {
+        let grant = PassGrant {
             queue,
             entry: guest.token.parse().expect("a token"),
             visit: Visit::new(entered.number("visit")).expect("a visit"),
@@ -122,8 +122,8 @@ async fn a_pass_of_another_queue_or_key_is_refused() {
         .is_problem(404, "unknown-entry");
 }
 
-fn stranger_signer() -> Signer {
-    Signer::from_pem(ISSUER, &new_key_pem([9; 32])).expect("a key")
+fn stranger_signer() -> PassSigner {
+    PassSigner::from_pem(ISSUER, &new_key_pem([9; 32])).expect("a key")
 }
 
 #[tokio::test]
@@ -229,11 +229,11 @@ async fn where_visitors_come_with_the_services_sort_of_credentials_a_list_tells_
         // Whoever forgets the list has no service, rather than one for everybody.
         ("", ServiceRoutes::Iam, VisitorRoutes::Iam, "userArn", "", SHOP),
     ] {
-        let config = EdgeConfig {
+        let config = ApiConfig {
             service_routes,
             visitor_routes,
-            service_callers: ServiceCallers::new(listed),
-            ..EdgeConfig::default()
+            service_callers: ServiceCallers::from_list(listed),
+            ..ApiConfig::default()
         };
         let edge = EdgeUnderTest::with(config, json!({})).await;
         let (guest, _) = enters(&edge).await;
@@ -278,9 +278,9 @@ async fn the_services_routes_take_nobodys_word_but_the_gateways() {
         ),
         (ServiceRoutes::ApiKey, "apiKeyId", "key1"),
     ] {
-        let config = EdgeConfig {
+        let config = ApiConfig {
             service_routes,
-            ..EdgeConfig::default()
+            ..ApiConfig::default()
         };
         let edge = EdgeUnderTest::with(config, json!({})).await;
         let (guest, _) = enters(&edge).await;

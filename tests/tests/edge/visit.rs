@@ -205,7 +205,7 @@ async fn what_was_lost_with_the_line_is_recovering_and_not_gone() {
     let lost = serde_json::Map::new();
     let stored = edge
         .backup
-        .queue(&queue())
+        .read_queue(&queue())
         .await
         .expect("an answer")
         .expect("the queue");
@@ -233,7 +233,11 @@ async fn without_the_backup_visitors_are_served_and_told_that_it_is_not_durable(
     assert_eq!(entered.body["durable"], false);
     assert!(entered.body["pass"].is_string());
     assert_eq!(
-        edge.line.journal(&queue(), 10).await.expect("the queue").len(),
+        edge.line
+            .due_journal_records(&queue(), 10)
+            .await
+            .expect("the queue")
+            .len(),
         1,
         "it goes by the journal"
     );

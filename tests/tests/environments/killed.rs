@@ -4,7 +4,7 @@ use std::time::Duration;
 
 use serde_json::json;
 use vestibule_domain::id::EntryId;
-use vestibule_line::View;
+use vestibule_line::QueueView;
 use vestibule_tests::{
     edge::Ask,
     functions::{Choices, redis_url},
@@ -80,7 +80,7 @@ async fn it_leaves_nothing_behind_when_its_time_is_over() {
     };
     let (stage, guest) = full_stage(choices).await;
     let before = left_in_redis(&stage).await;
-    let view: View = stage.view().await;
+    let view: QueueView = stage.view().await;
 
     let held = stage.send(Ask::get(stage.of(&guest, "?wait=20")).visitor(&guest.id));
     let stop = async {

@@ -10,7 +10,7 @@ use std::{sync::Arc, time::Duration};
 use serde_json::{Value, json};
 use uuid::Uuid;
 use vestibule_domain::id::QueueId;
-use vestibule_line::{Line, View};
+use vestibule_line::{Line, QueueView};
 use vestibule_line_redis::RedisLine;
 use vestibule_tests::{
     edge::{Answer, Ask},
@@ -83,7 +83,10 @@ impl Stage {
         self.send(ask).await.is(204);
     }
 
-    async fn view(&self) -> View {
-        self.line.view(&self.queue).await.expect("there is the queue")
+    async fn view(&self) -> QueueView {
+        self.line
+            .queue_view(&self.queue)
+            .await
+            .expect("there is the queue")
     }
 }

@@ -8,9 +8,9 @@ use std::{
 
 use serde_json::{Value, json};
 use tokio::{task::JoinHandle, time::sleep};
-use vestibule_backup::{Backup, Shelf};
-use vestibule_domain::{change::Event, id::EntryId, state::State};
-use vestibule_line::{JournalRecord, Line, View};
+use vestibule_backup::{Backup, EntryPartition};
+use vestibule_domain::{change::Event, id::EntryId, state::EntryState};
+use vestibule_line::{JournalRecord, Line, QueueView};
 use vestibule_tests::{functions::Choices, lambda::Failure, waiting::until};
 
 use crate::{BOUND, Guest, Stage};
@@ -31,7 +31,7 @@ struct Seen {
 }
 
 impl Seen {
-    fn look(&mut self, view: &View, journal: &[JournalRecord]) {
+    fn look(&mut self, view: &QueueView, journal: &[JournalRecord]) {
         assert!(
             view.ready + view.active <= CAPACITY,
             "more than there is room for: {view:?}"
@@ -74,7 +74,7 @@ fn watch(stage: &Arc<Stage>, mut stop: tokio::sync::oneshot::Receiver<()>) -> Jo
         while stop.try_recv().is_err() {
             let journal = stage
                 .line
-                .journal(&stage.queue, 1_000)
+                .due_journal_records(&stage.queue, 1_000)
                 .await
                 .expect("there is the queue");
             seen.look(&stage.view().await, &journal);
@@ -138,7 +138,7 @@ async fn the_next_run_goes_on_and_nobody_is_promoted_twice() {
     let last = scheduled(&stage);
     going.await.expect("everybody gets through");
     until(BOUND, "the journal is in the backup", async || {
-        stage.view().await.journal == 0
+        stage.view().await.journal_len == 0
     })
     .await;
     assert_eq!(
@@ -175,7 +175,7 @@ async fn without_a_next_run_people_bring_themselves_through() {
     going.await.expect("everybody gets through");
     until(BOUND, "the journal is in the backup", async || {
         stage.looks(&everybody[0]).await;
-        stage.view().await.journal == 0
+        stage.view().await.journal_len == 0
     })
     .await;
     let _ = stop.send(());
@@ -186,7 +186,7 @@ async fn without_a_next_run_people_bring_themselves_through() {
     }
     let view = stage.view().await;
     assert_eq!(view.totals.promoted, waited.len() as u64, "each of them once");
-    assert!(view.heartbeat_ms < view.driven_at_ms, "{view:?}");
+    assert!(view.heartbeat_ms < view.fallback_ticked_at_ms, "{view:?}");
     backup_agrees(&stage, &everybody, &waited).await;
 }
 
@@ -210,14 +210,14 @@ async fn a_run_is_killed(stage: &Arc<Stage>) {
 
 /// The durable record of everybody is whole, and they were promoted in the order in which they came.
 async fn backup_agrees(stage: &Stage, everybody: &[Guest], waited: &[Guest]) {
-    let shelf = Shelf::of(&stage.queue, &stage.view().await.configuration);
+    let shelf = EntryPartition::from_configuration(&stage.queue, &stage.view().await.configuration);
     let record = async |guest: &Guest| {
         let id = guest.token.parse().expect("a token");
-        let record = stage.deployment.backup.entry(&shelf, id).await;
+        let record = stage.deployment.backup.read_entry(&shelf, id).await;
         record.expect("the backup answers").expect("a record")
     };
     for guest in everybody {
-        assert_eq!(record(guest).await.state, State::Completed);
+        assert_eq!(record(guest).await.state, EntryState::Completed);
     }
     let mut last_ms = 0;
     for guest in waited {

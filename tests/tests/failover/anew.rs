@@ -1,10 +1,10 @@
 //! What an operator orders: the line as the backup has it, or a new beginning; and what passes of before are good for.
 
 use serde_json::{Value, json};
-use vestibule_api::pass::Grant;
+use vestibule_api::pass::PassGrant;
 use vestibule_backup::Backup;
 use vestibule_domain::id::Salt;
-use vestibule_line::{Departure, Line};
+use vestibule_line::{LeaveReason, Line};
 use vestibule_tests::{
     edge::{Ask, BOUND, signer},
     lines::Backend,
@@ -15,7 +15,7 @@ use crate::scene::Scene;
 
 async fn confirmed(scene: &Scene, op: &str) -> Value {
     let queue = scene.queue.as_str();
-    let epoch = scene.stored().await.line.epoch;
+    let epoch = scene.stored().await.metadata.epoch;
     scene
         .order(json!({ "op": op, "queue": queue, "confirm": queue, "epoch": epoch }))
         .await
@@ -68,7 +68,7 @@ pub(crate) async fn a_reset_begins_anew_and_nothing_of_before_counts(on: Backend
     assert_eq!(scene.record(&guests[2]).await.state.name(), "waiting");
     let before = scene
         .backup
-        .live_entries(&scene.shelf(), guests[2].entry().shard())
+        .read_live_entries(&scene.shelf(), guests[2].entry().shard())
         .await;
     assert!(!before.expect("an answer").is_empty());
 }
@@ -82,7 +82,7 @@ pub(crate) async fn a_reset_that_is_cut_short_is_finished_by_the_promoter(on: Ba
     assert!(begun.expect("an answer").is_some());
     let left = scene
         .line
-        .leave(&scene.queue, guests[2].entry(), None, Departure::Leave)
+        .leave(&scene.queue, guests[2].entry(), None, LeaveReason::Leave)
         .await;
     left.expect("left");
     scene
@@ -99,7 +99,7 @@ pub(crate) async fn a_reset_that_is_cut_short_is_finished_by_the_promoter(on: Ba
             view.configuration.generation,
             view.waiting,
             view.active,
-            view.ended
+            view.unsettled_ends
         ),
         (2, 0, 0, 0)
     );
@@ -117,14 +117,14 @@ pub(crate) async fn a_restore_by_hand_keeps_everybody_and_wants_to_be_confirmed(
         (&json!(4), &json!(1), &json!(2))
     );
     assert_eq!(scene.positions(&guests[1..]).await, before);
-    assert_eq!(scene.stored().await.line.min_epoch, 1);
+    assert_eq!(scene.stored().await.metadata.min_epoch, 1);
 }
 
 pub(crate) async fn a_pass_of_before_a_restore_lets_in_who_had_been_let_in(on: Backend) {
     let scene = Scene::open(on, json!({ "capacity": 2, "batch": 2, "interval_seconds": 3600 })).await;
     let guests = scene.guests(3).await;
     // Let in while the backup was away, and then the line was lost: the backup shows a place in line.
-    let grant = Grant {
+    let grant = PassGrant {
         queue: &scene.queue,
         entry: guests[2].entry(),
         visit: scene.record(&guests[2]).await.visit,

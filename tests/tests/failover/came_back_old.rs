@@ -15,7 +15,7 @@ use crate::scene::Scene;
 pub(crate) async fn what_happened_since_then_is_not_undone(on: Backend) {
     let scene = Scene::open(on, json!({ "capacity": 2, "batch": 2, "interval_seconds": 1 })).await;
     let guests = scene.guests(6).await;
-    let (old, fence) = (scene.snapshot().await, scene.stored().await.line.fence);
+    let (old, fence) = (scene.snapshot().await, scene.stored().await.metadata.watermark);
     // One is done, one leaves, two come, and those who are next are called and let in.
     scene
         .send(scene.service(&guests[0], "complete", &json!({})))
@@ -36,7 +36,7 @@ pub(crate) async fn what_happened_since_then_is_not_undone(on: Backend) {
             scene.send(claim.visitor(&guests[2].id)).await.is(200);
             until(BOUND, "the fence is behind that", async || {
                 let view = scene.view().await;
-                view.journal == 0 && scene.stored().await.line.fence >= fence + 2
+                view.journal_len == 0 && scene.stored().await.metadata.watermark >= fence + 2
             })
             .await;
         })
@@ -66,12 +66,12 @@ pub(crate) async fn what_happened_since_then_is_not_undone(on: Backend) {
 pub(crate) async fn nobody_is_promoted_by_an_order_that_is_old(on: Backend) {
     let scene = Scene::open(on, json!({ "capacity": 2, "batch": 2, "interval_seconds": 1 })).await;
     let guests = scene.guests(4).await;
-    let (old, fence) = (scene.snapshot().await, scene.stored().await.line.fence);
+    let (old, fence) = (scene.snapshot().await, scene.stored().await.metadata.watermark);
     scene.guests(1).await;
     scene
         .beside_promoters(1, async {
             until(BOUND, "it is fenced", async || {
-                scene.stored().await.line.fence > fence
+                scene.stored().await.metadata.watermark > fence
             })
             .await;
         })
@@ -105,7 +105,7 @@ pub(crate) async fn nor_do_calls_drive_it(on: Backend) {
         .send(scene.service(&guests[0], "complete", &json!({})))
         .await
         .is(204);
-    let (old, fence) = (scene.snapshot().await, scene.stored().await.line.fence);
+    let (old, fence) = (scene.snapshot().await, scene.stored().await.metadata.watermark);
     // The next in line leaves, and no promoter is there: the calls of the one behind bring them on.
     scene
         .send(Ask::delete(scene.path(&guests[2])).visitor(&guests[2].id))
@@ -116,7 +116,7 @@ pub(crate) async fn nor_do_calls_drive_it(on: Backend) {
         "the right one is called, and the fence is behind that",
         async || {
             let state = scene.status(&guests[3]).await.body["state"].clone();
-            state == "ready" && scene.stored().await.line.fence > fence
+            state == "ready" && scene.stored().await.metadata.watermark > fence
         },
     )
     .await;
@@ -147,11 +147,11 @@ pub(crate) async fn a_line_that_was_not_lost_is_not_put_back(on: Backend) {
         .beside_promoters(3, async {
             until(BOUND, "the fence rises", async || {
                 scene.guests(1).await;
-                scene.stored().await.line.fence >= 3
+                scene.stored().await.metadata.watermark >= 3
             })
             .await;
         })
         .await;
     let (view, stored) = (scene.view().await, scene.stored().await);
-    assert_eq!((view.version.epoch, stored.line.epoch), (1, 1));
+    assert_eq!((view.version.epoch, stored.metadata.epoch), (1, 1));
 }

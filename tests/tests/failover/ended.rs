@@ -3,8 +3,8 @@
 use std::time::Duration;
 
 use serde_json::json;
-use vestibule_domain::state::State;
-use vestibule_line::{Claimed, Entered, Line};
+use vestibule_domain::state::EntryState;
+use vestibule_line::{ClaimOutcome, EnterOutcome, Line};
 use vestibule_tests::{
     edge::{Answer, Ask, BOUND},
     lines::{Backend, HandClock},
@@ -49,7 +49,7 @@ impl Scene {
         let record = self.record(guest).await;
         assert!(record.state.is_live());
         assert_eq!(u64::from(record.visit.number()), answer.number("visit"));
-        assert_eq!(self.view().await.ended, 0, "the backup has every end");
+        assert_eq!(self.view().await.unsettled_ends, 0, "the backup has every end");
     }
 }
 
@@ -107,12 +107,12 @@ pub(crate) async fn who_was_done_is_gone_and_the_slot_is_free(on: Backend) {
         );
         scene.status(&guests[0]).await.is_problem(410, "completed");
         let view = scene.view().await;
-        assert_eq!((view.active, view.ended), (0, 0), "{told}");
+        assert_eq!((view.active, view.unsettled_ends), (0, 0), "{told}");
     }
     let record = scene.record(&guests[0]).await;
     assert_eq!(
         (record.state, record.ended_at_ms),
-        (State::Completed, ended_at_ms),
+        (EntryState::Completed, ended_at_ms),
         "as it ended"
     );
     scene.go_back_to(&old).await;
@@ -193,8 +193,8 @@ async fn of_the_same_number(on: Backend, settings: serde_json::Value) -> (Scene,
     scene.is_done(&guests[0]).await;
     clock.pass(Duration::from_secs(3));
     scene.beat().await;
-    let Entered::Joined {
-        standing,
+    let EnterOutcome::Joined {
+        status: standing,
         change: Some(change),
         ..
     } = scene
@@ -208,10 +208,10 @@ async fn of_the_same_number(on: Backend, settings: serde_json::Value) -> (Scene,
     assert_eq!(standing.visit(), before.visit, "4096 ms later");
     scene
         .line
-        .record(&scene.queue, &change)
+        .append_to_journal(&scene.queue, &change)
         .await
         .expect("in the journal");
-    assert_eq!(scene.record(&guests[0]).await.state, State::Completed);
+    assert_eq!(scene.record(&guests[0]).await.state, EntryState::Completed);
     (scene, clock, guests[0].clone())
 }
 
@@ -234,7 +234,7 @@ pub(crate) async fn a_new_session_of_the_number_of_one_that_is_over_goes_on(on: 
     assert_eq!(scene.view().await.active, 1);
     // What went by the journal is in the backup in the end.
     scene.drain().await;
-    assert_eq!(scene.record(&guest).await.state, State::Active);
+    assert_eq!(scene.record(&guest).await.state, EntryState::Active);
     scene.send(scene.consume(&guest)).await.is(200);
     scene.status(&guest).await.is_problem(410, "completed");
 }
@@ -250,7 +250,7 @@ pub(crate) async fn a_new_turn_of_the_number_of_one_that_is_over_may_be_claimed(
     let (_, again) = scene.enters_as(&guest.id).await;
     assert_eq!(again.is(200).text("state"), "ready");
     let claimed = scene.line.claim(&scene.queue, guest.entry()).await;
-    assert!(matches!(claimed, Ok(Claimed::Active { .. })), "{claimed:?}");
+    assert!(matches!(claimed, Ok(ClaimOutcome::Active { .. })), "{claimed:?}");
     scene.drain().await;
     assert_eq!(scene.status(&guest).await.is(200).text("state"), "active");
     assert_eq!(scene.view().await.active, 1);

@@ -2,8 +2,8 @@
 
 use serde_json::json;
 use tokio::join;
-use vestibule_domain::state::State;
-use vestibule_line::{Departure, Line};
+use vestibule_domain::state::EntryState;
+use vestibule_line::{LeaveReason, Line};
 use vestibule_tests::{
     edge::{Ask, BOUND, send_to},
     lines::Backend,
@@ -28,7 +28,7 @@ pub(crate) async fn the_old_place_and_not_a_new_one_at_the_end(on: Backend) {
     let record = scene.record(&guests[2]).await;
     assert_eq!(
         (record.state, u64::from(record.visit.number())),
-        (State::Waiting, before.number("visit"))
+        (EntryState::Waiting, before.number("visit"))
     );
 }
 
@@ -48,7 +48,7 @@ pub(crate) async fn nobody_slips_in_because_everybody_was_forgotten(on: Backend)
     again.is(200);
     assert_eq!(again.text("state"), "waiting", "{again:?}");
     assert!(again.body["pass"].is_null());
-    let view = scene.line.view(&scene.queue).await.expect("view");
+    let view = scene.line.queue_view(&scene.queue).await.expect("view");
     assert_eq!((view.waiting, view.active), (1, 0));
     for guest in &guests[1..3] {
         scene.enters_as(&guest.id).await.1.is(200);
@@ -97,17 +97,17 @@ pub(crate) async fn after_an_end_it_is_a_new_place_whoever_knows_of_the_end(on: 
     // The next one's process dies before the end is written: the line alone knows.
     let left = scene
         .line
-        .leave(&scene.queue, guests[2].entry(), None, Departure::Leave)
+        .leave(&scene.queue, guests[2].entry(), None, LeaveReason::Leave)
         .await;
     left.expect("left");
-    assert_eq!(scene.record(&guests[2]).await.state, State::Waiting);
+    assert_eq!(scene.record(&guests[2]).await.state, EntryState::Waiting);
     for (position, guest) in (2..).zip(&guests[1..3]) {
         let (_, again) = scene.enters_as(&guest.id).await;
         assert_eq!(again.is(201).number("position"), position, "at the back");
         assert_eq!(again.body["durable"], true);
     }
-    let view = scene.line.view(&scene.queue).await.expect("view");
-    assert_eq!(view.ended, 0, "the backup has every end");
+    let view = scene.line.queue_view(&scene.queue).await.expect("view");
+    assert_eq!(view.unsettled_ends, 0, "the backup has every end");
 }
 
 pub(crate) async fn after_a_session_that_ran_out_it_is_a_new_place(on: Backend) {
@@ -119,14 +119,14 @@ pub(crate) async fn after_a_session_that_ran_out_it_is_a_new_place(on: Backend) 
     // Nobody has dropped it: the backup shows a session still.
     let look = async || scene.status(&guests[0]).await;
     asked_until(BOUND, look, |answer| answer.status == 410).await;
-    assert_eq!(scene.record(&guests[0]).await.state, State::Active);
+    assert_eq!(scene.record(&guests[0]).await.state, EntryState::Active);
     let (_, again) = scene.enters_as(&guests[0].id).await;
     again.is(201);
     assert_ne!(again.number("visit"), u64::from(before.visit.number()));
     let record = scene.record(&guests[0]).await;
     assert_eq!(u64::from(record.visit.number()), again.number("visit"));
-    let view = scene.line.view(&scene.queue).await.expect("view");
-    assert_eq!(view.ended, 0);
+    let view = scene.line.queue_view(&scene.queue).await.expect("view");
+    assert_eq!(view.unsettled_ends, 0);
 }
 
 pub(crate) async fn moving_to_the_back_still_does(on: Backend) {

@@ -2,8 +2,11 @@
 
 use serde_json::json;
 use tokio::join;
-use vestibule_domain::state::State;
-use vestibule_line::{Departed, Departure, Instead, Line, Look, Missing, Revival, Revived};
+use vestibule_domain::state::EntryState;
+use vestibule_line::{
+    EntryLookup, LeaveOutcome, LeaveReason, Line, NotFound, ReplacedEntry, RestoreEntryOrder,
+    RestoreEntryOutcome,
+};
 use vestibule_tests::{
     edge::{Ask, send_to},
     lines::Backend,
@@ -22,7 +25,7 @@ pub(crate) async fn a_forgotten_place_is_where_it_was(on: Backend) {
     assert_eq!(scene.positions(&guests[1..]).await, [1, 2, 3, 4, 5]);
     assert_eq!(scene.positions(&newcomer).await, [6]);
     let record = scene.record(&guests[2]).await;
-    assert_eq!(record.state, State::Waiting);
+    assert_eq!(record.state, EntryState::Waiting);
     // The visit is the old one, and may be ended as such.
     let leave = Ask::delete(format!(
         "{}?visit={}",
@@ -30,7 +33,7 @@ pub(crate) async fn a_forgotten_place_is_where_it_was(on: Backend) {
         record.visit.number()
     ));
     scene.send(leave.visitor(&guests[2].id)).await.is(204);
-    assert_eq!(scene.record(&guests[2]).await.state, State::Left);
+    assert_eq!(scene.record(&guests[2]).await.state, EntryState::Left);
     scene.status(&guests[2]).await.is_problem(410, "left");
 }
 
@@ -42,19 +45,19 @@ pub(crate) async fn a_forgotten_one_may_leave_and_nobody_brings_them_back(on: Ba
         .send(Ask::delete(scene.path(&guests[1])).visitor(&guests[1].id))
         .await
         .is(204);
-    assert_eq!(scene.record(&guests[1]).await.state, State::Left);
+    assert_eq!(scene.record(&guests[1]).await.state, EntryState::Left);
     // The first is active: the protected service is done.
     scene
         .send(scene.service(&guests[0], "complete", &json!({})))
         .await
         .is(204);
-    assert_eq!(scene.record(&guests[0]).await.state, State::Completed);
+    assert_eq!(scene.record(&guests[0]).await.state, EntryState::Completed);
     // And the line forgets that, too.
     scene.forget(&guests).await;
     for guest in &guests[..2] {
         assert_eq!(scene.status(guest).await.status, 410);
         let look = scene.line.status(&scene.queue, guest.entry()).await;
-        assert_eq!(look.expect("status"), Look::Gone(Missing::Unknown));
+        assert_eq!(look.expect("status"), EntryLookup::NotFound(NotFound::Unknown));
     }
     assert_eq!(scene.positions(&guests[2..]).await, [1]);
 }
@@ -129,15 +132,15 @@ pub(crate) async fn one_that_ended_is_gone_though_the_backup_does_not_know_yet(o
     let guests = scene.guests(3).await;
     let left = scene
         .line
-        .leave(&scene.queue, guests[1].entry(), None, Departure::Leave)
+        .leave(&scene.queue, guests[1].entry(), None, LeaveReason::Leave)
         .await;
     assert!(
-        matches!(left, Ok(Departed::Gone(_))),
+        matches!(left, Ok(LeaveOutcome::Ended(_))),
         "and the process dies: {left:?}"
     );
-    assert_eq!(scene.record(&guests[1]).await.state, State::Waiting);
+    assert_eq!(scene.record(&guests[1]).await.state, EntryState::Waiting);
     scene.status(&guests[1]).await.is_problem(410, "left");
-    assert_eq!(scene.record(&guests[1]).await.state, State::Left);
+    assert_eq!(scene.record(&guests[1]).await.state, EntryState::Left);
     assert_eq!(scene.positions(&guests[2..]).await, [1]);
 }
 
@@ -154,7 +157,7 @@ pub(crate) async fn many_ask_at_once_for_a_forgotten_one(on: Backend) {
         answer.is(200);
     }
     assert_eq!(scene.positions(&guests[1..]).await, [1, 2, 3]);
-    let view = scene.line.view(&scene.queue).await.expect("view");
+    let view = scene.line.queue_view(&scene.queue).await.expect("view");
     assert_eq!((view.waiting, view.ready, view.active), (3, 0, 0));
 }
 
@@ -163,15 +166,20 @@ pub(crate) async fn a_process_killed_while_it_puts_one_back_leaves_nothing_behin
     let guests = scene.guests(4).await;
     scene.forget(&guests).await;
     for (killed_after, guest) in (1..).zip(&guests[1..3]) {
-        let mut instead = Instead::Nothing;
+        let mut instead = ReplacedEntry::Nothing;
         for _ in 0..killed_after {
-            let revival = Revival {
+            let revival = RestoreEntryOrder {
                 record: scene.record(guest).await,
                 generation: 1,
-                instead,
+                replaced: instead,
             };
-            if let Revived::Sought(mark) = scene.line.revive(&scene.queue, &revival).await.expect("revive") {
-                instead = Instead::Sought(mark);
+            if let RestoreEntryOutcome::TicketIssued(mark) = scene
+                .line
+                .restore_entry(&scene.queue, &revival)
+                .await
+                .expect("revive")
+            {
+                instead = ReplacedEntry::Ticket(mark);
             }
         }
     }

@@ -4,8 +4,8 @@ use futures_util::future::join_all;
 use serde_json::json;
 use tokio::time::{Instant, sleep, timeout};
 use uuid::Uuid;
-use vestibule_backup::{Backup, Lease, Leased};
-use vestibule_line::{Departure, Line, Places};
+use vestibule_backup::{Backup, Lease, LeaseOutcome};
+use vestibule_line::{LeaveReason, Line, RestoredEntries};
 use vestibule_tests::{
     edge::{Answer, Ask, BOUND},
     lines::Backend,
@@ -27,7 +27,7 @@ fn is_recovering(answer: &Answer) {
 /// Waits until the line has the queue again.
 async fn put_back(scene: &Scene) {
     until(BOUND, "the queue is put back", async || {
-        scene.line.view(&scene.queue).await.is_ok()
+        scene.line.queue_view(&scene.queue).await.is_ok()
     })
     .await;
 }
@@ -124,7 +124,7 @@ pub(crate) async fn of_many_who_put_it_back_one_does(on: Backend) {
         .await;
     let (view, stored) = (scene.view().await, scene.stored().await);
     assert_eq!(
-        (view.version.epoch, stored.line.epoch, stored.line.lease),
+        (view.version.epoch, stored.metadata.epoch, stored.metadata.lease),
         (2, 2, None)
     );
     let moved = view.totals.promoted;
@@ -141,13 +141,13 @@ pub(crate) async fn a_restorer_that_died_is_waited_for_and_no_longer(on: Backend
     let mut lease = Lease::new(Uuid::new_v4());
     lease.until_ms -= 8_000;
     let leased = scene.backup.take_lease(&scene.queue, 1, lease, 0).await;
-    let Ok(Leased::Taken(part)) = leased else {
+    let Ok(LeaseOutcome::Taken(part)) = leased else {
         panic!("{leased:?}");
     };
     assert!(
         scene
             .line
-            .forget(&scene.queue, part.epoch)
+            .drop_queue(&scene.queue, part.epoch)
             .await
             .expect("forgotten")
     );
@@ -164,9 +164,12 @@ pub(crate) async fn a_restorer_that_died_is_waited_for_and_no_longer(on: Backend
     let stored = scene.stored().await;
     let mut late = stored.configuration(scene.view().await.configuration.settings);
     late.epoch = part.epoch;
-    let places = Places::default();
+    let places = RestoredEntries::default();
     let answer = scene.line.restore(&scene.queue, &late, 0, places).await;
-    assert_eq!(answer.expect("an answer"), vestibule_line::Configured::Older);
+    assert_eq!(
+        answer.expect("an answer"),
+        vestibule_line::ConfigureOutcome::Superseded
+    );
     assert!(
         !scene
             .backup
@@ -183,7 +186,7 @@ pub(crate) async fn what_was_written_too_late_to_be_read_is_found(on: Backend) {
     // Entered in the line that is lost now; the write comes when the new one stands.
     let late = vestibule_tests::entries::fresh_id();
     let entered = scene.line.enter(&scene.queue, late).await.expect("entered");
-    let vestibule_line::Entered::Joined {
+    let vestibule_line::EnterOutcome::Joined {
         change: Some(change), ..
     } = entered
     else {
@@ -191,7 +194,7 @@ pub(crate) async fn what_was_written_too_late_to_be_read_is_found(on: Backend) {
     };
     scene.lose_everything().await;
     scene.beside_promoters(1, put_back(&scene)).await;
-    let written = scene.backup.write(&scene.shelf(), &change).await;
+    let written = scene.backup.put_change(&scene.shelf(), &change).await;
     written.expect("written");
     let answer = scene
         .send(Ask::get(format!("/queues/{}/entries/{late}", scene.queue)))
@@ -207,7 +210,7 @@ pub(crate) async fn what_the_backup_did_not_have_yet_is_salvaged(on: Backend) {
     // Gone, and nobody wrote it: whoever did so was killed.
     let departed = scene
         .line
-        .leave(&scene.queue, guests[5].entry(), None, Departure::Leave)
+        .leave(&scene.queue, guests[5].entry(), None, LeaveReason::Leave)
         .await;
     departed.expect("left");
     scene
@@ -220,14 +223,14 @@ pub(crate) async fn what_the_backup_did_not_have_yet_is_salvaged(on: Backend) {
     })
     .await;
     let before = scene.view().await;
-    assert!(before.journal > 0 && before.ended > 0, "{before:?}");
-    let epoch = scene.stored().await.line.epoch;
+    assert!(before.journal_len > 0 && before.unsettled_ends > 0, "{before:?}");
+    let epoch = scene.stored().await.metadata.epoch;
     let order = json!({ "op": "restore", "queue": scene.queue.as_str(), "confirm": scene.queue.as_str(), "epoch": epoch });
     let restored = scene.order(order).await;
     assert_eq!(restored["epoch"], 2);
     assert!(restored["salvaged"].as_u64() >= Some(2), "{restored}");
     let after = scene.view().await;
-    assert_eq!((after.journal, after.ended), (0, 0));
+    assert_eq!((after.journal_len, after.unsettled_ends), (0, 0));
     assert_eq!(
         (after.waiting, after.ready, after.active),
         (before.waiting, before.ready, before.active)

@@ -3,7 +3,7 @@
 use std::time::Duration;
 
 use serde_json::json;
-use vestibule_domain::state::State;
+use vestibule_domain::state::EntryState;
 use vestibule_line::Line;
 use vestibule_tests::{
     edge::{Answer, BOUND},
@@ -40,7 +40,7 @@ impl Missed {
         clock.pass(Duration::from_mins(1));
         scene.promote().await;
         scene.drain().await;
-        assert_eq!(scene.record(&guests[1]).await.state, State::Expired);
+        assert_eq!(scene.record(&guests[1]).await.state, EntryState::Expired);
         Self {
             scene,
             clock,
@@ -72,7 +72,7 @@ impl Missed {
         let positions = self.scene.positions(&[self.late().clone(), last]).await;
         assert!(positions[0] < positions[1], "{how}: {positions:?}");
         let record = self.scene.record(self.late()).await;
-        assert_eq!(record.state, State::Waiting, "{how}");
+        assert_eq!(record.state, EntryState::Waiting, "{how}");
         assert!(record.came_back_at_ms.is_some(), "{how}: {record:?}");
     }
 }
@@ -106,7 +106,11 @@ pub(crate) async fn a_redis_that_still_has_the_turn_ends_nothing(on: Backend) {
         }
         if how.ends_with("all") {
             missed.scene.drain().await;
-            assert_eq!(missed.scene.view().await.ended, 0, "the end is forgotten");
+            assert_eq!(
+                missed.scene.view().await.unsettled_ends,
+                0,
+                "the end is forgotten"
+            );
         }
         let answer = if how.starts_with("entering") {
             missed.enters().await
@@ -132,7 +136,7 @@ pub(crate) async fn a_redis_that_was_lost_has_those_who_came_back_and_those_who_
             .scene
             .beside_promoters(1, async {
                 until(BOUND, "it is put back", async || {
-                    missed.scene.line.view(&missed.scene.queue).await.is_ok()
+                    missed.scene.line.queue_view(&missed.scene.queue).await.is_ok()
                 })
                 .await;
             })

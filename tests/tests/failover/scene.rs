@@ -7,15 +7,15 @@ use axum::Router;
 use serde_json::{Value, json};
 use tokio::{sync::watch, time::Instant};
 use uuid::Uuid;
-use vestibule_backup::{Backup, LinePart, Shelf, StoredQueue};
+use vestibule_backup::{Backup, EntryPartition, QueueMetadata, StoredQueue};
 use vestibule_backup_file::FileBackup;
 use vestibule_domain::{
     id::{EntryId, QueueId},
-    record::Record,
+    record::EntryRecord,
     settings::Settings,
 };
-use vestibule_engine::sync::Policy;
-use vestibule_line::{Line, View};
+use vestibule_engine::sync::SettingsPolicy;
+use vestibule_line::{Line, QueueView};
 use vestibule_line_redis::RedisLine;
 use vestibule_operate::{admin::Admin, promoter::Promoter};
 use vestibule_tests::{
@@ -89,7 +89,7 @@ impl Scene {
         let stored = StoredQueue {
             settings: map.clone().into(),
             settings_order: 0,
-            line: LinePart::new(configuration.salt),
+            metadata: QueueMetadata::new(configuration.salt),
         };
         assert!(backup.create_queue(&queue, &stored).await.expect("created"));
         let (stop, stopped) = watch::channel(false);
@@ -168,7 +168,7 @@ impl Scene {
     /// What the drain of a driver does.
     pub(crate) async fn drain(&self) {
         let until = Instant::now() + Duration::from_secs(10);
-        vestibule_engine::drain::drain(&self.line, &*self.backup, &self.shelf(), 100, until)
+        vestibule_engine::drain::flush_journal(&self.line, &*self.backup, &self.shelf(), 100, until)
             .await
             .expect("drained");
     }
@@ -183,7 +183,7 @@ impl Scene {
         let promoters: Vec<_> = (0..many)
             .map(|_| {
                 let (line, backup) = (Arc::new(self.line.clone()), self.backup.clone());
-                let promoter = Arc::new(Promoter::new(line, backup, Policy::default()));
+                let promoter = Arc::new(Promoter::new(line, backup, SettingsPolicy::default()));
                 let mut stopped = stopped.clone();
                 tokio::spawn(async move {
                     let until = async move { drop(stopped.changed().await) };
@@ -201,12 +201,12 @@ impl Scene {
 
     /// What the backup has of the queue.
     pub(crate) async fn stored(&self) -> StoredQueue {
-        let stored = self.backup.queue(&self.queue).await;
+        let stored = self.backup.read_queue(&self.queue).await;
         stored.expect("an answer").expect("is there")
     }
 
-    pub(crate) async fn view(&self) -> View {
-        self.line.view(&self.queue).await.expect("the line has it")
+    pub(crate) async fn view(&self) -> QueueView {
+        self.line.queue_view(&self.queue).await.expect("the line has it")
     }
 
     /// An operator's order that is carried out.
@@ -215,29 +215,29 @@ impl Scene {
             line: Arc::new(self.line.clone()),
             backup: self.backup.clone(),
             root_key: root_key(),
-            policy: Policy::default(),
+            policy: SettingsPolicy::default(),
         };
-        let mut answer = admin.answer(order.clone()).await;
+        let mut answer = admin.handle(order.clone()).await;
         assert_eq!(answer["ok"], true, "{order}: {answer}");
         answer["result"].take()
     }
 
-    pub(crate) fn shelf(&self) -> Shelf {
+    pub(crate) fn shelf(&self) -> EntryPartition {
         shelf_of(self.queue.clone())
     }
 
-    pub(crate) async fn record(&self, guest: &Guest) -> Record {
+    pub(crate) async fn record(&self, guest: &Guest) -> EntryRecord {
         self.record_of(guest.entry()).await
     }
 
-    pub(crate) async fn record_of(&self, id: EntryId) -> Record {
-        let record = self.backup.entry(&self.shelf(), id).await;
+    pub(crate) async fn record_of(&self, id: EntryId) -> EntryRecord {
+        let record = self.backup.read_entry(&self.shelf(), id).await;
         record.expect("an answer").expect("a record")
     }
 
     /// The epoch of the line, where it has the queue.
     pub(crate) async fn line_epoch(&self) -> Option<u32> {
-        let view = self.line.view(&self.queue).await.ok()?;
+        let view = self.line.queue_view(&self.queue).await.ok()?;
         Some(view.version.epoch)
     }
 

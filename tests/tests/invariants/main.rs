@@ -22,7 +22,7 @@ async fn a_visitor_who_keeps_to_retry_after_never_loses_a_turn() {
             simulation.admitted == simulation.entered,
             "seed {seed}: everybody is let in, in the order of entering"
         );
-        let view = simulation.line.view(&simulation.queue).await.expect("view");
+        let view = simulation.line.queue_view(&simulation.queue).await.expect("view");
         assert_eq!((view.totals.no_shows, view.totals.expired), (0, 0), "seed {seed}");
         polls += simulation.polls;
         changes += simulation.changes;

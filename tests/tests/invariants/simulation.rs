@@ -14,9 +14,9 @@ use vestibule_domain::{
     id::{EntryId, QueueId},
     pacing::retry_after_ms,
     settings::Settings,
-    standing::Standing,
+    standing::EntryStatus,
 };
-use vestibule_line::{Claimed, Departed, Departure, Entered, Line, Look};
+use vestibule_line::{ClaimOutcome, EnterOutcome, EntryLookup, LeaveOutcome, LeaveReason, Line};
 use vestibule_line_memory::MemoryLine;
 use vestibule_tests::lines::{HandClock, fresh_queue, tick_of, visitor};
 
@@ -143,16 +143,16 @@ impl Simulation {
         let entered = self.line.enter(&self.queue, visitor(number)).await;
         self.entered.push(number);
         match entered.expect("enter") {
-            Entered::Joined {
-                standing: Standing::Active { .. },
+            EnterOutcome::Joined {
+                status: EntryStatus::Active { .. },
                 ..
             } => {
                 self.admitted.push(number);
                 self.check_capacity().await;
                 self.stay(number);
             }
-            Entered::Joined {
-                standing: Standing::Waiting { position, .. },
+            EnterOutcome::Joined {
+                status: EntryStatus::Waiting { position, .. },
                 ..
             } => self.come_back(number, position).await,
             other => panic!("{other:?}"),
@@ -167,13 +167,15 @@ impl Simulation {
             .await
             .expect("status")
         {
-            Look::Here(Standing::Waiting { position, .. }) => self.come_back(number, position).await,
-            Look::Here(Standing::Ready { .. }) => {
+            EntryLookup::Found(EntryStatus::Waiting { position, .. }) => {
+                self.come_back(number, position).await
+            }
+            EntryLookup::Found(EntryStatus::Ready { .. }) => {
                 let after_ms = self.rng.random_range(0..=CLAIM_DELAY_MS);
                 self.plan(after_ms, Due::Claim(number));
             }
-            Look::Here(active @ Standing::Active { .. }) => panic!("nobody claimed: {active:?}"),
-            Look::Gone(_) => self.lost += 1,
+            EntryLookup::Found(active @ EntryStatus::Active { .. }) => panic!("nobody claimed: {active:?}"),
+            EntryLookup::NotFound(_) => self.lost += 1,
         }
     }
 
@@ -199,7 +201,7 @@ impl Simulation {
         {
             return forecast.eta_ms(position);
         }
-        let view = self.line.view(&self.queue).await.expect("view");
+        let view = self.line.queue_view(&self.queue).await.expect("view");
         let (_, forecast) = self.forecast.insert((now_ms, view.forecast()));
         forecast.eta_ms(position)
     }
@@ -211,9 +213,9 @@ impl Simulation {
             .await
             .expect("claim")
         {
-            Claimed::Active { .. } => self.stay(number),
-            Claimed::NotYet(standing) => panic!("it was ready: {standing:?}"),
-            Claimed::Gone(_) => self.lost += 1,
+            ClaimOutcome::Active { .. } => self.stay(number),
+            ClaimOutcome::StillWaiting(standing) => panic!("it was ready: {standing:?}"),
+            ClaimOutcome::NotFound(_) => self.lost += 1,
         }
     }
 
@@ -225,8 +227,8 @@ impl Simulation {
     async fn finish(&mut self, number: u64) {
         let departed = self
             .line
-            .leave(&self.queue, visitor(number), None, Departure::Complete);
-        assert!(matches!(departed.await, Ok(Departed::Gone(_))));
+            .leave(&self.queue, visitor(number), None, LeaveReason::Complete);
+        assert!(matches!(departed.await, Ok(LeaveOutcome::Ended(_))));
         self.done += 1;
     }
 
@@ -239,7 +241,7 @@ impl Simulation {
                 .await
                 .expect("promote");
             promoted += tick.promoted;
-            if !tick.more {
+            if !tick.has_more {
                 break;
             }
         }
@@ -256,7 +258,7 @@ impl Simulation {
     }
 
     async fn check_capacity(&self) {
-        let view = self.line.view(&self.queue).await.expect("view");
+        let view = self.line.queue_view(&self.queue).await.expect("view");
         assert!(
             view.ready + view.active <= u64::from(self.settings.capacity),
             "{view:?}"
@@ -264,7 +266,11 @@ impl Simulation {
     }
 
     async fn read_journal(&mut self) {
-        let records = self.line.journal(&self.queue, 100).await.expect("journal");
+        let records = self
+            .line
+            .due_journal_records(&self.queue, 100)
+            .await
+            .expect("journal");
         let mut keys = Vec::new();
         for record in records {
             let promoted = record
@@ -275,6 +281,9 @@ impl Simulation {
                 .extend(promoted.map(|change| self.numbers[&change.id]));
             keys.push(record.key);
         }
-        self.line.settle(&self.queue, &keys, &[]).await.expect("settle");
+        self.line
+            .acknowledge(&self.queue, &keys, &[])
+            .await
+            .expect("settle");
     }
 }

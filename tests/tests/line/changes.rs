@@ -3,8 +3,8 @@
 use std::time::Duration;
 
 use tokio::time::timeout;
-use vestibule_domain::{change::Event, settings::Settings, standing::Standing};
-use vestibule_line::{Changes, Departure, LOOKS_CHUNK, Look, Missing, Tick};
+use vestibule_domain::{change::Event, settings::Settings, standing::EntryStatus};
+use vestibule_line::{EntryLookup, LeaveReason, NotFound, STATUS_CHUNK, Tick, TickSubscription};
 use vestibule_tests::lines::{Subject, visitor};
 
 const BOUND: Duration = Duration::from_secs(10);
@@ -18,7 +18,7 @@ fn two_a_second() -> Settings {
     }
 }
 
-async fn heard(changes: &mut Changes) -> Tick {
+async fn heard(changes: &mut TickSubscription) -> Tick {
     let tick = timeout(BOUND, changes.next()).await.expect("in time");
     tick.expect("nothing broke")
 }
@@ -26,13 +26,13 @@ async fn heard(changes: &mut Changes) -> Tick {
 pub(crate) async fn a_tick_is_heard_by_all_who_listen_to_its_queue(mut subject: Subject) {
     subject.open(two_a_second()).await;
     let other = subject.another(two_a_second()).await;
-    let listen = async || subject.line.changes(&subject.queue).await.expect("listens");
+    let listen = async || subject.line.subscribe(&subject.queue).await.expect("listens");
     let (mut first, mut second) = (listen().await, listen().await);
-    let mut elsewhere = other.line.changes(&other.queue).await.expect("listens");
+    let mut elsewhere = other.line.subscribe(&other.queue).await.expect("listens");
     subject.line_up(1..=3).await;
     subject.pass_seconds(2);
     let waiting = subject.standing(visitor(2)).await;
-    let Standing::Waiting { score, .. } = waiting else {
+    let EntryStatus::Waiting { score, .. } = waiting else {
         panic!("{waiting:?}")
     };
     assert_eq!(subject.tick().await.promoted, 2);
@@ -48,20 +48,20 @@ pub(crate) async fn a_tick_is_heard_by_all_who_listen_to_its_queue(mut subject: 
         let Event::Promoted { score, .. } = change.event else {
             panic!("{change:?}")
         };
-        assert_eq!(tick.change(change.id, score), Some(*change));
+        assert_eq!(tick.change_for_entry(change.id, score), Some(*change));
     }
     let last = subject.standing(visitor(3)).await;
-    let Standing::Waiting { score, .. } = last else {
+    let EntryStatus::Waiting { score, .. } = last else {
         panic!("{last:?}")
     };
     assert_eq!(
-        tick.change(visitor(3), score),
+        tick.change_for_entry(visitor(3), score),
         None,
         "who stands behind was not called"
     );
     let ready = subject.standing(visitor(1)).await;
     assert!(
-        matches!(ready, Standing::Ready { claim_by_ms, .. } if claim_by_ms == tick.claim_by_ms),
+        matches!(ready, EntryStatus::Ready { claim_by_ms, .. } if claim_by_ms == tick.claim_by_ms),
         "{ready:?}"
     );
 
@@ -77,7 +77,7 @@ pub(crate) async fn a_tick_is_heard_by_all_who_listen_to_its_queue(mut subject: 
 
 /// Waiting, ready, active; gone in each way: the same as one by one.
 pub(crate) async fn many_are_looked_at_as_each_is_alone(mut subject: Subject) {
-    let crowd = LOOKS_CHUNK as u64 + 20;
+    let crowd = STATUS_CHUNK as u64 + 20;
     subject
         .open(Settings {
             capacity: 8,
@@ -91,40 +91,55 @@ pub(crate) async fn many_are_looked_at_as_each_is_alone(mut subject: Subject) {
     assert_eq!(subject.tick().await.promoted, 8);
     subject.claim(visitor(1)).await;
     subject.claim(visitor(2)).await;
-    subject.leave(visitor(2), Departure::Complete).await;
-    subject.leave(visitor(crowd - 1), Departure::Leave).await;
+    subject.leave(visitor(2), LeaveReason::Complete).await;
+    subject.leave(visitor(crowd - 1), LeaveReason::Leave).await;
     subject.pass_seconds(30);
     subject.set(|settings| settings.paused = true).await;
     subject.pass_seconds(100);
 
     let ids: Vec<_> = (0..=crowd).rev().map(visitor).collect();
-    let looks = subject.line.looks(&subject.queue, &ids).await.expect("looks");
+    let looks = subject
+        .line
+        .status_many(&subject.queue, &ids)
+        .await
+        .expect("looks");
     assert_eq!(looks.len(), ids.len());
     for (id, look) in ids.iter().zip(&looks) {
         assert_eq!(*look, subject.look(*id).await);
     }
     let of = |number: u64| looks[usize::try_from(crowd - number).expect("small")];
     assert!(
-        matches!(of(1), Look::Here(Standing::Active { .. })),
+        matches!(of(1), EntryLookup::Found(EntryStatus::Active { .. })),
         "{:?}",
         of(1)
     );
-    assert!(matches!(of(3), Look::Here(Standing::Ready { .. })), "{:?}", of(3));
     assert!(
-        matches!(of(10), Look::Here(Standing::Waiting { position: 2, .. })),
+        matches!(of(3), EntryLookup::Found(EntryStatus::Ready { .. })),
+        "{:?}",
+        of(3)
+    );
+    assert!(
+        matches!(
+            of(10),
+            EntryLookup::Found(EntryStatus::Waiting { position: 2, .. })
+        ),
         "{:?}",
         of(10)
     );
-    assert_eq!(of(2), Look::Gone(Missing::Ended));
-    assert_eq!(of(crowd - 1), Look::Gone(Missing::Ended));
-    assert_eq!(of(0), Look::Gone(Missing::Unknown));
+    assert_eq!(of(2), EntryLookup::NotFound(NotFound::RecentlyEnded));
+    assert_eq!(of(crowd - 1), EntryLookup::NotFound(NotFound::RecentlyEnded));
+    assert_eq!(of(0), EntryLookup::NotFound(NotFound::Unknown));
 
     // What timed out is gone, though nobody dropped it yet.
     subject.set(|settings| settings.paused = false).await;
     subject.pass_seconds(300);
     let due = [visitor(1), visitor(3)];
-    let looks = subject.line.looks(&subject.queue, &due).await.expect("looks");
-    assert_eq!(looks, [Look::Gone(Missing::Ended); 2]);
-    let none = subject.line.looks(&subject.queue, &[]).await;
+    let looks = subject
+        .line
+        .status_many(&subject.queue, &due)
+        .await
+        .expect("looks");
+    assert_eq!(looks, [EntryLookup::NotFound(NotFound::RecentlyEnded); 2]);
+    let none = subject.line.status_many(&subject.queue, &[]).await;
     assert_eq!(none.expect("nothing to ask"), []);
 }

@@ -2,8 +2,8 @@
 
 use std::collections::{BTreeMap, BTreeSet};
 
-use vestibule_domain::{id::EntryId, settings::Settings, standing::Spot, state::State};
-use vestibule_line::{CheckOrder, CheckTurn, Cursor, Departure, PAGE_ENTRIES, Page};
+use vestibule_domain::{id::EntryId, settings::Settings, standing::StoredPosition, state::EntryState};
+use vestibule_line::{CheckAssignment, CheckOrder, Cursor, LeaveReason, PAGE_ENTRIES, Page};
 use vestibule_tests::lines::{Subject, visitor};
 
 use crate::settings::two_at_a_time;
@@ -18,18 +18,22 @@ async fn pages(subject: &Subject) -> Vec<Page> {
     let mut pages = Vec::new();
     let mut next = Some(Cursor::default());
     while let Some(from) = &next {
-        let page = subject.line.page(&subject.queue, from).await.expect("a page");
+        let page = subject
+            .line
+            .read_page(&subject.queue, from)
+            .await
+            .expect("a page");
         next.clone_from(&page.next);
         pages.push(page);
     }
     pages
 }
 
-pub(crate) async fn spots(subject: &Subject) -> BTreeMap<EntryId, Spot> {
+pub(crate) async fn spots(subject: &Subject) -> BTreeMap<EntryId, StoredPosition> {
     pages(subject)
         .await
         .into_iter()
-        .flat_map(|page| page.spots)
+        .flat_map(|page| page.positions)
         .collect()
 }
 
@@ -43,27 +47,27 @@ pub(crate) async fn every_entry_is_on_a_page(mut subject: Subject) {
     subject.open(settings).await;
     subject.line_up(1..=4_000).await;
     subject.pass_seconds(1);
-    while subject.tick().await.more {}
+    while subject.tick().await.has_more {}
     for number in 1..=700 {
         subject.claim(visitor(number)).await;
     }
     for number in 1..=600 {
-        subject.leave(visitor(number), Departure::Complete).await;
+        subject.leave(visitor(number), LeaveReason::Complete).await;
     }
     let pages = pages(&subject).await;
     for page in &pages {
-        let entries = page.spots.len() + page.ends.len();
+        let entries = page.positions.len() + page.ends.len();
         assert!(entries <= 2 * PAGE_ENTRIES, "{entries} on one page");
     }
-    let in_state = |state: State| {
-        let spots = pages.iter().flat_map(|page| &page.spots);
+    let in_state = |state: EntryState| {
+        let spots = pages.iter().flat_map(|page| &page.positions);
         let of_state = spots.filter(|(_, spot)| spot.state() == state);
         of_state.map(|(id, _)| *id).collect::<BTreeSet<_>>()
     };
     let visitors = |numbers: std::ops::RangeInclusive<u64>| numbers.map(visitor).collect::<BTreeSet<_>>();
-    assert_eq!(in_state(State::Waiting), visitors(1_501..=4_000));
-    assert_eq!(in_state(State::Ready), visitors(701..=1_500));
-    assert_eq!(in_state(State::Active), visitors(601..=700));
+    assert_eq!(in_state(EntryState::Waiting), visitors(1_501..=4_000));
+    assert_eq!(in_state(EntryState::Ready), visitors(701..=1_500));
+    assert_eq!(in_state(EntryState::Active), visitors(601..=700));
     let ends: BTreeSet<_> = pages
         .iter()
         .flat_map(|page| &page.ends)
@@ -76,12 +80,16 @@ pub(crate) async fn every_entry_is_on_a_page(mut subject: Subject) {
         .next()
         .expect("there are");
     assert_eq!(
-        subject.line.end(&subject.queue, end.id).await.expect("end"),
+        subject
+            .line
+            .unsettled_end(&subject.queue, end.id)
+            .await
+            .expect("end"),
         Some(*end)
     );
 }
 
-async fn turn(subject: &Subject) -> CheckTurn {
+async fn turn(subject: &Subject) -> CheckAssignment {
     subject
         .line
         .take_check(&subject.queue, ORDER)
@@ -92,14 +100,14 @@ async fn turn(subject: &Subject) -> CheckTurn {
 async fn note(subject: &Subject, shards: u8) {
     subject
         .line
-        .note_check(&subject.queue, shards)
+        .record_check_progress(&subject.queue, shards)
         .await
         .expect("note_check");
 }
 
 pub(crate) async fn a_check_is_due_every_few_minutes_for_one_of_all_who_ask(mut subject: Subject) {
-    let due = |from_shard| CheckTurn::Due { from_shard };
-    let early = |due_in_ms| CheckTurn::Early { due_in_ms };
+    let due = |from_shard| CheckAssignment::Due { from_shard };
+    let early = |due_in_ms| CheckAssignment::NotDue { due_in_ms };
     subject.open(two_at_a_time()).await;
     subject.enter(visitor(1)).await;
     assert_eq!(turn(&subject).await, early(300_000), "a new queue agrees");

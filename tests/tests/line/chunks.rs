@@ -1,6 +1,6 @@
 //! How many one call promotes at the most, whatever the pace allows.
 
-use vestibule_domain::{pace::HeldBackBy, standing::Standing};
+use vestibule_domain::{pace::LimitedBy, standing::EntryStatus};
 use vestibule_line::{PROMOTE_CHUNK, PromoteOrder};
 use vestibule_tests::lines::{Subject, tick_of, visitor};
 
@@ -12,7 +12,7 @@ pub(crate) async fn a_long_line_is_promoted_in_chunks(mut subject: Subject) {
     let mut seen = Vec::new();
     for _ in 0..3 {
         let tick = subject.tick().await;
-        seen.push((tick.promoted, tick.more, tick.waiting, tick.ready));
+        seen.push((tick.promoted, tick.has_more, tick.waiting, tick.ready));
     }
     assert_eq!(
         seen,
@@ -35,7 +35,7 @@ pub(crate) async fn a_long_line_is_promoted_in_chunks(mut subject: Subject) {
 pub(crate) async fn what_timed_out_counts_towards_the_chunk(mut subject: Subject) {
     subject.open(pace(1_000_000, 1)).await;
     subject.line_up(1..=1_300).await;
-    while subject.tick().await.more {}
+    while subject.tick().await.has_more {}
     for number in 1..=100 {
         subject.claim(visitor(number)).await;
     }
@@ -46,29 +46,29 @@ pub(crate) async fn what_timed_out_counts_towards_the_chunk(mut subject: Subject
         (first.no_shows, first.expired, first.promoted),
         (PROMOTE_CHUNK, 0, 0)
     );
-    assert!(first.more);
+    assert!(first.has_more);
     let second = subject.tick().await;
     assert_eq!(
         (second.no_shows, second.expired, second.promoted),
         (200, 100, 700)
     );
-    assert!(second.more);
+    assert!(second.has_more);
     let third = subject.tick().await;
     assert_eq!((third.no_shows, third.expired, third.promoted), (0, 0, 200));
-    assert!(!third.more);
-    assert_eq!(subject.view().await.ended, 1_300);
+    assert!(!third.has_more);
+    assert_eq!(subject.view().await.unsettled_ends, 1_300);
 }
 
 pub(crate) async fn no_more_are_promoted_than_asked(mut subject: Subject) {
     subject.open(pace(100, 1)).await;
     subject.line_up(1..=5).await;
     for (asked, promoted, by) in [
-        (0, 0, HeldBackBy::Asked),
-        (2, 2, HeldBackBy::Asked),
-        (10, 3, HeldBackBy::Line),
+        (0, 0, LimitedBy::Asked),
+        (2, 2, LimitedBy::Asked),
+        (10, 3, LimitedBy::Line),
     ] {
         let order = PromoteOrder {
-            heartbeat: false,
+            is_promoter: false,
             ..tick_of(asked)
         };
         let tick = subject
@@ -76,18 +76,14 @@ pub(crate) async fn no_more_are_promoted_than_asked(mut subject: Subject) {
             .promote(&subject.queue, order)
             .await
             .expect("promote");
-        assert_eq!(
-            (tick.promoted, tick.held_back_by),
-            (promoted, by),
-            "asked {asked}"
-        );
-        assert!(!tick.more);
+        assert_eq!((tick.promoted, tick.limited_by), (promoted, by), "asked {asked}");
+        assert!(!tick.has_more);
     }
     assert_eq!(subject.view().await.heartbeat_ms, 0, "no driver has ticked");
     subject.tick().await;
     assert_eq!(subject.view().await.heartbeat_ms, subject.clock.now_ms());
     assert!(matches!(
         subject.standing(visitor(5)).await,
-        Standing::Ready { .. }
+        EntryStatus::Ready { .. }
     ));
 }

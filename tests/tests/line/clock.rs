@@ -1,9 +1,10 @@
 //! The server's clock is wrong, or a caller's is: order stays, nothing ends before its time, nobody is let in by a guess.
 
 use vestibule_domain::{
-    clock::APART_MS, pace::HeldBackBy, settings::Settings, standing::Standing, state::State,
+    clock::CLOCK_DIFFERENCE_MAX_MS, pace::LimitedBy, settings::Settings, standing::EntryStatus,
+    state::EntryState,
 };
-use vestibule_line::{Adjusted, Check, Departure, Line, Validated};
+use vestibule_line::{AdjustClockOutcome, LeaveReason, Line, ValidateOutcome, Validation};
 use vestibule_line_redis::RedisLine;
 use vestibule_tests::lines::{Backend, HandClock, Subject, configuration, fresh_queue, tick_of, visitor};
 
@@ -39,32 +40,32 @@ pub(crate) async fn scene_beside(subject: &Subject, server_off_ms: i64) -> Subje
 }
 
 /// A promoter sets the offset that its own clock asks for.
-pub(crate) async fn adjust(subject: &Subject) -> Adjusted {
+pub(crate) async fn adjust(subject: &Subject) -> AdjustClockOutcome {
     let wanted_ms = subject.view().await.clocks.wanted_offset_ms();
     subject
         .line
-        .adjust(&subject.queue, wanted_ms)
+        .adjust_clock(&subject.queue, wanted_ms)
         .await
         .expect("adjust")
 }
 
 pub(crate) async fn session_end_ms(subject: &Subject, number: u64) -> u64 {
     match subject.standing(visitor(number)).await {
-        Standing::Active { session_end_ms, .. } => session_end_ms,
+        EntryStatus::Active { session_end_ms, .. } => session_end_ms,
         other => panic!("not active: {other:?}"),
     }
 }
 
 pub(crate) async fn claim_by_ms(subject: &Subject, number: u64) -> u64 {
     match subject.standing(visitor(number)).await {
-        Standing::Ready { claim_by_ms, .. } => claim_by_ms,
+        EntryStatus::Ready { claim_by_ms, .. } => claim_by_ms,
         other => panic!("not ready: {other:?}"),
     }
 }
 
 async fn joined_at_ms(subject: &Subject, number: u64) -> u64 {
     match subject.standing(visitor(number)).await {
-        Standing::Waiting { score, .. } => score.joined_at_ms(),
+        EntryStatus::Waiting { score, .. } => score.joined_at_ms(),
         other => panic!("not waiting: {other:?}"),
     }
 }
@@ -80,7 +81,7 @@ pub(crate) async fn a_queue_whose_server_is_an_hour_off_holds_and_says_so(subjec
                 (0, 0, 0),
                 "{off_ms}"
             );
-            assert_eq!(tick.held_back_by, HeldBackBy::Clock);
+            assert_eq!(tick.limited_by, LimitedBy::Clock);
             here.pass_seconds(1);
         }
         let clocks = here.view().await.clocks;
@@ -95,7 +96,10 @@ pub(crate) async fn a_queue_whose_server_is_an_hour_off_holds_and_says_so(subjec
         assert!((295_000..=300_000).contains(&length_ms), "{length_ms} ms");
         // One place is free and so is the fast track of an empty line; nobody is let in by a clock that may be wrong.
         let empty = here.another(one_by_one()).await;
-        assert_eq!(empty.enter(visitor(9)).await.standing.state(), State::Waiting);
+        assert_eq!(
+            empty.enter(visitor(9)).await.standing.state(),
+            EntryState::Waiting
+        );
     }
 }
 
@@ -119,9 +123,9 @@ pub(crate) async fn order_stays_while_the_server_is_set_forward_and_back(mut sub
     }
     // And so they are let in.
     subject.pass_seconds(1);
-    subject.leave(visitor(1), Departure::Complete).await;
+    subject.leave(visitor(1), LeaveReason::Complete).await;
     assert_eq!(subject.tick().await.promoted, 1);
-    assert_eq!(subject.state(visitor(3)).await, State::Ready);
+    assert_eq!(subject.state(visitor(3)).await, EntryState::Ready);
 }
 
 pub(crate) async fn sessions_end_in_bounds_where_nobody_sets_an_offset(subject: Subject) {
@@ -149,13 +153,13 @@ pub(crate) async fn a_caller_with_a_wrong_clock_changes_nothing_for_others(subje
         let wrong = here.caller_off_by(off_ms);
         let (end_ms, by_ms) = (session_end_ms(&here, 1).await, claim_by_ms(&here, 2).await);
         for _ in 0..5 {
-            assert_eq!(wrong.tick().await.held_back_by, HeldBackBy::Clock);
-            assert_eq!(adjust(&wrong).await, Adjusted::Doubtful, "{off_ms}");
+            assert_eq!(wrong.tick().await.limited_by, LimitedBy::Clock);
+            assert_eq!(adjust(&wrong).await, AdjustClockOutcome::NotConfirmed, "{off_ms}");
         }
         wrong.enter(visitor(5)).await;
         let place = wrong.standing(visitor(5)).await;
         assert!(
-            matches!(place, Standing::Waiting { position: 3, .. }),
+            matches!(place, EntryStatus::Waiting { position: 3, .. }),
             "{place:?}"
         );
         assert_eq!(session_end_ms(&wrong, 1).await, end_ms);
@@ -174,12 +178,12 @@ pub(crate) async fn a_caller_with_a_wrong_clock_changes_nothing_for_others(subje
 
 pub(crate) async fn a_few_seconds_are_borne(mut subject: Subject) {
     // Witnesses count whole milliseconds.
-    let borne_ms = i64::try_from(APART_MS).expect("small") - 1;
+    let borne_ms = i64::try_from(CLOCK_DIFFERENCE_MAX_MS).expect("small") - 1;
     scene(&mut subject, borne_ms).await;
     assert_eq!(subject.tick().await.promoted, 1);
     assert!(!subject.view().await.clocks.apart);
     subject.clock.set_server_off(borne_ms + 2);
-    assert_eq!(subject.tick().await.held_back_by, HeldBackBy::Clock);
+    assert_eq!(subject.tick().await.limited_by, LimitedBy::Clock);
     subject.clock.set_server_off(-borne_ms);
     assert!(!subject.view().await.clocks.apart);
     subject.clock.set_server_off(-borne_ms - 3);
@@ -191,8 +195,8 @@ pub(crate) async fn a_pause_that_begins_while_the_clocks_are_apart_takes_no_turn
     let left_ms = claim_by_ms(&subject, 2).await - subject.clock.now_ms();
     subject.set(|settings| settings.paused = true).await;
     subject.pass_seconds(3);
-    assert_eq!(subject.tick().await.held_back_by, HeldBackBy::Clock);
-    assert_eq!(adjust(&subject).await, Adjusted::Adjusted);
+    assert_eq!(subject.tick().await.limited_by, LimitedBy::Clock);
+    assert_eq!(adjust(&subject).await, AdjustClockOutcome::Applied);
     subject.pass_seconds(600);
     subject.set(|settings| settings.paused = false).await;
     let now_left_ms = claim_by_ms(&subject, 2).await - subject.clock.now_ms();
@@ -217,21 +221,21 @@ async fn a_real_server_is_watched_by_its_callers() {
     let system = HandClock::new();
     for off_ms in [HOUR_MS, -HOUR_MS] {
         // As long as this test takes, the hand clock may stand.
-        system.set_ms(line.view(&queue).await.expect("view").now_ms);
+        system.set_ms(line.queue_view(&queue).await.expect("view").now_ms);
         let off = line.clone().with_witness(system.off_by(off_ms));
         let tick = off.promote(&queue, order).await.expect("promote");
-        assert_eq!((tick.promoted, tick.held_back_by), (0, HeldBackBy::Clock));
-        let seen_ms = off.view(&queue).await.expect("view").clocks.ahead_ms;
+        assert_eq!((tick.promoted, tick.limited_by), (0, LimitedBy::Clock));
+        let seen_ms = off.queue_view(&queue).await.expect("view").clocks.ahead_ms;
         assert!(seen_ms.abs_diff(-off_ms) < 60_000, "{seen_ms}");
-        let check = Check {
+        let check = Validation {
             visit: None,
             claims: false,
             consumes: false,
-            let_in_until_ms: None,
+            reactivate_until_ms: None,
         };
         let may_act = off.validate(&queue, visitor(1), check).await.expect("validate");
-        assert!(matches!(may_act, Validated::Active { .. }), "{may_act:?}");
+        assert!(matches!(may_act, ValidateOutcome::Active { .. }), "{may_act:?}");
     }
-    let view = line.view(&queue).await.expect("view");
+    let view = line.queue_view(&queue).await.expect("view");
     assert!(view.now_ms.abs_diff(began_ms) < 60_000 && view.clocks.offset_ms == 0);
 }

@@ -1,7 +1,7 @@
 //! How settings come into force, and which.
 
 use vestibule_domain::{id::Salt, settings::Settings};
-use vestibule_line::{Configuration, Configured, LineError};
+use vestibule_line::{Configuration, ConfigureOutcome, LineError};
 use vestibule_tests::lines::{Subject, configuration, visitor};
 
 use crate::settings::three_at_a_time;
@@ -15,13 +15,16 @@ pub(crate) async fn configuring(subject: Subject) {
     let first = configuration(&settings);
     let line = &subject.line;
     let put = async |configuration, create| line.configure(&subject.queue, configuration, create).await;
-    assert!(matches!(put(&first, false).await, Err(LineError::Unknown)));
-    assert!(matches!(put(&first, true).await, Ok(Configured::Created)));
+    assert!(matches!(put(&first, false).await, Err(LineError::QueueNotFound)));
+    assert!(matches!(put(&first, true).await, Ok(ConfigureOutcome::Created)));
     let view = subject.view().await;
     assert_eq!(view.configuration, first);
     assert_eq!((view.waiting, view.ready, view.active), (0, 0, 0));
-    assert!(matches!(put(&first, true).await, Ok(Configured::Same)));
-    assert!(matches!(put(&first, false).await, Ok(Configured::Same)));
+    assert!(matches!(put(&first, true).await, Ok(ConfigureOutcome::Unchanged)));
+    assert!(matches!(
+        put(&first, false).await,
+        Ok(ConfigureOutcome::Unchanged)
+    ));
     assert_eq!(subject.view().await, view);
 
     settings.message = None;
@@ -32,9 +35,9 @@ pub(crate) async fn configuring(subject: Subject) {
     for (configuration, create) in &[(second, false), (third, true)] {
         subject.enter(visitor(1)).await;
         let changed = put(configuration, *create).await;
-        assert!(matches!(changed, Ok(Configured::Changed)), "{changed:?}");
+        assert!(matches!(changed, Ok(ConfigureOutcome::Changed)), "{changed:?}");
         let again = put(configuration, *create).await;
-        assert!(matches!(again, Ok(Configured::Same)), "{again:?}");
+        assert!(matches!(again, Ok(ConfigureOutcome::Unchanged)), "{again:?}");
         let view = subject.view().await;
         assert_eq!(view.configuration, *configuration);
         assert!(view.active >= 1, "whoever is there stays");
@@ -58,19 +61,22 @@ pub(crate) async fn configuring_in_order(subject: Subject) {
         }
     };
     let (first, second) = (ordered(1, 5), ordered(2, 6));
-    assert_eq!(put(&first).await, (Configured::Created, first.clone()));
-    assert_eq!(put(&second).await, (Configured::Changed, second.clone()));
+    assert_eq!(put(&first).await, (ConfigureOutcome::Created, first.clone()));
+    assert_eq!(put(&second).await, (ConfigureOutcome::Changed, second.clone()));
     assert_eq!(
         put(&first).await,
-        (Configured::Older, second.clone()),
+        (ConfigureOutcome::Superseded, second.clone()),
         "read before"
     );
 
     let by_hand = ordered(2, 7);
-    assert_eq!(put(&by_hand).await, (Configured::Changed, by_hand.clone()));
+    assert_eq!(put(&by_hand).await, (ConfigureOutcome::Changed, by_hand.clone()));
     let again = ordered(4, 7);
-    assert_eq!(put(&again).await, (Configured::Same, again.clone()));
-    assert_eq!(put(&ordered(3, 8)).await, (Configured::Older, again.clone()));
+    assert_eq!(put(&again).await, (ConfigureOutcome::Unchanged, again.clone()));
+    assert_eq!(
+        put(&ordered(3, 8)).await,
+        (ConfigureOutcome::Superseded, again.clone())
+    );
 
     // Of another epoch: it has to be put back, or was.
     let reset = Configuration {
@@ -79,10 +85,10 @@ pub(crate) async fn configuring_in_order(subject: Subject) {
         salt: Salt::new([9; 32]),
         ..ordered(0, 9)
     };
-    assert_eq!(put(&reset).await, (Configured::Behind, again.clone()));
+    assert_eq!(put(&reset).await, (ConfigureOutcome::NeedsRestore, again.clone()));
     let earlier = Configuration {
         epoch: 0,
         ..ordered(9, 9)
     };
-    assert_eq!(put(&earlier).await, (Configured::Older, again));
+    assert_eq!(put(&earlier).await, (ConfigureOutcome::Superseded, again));
 }

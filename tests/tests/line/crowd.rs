@@ -6,12 +6,12 @@ use tokio::{task::JoinSet, time::Instant};
 use vestibule_domain::{
     change::Event,
     id::{EntryId, QueueId},
-    pace::HeldBackBy,
+    pace::LimitedBy,
     score::WaitScore,
     settings::Settings,
-    standing::Standing,
+    standing::EntryStatus,
 };
-use vestibule_line::{Configured, Entered, Line};
+use vestibule_line::{ConfigureOutcome, EnterOutcome, Line};
 use vestibule_tests::lines::{Backend, configuration, fresh_queue, tick_of, visitor};
 
 const CROWD: u64 = 100_000;
@@ -46,22 +46,22 @@ async fn eight_promoters_share_a_line(backend: Backend) {
         let configured = line.configure(&queue, &configuration(settings), true).await;
         configured.expect("configure")
     };
-    assert_eq!(put(&settings).await, Configured::Created);
+    assert_eq!(put(&settings).await, ConfigureOutcome::Created);
     let entered_in_order = enter_all(&line, &queue).await;
 
     settings.paused = false;
-    assert_eq!(put(&settings).await, Configured::Changed);
-    let start_ms = line.view(&queue).await.expect("view").now_ms;
+    assert_eq!(put(&settings).await, ConfigureOutcome::Changed);
+    let start_ms = line.queue_view(&queue).await.expect("view").now_ms;
     promote_until(&line, &queue, CAPACITY).await;
-    let view = line.view(&queue).await.expect("view");
+    let view = line.queue_view(&queue).await.expect("view");
     assert_eq!((view.ready, view.waiting), (CAPACITY, CROWD - CAPACITY));
     settings.capacity = 100_000;
-    assert_eq!(put(&settings).await, Configured::Changed);
+    assert_eq!(put(&settings).await, ConfigureOutcome::Changed);
     promote_until(&line, &queue, CROWD).await;
 
     let (mut promoted_in_order, mut last_version) = (Vec::new(), None);
     loop {
-        let records = line.journal(&queue, 10).await.expect("journal");
+        let records = line.due_journal_records(&queue, 10).await.expect("journal");
         if records.is_empty() {
             break;
         }
@@ -83,7 +83,7 @@ async fn eight_promoters_share_a_line(backend: Backend) {
             );
         }
         let keys: Vec<_> = records.into_iter().map(|record| record.key).collect();
-        line.settle(&queue, &keys, &[]).await.expect("settle");
+        line.acknowledge(&queue, &keys, &[]).await.expect("settle");
     }
     assert!(promoted_in_order.is_sorted(), "nobody overtakes");
     assert!(
@@ -103,8 +103,8 @@ async fn enter_all(line: &Arc<dyn Line>, queue: &QueueId) -> Vec<(WaitScore, Ent
             for number in (hand..CROWD).step_by(usize::try_from(HANDS).expect("64")) {
                 let id = visitor(number);
                 match line.enter(&queue, id).await.expect("enter") {
-                    Entered::Joined {
-                        standing: Standing::Waiting { score, .. },
+                    EnterOutcome::Joined {
+                        status: EntryStatus::Waiting { score, .. },
                         ..
                     } => places.push((score, id)),
                     other => panic!("{other:?}"),
@@ -132,7 +132,7 @@ async fn promote_until(line: &Arc<dyn Line>, queue: &QueueId, ready: u64) {
                 assert!(tick.ready <= ready, "{tick:?}");
                 assert_eq!((tick.no_shows, tick.active), (0, 0));
                 if tick.ready == ready {
-                    assert_ne!(tick.held_back_by, HeldBackBy::Gate);
+                    assert_ne!(tick.limited_by, LimitedBy::Gate);
                     return;
                 }
                 assert!(Instant::now() < deadline, "{tick:?}");

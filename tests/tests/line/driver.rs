@@ -3,14 +3,14 @@
 use std::time::Duration;
 
 use futures_util::future::join_all;
-use vestibule_domain::{settings::Settings, state::State};
-use vestibule_line::{Departure, PromoteOrder, Reported, TickOrder};
+use vestibule_domain::{settings::Settings, state::EntryState};
+use vestibule_line::{FallbackTickOrder, LeaveReason, PromoteOrder, ReportOutcome};
 use vestibule_tests::lines::{Subject, tick_of, visitor};
 
 use crate::report::EACH_10_SECONDS;
 
-const ORDER: TickOrder = TickOrder {
-    away_after_ms: 3_000,
+const ORDER: FallbackTickOrder = FallbackTickOrder {
+    promoter_down_after_ms: 3_000,
     every_ms: 900,
 };
 
@@ -26,13 +26,17 @@ fn two_each_second() -> Settings {
 async fn takes_a_tick(subject: &Subject) -> bool {
     subject
         .line
-        .take_tick(&subject.queue, ORDER)
+        .take_fallback_tick(&subject.queue, ORDER)
         .await
         .expect("take a tick")
 }
 
 async fn rests(subject: &Subject) -> bool {
-    subject.line.rest(&subject.queue).await.expect("rest")
+    subject
+        .line
+        .park_idle_promoter(&subject.queue)
+        .await
+        .expect("rest")
 }
 
 pub(crate) async fn one_of_all_who_ask_gets_a_tick(mut subject: Subject) {
@@ -42,7 +46,7 @@ pub(crate) async fn one_of_all_who_ask_gets_a_tick(mut subject: Subject) {
         let given = asked.into_iter().filter(|given| *given).count();
         assert_eq!(given, 1, "in the {second}. second");
         let view = subject.view().await;
-        assert_eq!(view.driven_at_ms, subject.clock.now_ms());
+        assert_eq!(view.fallback_ticked_at_ms, subject.clock.now_ms());
         assert_eq!(view.heartbeat_ms, 0, "that is the promoter's own");
         subject.pass_ms(899);
         assert!(!takes_a_tick(&subject).await);
@@ -72,14 +76,14 @@ pub(crate) async fn ticks_that_others_take_hide_no_promoter_that_is_away(mut sub
     subject.tick().await;
     subject
         .line
-        .report(&subject.queue, EACH_10_SECONDS)
+        .take_report(&subject.queue, EACH_10_SECONDS)
         .await
         .expect("report");
     for _ in 0..100 {
         subject.pass_seconds(1);
         takes_a_tick(&subject).await;
         let order = PromoteOrder {
-            heartbeat: false,
+            is_promoter: false,
             ..tick_of(u64::MAX)
         };
         subject
@@ -90,8 +94,8 @@ pub(crate) async fn ticks_that_others_take_hide_no_promoter_that_is_away(mut sub
     }
     assert_eq!(subject.view().await.totals.promoted, 3, "they move on");
     subject.tick().await;
-    let reported = subject.line.report(&subject.queue, EACH_10_SECONDS).await;
-    assert!(matches!(reported.expect("report"), Reported::Due(report) if report.tick_age_ms == 100_000));
+    let reported = subject.line.take_report(&subject.queue, EACH_10_SECONDS).await;
+    assert!(matches!(reported.expect("report"), ReportOutcome::Due(report) if report.tick_age_ms == 100_000));
 }
 
 pub(crate) async fn a_clock_that_goes_back_keeps_nobody_from_driving(mut subject: Subject) {
@@ -125,8 +129,8 @@ pub(crate) async fn a_promoter_rests_where_nobody_is_and_the_next_call_drives(mu
     // What it did not tick meanwhile, nobody missed.
     subject.pass_seconds(600);
     subject.tick().await;
-    let reported = subject.line.report(&subject.queue, EACH_10_SECONDS).await;
-    assert!(matches!(reported.expect("report"), Reported::Due(report) if report.tick_age_ms == 0));
+    let reported = subject.line.take_report(&subject.queue, EACH_10_SECONDS).await;
+    assert!(matches!(reported.expect("report"), ReportOutcome::Due(report) if report.tick_age_ms == 0));
 }
 
 pub(crate) async fn a_promoter_does_not_rest_while_anybody_is_there(mut subject: Subject) {
@@ -134,13 +138,13 @@ pub(crate) async fn a_promoter_does_not_rest_while_anybody_is_there(mut subject:
     subject.line_up(1..=1).await;
     let at_ms = subject.clock.now_ms();
     let id = visitor(1);
-    for state in [State::Waiting, State::Ready, State::Active] {
+    for state in [EntryState::Waiting, EntryState::Ready, EntryState::Active] {
         assert_eq!(subject.state(id).await, state);
         assert!(!rests(&subject).await, "{state:?}");
         match state {
-            State::Waiting => assert_eq!(subject.tick().await.promoted, 1),
-            State::Ready => drop(subject.claim(id).await),
-            _ => drop(subject.leave(id, Departure::Complete).await),
+            EntryState::Waiting => assert_eq!(subject.tick().await.promoted, 1),
+            EntryState::Ready => drop(subject.claim(id).await),
+            _ => drop(subject.leave(id, LeaveReason::Complete).await),
         }
     }
     assert!(!rests(&subject).await, "the journal has its promotion");

@@ -29,7 +29,7 @@ async fn a_queue_of_before_goes_on(backend: Backend) {
         subject.view().await.forecast().eta_ms(1);
     }
     assert_eq!(turns, 7, "all had their turn");
-    let counted = subject.view().await.averages.long.mark;
+    let counted = subject.view().await.averages.long.current_start;
     assert_eq!(counted.no_shows, 9, "by now they are counted: {counted:?}");
 }
 

@@ -1,12 +1,12 @@
 //! Who may enter, what a pause holds, and what deadlines do.
 
 use vestibule_domain::{
-    pace::HeldBackBy,
+    pace::LimitedBy,
     settings::{Entrance, ReEntry, Settings},
-    standing::Standing,
-    state::State,
+    standing::EntryStatus,
+    state::EntryState,
 };
-use vestibule_line::{Claimed, Departure, Entered, Joining, Look, Missing, Refusal};
+use vestibule_line::{ClaimOutcome, EnterOutcome, EntryLookup, JoinKind, LeaveReason, NotFound, Refusal};
 use vestibule_tests::lines::{Subject, visitor};
 
 fn one_at_a_time() -> Settings {
@@ -34,19 +34,19 @@ pub(crate) async fn a_draining_queue_refuses_newcomers_and_serves_the_others(mut
         .enter(&subject.queue, visitor(3))
         .await
         .expect("enter");
-    assert_eq!(refused, Entered::Refused(Refusal::Draining));
-    assert_eq!(subject.missing(visitor(3)).await, Missing::Unknown);
+    assert_eq!(refused, EnterOutcome::Refused(Refusal::Draining));
+    assert_eq!(subject.missing(visitor(3)).await, NotFound::Unknown);
     assert_eq!(subject.view().await.totals.entered, 2);
     // Whoever is in line keeps the place: where nobody may come in, the back of the line is no place to move to.
     let again = subject.enter(visitor(1)).await;
     assert_eq!(
         (again.how, subject.position(visitor(1)).await),
-        (Joining::Kept, 1)
+        (JoinKind::Kept, 1)
     );
     for number in [1, 2] {
         assert_eq!(subject.tick().await.promoted, 1);
         subject.claim(visitor(number)).await;
-        subject.leave(visitor(number), Departure::Complete).await;
+        subject.leave(visitor(number), LeaveReason::Complete).await;
         subject.pass_seconds(1);
     }
     // The place is gone, and so is the right to come back.
@@ -55,7 +55,7 @@ pub(crate) async fn a_draining_queue_refuses_newcomers_and_serves_the_others(mut
         .enter(&subject.queue, visitor(1))
         .await
         .expect("enter");
-    assert_eq!(refused, Entered::Refused(Refusal::Draining));
+    assert_eq!(refused, EnterOutcome::Refused(Refusal::Draining));
 }
 
 pub(crate) async fn a_closed_queue_refuses_newcomers_and_keeps_places(mut subject: Subject) {
@@ -73,15 +73,15 @@ pub(crate) async fn a_closed_queue_refuses_newcomers_and_keeps_places(mut subjec
         .enter(&subject.queue, visitor(3))
         .await
         .expect("enter");
-    assert_eq!(refused, Entered::Refused(Refusal::Closed));
+    assert_eq!(refused, EnterOutcome::Refused(Refusal::Closed));
     subject.claim(visitor(1)).await;
     subject.pass_seconds(5);
     let tick = subject.tick().await;
-    assert_eq!((tick.promoted, tick.held_back_by), (0, HeldBackBy::Gate));
+    assert_eq!((tick.promoted, tick.limited_by), (0, LimitedBy::Gate));
     assert_eq!(subject.position(visitor(2)).await, 1);
     subject.set(|settings| settings.entrance = Entrance::Open).await;
     assert_eq!(subject.tick().await.promoted, 1);
-    assert_eq!(subject.state(visitor(2)).await, State::Ready);
+    assert_eq!(subject.state(visitor(2)).await, EntryState::Ready);
 }
 
 pub(crate) async fn nothing_moves_while_paused_but_the_entrance(mut subject: Subject) {
@@ -103,18 +103,21 @@ pub(crate) async fn nothing_moves_while_paused_but_the_entrance(mut subject: Sub
     let held = subject.standing(visitor(1)).await;
     assert_eq!(
         held,
-        Standing::Ready {
+        EntryStatus::Ready {
             visit: held.visit(),
             claim_by_ms: now_ms + 40_000,
             now_ms
         }
     );
     // The queue has room and tokens and nobody waits; still the newcomer does.
-    assert_eq!(subject.enter(visitor(3)).await.standing.state(), State::Waiting);
+    assert_eq!(
+        subject.enter(visitor(3)).await.standing.state(),
+        EntryState::Waiting
+    );
     let tick = subject.tick().await;
     assert_eq!(
-        (tick.promoted, tick.no_shows, tick.held_back_by),
-        (0, 0, HeldBackBy::Gate)
+        (tick.promoted, tick.no_shows, tick.limited_by),
+        (0, 0, LimitedBy::Gate)
     );
     // Those who were let in are not the line's to hold.
     subject.pass_seconds(80);
@@ -122,9 +125,9 @@ pub(crate) async fn nothing_moves_while_paused_but_the_entrance(mut subject: Sub
 
     subject.set(|settings| settings.paused = false).await;
     subject.pass_ms(39_999);
-    assert_eq!(subject.state(visitor(1)).await, State::Ready);
+    assert_eq!(subject.state(visitor(1)).await, EntryState::Ready);
     subject.pass_ms(1);
-    assert_eq!(subject.missing(visitor(1)).await, Missing::Ended);
+    assert_eq!(subject.missing(visitor(1)).await, NotFound::RecentlyEnded);
     let tick = subject.tick().await;
     assert_eq!((tick.promoted, tick.no_shows), (1, 1));
     // A second pause adds to the first one.
@@ -143,14 +146,14 @@ pub(crate) async fn a_no_show_frees_the_slot(mut subject: Subject) {
     subject.pass_ms(59_999);
     let tick = subject.tick().await;
     assert_eq!(
-        (tick.no_shows, tick.promoted, tick.held_back_by),
-        (0, 0, HeldBackBy::Capacity)
+        (tick.no_shows, tick.promoted, tick.limited_by),
+        (0, 0, LimitedBy::Capacity)
     );
-    assert_eq!(subject.state(visitor(1)).await, State::Ready);
+    assert_eq!(subject.state(visitor(1)).await, EntryState::Ready);
     subject.pass_ms(1);
     assert_eq!(
         subject.look(visitor(1)).await,
-        Look::Gone(Missing::Ended),
+        EntryLookup::NotFound(NotFound::RecentlyEnded),
         "before anybody drops it"
     );
     assert_eq!(
@@ -159,12 +162,12 @@ pub(crate) async fn a_no_show_frees_the_slot(mut subject: Subject) {
             .claim(&subject.queue, visitor(1))
             .await
             .expect("claim"),
-        Claimed::Gone(Missing::Ended)
+        ClaimOutcome::NotFound(NotFound::RecentlyEnded)
     );
     let tick = subject.tick().await;
     assert_eq!((tick.no_shows, tick.promoted), (1, 1));
-    assert_eq!(subject.state(visitor(2)).await, State::Ready);
-    assert_eq!(subject.missing(visitor(1)).await, Missing::Ended);
+    assert_eq!(subject.state(visitor(2)).await, EntryState::Ready);
+    assert_eq!(subject.missing(visitor(1)).await, NotFound::RecentlyEnded);
 }
 
 pub(crate) async fn lower_claim_seconds_wait_for_the_old_ones(mut subject: Subject) {
@@ -178,7 +181,7 @@ pub(crate) async fn lower_claim_seconds_wait_for_the_old_ones(mut subject: Subje
     let called = async |subject: &Subject, number| {
         assert_eq!(subject.tick().await.promoted, 1);
         match subject.standing(visitor(number)).await {
-            Standing::Ready {
+            EntryStatus::Ready {
                 claim_by_ms, now_ms, ..
             } => claim_by_ms - now_ms,
             other => panic!("not ready: {other:?}"),
@@ -187,7 +190,7 @@ pub(crate) async fn lower_claim_seconds_wait_for_the_old_ones(mut subject: Subje
     assert_eq!(called(&subject, 1).await, 60_000);
     subject.set(|settings| settings.claim_seconds = 10).await;
     assert!(
-        matches!(subject.standing(visitor(1)).await, Standing::Ready { claim_by_ms, now_ms, .. }
+        matches!(subject.standing(visitor(1)).await, EntryStatus::Ready { claim_by_ms, now_ms, .. }
             if claim_by_ms - now_ms == 60_000),
         "who has been called keeps the deadline"
     );
@@ -215,17 +218,17 @@ pub(crate) async fn the_end_of_a_session_frees_the_slot(mut subject: Subject) {
     subject.pass_seconds(7);
     let (active, _) = subject.claim(visitor(1)).await;
     let session_end_ms = subject.clock.now_ms() + 300_000;
-    assert!(matches!(active, Standing::Active { session_end_ms: end, .. } if end == session_end_ms));
+    assert!(matches!(active, EntryStatus::Active { session_end_ms: end, .. } if end == session_end_ms));
     subject.pass_ms(299_999);
-    assert_eq!(subject.state(visitor(1)).await, State::Active);
+    assert_eq!(subject.state(visitor(1)).await, EntryState::Active);
     assert_eq!(subject.tick().await.promoted, 0);
     subject.pass_ms(1);
     assert_eq!(
         subject.look(visitor(1)).await,
-        Look::Gone(Missing::Ended),
+        EntryLookup::NotFound(NotFound::RecentlyEnded),
         "before anybody drops it"
     );
     let tick = subject.tick().await;
     assert_eq!((tick.expired, tick.promoted, tick.active), (1, 1, 0));
-    assert_eq!(subject.state(visitor(2)).await, State::Ready);
+    assert_eq!(subject.state(visitor(2)).await, EntryState::Ready);
 }

@@ -3,23 +3,23 @@
 use std::collections::HashMap;
 
 use vestibule_domain::{
-    change::{Change, End, Event, Version},
+    change::{Change, EndReason, Event, Version},
     score::Visit,
     settings::Settings,
-    standing::Standing,
+    standing::EntryStatus,
 };
-use vestibule_line::{Departure, Extended, Extension, Missing};
+use vestibule_line::{ExtendOutcome, LeaveReason, NotFound, SessionExtension};
 use vestibule_tests::lines::{Subject, visitor};
 
 use crate::settings::three_at_a_time;
 
 pub(crate) fn missed(visit: Visit) -> Event {
-    let how = End::NoShow;
+    let how = EndReason::NoShow;
     Event::Ended { visit, how }
 }
 
 fn expired(visit: Visit) -> Event {
-    let how = End::Expired;
+    let how = EndReason::Expired;
     Event::Ended { visit, how }
 }
 
@@ -29,7 +29,7 @@ pub(crate) async fn the_journal_has_promotions_and_expiries_in_order(mut subject
     subject.line_up(1..=7).await;
     let mut scores = HashMap::new();
     for number in 1..=7 {
-        if let Standing::Waiting { score, .. } = subject.standing(visitor(number)).await {
+        if let EntryStatus::Waiting { score, .. } = subject.standing(visitor(number)).await {
             scores.insert(number, score);
         }
     }
@@ -104,19 +104,23 @@ pub(crate) async fn the_journal_has_promotions_and_expiries_in_order(mut subject
     assert_eq!(records[2].changes[0].at_ms, last_ms);
 
     // Whoever drains it takes the oldest first, and what is settled is gone.
-    let oldest = subject.line.journal(&subject.queue, 2).await.expect("journal");
+    let oldest = subject
+        .line
+        .due_journal_records(&subject.queue, 2)
+        .await
+        .expect("journal");
     assert_eq!(oldest, records[..2]);
     let keys = [records[0].key.clone(), records[1].key.clone()];
     subject
         .line
-        .settle(&subject.queue, &keys, &[])
+        .acknowledge(&subject.queue, &keys, &[])
         .await
         .expect("settle");
     assert_eq!(subject.journal().await, records[2..]);
-    assert_eq!(subject.view().await.journal, 1);
+    assert_eq!(subject.view().await.journal_len, 1);
     subject
         .line
-        .settle(&subject.queue, &keys, &[])
+        .acknowledge(&subject.queue, &keys, &[])
         .await
         .expect("again is harmless");
     subject.settle(&[]).await;
@@ -137,17 +141,17 @@ pub(crate) async fn a_change_that_the_backup_did_not_take_is_recorded(mut subjec
     subject.tick().await;
     let promoted = subject.journal().await[0].changes[0];
     let (_, claimed) = subject.claim(visitor(2)).await;
-    let extension = Extension {
+    let extension = SessionExtension {
         visit: None,
         seconds: 1_000,
         latest_end_ms: subject.clock.now_ms() + 900_000,
     };
     let extended = match subject.line.extend(&subject.queue, visitor(2), extension).await {
-        Ok(Extended::Active { change, .. }) => change,
+        Ok(ExtendOutcome::Active { change, .. }) => change,
         other => panic!("{other:?}"),
     };
-    let completed = subject.leave(visitor(2), Departure::Complete).await;
-    let left = subject.leave(visitor(1), Departure::Evict).await;
+    let completed = subject.leave(visitor(2), LeaveReason::Complete).await;
+    let left = subject.leave(visitor(1), LeaveReason::Evict).await;
     let timed_out = [missed, expired].map(|event| Change {
         event: event(fast.event.visit()),
         ..left
@@ -158,7 +162,11 @@ pub(crate) async fn a_change_that_the_backup_did_not_take_is_recorded(mut subjec
     ];
     subject.settle(&[]).await;
     for change in &changes {
-        subject.line.record(&subject.queue, change).await.expect("record");
+        subject
+            .line
+            .append_to_journal(&subject.queue, change)
+            .await
+            .expect("record");
     }
     let read: Vec<_> = subject
         .journal()
@@ -174,25 +182,25 @@ pub(crate) async fn an_end_is_remembered_until_it_is_settled(mut subject: Subjec
     subject.line_up(1..=4).await;
     subject.tick().await;
     subject.claim(visitor(1)).await;
-    subject.leave(visitor(1), Departure::Complete).await;
-    subject.leave(visitor(4), Departure::Leave).await;
+    subject.leave(visitor(1), LeaveReason::Complete).await;
+    subject.leave(visitor(4), LeaveReason::Leave).await;
     subject.pass_seconds(60);
     for number in 1..=4 {
         assert_eq!(
             subject.missing(visitor(number)).await,
-            Missing::Ended,
+            NotFound::RecentlyEnded,
             "visitor {number}"
         );
     }
     assert_eq!(subject.tick().await.no_shows, 2);
-    assert_eq!(subject.view().await.ended, 4);
+    assert_eq!(subject.view().await.unsettled_ends, 4);
     subject.settle(&[visitor(1), visitor(2)]).await;
     for (number, missing) in [
-        (1, Missing::Unknown),
-        (2, Missing::Unknown),
-        (3, Missing::Ended),
-        (4, Missing::Ended),
-        (5, Missing::Unknown),
+        (1, NotFound::Unknown),
+        (2, NotFound::Unknown),
+        (3, NotFound::RecentlyEnded),
+        (4, NotFound::RecentlyEnded),
+        (5, NotFound::Unknown),
     ] {
         assert_eq!(
             subject.missing(visitor(number)).await,
@@ -200,27 +208,27 @@ pub(crate) async fn an_end_is_remembered_until_it_is_settled(mut subject: Subjec
             "visitor {number}"
         );
     }
-    assert_eq!(subject.view().await.ended, 2);
+    assert_eq!(subject.view().await.unsettled_ends, 2);
 }
 
 /// The write of an end may be late: by then the visitor may have come and gone again.
 pub(crate) async fn a_late_settlement_leaves_the_next_end_remembered(mut subject: Subject) {
     subject.open(three_at_a_time()).await;
     subject.enter(visitor(1)).await;
-    let first = subject.leave(visitor(1), Departure::Leave).await;
+    let first = subject.leave(visitor(1), LeaveReason::Leave).await;
     subject.enter(visitor(1)).await;
-    let second = subject.leave(visitor(1), Departure::Leave).await;
-    for (late, missing) in [(&first, Missing::Ended), (&second, Missing::Unknown)] {
-        let ending = late.ending().expect("an end");
+    let second = subject.leave(visitor(1), LeaveReason::Leave).await;
+    for (late, missing) in [(&first, NotFound::RecentlyEnded), (&second, NotFound::Unknown)] {
+        let ending = late.visit_end().expect("an end");
         let remembered = subject
             .line
-            .end(&subject.queue, visitor(1))
+            .unsettled_end(&subject.queue, visitor(1))
             .await
             .expect("answered");
         assert_eq!(remembered, Some(second), "the last end, word for word");
         subject
             .line
-            .settle(&subject.queue, &[], &[ending])
+            .acknowledge(&subject.queue, &[], &[ending])
             .await
             .expect("settle");
         assert_eq!(subject.missing(visitor(1)).await, missing);

@@ -1,7 +1,7 @@
 //! What the protected service says of its load.
 
 use vestibule_domain::{
-    load::{LastLoad, LoadReport},
+    load::{LastLoadReport, LoadReport},
     settings::Settings,
 };
 use vestibule_tests::lines::Subject;
@@ -16,12 +16,15 @@ pub(crate) async fn a_load_report_is_kept_for_a_minute(mut subject: Subject) {
     };
     subject
         .line
-        .keep_load(&subject.queue, &whole)
+        .record_load(&subject.queue, &whole)
         .await
         .expect("kept");
     let at_ms = subject.clock.now_ms();
     subject.pass_ms(59_999);
-    assert_eq!(subject.view().await.load, Some(LastLoad { report: whole, at_ms }));
+    assert_eq!(
+        subject.view().await.load,
+        Some(LastLoadReport { report: whole, at_ms })
+    );
     subject.pass_ms(1);
     assert_eq!(subject.view().await.load, None, "it is a minute old");
 }
@@ -41,7 +44,7 @@ pub(crate) async fn the_last_load_report_counts_and_nothing_of_those_before(mut 
     for report in [whole, bare] {
         subject
             .line
-            .keep_load(&subject.queue, &report)
+            .record_load(&subject.queue, &report)
             .await
             .expect("kept");
         subject.pass_ms(1);

@@ -1,13 +1,13 @@
 //! One entry is made to agree with what the backup shows of it.
 
 use vestibule_domain::{
-    change::{Change, End, Event, Version},
-    record::Record,
+    change::{Change, EndReason, Event, Version},
+    record::EntryRecord,
     score::DeadlineScore,
-    standing::{Spot, Standing},
-    state::State,
+    standing::{EntryStatus, StoredPosition},
+    state::EntryState,
 };
-use vestibule_line::{Cursor, Departure, LineError, Mended, Mending, Missing};
+use vestibule_line::{Cursor, LeaveReason, LineError, NotFound, RepairOrder, RepairOutcome};
 use vestibule_tests::lines::{Subject, fresh_queue, visitor};
 
 use crate::{check::spots, settings::two_at_a_time};
@@ -21,15 +21,15 @@ async fn one_of_each(subject: &mut Subject) {
 }
 
 /// What the backup shows of an entry that stands there, but for what is changed of it.
-async fn record(subject: &Subject, number: u64, change: impl FnOnce(&mut Record)) -> Record {
+async fn record(subject: &Subject, number: u64, change: impl FnOnce(&mut EntryRecord)) -> EntryRecord {
     let spot = spots(subject).await[&visitor(number)];
     let event = match spot {
-        Spot::Waiting(score) => Event::Entered { score },
-        Spot::Ready(score) => Event::StillReady {
+        StoredPosition::Waiting(score) => Event::Entered { score },
+        StoredPosition::Ready(score) => Event::StillReady {
             visit: score.visit(),
             claim_by_ms: score.deadline_ms(),
         },
-        Spot::Active(score) => Event::Claimed {
+        StoredPosition::Active(score) => Event::Claimed {
             visit: score.visit(),
             session_end_ms: score.deadline_ms(),
         },
@@ -40,33 +40,38 @@ async fn record(subject: &Subject, number: u64, change: impl FnOnce(&mut Record)
         at_ms: subject.clock.now_ms(),
         event,
     };
-    let mut record = Record::after(None, &change_of_it, 24).expect("the first one");
+    let mut record = EntryRecord::apply_change(None, &change_of_it, 24).expect("the first one");
     record.state = spot.state();
     change(&mut record);
     record
 }
 
-async fn mend(subject: &Subject, number: u64, record: Option<Record>) -> Mended {
+async fn mend(subject: &Subject, number: u64, record: Option<EntryRecord>) -> RepairOutcome {
     let seen = spots(subject).await[&visitor(number)];
     mend_as(subject, number, record, seen).await
 }
 
-async fn mend_as(subject: &Subject, number: u64, record: Option<Record>, seen: Spot) -> Mended {
-    let mending = Mending {
+async fn mend_as(
+    subject: &Subject,
+    number: u64,
+    record: Option<EntryRecord>,
+    seen: StoredPosition,
+) -> RepairOutcome {
+    let mending = RepairOrder {
         id: visitor(number),
-        seen,
+        observed: seen,
         generation: 1,
         record,
     };
-    subject.line.mend(&subject.queue, &mending).await.expect("mend")
+    subject.line.repair(&subject.queue, &mending).await.expect("mend")
 }
 
-fn here(mended: Mended) -> (Standing, Change, bool) {
+fn here(mended: RepairOutcome) -> (EntryStatus, Change, bool) {
     match mended {
-        Mended::Here {
-            standing,
+        RepairOutcome::Live {
+            status: standing,
             change,
-            moved_on,
+            has_adopted: moved_on,
         } => (standing, change, moved_on),
         other => panic!("not here: {other:?}"),
     }
@@ -84,8 +89,8 @@ pub(crate) async fn what_the_backup_lacks_is_said_once_more(mut subject: Subject
         assert!(change.version > version);
         assert_eq!(change.event.state(), before.state());
         assert_eq!(change.event.visit(), before.visit());
-        let written = Record::after(None, &change, 24).expect("the first one");
-        assert!(written.shows(spots(&subject).await[&visitor(number)]));
+        let written = EntryRecord::apply_change(None, &change, 24).expect("the first one");
+        assert!(written.matches_position(spots(&subject).await[&visitor(number)]));
     }
     // By a record that is from ahead of this line's clock, too.
     let ahead = record(&subject, 4, |record| record.version.v += 3_600_000_000).await;
@@ -100,27 +105,27 @@ pub(crate) async fn a_visit_goes_on_from_where_the_backup_has_it(mut subject: Su
     let end_ms = subject.clock.now_ms() + 100_000;
     // A promotion was lost, and another with its claim.
     let ready = record(&subject, 3, |record| {
-        record.state = State::Ready;
+        record.state = EntryState::Ready;
         record.expires_at_ms = Some(end_ms);
     });
     let (standing, change, moved_on) = here(mend(&subject, 3, Some(ready.await)).await);
-    assert!(moved_on && standing.state() == State::Ready, "{standing:?}");
-    assert_eq!(change.event.state(), State::Ready);
+    assert!(moved_on && standing.state() == EntryState::Ready, "{standing:?}");
+    assert_eq!(change.event.state(), EntryState::Ready);
     let claim_by_ms = subject.clock.now_ms() + subject.settings.claim_ms();
     assert!(
-        matches!(standing, Standing::Ready { claim_by_ms: by, .. } if by == claim_by_ms),
+        matches!(standing, EntryStatus::Ready { claim_by_ms: by, .. } if by == claim_by_ms),
         "anew"
     );
     let active = record(&subject, 4, |record| {
-        record.state = State::Active;
+        record.state = EntryState::Active;
         record.expires_at_ms = Some(end_ms);
     });
     let (standing, ..) = here(mend(&subject, 4, Some(active.await)).await);
-    assert!(matches!(standing, Standing::Active { session_end_ms, .. } if session_end_ms == end_ms));
+    assert!(matches!(standing, EntryStatus::Active { session_end_ms, .. } if session_end_ms == end_ms));
     assert_eq!(subject.standing(visitor(4)).await, standing);
     // An extension was lost; a shorter session is an earlier one.
     let first = subject.standing(visitor(1)).await;
-    let Standing::Active { session_end_ms, .. } = first else {
+    let EntryStatus::Active { session_end_ms, .. } = first else {
         panic!("{first:?}")
     };
     for (record_end_ms, expected_ms, changed) in [
@@ -129,12 +134,14 @@ pub(crate) async fn a_visit_goes_on_from_where_the_backup_has_it(mut subject: Su
     ] {
         let extended = record(&subject, 1, |record| record.expires_at_ms = Some(record_end_ms)).await;
         let (standing, _, moved_on) = here(mend(&subject, 1, Some(extended)).await);
-        assert!(matches!(standing, Standing::Active { session_end_ms, .. } if session_end_ms == expected_ms));
+        assert!(
+            matches!(standing, EntryStatus::Active { session_end_ms, .. } if session_end_ms == expected_ms)
+        );
         assert_eq!(moved_on, changed);
     }
     // Nobody goes back.
     let before = subject.standing(visitor(2)).await;
-    let waiting = record(&subject, 2, |record| record.state = State::Waiting).await;
+    let waiting = record(&subject, 2, |record| record.state = EntryState::Waiting).await;
     let (standing, _, moved_on) = here(mend(&subject, 2, Some(waiting)).await);
     assert_eq!((standing, moved_on), (before, false));
     // Two entries more are inside than there is room for: nobody else gets in.
@@ -145,12 +152,12 @@ pub(crate) async fn what_the_backup_knows_to_be_over_leaves_the_line(mut subject
     one_of_each(&mut subject).await;
     let now_ms = subject.clock.now_ms();
     for (number, state, how) in [
-        (1, State::Completed, End::Completed),
-        (2, State::Expired, End::NoShow),
-        (3, State::Left, End::Left),
+        (1, EntryState::Completed, EndReason::Completed),
+        (2, EntryState::Expired, EndReason::NoShow),
+        (3, EntryState::Left, EndReason::Left),
     ] {
         let over = record(&subject, number, |record| record.state = state).await;
-        let Mended::Ended(end) = mend(&subject, number, Some(over.clone())).await else {
+        let RepairOutcome::Ended(end) = mend(&subject, number, Some(over.clone())).await else {
             panic!("{number} is still there")
         };
         assert_eq!(
@@ -161,11 +168,11 @@ pub(crate) async fn what_the_backup_knows_to_be_over_leaves_the_line(mut subject
             }
         );
         assert!(end.version > over.version);
-        assert_eq!(subject.missing(visitor(number)).await, Missing::Ended);
+        assert_eq!(subject.missing(visitor(number)).await, NotFound::RecentlyEnded);
         assert_eq!(
             subject
                 .line
-                .end(&subject.queue, visitor(number))
+                .unsettled_end(&subject.queue, visitor(number))
                 .await
                 .expect("end"),
             Some(end)
@@ -173,13 +180,13 @@ pub(crate) async fn what_the_backup_knows_to_be_over_leaves_the_line(mut subject
     }
     // A session that the backup has, and that is over by now.
     let late = record(&subject, 4, |record| {
-        record.state = State::Active;
+        record.state = EntryState::Active;
         record.expires_at_ms = Some(now_ms);
     });
-    let Mended::Ended(end) = mend(&subject, 4, Some(late.await)).await else {
+    let RepairOutcome::Ended(end) = mend(&subject, 4, Some(late.await)).await else {
         panic!("it is over")
     };
-    assert_eq!(end.event.state(), State::Expired);
+    assert_eq!(end.event.state(), EntryState::Expired);
     let view = subject.view().await;
     assert_eq!((view.waiting, view.ready, view.active), (0, 0, 0));
 }
@@ -191,21 +198,24 @@ pub(crate) async fn a_turn_is_known_by_the_deadline_that_callers_see(mut subject
     subject.pass_seconds(7);
     subject.set(|settings| settings.paused = false).await;
     let standing = subject.standing(visitor(2)).await;
-    assert_ne!(Spot::of(&standing), spots(&subject).await[&visitor(2)]);
-    let over = record(&subject, 2, |record| record.state = State::Left).await;
-    let Standing::Ready {
+    assert_ne!(
+        StoredPosition::from_status(&standing),
+        spots(&subject).await[&visitor(2)]
+    );
+    let over = record(&subject, 2, |record| record.state = EntryState::Left).await;
+    let EntryStatus::Ready {
         visit, claim_by_ms, ..
     } = standing
     else {
         panic!("{standing:?}")
     };
-    let beside = Spot::Ready(DeadlineScore::new(claim_by_ms - 1, visit));
+    let beside = StoredPosition::Ready(DeadlineScore::new(claim_by_ms - 1, visit));
     assert_eq!(
         mend_as(&subject, 2, Some(over.clone()), beside).await,
-        Mended::Moved
+        RepairOutcome::Moved
     );
-    let mended = mend_as(&subject, 2, Some(over), Spot::of(&standing)).await;
-    assert!(matches!(mended, Mended::Ended(_)), "{mended:?}");
+    let mended = mend_as(&subject, 2, Some(over), StoredPosition::from_status(&standing)).await;
+    assert!(matches!(mended, RepairOutcome::Ended(_)), "{mended:?}");
     assert_eq!(subject.view().await.ready, 0);
 }
 
@@ -213,76 +223,82 @@ pub(crate) async fn a_visit_begun_since_is_never_touched(mut subject: Subject) {
     one_of_each(&mut subject).await;
     let (seen, over) = (
         spots(&subject).await,
-        record(&subject, 3, |record| record.state = State::Left).await,
+        record(&subject, 3, |record| record.state = EntryState::Left).await,
     );
-    subject.leave(visitor(3), Departure::Leave).await;
+    subject.leave(visitor(3), LeaveReason::Leave).await;
     subject.pass_seconds(1);
     subject.enter(visitor(3)).await;
     let before = subject.standing(visitor(3)).await;
     assert_eq!(
         mend_as(&subject, 3, Some(over.clone()), seen[&visitor(3)]).await,
-        Mended::Moved
+        RepairOutcome::Moved
     );
     // Seen as it stands now: the place is a later one than that of the end.
     let (standing, _, moved_on) = here(mend(&subject, 3, Some(over)).await);
     assert_eq!((standing, moved_on), (before, false));
     // Of the same number by chance, where the record never heard of a place: it began after that end.
-    let mut ended = record(&subject, 3, |record| record.state = State::Left).await;
+    let mut ended = record(&subject, 3, |record| record.state = EntryState::Left).await;
     (ended.score, ended.ended_at_ms) = (None, Some(subject.clock.now_ms()));
     assert!(matches!(
         mend(&subject, 3, Some(ended.clone())).await,
-        Mended::Here { .. }
+        RepairOutcome::Live { .. }
     ));
     ended.ended_at_ms = Some(subject.clock.now_ms() + 1);
-    let before_the_end = Mending {
+    let before_the_end = RepairOrder {
         id: visitor(3),
-        seen: spots(&subject).await[&visitor(3)],
+        observed: spots(&subject).await[&visitor(3)],
         generation: 1,
         record: Some(ended),
     };
-    let mended = subject.line.mend(&subject.queue, &before_the_end).await;
-    assert!(matches!(mended, Ok(Mended::Ended(_))), "{mended:?}");
+    let mended = subject.line.repair(&subject.queue, &before_the_end).await;
+    assert!(matches!(mended, Ok(RepairOutcome::Ended(_))), "{mended:?}");
     subject.enter(visitor(3)).await;
     // A place before the one that is over was over before it.
-    let later = record(&subject, 3, |record| record.state = State::Left).await;
-    let mut earlier = record(&subject, 4, |record| record.state = State::Left).await;
+    let later = record(&subject, 3, |record| record.state = EntryState::Left).await;
+    let mut earlier = record(&subject, 4, |record| record.state = EntryState::Left).await;
     (earlier.score, earlier.visit) = (later.score, later.visit);
-    assert!(matches!(mend(&subject, 4, Some(earlier)).await, Mended::Ended(_)));
+    assert!(matches!(
+        mend(&subject, 4, Some(earlier)).await,
+        RepairOutcome::Ended(_)
+    ));
     // One who was let in since.
-    let over = record(&subject, 2, |record| record.state = State::Expired).await;
+    let over = record(&subject, 2, |record| record.state = EntryState::Expired).await;
     subject.claim(visitor(2)).await;
     assert_eq!(
         mend_as(&subject, 2, Some(over), seen[&visitor(2)]).await,
-        Mended::Moved
+        RepairOutcome::Moved
     );
-    assert_eq!(subject.state(visitor(2)).await, State::Active);
+    assert_eq!(subject.state(visitor(2)).await, EntryState::Active);
     // One whose time is up: the next promotion drops it.
     subject.pass_seconds(100_000);
-    assert_eq!(mend(&subject, 2, None).await, Mended::Moved);
+    assert_eq!(mend(&subject, 2, None).await, RepairOutcome::Moved);
 }
 
 pub(crate) async fn a_record_of_another_line_mends_nothing(mut subject: Subject) {
     one_of_each(&mut subject).await;
     let before = (subject.view().await, spots(&subject).await);
     let later_epoch = record(&subject, 3, |record| {
-        record.state = State::Left;
+        record.state = EntryState::Left;
         record.version = Version { epoch: 2, v: 1 };
     });
-    assert_eq!(mend(&subject, 3, Some(later_epoch.await)).await, Mended::Refused);
-    let other_generation = Mending {
+    assert_eq!(
+        mend(&subject, 3, Some(later_epoch.await)).await,
+        RepairOutcome::Rejected
+    );
+    let other_generation = RepairOrder {
         id: visitor(3),
-        seen: before.1[&visitor(3)],
+        observed: before.1[&visitor(3)],
         generation: 2,
         record: None,
     };
-    let refused = subject.line.mend(&subject.queue, &other_generation).await;
-    assert_eq!(refused.expect("mend"), Mended::Refused);
+    let refused = subject.line.repair(&subject.queue, &other_generation).await;
+    assert_eq!(refused.expect("mend"), RepairOutcome::Rejected);
     assert_eq!((subject.view().await, spots(&subject).await), before);
     let nowhere = fresh_queue();
     assert!(matches!(
-        subject.line.mend(&nowhere, &other_generation).await,
-        Err(LineError::Unknown)
+        subject.line.repair(&nowhere, &other_generation).await,
+        Err(LineError::QueueNotFound)
     ));
-    let page = subject.line.page(&nowhere, &Cursor::default()).await;
-    assert!(matches!(page, Err(LineError::Unknown)));
+    let page = subject.line.read_page(&nowhere, &Cursor::default()).await;
+    assert!(matches!(page, Err(LineError::QueueNotFound)));
 }

@@ -1,7 +1,7 @@
 //! Where the server's clock is known to be wrong: callers set an offset, and all goes on by the right time.
 
-use vestibule_domain::{pace::HeldBackBy, settings::Settings, state::State};
-use vestibule_line::Adjusted;
+use vestibule_domain::{pace::LimitedBy, settings::Settings, state::EntryState};
+use vestibule_line::AdjustClockOutcome;
 use vestibule_tests::lines::{Subject, configuration, visitor};
 
 use crate::{
@@ -17,15 +17,19 @@ pub(crate) async fn with_an_offset_everything_goes_on(subject: Subject) {
             here.tick().await;
             here.pass_seconds(1);
         }
-        assert_eq!(adjust(&here).await, Adjusted::Adjusted, "{off_ms}");
+        assert_eq!(adjust(&here).await, AdjustClockOutcome::Applied, "{off_ms}");
         let clocks = here.view().await.clocks;
         assert_eq!((clocks.apart, clocks.offset_ms), (false, -off_ms));
-        assert_eq!(adjust(&here).await, Adjusted::Agree, "once is enough");
+        assert_eq!(
+            adjust(&here).await,
+            AdjustClockOutcome::ClocksAgree,
+            "once is enough"
+        );
         assert_eq!(here.view().await.now_ms, here.clock.now_ms());
 
         // The pace goes on, without a burst: one place is free, and one token there whatever the clock did.
         assert_eq!(here.tick().await.promoted, 1);
-        assert_eq!(here.state(visitor(3)).await, State::Ready);
+        assert_eq!(here.state(visitor(3)).await, EntryState::Ready);
         here.set(|settings| settings.capacity = 100).await;
         assert_eq!(here.tick().await.promoted, 0);
         here.pass_seconds(1);
@@ -46,12 +50,12 @@ pub(crate) async fn with_an_offset_everything_goes_on(subject: Subject) {
 
         // Somebody puts the server's clock right: the offset is wrong now, and goes.
         here.clock.set_server_off(0);
-        assert_eq!(here.tick().await.held_back_by, HeldBackBy::Clock);
+        assert_eq!(here.tick().await.limited_by, LimitedBy::Clock);
         here.pass_seconds(3);
-        assert_eq!(adjust(&here).await, Adjusted::Adjusted);
+        assert_eq!(adjust(&here).await, AdjustClockOutcome::Applied);
         let clocks = here.view().await.clocks;
         assert_eq!((clocks.apart, clocks.offset_ms), (false, 0));
-        assert_ne!(here.tick().await.held_back_by, HeldBackBy::Clock);
+        assert_ne!(here.tick().await.limited_by, LimitedBy::Clock);
     }
 }
 
@@ -60,20 +64,20 @@ pub(crate) async fn a_second_caller_decides_where_the_line_does_not_know(mut sub
     // Nobody ticked for two hours, and the server was set back meanwhile: its time is later than any that the line knows.
     subject.pass_seconds(7_200);
     subject.clock.set_server_off(-HOUR_MS);
-    assert_eq!(subject.tick().await.held_back_by, HeldBackBy::Clock);
-    assert_eq!(adjust(&subject).await, Adjusted::Doubtful);
+    assert_eq!(subject.tick().await.limited_by, LimitedBy::Clock);
+    assert_eq!(adjust(&subject).await, AdjustClockOutcome::NotConfirmed);
     // A caller who wants something else is no help; one who sees the same is.
     subject.caller_off_by(HOUR_MS / 2).enter(visitor(5)).await;
-    assert_eq!(adjust(&subject).await, Adjusted::Doubtful);
+    assert_eq!(adjust(&subject).await, AdjustClockOutcome::NotConfirmed);
     subject.caller_off_by(900).enter(visitor(6)).await;
-    assert_eq!(adjust(&subject).await, Adjusted::Adjusted);
+    assert_eq!(adjust(&subject).await, AdjustClockOutcome::Applied);
     assert_eq!(subject.view().await.now_ms, subject.clock.now_ms());
     // What a caller saw is forgotten when somebody sees that the server is right.
     subject.tick().await;
     subject.caller_off_by(HOUR_MS).enter(visitor(7)).await;
     subject.tick().await;
     let other = subject.caller_off_by(HOUR_MS);
-    assert_eq!(adjust(&other).await, Adjusted::Doubtful);
+    assert_eq!(adjust(&other).await, AdjustClockOutcome::NotConfirmed);
 }
 
 pub(crate) async fn a_quiet_queue_knows_the_time_by_its_ticks(mut subject: Subject) {
@@ -91,7 +95,7 @@ pub(crate) async fn a_quiet_queue_knows_the_time_by_its_ticks(mut subject: Subje
     subject.clock.set_server_off(-HOUR_MS);
     subject.pass_seconds(3);
     assert_eq!(subject.view().await.now_ms, ticked_ms, "it does not go back");
-    assert_eq!(adjust(&subject).await, Adjusted::Adjusted);
+    assert_eq!(adjust(&subject).await, AdjustClockOutcome::Applied);
     assert_eq!(subject.view().await.now_ms, subject.clock.now_ms());
     assert_eq!(session_end_ms(&subject, 1).await, end_ms);
 }
@@ -100,8 +104,8 @@ pub(crate) async fn an_offset_that_was_read_too_long_ago_is_not_set(mut subject:
     scene(&mut subject, HOUR_MS).await;
     let wanted_ms = subject.view().await.clocks.wanted_offset_ms();
     subject.clock.set_server_off(2 * HOUR_MS);
-    let adjusted = subject.line.adjust(&subject.queue, wanted_ms).await;
-    assert_eq!(adjusted.expect("adjust"), Adjusted::Doubtful);
+    let adjusted = subject.line.adjust_clock(&subject.queue, wanted_ms).await;
+    assert_eq!(adjusted.expect("adjust"), AdjustClockOutcome::NotConfirmed);
     assert_eq!(subject.view().await.clocks.offset_ms, 0);
 }
 
@@ -119,9 +123,9 @@ pub(crate) async fn a_queue_put_back_by_a_server_that_is_off_calls_again(subject
             (55_000..=60_000).contains(&left_ms),
             "{off_ms}: {left_ms} ms to claim"
         );
-        assert_eq!(fresh.tick().await.held_back_by, HeldBackBy::Clock);
-        assert_eq!(adjust(&fresh).await, Adjusted::Adjusted, "{off_ms}");
+        assert_eq!(fresh.tick().await.limited_by, LimitedBy::Clock);
+        assert_eq!(adjust(&fresh).await, AdjustClockOutcome::Applied, "{off_ms}");
         assert_eq!(fresh.tick().await.no_shows, 0);
-        assert_eq!(fresh.state(visitor(2)).await, State::Ready);
+        assert_eq!(fresh.state(visitor(2)).await, EntryState::Ready);
     }
 }

@@ -6,10 +6,10 @@ use vestibule_domain::{
     change::Event,
     score::WaitScore,
     settings::{ReEntry, Settings},
-    standing::Standing,
-    state::State,
+    standing::EntryStatus,
+    state::EntryState,
 };
-use vestibule_line::{Departure, Joining};
+use vestibule_line::{JoinKind, LeaveReason};
 use vestibule_tests::lines::{Place, Subject, visitor};
 
 fn one_by_one() -> Settings {
@@ -23,7 +23,7 @@ fn one_by_one() -> Settings {
 
 fn score(place: &Place) -> WaitScore {
     match place.standing {
-        Standing::Waiting { score, .. } => score,
+        EntryStatus::Waiting { score, .. } => score,
         other => panic!("not waiting: {other:?}"),
     }
 }
@@ -34,7 +34,7 @@ pub(crate) async fn first_come_is_first_served(mut subject: Subject) {
     // Many of one millisecond, and some of later ones.
     for number in 1..=60 {
         let place = subject.enter(visitor(number)).await;
-        assert_eq!(place.how, Joining::New);
+        assert_eq!(place.how, JoinKind::NewVisit);
         assert_eq!(subject.position(visitor(number)).await, number);
         if number % 7 == 0 {
             subject.clock.pass(Duration::from_micros(number * 311));
@@ -44,7 +44,7 @@ pub(crate) async fn first_come_is_first_served(mut subject: Subject) {
     for next in 1..=60 {
         assert_eq!(subject.position(visitor(60)).await, 61 - next);
         assert_eq!(subject.tick().await.promoted, 1);
-        assert_eq!(subject.state(visitor(next)).await, State::Ready);
+        assert_eq!(subject.state(visitor(next)).await, EntryState::Ready);
         if next < 60 {
             assert_eq!(
                 subject.position(visitor(next + 1)).await,
@@ -62,7 +62,7 @@ pub(crate) async fn enter_twice_is_one_place(mut subject: Subject) {
     let before = subject.standing(visitor(2)).await;
     subject.pass_seconds(5);
     let again = subject.enter(visitor(2)).await;
-    assert_eq!((again.how, again.standing), (Joining::Kept, before));
+    assert_eq!((again.how, again.standing), (JoinKind::Kept, before));
     let said_again = again
         .change
         .expect("said again, since the first may not be written");
@@ -79,11 +79,11 @@ pub(crate) async fn enter_twice_is_one_place(mut subject: Subject) {
     let again = subject.enter(visitor(1)).await;
     assert_eq!(
         (again.how, again.standing, again.change),
-        (Joining::Kept, ready, None)
+        (JoinKind::Kept, ready, None)
     );
     let (active, claim) = subject.claim(visitor(1)).await;
     let again = subject.enter(visitor(1)).await;
-    assert_eq!((again.how, again.standing), (Joining::Kept, active));
+    assert_eq!((again.how, again.standing), (JoinKind::Kept, active));
     let said_again = again
         .change
         .expect("said again, since the claim may not be written");
@@ -102,7 +102,7 @@ pub(crate) async fn entering_again_may_move_to_the_back(mut subject: Subject) {
     subject.line_up([1, 2, 3]).await;
     subject.pass_ms(10);
     let moved = subject.enter(visitor(1)).await;
-    assert_eq!(moved.how, Joining::Moved);
+    assert_eq!(moved.how, JoinKind::Requeued);
     assert_eq!(
         moved.change.as_ref().map(|change| change.event),
         Some(Event::Entered { score: score(&moved) })
@@ -119,7 +119,7 @@ pub(crate) async fn entering_again_may_move_to_the_back(mut subject: Subject) {
     assert_eq!(subject.tick().await.promoted, 1);
     let ready = subject.standing(visitor(2)).await;
     let again = subject.enter(visitor(2)).await;
-    assert_eq!((again.how, again.standing), (Joining::Kept, ready));
+    assert_eq!((again.how, again.standing), (JoinKind::Kept, ready));
 }
 
 pub(crate) async fn entering_again_after_the_end_is_a_new_visit(mut subject: Subject) {
@@ -132,19 +132,19 @@ pub(crate) async fn entering_again_after_the_end_is_a_new_visit(mut subject: Sub
     subject.open(capacity_for_all).await;
     subject.line_up(1..=5).await;
     let before = subject.standing(visitor(1)).await.visit();
-    let left_in_line = subject.leave(visitor(5), Departure::Leave).await;
-    assert_eq!(left_in_line.event.state(), State::Left);
+    let left_in_line = subject.leave(visitor(5), LeaveReason::Leave).await;
+    assert_eq!(left_in_line.event.state(), EntryState::Left);
     subject.tick().await;
     for number in 1..=3 {
         subject.claim(visitor(number)).await;
     }
-    subject.leave(visitor(1), Departure::Complete).await;
-    subject.leave(visitor(2), Departure::Evict).await;
+    subject.leave(visitor(1), LeaveReason::Complete).await;
+    subject.leave(visitor(2), LeaveReason::Evict).await;
     subject.pass_seconds(10);
     // 1 completed, 2 evicted, 3 outstayed, 4 never claimed, 5 left; nobody has dropped 3 and 4 yet.
     for number in 1..=5 {
         let place = subject.enter(visitor(number)).await;
-        assert_eq!(place.how, Joining::New, "visitor {number}");
+        assert_eq!(place.how, JoinKind::NewVisit, "visitor {number}");
         assert!(place.change.is_some(), "visitor {number}");
         let stands = subject.standing(visitor(number)).await;
         assert_eq!(stands.visit(), place.standing.visit());
@@ -152,7 +152,7 @@ pub(crate) async fn entering_again_after_the_end_is_a_new_visit(mut subject: Sub
     assert_ne!(subject.standing(visitor(1)).await.visit(), before);
     let view = subject.view().await;
     assert_eq!(
-        (view.ended, view.totals.entered),
+        (view.unsettled_ends, view.totals.entered),
         (5, 10),
         "the ends of the first visits are remembered until they are settled"
     );
@@ -212,7 +212,7 @@ pub(crate) async fn line_time_survives_a_clock_that_goes_back(mut subject: Subje
     assert_eq!(change.at_ms, at_ms);
     assert_eq!(
         active,
-        Standing::Active {
+        EntryStatus::Active {
             visit: ready.visit(),
             session_end_ms: at_ms + 300_000,
             now_ms: at_ms
@@ -234,7 +234,7 @@ pub(crate) async fn a_pause_survives_a_clock_that_goes_back(mut subject: Subject
     subject.set(|settings| settings.paused = true).await;
     let at_ms = subject.clock.now_ms();
     subject.clock.go_back(Duration::from_secs(10));
-    let ready = Standing::Ready {
+    let ready = EntryStatus::Ready {
         visit: subject.standing(visitor(1)).await.visit(),
         claim_by_ms: at_ms + 40_000,
         now_ms: at_ms,
@@ -243,7 +243,7 @@ pub(crate) async fn a_pause_survives_a_clock_that_goes_back(mut subject: Subject
     subject.set(|settings| settings.paused = false).await;
     assert_eq!(subject.standing(visitor(1)).await, ready);
     subject.pass_seconds(10 + 39);
-    assert_eq!(subject.state(visitor(1)).await, State::Ready);
+    assert_eq!(subject.state(visitor(1)).await, EntryState::Ready);
     subject.pass_seconds(1);
     subject.missing(visitor(1)).await;
 }

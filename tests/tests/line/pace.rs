@@ -1,8 +1,8 @@
 //! How many are let in, and when.
 
 use rand::{RngExt, SeedableRng, rngs::StdRng};
-use vestibule_domain::{pace::HeldBackBy, settings::Settings, state::State};
-use vestibule_line::{Departure, PromoteOrder};
+use vestibule_domain::{pace::LimitedBy, settings::Settings, state::EntryState};
+use vestibule_line::{LeaveReason, PromoteOrder};
 use vestibule_tests::lines::{Subject, tick_of, visitor};
 
 use crate::settings::pace;
@@ -21,14 +21,14 @@ pub(crate) async fn the_fast_track_spends_from_the_same_bucket(mut subject: Subj
             _ => rng.random_range(1..2_000),
         });
         let place = subject.enter(visitor(number)).await;
-        let_in += u64::from(place.standing.state() == State::Active);
-        if place.standing.state() == State::Waiting {
+        let_in += u64::from(place.standing.state() == EntryState::Active);
+        if place.standing.state() == EntryState::Waiting {
             // Now and then a promoter comes by later; after that, whoever is left goes: the queue is empty again.
             if number % 3 == 0 {
                 subject.pass_ms(rng.random_range(0..4_000));
                 let_in += subject.tick().await.promoted;
             }
-            subject.leave(visitor(number), Departure::Leave).await;
+            subject.leave(visitor(number), LeaveReason::Leave).await;
         }
         let elapsed_ms = subject.clock.now_ms() - start_ms;
         assert!(
@@ -50,7 +50,7 @@ pub(crate) async fn a_promoter_that_was_away_releases_one_batch(mut subject: Sub
     assert_eq!(subject.tick().await.promoted, 3);
     subject.pass_seconds(100);
     let back = subject.tick().await;
-    assert_eq!((back.promoted, back.held_back_by), (3, HeldBackBy::Pace));
+    assert_eq!((back.promoted, back.limited_by), (3, LimitedBy::Pace));
     assert_eq!(subject.tick().await.promoted, 0);
     // From then on the batch is spread over the interval.
     subject.pass_ms(3_333);
@@ -81,14 +81,14 @@ pub(crate) async fn capacity_is_never_exceeded(mut subject: Subject) {
                 subject.line.claim(&subject.queue, id).await.expect("claim");
             }
             4 => {
-                let departed = subject.line.leave(&subject.queue, id, None, Departure::Leave);
+                let departed = subject.line.leave(&subject.queue, id, None, LeaveReason::Leave);
                 departed.await.expect("leave");
             }
             5 => subject.pass_ms(rng.random_range(0..4_000)),
             _ => {
                 let tick = subject.tick().await;
                 assert!(tick.ready + tick.active <= CAPACITY, "{tick:?}");
-                full += u64::from(tick.held_back_by == HeldBackBy::Capacity);
+                full += u64::from(tick.limited_by == LimitedBy::Capacity);
             }
         }
         let view = subject.view().await;
@@ -106,8 +106,8 @@ pub(crate) async fn capacity_is_never_exceeded(mut subject: Subject) {
     subject.pass_seconds(2);
     let tick = subject.tick().await;
     assert_eq!(
-        (tick.promoted, tick.ready, tick.held_back_by),
-        (0, CAPACITY, HeldBackBy::Capacity)
+        (tick.promoted, tick.ready, tick.limited_by),
+        (0, CAPACITY, LimitedBy::Capacity)
     );
 }
 
@@ -115,7 +115,7 @@ pub(crate) async fn a_new_pace_keeps_the_tokens(mut subject: Subject) {
     subject.open(pace(10, 10)).await;
     subject.line_up(1..=100).await;
     let order = |asked| PromoteOrder {
-        heartbeat: false,
+        is_promoter: false,
         ..tick_of(asked)
     };
     let four = subject
@@ -123,7 +123,7 @@ pub(crate) async fn a_new_pace_keeps_the_tokens(mut subject: Subject) {
         .promote(&subject.queue, order(4))
         .await
         .expect("promote");
-    assert_eq!((four.promoted, four.held_back_by), (4, HeldBackBy::Asked));
+    assert_eq!((four.promoted, four.limited_by), (4, LimitedBy::Asked));
     // Six tokens are left and stay six, whatever the new unit of time is.
     subject.set(|settings| settings.interval_seconds = 60).await;
     assert_eq!(subject.tick().await.promoted, 6);

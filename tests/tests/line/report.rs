@@ -1,8 +1,8 @@
 //! What is reported of a queue: each event once, however many ask.
 
 use futures_util::future::join_all;
-use vestibule_domain::{settings::Settings, standing::Standing};
-use vestibule_line::{Departure, Happened, Report, ReportOrder, Reported};
+use vestibule_domain::{settings::Settings, standing::EntryStatus};
+use vestibule_line::{LeaveReason, QueueEvents, Report, ReportOrder, ReportOutcome};
 use vestibule_tests::lines::{Subject, visitor};
 
 pub(crate) const EACH_10_SECONDS: ReportOrder = ReportOrder {
@@ -19,15 +19,15 @@ fn four_at_a_time() -> Settings {
     }
 }
 
-async fn ask(subject: &Subject) -> Reported {
-    let reported = subject.line.report(&subject.queue, EACH_10_SECONDS).await;
+async fn ask(subject: &Subject) -> ReportOutcome {
+    let reported = subject.line.take_report(&subject.queue, EACH_10_SECONDS).await;
     reported.expect("report")
 }
 
 async fn report(subject: &Subject) -> Report {
     match ask(subject).await {
-        Reported::Due(report) => *report,
-        early @ Reported::Early { .. } => panic!("{early:?}"),
+        ReportOutcome::Due(report) => *report,
+        early @ ReportOutcome::NotDue { .. } => panic!("{early:?}"),
     }
 }
 
@@ -37,49 +37,50 @@ pub(crate) async fn a_report_counts_what_happened_since_the_last_one(mut subject
     subject.tick().await; // 1 to 4 are ready.
     subject.claim(visitor(1)).await;
     subject.claim(visitor(2)).await;
-    subject.leave(visitor(1), Departure::Complete).await;
-    subject.leave(visitor(10), Departure::Leave).await;
+    subject.leave(visitor(1), LeaveReason::Complete).await;
+    subject.leave(visitor(10), LeaveReason::Leave).await;
     let first = report(&subject).await;
     assert_eq!((first.waiting, first.ready, first.active), (5, 2, 1));
     assert_eq!(first.now_ms, subject.clock.now_ms());
-    let happened = Happened {
+    let happened = QueueEvents {
         entered: 10,
         promoted: 4,
         completed: 1,
         left: 1,
-        ..Happened::default()
+        ..QueueEvents::default()
     };
-    assert_eq!(first.happened, happened);
+    assert_eq!(first.events, happened);
     assert_eq!(first.generation, 1);
     let standing = (
         subject.standing(visitor(5)).await,
         subject.standing(visitor(9)).await,
     );
-    let (Standing::Waiting { score: head, .. }, Standing::Waiting { score: tail, .. }) = standing else {
+    let (EntryStatus::Waiting { score: head, .. }, EntryStatus::Waiting { score: tail, .. }) = standing
+    else {
         panic!("{standing:?}")
     };
     assert_eq!((first.head, first.tail), (Some(head), Some(tail)));
 
     subject.pass_ms(9_999);
-    assert_eq!(ask(&subject).await, Reported::Early { due_in_ms: 1 });
+    assert_eq!(ask(&subject).await, ReportOutcome::NotDue { due_in_ms: 1 });
     subject.pass_seconds(300); // 3 and 4 did not come, and the session of 2 is over.
     subject.tick().await;
     let second = report(&subject).await;
-    let happened = Happened {
+    let happened = QueueEvents {
         promoted: 4,
         expired: 1,
         no_shows: 2,
-        ..Happened::default()
+        ..QueueEvents::default()
     };
-    assert_eq!(second.happened, happened);
+    assert_eq!(second.events, happened);
     assert_eq!((second.waiting, second.ready, second.active), (1, 4, 0));
 
     // A clock that is set back does not silence it.
     subject.clock.go_back(std::time::Duration::from_hours(1));
     subject.tick().await;
-    assert!(matches!(ask(&subject).await, Reported::Early { .. }));
+    assert!(matches!(ask(&subject).await, ReportOutcome::NotDue { .. }));
     subject.pass_seconds(3_610);
-    assert_eq!(report(&subject).await.happened.entered, 0);
+    assert_eq!(report(&subject).await.events.entered, 0);
 }
 
 pub(crate) async fn each_event_is_in_one_report_however_many_ask(mut subject: Subject) {
@@ -89,9 +90,9 @@ pub(crate) async fn each_event_is_in_one_report_however_many_ask(mut subject: Su
     for _ in 0..5 {
         subject.tick().await;
         for reported in join_all((0..8).map(|_| ask(&subject))).await {
-            if let Reported::Due(report) = reported {
-                entered += report.happened.entered;
-                promoted += report.happened.promoted;
+            if let ReportOutcome::Due(report) = reported {
+                entered += report.events.entered;
+                promoted += report.events.promoted;
                 due += 1;
             }
         }
@@ -105,8 +106,8 @@ pub(crate) async fn a_queue_where_nothing_happens_is_reported_on_less_often(mut 
     report(&subject).await;
     let mut quiet_seconds = 0;
     let due_in_ms = async |subject: &Subject| match ask(subject).await {
-        Reported::Early { due_in_ms } => due_in_ms,
-        Reported::Due(_) => 0,
+        ReportOutcome::NotDue { due_in_ms } => due_in_ms,
+        ReportOutcome::Due(_) => 0,
     };
     loop {
         match due_in_ms(&subject).await {
@@ -119,10 +120,10 @@ pub(crate) async fn a_queue_where_nothing_happens_is_reported_on_less_often(mut 
     }
     assert_eq!(quiet_seconds, 60);
     subject.enter(visitor(1)).await;
-    subject.leave(visitor(1), Departure::Leave).await;
+    subject.leave(visitor(1), LeaveReason::Leave).await;
     subject.pass_seconds(10);
     assert_eq!(
-        report(&subject).await.happened.entered,
+        report(&subject).await.events.entered,
         1,
         "come and gone in between"
     );
@@ -184,15 +185,15 @@ pub(crate) async fn a_report_tells_how_far_the_backup_is_behind(mut subject: Sub
     subject.open(four_at_a_time()).await;
     subject.line_up(1..=8).await;
     let report_now = report(&subject).await;
-    assert_eq!((report_now.journal, report_now.backup_lag_ms), (0, 0));
+    assert_eq!((report_now.journal_len, report_now.backup_lag_ms), (0, 0));
     subject.tick().await;
     subject.pass_seconds(10);
     subject.tick().await;
     subject.pass_seconds(2);
     let behind = report(&subject).await;
-    assert_eq!((behind.journal, behind.backup_lag_ms), (2, 12_000));
+    assert_eq!((behind.journal_len, behind.backup_lag_ms), (2, 12_000));
     subject.settle(&[]).await;
     subject.pass_seconds(10);
     let report_now = report(&subject).await;
-    assert_eq!((report_now.journal, report_now.backup_lag_ms), (0, 0));
+    assert_eq!((report_now.journal_len, report_now.backup_lag_ms), (0, 0));
 }

@@ -2,17 +2,22 @@
 
 use std::{collections::HashMap, time::Duration};
 
-use vestibule_domain::{change::Change, id::EntryId, record::Record, standing::Standing, state::State};
-use vestibule_line::{Check, Configuration, Configured, Departure, Look, Marked, Missing, Places, Validated};
+use vestibule_domain::{
+    change::Change, id::EntryId, record::EntryRecord, standing::EntryStatus, state::EntryState,
+};
+use vestibule_line::{
+    Configuration, ConfigureOutcome, EntryLookup, LeaveReason, NotFound, RaiseWatermarkOutcome,
+    RestoredEntries, ValidateOutcome, Validation,
+};
 use vestibule_tests::lines::{Subject, configuration, fresh_queue, visitor};
 
 use crate::settings::three_at_a_time;
 
 /// What the backup holds after these changes.
-pub(crate) fn places(changes: &[Change]) -> Places {
-    let mut records: HashMap<EntryId, Record> = HashMap::new();
+pub(crate) fn places(changes: &[Change]) -> RestoredEntries {
+    let mut records: HashMap<EntryId, EntryRecord> = HashMap::new();
     for change in changes {
-        if let Some(record) = Record::after(records.get(&change.id), change, 24) {
+        if let Some(record) = EntryRecord::apply_change(records.get(&change.id), change, 24) {
             records.insert(change.id, record);
         }
     }
@@ -31,12 +36,12 @@ pub(crate) async fn a_restore_brings_everybody_back(mut subject: Subject) {
         }
     }
     subject.set(|settings| settings.paused = false).await;
-    changes.push(subject.leave(visitor(7), Departure::Leave).await);
+    changes.push(subject.leave(visitor(7), LeaveReason::Leave).await);
     subject.tick().await;
     for number in 1..=3 {
         changes.push(subject.claim(visitor(number)).await.1);
     }
-    changes.push(subject.leave(visitor(3), Departure::Complete).await);
+    changes.push(subject.leave(visitor(3), LeaveReason::Complete).await);
     subject.pass_seconds(1);
     subject.tick().await;
     for record in subject.journal().await {
@@ -57,16 +62,19 @@ pub(crate) async fn a_restore_brings_everybody_back(mut subject: Subject) {
         .line
         .restore(&again.queue, &configuration, 0, places(&changes))
         .await;
-    assert_eq!(restored.expect("restore"), Configured::Created);
+    assert_eq!(restored.expect("restore"), ConfigureOutcome::Created);
 
     let now_ms = again.clock.now_ms();
     let view = again.view().await;
-    assert_eq!((view.waiting, view.ready, view.active, view.ended), (33, 3, 2, 0));
+    assert_eq!(
+        (view.waiting, view.ready, view.active, view.unsettled_ends),
+        (33, 3, 2, 0)
+    );
     assert_eq!(
         (view.waiting, view.ready, view.active),
         (before.waiting, before.ready, before.active)
     );
-    assert_eq!((view.journal, view.bucket.credit), (0, 0));
+    assert_eq!((view.journal_len, view.bucket.credit), (0, 0));
     assert_eq!(view.configuration, configuration);
     assert!(view.version > before.version, "changes go on from the highest");
     for number in 8..=40 {
@@ -77,7 +85,7 @@ pub(crate) async fn a_restore_brings_everybody_back(mut subject: Subject) {
         assert_eq!(new, old, "visitor {number} has the old place");
     }
     for number in 4..=6 {
-        let ready = Standing::Ready {
+        let ready = EntryStatus::Ready {
             visit: again.standing(visitor(number)).await.visit(),
             claim_by_ms: now_ms + 60_000,
             now_ms,
@@ -91,7 +99,7 @@ pub(crate) async fn a_restore_brings_everybody_back(mut subject: Subject) {
     }
     match (active, again.standing(visitor(1)).await) {
         (
-            Standing::Active {
+            EntryStatus::Active {
                 visit,
                 session_end_ms,
                 ..
@@ -99,7 +107,7 @@ pub(crate) async fn a_restore_brings_everybody_back(mut subject: Subject) {
             new,
         ) => assert_eq!(
             new,
-            Standing::Active {
+            EntryStatus::Active {
                 visit,
                 session_end_ms,
                 now_ms
@@ -108,19 +116,22 @@ pub(crate) async fn a_restore_brings_everybody_back(mut subject: Subject) {
         other => panic!("{other:?}"),
     }
     for number in [3, 7] {
-        assert_eq!(again.look(visitor(number)).await, Look::Gone(Missing::Unknown));
+        assert_eq!(
+            again.look(visitor(number)).await,
+            EntryLookup::NotFound(NotFound::Unknown)
+        );
     }
     // Nobody is let in at once, the line goes on where it was, and newcomers are behind everybody.
     assert_eq!(again.tick().await.promoted, 0);
     let newcomer = again.enter(visitor(41)).await;
-    assert_eq!(newcomer.standing.state(), State::Waiting);
+    assert_eq!(newcomer.standing.state(), EntryState::Waiting);
     assert_eq!(again.position(visitor(41)).await, 34);
     let version = newcomer.change.expect("new").version;
     assert!(version.epoch == 2 && changes.iter().all(|change| change.version < version));
     again.pass_seconds(1);
     assert_eq!(again.tick().await.promoted, 3);
     for number in 8..=10 {
-        assert_eq!(again.state(visitor(number)).await, State::Ready);
+        assert_eq!(again.state(visitor(number)).await, EntryState::Ready);
     }
 }
 
@@ -148,15 +159,15 @@ pub(crate) async fn a_restore_leaves_a_queue_of_its_epoch_or_a_later_one_alone(m
         restored.await.expect("restore")
     };
     let view = subject.view().await;
-    assert_eq!(restore(1).await, Configured::Same);
-    assert_eq!(restore(0).await, Configured::Older);
+    assert_eq!(restore(1).await, ConfigureOutcome::Unchanged);
+    assert_eq!(restore(0).await, ConfigureOutcome::Superseded);
     assert_eq!(subject.view().await, view);
-    assert_eq!(subject.missing(visitor(9)).await, Missing::Unknown);
+    assert_eq!(subject.missing(visitor(9)).await, NotFound::Unknown);
     assert_eq!(subject.position(visitor(2)).await, 2);
 
     // A later one takes its place.
-    assert_eq!(restore(7).await, Configured::Created);
-    assert_eq!(subject.missing(visitor(2)).await, Missing::Unknown);
+    assert_eq!(restore(7).await, ConfigureOutcome::Created);
+    assert_eq!(subject.missing(visitor(2)).await, NotFound::Unknown);
     assert_eq!(subject.view().await.active, 3);
     assert_eq!(subject.position(visitor(9)).await, 2);
 }
@@ -164,24 +175,28 @@ pub(crate) async fn a_restore_leaves_a_queue_of_its_epoch_or_a_later_one_alone(m
 pub(crate) async fn a_line_that_came_back_old_is_known_by_its_mark(mut subject: Subject) {
     subject.open(three_at_a_time()).await;
     let mark = async |epoch, fence| {
-        let marked = subject.line.mark(&subject.queue, epoch, fence).await;
+        let marked = subject.line.raise_watermark(&subject.queue, epoch, fence).await;
         marked.expect("mark")
     };
-    assert_eq!(mark(1, 0).await, Marked::Marked(1));
-    assert_eq!(mark(1, 1).await, Marked::Same, "nothing has happened since");
+    assert_eq!(mark(1, 0).await, RaiseWatermarkOutcome::Raised(1));
+    assert_eq!(
+        mark(1, 1).await,
+        RaiseWatermarkOutcome::Unchanged,
+        "nothing has happened since"
+    );
     subject.enter(visitor(1)).await;
     // Whoever read the fence before somebody else raised it is right as well.
-    assert_eq!(mark(1, 0).await, Marked::Marked(2));
-    assert_eq!(mark(2, 0).await, Marked::Other);
+    assert_eq!(mark(1, 0).await, RaiseWatermarkOutcome::Raised(2));
+    assert_eq!(mark(2, 0).await, RaiseWatermarkOutcome::OtherEpoch);
     subject.enter(visitor(2)).await;
-    assert_eq!(mark(1, 3).await, Marked::Old);
-    assert_eq!(mark(1, 3).await, Marked::Old, "and stays so");
+    assert_eq!(mark(1, 3).await, RaiseWatermarkOutcome::StaleLine);
+    assert_eq!(mark(1, 3).await, RaiseWatermarkOutcome::StaleLine, "and stays so");
     let configuration = of_epoch(&subject, 2);
     let put_back = subject
         .line
-        .restore(&subject.queue, &configuration, 3, Places::default());
-    assert_eq!(put_back.await.expect("restore"), Configured::Created);
-    assert_eq!(mark(2, 3).await, Marked::Marked(4));
+        .restore(&subject.queue, &configuration, 3, RestoredEntries::default());
+    assert_eq!(put_back.await.expect("restore"), ConfigureOutcome::Created);
+    assert_eq!(mark(2, 3).await, RaiseWatermarkOutcome::Raised(4));
 }
 
 pub(crate) async fn a_pass_of_before_lets_in_again_until_its_end(mut subject: Subject) {
@@ -189,11 +204,11 @@ pub(crate) async fn a_pass_of_before_lets_in_again_until_its_end(mut subject: Su
     subject.line_up(1..=5).await;
     assert_eq!(subject.tick().await.promoted, 3);
     let end_ms = subject.clock.now_ms() + 40_000;
-    let check = |end_ms| Check {
+    let check = |end_ms| Validation {
         visit: None,
         claims: false,
         consumes: false,
-        let_in_until_ms: Some(end_ms),
+        reactivate_until_ms: Some(end_ms),
     };
     let validate = async |number, end_ms| {
         let validated = subject
@@ -202,18 +217,18 @@ pub(crate) async fn a_pass_of_before_lets_in_again_until_its_end(mut subject: Su
         validated.await.expect("validate")
     };
     let over = validate(4, subject.clock.now_ms()).await;
-    assert!(matches!(over, Validated::NotYet(_)), "{over:?}");
+    assert!(matches!(over, ValidateOutcome::NotActive(_)), "{over:?}");
     for number in [1, 5] {
         let visit = subject.standing(visitor(number)).await.visit();
-        let Validated::Active {
-            standing,
+        let ValidateOutcome::Active {
+            status: standing,
             change: Some(change),
         } = validate(number, end_ms).await
         else {
             panic!("visitor {number} is not let in");
         };
         let now_ms = subject.clock.now_ms();
-        let expected = Standing::Active {
+        let expected = EntryStatus::Active {
             visit,
             session_end_ms: end_ms,
             now_ms,
@@ -222,13 +237,13 @@ pub(crate) async fn a_pass_of_before_lets_in_again_until_its_end(mut subject: Su
             (standing, subject.standing(visitor(number)).await),
             (expected, expected)
         );
-        assert_eq!(change.event.state(), State::Active);
+        assert_eq!(change.event.state(), EntryState::Active);
     }
     let view = subject.view().await;
     assert_eq!((view.waiting, view.ready, view.active), (1, 2, 2));
     subject.pass_seconds(40);
     subject.tick().await;
-    assert_eq!(subject.missing(visitor(5)).await, Missing::Ended);
+    assert_eq!(subject.missing(visitor(5)).await, NotFound::RecentlyEnded);
 }
 
 /// A visitor who came and went in a line whose clock was ahead, and the same line put back with the right time: the end, and the
@@ -236,14 +251,14 @@ pub(crate) async fn a_pass_of_before_lets_in_again_until_its_end(mut subject: Su
 pub(crate) async fn put_back_behind(mut subject: Subject) -> (Subject, Change) {
     subject.open(three_at_a_time()).await;
     subject.enter(visitor(1)).await;
-    let end = subject.leave(visitor(1), Departure::Leave).await;
+    let end = subject.leave(visitor(1), LeaveReason::Leave).await;
     subject.clock.go_back(Duration::from_mins(1));
-    assert!(subject.line.forget(&subject.queue, 2).await.expect("forget"));
+    assert!(subject.line.drop_queue(&subject.queue, 2).await.expect("forget"));
     let configuration = of_epoch(&subject, 2);
     let put_back = subject
         .line
-        .restore(&subject.queue, &configuration, 0, Places::default());
-    assert_eq!(put_back.await.expect("restore"), Configured::Created);
+        .restore(&subject.queue, &configuration, 0, RestoredEntries::default());
+    assert_eq!(put_back.await.expect("restore"), ConfigureOutcome::Created);
     let version = subject.view().await.version;
     assert!(version > end.version && version.v < end.version.v, "{version:?}");
     (subject, end)
@@ -252,18 +267,22 @@ pub(crate) async fn put_back_behind(mut subject: Subject) -> (Subject, Change) {
 pub(crate) async fn an_end_of_an_epoch_before_settles_no_later_one(subject: Subject) {
     let (subject, first) = put_back_behind(subject).await;
     subject.enter(visitor(1)).await;
-    let second = subject.leave(visitor(1), Departure::Leave).await;
+    let second = subject.leave(visitor(1), LeaveReason::Leave).await;
     let settle = async |end: &Change| {
-        let ending = end.ending().expect("an end");
-        let settled = subject.line.settle(&subject.queue, &[], &[ending]).await;
+        let ending = end.visit_end().expect("an end");
+        let settled = subject.line.acknowledge(&subject.queue, &[], &[ending]).await;
         settled.expect("settle");
-        subject.line.end(&subject.queue, visitor(1)).await.expect("end")
+        subject
+            .line
+            .unsettled_end(&subject.queue, visitor(1))
+            .await
+            .expect("end")
     };
     assert_eq!(settle(&first).await, Some(second), "the backup may not have it");
     assert_eq!(settle(&second).await, None);
     // One of a later epoch comes after all of those before, whatever the clocks said.
     subject.enter(visitor(1)).await;
-    let mut third = subject.leave(visitor(1), Departure::Leave).await;
+    let mut third = subject.leave(visitor(1), LeaveReason::Leave).await;
     third.version = vestibule_domain::change::Version { epoch: 3, v: 1 };
     assert_eq!(settle(&third).await, None);
 }

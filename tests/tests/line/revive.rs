@@ -2,8 +2,8 @@
 
 mod in_the_way;
 
-use vestibule_domain::{change::Change, record::Record, standing::Standing, state::State};
-use vestibule_line::{Departure, Instead, Missing, Revival, Revived};
+use vestibule_domain::{change::Change, record::EntryRecord, standing::EntryStatus, state::EntryState};
+use vestibule_line::{LeaveReason, NotFound, ReplacedEntry, RestoreEntryOrder, RestoreEntryOutcome};
 use vestibule_tests::lines::{Subject, visitor};
 
 pub(crate) use self::in_the_way::{
@@ -13,34 +13,39 @@ pub(crate) use self::in_the_way::{
 use crate::settings::two_at_a_time;
 
 /// What the backup shows after these changes of one entry.
-fn record(changes: &[Change]) -> Record {
-    let folded = changes.iter().fold(None, |standing: Option<Record>, change| {
-        Record::after(standing.as_ref(), change, 24).or(standing)
-    });
+fn record(changes: &[Change]) -> EntryRecord {
+    let folded = changes
+        .iter()
+        .fold(None, |standing: Option<EntryRecord>, change| {
+            EntryRecord::apply_change(standing.as_ref(), change, 24).or(standing)
+        });
     folded.expect("there are changes")
 }
 
-async fn revive(subject: &Subject, record: &Record, instead: Instead) -> Revived {
-    let revival = Revival {
+async fn revive(subject: &Subject, record: &EntryRecord, instead: ReplacedEntry) -> RestoreEntryOutcome {
+    let revival = RestoreEntryOrder {
         record: record.clone(),
         generation: 1,
-        instead,
+        replaced: instead,
     };
-    let revived = subject.line.revive(&subject.queue, &revival).await;
+    let revived = subject.line.restore_entry(&subject.queue, &revival).await;
     revived.expect("revive")
 }
 
 /// Seeks it first, as everybody must.
-async fn bring_back(subject: &Subject, record: &Record) -> Revived {
-    match revive(subject, record, Instead::Nothing).await {
-        Revived::Sought(mark) => revive(subject, record, Instead::Sought(mark)).await,
+async fn bring_back(subject: &Subject, record: &EntryRecord) -> RestoreEntryOutcome {
+    match revive(subject, record, ReplacedEntry::Nothing).await {
+        RestoreEntryOutcome::TicketIssued(mark) => revive(subject, record, ReplacedEntry::Ticket(mark)).await,
         other => other,
     }
 }
 
-async fn back(subject: &Subject, record: &Record) -> (Standing, Change) {
+async fn back(subject: &Subject, record: &EntryRecord) -> (EntryStatus, Change) {
     match bring_back(subject, record).await {
-        Revived::Back { standing, change } => (standing, change),
+        RestoreEntryOutcome::Restored {
+            status: standing,
+            change,
+        } => (standing, change),
         other => panic!("not back: {other:?}"),
     }
 }
@@ -67,7 +72,7 @@ pub(crate) async fn a_lost_place_is_as_it_was(subject: Subject) {
     let before = subject.view().await;
     // Last first, so that the order of coming back decides nothing.
     for (number, entered) in [(6, &changes[5]), (4, &changes[3]), (2, &changes[1])] {
-        assert_eq!(subject.missing(visitor(number)).await, Missing::Unknown);
+        assert_eq!(subject.missing(visitor(number)).await, NotFound::Unknown);
         let record = record(&[*entered]);
         let (standing, change) = back(&subject, &record).await;
         assert_eq!(standing, subject.standing(visitor(number)).await);
@@ -75,11 +80,11 @@ pub(crate) async fn a_lost_place_is_as_it_was(subject: Subject) {
             change.version > record.version,
             "nothing of the lost history is later"
         );
-        let rewritten = Record::after(Some(&record), &change, 24).expect("later");
+        let rewritten = EntryRecord::apply_change(Some(&record), &change, 24).expect("later");
         assert_eq!((rewritten.state, rewritten.score), (record.state, record.score));
         assert_eq!(
-            revive(&subject, &record, Instead::Nothing).await,
-            Revived::Here(standing)
+            revive(&subject, &record, ReplacedEntry::Nothing).await,
+            RestoreEntryOutcome::AlreadyLive(standing)
         );
     }
     for number in 1..=6 {
@@ -128,7 +133,7 @@ pub(crate) async fn ready_and_active_ones_come_back_and_nobody_else_gets_in_unti
     }
     // The replica has 1 and 2 ready; of the other history come one active and one ready besides.
     let (_, claimed) = other.claim(visitor(1)).await;
-    other.leave(visitor(2), Departure::Leave).await;
+    other.leave(visitor(2), LeaveReason::Leave).await;
     other.pass_seconds(1);
     other.tick().await;
     let journal = other.journal().await;
@@ -151,7 +156,7 @@ pub(crate) async fn ready_and_active_ones_come_back_and_nobody_else_gets_in_unti
     let (standing, _) = back(&lost, &of(1)).await;
     assert_eq!(standing.visit(), of(1).visit);
     assert!(
-        matches!(standing, Standing::Active { session_end_ms, .. } if Some(session_end_ms) == of(1).expires_at_ms),
+        matches!(standing, EntryStatus::Active { session_end_ms, .. } if Some(session_end_ms) == of(1).expires_at_ms),
         "the session ends when it would have: {standing:?}"
     );
     let (standing, change) = back(&lost, &of(3)).await;
@@ -160,28 +165,31 @@ pub(crate) async fn ready_and_active_ones_come_back_and_nobody_else_gets_in_unti
     let visit = of(3).visit;
     assert_eq!(
         standing,
-        Standing::Ready {
+        EntryStatus::Ready {
             visit,
             claim_by_ms,
             now_ms
         },
         "the time to claim is there anew"
     );
-    let rewritten = Record::after(Some(&of(3)), &change, 24).expect("later");
+    let rewritten = EntryRecord::apply_change(Some(&of(3)), &change, 24).expect("later");
     assert_eq!(
         (rewritten.state, rewritten.expires_at_ms),
-        (State::Ready, Some(claim_by_ms))
+        (EntryState::Ready, Some(claim_by_ms))
     );
     // Four in a room of two: nobody goes in, however long.
     assert_eq!((lost.view().await.ready, lost.view().await.active), (1, 3));
     lost.pass_seconds(2);
     assert_eq!(lost.tick().await.promoted, 0);
-    assert_eq!(lost.enter(visitor(11)).await.standing.state(), State::Waiting);
+    assert_eq!(
+        lost.enter(visitor(11)).await.standing.state(),
+        EntryState::Waiting
+    );
     for number in [8, 9] {
-        lost.leave(visitor(number), Departure::Complete).await;
+        lost.leave(visitor(number), LeaveReason::Complete).await;
         assert_eq!(lost.tick().await.promoted, 0, "there is no room yet");
     }
-    lost.leave(visitor(1), Departure::Complete).await;
+    lost.leave(visitor(1), LeaveReason::Complete).await;
     assert_eq!(lost.tick().await.promoted, 1);
 }
 
@@ -189,8 +197,11 @@ pub(crate) async fn what_ended_stays_gone(subject: Subject) {
     let (subject, changes) = lost_every_other(subject).await;
     // It ended, and the backup does not know yet.
     let entered = subject.enter(visitor(1)).await.change.expect("said again");
-    let left = subject.leave(visitor(1), Departure::Leave).await;
-    assert_eq!(bring_back(&subject, &record(&[entered])).await, Revived::Ended);
+    let left = subject.leave(visitor(1), LeaveReason::Leave).await;
+    assert_eq!(
+        bring_back(&subject, &record(&[entered])).await,
+        RestoreEntryOutcome::AlreadyEnded
+    );
     // A later visit than the one that ended was lost: it comes back.
     let mut later = changes[0];
     later.version.v = left.version.v + 1;
@@ -198,22 +209,23 @@ pub(crate) async fn what_ended_stays_gone(subject: Subject) {
 
     // It came, went and was settled while somebody who had read the record before was on the way.
     let stale = record(&changes[1..2]);
-    let Revived::Sought(mark) = revive(&subject, &stale, Instead::Nothing).await else {
+    let RestoreEntryOutcome::TicketIssued(mark) = revive(&subject, &stale, ReplacedEntry::Nothing).await
+    else {
         panic!("it stands nowhere");
     };
     subject.enter(visitor(2)).await;
-    subject.leave(visitor(2), Departure::Leave).await;
+    subject.leave(visitor(2), LeaveReason::Leave).await;
     assert_eq!(
-        revive(&subject, &stale, Instead::Sought(mark)).await,
-        Revived::Ended
+        revive(&subject, &stale, ReplacedEntry::Ticket(mark)).await,
+        RestoreEntryOutcome::AlreadyEnded
     );
     subject.settle(&[visitor(2)]).await;
-    let revived = revive(&subject, &stale, Instead::Sought(mark)).await;
+    let revived = revive(&subject, &stale, ReplacedEntry::Ticket(mark)).await;
     assert!(
-        matches!(revived, Revived::Sought(again) if again != mark),
+        matches!(revived, RestoreEntryOutcome::TicketIssued(again) if again != mark),
         "the record has to be read again: {revived:?}"
     );
-    assert_eq!(subject.missing(visitor(2)).await, Missing::Unknown);
+    assert_eq!(subject.missing(visitor(2)).await, NotFound::Unknown);
 }
 
 pub(crate) async fn a_session_that_is_over_expires(mut subject: Subject) {
@@ -222,14 +234,18 @@ pub(crate) async fn a_session_that_is_over_expires(mut subject: Subject) {
     let change = other.enter(visitor(1)).await.change.expect("it is new");
     let active = record(&[change]);
     subject.pass_seconds(300);
-    let Revived::Expired(end) = bring_back(&subject, &active).await else {
+    let RestoreEntryOutcome::SessionExpired(end) = bring_back(&subject, &active).await else {
         panic!("the session is over");
     };
-    let after = Record::after(Some(&active), &end, 24).expect("later");
-    assert_eq!((after.state, after.visit), (State::Expired, active.visit));
-    assert_eq!(subject.missing(visitor(1)).await, Missing::Ended);
+    let after = EntryRecord::apply_change(Some(&active), &end, 24).expect("later");
+    assert_eq!((after.state, after.visit), (EntryState::Expired, active.visit));
+    assert_eq!(subject.missing(visitor(1)).await, NotFound::RecentlyEnded);
     assert_eq!(
-        subject.line.end(&subject.queue, visitor(1)).await.expect("end"),
+        subject
+            .line
+            .unsettled_end(&subject.queue, visitor(1))
+            .await
+            .expect("end"),
         Some(end),
         "whoever asks next writes it, should this caller be killed"
     );

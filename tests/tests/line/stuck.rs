@@ -1,7 +1,9 @@
 //! What the backup refuses: tried again later, and set aside in the end.
 
 use vestibule_domain::{change::Change, id::EntryId, settings::Settings};
-use vestibule_line::{Deferral, Departure, JournalLimits, JournalRecord, Reported, SetAside};
+use vestibule_line::{
+    DeadLetterOutcome, JournalLimits, JournalRecord, LeaveReason, ReportOutcome, RequeueOrder,
+};
 use vestibule_tests::lines::{Backend, Subject, visitor};
 
 /// A record of a stream: its key, its fields.
@@ -21,23 +23,26 @@ async fn a_tick(subject: &mut Subject) -> JournalRecord {
     subject.journal().await.remove(0)
 }
 
-async fn defer(subject: &Subject, deferral: &Deferral) {
-    let deferred = subject.line.defer(&subject.queue, deferral).await;
+async fn defer(subject: &Subject, deferral: &RequeueOrder) {
+    let deferred = subject.line.requeue_with_backoff(&subject.queue, deferral).await;
     deferred.expect("an answer");
 }
 
-async fn set_aside(subject: &Subject, key: &str) -> SetAside {
-    let done = subject.line.set_aside(&subject.queue, key).await;
+async fn set_aside(subject: &Subject, key: &str) -> DeadLetterOutcome {
+    let done = subject.line.dead_letter(&subject.queue, key).await;
     done.expect("an answer")
 }
 
 async fn aside(subject: &Subject) -> Vec<JournalRecord> {
-    let aside = subject.line.aside(&subject.queue, 100).await;
+    let aside = subject.line.dead_lettered(&subject.queue, 100).await;
     aside.expect("an answer")
 }
 
 async fn settle(subject: &Subject, key: &str) {
-    let settled = subject.line.settle(&subject.queue, &[key.to_owned()], &[]).await;
+    let settled = subject
+        .line
+        .acknowledge(&subject.queue, &[key.to_owned()], &[])
+        .await;
     settled.expect("an answer");
 }
 
@@ -51,21 +56,21 @@ pub(crate) async fn what_was_refused_is_due_again_later(mut subject: Subject) {
     let [untried, refused, _written] = record.changes[..] else {
         panic!("{record:?}");
     };
-    let deferral = Deferral {
+    let deferral = RequeueOrder {
         key: record.key,
-        rest: vec![untried],
-        refused: vec![refused],
-        tries: 4,
-        wait_ms: 5_000,
+        untried: vec![untried],
+        rejected: vec![refused],
+        attempts: 4,
+        backoff_ms: 5_000,
     };
     defer(&subject, &deferral).await;
     // A second drainer comes to the same.
     defer(&subject, &deferral).await;
     let now = subject.journal().await;
     assert_eq!(now.len(), 1, "{now:?}");
-    assert_eq!((&now[0].changes[..], now[0].tries), (&[untried][..], 0));
+    assert_eq!((&now[0].changes[..], now[0].attempts), (&[untried][..], 0));
     assert_eq!(
-        subject.view().await.journal,
+        subject.view().await.journal_len,
         2,
         "what is not due counts all the same"
     );
@@ -74,32 +79,36 @@ pub(crate) async fn what_was_refused_is_due_again_later(mut subject: Subject) {
     subject.tick().await;
     let behind = subject.journal().await;
     assert_eq!(behind.len(), 2, "it keeps nothing behind it");
-    assert!(behind.iter().all(|record| record.tries == 0));
+    assert!(behind.iter().all(|record| record.attempts == 0));
     subject.pass_ms(3_999);
     assert_eq!(subject.journal().await, behind);
     subject.pass_ms(1);
     let due = subject.journal().await;
-    let again: Vec<_> = due.iter().filter(|record| record.tries > 0).collect();
+    let again: Vec<_> = due.iter().filter(|record| record.attempts > 0).collect();
     assert_eq!(again.len(), 1, "{due:?}");
-    assert_eq!((&again[0].changes[..], again[0].tries), (&[refused][..], 4));
+    assert_eq!((&again[0].changes[..], again[0].attempts), (&[refused][..], 4));
     // Also where only a few are asked for.
     subject.settle(&[]).await;
-    assert_eq!(subject.view().await.journal, 0);
+    assert_eq!(subject.view().await.journal_len, 0);
 }
 
 pub(crate) async fn a_read_goes_on_past_what_is_not_due(mut subject: Subject) {
     let record = a_tick(&mut subject).await;
-    let deferral = Deferral {
+    let deferral = RequeueOrder {
         key: record.key,
-        rest: Vec::new(),
-        refused: record.changes,
-        tries: 1,
-        wait_ms: 60_000,
+        untried: Vec::new(),
+        rejected: record.changes,
+        attempts: 1,
+        backoff_ms: 60_000,
     };
     defer(&subject, &deferral).await;
     subject.pass_seconds(1);
     subject.tick().await;
-    let first = subject.line.journal(&subject.queue, 1).await.expect("an answer");
+    let first = subject
+        .line
+        .due_journal_records(&subject.queue, 1)
+        .await
+        .expect("an answer");
     assert_eq!(first, subject.journal().await);
     assert_eq!((first.len(), first[0].changes.len()), (1, 3));
 }
@@ -113,12 +122,12 @@ pub(crate) async fn the_rest_of_a_tick_is_as_it_was(mut subject: Subject) {
     let record = subject.journal().await.remove(0);
     assert_eq!(record.changes.len(), 6, "three are over and three promoted");
     let (written, rest) = record.changes.split_at(1);
-    let deferral = Deferral {
+    let deferral = RequeueOrder {
         key: record.key.clone(),
-        rest: rest.to_vec(),
-        refused: Vec::new(),
-        tries: 0,
-        wait_ms: 0,
+        untried: rest.to_vec(),
+        rejected: Vec::new(),
+        attempts: 0,
+        backoff_ms: 0,
     };
     defer(&subject, &deferral).await;
     let left = subject.journal().await;
@@ -129,43 +138,46 @@ pub(crate) async fn the_rest_of_a_tick_is_as_it_was(mut subject: Subject) {
 
 pub(crate) async fn what_is_set_aside_is_kept_until_the_backup_has_it(subject: Subject) {
     let limits = JournalLimits {
-        aside: 2,
+        dead_letters: 2,
         ..JournalLimits::default()
     };
     let mut subject = subject.limited(limits);
     let record = a_tick(&mut subject).await;
-    assert_eq!(set_aside(&subject, &record.key).await, SetAside::Done);
-    assert_eq!(set_aside(&subject, &record.key).await, SetAside::Gone);
+    assert_eq!(set_aside(&subject, &record.key).await, DeadLetterOutcome::Moved);
+    assert_eq!(
+        set_aside(&subject, &record.key).await,
+        DeadLetterOutcome::AlreadyHandled
+    );
     let kept = aside(&subject).await;
     assert_eq!(kept.len(), 1);
     assert_eq!(kept[0].changes, record.changes);
     let view = subject.view().await;
-    assert_eq!((view.journal, view.aside), (0, 1));
+    assert_eq!((view.journal_len, view.dead_letters), (0, 1));
     assert!(matches!(
         subject
             .line
-            .report(&subject.queue, crate::report::EACH_10_SECONDS)
+            .take_report(&subject.queue, crate::report::EACH_10_SECONDS)
             .await,
-        Ok(Reported::Due(report)) if report.aside == 1
+        Ok(ReportOutcome::Due(report)) if report.dead_letters == 1
     ));
 
     // An end that is aside is no less an end.
-    let left = subject.leave(visitor(9), Departure::Leave).await;
+    let left = subject.leave(visitor(9), LeaveReason::Leave).await;
     subject
         .line
-        .record(&subject.queue, &left)
+        .append_to_journal(&subject.queue, &left)
         .await
         .expect("recorded");
     let key = subject.journal().await.remove(0).key;
-    assert_eq!(set_aside(&subject, &key).await, SetAside::Done);
-    let end = subject.line.end(&subject.queue, visitor(9)).await;
+    assert_eq!(set_aside(&subject, &key).await, DeadLetterOutcome::Moved);
+    let end = subject.line.unsettled_end(&subject.queue, visitor(9)).await;
     assert_eq!(end.expect("an answer"), Some(left));
 
     // There is no room for more: it stays where it is.
     subject.pass_seconds(1);
     subject.tick().await;
     let third = subject.journal().await.remove(0);
-    assert_eq!(set_aside(&subject, &third.key).await, SetAside::Full);
+    assert_eq!(set_aside(&subject, &third.key).await, DeadLetterOutcome::Full);
     assert_eq!(subject.journal().await, std::slice::from_ref(&third));
 
     for kept in aside(&subject).await {
@@ -173,26 +185,26 @@ pub(crate) async fn what_is_set_aside_is_kept_until_the_backup_has_it(subject: S
     }
     let view = subject.view().await;
     assert_eq!(
-        (view.journal, view.aside),
+        (view.journal_len, view.dead_letters),
         (1, 0),
         "of the journal none is dropped"
     );
     settle(&subject, &third.key).await;
-    assert_eq!(subject.view().await.journal, 0);
+    assert_eq!(subject.view().await.journal_len, 0);
 }
 
 pub(crate) async fn what_is_due_later_is_in_the_whole_journal(mut subject: Subject) {
     let tick = a_tick(&mut subject).await;
-    let deferral = Deferral {
+    let deferral = RequeueOrder {
         key: tick.key.clone(),
-        rest: tick.changes[..1].to_vec(),
-        refused: tick.changes[1..].to_vec(),
-        tries: 1,
-        wait_ms: 60_000,
+        untried: tick.changes[..1].to_vec(),
+        rejected: tick.changes[1..].to_vec(),
+        attempts: 1,
+        backoff_ms: 60_000,
     };
     defer(&subject, &deferral).await;
     let whole = async |most| {
-        let whole = subject.line.whole_journal(&subject.queue, most).await;
+        let whole = subject.line.journal_records(&subject.queue, most).await;
         let records = whole.expect("an answer").into_iter();
         records.flat_map(|record| record.changes).collect::<Vec<_>>()
     };
@@ -227,9 +239,12 @@ async fn a_record_that_makes_no_sense_keeps_no_other_from_being_read() {
     let journal = subject.journal().await;
     assert_eq!(journal.len(), 3);
     assert_eq!(journal[0], record);
-    assert!(journal[1].unreadable.is_some() && journal[1].changes.is_empty());
+    assert!(journal[1].parse_error.is_some() && journal[1].changes.is_empty());
     assert_eq!(journal[2].changes.len(), 3);
-    assert_eq!(set_aside(&subject, &journal[1].key).await, SetAside::Done);
+    assert_eq!(
+        set_aside(&subject, &journal[1].key).await,
+        DeadLetterOutcome::Moved
+    );
     let kept: Vec<RawRecord> = redis::cmd("XRANGE")
         .arg(key("aside"))
         .arg(&["-", "+"])
@@ -238,6 +253,6 @@ async fn a_record_that_makes_no_sense_keeps_no_other_from_being_read() {
         .expect("read");
     let nonsense = nonsense.map(|(field, value)| (field.to_owned(), value.to_owned()));
     assert_eq!(kept[0].1, nonsense);
-    assert!(aside(&subject).await[0].unreadable.is_some());
-    assert_eq!(subject.view().await.aside, 1);
+    assert!(aside(&subject).await[0].parse_error.is_some());
+    assert_eq!(subject.view().await.dead_letters, 1);
 }

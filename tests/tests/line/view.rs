@@ -1,26 +1,28 @@
 //! What an operator sees of a queue, and of one that is not there.
 
 use vestibule_domain::{
-    change::{Change, Ending, Event, Version},
+    change::{Change, Event, Version, VisitEnd},
     load::LoadReport,
     score::Visit,
     settings::Settings,
-    state::State,
+    state::EntryState,
 };
-use vestibule_line::{Check, Deferral, Departure, Extension, Joining, LineError, Totals};
+use vestibule_line::{
+    JoinKind, LeaveReason, LineError, QueueTotals, RequeueOrder, SessionExtension, Validation,
+};
 use vestibule_tests::lines::{Subject, configuration, tick_of, visitor};
 
 use crate::{journal::missed, report::EACH_10_SECONDS, settings::three_at_a_time};
 
 pub(crate) async fn an_unknown_queue_is_unknown_to_every_method(subject: Subject) {
     let (line, queue, id) = (&subject.line, &subject.queue, visitor(1));
-    let check = Check {
+    let check = Validation {
         visit: None,
         claims: true,
         consumes: true,
-        let_in_until_ms: None,
+        reactivate_until_ms: None,
     };
-    let extension = Extension {
+    let extension = SessionExtension {
         visit: None,
         seconds: 1,
         latest_end_ms: 1,
@@ -32,12 +34,12 @@ pub(crate) async fn an_unknown_queue_is_unknown_to_every_method(subject: Subject
         event: missed(Visit::new(1).expect("below 4096")),
     };
     let configuration = configuration(&Settings::default());
-    let nothing_left = Deferral {
+    let nothing_left = RequeueOrder {
         key: "1-1".to_owned(),
-        rest: Vec::new(),
-        refused: vec![change],
-        tries: 1,
-        wait_ms: 1,
+        untried: Vec::new(),
+        rejected: vec![change],
+        attempts: 1,
+        backoff_ms: 1,
     };
     let report = LoadReport {
         tps: 1,
@@ -47,28 +49,28 @@ pub(crate) async fn an_unknown_queue_is_unknown_to_every_method(subject: Subject
     let answers = [
         line.enter(queue, id).await.map(drop),
         line.status(queue, id).await.map(drop),
-        line.looks(queue, &[id]).await.map(drop),
-        line.end(queue, id).await.map(drop),
+        line.status_many(queue, &[id]).await.map(drop),
+        line.unsettled_end(queue, id).await.map(drop),
         line.claim(queue, id).await.map(drop),
-        line.leave(queue, id, None, Departure::Evict).await.map(drop),
+        line.leave(queue, id, None, LeaveReason::Evict).await.map(drop),
         line.validate(queue, id, check).await.map(drop),
         line.extend(queue, id, extension).await.map(drop),
         line.promote(queue, tick_of(1)).await.map(drop),
-        line.adjust(queue, 0).await.map(drop),
-        line.report(queue, EACH_10_SECONDS).await.map(drop),
+        line.adjust_clock(queue, 0).await.map(drop),
+        line.take_report(queue, EACH_10_SECONDS).await.map(drop),
         line.configure(queue, &configuration, false).await.map(drop),
-        line.keep_load(queue, &report).await,
-        line.view(queue).await.map(drop),
-        line.journal(queue, 1).await.map(drop),
-        line.whole_journal(queue, 1).await.map(drop),
-        line.aside(queue, 1).await.map(drop),
-        line.set_aside(queue, "1-1").await.map(drop),
-        line.defer(queue, &nothing_left).await,
-        line.record(queue, &change).await,
-        line.settle(
+        line.record_load(queue, &report).await,
+        line.queue_view(queue).await.map(drop),
+        line.due_journal_records(queue, 1).await.map(drop),
+        line.journal_records(queue, 1).await.map(drop),
+        line.dead_lettered(queue, 1).await.map(drop),
+        line.dead_letter(queue, "1-1").await.map(drop),
+        line.requeue_with_backoff(queue, &nothing_left).await,
+        line.append_to_journal(queue, &change).await,
+        line.acknowledge(
             queue,
             &["1-1".to_owned()],
-            &[Ending {
+            &[VisitEnd {
                 id,
                 version: Version::default(),
             }],
@@ -77,12 +79,15 @@ pub(crate) async fn an_unknown_queue_is_unknown_to_every_method(subject: Subject
     ];
     for (number, answer) in answers.into_iter().enumerate() {
         assert!(
-            matches!(answer, Err(LineError::Unknown)),
+            matches!(answer, Err(LineError::QueueNotFound)),
             "method {number}: {answer:?}"
         );
     }
     line.ping().await.expect("the line itself answers");
-    assert!(matches!(line.view(queue).await, Err(LineError::Unknown)));
+    assert!(matches!(
+        line.queue_view(queue).await,
+        Err(LineError::QueueNotFound)
+    ));
 }
 
 pub(crate) async fn the_view_counts(mut subject: Subject) {
@@ -96,9 +101,9 @@ pub(crate) async fn the_view_counts(mut subject: Subject) {
         (view.waiting, view.ready, view.active, view.now_ms),
         (7, 0, 3, start_ms)
     );
-    subject.leave(visitor(1), Departure::Leave).await;
-    subject.leave(visitor(2), Departure::Evict).await;
-    subject.leave(visitor(10), Departure::Leave).await;
+    subject.leave(visitor(1), LeaveReason::Leave).await;
+    subject.leave(visitor(2), LeaveReason::Evict).await;
+    subject.leave(visitor(10), LeaveReason::Leave).await;
     for _ in 0..2 {
         subject.pass_seconds(1);
         assert_eq!(subject.tick().await.promoted, 3);
@@ -106,18 +111,24 @@ pub(crate) async fn the_view_counts(mut subject: Subject) {
     subject.claim(visitor(4)).await;
     subject.claim(visitor(5)).await;
     let view = subject.view().await;
-    assert_eq!((view.waiting, view.ready, view.active, view.ended), (0, 4, 3, 3));
+    assert_eq!(
+        (view.waiting, view.ready, view.active, view.unsettled_ends),
+        (0, 4, 3, 3)
+    );
     assert_eq!(view.heartbeat_ms, start_ms + 2_000);
     let first_still_there = subject.enter(visitor(3)).await;
-    assert_eq!(first_still_there.how, Joining::Kept);
+    assert_eq!(first_still_there.how, JoinKind::Kept);
     subject.pass_seconds(298);
-    assert_eq!(subject.state(visitor(4)).await, State::Active);
+    assert_eq!(subject.state(visitor(4)).await, EntryState::Active);
     subject.tick().await;
     let view = subject.view().await;
-    assert_eq!((view.waiting, view.ready, view.active, view.ended), (0, 0, 2, 8));
+    assert_eq!(
+        (view.waiting, view.ready, view.active, view.unsettled_ends),
+        (0, 0, 2, 8)
+    );
     assert_eq!(
         view.totals,
-        Totals {
+        QueueTotals {
             entered: 10,
             fast_tracked: 3,
             promoted: 6,

@@ -1,18 +1,21 @@
 //! What a visitor does to a visit in each state: claims it, ends it. A late call is of another one.
 
 use vestibule_domain::{
-    change::{End, Event},
+    change::{EndReason, Event},
     score::Visit,
     settings::Settings,
-    standing::Standing,
-    state::State,
+    standing::EntryStatus,
+    state::EntryState,
 };
-use vestibule_line::{Check, Claimed, Departed, Departure, Extended, Extension, Missing, Validated};
+use vestibule_line::{
+    ClaimOutcome, ExtendOutcome, LeaveOutcome, LeaveReason, NotFound, SessionExtension, ValidateOutcome,
+    Validation,
+};
 use vestibule_tests::lines::{Subject, visitor};
 
 use crate::service::{extend, validate};
 
-pub(crate) const STATES: [State; 3] = [State::Waiting, State::Ready, State::Active];
+pub(crate) const STATES: [EntryState; 3] = [EntryState::Waiting, EntryState::Ready, EntryState::Active];
 
 pub(crate) fn roomy() -> Settings {
     Settings {
@@ -24,13 +27,13 @@ pub(crate) fn roomy() -> Settings {
 }
 
 /// A queue of its own in which visitor 1 is in this state.
-pub(crate) async fn standing_there(subject: &Subject, state: State) -> Subject {
+pub(crate) async fn standing_there(subject: &Subject, state: EntryState) -> Subject {
     let mut other = subject.another(roomy()).await;
     other.line_up([1]).await;
-    if state != State::Waiting {
+    if state != EntryState::Waiting {
         other.tick().await;
     }
-    if state == State::Active {
+    if state == EntryState::Active {
         other.claim(visitor(1)).await;
     }
     assert_eq!(other.state(visitor(1)).await, state);
@@ -41,7 +44,7 @@ fn another_than(visit: Visit) -> Visit {
     Visit::new((u64::from(visit.number()) + 1) % 4096).expect("below 4096")
 }
 
-async fn depart(subject: &Subject, visit: Option<Visit>, departure: Departure) -> Departed {
+async fn depart(subject: &Subject, visit: Option<Visit>, departure: LeaveReason) -> LeaveOutcome {
     let departed = subject.line.leave(&subject.queue, visitor(1), visit, departure);
     departed.await.expect("leave")
 }
@@ -55,10 +58,14 @@ pub(crate) async fn claiming(mut subject: Subject) {
             .await
             .expect("claim")
     };
-    assert_eq!(claim(&subject).await, Claimed::Gone(Missing::Unknown));
+    assert_eq!(claim(&subject).await, ClaimOutcome::NotFound(NotFound::Unknown));
     subject.line_up([1]).await;
     let waiting = subject.standing(visitor(1)).await;
-    assert_eq!(claim(&subject).await, Claimed::NotYet(waiting), "before its turn");
+    assert_eq!(
+        claim(&subject).await,
+        ClaimOutcome::StillWaiting(waiting),
+        "before its turn"
+    );
     assert_eq!(subject.standing(visitor(1)).await, waiting);
 
     subject.tick().await;
@@ -79,7 +86,7 @@ pub(crate) async fn claiming(mut subject: Subject) {
     assert!(again.version > change.version);
     assert_eq!(
         subject.standing(visitor(1)).await,
-        Standing::Active {
+        EntryStatus::Active {
             visit,
             session_end_ms,
             now_ms: subject.clock.now_ms()
@@ -87,15 +94,18 @@ pub(crate) async fn claiming(mut subject: Subject) {
     );
     assert_eq!(subject.view().await.totals.claimed, 1);
     subject.pass_seconds(200);
-    assert_eq!(claim(&subject).await, Claimed::Gone(Missing::Ended));
+    assert_eq!(
+        claim(&subject).await,
+        ClaimOutcome::NotFound(NotFound::RecentlyEnded)
+    );
 }
 
 pub(crate) async fn departures_by_state(mut subject: Subject) {
     subject.open(roomy()).await;
-    for departure in [Departure::Leave, Departure::Complete, Departure::Evict] {
+    for departure in [LeaveReason::Leave, LeaveReason::Complete, LeaveReason::Evict] {
         assert_eq!(
             depart(&subject, None, departure).await,
-            Departed::Missing(Missing::Unknown)
+            LeaveOutcome::NotFound(NotFound::Unknown)
         );
         for state in STATES {
             let case = format!("{departure:?} while {state:?}");
@@ -104,15 +114,15 @@ pub(crate) async fn departures_by_state(mut subject: Subject) {
             let visit = before.visit();
             let departed = depart(&subject, Some(visit), departure).await;
             let how = match (departure, state) {
-                (Departure::Complete, State::Waiting | State::Ready) => {
-                    assert_eq!(departed, Departed::NotActive(before), "{case}");
+                (LeaveReason::Complete, EntryState::Waiting | EntryState::Ready) => {
+                    assert_eq!(departed, LeaveOutcome::NotActive(before), "{case}");
                     assert_eq!(subject.standing(visitor(1)).await, before, "{case}");
                     continue;
                 }
-                (Departure::Leave | Departure::Complete, State::Active) => End::Completed,
-                _ => End::Left,
+                (LeaveReason::Leave | LeaveReason::Complete, EntryState::Active) => EndReason::Completed,
+                _ => EndReason::Left,
             };
-            let Departed::Gone(change) = departed else {
+            let LeaveOutcome::Ended(change) = departed else {
                 panic!("{case}: {departed:?}")
             };
             assert_eq!(
@@ -122,11 +132,11 @@ pub(crate) async fn departures_by_state(mut subject: Subject) {
             );
             let view = subject.view().await;
             assert_eq!(
-                (view.waiting, view.ready, view.active, view.ended),
+                (view.waiting, view.ready, view.active, view.unsettled_ends),
                 (0, 0, 0, 1),
                 "{case}"
             );
-            let counted = u64::from(how == End::Completed);
+            let counted = u64::from(how == EndReason::Completed);
             assert_eq!(
                 (view.totals.completed, view.totals.left),
                 (counted, 1 - counted),
@@ -135,13 +145,13 @@ pub(crate) async fn departures_by_state(mut subject: Subject) {
             // After the end there is nothing to end.
             assert_eq!(
                 depart(&subject, None, departure).await,
-                Departed::Missing(Missing::Ended),
+                LeaveOutcome::NotFound(NotFound::RecentlyEnded),
                 "{case}"
             );
             subject.settle(&[visitor(1)]).await;
             assert_eq!(
                 depart(&subject, Some(visit), departure).await,
-                Departed::Missing(Missing::Unknown),
+                LeaveOutcome::NotFound(NotFound::Unknown),
                 "{case}"
             );
         }
@@ -154,32 +164,32 @@ pub(crate) async fn naming_another_visit_changes_nothing(mut subject: Subject) {
         let subject = standing_there(&subject, state).await;
         let (before, view) = (subject.standing(visitor(1)).await, subject.view().await);
         let visit = Some(another_than(before.visit()));
-        for departure in [Departure::Leave, Departure::Complete, Departure::Evict] {
+        for departure in [LeaveReason::Leave, LeaveReason::Complete, LeaveReason::Evict] {
             assert_eq!(
                 depart(&subject, visit, departure).await,
-                Departed::OtherVisit,
+                LeaveOutcome::OtherVisit,
                 "{state:?}"
             );
         }
-        let check = Check {
+        let check = Validation {
             visit,
             claims: true,
             consumes: true,
-            let_in_until_ms: None,
+            reactivate_until_ms: None,
         };
         assert_eq!(
             validate(&subject, check).await,
-            Validated::OtherVisit,
+            ValidateOutcome::OtherVisit,
             "{state:?}"
         );
-        let extension = Extension {
+        let extension = SessionExtension {
             visit,
             seconds: 1_000,
             latest_end_ms: u64::from(u32::MAX) * 1_000,
         };
         assert_eq!(
             extend(&subject, extension).await,
-            Extended::OtherVisit,
+            ExtendOutcome::OtherVisit,
             "{state:?}"
         );
         assert_eq!(
@@ -189,14 +199,14 @@ pub(crate) async fn naming_another_visit_changes_nothing(mut subject: Subject) {
     }
     // A late retry of the last visit does not end the next one, however soon or late that came.
     for after_ms in [0, 1, 16, 160, 1_000, 4_000, 10_000] {
-        let subject = standing_there(&subject, State::Active).await;
+        let subject = standing_there(&subject, EntryState::Active).await;
         let last = subject.standing(visitor(1)).await.visit();
-        subject.leave(visitor(1), Departure::Complete).await;
+        subject.leave(visitor(1), LeaveReason::Complete).await;
         subject.pass_ms(after_ms);
         let next = subject.enter(visitor(1)).await.standing;
         assert_eq!(
-            depart(&subject, Some(last), Departure::Leave).await,
-            Departed::OtherVisit,
+            depart(&subject, Some(last), LeaveReason::Leave).await,
+            LeaveOutcome::OtherVisit,
             "{after_ms} ms later"
         );
         assert_eq!(subject.standing(visitor(1)).await, next, "{after_ms} ms later");

@@ -1,7 +1,7 @@
 //! How long the wait is, and what that is told by.
 
-use vestibule_domain::{settings::Settings, standing::Standing, state::State};
-use vestibule_line::Departure;
+use vestibule_domain::{settings::Settings, standing::EntryStatus, state::EntryState};
+use vestibule_line::LeaveReason;
 use vestibule_tests::lines::{Subject, visitor};
 
 use crate::settings::pace;
@@ -20,15 +20,15 @@ pub(crate) async fn what_moves_is_counted_by_the_minute(mut subject: Subject) {
         subject.tick().await;
         for number in [second, second + 1] {
             // Of those who are in, and of the back of the line.
-            if number == second && subject.state(visitor(number + 1)).await == State::Ready {
+            if number == second && subject.state(visitor(number + 1)).await == EntryState::Ready {
                 subject.claim(visitor(number + 1)).await;
             }
         }
         if second >= 20 {
-            subject.leave(visitor(second - 19), Departure::Complete).await;
+            subject.leave(visitor(second - 19), LeaveReason::Complete).await;
         }
         if second % 2 == 0 {
-            subject.leave(visitor(400 - second), Departure::Leave).await;
+            subject.leave(visitor(400 - second), LeaveReason::Leave).await;
         }
         subject.pass_seconds(1);
     }
@@ -36,17 +36,20 @@ pub(crate) async fn what_moves_is_counted_by_the_minute(mut subject: Subject) {
     let (short, long) = (view.averages.short, view.averages.long);
     assert_eq!(view.averages.line_since_ms, start_ms);
     assert_eq!(view.averages.moving_since_ms, start_ms);
-    assert_eq!((long.mark.at_ms, long.before.at_ms), (start_ms, start_ms));
     assert_eq!(
-        (short.mark.at_ms, short.before.at_ms),
+        (long.current_start.at_ms, long.previous_start.at_ms),
+        (start_ms, start_ms)
+    );
+    assert_eq!(
+        (short.current_start.at_ms, short.previous_start.at_ms),
         (start_ms + 120_000, start_ms + 60_000)
     );
-    let (mark, before) = (short.mark, short.before);
+    let (mark, before) = (short.current_start, short.previous_start);
     assert_eq!(mark.served - before.served, 60);
-    assert_eq!(mark.gone - before.gone, 60);
+    assert_eq!(mark.freed - before.freed, 60);
     assert_eq!(mark.left - before.left, 30);
     // One came free between two ticks and one went in at each: as many were taken all the time, but for that one.
-    let taken = before.served - before.gone.cast_unsigned();
+    let taken = before.served - before.freed.cast_unsigned();
     assert_eq!(mark.taken_seconds - before.taken_seconds, 60 * (taken - 1));
     assert!(mark.waiting_seconds - before.waiting_seconds > 60 * 200);
 
@@ -103,7 +106,7 @@ pub(crate) async fn nobody_is_told_what_nobody_saw(mut subject: Subject) {
         subject.pass_seconds(6);
         subject.tick().await;
         subject.claim(visitor(number)).await;
-        subject.leave(visitor(number), Departure::Complete).await;
+        subject.leave(visitor(number), LeaveReason::Complete).await;
     }
     let view = subject.view().await;
     let far = view.estimate(&view.forecast(), 50).expect("it turns over");
@@ -147,7 +150,7 @@ pub(crate) async fn a_turn_waits_for_the_sessions_that_go_on(mut subject: Subjec
     for number in 41..=60 {
         assert!(matches!(
             subject.claim(visitor(number)).await,
-            (Standing::Active { .. }, _)
+            (EntryStatus::Active { .. }, _)
         ));
     }
     // The next turns come with the end of the sessions that began after a hundred seconds, the others with these.

@@ -2,8 +2,10 @@
 
 use std::collections::BTreeMap;
 
-use vestibule_domain::{change::Change, id::EntryId, score::DeadlineScore, standing::Spot, state::State};
-use vestibule_line::{Cursor, Line, Mending};
+use vestibule_domain::{
+    change::Change, id::EntryId, score::DeadlineScore, standing::StoredPosition, state::EntryState,
+};
+use vestibule_line::{Cursor, Line, RepairOrder};
 use vestibule_tests::lines::visitor;
 
 use crate::{
@@ -18,9 +20,9 @@ impl Pair {
         match op {
             Op::Pages => text((self.pages(line).await, self.whole_journal(line).await)),
             Op::TakeCheck(order) => text(line.take_check(queue, *order).await),
-            Op::NoteCheck(shards) => text(line.note_check(queue, *shards).await),
+            Op::NoteCheck(shards) => text(line.record_check_progress(queue, *shards).await),
             _ => match &made.mending {
-                Some(mending) => text(line.mend(queue, mending).await),
+                Some(mending) => text(line.repair(queue, mending).await),
                 None => String::new(),
             },
         }
@@ -28,7 +30,7 @@ impl Pair {
 
     /// Every change of the whole journal, due or not, in no order.
     async fn whole_journal(&self, line: &dyn Line) -> Vec<Change> {
-        let whole = line.whole_journal(&self.queue, WHOLE_JOURNAL).await;
+        let whole = line.journal_records(&self.queue, WHOLE_JOURNAL).await;
         let records = whole.expect("the whole journal").into_iter();
         let mut changes: Vec<_> = records.flat_map(|record| record.changes).collect();
         changes.sort_by_key(|change| (change.version, change.id));
@@ -39,12 +41,12 @@ impl Pair {
     pub(crate) async fn pages(
         &self,
         line: &dyn Line,
-    ) -> (BTreeMap<EntryId, Spot>, BTreeMap<EntryId, Change>) {
+    ) -> (BTreeMap<EntryId, StoredPosition>, BTreeMap<EntryId, Change>) {
         let (mut spots, mut ends) = (BTreeMap::new(), BTreeMap::new());
         let mut next = Some(Cursor::default());
         while let Some(from) = next {
-            let page = line.page(&self.queue, &from).await.expect("a page");
-            spots.extend(page.spots);
+            let page = line.read_page(&self.queue, &from).await.expect("a page");
+            spots.extend(page.positions);
             ends.extend(page.ends.into_iter().map(|end| (end.id, end)));
             next = page.next;
         }
@@ -52,7 +54,7 @@ impl Pair {
     }
 
     /// What a check may find of an entry; `None` where it stands nowhere.
-    pub(crate) async fn mending(&self, op: &Op) -> Option<Mending> {
+    pub(crate) async fn mending(&self, op: &Op) -> Option<RepairOrder> {
         let Op::Mend {
             visitor: number,
             state,
@@ -70,19 +72,23 @@ impl Pair {
             if *same_visit {
                 record.visit = seen.visit();
                 record.score = match seen {
-                    Spot::Waiting(score) => Some(score),
-                    Spot::Ready(_) | Spot::Active(_) => None,
+                    StoredPosition::Waiting(score) => Some(score),
+                    StoredPosition::Ready(_) | StoredPosition::Active(_) => None,
                 };
             }
             record.expires_at_ms = Some(self.clock.now_ms().saturating_add_signed(*end_ms_from_now));
-            record.state = *State::ALL.get(*state).unwrap_or(&State::Waiting);
+            record.state = *EntryState::ALL.get(*state).unwrap_or(&EntryState::Waiting);
         }
         let elsewhere = DeadlineScore::new(self.clock.now_ms(), seen.visit());
-        Some(Mending {
+        Some(RepairOrder {
             id,
-            seen: if *as_seen { seen } else { Spot::Active(elsewhere) },
+            observed: if *as_seen {
+                seen
+            } else {
+                StoredPosition::Active(elsewhere)
+            },
             generation: 1,
-            record: record.filter(|_| *state < State::ALL.len()),
+            record: record.filter(|_| *state < EntryState::ALL.len()),
         })
     }
 }

@@ -5,7 +5,7 @@ use vestibule_domain::{
     load::LoadReport,
     settings::{Entrance, ReEntry, Settings},
 };
-use vestibule_line::{CheckOrder, Departure, TickOrder};
+use vestibule_line::{CheckOrder, FallbackTickOrder, LeaveReason};
 
 /// How many different visitors there are.
 pub(crate) const VISITORS: u64 = 6;
@@ -20,11 +20,11 @@ pub(crate) enum Op {
         heartbeat: bool,
     },
     /// Somebody who calls asks for a tick in the promoter's stead.
-    TakeTick(TickOrder),
+    TakeTick(FallbackTickOrder),
     /// The promoter takes its heartbeat back.
     Rest,
     Claim(u64),
-    Leave(u64, Named, Departure),
+    Leave(u64, Named, LeaveReason),
     Validate {
         visitor: u64,
         visit: Named,
@@ -155,8 +155,8 @@ fn op() -> impl Strategy<Value = Op> {
         6 => visitor().prop_map(Op::Enter),
         2 => visitor().prop_map(Op::Status),
         6 => (asked(), any::<bool>()).prop_map(|(asked, heartbeat)| Op::Promote { asked, heartbeat }),
-        2 => (1_u64..6_000, 1_u64..2_000).prop_map(|(away_after_ms, every_ms)| {
-            Op::TakeTick(TickOrder { away_after_ms, every_ms })
+        2 => (1_u64..6_000, 1_u64..2_000).prop_map(|(promoter_down_after_ms, every_ms)| {
+            Op::TakeTick(FallbackTickOrder { promoter_down_after_ms, every_ms })
         }),
         1 => Just(Op::Rest),
         4 => visitor().prop_map(Op::Claim),
@@ -233,8 +233,8 @@ fn named() -> impl Strategy<Value = Named> {
     prop_oneof![2 => Just(Named::Any), 2 => Just(Named::Right), 1 => Just(Named::Wrong)]
 }
 
-fn departure() -> impl Strategy<Value = Departure> {
-    Union::new([Departure::Leave, Departure::Complete, Departure::Evict].map(Just))
+fn departure() -> impl Strategy<Value = LeaveReason> {
+    Union::new([LeaveReason::Leave, LeaveReason::Complete, LeaveReason::Evict].map(Just))
 }
 
 fn validate() -> impl Strategy<Value = Op> {

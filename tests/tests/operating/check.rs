@@ -1,10 +1,10 @@
 //! The order to compare Redis with DynamoDB, after a crash and a failover made by hand.
 
 use serde_json::{Value, json};
-use vestibule_backup::{Backup, Shelf};
-use vestibule_domain::{id::EntryId, state::State};
+use vestibule_backup::{Backup, EntryPartition};
+use vestibule_domain::{id::EntryId, state::EntryState};
 use vestibule_engine::write_through::write_through;
-use vestibule_line::{Departed, Departure, Entered, Line, Look, Missing};
+use vestibule_line::{EnterOutcome, EntryLookup, LeaveOutcome, LeaveReason, Line, NotFound};
 use vestibule_line_redis::RedisLine;
 use vestibule_tests::lines::{Backend, visitor};
 
@@ -26,9 +26,12 @@ async fn what_a_crash_and_a_failover_left_is_mended_by_order() {
         json!({ "op": "create", "queue": queue.as_str(), "settings": settings }),
     )
     .await;
-    let shelf = Shelf::of(queue, &line.view(queue).await.expect("a view").configuration);
+    let shelf = EntryPartition::from_configuration(
+        queue,
+        &line.queue_view(queue).await.expect("a view").configuration,
+    );
     for number in 1..=40 {
-        let Ok(Entered::Joined {
+        let Ok(EnterOutcome::Joined {
             change: Some(change), ..
         }) = line.enter(queue, visitor(number)).await
         else {
@@ -43,8 +46,8 @@ async fn what_a_crash_and_a_failover_left_is_mended_by_order() {
     let places = places(&line, &deployment, 2..=40).await;
     // 2 leaves and is told so; 3 leaves, and the function is killed.
     for number in [2, 3] {
-        let left = line.leave(queue, visitor(number), None, Departure::Leave).await;
-        let Ok(Departed::Gone(change)) = left else {
+        let left = line.leave(queue, visitor(number), None, LeaveReason::Leave).await;
+        let Ok(LeaveOutcome::Ended(change)) = left else {
             panic!("{left:?}")
         };
         if number == 2 {
@@ -82,9 +85,12 @@ async fn what_a_crash_and_a_failover_left_is_mended_by_order() {
     );
     for number in [2, 3] {
         let look = line.status(queue, visitor(number)).await.expect("a look");
-        assert_eq!(look, Look::Gone(Missing::Unknown));
-        let record = backup.entry(&shelf, visitor(number)).await.expect("an answer");
-        assert_eq!(record.expect("a record").state, State::Left);
+        assert_eq!(look, EntryLookup::NotFound(NotFound::Unknown));
+        let record = backup
+            .read_entry(&shelf, visitor(number))
+            .await
+            .expect("an answer");
+        assert_eq!(record.expect("a record").state, EntryState::Left);
     }
     let second = done(&admin, check).await;
     for (name, count) in second.as_object().expect("an object") {
@@ -95,13 +101,13 @@ async fn what_a_crash_and_a_failover_left_is_mended_by_order() {
     }
     // What the restore of a Redis that is lost altogether would find.
     let mut live: Vec<EntryId> = Vec::new();
-    for shard in 0..vestibule_domain::id::SHARDS {
-        let records = backup.live_entries(&shelf, shard).await.expect("an answer");
+    for shard in 0..vestibule_domain::id::SHARD_COUNT {
+        let records = backup.read_live_entries(&shelf, shard).await.expect("an answer");
         live.extend(records.iter().map(|record| record.id));
     }
     assert_eq!(live.len(), 38);
     let unknown: Value = json!({ "op": "check", "queue": "nowhere" });
-    assert_eq!(admin.answer(unknown).await["problem"]["code"], "unknown-queue");
+    assert_eq!(admin.handle(unknown).await["problem"]["code"], "unknown-queue");
 }
 
 /// The scores of those who wait.
@@ -113,7 +119,7 @@ async fn places(
     let mut places = Vec::new();
     for number in numbers {
         match line.status(&deployment.queue, visitor(number)).await {
-            Ok(Look::Here(vestibule_domain::standing::Standing::Waiting { score, .. })) => {
+            Ok(EntryLookup::Found(vestibule_domain::standing::EntryStatus::Waiting { score, .. })) => {
                 places.push((number, score.raw()));
             }
             other => panic!("{number}: {other:?}"),

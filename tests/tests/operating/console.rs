@@ -9,7 +9,7 @@ use aws_sdk_dynamodb::types::AttributeValue;
 use serde_json::{Value, json};
 use tokio::time::sleep;
 use vestibule_domain::settings::Settings;
-use vestibule_engine::sync::{Policy, Synced, sync};
+use vestibule_engine::sync::{SettingsPolicy, SyncOutcome, sync_settings};
 use vestibule_telemetry::metrics::SETTINGS_REFUSED;
 use vestibule_tests::waiting::until;
 
@@ -136,8 +136,10 @@ async fn a_wrong_edit_is_refused_by_name_and_seen_everywhere() {
     let backup = deployment.backup().await;
     for (what, expression, value, reason) in wrong {
         deployment.edit(expression, value).await;
-        match sync(&line, &backup, &deployment.queue, Policy::default()).await {
-            Ok(Synced::Refused { error, .. }) => assert!(error.to_string().starts_with(reason), "{error}"),
+        match sync_settings(&line, &backup, &deployment.queue, SettingsPolicy::default()).await {
+            Ok(SyncOutcome::Refused { error, .. }) => {
+                assert!(error.to_string().starts_with(reason), "{error}")
+            }
             other => panic!("{what}: {other:?}"),
         }
         assert_eq!(deployment.in_force(&line).await, right, "{what}");
@@ -276,7 +278,7 @@ async fn an_item_that_was_damaged_or_deleted_is_seen_and_can_be_put_back() {
     let seen = async |what: &str| {
         until(BOUND, what, async || refused(1.0)).await;
         let describe = json!({ "op": "describe", "queue": deployment.queue.as_str() });
-        let answer = admin.answer(describe).await;
+        let answer = admin.handle(describe).await;
         let detail = answer["problem"]["detail"].as_str().expect("a problem");
         assert!(detail.contains(what), "{detail}");
         assert_eq!(deployment.in_force(&line).await.capacity, 7);

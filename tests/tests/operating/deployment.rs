@@ -5,12 +5,12 @@ use std::{collections::HashMap, sync::Arc, time::Duration};
 use aws_config::BehaviorVersion;
 use aws_sdk_dynamodb::{Client, types::AttributeValue};
 use serde_json::Value;
-use vestibule_backup_dynamodb::{Connection, DynamoDb, Tables};
+use vestibule_backup_dynamodb::{Connection, DynamoDbBackup, TableNames};
 use vestibule_domain::{
     id::{EntryId, QueueId},
     settings::Settings,
 };
-use vestibule_engine::sync::Policy;
+use vestibule_engine::sync::SettingsPolicy;
 use vestibule_line::Line;
 use vestibule_line_redis::RedisLine;
 use vestibule_operate::{admin::Admin, promoter::Promoter};
@@ -27,7 +27,7 @@ pub(crate) const BOUND: Duration = Duration::from_secs(40);
 pub(crate) struct Deployment {
     pub(crate) queue: QueueId,
     pub(crate) written: Written,
-    tables: Tables,
+    tables: TableNames,
     table: Client,
 }
 
@@ -35,7 +35,7 @@ impl Deployment {
     pub(crate) async fn new() -> Self {
         let queue = fresh_queue();
         let prefix = queue.as_str().replace(':', "-");
-        let tables = Tables {
+        let tables = TableNames {
             queues: format!("{prefix}-queues"),
             entries: format!("{prefix}-entries"),
         };
@@ -54,8 +54,8 @@ impl Deployment {
         this
     }
 
-    pub(crate) async fn backup(&self) -> DynamoDb {
-        DynamoDb::connect(Connection {
+    pub(crate) async fn backup(&self) -> DynamoDbBackup {
+        DynamoDbBackup::connect(Connection {
             endpoint_url: Some(servers::dynamodb_url()),
             tables: self.tables.clone(),
         })
@@ -69,7 +69,7 @@ impl Deployment {
 
     pub(crate) async fn promoter(&self) -> Arc<Promoter> {
         let (line, backup) = (Arc::new(self.line().await), Arc::new(self.backup().await));
-        let promoter = Promoter::new(line, backup, Policy::default());
+        let promoter = Promoter::new(line, backup, SettingsPolicy::default());
         Arc::new(promoter.with_metrics(self.written.metrics()))
     }
 
@@ -78,13 +78,17 @@ impl Deployment {
             line: Arc::new(self.line().await),
             backup: Arc::new(self.backup().await),
             root_key: root_key(),
-            policy: Policy::default(),
+            policy: SettingsPolicy::default(),
         }
     }
 
     /// The settings in force.
     pub(crate) async fn in_force(&self, line: &RedisLine) -> Settings {
-        line.view(&self.queue).await.expect("seen").configuration.settings
+        line.queue_view(&self.queue)
+            .await
+            .expect("seen")
+            .configuration
+            .settings
     }
 
     /// Changes the item of the queue as the console's form does. `expression` names attributes as `#settings.#batch`.
@@ -160,7 +164,7 @@ impl Deployment {
 
 /// The result of an order that must be carried out.
 pub(crate) async fn done(admin: &Admin, order: Value) -> Value {
-    let mut answer = admin.answer(order.clone()).await;
+    let mut answer = admin.handle(order.clone()).await;
     assert_eq!(answer["ok"], true, "{order}: {answer}");
     answer["result"].take()
 }

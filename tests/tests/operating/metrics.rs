@@ -1,10 +1,11 @@
 //! What the functions of a deployment write, over a line in Redis.
 
 use serde_json::json;
-use vestibule_backup::{Backup, Shelf};
-use vestibule_line::{Departure, Entered, Line, SetAside};
+use vestibule_backup::{Backup, EntryPartition};
+use vestibule_line::{DeadLetterOutcome, EnterOutcome, LeaveReason, Line};
 use vestibule_telemetry::metrics::{
-    COMPLETED, ENTERED, LEFT, NO_SHOWS, PROMOTED, READY, REDIS_ROUND_TRIP, SET_ASIDE, TICK_AGE, WAITING,
+    COMPLETED, DEAD_LETTERED_RECORDS, ENTERED, LEFT, NO_SHOWS, PROMOTED, READY, REDIS_ROUND_TRIP, TICK_AGE,
+    WAITING,
 };
 use vestibule_tests::{lines::visitor, waiting::until};
 
@@ -36,14 +37,14 @@ async fn two_promoters_on_redis_count_each_event_once() {
         .await;
         done(&admin, json!({ "op": "resume", "queue": name })).await;
         until(BOUND, "the first forty are promoted", async || {
-            line.view(queue).await.expect("seen").ready == 40
+            line.queue_view(queue).await.expect("seen").ready == 40
         })
         .await;
         for number in 1..=3 {
             line.claim(queue, visitor(number)).await.expect("claimed");
         }
         for number in [1, 100] {
-            let left = line.leave(queue, visitor(number), None, Departure::Leave);
+            let left = line.leave(queue, visitor(number), None, LeaveReason::Leave);
             left.await.expect("gone");
         }
         until(BOUND, "all of it is reported", async || {
@@ -110,21 +111,21 @@ async fn what_is_set_aside_is_seen_until_it_is_mended() {
     done(&admin, json!({ "op": "create", "queue": name })).await;
     let id = visitor(1);
     let entered = line.enter(queue, id).await.expect("entered");
-    let Entered::Joined {
+    let EnterOutcome::Joined {
         change: Some(change), ..
     } = entered
     else {
         panic!("{entered:?}");
     };
-    line.record(queue, &change).await.expect("recorded");
-    let journal = line.journal(queue, 1).await.expect("read");
-    let done_with = line.set_aside(queue, &journal[0].key).await;
-    assert_eq!(done_with.expect("an answer"), SetAside::Done);
+    line.append_to_journal(queue, &change).await.expect("recorded");
+    let journal = line.due_journal_records(queue, 1).await.expect("read");
+    let done_with = line.dead_letter(queue, &journal[0].key).await;
+    assert_eq!(done_with.expect("an answer"), DeadLetterOutcome::Moved);
     deployment.damage(id).await;
 
     let reported = async |aside: f64| {
         until(BOUND, "it is reported", async || {
-            written.values(SET_ASIDE).last() == Some(&aside)
+            written.values(DEAD_LETTERED_RECORDS).last() == Some(&aside)
         })
         .await;
     };
@@ -135,8 +136,10 @@ async fn what_is_set_aside_is_seen_until_it_is_mended() {
     deployment.delete_entry(id).await;
     // A promoter that starts tries it at once, one that runs every ten minutes.
     deployment.promoter().await.run(reported(0.0)).await;
-    let configuration = line.view(queue).await.expect("seen").configuration;
+    let configuration = line.queue_view(queue).await.expect("seen").configuration;
     let backup = deployment.backup().await;
-    let record = backup.entry(&Shelf::of(queue, &configuration), id).await;
+    let record = backup
+        .read_entry(&EntryPartition::from_configuration(queue, &configuration), id)
+        .await;
     assert!(record.expect("an answer").is_some());
 }

@@ -6,7 +6,7 @@ use axum::Router;
 use serde_json::{Map, Value, json};
 use tokio::{sync::watch, time::Instant};
 use uuid::Uuid;
-use vestibule_backup::{Backup, LinePart, StoredQueue};
+use vestibule_backup::{Backup, QueueMetadata, StoredQueue};
 use vestibule_domain::id::QueueId;
 use vestibule_line::Line;
 use vestibule_line_redis::RedisLine;
@@ -35,7 +35,7 @@ pub(crate) struct Process {
 
 impl Process {
     pub(crate) async fn over(url: &str, queue: &QueueId) -> Self {
-        let line = RedisLine::connect_later(url, None).expect("an address");
+        let line = RedisLine::connect_lazily(url, None).expect("an address");
         let backup = servers::dynamodb().await;
         let (stop, stopped) = watch::channel(false);
         Self {
@@ -85,7 +85,7 @@ pub(crate) fn settings() -> Map<String, Value> {
 /// Creates a queue in the line and in the backup.
 pub(crate) async fn create(url: &str) -> QueueId {
     let (queue, configuration) = (fresh_queue(), configuration(&settings(), "1"));
-    let line = RedisLine::connect_later(url, None).expect("an address");
+    let line = RedisLine::connect_lazily(url, None).expect("an address");
     let configure = async || line.configure(&queue, &configuration, true).await;
     asked_until(BOUND, configure, Result::is_ok)
         .await
@@ -93,7 +93,7 @@ pub(crate) async fn create(url: &str) -> QueueId {
     let stored = StoredQueue {
         settings: settings().into(),
         settings_order: 0,
-        line: LinePart::new(configuration.salt),
+        metadata: QueueMetadata::new(configuration.salt),
     };
     let created = servers::dynamodb().await.create_queue(&queue, &stored).await;
     assert!(created.expect("the backup answers"));

@@ -108,12 +108,12 @@ async fn a_wrong_stored_setting_keeps_its_queue_out_and_no_other() {
         let backup = FileBackup::open(dir.path().join("backup.redb")).expect("the store");
         let queue = QUEUE.parse().expect("an id");
         let right = backup
-            .queue(&queue)
+            .read_queue(&queue)
             .await
             .expect("read")
             .expect("is there")
             .settings;
-        let mut wrong = right.map().expect("a map").clone();
+        let mut wrong = right.as_map().expect("a map").clone();
         wrong.insert("capacity".to_owned(), json!("many"));
         let replaced = backup.replace_settings(&queue, &right, &wrong).await;
         assert!(replaced.expect("written").is_some());

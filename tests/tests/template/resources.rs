@@ -5,8 +5,8 @@ use std::collections::BTreeSet;
 use aws_config::BehaviorVersion;
 use aws_sdk_dynamodb::{Client, types::BillingMode};
 use serde_json::{Value, json};
-use vestibule_backup_dynamodb::Tables;
-use vestibule_operate::admin::CHECK_TIME;
+use vestibule_backup_dynamodb::TableNames;
+use vestibule_operate::admin::CHECK_TIME_MAX;
 use vestibule_telemetry::metrics;
 use vestibule_tests::{
     servers,
@@ -54,7 +54,7 @@ async fn the_tables_are_those_that_the_code_makes() {
         .load()
         .await;
     let client = Client::new(&config);
-    let names = Tables::default();
+    let names = TableNames::default();
     let template = template();
     for (id, name) in [("QueuesTable", &names.queues), ("EntriesTable", &names.entries)] {
         let said = &template["Resources"][id]["Properties"];
@@ -208,7 +208,7 @@ fn every_metric_is_shown_and_alarms_watch_none_that_is_not_written() {
     assert_eq!(shown, written.map(str::to_owned).into());
     let alarms = of_type(&template, "AWS::CloudWatch::Alarm");
     assert_eq!(alarms.len(), 8);
-    let of_what = |alarm: &&Value| alarm["Properties"]["MetricName"] == metrics::SET_ASIDE.name;
+    let of_what = |alarm: &&Value| alarm["Properties"]["MetricName"] == metrics::DEAD_LETTERED_RECORDS.name;
     let aside = alarms.iter().map(|(_, alarm)| *alarm).find(of_what);
     let said = &aside.expect("an alarm on what is set aside")["Properties"];
     assert_eq!(
@@ -236,7 +236,7 @@ fn every_metric_is_shown_and_alarms_watch_none_that_is_not_written() {
 fn an_order_to_check_has_time_to_end() {
     let template = template();
     let seconds = template["Resources"]["AdminFunction"]["Properties"]["Timeout"].as_u64();
-    let left = seconds.expect("a number").checked_sub(CHECK_TIME.as_secs());
+    let left = seconds.expect("a number").checked_sub(CHECK_TIME_MAX.as_secs());
     assert!(left.is_some_and(|seconds| seconds >= 60), "{left:?}");
 }
 

@@ -12,8 +12,8 @@ use tempfile::TempDir;
 use tokio::sync::watch;
 use tower::ServiceExt;
 use vestibule_api::{
-    Edge,
-    config::{EdgeConfig, Origins},
+    ApiState,
+    config::{ApiConfig, Origins},
     enter_routes, status_routes, validate_routes,
 };
 use vestibule_backup_file::FileBackup;
@@ -160,12 +160,12 @@ fn operations(document: &Value) -> Vec<(String, String, Value)> {
 fn functions() -> ([(&'static str, Router); 3], TempDir) {
     let dir = tempfile::tempdir().expect("a folder");
     let backup = FileBackup::open(dir.path().join("store")).expect("a store");
-    let config = EdgeConfig {
-        origins: Origins::Named(vec![ORIGIN.parse().expect("a header value")]),
-        ..EdgeConfig::default()
+    let config = ApiConfig {
+        origins: Origins::Listed(vec![ORIGIN.parse().expect("a header value")]),
+        ..ApiConfig::default()
     };
     let (_, stopped) = watch::channel(false);
-    let edge = Edge::new(
+    let edge = ApiState::new(
         Arc::new(MemoryLine::new()),
         Arc::new(backup),
         keys(),

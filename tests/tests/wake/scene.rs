@@ -7,8 +7,8 @@ use serde_json::{Map, Value, json};
 use tempfile::TempDir;
 use tokio::{sync::watch, task::JoinHandle};
 use uuid::Uuid;
-use vestibule_api::config::EdgeConfig;
-use vestibule_backup::{Backup, LinePart, StoredQueue};
+use vestibule_api::config::ApiConfig;
+use vestibule_backup::{Backup, QueueMetadata, StoredQueue};
 use vestibule_backup_file::FileBackup;
 use vestibule_domain::id::QueueId;
 use vestibule_line::{Line, Promotion};
@@ -37,8 +37,8 @@ impl Scene {
         let (queue, switch) = (fresh_queue(), Switch::default());
         let dir = tempfile::tempdir().expect("a folder");
         let backup = Arc::new(FileBackup::open(dir.path().join("store")).expect("a store"));
-        let config = EdgeConfig {
-            held_budget: HELD_BUDGET,
+        let config = ApiConfig {
+            held_polls_max: HELD_BUDGET,
             ..local()
         };
         let (stop, stopped) = watch::channel(false);
@@ -62,7 +62,7 @@ impl Scene {
         let stored = StoredQueue {
             settings: settings.into(),
             settings_order: 0,
-            line: LinePart::new(configuration.salt),
+            metadata: QueueMetadata::new(configuration.salt),
         };
         let created = backup.create_queue(&self.queue, &stored).await;
         assert!(created.expect("the backup takes it"));
@@ -120,7 +120,11 @@ impl Scene {
 
     /// From now on every view shows the queue as it is now: nothing that comes later is seen by looking at the queue.
     pub(crate) async fn freeze(&self) {
-        let view = self.line.view(&self.queue).await.expect("there is the queue");
+        let view = self
+            .line
+            .queue_view(&self.queue)
+            .await
+            .expect("there is the queue");
         self.switch.freeze(view);
     }
 }

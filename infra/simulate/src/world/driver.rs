@@ -1,8 +1,8 @@
 //! Where the promoter is away, those who call drive the line: each process that serves a call ticks once a second, for as
 //! long as the call lasts, where the line gives it the turn.
 
-use vestibule_domain::driver::due_in_ms;
-use vestibule_engine::{drive::take_turn, tick::tick_in_stead};
+use vestibule_domain::driver::fallback_tick_due_in_ms;
+use vestibule_engine::{drive::take_fallback_tick_turn, tick::run_fallback_tick};
 
 use super::{FIXED_MS, VIEW_MS, World, now};
 
@@ -80,7 +80,7 @@ impl World {
                 self.serve(usize::try_from(self.now_ms).unwrap_or(0) % PROCESSES);
             }
             // While the promoter is there, polls that see the same view do nothing.
-            let from_ms = if self.view.promoter_is_away() {
+            let from_ms = if self.view.is_promoter_down() {
                 self.now_ms + 1
             } else {
                 self.viewed_at_ms + VIEW_MS
@@ -105,13 +105,13 @@ impl World {
     fn due_in_ms(&self, process: usize) -> u64 {
         let drove_at_ms = self.processes[process].drove_at_ms;
         let driven_ms = drove_at_ms.map(|at_ms| self.now_ms - at_ms);
-        due_in_ms(self.view.promoter_is_away(), driven_ms)
+        fallback_tick_due_in_ms(self.view.is_promoter_down(), driven_ms)
     }
 
     fn drive(&mut self) {
         let pace = self.view.configuration.settings.pace();
-        if now(take_turn(&self.line, &self.queue, pace)).expect("it is there") {
-            let ticked = now(tick_in_stead(&self.line, &self.queue, None)).expect("it is there");
+        if now(take_fallback_tick_turn(&self.line, &self.queue, pace)).expect("it is there") {
+            let ticked = now(run_fallback_tick(&self.line, &self.queue, None)).expect("it is there");
             self.ticked(&ticked);
         }
     }

@@ -1,7 +1,7 @@
 //! An operator who turns things now and then: the pace, the capacity, and the whole line off for a while.
 
 use rand::RngExt;
-use vestibule_line::{Configured, Line};
+use vestibule_line::{ConfigureOutcome, Line};
 
 use super::{World, configuration, now};
 
@@ -40,7 +40,7 @@ impl World {
         self.revisions += 1;
         let new = configuration(&self.settings, self.revisions);
         let configured = now(self.line.configure(&self.queue, &new, false)).expect("it is there");
-        assert_eq!(configured, Configured::Changed);
+        assert_eq!(configured, ConfigureOutcome::Changed);
         self.judge.set(self.now_ms, &self.settings);
         self.now_ms + after_ms
     }

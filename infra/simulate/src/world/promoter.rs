@@ -5,7 +5,7 @@ use vestibule_domain::{
     change::{Change, Event},
     id::EntryId,
 };
-use vestibule_engine::tick::{Ticked, tick};
+use vestibule_engine::tick::{TickSummary, tick};
 use vestibule_line::Line;
 
 use super::{SAMPLE_MS, Sample, World, now};
@@ -25,7 +25,7 @@ impl World {
     }
 
     /// Somebody ticked: takes the journal to the backup, and writes down how the line stands.
-    pub(super) fn ticked(&mut self, ticked: &Ticked) {
+    pub(super) fn ticked(&mut self, ticked: &TickSummary) {
         self.drain();
         (self.sample.waiting, self.sample.ready, self.sample.active) =
             (ticked.waiting, ticked.ready, ticked.active);
@@ -65,13 +65,16 @@ impl World {
     /// Takes the journal to a backup that takes everything.
     fn drain(&mut self) {
         loop {
-            let records = now(self.line.journal(&self.queue, RECORDS)).expect("it is there");
+            let records = now(self.line.due_journal_records(&self.queue, RECORDS)).expect("it is there");
             for change in records.iter().flat_map(|record| &record.changes) {
-                self.endings.extend(change.ending());
+                self.endings.extend(change.visit_end());
             }
             // What timed out made the room for those who came after it.
             let changes = records.iter().flat_map(|record| &record.changes);
-            let ended = changes.clone().filter(|change| change.ending().is_some()).count();
+            let ended = changes
+                .clone()
+                .filter(|change| change.visit_end().is_some())
+                .count();
             self.judge.freed(ended as u64);
             let called: Vec<EntryId> = changes.filter_map(promoted).collect();
             self.judge.served(self.now_ms, called.len() as u64);
@@ -81,7 +84,7 @@ impl World {
             }
             let keys: Vec<_> = records.into_iter().map(|record| record.key).collect();
             let endings = std::mem::take(&mut self.endings);
-            now(self.line.settle(&self.queue, &keys, &endings)).expect("it is there");
+            now(self.line.acknowledge(&self.queue, &keys, &endings)).expect("it is there");
             if keys.len() < RECORDS {
                 return;
             }

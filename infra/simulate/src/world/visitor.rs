@@ -2,10 +2,10 @@
 
 use rand::RngExt;
 use vestibule_domain::{
-    pacing::{HOLD_MS_MAX, hold, retry_after_ms},
-    standing::Standing,
+    pacing::{HOLD_MAX_MS, plan_hold, retry_after_ms},
+    standing::EntryStatus,
 };
-use vestibule_line::{Claimed, Departed, Departure, Entered, Line, Look};
+use vestibule_line::{ClaimOutcome, EnterOutcome, EntryLookup, LeaveOutcome, LeaveReason, Line};
 
 use super::{Clients, FIXED_MS, World, driver::process_of, now};
 use crate::crowd::Manner;
@@ -59,16 +59,16 @@ impl World {
         let id = self.people[visitor as usize].id;
         let entered = now(self.line.enter(&self.queue, id)).expect("it is there");
         match entered {
-            Entered::Joined {
-                standing: Standing::Active { .. },
+            EnterOutcome::Joined {
+                status: EntryStatus::Active { .. },
                 ..
             } => {
                 self.judge.served(self.now_ms, 1);
                 self.sample.served += 1;
                 self.stay(visitor);
             }
-            Entered::Joined {
-                standing: Standing::Waiting { position, .. },
+            EnterOutcome::Joined {
+                status: EntryStatus::Waiting { position, .. },
                 ..
             } => {
                 self.sample.waiting += 1;
@@ -101,36 +101,36 @@ impl World {
         let id = self.people[visitor as usize].id;
         let look = now(self.line.status(&self.queue, id)).expect("it is there");
         match look {
-            Look::Here(Standing::Waiting { position, .. }) => {
+            EntryLookup::Found(EntryStatus::Waiting { position, .. }) => {
                 self.look();
                 let eta_ms = self.forecast.eta_ms(position);
                 if !(may_hold && self.hold(visitor, eta_ms)) {
                     self.told(visitor, position, eta_ms);
                 }
             }
-            Look::Here(Standing::Ready { .. }) => self.claim_soon(visitor, 0),
-            Look::Here(active @ Standing::Active { .. }) => panic!("nobody claimed: {active:?}"),
-            Look::Gone(_) => self.lose(visitor),
+            EntryLookup::Found(EntryStatus::Ready { .. }) => self.claim_soon(visitor, 0),
+            EntryLookup::Found(active @ EntryStatus::Active { .. }) => panic!("nobody claimed: {active:?}"),
+            EntryLookup::NotFound(_) => self.lose(visitor),
         }
     }
 
     /// Holds the poll, where the pacing would and the budget has room.
     fn hold(&mut self, visitor: u32, eta_ms: u64) -> bool {
-        let decided = hold(
+        let decided = plan_hold(
             eta_ms,
-            HOLD_MS_MAX,
+            HOLD_MAX_MS,
             self.scenario.held_budget,
-            self.forecast.per_second(),
-            self.view.configuration.settings.promotes(),
+            self.forecast.expected_per_second(),
+            self.view.configuration.settings.can_promote(),
         );
-        let Some(hold) = decided.filter(|hold| self.held < hold.below) else {
+        let Some(hold) = decided.filter(|hold| self.held < hold.held_polls_limit) else {
             return false;
         };
         self.held += 1;
         self.processes[process_of(visitor)].hold();
         self.outcome.held_max = self.outcome.held_max.max(self.held);
         self.people[visitor as usize].held_since_ms = self.now_ms;
-        self.plan(visitor, Step::Held, self.now_ms + hold.up_to_ms);
+        self.plan(visitor, Step::Held, self.now_ms + hold.max_ms);
         true
     }
 
@@ -203,9 +203,9 @@ impl World {
     fn claim(&mut self, visitor: u32) {
         let id = self.people[visitor as usize].id;
         match now(self.line.claim(&self.queue, id)).expect("it is there") {
-            Claimed::Active { .. } => self.stay(visitor),
-            Claimed::NotYet(standing) => panic!("it was ready: {standing:?}"),
-            Claimed::Gone(_) => self.lose(visitor),
+            ClaimOutcome::Active { .. } => self.stay(visitor),
+            ClaimOutcome::StillWaiting(standing) => panic!("it was ready: {standing:?}"),
+            ClaimOutcome::NotFound(_) => self.lose(visitor),
         }
         if self.clients == Clients::Fixed {
             // The poll that saw the turn.
@@ -232,7 +232,7 @@ impl World {
 
     fn finish(&mut self, visitor: u32) {
         self.people[visitor as usize].step = Step::Gone;
-        self.depart(visitor, Departure::Complete);
+        self.depart(visitor, LeaveReason::Complete);
     }
 
     fn leave(&mut self, visitor: u32) {
@@ -241,7 +241,7 @@ impl World {
         if self.clients == Clients::Fixed {
             self.polls_no_more(visitor);
         }
-        self.depart(visitor, Departure::Leave);
+        self.depart(visitor, LeaveReason::Leave);
     }
 
     fn vanish(&mut self, visitor: u32) {
@@ -259,15 +259,15 @@ impl World {
         }
     }
 
-    fn depart(&mut self, visitor: u32, departure: Departure) {
+    fn depart(&mut self, visitor: u32, departure: LeaveReason) {
         let id = self.people[visitor as usize].id;
         let departed = now(self.line.leave(&self.queue, id, None, departure)).expect("it is there");
-        let Departed::Gone(change) = departed else {
+        let LeaveOutcome::Ended(change) = departed else {
             return;
         };
-        self.endings.extend(change.ending());
+        self.endings.extend(change.visit_end());
         let had_turn = self.people[visitor as usize].fate.waited_ms.is_some();
-        if had_turn || departure == Departure::Complete {
+        if had_turn || departure == LeaveReason::Complete {
             self.judge.freed(1);
         }
     }

@@ -7,7 +7,7 @@ pub struct ServiceCallers(Vec<String>);
 
 impl ServiceCallers {
     /// Parses a comma-separated list.
-    pub fn new(list: &str) -> Self {
+    pub fn from_list(list: &str) -> Self {
         let listed = list.split(',').map(str::trim).filter(|caller| !caller.is_empty());
         Self(listed.map(str::to_owned).collect())
     }
@@ -18,26 +18,26 @@ impl ServiceCallers {
     }
 
     /// Whether the list contains a caller, or the role whose session the caller is.
-    pub fn include(&self, caller: &str) -> bool {
-        let role = role_of_session(caller);
+    pub fn contains(&self, caller: &str) -> bool {
+        let role = parse_session_role(caller);
         self.0
             .iter()
-            .any(|listed| listed == caller || role.as_ref().is_some_and(|role| role.is(listed)))
+            .any(|listed| listed == caller || role.as_ref().is_some_and(|role| role.has_arn(listed)))
     }
 }
 
 /// The role of a session. The ARN of a session lacks the path of its role. The path is not needed to identify
 /// the role, because role names are unique within an account.
-struct Role<'a> {
+struct SessionRole<'a> {
     /// `arn:aws`, or the prefix of another partition.
     partition: &'a str,
     account: &'a str,
     name: &'a str,
 }
 
-impl Role<'_> {
+impl SessionRole<'_> {
     /// Whether an ARN names this role: `arn:aws:iam::123456789012:role/path/name`.
-    fn is(&self, listed: &str) -> bool {
+    fn has_arn(&self, listed: &str) -> bool {
         let role = listed
             .strip_prefix(self.partition)
             .and_then(|rest| rest.strip_prefix(":iam::"))
@@ -48,11 +48,11 @@ impl Role<'_> {
 }
 
 /// Parses the ARN of a session: `arn:aws:sts::123456789012:assumed-role/name/session`.
-fn role_of_session(caller: &str) -> Option<Role<'_>> {
+fn parse_session_role(caller: &str) -> Option<SessionRole<'_>> {
     let (partition, rest) = caller.split_once(":sts::")?;
     let (account, rest) = rest.split_once(":assumed-role/")?;
     let (name, _session) = rest.split_once('/')?;
-    Some(Role {
+    Some(SessionRole {
         partition,
         account,
         name,
@@ -64,8 +64,8 @@ mod tests {
     use super::*;
 
     #[test]
-    fn a_caller_is_listed_as_such_or_by_the_role_of_the_session() {
-        let listed = ServiceCallers::new(
+    fn caller_is_listed_by_its_arn_or_its_session_role() {
+        let listed = ServiceCallers::from_list(
             "arn:aws:iam::123456789012:role/shop, arn:aws:iam::123456789012:role/a/path/till,, key1",
         );
         for own in [
@@ -74,7 +74,7 @@ mod tests {
             "arn:aws:sts::123456789012:assumed-role/till/anything",
             "key1",
         ] {
-            assert!(listed.include(own), "{own}");
+            assert!(listed.contains(own), "{own}");
         }
         for other in [
             "",
@@ -87,8 +87,8 @@ mod tests {
             "arn:aws-cn:sts::123456789012:assumed-role/shop/i-0123",
             "arn:aws:sts::123456789012:assumed-role/shop",
         ] {
-            assert!(!listed.include(other), "{other}");
+            assert!(!listed.contains(other), "{other}");
         }
-        assert!(ServiceCallers::new(" , ").is_empty());
+        assert!(ServiceCallers::from_list(" , ").is_empty());
     }
 }

@@ -2,12 +2,12 @@
 
 use axum::http::HeaderValue;
 use vestibule_domain::pacing::HELD_BUDGET;
-use vestibule_engine::sync::Policy;
+use vestibule_engine::sync::SettingsPolicy;
 
 use super::ServiceCallers;
 
 /// The default name of a deployment. All processes that share a line are one deployment and use the same name.
-const DEPLOYMENT: &str = "local";
+const DEFAULT_DEPLOYMENT: &str = "local";
 
 /// The origins whose pages may call the API from a browser (CORS).
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -15,7 +15,7 @@ pub enum Origins {
     /// The pages of every origin, without cookies.
     Any,
     /// The pages of these origins, with cookies. An empty list allows no page.
-    Named(Vec<HeaderValue>),
+    Listed(Vec<HeaderValue>),
 }
 
 /// How API Gateway guards the routes that visitors call.
@@ -42,11 +42,11 @@ pub enum ServiceRoutes {
 
 /// The configuration of the HTTP API.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub struct EdgeConfig {
+pub struct ApiConfig {
     /// The origins whose pages may call the API from a browser (CORS).
     pub origins: Origins,
     /// The most polls that the whole deployment holds at the same time.
-    pub held_budget: u32,
+    pub held_polls_max: u32,
     /// The name of the deployment. The held polls of all its processes are counted together.
     pub deployment: String,
     /// The claim of the authorizer that names the visitor.
@@ -64,13 +64,13 @@ pub struct EdgeConfig {
     pub local: bool,
 }
 
-impl Default for EdgeConfig {
+impl Default for ApiConfig {
     /// The configuration of a deployment that sets no variable.
     fn default() -> Self {
         Self {
-            origins: Origins::Named(Vec::new()),
-            held_budget: HELD_BUDGET,
-            deployment: DEPLOYMENT.to_owned(),
+            origins: Origins::Listed(Vec::new()),
+            held_polls_max: HELD_BUDGET,
+            deployment: DEFAULT_DEPLOYMENT.to_owned(),
             visitor_claim: "sub".to_owned(),
             visitor_routes: VisitorRoutes::Open,
             service_routes: ServiceRoutes::Iam,
@@ -80,9 +80,9 @@ impl Default for EdgeConfig {
     }
 }
 
-impl EdgeConfig {
+impl ApiConfig {
     /// Whether visitors and the protected service use the same kind of credential.
-    pub fn is_guarded_alike(&self) -> bool {
+    pub fn has_shared_credential_kind(&self) -> bool {
         matches!(
             (self.visitor_routes, self.service_routes),
             (VisitorRoutes::Iam, ServiceRoutes::Iam) | (VisitorRoutes::ApiKey, ServiceRoutes::ApiKey)
@@ -90,8 +90,8 @@ impl EdgeConfig {
     }
 }
 
-impl From<&EdgeConfig> for Policy {
-    fn from(config: &EdgeConfig) -> Self {
+impl From<&ApiConfig> for SettingsPolicy {
+    fn from(config: &ApiConfig) -> Self {
         Self {
             trust_client_visitor_id: config.local || config.visitor_routes != VisitorRoutes::Open,
         }

@@ -7,9 +7,9 @@ use vestibule_domain::id::RootKey;
 
 pub use self::{
     callers::ServiceCallers,
-    edge::{EdgeConfig, Origins, ServiceRoutes, VisitorRoutes},
+    edge::{ApiConfig, Origins, ServiceRoutes, VisitorRoutes},
 };
-use crate::pass::Signer;
+use crate::pass::PassSigner;
 
 /// The secrets of a deployment.
 #[derive(Debug, Clone)]
@@ -17,5 +17,5 @@ pub struct Keys {
     /// From which entry ids are derived.
     pub root: RootKey,
     /// With which passes are signed.
-    pub signer: Signer,
+    pub signer: PassSigner,
 }

@@ -11,8 +11,8 @@ const RFC_SEED: [u8; 32] = [
 ];
 const RFC_THUMBPRINT: &str = "kPrK_qmxVWaYVA9wwBF6Iuo3vVzz7TxHCTwXBygrS4k";
 
-fn signer() -> Signer {
-    Signer::from_pem("https://wait.example", &new_key_pem(RFC_SEED)).expect("a key")
+fn signer() -> PassSigner {
+    PassSigner::from_pem("https://wait.example", &new_key_pem(RFC_SEED)).expect("a key")
 }
 
 fn queue(name: &str) -> QueueId {
@@ -21,11 +21,12 @@ fn queue(name: &str) -> QueueId {
 
 fn entry(visitor: &str) -> EntryId {
     let root = RootKey::new(vec![7; 32]).expect("long enough");
-    IdKey::derive(&root, &queue("a"), &Salt::new([1; 32])).entry_id(&Visitor::known(visitor).expect("valid"))
+    IdKey::derive_for_queue(&root, &queue("a"), &Salt::new([1; 32]))
+        .entry_id(&Visitor::known(visitor).expect("valid"))
 }
 
-fn pass(signer: &Signer, pass_seconds: u32, session_end_ms: u64) -> Pass {
-    let grant = Grant {
+fn sign_pass(signer: &PassSigner, pass_seconds: u32, session_end_ms: u64) -> Pass {
+    let grant = PassGrant {
         queue: &queue("a"),
         entry: entry("ada"),
         visit: Visit::new(7).expect("in range"),
@@ -37,7 +38,7 @@ fn pass(signer: &Signer, pass_seconds: u32, session_end_ms: u64) -> Pass {
 }
 
 #[test]
-fn the_key_id_is_the_thumbprint_of_the_rfc() {
+fn the_key_id_is_the_rfc_7638_thumbprint() {
     let jwks = serde_json::to_value(signer().jwks()).expect("JSON");
     let expected = json!({ "keys": [{
         "kty": "OKP", "crv": "Ed25519", "x": "11qYAYKxCrfVS_7TyWQHOg7hcvPapiMlrwIaaPcHURo",
@@ -47,9 +48,9 @@ fn the_key_id_is_the_thumbprint_of_the_rfc() {
 }
 
 #[test]
-fn a_pass_says_who_may_act_where_and_until_when() {
+fn a_pass_names_entry_queue_visit_and_expiry() {
     let signer = signer();
-    let signed = pass(&signer, 60, NOW_MS + 300_000);
+    let signed = sign_pass(&signer, 60, NOW_MS + 300_000);
     let claims = signer
         .verify(signed.reveal(), &queue("a"), entry("ada"), NOW_MS)
         .expect("good");
@@ -64,9 +65,9 @@ fn a_pass_says_who_may_act_where_and_until_when() {
 }
 
 #[test]
-fn no_pass_outlives_the_session() {
+fn a_pass_expires_with_the_session_at_the_latest() {
     let signer = signer();
-    let signed = pass(&signer, 60, NOW_MS + 10_000);
+    let signed = sign_pass(&signer, 60, NOW_MS + 10_000);
     let check = |now_ms| signer.verify(signed.reveal(), &queue("a"), entry("ada"), now_ms);
     assert_eq!(check(NOW_MS + 9_000).expect("good").exp, 1_800_000_010);
     assert_eq!(check(NOW_MS + 10_000), Err(PassError::Expired));
@@ -74,22 +75,22 @@ fn no_pass_outlives_the_session() {
 }
 
 #[test]
-fn a_pass_is_good_for_its_own_queue_and_entry_alone() {
+fn a_pass_is_valid_only_for_its_queue_and_entry() {
     let signer = signer();
-    let signed = pass(&signer, 60, NOW_MS + 300_000);
+    let signed = sign_pass(&signer, 60, NOW_MS + 300_000);
     let check = |queue: &QueueId, entry| signer.verify(signed.reveal(), queue, entry, NOW_MS);
-    assert_eq!(check(&queue("b"), entry("ada")), Err(PassError::Queue));
-    assert_eq!(check(&queue("a"), entry("bob")), Err(PassError::Entry));
-    let elsewhere = Signer::from_pem("https://other.example", &new_key_pem(RFC_SEED)).expect("a key");
+    assert_eq!(check(&queue("b"), entry("ada")), Err(PassError::WrongQueue));
+    assert_eq!(check(&queue("a"), entry("bob")), Err(PassError::WrongEntry));
+    let elsewhere = PassSigner::from_pem("https://other.example", &new_key_pem(RFC_SEED)).expect("a key");
     let refused = elsewhere.verify(signed.reveal(), &queue("a"), entry("ada"), NOW_MS);
-    assert_eq!(refused, Err(PassError::Issuer));
-    let rotated = Signer::from_pem("https://wait.example", &new_key_pem([9; 32])).expect("a key");
+    assert_eq!(refused, Err(PassError::WrongIssuer));
+    let rotated = PassSigner::from_pem("https://wait.example", &new_key_pem([9; 32])).expect("a key");
     let refused = rotated.verify(signed.reveal(), &queue("a"), entry("ada"), NOW_MS);
     assert_eq!(refused, Err(PassError::UnknownKey));
 }
 
 /// Builds a token with fixed claims, with the given header and signing key.
-fn forged(header: &Header, key: &EncodingKey) -> String {
+fn forge_token(header: &Header, key: &EncodingKey) -> String {
     let claims = json!({
         "iss": "https://wait.example", "aud": "a", "sub": entry("ada").to_string(), "visit": 7,
         "jti": Uuid::new_v4(), "epoch": 3, "iat": 1_800_000_000, "nbf": 1_800_000_000, "exp": 1_800_000_060,
@@ -109,32 +110,35 @@ fn a_forged_pass_is_refused() {
     let ours = EncodingKey::from_ed_pem(new_key_pem(RFC_SEED).as_bytes()).expect("a key");
     let theirs = EncodingKey::from_ed_pem(new_key_pem([9; 32]).as_bytes()).expect("a key");
     assert!(
-        check(&forged(&good, &ours)).is_ok(),
+        check(&forge_token(&good, &ours)).is_ok(),
         "without a forged part, the hand-made token is a valid pass"
     );
-    assert_eq!(check(&forged(&good, &theirs)), Err(PassError::Signature));
+    assert_eq!(
+        check(&forge_token(&good, &theirs)),
+        Err(PassError::WrongSignature)
+    );
 
     let plain = Header {
         typ: Some("JWT".to_owned()),
         ..good.clone()
     };
-    assert_eq!(check(&forged(&plain, &ours)), Err(PassError::Kind));
+    assert_eq!(check(&forge_token(&plain, &ours)), Err(PassError::WrongType));
     // The algorithm confusion attack: the public key used as an HMAC secret.
     let confused = Header {
         alg: Algorithm::HS256,
         ..good
     };
     let secret = EncodingKey::from_secret(b"11qYAYKxCrfVS_7TyWQHOg7hcvPapiMlrwIaaPcHURo");
-    assert_eq!(check(&forged(&confused, &secret)), Err(PassError::Kind));
+    assert_eq!(check(&forge_token(&confused, &secret)), Err(PassError::WrongType));
     for nonsense in ["", "a.b.c", "eyJhbGciOiJub25lIn0.e30.", "\u{0}"] {
         assert_eq!(check(nonsense), Err(PassError::Malformed), "{nonsense:?}");
     }
 }
 
 #[test]
-fn keys_and_passes_do_not_show_in_debug_output() {
+fn debug_output_hides_keys_and_passes() {
     let signer = signer();
-    let signed = pass(&signer, 60, NOW_MS + 300_000);
+    let signed = sign_pass(&signer, 60, NOW_MS + 300_000);
     let shown = format!("{signer:?} {signed:?}");
     assert!(
         !shown.contains(signed.reveal()) && !shown.contains("nWGxne"),
@@ -143,11 +147,14 @@ fn keys_and_passes_do_not_show_in_debug_output() {
 }
 
 #[test]
-fn a_key_of_another_kind_is_refused() {
+fn a_signing_key_of_another_type_is_refused() {
     for bad in [
         "",
         "-----BEGIN PRIVATE KEY-----\nAAAA\n-----END PRIVATE KEY-----\n",
     ] {
-        assert_eq!(Signer::from_pem("x", bad).err(), Some(PassError::Key));
+        assert_eq!(
+            PassSigner::from_pem("x", bad).err(),
+            Some(PassError::InvalidSigningKey)
+        );
     }
 }

@@ -15,7 +15,7 @@ const CODES: [Code; 22] = [
     Code::TokenOwnerMismatch,
     Code::VisitorRequired,
     Code::ServiceOnly,
-    Code::PassRefused,
+    Code::InvalidPass,
     Code::NotYourTurn,
     Code::QueueDraining,
     Code::QueueClosed,
@@ -30,7 +30,7 @@ const CODES: [Code; 22] = [
 ];
 
 #[test]
-fn every_code_has_a_name_and_an_error_status_of_its_own() {
+fn every_code_has_a_unique_name_and_an_error_status() {
     let names: HashSet<_> = CODES.iter().map(|code| code.name()).collect();
     assert_eq!(names.len(), CODES.len());
     for code in CODES {
@@ -46,8 +46,8 @@ fn every_code_has_a_name_and_an_error_status_of_its_own() {
 }
 
 #[test]
-fn the_body_is_problem_details() {
-    let body = Problem::field("batch", "must be a number").body("r1");
+fn problem_body_follows_rfc_9457() {
+    let body = Problem::invalid_field("batch", "must be a number").body("r1");
     let expected = json!({
         "type": "urn:problem-type:vestibule:invalid-field", "title": "The request is invalid",
         "status": 400, "code": "invalid-field", "detail": "must be a number", "field": "batch",
@@ -57,20 +57,20 @@ fn the_body_is_problem_details() {
 }
 
 #[test]
-fn nothing_from_inside_shows() {
+fn internal_cause_never_reaches_the_body() {
     for problem in [
         Problem::internal("redis://10.0.0.1 refused the connection"),
-        Problem::line_away("10.0.0.1:6379"),
-        Problem::backup_away(&BackupError::Unavailable("10.0.0.1 throttles".to_owned())),
-        Problem::from(&Absence::Nonsense("10.0.0.1".to_owned())),
+        Problem::line_unavailable("10.0.0.1:6379"),
+        Problem::backup_unavailable(&BackupError::Unavailable("10.0.0.1 throttles".to_owned())),
+        Problem::from(&QueueLookupError::Protocol("10.0.0.1".to_owned())),
     ] {
         assert!(!problem.body("r1").contains("10.0.0.1"), "{problem:?}");
     }
 }
 
 #[test]
-fn what_is_away_says_when_to_come_back() {
-    let away = Problem::line_away("no answer").into_response();
+fn unavailable_store_answers_with_retry_after() {
+    let away = Problem::line_unavailable("no answer").into_response();
     assert_eq!(away.headers()[header::RETRY_AFTER], "2");
     let refused = Problem::unknown_entry().into_response();
     assert!(!refused.headers().contains_key(header::RETRY_AFTER));

@@ -7,23 +7,23 @@ use std::{
 };
 
 use tokio::time::{Instant, timeout};
-use vestibule_backup::{BackupError, Shelf, StoredQueue};
+use vestibule_backup::{BackupError, EntryPartition, StoredQueue};
 use vestibule_domain::{
     id::{IdKey, QueueId, RootKey},
     settings::Settings,
 };
 
-use super::{Absence, Seen, Slot, Views};
+use super::{CacheSlot, QueueCache, QueueLookupError, QueueSnapshot};
 
 /// The maximum age of an answer of the backup.
-const FRESH: Duration = Duration::from_secs(2);
+const STORED_AGE_MAX: Duration = Duration::from_secs(2);
 /// How long a request waits for one read of the backup while the line is unavailable. It has already waited
 /// for the line.
 pub(crate) const READ_TIMEOUT: Duration = Duration::from_millis(600);
 
 /// A queue whose line is unavailable.
 #[derive(Debug)]
-pub(crate) struct Known {
+pub(crate) struct DegradedQueue {
     pub(crate) queue: QueueId,
     pub(crate) settings: Settings,
     /// The shortest time, in milliseconds, to claim a turn that comes when the line is back. It is the lesser
@@ -37,9 +37,9 @@ pub(crate) struct Known {
     generation: u32,
 }
 
-impl Known {
+impl DegradedQueue {
     /// Describes the queue as the line showed it when it last answered.
-    pub(crate) fn of(seen: &Seen) -> Self {
+    pub(crate) fn from_snapshot(seen: &QueueSnapshot) -> Self {
         let configuration = &seen.view.configuration;
         Self {
             queue: seen.queue.clone(),
@@ -55,7 +55,12 @@ impl Known {
     /// Describes the queue as the backup has it. If the stored settings are invalid, the settings that were
     /// last seen in force apply, with the stored switches that are valid. A process that has seen no
     /// settings uses the defaults, which accept no pass without the line.
-    fn stored(queue: &QueueId, stored: &StoredQueue, last: Option<&Seen>, root: &RootKey) -> Self {
+    fn from_stored_queue(
+        queue: &QueueId,
+        stored: &StoredQueue,
+        last: Option<&QueueSnapshot>,
+        root: &RootKey,
+    ) -> Self {
         let settings = stored.settings.parse().unwrap_or_else(|error| {
             tracing::warn!(
                 event = "queue.settings_refused",
@@ -65,7 +70,7 @@ impl Known {
                  process saw, or the defaults, apply until the item is corrected"
             );
             let in_force = last.map(|seen| seen.settings().clone()).unwrap_or_default();
-            match stored.settings.map() {
+            match stored.settings.as_map() {
                 Some(map) => in_force.with_switches(map),
                 None => in_force,
             }
@@ -75,16 +80,16 @@ impl Known {
             queue: queue.clone(),
             claim_ms: settings.claim_ms().min(in_force_ms),
             settings,
-            epoch: stored.line.epoch,
-            min_epoch: stored.line.min_epoch,
-            ids: IdKey::derive(root, queue, &stored.line.salt),
-            generation: stored.line.generation,
+            epoch: stored.metadata.epoch,
+            min_epoch: stored.metadata.min_epoch,
+            ids: IdKey::derive_for_queue(root, queue, &stored.metadata.salt),
+            generation: stored.metadata.generation,
         }
     }
 
     /// Returns the partition that holds the records of this queue's entries.
-    pub(crate) fn shelf(&self) -> Shelf {
-        Shelf {
+    pub(crate) fn partition(&self) -> EntryPartition {
+        EntryPartition {
             queue: self.queue.clone(),
             generation: self.generation,
             retain_hours: self.settings.retain_hours,
@@ -95,55 +100,72 @@ impl Known {
 
 /// What the cache keeps of a queue for an outage of the line.
 #[derive(Default)]
-pub(super) struct Remembered {
+pub(super) struct FallbackCache {
     /// The last snapshot, however old it is.
-    seen: Mutex<Option<Arc<Seen>>>,
+    last_snapshot: Mutex<Option<Arc<QueueSnapshot>>>,
     /// The last answer of the backup and its time. The inner value is `None` if the backup has no such
     /// queue. The request that holds the lock asks the backup.
-    stored: tokio::sync::Mutex<Option<(Instant, Option<Arc<Known>>)>>,
+    stored: tokio::sync::Mutex<Option<(Instant, Option<Arc<DegradedQueue>>)>>,
 }
 
-impl Remembered {
-    pub(super) fn keep(&self, seen: &Arc<Seen>) {
-        *self.seen.lock().unwrap_or_else(PoisonError::into_inner) = Some(seen.clone());
+impl FallbackCache {
+    pub(super) fn store_snapshot(&self, seen: &Arc<QueueSnapshot>) {
+        *self.last_snapshot.lock().unwrap_or_else(PoisonError::into_inner) = Some(seen.clone());
     }
 
-    fn last(&self) -> Option<Arc<Seen>> {
-        self.seen.lock().unwrap_or_else(PoisonError::into_inner).clone()
+    fn last_snapshot(&self) -> Option<Arc<QueueSnapshot>> {
+        self.last_snapshot
+            .lock()
+            .unwrap_or_else(PoisonError::into_inner)
+            .clone()
     }
 }
 
-impl Views {
+impl QueueCache {
     /// Returns what is known of a queue whose line is unavailable. If the backup does not answer either,
     /// this is the last snapshot that the process has.
-    pub(crate) async fn known(&self, queue: &QueueId) -> Result<Arc<Known>, Absence> {
+    pub(crate) async fn degraded_queue(
+        &self,
+        queue: &QueueId,
+    ) -> Result<Arc<DegradedQueue>, QueueLookupError> {
         let slot = self.slot(queue);
-        let asked = timeout(READ_TIMEOUT, self.ask_backup(&slot, queue)).await;
+        let asked = timeout(READ_TIMEOUT, self.read_stored_queue(&slot, queue)).await;
         match asked.unwrap_or_else(|_| {
             Err(BackupError::Unavailable(
                 "the backup did not answer in time".to_owned(),
             ))
         }) {
             Ok(Some(known)) => Ok(known),
-            Ok(None) => Err(Absence::NoSuchQueue),
-            Err(error) => match slot.remembered.last() {
-                Some(seen) => Ok(Arc::new(Known::of(&seen))),
-                None => Err(Absence::BackupAway(error.to_string())),
+            Ok(None) => Err(QueueLookupError::QueueNotFound),
+            Err(error) => match slot.fallback.last_snapshot() {
+                Some(seen) => Ok(Arc::new(DegradedQueue::from_snapshot(&seen))),
+                None => Err(QueueLookupError::BackupUnavailable(error.to_string())),
             },
         }
     }
 
-    async fn ask_backup(&self, slot: &Slot, queue: &QueueId) -> Result<Option<Arc<Known>>, BackupError> {
-        let mut stored = slot.remembered.stored.lock().await;
+    async fn read_stored_queue(
+        &self,
+        slot: &CacheSlot,
+        queue: &QueueId,
+    ) -> Result<Option<Arc<DegradedQueue>>, BackupError> {
+        let mut stored = slot.fallback.stored.lock().await;
         if let Some((at, known)) = &*stored
-            && at.elapsed() < FRESH
+            && at.elapsed() < STORED_AGE_MAX
         {
             return Ok(known.clone());
         }
         let at = Instant::now();
-        let found = self.backup.queue(queue).await?;
-        let last = slot.remembered.last();
-        let known = found.map(|found| Arc::new(Known::stored(queue, &found, last.as_deref(), &self.root)));
+        let found = self.backup.read_queue(queue).await?;
+        let last = slot.fallback.last_snapshot();
+        let known = found.map(|found| {
+            Arc::new(DegradedQueue::from_stored_queue(
+                queue,
+                &found,
+                last.as_deref(),
+                &self.root,
+            ))
+        });
         *stored = Some((at, known.clone()));
         Ok(known)
     }

@@ -5,21 +5,21 @@ use super::*;
 
 fn ids() -> IdKey {
     let root = RootKey::new(vec![7; 32]).expect("long enough");
-    IdKey::derive(&root, &"a".parse().expect("a queue id"), &Salt::new([1; 32]))
+    IdKey::derive_for_queue(&root, &"a".parse().expect("a queue id"), &Salt::new([1; 32]))
 }
 
 fn known(id: &str) -> Visitor {
     Visitor::known(id).expect("valid")
 }
 
-fn somebody() -> Visitor {
+fn random_visitor() -> Visitor {
     Visitor::from_random(Uuid::new_v4())
 }
 
 #[test]
-fn the_kind_of_a_token_picks_the_credential() {
+fn token_kind_picks_the_credential_to_compare() {
     let (ada, bob) = (Some(known("ada")), Some(known("bob")));
-    let (guest, other) = (Some(somebody()), Some(somebody()));
+    let (guest, other) = (Some(random_visitor()), Some(random_visitor()));
     let token = |visitor: &Option<Visitor>| ids().entry_id(visitor.as_ref().expect("a visitor"));
     let (adas, guests) = (token(&ada), token(&guest));
     for (token, known, anonymous, cookie, expected) in [
@@ -49,7 +49,7 @@ fn the_kind_of_a_token_picks_the_credential() {
 }
 
 #[test]
-fn the_service_names_a_visitor_of_the_tokens_kind() {
+fn visitor_named_by_service_is_read_by_token_kind() {
     let uuid = Uuid::new_v4().to_string();
     let anonymous = ids().entry_id(&Visitor::anonymous(&uuid).expect("valid"));
     let same_name = ids().entry_id(&Visitor::known(&uuid).expect("valid"));
@@ -61,34 +61,34 @@ fn the_service_names_a_visitor_of_the_tokens_kind() {
 }
 
 #[test]
-fn a_cookie_is_read_by_its_whole_name() {
+fn cookie_is_read_only_under_its_exact_name() {
     let uuid = Uuid::new_v4().to_string();
     let read = |text: String, name| {
         let mut headers = HeaderMap::new();
         headers.insert(header::COOKIE, HeaderValue::from_str(&text).expect("ASCII"));
-        cookie(&headers, name).is_some()
+        read_visitor_cookie(&headers, name).is_some()
     };
-    assert!(read(format!("a=b; {COOKIE}={uuid}"), COOKIE));
+    assert!(read(format!("a=b; {COOKIE_NAME}={uuid}"), COOKIE_NAME));
     assert!(
-        !read(format!("a=b; {COOKIE_LOCAL}={uuid}"), COOKIE),
+        !read(format!("a=b; {COOKIE_NAME_LOCAL}={uuid}"), COOKIE_NAME),
         "any site of the domain may set a cookie without the prefix"
     );
-    assert!(!read(format!("{COOKIE}={uuid}"), COOKIE_LOCAL));
-    assert!(!read(format!("{COOKIE}=\"{uuid}"), COOKIE));
+    assert!(!read(format!("{COOKIE_NAME}={uuid}"), COOKIE_NAME_LOCAL));
+    assert!(!read(format!("{COOKIE_NAME}=\"{uuid}"), COOKIE_NAME));
 }
 
 #[test]
-fn a_cookie_is_bound_to_its_host() {
-    let visitor = somebody();
-    let over_tls = set_cookie(&visitor, false);
+fn cookie_over_tls_is_secure_and_host_only() {
+    let visitor = random_visitor();
+    let over_tls = build_visitor_cookie(&visitor, false);
     let text = over_tls.to_str().expect("ASCII");
     assert!(
-        text.starts_with(COOKIE) && text.contains("Secure") && !text.contains("Domain"),
+        text.starts_with(COOKIE_NAME) && text.contains("Secure") && !text.contains("Domain"),
         "{text}"
     );
     assert!(over_tls.is_sensitive());
     assert!(
-        !set_cookie(&visitor, true)
+        !build_visitor_cookie(&visitor, true)
             .to_str()
             .expect("ASCII")
             .contains("Secure")

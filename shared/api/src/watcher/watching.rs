@@ -14,92 +14,100 @@ use futures_util::{
 };
 use tokio::{sync::mpsc::UnboundedReceiver, time::sleep};
 use vestibule_domain::id::{EntryId, QueueId};
-use vestibule_line::{Changes, Line, LineError, Look, Tick};
+use vestibule_line::{EntryLookup, Line, LineError, Tick, TickSubscription};
 
-use super::Order;
+use super::WatcherCommand;
 use crate::{
-    Edge,
-    crowd::{Crowd, Heard, Key, Word},
-    views::{Absence, Seen},
+    ApiState,
+    crowd::{HeldPollKey, HeldPolls, PendingReply, Wakeup},
+    views::{QueueLookupError, QueueSnapshot},
 };
 
 /// The pause before the next attempt to subscribe or to read a snapshot.
-const AGAIN: Duration = Duration::from_secs(1);
+const RETRY_PAUSE: Duration = Duration::from_secs(1);
 /// When a queue moves to another server, or its server fails, all processes subscribe again. They spread
 /// that over this time.
-const ANEW_MS_MAX: u64 = 500;
+const RESUBSCRIBE_JITTER_MS_MAX: u64 = 500;
 /// How many orders the watcher takes at once.
-const ORDERS_MAX: usize = 1_000;
+const COMMANDS_MAX: usize = 1_000;
 /// How many status lookups are in flight if each is full: the line answers one while the watcher reads the
 /// other.
-const QUESTIONS_MAX: usize = 2;
+const LOOKUPS_IN_FLIGHT_MAX: usize = 2;
 
 /// Runs until the last poll is released.
-pub(super) async fn run(edge: Arc<Edge>, seen: Arc<Seen>, mut orders: UnboundedReceiver<Order>) {
+pub(super) async fn run(
+    edge: Arc<ApiState>,
+    seen: Arc<QueueSnapshot>,
+    mut orders: UnboundedReceiver<WatcherCommand>,
+) {
     let queue = seen.queue.clone();
-    let mut watching = Watching::default();
-    let mut sounds = pin!(listen(edge.line.clone(), queue.clone()));
-    let mut newer = after(&edge, seen.clone(), Duration::ZERO);
+    let mut watching = WatchLoop::default();
+    let mut sounds = pin!(subscribe_to_ticks(edge.line.clone(), queue.clone()));
+    let mut newer = next_snapshot(&edge, seen.clone(), Duration::ZERO);
     let mut last = seen;
     let mut looking = FuturesUnordered::new();
     let mut taken = Vec::new();
     loop {
         while let Some(batch) = watching.next_batch(looking.len()) {
-            looking.push(look(&*edge.line, &queue, batch));
+            looking.push(look_up_batch(&*edge.line, &queue, batch));
         }
         tokio::select! {
-            count = orders.recv_many(&mut taken, ORDERS_MAX) => {
+            count = orders.recv_many(&mut taken, COMMANDS_MAX) => {
                 if count == 0 {
                     return;
                 }
-                taken.drain(..).for_each(|order| watching.obey(order));
+                taken.drain(..).for_each(|order| watching.handle_command(order));
             }
-            Some(sound) = sounds.next() => watching.hear(sound),
-            Some((batch, looks)) = looking.next() => answer(&edge, watching.looked(&batch, &looks)),
+            Some(sound) = sounds.next() => watching.handle_event(sound),
+            Some((batch, looks)) = looking.next() => release_and_reply(&edge, watching.handle_lookup(&batch, &looks)),
             view = &mut newer => {
                 let pause = match view {
                     Ok(seen) => {
-                        watching.is_in_doubt = false;
-                        watching.crowd.see(&seen);
+                        watching.is_line_in_doubt = false;
+                        watching.held_polls.mark_concerned(&seen);
                         last = seen;
                         Duration::ZERO
                     }
                     Err(absence) => {
-                        watching.lose(&absence);
-                        AGAIN
+                        watching.handle_lookup_error(&absence);
+                        RETRY_PAUSE
                     }
                 };
-                newer = after(&edge, last.clone(), pause);
+                newer = next_snapshot(&edge, last.clone(), pause);
             }
         }
     }
 }
 
 /// Waits for the next snapshot, after a pause.
-fn after(
-    edge: &Arc<Edge>,
-    seen: Arc<Seen>,
+fn next_snapshot(
+    edge: &Arc<ApiState>,
+    seen: Arc<QueueSnapshot>,
     pause: Duration,
-) -> BoxFuture<'static, Result<Arc<Seen>, Absence>> {
+) -> BoxFuture<'static, Result<Arc<QueueSnapshot>, QueueLookupError>> {
     let edge = edge.clone();
     async move {
         sleep(pause).await;
-        edge.views.after(&seen).await
+        edge.queue_cache.get_newer_than(&seen).await
     }
     .boxed()
 }
 
-type Batch = Vec<(Key, EntryId)>;
+type Batch = Vec<(HeldPollKey, EntryId)>;
 
-async fn look(line: &dyn Line, queue: &QueueId, batch: Batch) -> (Batch, Result<Vec<Look>, LineError>) {
+async fn look_up_batch(
+    line: &dyn Line,
+    queue: &QueueId,
+    batch: Batch,
+) -> (Batch, Result<Vec<EntryLookup>, LineError>) {
     let ids: Vec<_> = batch.iter().map(|(_, id)| *id).collect();
-    let looks = line.looks(queue, &ids).await;
+    let looks = line.status_many(queue, &ids).await;
     (batch, looks)
 }
 
 /// Releases these polls together and then answers them. A separate task does so, which finishes even if a
 /// client disconnects.
-fn answer(edge: &Arc<Edge>, heard: Vec<Heard>) {
+fn release_and_reply(edge: &Arc<ApiState>, heard: Vec<PendingReply>) {
     if heard.is_empty() {
         return;
     }
@@ -107,47 +115,56 @@ fn answer(edge: &Arc<Edge>, heard: Vec<Heard>) {
     tokio::spawn(async move {
         let (counted, told): (Vec<_>, Vec<_>) = heard
             .into_iter()
-            .map(|Heard { counted, tell, news }| (counted, (tell, news)))
+            .map(
+                |PendingReply {
+                     permit: counted,
+                     reply: tell,
+                     update: news,
+                 }| (counted, (tell, news)),
+            )
             .unzip();
         edge.budget.release(counted).await;
         for (tell, news) in told {
             // A client that disconnected polls again.
-            let _ = tell.send(Word::News(news));
+            let _ = tell.send(Wakeup::Update(news));
         }
     });
 }
 
 /// What the subscription to a queue reports.
 #[derive(Clone, Copy)]
-enum Sound {
+enum SubscriptionEvent {
     /// The subscription works, for the first time or again. From now on it reports every tick, unless a
     /// message is lost.
-    Begun,
+    Subscribed,
     Tick(Tick),
 }
 
 /// Subscribes to the ticks of a queue, for as long as the caller polls the stream.
-fn listen(line: Arc<dyn Line>, queue: QueueId) -> impl Stream<Item = Sound> {
+fn subscribe_to_ticks(line: Arc<dyn Line>, queue: QueueId) -> impl Stream<Item = SubscriptionEvent> {
     stream::unfold(
-        (line, queue, None::<Changes>),
+        (line, queue, None::<TickSubscription>),
         |(line, queue, mut open)| async move {
             if let Some(changes) = &mut open {
                 if let Some(tick) = changes.next().await {
-                    return Some((Sound::Tick(tick), (line, queue, open)));
+                    return Some((SubscriptionEvent::Tick(tick), (line, queue, open)));
                 }
-                sleep(Duration::from_millis(rand::random_range(0..ANEW_MS_MAX))).await;
+                sleep(Duration::from_millis(rand::random_range(
+                    0..RESUBSCRIBE_JITTER_MS_MAX,
+                )))
+                .await;
             }
-            let begun = begin(&*line, &queue).await;
-            Some((Sound::Begun, (line, queue, Some(begun))))
+            let begun = subscribe_with_retry(&*line, &queue).await;
+            Some((SubscriptionEvent::Subscribed, (line, queue, Some(begun))))
         },
     )
 }
 
 /// Subscribes to a queue, and tries again until it succeeds.
-async fn begin(line: &dyn Line, queue: &QueueId) -> Changes {
+async fn subscribe_with_retry(line: &dyn Line, queue: &QueueId) -> TickSubscription {
     let mut is_told = false;
     loop {
-        match line.changes(queue).await {
+        match line.subscribe(queue).await {
             Ok(changes) => return changes,
             Err(error) if !is_told => {
                 is_told = true;
@@ -161,76 +178,80 @@ async fn begin(line: &dyn Line, queue: &QueueId) -> Changes {
             }
             Err(_) => {}
         }
-        sleep(AGAIN).await;
+        sleep(RETRY_PAUSE).await;
     }
 }
 
 #[derive(Default)]
-struct Watching {
-    crowd: Crowd,
+struct WatchLoop {
+    held_polls: HeldPolls,
     /// The subscription works. It may have reported a change before the poll of the changed entry was
     /// added, so a new poll is looked up.
-    is_listening: bool,
+    is_subscribed: bool,
     /// The line did not answer a lookup. The next snapshot shows whether the line is unavailable or was
     /// slow once.
-    is_in_doubt: bool,
+    is_line_in_doubt: bool,
 }
 
-impl Watching {
+impl WatchLoop {
     /// Returns the polls to look up next, if another lookup may be sent now.
     fn next_batch(&mut self, on_their_way: usize) -> Option<Batch> {
-        let crowd = &mut self.crowd;
-        let is_time = on_their_way == 0 || (on_their_way < QUESTIONS_MAX && crowd.fills_a_question());
-        let batch = (is_time && !self.is_in_doubt).then(|| crowd.take_some())?;
+        let crowd = &mut self.held_polls;
+        let is_time = on_their_way == 0 || (on_their_way < LOOKUPS_IN_FLIGHT_MAX && crowd.has_full_batch());
+        let batch = (is_time && !self.is_line_in_doubt).then(|| crowd.take_batch())?;
         (!batch.is_empty()).then_some(batch)
     }
 
-    fn obey(&mut self, order: Order) {
+    fn handle_command(&mut self, order: WatcherCommand) {
         match order {
-            Order::Hold(key, waiter, counted, tell) => {
-                self.crowd.add(key, waiter, counted, tell);
-                if self.is_listening {
-                    self.crowd.question(key);
+            WatcherCommand::Hold(key, waiter, counted, tell) => {
+                self.held_polls.add(key, waiter, counted, tell);
+                if self.is_subscribed {
+                    self.held_polls.mark(key);
                 }
             }
-            Order::End(key) => self.crowd.send_to_look(key),
-            Order::Release(key) => self.crowd.remove(key),
+            WatcherCommand::End(key) => self.held_polls.send_to_lookup(key),
+            WatcherCommand::Release(key) => self.held_polls.remove(key),
         }
     }
 
-    fn hear(&mut self, sound: Sound) {
+    fn handle_event(&mut self, sound: SubscriptionEvent) {
         match sound {
-            Sound::Begun => {
-                self.is_listening = true;
-                self.crowd.question_all();
+            SubscriptionEvent::Subscribed => {
+                self.is_subscribed = true;
+                self.held_polls.mark_all();
             }
-            Sound::Tick(tick) => self.crowd.hear(tick),
+            SubscriptionEvent::Tick(tick) => self.held_polls.mark_promoted(tick),
         }
     }
 
     /// Removes the polls that have something to report.
-    fn looked(&mut self, batch: &Batch, looks: &Result<Vec<Look>, LineError>) -> Vec<Heard> {
+    fn handle_lookup(
+        &mut self,
+        batch: &Batch,
+        looks: &Result<Vec<EntryLookup>, LineError>,
+    ) -> Vec<PendingReply> {
         let mut heard = Vec::new();
         for (at, (key, _)) in batch.iter().enumerate() {
             match looks {
-                Ok(looks) => heard.extend(self.crowd.looked(*key, looks[at])),
+                Ok(looks) => heard.extend(self.held_polls.take_if_changed(*key, looks[at])),
                 Err(LineError::Unavailable(_)) => {
-                    self.is_in_doubt = true;
-                    self.crowd.question(*key);
+                    self.is_line_in_doubt = true;
+                    self.held_polls.mark(*key);
                 }
-                Err(_) => self.crowd.send_to_look(*key),
+                Err(_) => self.held_polls.send_to_lookup(*key),
             }
         }
         heard
     }
 
     /// Handles the lack of a snapshot.
-    fn lose(&mut self, absence: &Absence) {
+    fn handle_lookup_error(&mut self, absence: &QueueLookupError) {
         match absence {
             // A status lookup would wait for the line once more.
-            Absence::LineAway(cause) => self.crowd.tell_line_away(cause),
+            QueueLookupError::LineUnavailable(cause) => self.held_polls.report_line_unavailable(cause),
             // The status lookup of each poll finds out why there is no snapshot.
-            _ => self.crowd.send_all_to_look(),
+            _ => self.held_polls.send_all_to_lookup(),
         }
     }
 }

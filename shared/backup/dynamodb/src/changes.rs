@@ -10,25 +10,25 @@ use vestibule_backup::{Backup, BackupError, StoredQueue, StoredSettings};
 use vestibule_domain::id::QueueId;
 
 use super::{
-    DynamoDb,
-    client::unavailable,
-    items::{self, names_in},
+    DynamoDbBackup,
+    client::to_backup_error,
+    items::{self, attribute_names},
     queues,
 };
 
-impl DynamoDb {
+impl DynamoDbBackup {
     pub(super) async fn add_queue(&self, queue: &QueueId, stored: &StoredQueue) -> Result<bool, BackupError> {
         let condition = "attribute_not_exists(#queue)";
         // A random UUID of the operating system. The SDK's own tokens come from a generator that is seeded with the
         // time alone.
         let token = Uuid::new_v4().to_string();
         let mut request = self.client.transact_write_items().client_request_token(token);
-        for part in queues::parts(queue, stored) {
+        for part in queues::to_items(queue, stored) {
             let put = Put::builder()
                 .table_name(&self.tables.queues)
                 .set_item(Some(part))
                 .condition_expression(condition)
-                .set_expression_attribute_names(Some(names_in(&[condition])))
+                .set_expression_attribute_names(Some(attribute_names(&[condition])))
                 .build()
                 .map_err(|error| BackupError::Unavailable(error.to_string()))?;
             request = request.transact_items(TransactWriteItem::builder().put(put).build());
@@ -46,9 +46,9 @@ impl DynamoDb {
                 }
                 // No other caller has this token. An earlier attempt of this call succeeded, and its answer was lost.
                 Some(TransactWriteItemsError::IdempotentParameterMismatchException(_)) => {
-                    Ok(self.queue(queue).await?.as_ref() == Some(stored))
+                    Ok(self.read_queue(queue).await?.as_ref() == Some(stored))
                 }
-                _ => Err(unavailable("TransactWriteItems", &error)),
+                _ => Err(to_backup_error("TransactWriteItems", &error)),
             },
         }
     }
@@ -73,7 +73,7 @@ impl DynamoDb {
             .set_key(Some(queues::key(queue.as_str(), queues::SETTINGS_PART)))
             .update_expression(update)
             .condition_expression(condition)
-            .set_expression_attribute_names(Some(names_in(&[update, condition])))
+            .set_expression_attribute_names(Some(attribute_names(&[update, condition])))
             .expression_attribute_values(":settings", queues::from_settings(settings))
             .expression_attribute_values(":one", items::number(1_u32))
             .return_values(ReturnValue::UpdatedNew)
@@ -85,18 +85,18 @@ impl DynamoDb {
             Ok(updated) => {
                 let new = updated
                     .attributes()
-                    .ok_or_else(|| items::nonsense(queues::SETTINGS))?;
+                    .ok_or_else(|| items::invalid_attribute_error(queues::SETTINGS))?;
                 queues::to_settings_order(new).map(Some)
             }
             Err(error) => match error.as_service_error() {
                 Some(UpdateItemError::ConditionalCheckFailedException(refused)) => match refused.item() {
                     // An earlier attempt of this call succeeded, and its answer was lost.
-                    Some(item) if queues::to_settings(item).map() == Some(settings) => {
+                    Some(item) if queues::to_settings(item).as_map() == Some(settings) => {
                         queues::to_settings_order(item).map(Some)
                     }
                     _ => Ok(None),
                 },
-                _ => Err(unavailable("UpdateItem", &error)),
+                _ => Err(to_backup_error("UpdateItem", &error)),
             },
         }
     }

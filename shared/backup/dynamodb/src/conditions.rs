@@ -4,9 +4,9 @@
 use std::collections::HashMap;
 
 use vestibule_domain::{
-    change::{Change, End, Event},
-    record::Record,
-    state::State,
+    change::{Change, EndReason, Event},
+    record::EntryRecord,
+    state::EntryState,
 };
 
 use super::items::{
@@ -14,7 +14,7 @@ use super::items::{
 };
 
 /// The item is older than the change.
-const OLDER: &str = "(#epoch < :epoch OR (#epoch = :epoch AND #v < :v))";
+const IS_OLDER: &str = "(#epoch < :epoch OR (#epoch = :epoch AND #v < :v))";
 
 /// The condition for a change that begins a visit. It holds if the table has no item, or if the item is older than the
 /// change and shows no other live visit. There are three exceptions:
@@ -23,9 +23,9 @@ const OLDER: &str = "(#epoch < :epoch OR (#epoch = :epoch AND #v < :v))";
 /// - The item shows the end of this very place: the line that made the change had lost that end.
 /// - With a grace, the item shows a missed turn whose visitor may still get the old place back. The caller decides that
 ///   from the record.
-pub(super) fn nothing_or_over(change: &Change, grace_seconds: u32) -> Expression {
+pub(super) fn no_live_visit(change: &Change, grace_seconds: u32) -> Expression {
     let mut values = visit_values(change);
-    values.extend(statuses(|state| !state.is_live() || state == State::Waiting));
+    values.extend(statuses(|state| !state.is_live() || state == EntryState::Waiting));
     let is_no_missed_turn = match change.event {
         Event::Entered { score } if grace_seconds > 0 => {
             let grace_ms = u64::from(grace_seconds) * 1_000;
@@ -51,7 +51,7 @@ pub(super) fn nothing_or_over(change: &Change, grace_seconds: u32) -> Expression
     );
     Expression {
         text: format!(
-            "attribute_not_exists(#entry) OR ({OLDER} AND (#status IN (:completed, :left, :expired) \
+            "attribute_not_exists(#entry) OR ({IS_OLDER} AND (#status IN (:completed, :left, :expired) \
              OR (#visit = :visit AND #status = :waiting)) \
              AND (#visit <> :visit OR attribute_not_exists(#{CAME_BACK_AT_MS})){is_no_lost_end}{is_no_missed_turn})"
         ),
@@ -60,24 +60,28 @@ pub(super) fn nothing_or_over(change: &Change, grace_seconds: u32) -> Expression
 }
 
 /// The condition for a change to the visit that the item shows: the visit is in a state that the change may follow.
-pub(super) fn older_of_this_visit(change: &Change) -> Expression {
+pub(super) fn same_visit_before(change: &Change) -> Expression {
     let mut values = visit_values(change);
-    let before: Vec<_> = statuses(|state| !change.event.comes_before(state)).collect();
+    let before: Vec<_> = statuses(|state| !change.event.is_before_state(state)).collect();
     let names: Vec<_> = before.iter().map(|(name, _)| name.as_str()).collect();
     let text = format!(
-        "#visit = :visit AND {OLDER} AND #status IN ({})",
+        "#visit = :visit AND {IS_OLDER} AND #status IN ({})",
         names.join(", ")
     );
     values.extend(before);
     // As in `Record::lasts_longer`. The values are those that the change sets.
     let lasts_no_longer = match change.event {
         Event::Ended {
-            how: End::Expired, ..
+            how: EndReason::Expired,
+            ..
         } => format!(
             " AND (#status <> :active OR attribute_not_exists(#{EXPIRES_AT_MS}) \
              OR #{EXPIRES_AT_MS} <= :{ENDED_AT_MS})"
         ),
-        Event::Ended { how: End::NoShow, .. } => format!(
+        Event::Ended {
+            how: EndReason::NoShow,
+            ..
+        } => format!(
             " AND ((#status = :waiting AND attribute_not_exists(#{CAME_BACK_AT_MS})) OR (#status <> :waiting \
              AND (attribute_not_exists(#{EXPIRES_AT_MS}) OR #{EXPIRES_AT_MS} <= :{ENDED_AT_MS})))"
         ),
@@ -92,7 +96,7 @@ pub(super) fn older_of_this_visit(change: &Change) -> Expression {
 }
 
 /// Optimistic concurrency: the item is unchanged since it was read, or still absent.
-pub(super) fn still(standing: Option<&Record>) -> Expression {
+pub(super) fn unchanged_since_read(standing: Option<&EntryRecord>) -> Expression {
     match standing {
         None => Expression {
             text: "attribute_not_exists(#entry)".to_owned(),

@@ -18,13 +18,13 @@
 use std::collections::{BTreeSet, HashMap};
 
 use aws_sdk_dynamodb::types::AttributeValue;
-use vestibule_backup::{BackupError, Shelf};
+use vestibule_backup::{BackupError, EntryPartition};
 use vestibule_domain::{
     change::Version,
     id::EntryId,
-    record::Record,
+    record::EntryRecord,
     score::{Visit, WaitScore},
-    state::State,
+    state::EntryState,
 };
 
 pub(super) const SHARD: &str = "shard";
@@ -53,8 +53,12 @@ pub(super) struct Expression {
 }
 
 /// The states that match, each as a placeholder with its value.
-pub(super) fn statuses(are: impl Fn(State) -> bool) -> impl Iterator<Item = (String, AttributeValue)> {
-    let states = State::ALL.into_iter().filter(move |state| are(*state));
+pub(super) fn statuses(
+    matches_state: impl Fn(EntryState) -> bool,
+) -> impl Iterator<Item = (String, AttributeValue)> {
+    let states = EntryState::ALL
+        .into_iter()
+        .filter(move |state| matches_state(*state));
     states.map(|state| {
         let status = AttributeValue::S(state.table_name().to_owned());
         (format!(":{}", state.name()), status)
@@ -63,7 +67,7 @@ pub(super) fn statuses(are: impl Fn(State) -> bool) -> impl Iterator<Item = (Str
 
 /// Sets the attributes that a change determines, and leaves the others of the item alone. `alone` is the record that
 /// the change makes of an empty one, so it holds exactly what the change determines.
-pub(super) fn assignments(alone: &Record) -> Expression {
+pub(super) fn assignments(alone: &EntryRecord) -> Expression {
     let mut said = attributes(alone);
     said.remove(VISIT);
     let mut texts: Vec<_> = said
@@ -85,7 +89,7 @@ pub(super) fn assignments(alone: &Record) -> Expression {
 }
 
 /// Adds the attributes that a late change determines and the item still lacks.
-pub(super) fn additions(filled: &Record) -> Expression {
+pub(super) fn additions(filled: &EntryRecord) -> Expression {
     let mut known = attributes(filled);
     known.retain(|name, _| [SCORE, LANE, JOINED_AT_MS, PROMOTED_AT_MS].contains(&name.as_str()));
     let texts: Vec<_> = known
@@ -103,7 +107,7 @@ pub(super) fn additions(filled: &Record) -> Expression {
 
 /// The attribute name behind each `#name` in these expressions. The placeholders are needed because DynamoDB reserves
 /// many of these words. It also rejects a placeholder that no expression uses.
-pub(super) fn names_in(expressions: &[&str]) -> HashMap<String, String> {
+pub(super) fn attribute_names(expressions: &[&str]) -> HashMap<String, String> {
     expressions
         .iter()
         .flat_map(|text| text.split('#').skip(1))
@@ -118,35 +122,35 @@ pub(super) fn names_in(expressions: &[&str]) -> HashMap<String, String> {
 }
 
 /// The partition key of a shard.
-pub(super) fn partition(shelf: &Shelf, shard: u8) -> AttributeValue {
+pub(super) fn partition_key(shelf: &EntryPartition, shard: u8) -> AttributeValue {
     // A queue id contains no '#', so two entry partitions never share a key.
     AttributeValue::S(format!("{}#{}#{shard}", shelf.queue, shelf.generation))
 }
 
 /// The key of an entry.
-pub(super) fn key(shelf: &Shelf, id: EntryId) -> Item {
+pub(super) fn key(shelf: &EntryPartition, id: EntryId) -> Item {
     HashMap::from([
-        (SHARD.to_owned(), partition(shelf, id.shard())),
+        (SHARD.to_owned(), partition_key(shelf, id.shard())),
         (ENTRY.to_owned(), AttributeValue::S(id.to_string())),
     ])
 }
 
 /// A key that no entry has.
-pub(super) fn key_of_nobody(shelf: &Shelf) -> Item {
+pub(super) fn unused_key(shelf: &EntryPartition) -> Item {
     HashMap::from([
-        (SHARD.to_owned(), partition(shelf, 0)),
+        (SHARD.to_owned(), partition_key(shelf, 0)),
         (ENTRY.to_owned(), AttributeValue::S(".nobody".to_owned())),
     ])
 }
 
 /// The complete item of a record.
-pub(super) fn item(shelf: &Shelf, record: &Record) -> Item {
+pub(super) fn to_item(shelf: &EntryPartition, record: &EntryRecord) -> Item {
     let mut item = attributes(record);
     item.extend(key(shelf, record.id));
     item
 }
 
-fn attributes(record: &Record) -> Item {
+fn attributes(record: &EntryRecord) -> Item {
     let status = AttributeValue::S(record.state.table_name().to_owned());
     let numbers = [
         (EPOCH, Some(record.version.epoch.into())),
@@ -173,25 +177,28 @@ fn attributes(record: &Record) -> Item {
 ///
 /// # Errors
 /// [`BackupError::Nonsense`] with the name of the first attribute that is missing or invalid.
-pub(super) fn record(item: &Item) -> Result<Record, BackupError> {
-    let id = text(item, ENTRY)?.parse().map_err(|_| nonsense(ENTRY))?;
-    Ok(Record {
+pub(super) fn to_record(item: &Item) -> Result<EntryRecord, BackupError> {
+    let id = required_text(item, ENTRY)?
+        .parse()
+        .map_err(|_| invalid_attribute_error(ENTRY))?;
+    Ok(EntryRecord {
         id,
-        state: State::from_table_name(text(item, STATUS)?).ok_or_else(|| nonsense(STATUS))?,
+        state: EntryState::from_table_name(required_text(item, STATUS)?)
+            .ok_or_else(|| invalid_attribute_error(STATUS))?,
         version: Version {
-            epoch: required(item, EPOCH)?,
-            v: required(item, V)?,
+            epoch: required_number(item, EPOCH)?,
+            v: required_number(item, V)?,
         },
-        visit: Visit::new(required(item, VISIT)?).ok_or_else(|| nonsense(VISIT))?,
-        score: optional(item, SCORE)?
-            .map(|raw| WaitScore::from_raw(raw).ok_or_else(|| nonsense(SCORE)))
+        visit: Visit::new(required_number(item, VISIT)?).ok_or_else(|| invalid_attribute_error(VISIT))?,
+        score: optional_number(item, SCORE)?
+            .map(|raw| WaitScore::from_raw(raw).ok_or_else(|| invalid_attribute_error(SCORE)))
             .transpose()?,
-        promoted_at_ms: optional(item, PROMOTED_AT_MS)?,
-        claimed_at_ms: optional(item, CLAIMED_AT_MS)?,
-        expires_at_ms: optional(item, EXPIRES_AT_MS)?,
-        ended_at_ms: optional(item, ENDED_AT_MS)?,
-        came_back_at_ms: optional(item, CAME_BACK_AT_MS)?,
-        delete_at_ms: required::<u64>(item, DELETE_AT_SECONDS)?.saturating_mul(1_000),
+        promoted_at_ms: optional_number(item, PROMOTED_AT_MS)?,
+        claimed_at_ms: optional_number(item, CLAIMED_AT_MS)?,
+        expires_at_ms: optional_number(item, EXPIRES_AT_MS)?,
+        ended_at_ms: optional_number(item, ENDED_AT_MS)?,
+        came_back_at_ms: optional_number(item, CAME_BACK_AT_MS)?,
+        delete_at_ms: required_number::<u64>(item, DELETE_AT_SECONDS)?.saturating_mul(1_000),
     })
 }
 
@@ -204,29 +211,31 @@ pub(super) fn number(value: impl Into<u64>) -> AttributeValue {
 ///
 /// # Errors
 /// [`BackupError::Nonsense`] if the attribute is missing or is not a string.
-pub(super) fn text<'a>(item: &'a Item, name: &str) -> Result<&'a str, BackupError> {
+pub(super) fn required_text<'a>(item: &'a Item, name: &str) -> Result<&'a str, BackupError> {
     item.get(name)
         .and_then(|value| value.as_s().ok())
         .map(String::as_str)
-        .ok_or_else(|| nonsense(name))
+        .ok_or_else(|| invalid_attribute_error(name))
 }
 
 /// An integer attribute.
 ///
 /// # Errors
 /// [`BackupError::Nonsense`] if the attribute is missing or is not an integer of this type.
-pub(super) fn required<T: std::str::FromStr>(item: &Item, name: &str) -> Result<T, BackupError> {
+pub(super) fn required_number<T: std::str::FromStr>(item: &Item, name: &str) -> Result<T, BackupError> {
     let value = item.get(name).and_then(|value| value.as_n().ok());
     value
         .and_then(|digits| digits.parse().ok())
-        .ok_or_else(|| nonsense(name))
+        .ok_or_else(|| invalid_attribute_error(name))
 }
 
-fn optional(item: &Item, name: &str) -> Result<Option<u64>, BackupError> {
-    item.contains_key(name).then(|| required(item, name)).transpose()
+fn optional_number(item: &Item, name: &str) -> Result<Option<u64>, BackupError> {
+    item.contains_key(name)
+        .then(|| required_number(item, name))
+        .transpose()
 }
 
 /// The error for an attribute that is missing or invalid.
-pub(super) fn nonsense(name: &str) -> BackupError {
-    BackupError::Nonsense(format!("the attribute {name} is missing or has an invalid value"))
+pub(super) fn invalid_attribute_error(name: &str) -> BackupError {
+    BackupError::Unreadable(format!("the attribute {name} is missing or has an invalid value"))
 }

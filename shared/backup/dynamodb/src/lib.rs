@@ -23,60 +23,60 @@ use serde_json::{Map, Value};
 use tokio::{sync::Semaphore, time::Instant};
 use uuid::Uuid;
 use vestibule_backup::{
-    Backup, BackupError, Lease, Leased, LinePart, Placing, Shelf, StoredQueue, StoredSettings, Written,
-    each::each,
+    Backup, BackupError, EntryPartition, Lease, LeaseOutcome, PlacePutOutcome, PutOutcome, QueueMetadata,
+    StoredQueue, StoredSettings, each::write_throttled,
 };
 use vestibule_domain::{
     change::Change,
     id::{EntryId, QueueId, Salt},
-    record::Record,
-    state::State,
+    record::EntryRecord,
+    state::EntryState,
 };
 
-pub use self::{client::Connection, tables::Tables};
-use self::{client::unavailable, items::names_in};
+pub use self::{client::Connection, tables::TableNames};
+use self::{client::to_backup_error, items::attribute_names};
 
 /// The most journal writes that one process has in flight, however many queues it flushes. The remaining capacity of
 /// the tables is for visitors' requests.
-const JOURNAL_WRITES_AT_ONCE: usize = 64;
+const JOURNAL_WRITES_IN_FLIGHT_MAX: usize = 64;
 
 /// The backup in DynamoDB.
 #[derive(Debug, Clone)]
-pub struct DynamoDb {
+pub struct DynamoDbBackup {
     client: Client,
-    tables: Tables,
+    tables: TableNames,
     page_items: Option<i32>,
     journal_writes: Arc<Semaphore>,
 }
 
-impl DynamoDb {
+impl DynamoDbBackup {
     /// Creates the backup on a client whose timeouts and retries are already set.
-    pub fn new(client: Client, tables: Tables) -> Self {
+    pub fn new(client: Client, tables: TableNames) -> Self {
         Self {
             client,
             tables,
             page_items: None,
-            journal_writes: Arc::new(Semaphore::new(JOURNAL_WRITES_AT_ONCE)),
+            journal_writes: Arc::new(Semaphore::new(JOURNAL_WRITES_IN_FLIGHT_MAX)),
         }
     }
 
     /// Connects to an address, with timeouts and retries that are bounded so that a visitor never waits long.
     /// Credentials and region come from the environment, as for every AWS client.
     pub async fn connect(connection: Connection) -> Self {
-        let aws = vestibule_aws::load([connection.endpoint_url.as_deref()]).await;
-        Self::on(&aws, connection)
+        let aws = vestibule_aws::load_config([connection.endpoint_url.as_deref()]).await;
+        Self::from_sdk_config(&aws, connection)
     }
 
     /// Connects with a configuration that other AWS clients share.
-    pub fn on(aws: &SdkConfig, connection: Connection) -> Self {
+    pub fn from_sdk_config(aws: &SdkConfig, connection: Connection) -> Self {
         let client = client::new(aws, connection.endpoint_url.as_deref());
         Self::new(client, connection.tables)
     }
 
     /// Limits how many items one request of a query or a scan reads. Without it, the limit is 1 MB of items.
     #[must_use]
-    pub fn with_page_items(mut self, most: i32) -> Self {
-        self.page_items = Some(most);
+    pub fn with_page_items(mut self, items_max: i32) -> Self {
+        self.page_items = Some(items_max);
         self
     }
 
@@ -91,65 +91,77 @@ impl DynamoDb {
 }
 
 #[async_trait]
-impl Backup for DynamoDb {
-    async fn write(&self, shelf: &Shelf, change: &Change) -> Result<Written, BackupError> {
+impl Backup for DynamoDbBackup {
+    async fn put_change(&self, shelf: &EntryPartition, change: &Change) -> Result<PutOutcome, BackupError> {
         self.write_change(shelf, change).await
     }
 
-    async fn write_place(&self, shelf: &Shelf, change: &Change) -> Result<Placing, BackupError> {
+    async fn put_place(
+        &self,
+        shelf: &EntryPartition,
+        change: &Change,
+    ) -> Result<PlacePutOutcome, BackupError> {
         self.write_place_change(shelf, change).await
     }
 
-    async fn write_each(
+    async fn put_changes(
         &self,
-        shelf: &Shelf,
+        shelf: &EntryPartition,
         changes: &[Change],
         until: Instant,
-    ) -> Vec<Result<Written, BackupError>> {
+    ) -> Vec<Result<PutOutcome, BackupError>> {
         let write = async |change| {
             let _permit = self.journal_writes.acquire().await;
             self.write_change(shelf, change).await
         };
-        each(changes, until, write).await
+        write_throttled(changes, until, write).await
     }
 
-    async fn takes_writes(&self, shelf: &Shelf) -> Result<(), BackupError> {
-        self.write_nothing(shelf).await
+    async fn probe_writes(&self, shelf: &EntryPartition) -> Result<(), BackupError> {
+        self.send_refused_put(shelf).await
     }
 
-    async fn entry(&self, shelf: &Shelf, id: EntryId) -> Result<Option<Record>, BackupError> {
+    async fn read_entry(
+        &self,
+        shelf: &EntryPartition,
+        id: EntryId,
+    ) -> Result<Option<EntryRecord>, BackupError> {
         let request = self
             .client
             .get_item()
             .table_name(&self.tables.entries)
             .set_key(Some(items::key(shelf, id)))
             .consistent_read(true);
-        let answer = request.send().await.map_err(|e| unavailable("GetItem", &e))?;
-        answer.item().map(items::record).transpose()
+        let answer = request.send().await.map_err(|e| to_backup_error("GetItem", &e))?;
+        answer.item().map(items::to_record).transpose()
     }
 
-    async fn live_entries(&self, shelf: &Shelf, shard: u8) -> Result<Vec<Record>, BackupError> {
-        let mut query = client::patient(&self.client)
+    async fn read_live_entries(
+        &self,
+        shelf: &EntryPartition,
+        shard: u8,
+    ) -> Result<Vec<EntryRecord>, BackupError> {
+        let mut query = client::with_long_timeouts(&self.client)
             .query()
             .table_name(&self.tables.entries)
             .consistent_read(true)
             .key_condition_expression("#shard = :shard")
-            .expression_attribute_values(":shard", items::partition(shelf, shard))
+            .expression_attribute_values(":shard", items::partition_key(shelf, shard))
             .filter_expression("#status IN (:waiting, :ready, :active)")
-            .set_expression_attribute_names(Some(names_in(&["#shard #status"])))
+            .set_expression_attribute_names(Some(attribute_names(&["#shard #status"])))
             .set_limit(self.page_items);
-        for (name, status) in items::statuses(State::is_live) {
+        for (name, status) in items::statuses(EntryState::is_live) {
             query = query.expression_attribute_values(name, status);
         }
         let mut found = query.into_paginator().items().send();
         let mut records = Vec::new();
         while let Some(item) = found.next().await {
-            let item = item.map_err(|e| unavailable("Query", &e))?;
-            match items::record(&item) {
+            let item = item.map_err(|e| to_backup_error("Query", &e))?;
+            match items::to_record(&item) {
                 Ok(record) => records.push(record),
                 // The item was damaged by hand. The other entries of the shard are still returned.
                 Err(error) => {
-                    let entry = items::text(&item, items::ENTRY).unwrap_or_default();
+                    let entry = items::required_text(&item, items::ENTRY).unwrap_or_default();
                     tracing::error!(
                         event = "backup.entry_skipped", queue = %shelf.queue, entry, %error,
                         "skipped an item of the entries table that is not a readable entry: repair or delete the item"
@@ -160,35 +172,35 @@ impl Backup for DynamoDb {
         Ok(records)
     }
 
-    async fn queue(&self, queue: &QueueId) -> Result<Option<StoredQueue>, BackupError> {
+    async fn read_queue(&self, queue: &QueueId) -> Result<Option<StoredQueue>, BackupError> {
         let request = self
             .client
             .query()
             .table_name(&self.tables.queues)
             .consistent_read(true)
             .key_condition_expression("#queue = :queue")
-            .set_expression_attribute_names(Some(names_in(&["#queue"])))
+            .set_expression_attribute_names(Some(attribute_names(&["#queue"])))
             .expression_attribute_values(":queue", AttributeValue::S(queue.to_string()));
-        let answer = request.send().await.map_err(|e| unavailable("Query", &e))?;
-        queues::stored(answer.items())
+        let answer = request.send().await.map_err(|e| to_backup_error("Query", &e))?;
+        queues::from_items(answer.items())
     }
 
-    async fn queues(&self) -> Result<Vec<QueueId>, BackupError> {
+    async fn list_queues(&self) -> Result<Vec<QueueId>, BackupError> {
         let scan = self
             .client
             .scan()
             .table_name(&self.tables.queues)
             .consistent_read(true)
             .projection_expression("#queue")
-            .set_expression_attribute_names(Some(names_in(&["#queue"])))
+            .set_expression_attribute_names(Some(attribute_names(&["#queue"])))
             .set_limit(self.page_items);
         let mut found = scan.into_paginator().items().send();
         // A queue has two items. Its id counts if either exists, so that a queue with one item deleted by hand is still
         // found.
         let mut names = BTreeSet::new();
         while let Some(item) = found.next().await {
-            let item = item.map_err(|e| unavailable("Scan", &e))?;
-            names.insert(items::text(&item, queues::QUEUE)?.to_owned());
+            let item = item.map_err(|e| to_backup_error("Scan", &e))?;
+            names.insert(items::required_text(&item, queues::QUEUE)?.to_owned());
         }
         let mut ids = Vec::with_capacity(names.len());
         for name in names {
@@ -225,20 +237,20 @@ impl Backup for DynamoDb {
         epoch: u32,
         lease: Lease,
         now_ms: u64,
-    ) -> Result<Leased, BackupError> {
-        self.take_part_lease(queue, epoch, lease, now_ms).await
+    ) -> Result<LeaseOutcome, BackupError> {
+        self.put_lease(queue, epoch, lease, now_ms).await
     }
 
     async fn renew_lease(&self, queue: &QueueId, epoch: u32, lease: Lease) -> Result<bool, BackupError> {
-        self.renew_part_lease(queue, epoch, lease).await
+        self.extend_lease(queue, epoch, lease).await
     }
 
     async fn release_lease(&self, queue: &QueueId, epoch: u32, holder: Uuid) -> Result<(), BackupError> {
-        self.release_part_lease(queue, epoch, holder).await
+        self.remove_lease(queue, epoch, holder).await
     }
 
-    async fn raise_fence(&self, queue: &QueueId, epoch: u32, fence: u64) -> Result<(), BackupError> {
-        self.raise_part_fence(queue, epoch, fence).await
+    async fn raise_watermark(&self, queue: &QueueId, epoch: u32, fence: u64) -> Result<(), BackupError> {
+        self.put_watermark(queue, epoch, fence).await
     }
 
     async fn begin_generation(
@@ -246,8 +258,8 @@ impl Backup for DynamoDb {
         queue: &QueueId,
         epoch: u32,
         salt: Salt,
-    ) -> Result<Option<LinePart>, BackupError> {
-        self.begin_part_generation(queue, epoch, salt).await
+    ) -> Result<Option<QueueMetadata>, BackupError> {
+        self.put_generation(queue, epoch, salt).await
     }
 
     async fn ping(&self) -> Result<(), BackupError> {
@@ -257,7 +269,7 @@ impl Backup for DynamoDb {
             .get_item()
             .table_name(&self.tables.queues)
             .set_key(Some(queues::key(".ping", queues::SETTINGS_PART)));
-        request.send().await.map_err(|e| unavailable("GetItem", &e))?;
+        request.send().await.map_err(|e| to_backup_error("GetItem", &e))?;
         Ok(())
     }
 }

@@ -8,59 +8,61 @@ use aws_sdk_dynamodb::{
     types::{AttributeValue, ReturnValue, ReturnValuesOnConditionCheckFailure},
 };
 use uuid::Uuid;
-use vestibule_backup::{BackupError, Lease, Leased, LinePart, PLAUSIBLE_MS};
+use vestibule_backup::{BackupError, LEASE_PLAUSIBLE_MAX_MS, Lease, LeaseOutcome, QueueMetadata};
 use vestibule_domain::id::{QueueId, Salt};
 
 use super::{
-    DynamoDb,
-    client::unavailable,
-    items::{self, Item, names_in, number},
+    DynamoDbBackup,
+    client::to_backup_error,
+    items::{self, Item, attribute_names, number},
     queues,
 };
 
-const IS_OURS: &str = "#epoch = :epoch AND #lease_holder = :holder";
+const IS_LEASE_HOLDER: &str = "#epoch = :epoch AND #lease_holder = :holder";
 
 /// The outcome of a conditional change.
 enum Attempt {
     /// The change was made. This is the metadata after it.
-    Changed(LinePart),
+    Changed(QueueMetadata),
     /// The condition did not hold. This is the metadata that DynamoDB returned; `None` if the item does not exist.
-    Refused(Option<LinePart>),
+    Refused(Option<QueueMetadata>),
 }
 
-impl DynamoDb {
-    pub(super) async fn take_part_lease(
+impl DynamoDbBackup {
+    pub(super) async fn put_lease(
         &self,
         queue: &QueueId,
         epoch: u32,
         lease: Lease,
         now_ms: u64,
-    ) -> Result<Leased, BackupError> {
+    ) -> Result<LeaseOutcome, BackupError> {
         let update = "SET #epoch = :next, #lease_holder = :holder, #lease_until_ms = :until";
         let free =
             "(attribute_not_exists(#lease_until_ms) OR #lease_until_ms <= :now OR #lease_until_ms > :latest)";
         let values = [
             (":epoch", number(epoch)),
             (":next", number(epoch + 1)),
-            (":holder", holder(lease.holder)),
+            (":holder", holder_value(lease.holder)),
             (":until", number(lease.until_ms)),
             (":now", number(now_ms)),
-            (":latest", number(now_ms.saturating_add(PLAUSIBLE_MS))),
+            (":latest", number(now_ms.saturating_add(LEASE_PLAUSIBLE_MAX_MS))),
         ];
         let condition = format!("#epoch = :epoch AND {free}");
-        Ok(match self.change_part(queue, update, &condition, values).await? {
-            Attempt::Changed(part) => Leased::Taken(part),
-            // An earlier attempt of this call succeeded, and its answer was lost.
-            Attempt::Refused(Some(part)) if part.lease == Some(lease) => Leased::Taken(part),
-            Attempt::Refused(Some(part)) if part.epoch == epoch => match part.lease {
-                Some(other) => Leased::Held(other),
-                None => Leased::Overtaken,
+        Ok(
+            match self.update_metadata(queue, update, &condition, values).await? {
+                Attempt::Changed(part) => LeaseOutcome::Taken(part),
+                // An earlier attempt of this call succeeded, and its answer was lost.
+                Attempt::Refused(Some(part)) if part.lease == Some(lease) => LeaseOutcome::Taken(part),
+                Attempt::Refused(Some(part)) if part.epoch == epoch => match part.lease {
+                    Some(other) => LeaseOutcome::Held(other),
+                    None => LeaseOutcome::EpochChanged,
+                },
+                Attempt::Refused(_) => LeaseOutcome::EpochChanged,
             },
-            Attempt::Refused(_) => Leased::Overtaken,
-        })
+        )
     }
 
-    pub(super) async fn renew_part_lease(
+    pub(super) async fn extend_lease(
         &self,
         queue: &QueueId,
         epoch: u32,
@@ -69,25 +71,29 @@ impl DynamoDb {
         let update = "SET #lease_until_ms = :until";
         let values = [
             (":epoch", number(epoch)),
-            (":holder", holder(lease.holder)),
+            (":holder", holder_value(lease.holder)),
             (":until", number(lease.until_ms)),
         ];
-        let renewed = self.change_part(queue, update, IS_OURS, values).await?;
+        let renewed = self
+            .update_metadata(queue, update, IS_LEASE_HOLDER, values)
+            .await?;
         Ok(matches!(renewed, Attempt::Changed(_)))
     }
 
-    pub(super) async fn release_part_lease(
+    pub(super) async fn remove_lease(
         &self,
         queue: &QueueId,
         epoch: u32,
         by: Uuid,
     ) -> Result<(), BackupError> {
         let update = "REMOVE #lease_holder, #lease_until_ms";
-        let values = [(":epoch", number(epoch)), (":holder", holder(by))];
-        self.change_part(queue, update, IS_OURS, values).await.map(drop)
+        let values = [(":epoch", number(epoch)), (":holder", holder_value(by))];
+        self.update_metadata(queue, update, IS_LEASE_HOLDER, values)
+            .await
+            .map(drop)
     }
 
-    pub(super) async fn raise_part_fence(
+    pub(super) async fn put_watermark(
         &self,
         queue: &QueueId,
         epoch: u32,
@@ -96,15 +102,17 @@ impl DynamoDb {
         let update = "SET #fence = :fence";
         let condition = "#epoch = :epoch AND (attribute_not_exists(#fence) OR #fence < :fence)";
         let values = [(":epoch", number(epoch)), (":fence", number(fence))];
-        self.change_part(queue, update, condition, values).await.map(drop)
+        self.update_metadata(queue, update, condition, values)
+            .await
+            .map(drop)
     }
 
-    pub(super) async fn begin_part_generation(
+    pub(super) async fn put_generation(
         &self,
         queue: &QueueId,
         epoch: u32,
         salt: Salt,
-    ) -> Result<Option<LinePart>, BackupError> {
+    ) -> Result<Option<QueueMetadata>, BackupError> {
         let update = "SET #epoch = :next, #min_epoch = :next, #salt = :salt ADD #generation :one REMOVE #lease_holder, \
                       #lease_until_ms";
         let values = [
@@ -114,7 +122,10 @@ impl DynamoDb {
             (":one", number(1_u32)),
         ];
         Ok(
-            match self.change_part(queue, update, "#epoch = :epoch", values).await? {
+            match self
+                .update_metadata(queue, update, "#epoch = :epoch", values)
+                .await?
+            {
                 Attempt::Changed(part) => Some(part),
                 // An earlier attempt of this call succeeded, and its answer was lost.
                 Attempt::Refused(part) => part.filter(|part| part.salt == salt),
@@ -122,7 +133,7 @@ impl DynamoDb {
         )
     }
 
-    async fn change_part<const N: usize>(
+    async fn update_metadata<const N: usize>(
         &self,
         queue: &QueueId,
         update: &str,
@@ -134,10 +145,10 @@ impl DynamoDb {
             .client
             .update_item()
             .table_name(&self.tables.queues)
-            .set_key(Some(queues::key(queue.as_str(), queues::LINE_PART)))
+            .set_key(Some(queues::key(queue.as_str(), queues::METADATA_PART)))
             .update_expression(update)
             .condition_expression(condition)
-            .set_expression_attribute_names(Some(names_in(&[update, condition])))
+            .set_expression_attribute_names(Some(attribute_names(&[update, condition])))
             .set_expression_attribute_values(Some(values))
             .return_values(ReturnValue::AllNew)
             .return_values_on_condition_check_failure(ReturnValuesOnConditionCheckFailure::AllOld);
@@ -145,23 +156,23 @@ impl DynamoDb {
             Ok(changed) => {
                 let item = changed
                     .attributes()
-                    .ok_or_else(|| items::nonsense(queues::QUEUE))?;
-                queues::to_line(item).map(Attempt::Changed)
+                    .ok_or_else(|| items::invalid_attribute_error(queues::QUEUE))?;
+                queues::to_metadata(item).map(Attempt::Changed)
             }
             Err(error) => match error.as_service_error() {
                 Some(UpdateItemError::ConditionalCheckFailedException(refused)) => {
-                    refusal(refused.item()).map(Attempt::Refused)
+                    parse_refused(refused.item()).map(Attempt::Refused)
                 }
-                _ => Err(unavailable("UpdateItem", &error)),
+                _ => Err(to_backup_error("UpdateItem", &error)),
             },
         }
     }
 }
 
-fn refusal(standing: Option<&Item>) -> Result<Option<LinePart>, BackupError> {
-    standing.map(queues::to_line).transpose()
+fn parse_refused(standing: Option<&Item>) -> Result<Option<QueueMetadata>, BackupError> {
+    standing.map(queues::to_metadata).transpose()
 }
 
-fn holder(holder: Uuid) -> AttributeValue {
+fn holder_value(holder: Uuid) -> AttributeValue {
     AttributeValue::S(holder.to_string())
 }

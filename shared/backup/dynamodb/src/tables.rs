@@ -13,22 +13,22 @@ use aws_sdk_dynamodb::{
 use tokio::time::{sleep, timeout};
 use vestibule_backup::BackupError;
 
-use super::{client::unavailable, items, queues};
+use super::{client::to_backup_error, items, queues};
 
 /// How long a new table may take until it is active.
-const ACTIVE_WITHIN: Duration = Duration::from_mins(1);
-const LOOK_AGAIN_AFTER: Duration = Duration::from_millis(200);
+const ACTIVE_TIMEOUT: Duration = Duration::from_mins(1);
+const ACTIVE_POLL_INTERVAL: Duration = Duration::from_millis(200);
 
 /// The names of the two tables.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub struct Tables {
+pub struct TableNames {
     /// The table with the settings and the metadata of every queue.
     pub queues: String,
     /// The table with every entry.
     pub entries: String,
 }
 
-impl Default for Tables {
+impl Default for TableNames {
     fn default() -> Self {
         Self {
             queues: "vestibule-queues".to_owned(),
@@ -41,11 +41,11 @@ impl Default for Tables {
 ///
 /// # Errors
 /// [`BackupError::Unavailable`] if DynamoDB cannot be reached, refuses the request, or takes longer than a minute.
-pub(super) async fn create_if_missing(client: &Client, tables: &Tables) -> Result<(), BackupError> {
-    create(client, &tables.queues, queues::QUEUE, queues::PART).await?;
-    create(client, &tables.entries, items::SHARD, items::ENTRY).await?;
+pub(super) async fn create_if_missing(client: &Client, tables: &TableNames) -> Result<(), BackupError> {
+    create_table(client, &tables.queues, queues::QUEUE, queues::PART).await?;
+    create_table(client, &tables.entries, items::SHARD, items::ENTRY).await?;
     for table in [&tables.queues, &tables.entries] {
-        timeout(ACTIVE_WITHIN, until_active(client, table))
+        timeout(ACTIVE_TIMEOUT, wait_until_active(client, table))
             .await
             .map_err(|_| {
                 BackupError::Unavailable(format!("the table {table} is not active after a minute"))
@@ -54,7 +54,7 @@ pub(super) async fn create_if_missing(client: &Client, tables: &Tables) -> Resul
     enable_time_to_live(client, &tables.entries).await
 }
 
-async fn create(
+async fn create_table(
     client: &Client,
     table: &str,
     partition_key: &str,
@@ -65,12 +65,15 @@ async fn create(
         .table_name(table)
         .billing_mode(BillingMode::PayPerRequest)
         .set_key_schema(Some(vec![
-            key_of(partition_key, KeyType::Hash)?,
-            key_of(sort_key, KeyType::Range)?,
+            key_schema_element(partition_key, KeyType::Hash)?,
+            key_schema_element(sort_key, KeyType::Range)?,
         ]))
-        .set_attribute_definitions(Some(vec![text_of(partition_key)?, text_of(sort_key)?]));
+        .set_attribute_definitions(Some(vec![
+            text_attribute(partition_key)?,
+            text_attribute(sort_key)?,
+        ]));
     match request.send().await {
-        Err(error) if !is_in_use(&error) => Err(unavailable("CreateTable", &error)),
+        Err(error) if !is_in_use(&error) => Err(to_backup_error("CreateTable", &error)),
         // "In use" means that the table exists, or that another caller is creating it.
         _ => Ok(()),
     }
@@ -80,7 +83,7 @@ fn is_in_use<E: ProvideErrorMetadata>(error: &E) -> bool {
     error.code() == Some("ResourceInUseException")
 }
 
-fn key_of(attribute: &str, key_type: KeyType) -> Result<KeySchemaElement, BackupError> {
+fn key_schema_element(attribute: &str, key_type: KeyType) -> Result<KeySchemaElement, BackupError> {
     KeySchemaElement::builder()
         .attribute_name(attribute)
         .key_type(key_type)
@@ -88,7 +91,7 @@ fn key_of(attribute: &str, key_type: KeyType) -> Result<KeySchemaElement, Backup
         .map_err(|error| BackupError::Unavailable(error.to_string()))
 }
 
-fn text_of(attribute: &str) -> Result<AttributeDefinition, BackupError> {
+fn text_attribute(attribute: &str) -> Result<AttributeDefinition, BackupError> {
     AttributeDefinition::builder()
         .attribute_name(attribute)
         .attribute_type(ScalarAttributeType::S)
@@ -96,7 +99,7 @@ fn text_of(attribute: &str) -> Result<AttributeDefinition, BackupError> {
         .map_err(|error| BackupError::Unavailable(error.to_string()))
 }
 
-async fn until_active(client: &Client, table: &str) -> Result<(), BackupError> {
+async fn wait_until_active(client: &Client, table: &str) -> Result<(), BackupError> {
     loop {
         match client.describe_table().table_name(table).send().await {
             Ok(answer) => {
@@ -107,9 +110,9 @@ async fn until_active(client: &Client, table: &str) -> Result<(), BackupError> {
             }
             // DynamoDB may not report a table yet that was just created.
             Err(error) if error.code() == Some("ResourceNotFoundException") => {}
-            Err(error) => return Err(unavailable("DescribeTable", &error)),
+            Err(error) => return Err(to_backup_error("DescribeTable", &error)),
         }
-        sleep(LOOK_AGAIN_AFTER).await;
+        sleep(ACTIVE_POLL_INTERVAL).await;
     }
 }
 
@@ -128,7 +131,9 @@ async fn enable_time_to_live(client: &Client, table: &str) -> Result<(), BackupE
         .time_to_live_specification(specification);
     match request.send().await {
         // Another caller may have been faster. DynamoDB refuses to enable it twice.
-        Err(error) if !has_time_to_live(client, table).await? => Err(unavailable("UpdateTimeToLive", &error)),
+        Err(error) if !has_time_to_live(client, table).await? => {
+            Err(to_backup_error("UpdateTimeToLive", &error))
+        }
         _ => Ok(()),
     }
 }
@@ -138,7 +143,7 @@ async fn has_time_to_live(client: &Client, table: &str) -> Result<bool, BackupEr
     let answer = request
         .send()
         .await
-        .map_err(|error| unavailable("DescribeTimeToLive", &error))?;
+        .map_err(|error| to_backup_error("DescribeTimeToLive", &error))?;
     let status = answer
         .time_to_live_description()
         .and_then(|description| description.time_to_live_status());

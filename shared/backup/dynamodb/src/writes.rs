@@ -5,60 +5,67 @@ use aws_sdk_dynamodb::{
     operation::{put_item::PutItemError, update_item::UpdateItemError},
     types::{ReturnValue, ReturnValuesOnConditionCheckFailure},
 };
-use vestibule_backup::{BackupError, Placing, Shelf, Written};
-use vestibule_domain::{change::Change, record::Record};
+use vestibule_backup::{BackupError, EntryPartition, PlacePutOutcome, PutOutcome};
+use vestibule_domain::{change::Change, record::EntryRecord};
 
 use super::{
-    DynamoDb,
-    client::unavailable,
+    DynamoDbBackup,
+    client::to_backup_error,
     conditions,
-    items::{self, Expression, Item, names_in},
+    items::{self, Expression, Item, attribute_names},
 };
 
 /// How often a write starts over because another writer changed the item in between. Each time the item has a later
 /// version. So a second round is needed only if the write meets the change that began its visit.
-const ROUNDS: usize = 4;
+const ATTEMPTS_MAX: usize = 4;
 
 /// The outcome of a conditional write.
 enum Attempt {
     /// The condition held. This is the record after the write.
-    Stored(Record),
+    Stored(EntryRecord),
     /// The condition did not hold. This is the record that DynamoDB returned; `None` if the item does not exist.
-    Refused(Option<Record>),
+    Refused(Option<EntryRecord>),
 }
 
-impl DynamoDb {
+impl DynamoDbBackup {
     /// Writes one change.
-    pub(super) async fn write_change(&self, shelf: &Shelf, change: &Change) -> Result<Written, BackupError> {
+    pub(super) async fn write_change(
+        &self,
+        shelf: &EntryPartition,
+        change: &Change,
+    ) -> Result<PutOutcome, BackupError> {
         match self.try_change(shelf, change, 0).await? {
-            Attempt::Stored(record) => Ok(Written::Stored(record)),
-            Attempt::Refused(standing) => self.write_over(shelf, change, standing).await,
+            Attempt::Stored(record) => Ok(PutOutcome::Stored(record)),
+            Attempt::Refused(standing) => self.replace_record(shelf, change, standing).await,
         }
     }
 
     /// Writes the change of a visitor who entered, unless another visit is live or continues at its old place.
     pub(super) async fn write_place_change(
         &self,
-        shelf: &Shelf,
+        shelf: &EntryPartition,
         change: &Change,
-    ) -> Result<Placing, BackupError> {
+    ) -> Result<PlacePutOutcome, BackupError> {
         let mut standing = match self.try_change(shelf, change, shelf.grace_seconds).await? {
-            Attempt::Stored(record) => return Ok(Placing::Written(Written::Stored(record))),
+            Attempt::Stored(record) => return Ok(PlacePutOutcome::Put(PutOutcome::Stored(record))),
             Attempt::Refused(standing) => standing,
         };
         if let Some(missed) = &standing
-            && let Some(back) = missed.come_back(change, shelf.grace_seconds)
+            && let Some(back) = missed.restore_missed_place(change, shelf.grace_seconds)
         {
-            match self.put(shelf, back, conditions::still(Some(missed))).await? {
-                Attempt::Stored(back) => return Ok(Placing::given_back(back, change)),
+            match self
+                .put_item_if(shelf, back, conditions::unchanged_since_read(Some(missed)))
+                .await?
+            {
+                Attempt::Stored(back) => return Ok(PlacePutOutcome::for_restored_place(back, change)),
                 Attempt::Refused(now) => standing = now,
             }
         }
         match standing {
-            Some(record) if record.is_another_live_visit(change) => Ok(Placing::Taken(record)),
+            Some(record) if record.is_another_live_visit(change) => Ok(PlacePutOutcome::Conflict(record)),
             standing => {
-                let written = self.write_over(shelf, change, standing).await;
-                written.map(Placing::Written)
+                let written = self.replace_record(shelf, change, standing).await;
+                written.map(PlacePutOutcome::Put)
             }
         }
     }
@@ -67,127 +74,123 @@ impl DynamoDb {
     /// none may return within this grace, or it continues the visit that the item shows.
     async fn try_change(
         &self,
-        shelf: &Shelf,
+        shelf: &EntryPartition,
         change: &Change,
         grace_seconds: u32,
     ) -> Result<Attempt, BackupError> {
-        let Some(alone) = Record::after(None, change, shelf.retain_hours) else {
+        let Some(alone) = EntryRecord::apply_change(None, change, shelf.retain_hours) else {
             return Ok(Attempt::Refused(None));
         };
-        if change.event.begins() {
+        if change.event.begins_visit() {
             return self
-                .put(shelf, alone, conditions::nothing_or_over(change, grace_seconds))
+                .put_item_if(shelf, alone, conditions::no_live_visit(change, grace_seconds))
                 .await;
         }
         let assignments = items::assignments(&alone);
-        self.update(
-            shelf,
-            change,
-            assignments,
-            conditions::older_of_this_visit(change),
-        )
-        .await
+        self.update_item_if(shelf, change, assignments, conditions::same_visit_before(change))
+            .await
     }
 
     /// Replaces the item with what the change makes of its record (optimistic concurrency): reads what a refused write
     /// returned, and tries again.
-    async fn write_over(
+    async fn replace_record(
         &self,
-        shelf: &Shelf,
+        shelf: &EntryPartition,
         change: &Change,
-        mut standing: Option<Record>,
-    ) -> Result<Written, BackupError> {
-        for _ in 0..ROUNDS {
-            if standing.as_ref().is_some_and(|record| record.outlasts(change)) {
-                return self.fill(shelf, change, standing).await;
+        mut standing: Option<EntryRecord>,
+    ) -> Result<PutOutcome, BackupError> {
+        for _ in 0..ATTEMPTS_MAX {
+            if standing.as_ref().is_some_and(|record| record.supersedes(change)) {
+                return self.fill_gaps(shelf, change, standing).await;
             }
-            let Some(record) = Record::after(standing.as_ref(), change, shelf.retain_hours) else {
-                return Ok(Written::Older);
+            let Some(record) = EntryRecord::apply_change(standing.as_ref(), change, shelf.retain_hours)
+            else {
+                return Ok(PutOutcome::Superseded);
             };
             match self
-                .put(shelf, record, conditions::still(standing.as_ref()))
+                .put_item_if(shelf, record, conditions::unchanged_since_read(standing.as_ref()))
                 .await?
             {
-                Attempt::Stored(record) => return Ok(Written::Stored(record)),
+                Attempt::Stored(record) => return Ok(PutOutcome::Stored(record)),
                 Attempt::Refused(now) => standing = now,
             }
         }
         Err(BackupError::Unavailable(format!(
-            "other writers changed the entry {} during each of {ROUNDS} attempts to write it",
+            "other writers changed the entry {} during each of {ATTEMPTS_MAX} attempts to write it",
             change.id
         )))
     }
 
     /// Sends a write whose condition never holds, so it writes nothing. The answer shows whether the table accepts
     /// writes.
-    pub(super) async fn write_nothing(&self, shelf: &Shelf) -> Result<(), BackupError> {
+    pub(super) async fn send_refused_put(&self, shelf: &EntryPartition) -> Result<(), BackupError> {
         let condition = "attribute_exists(#entry)";
         let request = self
             .client
             .put_item()
             .table_name(&self.tables.entries)
-            .set_item(Some(items::key_of_nobody(shelf)))
-            .set_expression_attribute_names(Some(names_in(&[condition])))
+            .set_item(Some(items::unused_key(shelf)))
+            .set_expression_attribute_names(Some(attribute_names(&[condition])))
             .condition_expression(condition);
         match request.send().await {
             Ok(_) => Ok(()),
             Err(error) => match error.as_service_error() {
                 Some(PutItemError::ConditionalCheckFailedException(_)) => Ok(()),
-                _ => Err(unavailable("PutItem", &error)),
+                _ => Err(to_backup_error("PutItem", &error)),
             },
         }
     }
 
     /// Adds what a late change determines and the record lacks.
-    async fn fill(
+    async fn fill_gaps(
         &self,
-        shelf: &Shelf,
+        shelf: &EntryPartition,
         change: &Change,
-        standing: Option<Record>,
-    ) -> Result<Written, BackupError> {
-        let Some(filled) = Record::after(standing.as_ref(), change, shelf.retain_hours) else {
-            return Ok(Written::passed_over(standing.as_ref(), change));
+        standing: Option<EntryRecord>,
+    ) -> Result<PutOutcome, BackupError> {
+        let Some(filled) = EntryRecord::apply_change(standing.as_ref(), change, shelf.retain_hours) else {
+            return Ok(PutOutcome::for_superseded(standing.as_ref(), change));
         };
         let additions = items::additions(&filled);
         match self
-            .update(shelf, change, additions, conditions::same_visit(change))
+            .update_item_if(shelf, change, additions, conditions::same_visit(change))
             .await?
         {
-            Attempt::Stored(record) => Ok(Written::Stored(record)),
+            Attempt::Stored(record) => Ok(PutOutcome::Stored(record)),
             // The item shows another visit by now.
-            Attempt::Refused(_) => Ok(Written::Older),
+            Attempt::Refused(_) => Ok(PutOutcome::Superseded),
         }
     }
 
     /// Replaces the item if the condition holds.
-    async fn put(
+    async fn put_item_if(
         &self,
-        shelf: &Shelf,
-        record: Record,
+        shelf: &EntryPartition,
+        record: EntryRecord,
         condition: Expression,
     ) -> Result<Attempt, BackupError> {
         let request = self
             .client
             .put_item()
             .table_name(&self.tables.entries)
-            .set_item(Some(items::item(shelf, &record)))
-            .set_expression_attribute_names(Some(names_in(&[&condition.text])))
+            .set_item(Some(items::to_item(shelf, &record)))
+            .set_expression_attribute_names(Some(attribute_names(&[&condition.text])))
             .set_expression_attribute_values(Some(condition.values).filter(|values| !values.is_empty()))
             .condition_expression(condition.text)
             .return_values_on_condition_check_failure(ReturnValuesOnConditionCheckFailure::AllOld);
         match request.send().await {
             Ok(_) => Ok(Attempt::Stored(record)),
             Err(error) => match error.as_service_error() {
-                Some(PutItemError::ConditionalCheckFailedException(refused)) => refusal(refused.item()),
-                _ => Err(unavailable("PutItem", &error)),
+                Some(PutItemError::ConditionalCheckFailedException(refused)) => parse_refused(refused.item()),
+                _ => Err(to_backup_error("PutItem", &error)),
             },
         }
     }
 
     /// Updates the item if the condition holds.
-    async fn update(
+    async fn update_item_if(
         &self,
-        shelf: &Shelf,
+        shelf: &EntryPartition,
         change: &Change,
         Expression {
             text: assignments,
@@ -201,7 +204,7 @@ impl DynamoDb {
             .update_item()
             .table_name(&self.tables.entries)
             .set_key(Some(items::key(shelf, change.id)))
-            .set_expression_attribute_names(Some(names_in(&[&assignments, &condition.text])))
+            .set_expression_attribute_names(Some(attribute_names(&[&assignments, &condition.text])))
             .set_expression_attribute_values(Some(values))
             .update_expression(assignments)
             .condition_expression(condition.text)
@@ -209,17 +212,21 @@ impl DynamoDb {
             .return_values_on_condition_check_failure(ReturnValuesOnConditionCheckFailure::AllOld);
         match request.send().await {
             Ok(answer) => {
-                let item = answer.attributes().ok_or_else(|| items::nonsense(items::ENTRY))?;
-                Ok(Attempt::Stored(items::record(item)?))
+                let item = answer
+                    .attributes()
+                    .ok_or_else(|| items::invalid_attribute_error(items::ENTRY))?;
+                Ok(Attempt::Stored(items::to_record(item)?))
             }
             Err(error) => match error.as_service_error() {
-                Some(UpdateItemError::ConditionalCheckFailedException(refused)) => refusal(refused.item()),
-                _ => Err(unavailable("UpdateItem", &error)),
+                Some(UpdateItemError::ConditionalCheckFailedException(refused)) => {
+                    parse_refused(refused.item())
+                }
+                _ => Err(to_backup_error("UpdateItem", &error)),
             },
         }
     }
 }
 
-fn refusal(standing: Option<&Item>) -> Result<Attempt, BackupError> {
-    Ok(Attempt::Refused(standing.map(items::record).transpose()?))
+fn parse_refused(standing: Option<&Item>) -> Result<Attempt, BackupError> {
+    Ok(Attempt::Refused(standing.map(items::to_record).transpose()?))
 }

@@ -6,45 +6,50 @@ use serde_json::{Map, Value};
 use tokio::time::Instant;
 use uuid::Uuid;
 use vestibule_backup::{
-    Backup, BackupError, Lease, Leased, LinePart, Placing, Shelf, StoredQueue, StoredSettings, Written,
+    Backup, BackupError, EntryPartition, Lease, LeaseOutcome, PlacePutOutcome, PutOutcome, QueueMetadata,
+    StoredQueue, StoredSettings,
 };
 use vestibule_domain::{
     change::Change,
     id::{EntryId, QueueId, Salt},
-    record::Record,
+    record::EntryRecord,
 };
 
 use super::{
     FileBackup, queues,
-    store::{self, ENTRIES, QUEUES, Tables, unavailable},
+    store::{self, ENTRIES, QUEUES, Tables, to_backup_error},
 };
 
 #[async_trait]
 impl Backup for FileBackup {
-    async fn write(&self, shelf: &Shelf, change: &Change) -> Result<Written, BackupError> {
+    async fn put_change(&self, shelf: &EntryPartition, change: &Change) -> Result<PutOutcome, BackupError> {
         let (shelf, change) = (shelf.clone(), *change);
         self.writer
-            .commit(move |tables| tables.write(&shelf, &change))
+            .commit(move |tables| tables.put_change(&shelf, &change))
             .await
     }
 
-    async fn write_place(&self, shelf: &Shelf, change: &Change) -> Result<Placing, BackupError> {
+    async fn put_place(
+        &self,
+        shelf: &EntryPartition,
+        change: &Change,
+    ) -> Result<PlacePutOutcome, BackupError> {
         let (shelf, change) = (shelf.clone(), *change);
         self.writer
-            .commit(move |tables| tables.write_place(&shelf, &change))
+            .commit(move |tables| tables.put_place(&shelf, &change))
             .await
     }
 
     /// Writes all changes in one transaction, so they wait for the disk once. The file never throttles.
-    async fn write_each(
+    async fn put_changes(
         &self,
-        shelf: &Shelf,
+        shelf: &EntryPartition,
         changes: &[Change],
         _until: Instant,
-    ) -> Vec<Result<Written, BackupError>> {
+    ) -> Vec<Result<PutOutcome, BackupError>> {
         let (shelf, written) = (shelf.clone(), changes.to_vec());
         let write = move |tables: &mut Tables<'_>| {
-            let write = |change| tables.write(&shelf, change);
+            let write = |change| tables.put_change(&shelf, change);
             Ok(written.iter().map(write).collect())
         };
         match self.writer.commit(write).await {
@@ -53,32 +58,42 @@ impl Backup for FileBackup {
         }
     }
 
-    async fn takes_writes(&self, _: &Shelf) -> Result<(), BackupError> {
+    async fn probe_writes(&self, _: &EntryPartition) -> Result<(), BackupError> {
         self.writer.commit(|_| Ok(())).await
     }
 
-    async fn entry(&self, shelf: &Shelf, id: EntryId) -> Result<Option<Record>, BackupError> {
+    async fn read_entry(
+        &self,
+        shelf: &EntryPartition,
+        id: EntryId,
+    ) -> Result<Option<EntryRecord>, BackupError> {
         let shelf = shelf.clone();
-        self.read(move |transaction| {
-            let entries = transaction.open_table(ENTRIES).map_err(|e| unavailable(&e))?;
+        self.run_read(move |transaction| {
+            let entries = transaction.open_table(ENTRIES).map_err(|e| to_backup_error(&e))?;
             let key = (shelf.queue.as_str(), shelf.generation, id.shard(), id.as_bytes());
-            let value = entries.get(key).map_err(|e| unavailable(&e))?;
-            value.map(|value| store::decode(id, value.value())).transpose()
+            let value = entries.get(key).map_err(|e| to_backup_error(&e))?;
+            value
+                .map(|value| store::decode_record(id, value.value()))
+                .transpose()
         })
         .await
     }
 
-    async fn live_entries(&self, shelf: &Shelf, shard: u8) -> Result<Vec<Record>, BackupError> {
+    async fn read_live_entries(
+        &self,
+        shelf: &EntryPartition,
+        shard: u8,
+    ) -> Result<Vec<EntryRecord>, BackupError> {
         let shelf = shelf.clone();
-        self.read(move |transaction| {
-            let entries = transaction.open_table(ENTRIES).map_err(|e| unavailable(&e))?;
+        self.run_read(move |transaction| {
+            let entries = transaction.open_table(ENTRIES).map_err(|e| to_backup_error(&e))?;
             let (queue, generation) = (shelf.queue.as_str(), shelf.generation);
             let whole = (queue, generation, shard, &[0; 16])..=(queue, generation, shard, &[u8::MAX; 16]);
             let mut records = Vec::new();
-            for found in entries.range(whole).map_err(|e| unavailable(&e))? {
-                let (key, value) = found.map_err(|e| unavailable(&e))?;
-                let id = store::entry_id(key.value().3)?;
-                records.push(store::decode(id, value.value())?);
+            for found in entries.range(whole).map_err(|e| to_backup_error(&e))? {
+                let (key, value) = found.map_err(|e| to_backup_error(&e))?;
+                let id = store::decode_entry_id(key.value().3)?;
+                records.push(store::decode_record(id, value.value())?);
             }
             records.retain(|record| record.state.is_live());
             Ok(records)
@@ -86,23 +101,23 @@ impl Backup for FileBackup {
         .await
     }
 
-    async fn queue(&self, queue: &QueueId) -> Result<Option<StoredQueue>, BackupError> {
+    async fn read_queue(&self, queue: &QueueId) -> Result<Option<StoredQueue>, BackupError> {
         let queue = queue.clone();
-        self.read(move |transaction| {
-            let queues = transaction.open_table(QUEUES).map_err(|e| unavailable(&e))?;
-            let value = queues.get(queue.as_str()).map_err(|e| unavailable(&e))?;
+        self.run_read(move |transaction| {
+            let queues = transaction.open_table(QUEUES).map_err(|e| to_backup_error(&e))?;
+            let value = queues.get(queue.as_str()).map_err(|e| to_backup_error(&e))?;
             value.map(|value| queues::decode_queue(value.value())).transpose()
         })
         .await
     }
 
-    async fn queues(&self) -> Result<Vec<QueueId>, BackupError> {
-        self.read(|transaction| {
-            let queues = transaction.open_table(QUEUES).map_err(|e| unavailable(&e))?;
-            let all = queues.iter().map_err(|e| unavailable(&e))?;
+    async fn list_queues(&self) -> Result<Vec<QueueId>, BackupError> {
+        self.run_read(|transaction| {
+            let queues = transaction.open_table(QUEUES).map_err(|e| to_backup_error(&e))?;
+            let all = queues.iter().map_err(|e| to_backup_error(&e))?;
             all.map(|found| {
-                let (key, _) = found.map_err(|e| unavailable(&e))?;
-                let nonsense = |e| BackupError::Nonsense(format!("the queue id {:?}: {e}", key.value()));
+                let (key, _) = found.map_err(|e| to_backup_error(&e))?;
+                let nonsense = |e| BackupError::Unreadable(format!("the queue id {:?}: {e}", key.value()));
                 key.value().parse().map_err(nonsense)
             })
             .collect()
@@ -135,7 +150,7 @@ impl Backup for FileBackup {
         epoch: u32,
         lease: Lease,
         now_ms: u64,
-    ) -> Result<Leased, BackupError> {
+    ) -> Result<LeaseOutcome, BackupError> {
         let queue = queue.clone();
         self.writer
             .commit(move |tables| tables.take_lease(&queue, epoch, lease, now_ms))
@@ -143,7 +158,7 @@ impl Backup for FileBackup {
     }
 
     async fn renew_lease(&self, queue: &QueueId, epoch: u32, lease: Lease) -> Result<bool, BackupError> {
-        let renewed = self.change_part(queue, epoch, move |part| {
+        let renewed = self.update_metadata(queue, epoch, move |part| {
             let is_ours = part.lease.is_some_and(|held| held.holder == lease.holder);
             if is_ours {
                 part.lease = Some(lease);
@@ -154,16 +169,16 @@ impl Backup for FileBackup {
     }
 
     async fn release_lease(&self, queue: &QueueId, epoch: u32, holder: Uuid) -> Result<(), BackupError> {
-        let released = self.change_part(queue, epoch, move |part| {
+        let released = self.update_metadata(queue, epoch, move |part| {
             part.lease.take_if(|held| held.holder == holder).is_some()
         });
         released.await.map(drop)
     }
 
-    async fn raise_fence(&self, queue: &QueueId, epoch: u32, fence: u64) -> Result<(), BackupError> {
-        let raised = self.change_part(queue, epoch, move |part| {
-            let is_higher = fence > part.fence;
-            part.fence = part.fence.max(fence);
+    async fn raise_watermark(&self, queue: &QueueId, epoch: u32, fence: u64) -> Result<(), BackupError> {
+        let raised = self.update_metadata(queue, epoch, move |part| {
+            let is_higher = fence > part.watermark;
+            part.watermark = part.watermark.max(fence);
             is_higher
         });
         raised.await.map(drop)
@@ -174,8 +189,8 @@ impl Backup for FileBackup {
         queue: &QueueId,
         epoch: u32,
         salt: Salt,
-    ) -> Result<Option<LinePart>, BackupError> {
-        self.change_part(queue, epoch, move |part| {
+    ) -> Result<Option<QueueMetadata>, BackupError> {
+        self.update_metadata(queue, epoch, move |part| {
             *part = part.next_generation(salt);
             true
         })
@@ -183,6 +198,6 @@ impl Backup for FileBackup {
     }
 
     async fn ping(&self) -> Result<(), BackupError> {
-        self.read(|_| Ok(())).await
+        self.run_read(|_| Ok(())).await
     }
 }

@@ -13,11 +13,11 @@ use std::{
 };
 
 use redb::{Database, ReadTransaction, ReadableDatabase};
-use vestibule_backup::{BackupError, LinePart};
+use vestibule_backup::{BackupError, QueueMetadata};
 use vestibule_domain::id::QueueId;
 
 use self::{
-    store::{Tables, unavailable},
+    store::{Tables, to_backup_error},
     writer::Writer,
 };
 
@@ -31,7 +31,7 @@ pub enum FileError {
     #[error(
         "{path} is not a store file of Vestibule, or is damaged ({reason}): move it away to start with an empty one"
     )]
-    Broken {
+    Corrupt {
         /// The path of the file.
         path: PathBuf,
         /// What is wrong with the file.
@@ -45,7 +45,7 @@ pub enum FileError {
     },
     /// The file cannot be created, read or written.
     #[error("the store file {path} cannot be created, read or written: {source}")]
-    Unwritable {
+    Inaccessible {
         /// The path of the file, whether it exists or not.
         path: PathBuf,
         /// The error of the operating system.
@@ -73,39 +73,39 @@ impl FileBackup {
             let reason = "its pages are corrupt".to_owned();
             Err(redb::Error::Corrupted(reason))
         });
-        let database = opened.map_err(|error| failure(path, error))?;
+        let database = opened.map_err(|error| to_file_error(path, error))?;
 
         let database = Arc::new(database);
-        let writer = Writer::start(Arc::clone(&database)).map_err(|source| FileError::Unwritable {
+        let writer = Writer::start(Arc::clone(&database)).map_err(|source| FileError::Inaccessible {
             path: path.to_owned(),
             source,
         })?;
         Ok(Self { writer, database })
     }
 
-    async fn change_part(
+    async fn update_metadata(
         &self,
         queue: &QueueId,
         epoch: u32,
-        change: impl FnOnce(&mut LinePart) -> bool + Send + 'static,
-    ) -> Result<Option<LinePart>, BackupError> {
+        change: impl FnOnce(&mut QueueMetadata) -> bool + Send + 'static,
+    ) -> Result<Option<QueueMetadata>, BackupError> {
         let queue = queue.clone();
         self.writer
-            .commit(move |tables| tables.change_part(&queue, epoch, change))
+            .commit(move |tables| tables.update_metadata(&queue, epoch, change))
             .await
     }
 
     /// Reads what the last commit left. Runs concurrently with the writer.
-    async fn read<T: Send + 'static>(
+    async fn run_read<T: Send + 'static>(
         &self,
-        look: impl FnOnce(&ReadTransaction) -> Result<T, BackupError> + Send + 'static,
+        query: impl FnOnce(&ReadTransaction) -> Result<T, BackupError> + Send + 'static,
     ) -> Result<T, BackupError> {
         let database = Arc::clone(&self.database);
         let reading = tokio::task::spawn_blocking(move || {
-            let transaction = database.begin_read().map_err(|e| unavailable(&e))?;
-            look(&transaction)
+            let transaction = database.begin_read().map_err(|e| to_backup_error(&e))?;
+            query(&transaction)
         });
-        reading.await.map_err(|e| unavailable(&e))?
+        reading.await.map_err(|e| to_backup_error(&e))?
     }
 }
 
@@ -118,12 +118,12 @@ fn open_and_sweep(path: &Path) -> Result<Database, redb::Error> {
     Ok(database)
 }
 
-fn failure(path: &Path, error: redb::Error) -> FileError {
+fn to_file_error(path: &Path, error: redb::Error) -> FileError {
     let path = path.to_owned();
     match error {
         redb::Error::DatabaseAlreadyOpen => FileError::InUse { path },
-        redb::Error::Io(source) if !is_about_content(&source) => FileError::Unwritable { path, source },
-        error => FileError::Broken {
+        redb::Error::Io(source) if !is_content_error(&source) => FileError::Inaccessible { path, source },
+        error => FileError::Corrupt {
             path,
             reason: error.to_string(),
         },
@@ -131,7 +131,7 @@ fn failure(path: &Path, error: redb::Error) -> FileError {
 }
 
 /// Whether the error means that the file is too short or does not begin as a store file does.
-fn is_about_content(error: &io::Error) -> bool {
+fn is_content_error(error: &io::Error) -> bool {
     matches!(
         error.kind(),
         io::ErrorKind::InvalidData | io::ErrorKind::UnexpectedEof

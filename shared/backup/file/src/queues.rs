@@ -4,14 +4,16 @@ use redb::ReadableTable;
 use serde::{Deserialize, Serialize};
 use serde_json::{Map, Value};
 use uuid::Uuid;
-use vestibule_backup::{BackupError, Lease, Leased, LinePart, PLAUSIBLE_MS, StoredQueue, StoredSettings};
+use vestibule_backup::{
+    BackupError, LEASE_PLAUSIBLE_MAX_MS, Lease, LeaseOutcome, QueueMetadata, StoredQueue, StoredSettings,
+};
 use vestibule_domain::id::{QueueId, Salt};
 
-use super::store::{Tables, unavailable};
+use super::store::{Tables, to_backup_error};
 
 /// A queue as the file stores it, in JSON.
 #[derive(Serialize, Deserialize)]
-struct QueueOnFile {
+struct FileQueue {
     settings: Value,
     #[serde(default)]
     settings_order: u64,
@@ -23,12 +25,12 @@ struct QueueOnFile {
     #[serde(default)]
     fence: u64,
     #[serde(default, skip_serializing_if = "Option::is_none")]
-    lease: Option<LeaseOnFile>,
+    lease: Option<FileLease>,
 }
 
 /// A lease as the file stores it.
 #[derive(Serialize, Deserialize)]
-struct LeaseOnFile {
+struct FileLease {
     holder: Uuid,
     until_ms: u64,
 }
@@ -40,7 +42,7 @@ impl Tables<'_> {
         queue: &QueueId,
         stored: &StoredQueue,
     ) -> Result<bool, BackupError> {
-        if self.queue(queue)?.is_some() {
+        if self.read_queue(queue)?.is_some() {
             return Ok(false);
         }
         self.put_queue(queue, stored)?;
@@ -54,11 +56,11 @@ impl Tables<'_> {
         expected: &StoredSettings,
         settings: &Map<String, Value>,
     ) -> Result<Option<u64>, BackupError> {
-        let Some(mut stored) = self.queue(queue)? else {
+        let Some(mut stored) = self.read_queue(queue)? else {
             return Ok(None);
         };
         if stored.settings != *expected {
-            let done = stored.settings.map() == Some(settings);
+            let done = stored.settings.as_map() == Some(settings);
             return Ok(done.then_some(stored.settings_order));
         }
         stored.settings = settings.clone().into();
@@ -74,45 +76,48 @@ impl Tables<'_> {
         epoch: u32,
         lease: Lease,
         now_ms: u64,
-    ) -> Result<Leased, BackupError> {
-        let Some(mut stored) = self.queue(queue)? else {
-            return Ok(Leased::Overtaken);
+    ) -> Result<LeaseOutcome, BackupError> {
+        let Some(mut stored) = self.read_queue(queue)? else {
+            return Ok(LeaseOutcome::EpochChanged);
         };
-        let part = &mut stored.line;
+        let part = &mut stored.metadata;
         if part.epoch != epoch {
-            return Ok(Leased::Overtaken);
+            return Ok(LeaseOutcome::EpochChanged);
         }
-        let lasts = now_ms + 1..=now_ms.saturating_add(PLAUSIBLE_MS);
+        let lasts = now_ms + 1..=now_ms.saturating_add(LEASE_PLAUSIBLE_MAX_MS);
         if let Some(other) = part.lease.filter(|other| lasts.contains(&other.until_ms)) {
-            return Ok(Leased::Held(other));
+            return Ok(LeaseOutcome::Held(other));
         }
         part.epoch += 1;
         part.lease = Some(lease);
-        let taken = Leased::Taken(*part);
+        let taken = LeaseOutcome::Taken(*part);
         self.put_queue(queue, &stored)?;
         Ok(taken)
     }
 
     /// Changes the metadata of a queue. Returns `None`, and changes nothing, if no queue of this id and epoch exists or
     /// `change` returns `false`.
-    pub(super) fn change_part(
+    pub(super) fn update_metadata(
         &mut self,
         queue: &QueueId,
         epoch: u32,
-        change: impl FnOnce(&mut LinePart) -> bool,
-    ) -> Result<Option<LinePart>, BackupError> {
-        let Some(mut stored) = self.queue(queue)?.filter(|stored| stored.line.epoch == epoch) else {
+        change: impl FnOnce(&mut QueueMetadata) -> bool,
+    ) -> Result<Option<QueueMetadata>, BackupError> {
+        let Some(mut stored) = self
+            .read_queue(queue)?
+            .filter(|stored| stored.metadata.epoch == epoch)
+        else {
             return Ok(None);
         };
-        if !change(&mut stored.line) {
+        if !change(&mut stored.metadata) {
             return Ok(None);
         }
         self.put_queue(queue, &stored)?;
-        Ok(Some(stored.line))
+        Ok(Some(stored.metadata))
     }
 
-    fn queue(&self, queue: &QueueId) -> Result<Option<StoredQueue>, BackupError> {
-        let value = self.queues.get(queue.as_str()).map_err(|e| unavailable(&e))?;
+    fn read_queue(&self, queue: &QueueId) -> Result<Option<StoredQueue>, BackupError> {
+        let value = self.queues.get(queue.as_str()).map_err(|e| to_backup_error(&e))?;
         value.map(|value| decode_queue(value.value())).transpose()
     }
 
@@ -120,21 +125,21 @@ impl Tables<'_> {
         let value = encode_queue(stored);
         self.queues
             .insert(queue.as_str(), value.as_slice())
-            .map_err(|e| unavailable(&e))?;
+            .map_err(|e| to_backup_error(&e))?;
         Ok(())
     }
 }
 
 fn encode_queue(stored: &StoredQueue) -> Vec<u8> {
-    let on_file = QueueOnFile {
+    let on_file = FileQueue {
         settings: stored.settings.to_value(),
         settings_order: stored.settings_order,
-        epoch: stored.line.epoch,
-        generation: stored.line.generation,
-        min_epoch: stored.line.min_epoch,
-        salt: stored.line.salt.to_text(),
-        fence: stored.line.fence,
-        lease: stored.line.lease.map(|lease| LeaseOnFile {
+        epoch: stored.metadata.epoch,
+        generation: stored.metadata.generation,
+        min_epoch: stored.metadata.min_epoch,
+        salt: stored.metadata.salt.to_text(),
+        fence: stored.metadata.watermark,
+        lease: stored.metadata.lease.map(|lease| FileLease {
             holder: lease.holder,
             until_ms: lease.until_ms,
         }),
@@ -147,8 +152,8 @@ fn encode_queue(stored: &StoredQueue) -> Vec<u8> {
 /// # Errors
 /// [`BackupError::Nonsense`] if the value is not a valid queue.
 pub(super) fn decode_queue(value: &[u8]) -> Result<StoredQueue, BackupError> {
-    let nonsense = |what: &str| BackupError::Nonsense(format!("a queue in the store file: {what}"));
-    let on_file: QueueOnFile = serde_json::from_slice(value).map_err(|e| nonsense(&e.to_string()))?;
+    let nonsense = |what: &str| BackupError::Unreadable(format!("a queue in the store file: {what}"));
+    let on_file: FileQueue = serde_json::from_slice(value).map_err(|e| nonsense(&e.to_string()))?;
     Ok(StoredQueue {
         settings: match on_file.settings {
             Value::Object(map) => StoredSettings::Map(map),
@@ -156,12 +161,12 @@ pub(super) fn decode_queue(value: &[u8]) -> Result<StoredQueue, BackupError> {
             other => StoredSettings::Other(other),
         },
         settings_order: on_file.settings_order,
-        line: LinePart {
+        metadata: QueueMetadata {
             epoch: on_file.epoch,
             generation: on_file.generation,
             min_epoch: on_file.min_epoch,
             salt: Salt::from_text(&on_file.salt).ok_or_else(|| nonsense("salt"))?,
-            fence: on_file.fence,
+            watermark: on_file.fence,
             lease: on_file.lease.map(|lease| Lease {
                 holder: lease.holder,
                 until_ms: lease.until_ms,

@@ -3,13 +3,13 @@
 use base64::{Engine, engine::general_purpose::URL_SAFE_NO_PAD};
 use redb::{ReadableTable, Table, TableDefinition, WriteTransaction};
 use serde::{Deserialize, Serialize};
-use vestibule_backup::{BackupError, Placing, Shelf, Written};
+use vestibule_backup::{BackupError, EntryPartition, PlacePutOutcome, PutOutcome};
 use vestibule_domain::{
     change::{Change, Version},
     id::EntryId,
-    record::Record,
+    record::EntryRecord,
     score::{Visit, WaitScore},
-    state::State,
+    state::EntryState,
 };
 
 /// Queue, generation, shard, and the 16 bytes of the entry id. The keys of a shard form one range.
@@ -23,7 +23,7 @@ const SWEEP_RECORDS: usize = 64;
 /// An entry as the file stores it, in JSON.
 #[derive(Serialize, Deserialize)]
 struct StoredRecord {
-    state: State,
+    state: EntryState,
     epoch: u32,
     v: u64,
     visit: u16,
@@ -62,43 +62,51 @@ impl<'txn> Tables<'txn> {
     }
 
     /// Applies a change to the stored record and writes the result.
-    pub(super) fn write(&mut self, shelf: &Shelf, change: &Change) -> Result<Written, BackupError> {
-        let standing = self.standing(shelf, change.id)?;
-        let Some(record) = Record::after(standing.as_ref(), change, shelf.retain_hours) else {
-            return Ok(Written::passed_over(standing.as_ref(), change));
+    pub(super) fn put_change(
+        &mut self,
+        shelf: &EntryPartition,
+        change: &Change,
+    ) -> Result<PutOutcome, BackupError> {
+        let standing = self.read_record(shelf, change.id)?;
+        let Some(record) = EntryRecord::apply_change(standing.as_ref(), change, shelf.retain_hours) else {
+            return Ok(PutOutcome::for_superseded(standing.as_ref(), change));
         };
-        self.put(shelf, &record)?;
-        Ok(Written::Stored(record))
+        self.put_record(shelf, &record)?;
+        Ok(PutOutcome::Stored(record))
     }
 
     /// Applies the change of a visitor who entered, unless another visit is live or continues at its old place.
-    pub(super) fn write_place(&mut self, shelf: &Shelf, change: &Change) -> Result<Placing, BackupError> {
-        let standing = self.standing(shelf, change.id)?;
+    pub(super) fn put_place(
+        &mut self,
+        shelf: &EntryPartition,
+        change: &Change,
+    ) -> Result<PlacePutOutcome, BackupError> {
+        let standing = self.read_record(shelf, change.id)?;
         if let Some(back) = standing
             .as_ref()
-            .and_then(|record| record.come_back(change, shelf.grace_seconds))
+            .and_then(|record| record.restore_missed_place(change, shelf.grace_seconds))
         {
-            self.put(shelf, &back)?;
-            return Ok(Placing::given_back(back, change));
+            self.put_record(shelf, &back)?;
+            return Ok(PlacePutOutcome::for_restored_place(back, change));
         }
         match standing {
-            Some(taken) if taken.is_another_live_visit(change) => Ok(Placing::Taken(taken)),
-            _ => self.write(shelf, change).map(Placing::Written),
+            Some(taken) if taken.is_another_live_visit(change) => Ok(PlacePutOutcome::Conflict(taken)),
+            _ => self.put_change(shelf, change).map(PlacePutOutcome::Put),
         }
     }
 
-    fn put(&mut self, shelf: &Shelf, record: &Record) -> Result<(), BackupError> {
-        let value = encode(record);
+    fn put_record(&mut self, shelf: &EntryPartition, record: &EntryRecord) -> Result<(), BackupError> {
+        let value = encode_record(record);
         let put = self
             .entries
             .insert(entry_key(shelf, &record.id), value.as_slice());
-        put.map(drop).map_err(|e| unavailable(&e))
+        put.map(drop).map_err(|e| to_backup_error(&e))
     }
 
-    fn standing(&self, shelf: &Shelf, id: EntryId) -> Result<Option<Record>, BackupError> {
+    fn read_record(&self, shelf: &EntryPartition, id: EntryId) -> Result<Option<EntryRecord>, BackupError> {
         let key = entry_key(shelf, &id);
-        let value = self.entries.get(key).map_err(|e| unavailable(&e))?;
-        value.map(|value| decode(id, value.value())).transpose()
+        let value = self.entries.get(key).map_err(|e| to_backup_error(&e))?;
+        value.map(|value| decode_record(id, value.value())).transpose()
     }
 
     /// Removes every expired record.
@@ -136,11 +144,11 @@ impl<'txn> Tables<'txn> {
     }
 }
 
-fn entry_key<'a>(shelf: &'a Shelf, id: &'a EntryId) -> (&'a str, u32, u8, &'a [u8; 16]) {
+fn entry_key<'a>(shelf: &'a EntryPartition, id: &'a EntryId) -> (&'a str, u32, u8, &'a [u8; 16]) {
     (shelf.queue.as_str(), shelf.generation, id.shard(), id.as_bytes())
 }
 
-fn encode(record: &Record) -> Vec<u8> {
+fn encode_record(record: &EntryRecord) -> Vec<u8> {
     let stored = StoredRecord {
         state: record.state,
         epoch: record.version.epoch,
@@ -161,13 +169,13 @@ fn encode(record: &Record) -> Vec<u8> {
 ///
 /// # Errors
 /// [`BackupError::Nonsense`] if the value is not a valid record.
-pub(super) fn decode(id: EntryId, value: &[u8]) -> Result<Record, BackupError> {
-    let nonsense = |what: &str| BackupError::Nonsense(format!("the record of entry {id}: {what}"));
+pub(super) fn decode_record(id: EntryId, value: &[u8]) -> Result<EntryRecord, BackupError> {
+    let nonsense = |what: &str| BackupError::Unreadable(format!("the record of entry {id}: {what}"));
     let stored: StoredRecord = serde_json::from_slice(value).map_err(|e| nonsense(&e.to_string()))?;
     let score = stored
         .score
         .map(|raw| WaitScore::from_raw(raw).ok_or_else(|| nonsense("score")));
-    Ok(Record {
+    Ok(EntryRecord {
         id,
         state: stored.state,
         version: Version {
@@ -189,9 +197,9 @@ pub(super) fn decode(id: EntryId, value: &[u8]) -> Result<Record, BackupError> {
 ///
 /// # Errors
 /// [`BackupError::Nonsense`] if the bytes are not an entry id.
-pub(super) fn entry_id(bytes: &[u8; 16]) -> Result<EntryId, BackupError> {
+pub(super) fn decode_entry_id(bytes: &[u8; 16]) -> Result<EntryId, BackupError> {
     let member = URL_SAFE_NO_PAD.encode(bytes);
-    EntryId::from_member(&member).map_err(|e| BackupError::Nonsense(format!("the entry key {member}: {e}")))
+    EntryId::from_member(&member).map_err(|e| BackupError::Unreadable(format!("the entry key {member}: {e}")))
 }
 
 /// Whether the record's retention is over. A record that does not parse is kept, so that the next read reports it.
@@ -200,6 +208,6 @@ fn is_expired(value: &[u8], now_ms: u64) -> bool {
 }
 
 /// Converts an error of the store file.
-pub(super) fn unavailable(error: &impl std::error::Error) -> BackupError {
+pub(super) fn to_backup_error(error: &impl std::error::Error) -> BackupError {
     BackupError::Unavailable(format!("the store file: {error}"))
 }

@@ -12,12 +12,12 @@ use tokio::sync::{mpsc, oneshot};
 use vestibule_backup::BackupError;
 use vestibule_clock::now_ms;
 
-use super::store::{SweepCursor, Tables, unavailable};
+use super::store::{SweepCursor, Tables, to_backup_error};
 
 /// The most requests in one transaction.
-const GROUP: usize = 1_024;
+const REQUESTS_PER_COMMIT_MAX: usize = 1_024;
 /// The most requests in the channel. Beyond that, a caller waits until there is room.
-const WAITING: usize = 4_096;
+const QUEUED_REQUESTS_MAX: usize = 4_096;
 
 /// Applies its writes in a transaction, and returns the function that answers the caller after the commit or its
 /// failure.
@@ -34,10 +34,10 @@ pub(super) struct Writer {
 impl Writer {
     /// Starts the thread.
     pub(super) fn start(database: Arc<Database>) -> io::Result<Self> {
-        let (requests, inbox) = mpsc::channel(WAITING);
+        let (requests, inbox) = mpsc::channel(QUEUED_REQUESTS_MAX);
         let thread = thread::Builder::new()
             .name("store-writer".to_owned())
-            .spawn(move || run(&database, inbox))?;
+            .spawn(move || run_writer(&database, inbox))?;
         Ok(Self {
             requests: Some(requests),
             thread: Some(thread),
@@ -56,7 +56,7 @@ impl Writer {
             Box::new(move |committed| {
                 let outcome = match committed {
                     Ok(()) => outcome,
-                    Err(error) => Err(unavailable(error)),
+                    Err(error) => Err(to_backup_error(error)),
                 };
                 // The caller may have stopped waiting.
                 let _ = reply.send(outcome);
@@ -69,7 +69,7 @@ impl Writer {
         }
         let lost = || BackupError::Unavailable("the store file accepts no more writes".to_owned());
         #[cfg(test)]
-        let answer = stopping_time(answer);
+        let answer = receive_with_clock_held(answer);
         answer.await.map_err(|_| lost())?
     }
 }
@@ -77,7 +77,7 @@ impl Writer {
 /// Keeps the paused clock of a test from advancing while the writer works. Tokio advances it to the next deadline when
 /// its runtime is idle, and the writer's own thread does not count as work.
 #[cfg(test)]
-async fn stopping_time<T: Send + 'static>(
+async fn receive_with_clock_held<T: Send + 'static>(
     answer: oneshot::Receiver<T>,
 ) -> Result<T, oneshot::error::RecvError> {
     let waiting = tokio::task::spawn_blocking(move || answer.blocking_recv());
@@ -94,24 +94,24 @@ impl Drop for Writer {
     }
 }
 
-fn run(database: &Database, mut inbox: mpsc::Receiver<Request>) {
+fn run_writer(database: &Database, mut inbox: mpsc::Receiver<Request>) {
     let mut cursor = SweepCursor::default();
     while let Some(first) = inbox.blocking_recv() {
         let mut group = vec![first];
-        while group.len() < GROUP
+        while group.len() < REQUESTS_PER_COMMIT_MAX
             && let Ok(request) = inbox.try_recv()
         {
             group.push(request);
         }
         let mut answers = Vec::with_capacity(group.len());
-        let committed = transact(database, group, &mut answers, &mut cursor);
+        let committed = commit_group(database, group, &mut answers, &mut cursor);
         for answer in answers {
             answer(committed.as_ref().copied());
         }
     }
 }
 
-fn transact(
+fn commit_group(
     database: &Database,
     group: Vec<Request>,
     answers: &mut Vec<Answer>,
@@ -142,7 +142,7 @@ mod tests {
     use super::*;
 
     #[tokio::test]
-    async fn a_thousand_writes_at_once_are_one_transaction() {
+    async fn concurrent_writes_share_one_transaction() {
         let directory = tempfile::tempdir().expect("a temporary directory");
         let database = Database::create(directory.path().join("store")).expect("a new store file");
         let writer = Writer::start(Arc::new(database)).expect("the writer thread starts");
@@ -169,7 +169,7 @@ mod tests {
         };
         let requests = writer.requests.as_ref().expect("the writer runs");
         let all_have_come = async {
-            while requests.capacity() > WAITING - 1_000 {
+            while requests.capacity() > QUEUED_REQUESTS_MAX - 1_000 {
                 tokio::task::yield_now().await;
             }
             go_on.send(()).expect("the first request waits");

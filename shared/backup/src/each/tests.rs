@@ -10,7 +10,7 @@ use vestibule_domain::{
 };
 
 use super::*;
-use crate::Written;
+use crate::PutOutcome;
 
 fn changes(count: u8) -> Vec<Change> {
     let change = |n| Change {
@@ -35,12 +35,12 @@ fn in_seconds(seconds: u64) -> Instant {
     Instant::now() + Duration::from_secs(seconds)
 }
 
-fn throttled() -> Result<Written, BackupError> {
+fn throttled() -> Result<PutOutcome, BackupError> {
     Err(BackupError::Throttled("by a test".to_owned()))
 }
 
 #[tokio::test(start_paused = true)]
-async fn what_is_throttled_is_written_in_the_end_and_asks_less_meanwhile() {
+async fn throttled_writes_back_off_and_all_succeed_in_the_end() {
     let changes = changes(200);
     // The backup accepts ten writes a second.
     let started = Instant::now();
@@ -52,9 +52,9 @@ async fn what_is_throttled_is_written_in_the_end_and_asks_less_meanwhile() {
             return throttled();
         }
         taken.set(taken.get() + 1);
-        Ok(Written::Older)
+        Ok(PutOutcome::Superseded)
     };
-    let outcomes = each(&changes, in_seconds(60), write).await;
+    let outcomes = write_throttled(&changes, in_seconds(60), write).await;
     assert!(outcomes.iter().all(Result::is_ok));
     assert_eq!(taken.get(), 200);
     assert!(
@@ -65,19 +65,19 @@ async fn what_is_throttled_is_written_in_the_end_and_asks_less_meanwhile() {
 }
 
 #[tokio::test(start_paused = true)]
-async fn what_there_is_no_time_for_is_told_from_what_is_refused() {
+async fn at_the_deadline_unbegun_writes_differ_from_refused_ones() {
     let changes = changes(100);
     let write = async |change: &Change| match change.version.v {
-        7 => Err(BackupError::Nonsense("by a test".to_owned())),
-        n if n < 10 => Ok(Written::Older),
+        7 => Err(BackupError::Unreadable("by a test".to_owned())),
+        n if n < 10 => Ok(PutOutcome::Superseded),
         _ => throttled(),
     };
     let started = Instant::now();
-    let outcomes = each(&changes, in_seconds(10), write).await;
+    let outcomes = write_throttled(&changes, in_seconds(10), write).await;
     assert!(started.elapsed() <= Duration::from_secs(11));
     for (nth, outcome) in outcomes.iter().enumerate() {
         match nth {
-            7 => assert!(matches!(outcome, Err(BackupError::Nonsense(_)))),
+            7 => assert!(matches!(outcome, Err(BackupError::Unreadable(_)))),
             0..10 => assert!(outcome.is_ok(), "{nth}: {outcome:?}"),
             _ => assert!(matches!(outcome, Err(BackupError::Throttled(_))), "{outcome:?}"),
         }
@@ -85,28 +85,28 @@ async fn what_there_is_no_time_for_is_told_from_what_is_refused() {
 }
 
 #[tokio::test(start_paused = true)]
-async fn a_backup_that_takes_nothing_is_not_asked_for_everything() {
+async fn backup_that_is_unavailable_gets_only_the_first_writes() {
     let changes = changes(200);
     let asked = RefCell::new(HashSet::new());
     let write = async |change: &Change| {
         asked.borrow_mut().insert(change.id);
         Err(BackupError::Unavailable("by a test".to_owned()))
     };
-    let outcomes = each(&changes, in_seconds(10), write).await;
+    let outcomes = write_throttled(&changes, in_seconds(10), write).await;
     assert!(outcomes.iter().all(Result::is_err));
     assert!(asked.borrow().len() <= 64, "{}", asked.borrow().len());
 }
 
 #[tokio::test(start_paused = true)]
-async fn a_write_that_hangs_is_given_up() {
+async fn write_that_hangs_times_out_and_others_succeed() {
     let changes = changes(2);
     let write = async |change: &Change| {
         if change.version.v == 0 {
             sleep(Duration::from_hours(1)).await;
         }
-        Ok(Written::Older)
+        Ok(PutOutcome::Superseded)
     };
-    let outcomes = each(&changes, in_seconds(5), write).await;
+    let outcomes = write_throttled(&changes, in_seconds(5), write).await;
     assert!(matches!(&outcomes[0], Err(BackupError::Unavailable(_))));
     assert!(outcomes[1].is_ok());
 }

@@ -7,30 +7,30 @@
 
 mod due;
 
-use self::due::{Due, NEAR_SECONDS, Steps, count, seconds};
+use self::due::{DueSlots, NEAR_SECONDS, StepGrid, count_as_f64, seconds_from_ms};
 use super::{
-    Observed,
-    rates::{DRIFT, Rates},
+    ObservedLine,
+    rates::{RATE_DRIFT_SHARE, WindowRates},
 };
 
 /// The curve has at most this many points. After the last point, the line goes on at the rate of the last
 /// session length.
 const POINTS_MAX: usize = 800;
 /// Polls are held by the rate expected for this many seconds.
-pub(super) const NEXT_SECONDS: f64 = 30.0;
+pub(super) const NEXT_RATE_SECONDS: f64 = 30.0;
 
 /// The rates that are expected to apply: those of the short window for the first minute, those of the long
 /// window after it.
 #[derive(Debug, Clone, Copy)]
-pub(super) struct Course {
-    pub(super) near: Rates,
-    pub(super) far: Rates,
-    pub(super) ends: Ends,
+pub(super) struct ExpectedRates {
+    pub(super) near: WindowRates,
+    pub(super) far: WindowRates,
+    pub(super) ends: SessionEndSpread,
 }
 
 /// Where, between two known session ends, the sessions in between run out. Only some ends are known, by rank.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(super) enum Ends {
+pub(super) enum SessionEndSpread {
     /// Spread evenly over the interval.
     Even,
     /// In the first half of the interval.
@@ -39,19 +39,19 @@ pub(super) enum Ends {
     Later,
 }
 
-impl Ends {
+impl SessionEndSpread {
     /// The factor by which a session is longer than its setting says.
-    fn stretch(self) -> f64 {
+    fn session_factor(self) -> f64 {
         match self {
             Self::Even => 1.0,
-            Self::Sooner => 1.0 / (1.0 + DRIFT),
-            Self::Later => 1.0 + DRIFT,
+            Self::Sooner => 1.0 / (1.0 + RATE_DRIFT_SHARE),
+            Self::Later => 1.0 + RATE_DRIFT_SHARE,
         }
     }
 }
 
-impl Course {
-    pub(super) fn each(self, ends: Ends, with: impl Fn(Rates) -> Rates) -> Self {
+impl ExpectedRates {
+    pub(super) fn map_rates(self, ends: SessionEndSpread, with: impl Fn(WindowRates) -> WindowRates) -> Self {
         Self {
             near: with(self.near),
             far: with(self.far),
@@ -59,7 +59,7 @@ impl Course {
         }
     }
 
-    fn at(&self, seconds: f64) -> &Rates {
+    fn rates_at(&self, seconds: f64) -> &WindowRates {
         if seconds < NEAR_SECONDS {
             &self.near
         } else {
@@ -69,7 +69,7 @@ impl Course {
 
     /// The share of the slots taken at `from` that no visitor leaves early until `to`. Both are seconds from
     /// now.
-    fn staying(&self, from: f64, to: f64) -> f64 {
+    fn staying_share(&self, from: f64, to: f64) -> f64 {
         let near = to.min(NEAR_SECONDS) - from.min(NEAR_SECONDS);
         (-self.near.early * near - self.far.early * (to - from - near)).exp()
     }
@@ -78,59 +78,62 @@ impl Course {
 /// When each position is served.
 #[derive(Debug, Clone)]
 pub(super) struct Curve {
-    steps: Steps,
+    steps: StepGrid,
     /// For each point, the position that is served then. Positions are those of now; some of their entries
     /// leave the line before they are served.
-    served: Vec<f64>,
+    served_positions: Vec<f64>,
     /// The share of the entries now in line that are still in line at the last point.
-    left: f64,
+    remaining_share: f64,
     /// Entries served per second after the last point.
-    rate: f64,
+    final_rate: f64,
     /// The rate at which an entry in line leaves it after the last point, per second.
-    leaving: f64,
+    final_leaving_rate: f64,
     /// Entries served per second in the next [`NEXT_SECONDS`].
     pub(super) next_rate: f64,
 }
 
 impl Curve {
     /// Computes the course of the observed line, up to the last waiting entry or [`POINTS_MAX`].
-    pub(super) fn of(observed: &Observed, course: &Course) -> Self {
-        let session = seconds(observed.session_ms);
-        let steps = Steps::of(session);
-        let capacity = count(observed.capacity);
-        let at_once = count(observed.at_once());
-        let mut taken = count(observed.taken) + at_once;
-        let (batch, mut tokens) = (count(observed.pace.batch), count(observed.tokens) - at_once);
-        let mut due = Due::of(observed, course, steps);
-        due.call(at_once, 0.0);
+    pub(super) fn compute(observed: &ObservedLine, course: &ExpectedRates) -> Self {
+        let session = seconds_from_ms(observed.session_ms);
+        let steps = StepGrid::for_session(session);
+        let capacity = count_as_f64(observed.capacity);
+        let at_once = count_as_f64(observed.promotable_now());
+        let mut taken = count_as_f64(observed.taken) + at_once;
+        let (batch, mut tokens) = (
+            count_as_f64(observed.pace.batch),
+            count_as_f64(observed.tokens) - at_once,
+        );
+        let mut due = DueSlots::from_observed(observed, course, steps);
+        due.add_promoted(at_once, 0.0);
 
-        let (mut served, mut left) = (vec![at_once], 1.0);
+        let (mut served_positions, mut remaining_share) = (vec![at_once], 1.0);
         let (mut of_session, mut next) = (Vec::new(), at_once);
-        let waiting = count(observed.waiting);
+        let waiting = count_as_f64(observed.waiting);
         for step in 0..POINTS_MAX {
-            let (from, to) = (steps.seconds(step), steps.seconds(step + 1));
-            let (rates, passing) = (course.at(from), to - from);
-            if from >= NEXT_SECONDS && served[step] > waiting {
+            let (from, to) = (steps.seconds_at(step), steps.seconds_at(step + 1));
+            let (rates, passing) = (course.rates_at(from), to - from);
+            if from >= NEXT_RATE_SECONDS && served_positions[step] > waiting {
                 break;
             }
-            taken -= taken * -(-rates.early * passing).exp_m1() + due.at(step);
+            taken -= taken * -(-rates.early * passing).exp_m1() + due.slots_at(step);
             // Unused tokens are kept, up to one batch.
             let allowed = rates.served * passing;
             tokens = (tokens + allowed).min(batch.max(allowed));
             let going = tokens.min(capacity - taken).max(0.0);
             tokens -= going;
             taken += going;
-            due.call(going, from);
+            due.add_promoted(going, from);
             // Half of the entries that leave the line in this step leave before the others are served.
             let half = (-rates.leaving * passing / 2.0).exp();
-            served.push(served[step] + going / (left * half));
-            left *= half * half;
+            served_positions.push(served_positions[step] + going / (remaining_share * half));
+            remaining_share *= half * half;
             of_session.push((to, going));
-            if to <= NEXT_SECONDS {
+            if to <= NEXT_RATE_SECONDS {
                 next += going;
             }
         }
-        let end = steps.seconds(served.len() - 1);
+        let end = steps.seconds_at(served_positions.len() - 1);
         let since = (end - session).max(0.0);
         let lately: f64 = of_session
             .iter()
@@ -138,37 +141,38 @@ impl Curve {
             .map(|(_, going)| going)
             .sum();
         Self {
-            left,
-            rate: lately / (end - since),
-            leaving: course.at(end).leaving,
-            next_rate: next / NEXT_SECONDS,
+            remaining_share,
+            final_rate: lately / (end - since),
+            final_leaving_rate: course.rates_at(end).leaving,
+            next_rate: next / NEXT_RATE_SECONDS,
             steps,
-            served,
+            served_positions,
         }
     }
 
     /// The time in seconds until a position is served.
     #[allow(clippy::cast_precision_loss)]
-    pub(super) fn seconds(&self, position: u64) -> f64 {
+    pub(super) fn seconds_until_served(&self, position: u64) -> f64 {
         let position = position as f64;
-        let after = self.served.partition_point(|served| *served < position);
-        let Some(at) = self.served.get(after) else {
-            let end = self.served.len() - 1;
-            let ahead = (position - self.served[end]) * self.left;
-            return self.steps.seconds(end) + drained_after(ahead, self.rate, self.leaving);
+        let after = self.served_positions.partition_point(|served| *served < position);
+        let Some(at) = self.served_positions.get(after) else {
+            let end = self.served_positions.len() - 1;
+            let ahead = (position - self.served_positions[end]) * self.remaining_share;
+            return self.steps.seconds_at(end)
+                + seconds_until_empty(ahead, self.final_rate, self.final_leaving_rate);
         };
         let Some(before) = after.checked_sub(1) else {
             return 0.0;
         };
-        let part = (position - self.served[before]) / (at - self.served[before]);
-        let (from, to) = (self.steps.seconds(before), self.steps.seconds(after));
+        let part = (position - self.served_positions[before]) / (at - self.served_positions[before]);
+        let (from, to) = (self.steps.seconds_at(before), self.steps.seconds_at(after));
         from + part * (to - from)
     }
 }
 
 /// The time in seconds until no entry is ahead, by `d ahead / dt = -rate - leaving * ahead`. It is infinite
 /// if that never happens.
-pub(super) fn drained_after(ahead: f64, rate: f64, leaving: f64) -> f64 {
+pub(super) fn seconds_until_empty(ahead: f64, rate: f64, leaving: f64) -> f64 {
     if ahead <= 0.0 {
         0.0
     } else if leaving * ahead <= rate * 1e-6 {

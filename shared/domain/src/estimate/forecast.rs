@@ -5,36 +5,36 @@
 use std::sync::OnceLock;
 
 use super::{
-    Averages, Counted, Estimate,
-    curve::{Course, Curve, Ends, drained_after},
-    rates::{PRIOR, Rates, per_second},
+    Estimate, LineCounts, MovingAverages,
+    curve::{Curve, ExpectedRates, SessionEndSpread, seconds_until_empty},
+    rates::{PRIOR_EVENTS, WindowRates, pace_per_second},
 };
 use crate::pace::Pace;
 
 /// The weight of the assumption that every visitor stays to the end of the session, in events. It is small,
 /// because the session length says little about how long visitors really stay.
-const PRIOR_STAY: f64 = 0.1;
+const STAY_PRIOR_EVENTS: f64 = 0.1;
 /// A forecast of when slots come free needs at least this many slots freed in the long window. If the slots
 /// filled up during that window, it also needs this share of the taken slots to have been freed.
-const SEEN_MIN: f64 = 4.0;
-const SEEN_PART_MIN: f64 = 0.3;
+const FREED_SLOTS_MIN: f64 = 4.0;
+const TURNOVER_SHARE_MIN: f64 = 0.3;
 /// A range beyond one day is not shown, because conditions will have changed by then.
-const TOLD_SECONDS_MAX: f64 = 86_400.0;
+const RANGE_MAX_SECONDS: f64 = 86_400.0;
 
 // The following values were fitted to simulations: see docs/decisions/estimate.md.
 
 /// How much faster slots may come free if they were filled recently and have not turned over yet, as a share.
-const YOUTH: f64 = 0.25;
+const RECENT_FILL_SHARE: f64 = 0.25;
 /// The largest effect of a difference between the two windows (a logarithm), and the length of a burst in
 /// seconds.
 const SWING_MAX: f64 = 2.0;
-const SWING_SECONDS: f64 = 120.0;
+const BURST_SECONDS: f64 = 120.0;
 /// Ticks are one second apart, so a turn may come this much earlier or later than the rates say. Seconds.
-const TICK_SECONDS: f64 = 0.4;
+const TICK_ERROR_SECONDS: f64 = 0.4;
 
 /// The input of a forecast.
 #[derive(Debug, Clone)]
-pub struct Observed {
+pub struct ObservedLine {
     /// The pace in force.
     pub pace: Pace,
     /// Entries that the pace allows now.
@@ -59,21 +59,21 @@ pub struct Observed {
     /// Turns that were not claimed in time so far.
     pub no_shows: u64,
     /// The current counts.
-    pub now: Counted,
+    pub counts: LineCounts,
     /// The moving averages.
-    pub averages: Averages,
+    pub averages: MovingAverages,
 }
 
-impl Observed {
+impl ObservedLine {
     /// Entries that are promoted at the next tick.
-    pub(super) fn at_once(&self) -> u64 {
+    pub(super) fn promotable_now(&self) -> u64 {
         self.tokens.min(self.capacity.saturating_sub(self.taken))
     }
 
     /// The share of the turns that are not claimed in time.
     #[allow(clippy::cast_precision_loss)]
     fn no_show_rate(&self) -> f64 {
-        let turns = (self.no_shows + self.claimed) as f64 + PRIOR;
+        let turns = (self.no_shows + self.claimed) as f64 + PRIOR_EVENTS;
         self.no_shows as f64 / turns
     }
 
@@ -91,34 +91,34 @@ impl Observed {
 pub struct Forecast {
     pace: f64,
     /// Entries that are promoted at the next tick.
-    at_once: f64,
+    promotable_now: f64,
     /// Slots that are not taken.
     free: u64,
     /// Whether slots come free faster than the pace fills them, even if every visitor stays to the end of the
     /// session.
     never_full: bool,
-    course: Course,
+    course: ExpectedRates,
     /// How much faster recently filled slots may come free, as a share.
-    youth: f64,
-    observed: Observed,
+    recent_fill_share: f64,
+    observed: ObservedLine,
     // Computed on demand: the code that paces polls needs only the first one.
     expected: OnceLock<Curve>,
     sooner: OnceLock<Curve>,
     later: OnceLock<Curve>,
     /// Entries served per second in the short window; `None` if the observation is too short.
-    seen: Option<f64>,
+    observed_rate: Option<f64>,
 }
 
 impl Forecast {
     /// Computes the forecast from the observed counts.
     #[allow(clippy::cast_precision_loss)]
-    pub fn of(observed: Observed) -> Self {
-        let pace = per_second(observed.pace);
+    pub fn from_observed(observed: ObservedLine) -> Self {
+        let pace = pace_per_second(observed.pace);
         let stay_seconds = observed.stay_seconds();
-        let prior = Rates {
+        let prior = WindowRates {
             served: pace,
             early: 1.0 / stay_seconds,
-            raw: 1.0 / stay_seconds,
+            observed_early: 1.0 / stay_seconds,
             no_shows: observed.no_show_rate(),
             turns: 0.0,
             leaving: 0.0,
@@ -127,9 +127,15 @@ impl Forecast {
             cycles: 0.0,
         };
         let averages = &observed.averages;
-        let long = prior.after(&observed, &averages.long, averages.line_since_ms, PRIOR_STAY);
-        let short = long.after(&observed, &averages.short, averages.moving_since_ms, PRIOR);
-        let long = Rates {
+        let long = prior.update_from_window(
+            &observed,
+            &averages.long,
+            averages.line_since_ms,
+            STAY_PRIOR_EVENTS,
+        );
+        let short =
+            long.update_from_window(&observed, &averages.short, averages.moving_since_ms, PRIOR_EVENTS);
+        let long = WindowRates {
             early: if long.cycles.is_finite() && short.cycles.is_infinite() {
                 short.early
             } else {
@@ -137,37 +143,37 @@ impl Forecast {
             },
             ..long
         };
-        let course = Course {
+        let course = ExpectedRates {
             near: short,
             far: long,
-            ends: Ends::Even,
+            ends: SessionEndSpread::Even,
         };
         let free = observed.capacity.saturating_sub(observed.taken);
         Self {
             pace,
-            at_once: observed.at_once() as f64,
+            promotable_now: observed.promotable_now() as f64,
             free,
             never_full: pace * stay_seconds <= observed.capacity as f64 && free > 0,
             course,
-            youth: YOUTH * (-long.cycles).exp(),
+            recent_fill_share: RECENT_FILL_SHARE * (-long.cycles).exp(),
             expected: OnceLock::new(),
             sooner: OnceLock::new(),
             later: OnceLock::new(),
-            seen: seen(&observed),
+            observed_rate: observed_rate(&observed),
             observed,
         }
     }
 
     /// The observed rate: entries served per second in the last one or two minutes; `None` if no rate was
     /// observed.
-    pub fn seen_per_second(&self) -> Option<f64> {
-        self.seen
+    pub fn observed_per_second(&self) -> Option<f64> {
+        self.observed_rate
     }
 
     /// The expected rate: entries served per second in the near future.
-    pub fn per_second(&self) -> f64 {
-        if self.turns_over() {
-            self.expected().next_rate
+    pub fn expected_per_second(&self) -> f64 {
+        if self.has_turnover() {
+            self.expected_curve().next_rate
         } else {
             self.course.near.served
         }
@@ -182,10 +188,14 @@ impl Forecast {
         clippy::cast_sign_loss
     )]
     pub fn eta_ms(&self, position: u64) -> u64 {
-        let seconds = if self.turns_over() {
-            self.expected().seconds(position)
+        let seconds = if self.has_turnover() {
+            self.expected_curve().seconds_until_served(position)
         } else {
-            drained_after(position as f64 - self.at_once, self.course.near.served, 0.0)
+            seconds_until_empty(
+                position as f64 - self.promotable_now,
+                self.course.near.served,
+                0.0,
+            )
         };
         // The cast saturates: a wait beyond the range of the type becomes its maximum.
         (seconds * 1_000.0).ceil() as u64
@@ -193,77 +203,83 @@ impl Forecast {
 
     /// The range in which the turn of one position comes in four of five cases. `None` if no estimate is
     /// possible: the position does not fit into the free slots, and too few slots were seen to come free.
-    pub fn range(&self, position: u64) -> Option<Estimate> {
-        let is_room = self.is_room(position);
-        if !is_room && !self.turns_over() {
+    pub fn wait_range(&self, position: u64) -> Option<Estimate> {
+        let is_room = self.has_room_for(position);
+        if !is_room && !self.has_turnover() {
             return None;
         }
-        let seconds = self.expected().seconds(position);
+        let seconds = self.expected_curve().seconds_until_served(position);
         let is_steady = is_room && self.is_at_pace();
         let unsteady = if is_steady {
             0.0
         } else {
-            self.unsteady_seconds(seconds)
+            self.burst_error_seconds(seconds)
         };
-        let around = TICK_SECONDS + unsteady;
-        let low = self.sooner().seconds(position).min(seconds) - around;
-        let high = self.later().seconds(position).max(seconds) + around;
-        (high <= TOLD_SECONDS_MAX).then(|| Estimate::between(low.max(0.0), high))
+        let around = TICK_ERROR_SECONDS + unsteady;
+        let low = self.sooner_curve().seconds_until_served(position).min(seconds) - around;
+        let high = self.later_curve().seconds_until_served(position).max(seconds) + around;
+        (high <= RANGE_MAX_SECONDS).then(|| Estimate::between(low.max(0.0), high))
     }
 
-    fn expected(&self) -> &Curve {
+    fn expected_curve(&self) -> &Curve {
         self.expected
-            .get_or_init(|| Curve::of(&self.observed, &self.course))
+            .get_or_init(|| Curve::compute(&self.observed, &self.course))
     }
 
-    fn sooner(&self) -> &Curve {
-        let sooner = |rates: Rates| rates.sooner(self.pace, self.youth);
-        let course = || self.course.each(Ends::Sooner, sooner);
-        self.sooner.get_or_init(|| Curve::of(&self.observed, &course()))
+    fn sooner_curve(&self) -> &Curve {
+        let sooner = |rates: WindowRates| rates.to_optimistic(self.pace, self.recent_fill_share);
+        let course = || self.course.map_rates(SessionEndSpread::Sooner, sooner);
+        self.sooner
+            .get_or_init(|| Curve::compute(&self.observed, &course()))
     }
 
-    fn later(&self) -> &Curve {
-        let later = |rates: Rates| rates.later(self.pace);
-        let course = || self.course.each(Ends::Later, later);
-        self.later.get_or_init(|| Curve::of(&self.observed, &course()))
+    fn later_curve(&self) -> &Curve {
+        let later = |rates: WindowRates| rates.to_pessimistic(self.pace);
+        let course = || self.course.map_rates(SessionEndSpread::Later, later);
+        self.later
+            .get_or_init(|| Curve::compute(&self.observed, &course()))
     }
 
     /// Whether enough slots were seen to come free.
-    fn turns_over(&self) -> bool {
-        self.never_full || (self.course.far.freed >= SEEN_MIN && self.course.far.cycles >= SEEN_PART_MIN)
+    fn has_turnover(&self) -> bool {
+        self.never_full
+            || (self.course.far.freed >= FREED_SLOTS_MIN && self.course.far.cycles >= TURNOVER_SHARE_MIN)
     }
 
     /// Whether the pace alone limits how fast the line moves.
     fn is_at_pace(&self) -> bool {
-        self.course.near.is_at(self.pace) && self.course.far.is_at(self.pace)
+        self.course.near.is_at_pace(self.pace) && self.course.far.is_at_pace(self.pace)
     }
 
     /// Whether a position is served even if no further slot comes free, or the slots can never all be taken.
-    fn is_room(&self, position: u64) -> bool {
+    fn has_room_for(&self, position: u64) -> bool {
         self.never_full || position <= self.free
     }
 
     /// How far a turn may be off because visitors leave early in bursts, in seconds. In that case the two
     /// windows differ by more than chance explains.
-    fn unsteady_seconds(&self, seconds: f64) -> f64 {
+    fn burst_error_seconds(&self, seconds: f64) -> f64 {
         let chance =
             (1.0 / (self.course.near.freed_early + 1.0) + 1.0 / (self.course.far.freed_early + 1.0)).sqrt();
-        let swing = (self.course.near.raw / self.course.far.raw)
+        let swing = (self.course.near.observed_early / self.course.far.observed_early)
             .ln()
             .abs()
             .min(SWING_MAX)
             - chance;
         let early = self.course.far.freed_early / self.course.far.freed.max(1.0);
-        swing.max(0.0) * early * seconds.min(SWING_SECONDS)
+        swing.max(0.0) * early * seconds.min(BURST_SECONDS)
     }
 }
 
 #[allow(clippy::cast_precision_loss)]
-fn seen(observed: &Observed) -> Option<f64> {
+fn observed_rate(observed: &ObservedLine) -> Option<f64> {
     let window = &observed.averages.short;
-    let seconds = observed.now.at_ms.saturating_sub(window.before.at_ms) as f64 / 1_000.0;
-    let served = observed.now.served.saturating_sub(window.before.served) as f64;
-    (window.before.at_ms > 0 && seconds >= 10.0 && served > 0.0).then_some(served / seconds)
+    let seconds = observed.counts.at_ms.saturating_sub(window.previous_start.at_ms) as f64 / 1_000.0;
+    let served = observed
+        .counts
+        .served
+        .saturating_sub(window.previous_start.served) as f64;
+    (window.previous_start.at_ms > 0 && seconds >= 10.0 && served > 0.0).then_some(served / seconds)
 }
 
 #[cfg(test)]

@@ -9,8 +9,10 @@ mod windows;
 use serde::Serialize;
 
 pub use self::{
-    forecast::{Forecast, Observed},
-    windows::{Averages, Counted, LONG_MS, SHORT_MS, SILENT_MS, Ticked, Window},
+    forecast::{Forecast, ObservedLine},
+    windows::{
+        CountWindow, LONG_WINDOW_MS, LineCounts, MovingAverages, SHORT_WINDOW_MS, TICK_GAP_MAX_MS, TickCounts,
+    },
 };
 
 /// An estimated wait, as a range. People accept a range that turns out to be true, and they do not believe a

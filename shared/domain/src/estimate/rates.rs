@@ -1,41 +1,41 @@
 //! The rates observed in one window, and the bounds for a forecast from them.
 
-use super::{Observed, Window};
+use super::{CountWindow, ObservedLine};
 use crate::pace::Pace;
 
 /// The weight of prior knowledge, in events. For the short window the long one is the prior; for the long
 /// window it is the pace.
-pub(super) const PRIOR: f64 = 4.0;
+pub(super) const PRIOR_EVENTS: f64 = 4.0;
 /// If a window began with a smaller share of the slots taken, the slots filled during it. All holders then
 /// came recently, and few of them leave yet.
-const FILLED_PART: f64 = 0.5;
+const FILLED_SHARE_MIN: f64 = 0.5;
 /// A window counts as full if at least this share of the slots was taken.
-const FULL_PART: f64 = 0.9;
+const FULL_SHARE_MIN: f64 = 0.9;
 /// A line that serves at least this share of its pace is limited by the pace alone.
-const AT_PACE: f64 = 0.97;
+const AT_PACE_SHARE_MIN: f64 = 0.97;
 
 // The following values were fitted to simulations: see docs/decisions/estimate.md.
 
 /// How far the future rate may fall below an observed rate that is at the pace, as a share.
-const PACE_LATE: f64 = 0.007;
+const PACE_SHORTFALL_SHARE: f64 = 0.007;
 /// How far any other rate may differ from the observed one, as a share, in addition to chance.
-pub(super) const DRIFT: f64 = 0.015;
+pub(super) const RATE_DRIFT_SHARE: f64 = 0.015;
 /// The factor on the standard error by which a small number of events widens the range.
-const CHANCE: f64 = 1.05;
+const CHANCE_FACTOR: f64 = 1.05;
 /// How many more no-shows there may be, as a share: visitors who waited longer miss their turn more often.
-const VANISHED: f64 = 0.6;
+const EXTRA_NO_SHOW_SHARE: f64 = 0.6;
 /// The share of the leaving rate that remains in the pessimistic case.
-const LEAVING_LEFT: f64 = 0.7;
+const PESSIMISTIC_LEAVING_SHARE: f64 = 0.7;
 
 /// The rates of one window, per second.
 #[derive(Debug, Clone, Copy)]
-pub(super) struct Rates {
+pub(super) struct WindowRates {
     /// Entries served while the line moved; never above the pace.
     pub(super) served: f64,
     /// The rate at which one taken slot comes free before its time runs out.
     pub(super) early: f64,
     /// The same rate as observed, with a minimal weight of prior knowledge.
-    pub(super) raw: f64,
+    pub(super) observed_early: f64,
     /// The share of the turns that are not claimed in time.
     pub(super) no_shows: f64,
     /// The number of turns in the window.
@@ -51,16 +51,22 @@ pub(super) struct Rates {
     pub(super) cycles: f64,
 }
 
-impl Rates {
+impl WindowRates {
     /// The rates of a window, with `self` as prior knowledge of weight `prior`, in events.
     #[allow(clippy::cast_precision_loss)]
-    pub(super) fn after(self, observed: &Observed, window: &Window, since_ms: u64, prior: f64) -> Self {
-        let (now, before) = (observed.now, window.before);
+    pub(super) fn update_from_window(
+        self,
+        observed: &ObservedLine,
+        window: &CountWindow,
+        since_ms: u64,
+        prior: f64,
+    ) -> Self {
+        let (now, before) = (observed.counts, window.previous_start);
         if before.at_ms == 0 {
             return self;
         }
         let count = |now: i64, before: i64| now.saturating_sub(before).max(0) as f64;
-        let freed = count(now.gone, before.gone);
+        let freed = count(now.freed, before.freed);
         let expired = now.expired.saturating_sub(before.expired) as f64;
         let no_shows = now.no_shows.saturating_sub(before.no_shows) as f64;
         let freed_early = (freed - expired - no_shows).max(0.0);
@@ -68,22 +74,22 @@ impl Rates {
         let left = count(now.left, before.left);
         let taken = now.taken_seconds.saturating_sub(before.taken_seconds) as f64;
         let waiting = now.waiting_seconds.saturating_sub(before.waiting_seconds) as f64;
-        let filled = before.served.cast_signed().saturating_sub(before.gone) as f64
-            >= observed.capacity as f64 * FILLED_PART;
+        let filled = before.served.cast_signed().saturating_sub(before.freed) as f64
+            >= observed.capacity as f64 * FILLED_SHARE_MIN;
         let span_seconds = now.at_ms.saturating_sub(before.at_ms) as f64 / 1_000.0;
-        let was_full = taken >= observed.capacity as f64 * span_seconds * FULL_PART;
-        let served = match moved(observed, window, since_ms) {
+        let was_full = taken >= observed.capacity as f64 * span_seconds * FULL_SHARE_MIN;
+        let served = match count_served_at_one_pace(observed, window, since_ms) {
             // In a full queue, freed slots limited the rate. The count then says nothing about the rate while
             // slots are free, so the pace is used.
-            Some(_) if was_full => per_second(observed.pace),
-            Some((served, seconds)) => (served + PRIOR) / (seconds + PRIOR / self.served),
+            Some(_) if was_full => pace_per_second(observed.pace),
+            Some((served, seconds)) => (served + PRIOR_EVENTS) / (seconds + PRIOR_EVENTS / self.served),
             None => self.served,
         };
         Self {
-            served: served.min(per_second(observed.pace)),
+            served: served.min(pace_per_second(observed.pace)),
             early: (freed_early + prior) / (taken + prior / self.early),
-            raw: (freed_early + 1.0) / (taken + 1.0 / self.early),
-            no_shows: ((no_shows + PRIOR * self.no_shows) / (turns + PRIOR)).min(1.0),
+            observed_early: (freed_early + 1.0) / (taken + 1.0 / self.early),
+            no_shows: ((no_shows + PRIOR_EVENTS * self.no_shows) / (turns + PRIOR_EVENTS)).min(1.0),
             turns,
             leaving: if waiting > 0.0 {
                 left / waiting
@@ -100,22 +106,22 @@ impl Rates {
         }
     }
 
-    pub(super) fn is_at(self, pace: f64) -> bool {
-        self.served >= pace * AT_PACE
+    pub(super) fn is_at_pace(self, pace: f64) -> bool {
+        self.served >= pace * AT_PACE_SHARE_MIN
     }
 
     /// The relative error that a small number of events leaves open.
-    fn chance(self) -> f64 {
-        CHANCE / (self.freed + 1.0).sqrt()
+    fn relative_error(self) -> f64 {
+        CHANCE_FACTOR / (self.freed + 1.0).sqrt()
     }
 
-    fn no_show_chance(self) -> f64 {
-        CHANCE / (self.no_shows * self.turns + 1.0).sqrt()
+    fn no_show_relative_error(self) -> f64 {
+        CHANCE_FACTOR / (self.no_shows * self.turns + 1.0).sqrt()
     }
 
-    pub(super) fn sooner(self, pace: f64, youth: f64) -> Self {
-        let more = 1.0 + DRIFT + self.chance() + youth;
-        let unclaimed = 1.0 + VANISHED + self.no_show_chance();
+    pub(super) fn to_optimistic(self, pace: f64, youth: f64) -> Self {
+        let more = 1.0 + RATE_DRIFT_SHARE + self.relative_error() + youth;
+        let unclaimed = 1.0 + EXTRA_NO_SHOW_SHARE + self.no_show_relative_error();
         Self {
             served: (self.served * more).min(pace),
             early: self.early * more,
@@ -124,19 +130,19 @@ impl Rates {
         }
     }
 
-    pub(super) fn later(self, pace: f64) -> Self {
-        let less = 1.0 + DRIFT + self.chance();
-        let unclaimed = 1.0 + DRIFT + self.no_show_chance();
+    pub(super) fn to_pessimistic(self, pace: f64) -> Self {
+        let less = 1.0 + RATE_DRIFT_SHARE + self.relative_error();
+        let unclaimed = 1.0 + RATE_DRIFT_SHARE + self.no_show_relative_error();
         Self {
             // A line at its pace does not depend on chance.
-            served: if self.is_at(pace) {
-                self.served / (1.0 + PACE_LATE)
+            served: if self.is_at_pace(pace) {
+                self.served / (1.0 + PACE_SHORTFALL_SHARE)
             } else {
                 self.served / less
             },
             early: self.early / less,
             no_shows: self.no_shows / unclaimed,
-            leaving: self.leaving * LEAVING_LEFT,
+            leaving: self.leaving * PESSIMISTIC_LEAVING_SHARE,
             ..self
         }
     }
@@ -145,16 +151,20 @@ impl Rates {
 /// How many entries were served since the previous window began, and in how many seconds. `None` if the pace
 /// changed or the line was empty or stopped since then.
 #[allow(clippy::cast_precision_loss)]
-fn moved(observed: &Observed, window: &Window, since_ms: u64) -> Option<(f64, f64)> {
-    let before = window.before;
+fn count_served_at_one_pace(
+    observed: &ObservedLine,
+    window: &CountWindow,
+    since_ms: u64,
+) -> Option<(f64, f64)> {
+    let before = window.previous_start;
     let is_one_pace = since_ms > 0 && before.at_ms >= since_ms;
-    let seconds = observed.now.at_ms.saturating_sub(before.at_ms) as f64 / 1_000.0;
-    let served = observed.now.served.saturating_sub(before.served) as f64;
+    let seconds = observed.counts.at_ms.saturating_sub(before.at_ms) as f64 / 1_000.0;
+    let served = observed.counts.served.saturating_sub(before.served) as f64;
     (is_one_pace && seconds >= 1.0).then_some((served, seconds))
 }
 
 /// The entries per second that the pace allows.
 #[allow(clippy::cast_precision_loss)]
-pub(super) fn per_second(pace: Pace) -> f64 {
+pub(super) fn pace_per_second(pace: Pace) -> f64 {
     pace.batch as f64 * 1_000.0 / pace.interval_ms as f64
 }

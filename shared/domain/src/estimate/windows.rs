@@ -4,23 +4,23 @@
 
 /// The length of the short window, in milliseconds. The forecast of a near turn uses the last one or two
 /// minutes.
-pub const SHORT_MS: u64 = 60_000;
+pub const SHORT_WINDOW_MS: u64 = 60_000;
 /// The length of the long window, in milliseconds. The forecast of a far turn uses the last five to ten
 /// minutes.
-pub const LONG_MS: u64 = 300_000;
+pub const LONG_WINDOW_MS: u64 = 300_000;
 /// A line without a tick for longer than this, in milliseconds, did not move in that time. Its rate is then
 /// observed from the start again.
-pub const SILENT_MS: u64 = 10_000;
+pub const TICK_GAP_MAX_MS: u64 = 10_000;
 
 /// The counts of a line at one moment.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
-pub struct Counted {
+pub struct LineCounts {
     /// The moment, in Unix milliseconds; 0 for never.
     pub at_ms: u64,
     /// Entries that were promoted or admitted at once.
     pub served: u64,
     /// Of the served entries, those that no longer hold a slot. After a restore this count starts below zero.
-    pub gone: i64,
+    pub freed: i64,
     /// Of the served entries, those whose session ran out.
     pub expired: u64,
     /// Of the served entries, those that were not claimed in time.
@@ -35,33 +35,33 @@ pub struct Counted {
 
 /// The counts at the beginning of the current window and of the previous one.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
-pub struct Window {
+pub struct CountWindow {
     /// The counts at the beginning of the current window.
-    pub mark: Counted,
+    pub current_start: LineCounts,
     /// The counts at the beginning of the previous window. Averages reach back to this moment.
-    pub before: Counted,
+    pub previous_start: LineCounts,
 }
 
-impl Window {
+impl CountWindow {
     /// The window after the counts of a later moment. If no tick came for two window lengths, the averages
     /// start anew.
     #[must_use]
-    pub fn turned(self, now: Counted, length_ms: u64) -> Self {
-        let age_ms = now.at_ms.saturating_sub(self.mark.at_ms);
-        if self.mark.at_ms > 0 && age_ms < length_ms {
+    pub fn advance(self, now: LineCounts, length_ms: u64) -> Self {
+        let age_ms = now.at_ms.saturating_sub(self.current_start.at_ms);
+        if self.current_start.at_ms > 0 && age_ms < length_ms {
             return self;
         }
-        let is_fresh = self.mark.at_ms > 0 && age_ms < 2 * length_ms;
+        let is_fresh = self.current_start.at_ms > 0 && age_ms < 2 * length_ms;
         Self {
-            mark: now,
-            before: if is_fresh { self.mark } else { now },
+            current_start: now,
+            previous_start: if is_fresh { self.current_start } else { now },
         }
     }
 }
 
 /// The input of one tick to the averages.
 #[derive(Debug, Clone, Copy)]
-pub struct Ticked {
+pub struct TickCounts {
     /// Line time, in Unix milliseconds.
     pub now_ms: u64,
     /// Entries in line between the previous tick and this one.
@@ -81,14 +81,14 @@ pub struct Ticked {
     /// Of the served entries, those that were not claimed in time so far.
     pub no_shows: u64,
     /// Whether the settings allow promotion.
-    pub promotes: bool,
+    pub can_promote: bool,
 }
 
 /// The moving averages of one queue.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
-pub struct Averages {
+pub struct MovingAverages {
     /// The last tick by the promoter or a request, in Unix milliseconds; 0 if there was none.
-    pub counted_at_ms: u64,
+    pub last_tick_at_ms: u64,
     /// Slots taken, summed over seconds.
     pub taken_seconds: u64,
     /// Entries in line, summed over seconds.
@@ -100,46 +100,46 @@ pub struct Averages {
     /// must not depend on a period before the gap; the forecast of a far turn may use it.
     pub moving_since_ms: u64,
     /// The window of one to two minutes.
-    pub short: Window,
+    pub short: CountWindow,
     /// The window of five to ten minutes.
-    pub long: Window,
+    pub long: CountWindow,
 }
 
-impl Averages {
+impl MovingAverages {
     /// The averages after a tick.
     #[must_use]
-    pub fn ticked(self, tick: Ticked) -> Self {
-        let before_ms = if self.counted_at_ms > 0 {
-            self.counted_at_ms
+    pub fn record_tick(self, tick: TickCounts) -> Self {
+        let before_ms = if self.last_tick_at_ms > 0 {
+            self.last_tick_at_ms
         } else {
             tick.now_ms
         };
         // The difference of whole clock seconds, so that many short ticks lose no time to rounding.
         let passed_seconds = (tick.now_ms / 1_000).saturating_sub(before_ms / 1_000);
-        let moves = tick.promotes && tick.waiting > 0;
-        let was_silent = tick.now_ms.saturating_sub(before_ms) > SILENT_MS;
+        let moves = tick.can_promote && tick.waiting > 0;
+        let was_silent = tick.now_ms.saturating_sub(before_ms) > TICK_GAP_MAX_MS;
         let since = |since_ms: u64| match (moves, since_ms) {
             (false, _) => 0,
             (true, 0) => tick.now_ms,
             (true, since_ms) => since_ms,
         };
         let mut after = Self {
-            counted_at_ms: tick.now_ms,
+            last_tick_at_ms: tick.now_ms,
             taken_seconds: self.taken_seconds + tick.taken_before * passed_seconds,
             waiting_seconds: self.waiting_seconds + tick.waiting_before * passed_seconds,
             line_since_ms: since(self.line_since_ms),
             moving_since_ms: since(if was_silent { 0 } else { self.moving_since_ms }),
             ..self
         };
-        let now = after.counted(&tick);
-        after.short = self.short.turned(now, SHORT_MS);
-        after.long = self.long.turned(now, LONG_MS);
+        let now = after.line_counts(&tick);
+        after.short = self.short.advance(now, SHORT_WINDOW_MS);
+        after.long = self.long.advance(now, LONG_WINDOW_MS);
         after
     }
 
     /// The averages after the pace or the capacity changed. The rate is observed from the start again.
     #[must_use]
-    pub fn repaced(self, now_ms: u64) -> Self {
+    pub fn restart_rate(self, now_ms: u64) -> Self {
         let since = |since_ms: u64| if since_ms > 0 { now_ms } else { 0 };
         Self {
             line_since_ms: since(self.line_since_ms),
@@ -148,14 +148,14 @@ impl Averages {
         }
     }
 
-    fn counted(&self, tick: &Ticked) -> Counted {
-        Counted {
+    fn line_counts(&self, tick: &TickCounts) -> LineCounts {
+        LineCounts {
             at_ms: tick.now_ms,
             served: tick.served,
-            gone: difference(tick.served, tick.taken),
+            freed: signed_difference(tick.served, tick.taken),
             expired: tick.expired,
             no_shows: tick.no_shows,
-            left: difference(tick.entered, tick.served + tick.waiting),
+            left: signed_difference(tick.entered, tick.served + tick.waiting),
             taken_seconds: self.taken_seconds,
             waiting_seconds: self.waiting_seconds,
         }
@@ -163,12 +163,12 @@ impl Averages {
 
     /// The current counts, for a reader between two ticks.
     #[must_use]
-    pub fn now(&self, tick: Ticked) -> Counted {
-        self.ticked(tick).counted(&tick)
+    pub fn current_counts(&self, tick: TickCounts) -> LineCounts {
+        self.record_tick(tick).line_counts(&tick)
     }
 }
 
-fn difference(one: u64, other: u64) -> i64 {
+fn signed_difference(one: u64, other: u64) -> i64 {
     let signed = |count: u64| i64::try_from(count).unwrap_or(i64::MAX);
     signed(one).saturating_sub(signed(other))
 }
@@ -177,8 +177,8 @@ fn difference(one: u64, other: u64) -> i64 {
 mod tests {
     use super::*;
 
-    fn tick(second: u64, served: u64) -> Ticked {
-        Ticked {
+    fn tick(second: u64, served: u64) -> TickCounts {
+        TickCounts {
             now_ms: 1_000_000 + second * 1_000,
             waiting_before: 50,
             taken_before: 8,
@@ -188,27 +188,30 @@ mod tests {
             served,
             expired: 0,
             no_shows: 0,
-            promotes: true,
+            can_promote: true,
         }
     }
 
-    fn after(seconds: u64) -> Averages {
-        (0..=seconds).fold(Averages::default(), |averages, second| {
-            averages.ticked(tick(second, second * 5))
+    fn averages_after(seconds: u64) -> MovingAverages {
+        (0..=seconds).fold(MovingAverages::default(), |averages, second| {
+            averages.record_tick(tick(second, second * 5))
         })
     }
 
     #[test]
-    fn an_average_reaches_one_or_two_windows_back() {
+    fn an_average_spans_one_to_two_windows() {
         for seconds in 130..400 {
-            let averages = after(seconds);
-            let now = averages.now(tick(seconds, seconds * 5));
-            let before = averages.short.before;
+            let averages = averages_after(seconds);
+            let now = averages.current_counts(tick(seconds, seconds * 5));
+            let before = averages.short.previous_start;
             let span_ms = now.at_ms - before.at_ms;
-            assert!((SHORT_MS..=2 * SHORT_MS).contains(&span_ms), "{span_ms} ms");
+            assert!(
+                (SHORT_WINDOW_MS..=2 * SHORT_WINDOW_MS).contains(&span_ms),
+                "{span_ms} ms"
+            );
             assert_eq!((now.served - before.served) * 1_000, 5 * span_ms);
             assert_eq!(
-                (now.gone - before.gone) * 1_000,
+                (now.freed - before.freed) * 1_000,
                 5 * i64::try_from(span_ms).expect("short")
             );
             assert_eq!((now.taken_seconds - before.taken_seconds) * 1_000, 8 * span_ms);
@@ -221,34 +224,34 @@ mod tests {
     }
 
     #[test]
-    fn nothing_is_averaged_over_a_silence() {
-        let later = after(100).ticked(tick(100 + 180, 500));
-        assert_eq!(later.short.mark, later.short.before);
+    fn a_gap_between_ticks_restarts_the_short_window() {
+        let later = averages_after(100).record_tick(tick(100 + 180, 500));
+        assert_eq!(later.short.current_start, later.short.previous_start);
         assert_eq!(
             (later.line_since_ms, later.moving_since_ms),
             (1_000_000, 1_280_000)
         );
         assert_eq!(
-            later.long.before.at_ms, 1_000_000,
+            later.long.previous_start.at_ms, 1_000_000,
             "the long window continues across the gap"
         );
     }
 
     #[test]
-    fn a_rate_is_seen_while_somebody_waits_at_one_pace() {
-        let averages = after(30);
-        let shut = averages.ticked(Ticked {
-            promotes: false,
+    fn a_rate_is_observed_while_entries_wait_at_one_pace() {
+        let averages = averages_after(30);
+        let shut = averages.record_tick(TickCounts {
+            can_promote: false,
             ..tick(31, 150)
         });
         assert_eq!((shut.line_since_ms, shut.moving_since_ms), (0, 0));
-        assert_eq!(shut.repaced(7).moving_since_ms, 0);
-        let empty = averages.ticked(Ticked {
+        assert_eq!(shut.restart_rate(7).moving_since_ms, 0);
+        let empty = averages.record_tick(TickCounts {
             waiting: 0,
             ..tick(31, 150)
         });
         assert_eq!((empty.line_since_ms, empty.moving_since_ms), (0, 0));
-        let repaced = averages.repaced(1_031_500);
+        let repaced = averages.restart_rate(1_031_500);
         assert_eq!(
             (repaced.line_since_ms, repaced.moving_since_ms),
             (1_031_500, 1_031_500)
@@ -256,23 +259,29 @@ mod tests {
     }
 
     #[test]
-    fn a_line_that_was_put_back_counts_from_there() {
-        let put_back = Ticked {
+    fn a_restored_line_counts_from_below_zero() {
+        let put_back = TickCounts {
             entered: 0,
             served: 0,
             ..tick(0, 0)
         };
-        let averages = Averages::default().ticked(put_back);
-        assert_eq!((averages.short.mark.gone, averages.short.mark.left), (-8, -50));
+        let averages = MovingAverages::default().record_tick(put_back);
+        assert_eq!(
+            (
+                averages.short.current_start.freed,
+                averages.short.current_start.left
+            ),
+            (-8, -50)
+        );
         // One slot came free, and one entry left the line.
-        let now = averages.now(Ticked {
+        let now = averages.current_counts(TickCounts {
             taken: 7,
             waiting: 49,
-            ..Ticked {
+            ..TickCounts {
                 now_ms: 1_010_000,
                 ..put_back
             }
         });
-        assert_eq!((now.gone, now.left), (-7, -49));
+        assert_eq!((now.freed, now.left), (-7, -49));
     }
 }

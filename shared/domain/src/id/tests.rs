@@ -1,32 +1,36 @@
 use super::*;
 
-fn key(queue: &str, salt: u8) -> IdKey {
+fn id_key(queue: &str, salt: u8) -> IdKey {
     let root = RootKey::new(vec![7; 32]).expect("long enough");
-    IdKey::derive(&root, &queue.parse().expect("a queue id"), &Salt::new([salt; 32]))
+    IdKey::derive_for_queue(&root, &queue.parse().expect("a queue id"), &Salt::new([salt; 32]))
 }
 
 #[test]
-fn the_same_visitor_always_has_the_same_id_and_nobody_else_has() {
-    let key_a = key("a", 1);
+fn the_id_depends_on_visitor_queue_and_salt_alone() {
+    let key_a = id_key("a", 1);
     let ada = Visitor::known("ada").expect("valid");
     assert_eq!(key_a.entry_id(&ada), key_a.entry_id(&ada.clone()));
     assert_ne!(
         key_a.entry_id(&ada),
         key_a.entry_id(&Visitor::known("bob").expect("valid"))
     );
-    assert_ne!(key_a.entry_id(&ada), key("b", 1).entry_id(&ada), "another queue");
     assert_ne!(
         key_a.entry_id(&ada),
-        key("a", 2).entry_id(&ada),
+        id_key("b", 1).entry_id(&ada),
+        "another queue"
+    );
+    assert_ne!(
+        key_a.entry_id(&ada),
+        id_key("a", 2).entry_id(&ada),
         "another salt, as after a reset"
     );
 }
 
 #[test]
-fn the_two_kinds_never_share_an_id() {
+fn known_and_anonymous_visitors_never_share_an_id() {
     let uuid = Uuid::new_v4();
-    let anon = key("a", 1).entry_id(&Visitor::from_random(uuid));
-    let known = key("a", 1).entry_id(&Visitor::known(&uuid.to_string()).expect("valid"));
+    let anon = id_key("a", 1).entry_id(&Visitor::from_random(uuid));
+    let known = id_key("a", 1).entry_id(&Visitor::known(&uuid.to_string()).expect("valid"));
     assert_ne!(anon, known);
     assert_eq!(
         (anon.kind(), known.kind()),
@@ -35,8 +39,8 @@ fn the_two_kinds_never_share_an_id() {
 }
 
 #[test]
-fn an_id_survives_both_of_its_forms() {
-    let id = key("a", 1).entry_id(&Visitor::known("ada").expect("valid"));
+fn an_id_round_trips_through_text_and_member() {
+    let id = id_key("a", 1).entry_id(&Visitor::known("ada").expect("valid"));
     assert_eq!(id.to_string().parse(), Ok(id));
     assert_eq!(EntryId::from_member(&id.to_member()), Ok(id));
     assert_eq!(id.to_member().len(), 22);
@@ -44,7 +48,7 @@ fn an_id_survives_both_of_its_forms() {
 }
 
 #[test]
-fn ids_that_are_none_are_refused() {
+fn invalid_ids_are_refused() {
     for bad in ["", "-a", "a b", "a{b}", "a\n", "ü", &"a".repeat(129)] {
         assert_eq!(bad.parse::<QueueId>(), Err(IdError::Queue), "{bad:?}");
     }
@@ -73,7 +77,7 @@ fn ids_that_are_none_are_refused() {
 }
 
 #[test]
-fn a_visitor_does_not_show_in_debug_output() {
+fn debug_output_hides_the_visitor_id() {
     let shown = format!("{:?}", Visitor::known("ada@example.com").expect("valid"));
     assert!(!shown.contains("ada"), "{shown}");
 }

@@ -5,7 +5,7 @@ use super::{CLAIM_SECONDS_MIN, GRACE_SECONDS_MAX};
 
 /// The values that a field accepts.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum Takes {
+pub enum FieldType {
     /// A whole number within a range, both ends included.
     Number {
         /// The smallest value.
@@ -34,7 +34,7 @@ pub struct Field {
     /// The unit, or what the value counts.
     pub unit: &'static str,
     /// The values that the setting accepts.
-    pub takes: Takes,
+    pub field_type: FieldType,
     /// The default, as an operator would write it.
     pub default: &'static str,
     /// The effect of the setting.
@@ -48,7 +48,7 @@ pub const FIELDS: [Field; 17] = [
     Field {
         name: "capacity",
         unit: "entries",
-        takes: Takes::Number {
+        field_type: FieldType::Number {
             min: 1,
             max: 10_000_000,
         },
@@ -58,7 +58,7 @@ pub const FIELDS: [Field; 17] = [
     Field {
         name: "batch",
         unit: "entries",
-        takes: Takes::Number {
+        field_type: FieldType::Number {
             min: 1,
             max: 1_000_000,
         },
@@ -68,14 +68,14 @@ pub const FIELDS: [Field; 17] = [
     Field {
         name: "interval_seconds",
         unit: "seconds",
-        takes: Takes::Number { min: 1, max: 3_600 },
+        field_type: FieldType::Number { min: 1, max: 3_600 },
         default: "10",
         meaning: "The length of a promotion interval.",
     },
     Field {
         name: "claim_seconds",
         unit: "seconds",
-        takes: Takes::Number {
+        field_type: FieldType::Number {
             min: CLAIM_SECONDS_MIN,
             max: 3_600,
         },
@@ -85,7 +85,7 @@ pub const FIELDS: [Field; 17] = [
     Field {
         name: "grace_seconds",
         unit: "seconds",
-        takes: Takes::Number {
+        field_type: FieldType::Number {
             min: 0,
             max: GRACE_SECONDS_MAX,
         },
@@ -95,7 +95,7 @@ pub const FIELDS: [Field; 17] = [
     Field {
         name: "session_seconds",
         unit: "seconds",
-        takes: Takes::Number {
+        field_type: FieldType::Number {
             min: 1,
             max: DAY_SECONDS,
         },
@@ -105,7 +105,7 @@ pub const FIELDS: [Field; 17] = [
     Field {
         name: "session_max_seconds",
         unit: "seconds",
-        takes: Takes::Number {
+        field_type: FieldType::Number {
             min: 1,
             max: 7 * DAY_SECONDS,
         },
@@ -115,70 +115,70 @@ pub const FIELDS: [Field; 17] = [
     Field {
         name: "pass_seconds",
         unit: "seconds",
-        takes: Takes::Number { min: 5, max: 3_600 },
+        field_type: FieldType::Number { min: 5, max: 3_600 },
         default: "60",
         meaning: "How long a pass is valid before it must be renewed.",
     },
     Field {
         name: "retain_hours",
         unit: "hours",
-        takes: Takes::Number { min: 1, max: 720 },
+        field_type: FieldType::Number { min: 1, max: 720 },
         default: "24",
         meaning: "How long the record of an ended entry is kept in the table.",
     },
     Field {
         name: "re_entry",
         unit: "word",
-        takes: Takes::Word(&["keep", "requeue"]),
+        field_type: FieldType::Word(&["keep", "requeue"]),
         default: "keep",
         meaning: "What happens if a waiting visitor enters again: keep the place, or move to the back of the line.",
     },
     Field {
         name: "entrance",
         unit: "word",
-        takes: Takes::Word(&["open", "draining", "closed"]),
+        field_type: FieldType::Word(&["open", "draining", "closed"]),
         default: "open",
         meaning: "open: visitors may enter. draining: no new visitor enters. closed: also, no entry is promoted.",
     },
     Field {
         name: "paused",
         unit: "flag",
-        takes: Takes::Flag,
+        field_type: FieldType::Flag,
         default: "false",
         meaning: "While true, no entry is promoted and claim deadlines stand still; visitors may still enter.",
     },
     Field {
         name: "trust_client_visitor_id",
         unit: "flag",
-        takes: Takes::Flag,
+        field_type: FieldType::Flag,
         default: "false",
         meaning: "Whether the queue trusts the X-Visitor-Id header to identify the visitor.",
     },
     Field {
         name: "on_outage",
         unit: "word",
-        takes: Takes::Word(&["closed", "open"]),
+        field_type: FieldType::Word(&["closed", "open"]),
         default: "closed",
         meaning: "While Redis is unavailable, validate answers 503 (closed) or accepts a recently valid pass (open).",
     },
     Field {
         name: "outage_grace_seconds",
         unit: "seconds",
-        takes: Takes::Number { min: 0, max: 3_600 },
+        field_type: FieldType::Number { min: 0, max: 3_600 },
         default: "300",
         meaning: "With on_outage open: how long a pass is accepted after its end while Redis is unavailable.",
     },
     Field {
         name: "message",
         unit: "text",
-        takes: Takes::Text { max: 500 },
+        field_type: FieldType::Text { max: 500 },
         default: "",
         meaning: "A message for waiting visitors.",
     },
     Field {
         name: "target_url",
         unit: "address",
-        takes: Takes::Url,
+        field_type: FieldType::Url,
         default: "",
         meaning: "Where the waiting page sends an admitted visitor, with the pass in the fragment: #pass=...",
     },

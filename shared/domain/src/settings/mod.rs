@@ -7,8 +7,8 @@ mod values;
 use serde::{Deserialize, Serialize};
 use serde_json::{Map, Value};
 
-pub use self::fields::{FIELDS, Field, Takes};
-use self::values::{flag, number, refused, text, url, word};
+pub use self::fields::{FIELDS, Field, FieldType};
+use self::values::{parse_flag, parse_number, parse_text, parse_url, parse_word, setting_error};
 use super::pace::Pace;
 
 /// The lowest `claim_seconds`. Visitors poll within two thirds of it, so a lower value would lose turns on a
@@ -135,30 +135,30 @@ impl Settings {
     /// # Errors
     /// The first field that is unknown, has the wrong type, or is out of its range.
     pub fn from_map(given: &Map<String, Value>) -> Result<Self, SettingsError> {
-        Self::default().with(given)
+        Self::default().with_fields(given)
     }
 
     /// These settings, changed by the given fields.
     ///
     /// # Errors
     /// As [`Settings::from_map`].
-    pub fn with(mut self, given: &Map<String, Value>) -> Result<Self, SettingsError> {
+    pub fn with_fields(mut self, given: &Map<String, Value>) -> Result<Self, SettingsError> {
         for (name, value) in given {
             let field = FIELDS.iter().find(|field| field.name == name).ok_or_else(|| {
                 let known: Vec<_> = FIELDS.iter().map(|field| field.name).collect();
-                refused(
+                setting_error(
                     name,
                     format!("this setting does not exist; use one of: {}", known.join(", ")),
                 )
             })?;
-            self.set(field, value)?;
+            self.set_field(field, value)?;
         }
         if self.session_max_seconds < self.session_seconds {
             // If the operator raises `session_seconds` alone, the maximum follows it. If the operator sets
             // both, they must fit.
             if given.contains_key("session_max_seconds") {
                 let reason = format!("must be at least session_seconds ({})", self.session_seconds);
-                return Err(refused("session_max_seconds", reason));
+                return Err(setting_error("session_max_seconds", reason));
             }
             self.session_max_seconds = self.session_seconds;
         }
@@ -172,7 +172,7 @@ impl Settings {
         for field in FIELDS.iter().filter(|field| SWITCHES.contains(&field.name)) {
             if let Some(value) = given.get(field.name) {
                 // An invalid switch keeps its old value here. `with`, which reads all fields, reports it.
-                let _ = self.set(field, value);
+                let _ = self.set_field(field, value);
             }
         }
         self
@@ -187,7 +187,7 @@ impl Settings {
     }
 
     /// Whether entries may be promoted or admitted on the fast track.
-    pub fn promotes(&self) -> bool {
+    pub fn can_promote(&self) -> bool {
         !self.paused && self.entrance != Entrance::Closed
     }
 
@@ -209,25 +209,25 @@ impl Settings {
         u64::from(self.session_seconds) * 1_000
     }
 
-    fn set(&mut self, field: &Field, value: &Value) -> Result<(), SettingsError> {
+    fn set_field(&mut self, field: &Field, value: &Value) -> Result<(), SettingsError> {
         match field.name {
-            "capacity" => self.capacity = number(field, value)?,
-            "batch" => self.batch = number(field, value)?,
-            "interval_seconds" => self.interval_seconds = number(field, value)?,
-            "claim_seconds" => self.claim_seconds = number(field, value)?,
-            "grace_seconds" => self.grace_seconds = number(field, value)?,
-            "session_seconds" => self.session_seconds = number(field, value)?,
-            "session_max_seconds" => self.session_max_seconds = number(field, value)?,
-            "pass_seconds" => self.pass_seconds = number(field, value)?,
-            "retain_hours" => self.retain_hours = number(field, value)?,
-            "re_entry" => self.re_entry = word(field, value)?,
-            "entrance" => self.entrance = word(field, value)?,
-            "paused" => self.paused = flag(field, value)?,
-            "trust_client_visitor_id" => self.trust_client_visitor_id = flag(field, value)?,
-            "on_outage" => self.on_outage = word(field, value)?,
-            "outage_grace_seconds" => self.outage_grace_seconds = number(field, value)?,
-            "message" => self.message = text(field, value)?,
-            "target_url" => self.target_url = url(field, value)?,
+            "capacity" => self.capacity = parse_number(field, value)?,
+            "batch" => self.batch = parse_number(field, value)?,
+            "interval_seconds" => self.interval_seconds = parse_number(field, value)?,
+            "claim_seconds" => self.claim_seconds = parse_number(field, value)?,
+            "grace_seconds" => self.grace_seconds = parse_number(field, value)?,
+            "session_seconds" => self.session_seconds = parse_number(field, value)?,
+            "session_max_seconds" => self.session_max_seconds = parse_number(field, value)?,
+            "pass_seconds" => self.pass_seconds = parse_number(field, value)?,
+            "retain_hours" => self.retain_hours = parse_number(field, value)?,
+            "re_entry" => self.re_entry = parse_word(field, value)?,
+            "entrance" => self.entrance = parse_word(field, value)?,
+            "paused" => self.paused = parse_flag(field, value)?,
+            "trust_client_visitor_id" => self.trust_client_visitor_id = parse_flag(field, value)?,
+            "on_outage" => self.on_outage = parse_word(field, value)?,
+            "outage_grace_seconds" => self.outage_grace_seconds = parse_number(field, value)?,
+            "message" => self.message = parse_text(field, value)?,
+            "target_url" => self.target_url = parse_url(field, value)?,
             other => unreachable!("every name in FIELDS is set above: {other}"),
         }
         Ok(())

@@ -2,12 +2,12 @@ use serde_json::json;
 
 use super::*;
 
-fn parse(value: &Value) -> Result<Settings, SettingsError> {
+fn parse_settings(value: &Value) -> Result<Settings, SettingsError> {
     Settings::from_map(value.as_object().expect("an object"))
 }
 
 #[test]
-fn the_table_and_the_struct_agree() {
+fn the_field_table_and_the_struct_agree() {
     let defaults = Settings::default();
     let map = defaults.to_map();
     assert_eq!(map.len(), FIELDS.len());
@@ -20,7 +20,7 @@ fn the_table_and_the_struct_agree() {
         assert_eq!(shown, field.default, "{}", field.name);
         let written = json!({ field.name: field.default });
         assert_eq!(
-            parse(&written).as_ref(),
+            parse_settings(&written).as_ref(),
             Ok(&defaults),
             "{} as a string",
             field.name
@@ -34,7 +34,7 @@ fn the_table_and_the_struct_agree() {
 }
 
 #[test]
-fn a_wrong_field_is_refused_by_name() {
+fn an_invalid_field_is_refused_by_name() {
     for field in FIELDS {
         for wrong in [
             json!([]),
@@ -43,12 +43,12 @@ fn a_wrong_field_is_refused_by_name() {
             json!(1.5),
             json!("\u{7}nonsense".repeat(400)),
         ] {
-            let error = parse(&json!({ field.name: wrong })).expect_err("out of range");
+            let error = parse_settings(&json!({ field.name: wrong })).expect_err("out of range");
             assert_eq!(error.field, field.name, "{wrong}");
         }
-        if let Takes::Number { min, max } = field.takes {
+        if let FieldType::Number { min, max } = field.field_type {
             for wrong in [i64::from(min) - 1, i64::from(max) + 1, i64::MAX] {
-                let error = parse(&json!({ field.name: wrong })).expect_err("out of range");
+                let error = parse_settings(&json!({ field.name: wrong })).expect_err("out of range");
                 assert!(
                     error.to_string().contains(&format!("from {min} to {max}")),
                     "{error}"
@@ -56,42 +56,45 @@ fn a_wrong_field_is_refused_by_name() {
             }
         }
     }
-    assert_eq!(parse(&json!({ "batsh": 1 })).expect_err("unknown").field, "batsh");
+    assert_eq!(
+        parse_settings(&json!({ "batsh": 1 })).expect_err("unknown").field,
+        "batsh"
+    );
 }
 
 #[test]
-fn a_change_leaves_the_other_fields_alone() {
-    let before = parse(&json!({ "capacity": 7, "message": "soon" })).expect("valid");
+fn a_change_keeps_the_other_fields() {
+    let before = parse_settings(&json!({ "capacity": 7, "message": "soon" })).expect("valid");
     let after = before
         .clone()
-        .with(json!({ "batch": "3" }).as_object().expect("an object"))
+        .with_fields(json!({ "batch": "3" }).as_object().expect("an object"))
         .expect("valid");
     assert_eq!(after, Settings { batch: 3, ..before });
 }
 
 #[test]
-fn the_longest_session_is_never_shorter_than_a_session() {
+fn session_max_is_never_shorter_than_a_session() {
     assert_eq!(
-        parse(&json!({ "session_seconds": 7200 }))
+        parse_settings(&json!({ "session_seconds": 7200 }))
             .expect("valid")
             .session_max_seconds,
         7200
     );
     let both = json!({ "session_seconds": 7200, "session_max_seconds": 60 });
     assert_eq!(
-        parse(&both).expect_err("does not fit").field,
+        parse_settings(&both).expect_err("does not fit").field,
         "session_max_seconds"
     );
 }
 
 #[test]
-fn a_target_is_https_or_loopback() {
+fn a_target_url_is_https_or_loopback() {
     for good in [
         "https://shop.example/x",
         "http://localhost:3000/",
         "http://127.0.0.1",
     ] {
-        assert!(parse(&json!({ "target_url": good })).is_ok(), "{good}");
+        assert!(parse_settings(&json!({ "target_url": good })).is_ok(), "{good}");
     }
     for bad in [
         "http://shop.example",
@@ -101,7 +104,9 @@ fn a_target_is_https_or_loopback() {
         "https:///x",
     ] {
         assert_eq!(
-            parse(&json!({ "target_url": bad })).expect_err(bad).field,
+            parse_settings(&json!({ "target_url": bad }))
+                .expect_err(bad)
+                .field,
             "target_url"
         );
     }

@@ -2,17 +2,17 @@
 
 use serde_json::Value;
 
-use super::{Field, SettingsError, Takes};
+use super::{Field, FieldType, SettingsError};
 
-pub(super) fn refused(field: &str, reason: impl Into<String>) -> SettingsError {
+pub(super) fn setting_error(field: &str, reason: impl Into<String>) -> SettingsError {
     SettingsError {
         field: field.to_owned(),
         reason: reason.into(),
     }
 }
 
-pub(super) fn number(field: &Field, value: &Value) -> Result<u32, SettingsError> {
-    let Takes::Number { min, max } = field.takes else {
+pub(super) fn parse_number(field: &Field, value: &Value) -> Result<u32, SettingsError> {
+    let FieldType::Number { min, max } = field.field_type else {
         unreachable!("{} takes a number", field.name)
     };
     let found = match value {
@@ -24,47 +24,50 @@ pub(super) fn number(field: &Field, value: &Value) -> Result<u32, SettingsError>
         .and_then(|found| u32::try_from(found).ok())
         .filter(|found| (min..=max).contains(found))
         .ok_or_else(|| {
-            refused(
+            setting_error(
                 field.name,
                 format!("must be a whole number of {} from {min} to {max}", field.unit),
             )
         })
 }
 
-pub(super) fn word<T: serde::de::DeserializeOwned>(field: &Field, value: &Value) -> Result<T, SettingsError> {
-    let Takes::Word(words) = field.takes else {
+pub(super) fn parse_word<T: serde::de::DeserializeOwned>(
+    field: &Field,
+    value: &Value,
+) -> Result<T, SettingsError> {
+    let FieldType::Word(words) = field.field_type else {
         unreachable!("{} takes a word", field.name)
     };
     serde_json::from_value(value.clone())
-        .map_err(|_| refused(field.name, format!("must be one of: {}", words.join(", "))))
+        .map_err(|_| setting_error(field.name, format!("must be one of: {}", words.join(", "))))
 }
 
-pub(super) fn flag(field: &Field, value: &Value) -> Result<bool, SettingsError> {
+pub(super) fn parse_flag(field: &Field, value: &Value) -> Result<bool, SettingsError> {
     match value {
         Value::Bool(flag) => Ok(*flag),
         Value::String(text) => text
             .trim()
             .parse()
-            .map_err(|_| refused(field.name, "must be true or false")),
-        _ => Err(refused(field.name, "must be true or false")),
+            .map_err(|_| setting_error(field.name, "must be true or false")),
+        _ => Err(setting_error(field.name, "must be true or false")),
     }
 }
 
-pub(super) fn text(field: &Field, value: &Value) -> Result<Option<String>, SettingsError> {
-    let Takes::Text { max } = field.takes else {
+pub(super) fn parse_text(field: &Field, value: &Value) -> Result<Option<String>, SettingsError> {
+    let FieldType::Text { max } = field.field_type else {
         unreachable!("{} takes a text", field.name)
     };
     match value {
         Value::Null => Ok(None),
         Value::String(text) if text.chars().count() <= max => Ok((!text.is_empty()).then(|| text.clone())),
-        _ => Err(refused(
+        _ => Err(setting_error(
             field.name,
             format!("must be a text of at most {max} characters"),
         )),
     }
 }
 
-pub(super) fn url(field: &Field, value: &Value) -> Result<Option<String>, SettingsError> {
+pub(super) fn parse_url(field: &Field, value: &Value) -> Result<Option<String>, SettingsError> {
     const MAX: usize = 2_000;
     let loopback = ["http://localhost", "http://127.0.0.1", "http://[::1]"];
     match value {
@@ -84,15 +87,15 @@ pub(super) fn url(field: &Field, value: &Value) -> Result<Option<String>, Settin
             if local || secure {
                 Ok(Some(text.clone()))
             } else {
-                Err(bad_url(field))
+                Err(url_error(field))
             }
         }
-        _ => Err(bad_url(field)),
+        _ => Err(url_error(field)),
     }
 }
 
-fn bad_url(field: &Field) -> SettingsError {
-    refused(
+fn url_error(field: &Field) -> SettingsError {
+    setting_error(
         field.name,
         "must be an https URL of at most 2000 characters, or an http URL of localhost",
     )

@@ -11,51 +11,51 @@ use std::{ops::AddAssign, time::Duration};
 
 use serde::Serialize;
 use tokio::time::{Instant, sleep};
-use vestibule_backup::{Backup, BackupError, Shelf};
-use vestibule_domain::id::{QueueId, SHARDS};
+use vestibule_backup::{Backup, BackupError, EntryPartition};
+use vestibule_domain::id::{QueueId, SHARD_COUNT};
 use vestibule_line::{Line, LineError};
 
 use self::{
-    differences::differences,
-    mend::{Mender, unsettled},
+    differences::find_differences,
+    mend::{Repairer, find_journaled_entries},
 };
 use super::{
-    drain::{DrainError, drain},
-    revive::ReviveError,
+    drain::{FlushError, flush_journal},
+    revive::RestoreEntryError,
 };
 
 /// The most journal records that one flush before a read takes.
-const RECORDS: usize = 100;
+const FLUSH_RECORDS_MAX: usize = 100;
 /// The longest that flushing before a read may take.
-const DRAIN_TIME: Duration = Duration::from_secs(20);
+const FLUSH_TIME_MAX: Duration = Duration::from_secs(20);
 
 /// How much load a check puts on the line, and how much memory it uses.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub struct Manner {
+pub struct CheckConfig {
     /// The pause between two pages of the line, so that other requests run in between.
     pub page_pause: Duration,
     /// The pause between the first read and the second. It is longer than a
     /// [write](super::write_through::WRITE_DEADLINE) may take. What still differs at the second read is therefore not a
     /// write that is under way.
-    pub second_look_after: Duration,
+    pub second_read_after: Duration,
     /// The most entries held in memory at once. A longer queue is checked in several passes, and each pass reads the
     /// line anew.
-    pub entries_at_once: u64,
+    pub entries_per_pass: u64,
 }
 
-impl Default for Manner {
+impl Default for CheckConfig {
     fn default() -> Self {
         Self {
             page_pause: Duration::from_millis(5),
-            second_look_after: Duration::from_secs(3),
-            entries_at_once: 200_000,
+            second_read_after: Duration::from_secs(3),
+            entries_per_pass: 200_000,
         }
     }
 }
 
 /// What a check compared and what it repaired.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default, Serialize)]
-pub struct Checked {
+pub struct CheckSummary {
     /// Entries with a place in the line.
     pub checked_line: u64,
     /// Live entries in the backup.
@@ -79,14 +79,14 @@ pub struct Checked {
     pub next_shard: Option<u8>,
 }
 
-impl Checked {
+impl CheckSummary {
     /// The number of differences that were repaired.
-    pub fn mended(&self) -> u64 {
+    pub fn repaired_count(&self) -> u64 {
         self.written + self.restated + self.moved_on + self.revived + self.ended + self.removed
     }
 }
 
-impl AddAssign for Checked {
+impl AddAssign for CheckSummary {
     /// Adds the next pass to the passes before it.
     fn add_assign(&mut self, next: Self) {
         self.checked_line += next.checked_line;
@@ -116,23 +116,23 @@ pub enum CheckError {
     Reset,
     /// The journal holds more than could be flushed in time. Until it is flushed, it may explain any difference.
     #[error("the backup is behind: the promoter has to flush the journal before a consistency check can run")]
-    Behind,
+    JournalBehind,
 }
 
-impl From<DrainError> for CheckError {
-    fn from(error: DrainError) -> Self {
+impl From<FlushError> for CheckError {
+    fn from(error: FlushError) -> Self {
         match error {
-            DrainError::Line(error) => error.into(),
-            DrainError::Backup(error) => error.into(),
+            FlushError::Line(error) => error.into(),
+            FlushError::Backup(error) => error.into(),
         }
     }
 }
 
-impl From<ReviveError> for CheckError {
-    fn from(error: ReviveError) -> Self {
+impl From<RestoreEntryError> for CheckError {
+    fn from(error: RestoreEntryError) -> Self {
         match error {
-            ReviveError::Line(error) => error.into(),
-            ReviveError::Backup(error) => error.into(),
+            RestoreEntryError::Line(error) => error.into(),
+            RestoreEntryError::Backup(error) => error.into(),
         }
     }
 }
@@ -143,65 +143,73 @@ impl From<ReviveError> for CheckError {
 ///
 /// # Errors
 /// [`CheckError`] at the first failure.
-pub async fn check(
+pub async fn check_queue(
     line: &dyn Line,
     backup: &dyn Backup,
-    shelf: &Shelf,
+    shelf: &EntryPartition,
     from_shard: u8,
-    manner: Manner,
-) -> Result<Checked, CheckError> {
-    let view = line.view(&shelf.queue).await?;
+    config: CheckConfig,
+) -> Result<CheckSummary, CheckError> {
+    let view = line.queue_view(&shelf.queue).await?;
     if view.configuration.generation != shelf.generation {
         return Err(CheckError::Reset);
     }
-    let entries = view.waiting + view.ready + view.active + view.ended;
+    let entries = view.waiting + view.ready + view.active + view.unsettled_ends;
     let end = from_shard
-        .saturating_add(shards_at_once(entries, manner.entries_at_once))
-        .min(SHARDS);
-    let mut checked = Checked {
-        next_shard: Some(end).filter(|end| *end < SHARDS),
-        ..Checked::default()
+        .saturating_add(shards_per_pass(entries, config.entries_per_pass))
+        .min(SHARD_COUNT);
+    let mut checked = CheckSummary {
+        next_shard: Some(end).filter(|end| *end < SHARD_COUNT),
+        ..CheckSummary::default()
     };
 
-    catch_up(line, backup, shelf).await?;
-    let sights = differences(line, backup, shelf, from_shard..end, manner, &mut checked).await?;
+    flush_before_read(line, backup, shelf).await?;
+    let sights = find_differences(line, backup, shelf, from_shard..end, config, &mut checked).await?;
     if !sights.is_empty() {
-        sleep(manner.second_look_after).await;
-        catch_up(line, backup, shelf).await?;
-        let mender = Mender {
+        sleep(config.second_read_after).await;
+        flush_before_read(line, backup, shelf).await?;
+        let mender = Repairer {
             line,
             backup,
             shelf,
             epoch: view.configuration.epoch,
-            unsettled: unsettled(line, &shelf.queue).await?,
+            journaled: find_journaled_entries(line, &shelf.queue).await?,
         };
-        mender.mend_all(sights, &mut checked).await?;
+        mender.repair_all(sights, &mut checked).await?;
     }
-    line.note_check(&shelf.queue, end).await?;
-    tell(&shelf.queue, &checked);
+    line.record_check_progress(&shelf.queue, end).await?;
+    log_summary(&shelf.queue, &checked);
     Ok(checked)
 }
 
 /// Flushes the journal, because a change that is not in the backup yet looks like a difference.
-async fn catch_up(line: &dyn Line, backup: &dyn Backup, shelf: &Shelf) -> Result<(), CheckError> {
-    let until = Instant::now() + DRAIN_TIME;
+async fn flush_before_read(
+    line: &dyn Line,
+    backup: &dyn Backup,
+    shelf: &EntryPartition,
+) -> Result<(), CheckError> {
+    let until = Instant::now() + FLUSH_TIME_MAX;
     while Instant::now() < until {
-        if drain(line, backup, shelf, RECORDS, until).await?.records < RECORDS {
+        if flush_journal(line, backup, shelf, FLUSH_RECORDS_MAX, until)
+            .await?
+            .records
+            < FLUSH_RECORDS_MAX
+        {
             return Ok(());
         }
     }
-    Err(CheckError::Behind)
+    Err(CheckError::JournalBehind)
 }
 
-fn tell(queue: &QueueId, checked: &Checked) {
-    if checked.mended() == 0 {
+fn log_summary(queue: &QueueId, checked: &CheckSummary) {
+    if checked.repaired_count() == 0 {
         tracing::debug!(
             event = "queue.checked", %queue, ?checked,
             "the consistency check found nothing to repair"
         );
         return;
     }
-    let Checked {
+    let CheckSummary {
         written,
         restated,
         moved_on,
@@ -218,9 +226,9 @@ fn tell(queue: &QueueId, checked: &Checked) {
 }
 
 /// How many shards, at least one, hold about `at_once` of all entries.
-fn shards_at_once(entries: u64, at_once: u64) -> u8 {
-    let shards = at_once * u64::from(SHARDS) / entries.max(1);
-    u8::try_from(shards.clamp(1, SHARDS.into())).unwrap_or(SHARDS)
+fn shards_per_pass(entries: u64, at_once: u64) -> u8 {
+    let shards = at_once * u64::from(SHARD_COUNT) / entries.max(1);
+    u8::try_from(shards.clamp(1, SHARD_COUNT.into())).unwrap_or(SHARD_COUNT)
 }
 
 #[cfg(test)]
@@ -228,16 +236,16 @@ mod tests {
     use super::*;
 
     #[test]
-    fn a_long_queue_is_gone_through_in_parts() {
-        assert_eq!(shards_at_once(0, 200_000), 64);
-        assert_eq!(shards_at_once(200_000, 200_000), 64);
-        assert_eq!(shards_at_once(200_001, 200_000), 63);
-        assert_eq!(shards_at_once(1_000_000, 200_000), 12);
+    fn long_queue_is_checked_in_several_passes() {
+        assert_eq!(shards_per_pass(0, 200_000), 64);
+        assert_eq!(shards_per_pass(200_000, 200_000), 64);
+        assert_eq!(shards_per_pass(200_001, 200_000), 63);
+        assert_eq!(shards_per_pass(1_000_000, 200_000), 12);
         assert_eq!(
-            shards_at_once(u64::MAX, 200_000),
+            shards_per_pass(u64::MAX, 200_000),
             1,
             "a check always makes progress"
         );
-        assert_eq!(shards_at_once(1_000, 0), 1);
+        assert_eq!(shards_per_pass(1_000, 0), 1);
     }
 }

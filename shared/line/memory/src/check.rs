@@ -1,11 +1,13 @@
 //! The consistency check of one queue in memory: pages of entries, the repair of one entry, and who runs the check.
 
 use vestibule_domain::{
-    change::{Change, End, Event},
-    id::{EntryId, SHARDS},
-    standing::{Spot, Standing},
+    change::{Change, EndReason, Event},
+    id::{EntryId, SHARD_COUNT},
+    standing::{EntryStatus, StoredPosition},
 };
-use vestibule_line::{Amends, CheckOrder, CheckTurn, Cursor, Mended, Mending, PAGE_ENTRIES, Page};
+use vestibule_line::{
+    CheckAssignment, CheckOrder, Cursor, PAGE_ENTRIES, Page, RepairAction, RepairOrder, RepairOutcome,
+};
 
 use super::queue::Queue;
 
@@ -14,22 +16,22 @@ const SETS: usize = 4;
 
 /// The progress of a queue's consistency checks.
 #[derive(Debug, Default)]
-pub(super) struct Checks {
+pub(super) struct CheckProgress {
     /// When the last complete check ended, in Unix milliseconds.
     checked_at_ms: u64,
     /// The version of the queue when that check began.
     checked_v: u64,
     /// The version of the queue when the current check began.
-    v: u64,
+    current_v: u64,
     /// When the current check last reported progress, in Unix milliseconds; 0 if no check is running.
-    heard_ms: u64,
+    last_progress_ms: u64,
     /// The number of shards that the current check has covered.
-    shards: u8,
+    covered_shards: u8,
 }
 
-impl Checks {
+impl CheckProgress {
     /// The progress of a new or restored queue. Such a queue agrees with the backup, so it counts as checked now.
-    pub(super) fn none(now_ms: u64) -> Self {
+    pub(super) fn new(now_ms: u64) -> Self {
         Self {
             checked_at_ms: now_ms,
             ..Self::default()
@@ -43,19 +45,19 @@ impl Checks {
 
     /// The values under their Redis field names.
     #[cfg(feature = "given-time")]
-    pub(super) fn numbers(&self) -> [(&'static str, u64); 5] {
+    pub(super) fn redis_fields(&self) -> [(&'static str, u64); 5] {
         [
             ("checked_at_ms", self.checked_at_ms),
             ("checked_v", self.checked_v),
-            ("check_v", self.v),
-            ("check_heard_ms", self.heard_ms),
-            ("check_shards", self.shards.into()),
+            ("check_v", self.current_v),
+            ("check_heard_ms", self.last_progress_ms),
+            ("check_shards", self.covered_shards.into()),
         ]
     }
 }
 
 impl Queue {
-    pub(super) fn page(&self, from: &Cursor) -> Page {
+    pub(super) fn read_page(&self, from: &Cursor) -> Page {
         let after = EntryId::from_member(&from.after).ok();
         let mut page = Page::default();
         let mut ids: Vec<EntryId> = match from.set {
@@ -71,8 +73,8 @@ impl Queue {
             match self.ended.get(id) {
                 Some(end) if from.set == SETS - 1 => page.ends.push(*end),
                 _ => page
-                    .spots
-                    .extend(self.spot(from.set, *id).map(|spot| (*id, spot))),
+                    .positions
+                    .extend(self.stored_position(from.set, *id).map(|spot| (*id, spot))),
             }
         }
         page.next = if ids.len() > PAGE_ENTRIES {
@@ -90,101 +92,110 @@ impl Queue {
         page
     }
 
-    fn spot(&self, set: usize, id: EntryId) -> Option<Spot> {
+    fn stored_position(&self, set: usize, id: EntryId) -> Option<StoredPosition> {
         match set {
-            0 => self.waiting.score(id).map(Spot::Waiting),
-            1 => self.ready.score(id).map(Spot::Ready),
-            2 => self.active.score(id).map(Spot::Active),
+            0 => self.waiting.score(id).map(StoredPosition::Waiting),
+            1 => self.ready.score(id).map(StoredPosition::Ready),
+            2 => self.active.score(id).map(StoredPosition::Active),
             _ => None,
         }
     }
 
-    pub(super) fn mend(&mut self, now_us: u64, mending: &Mending) -> Mended {
-        let (id, seen, now_ms) = (mending.id, mending.seen, self.now_ms(now_us));
-        let record = mending.record.as_ref();
+    pub(super) fn repair(&mut self, now_us: u64, order: &RepairOrder) -> RepairOutcome {
+        let (id, seen, now_ms) = (order.id, order.observed, self.now_ms(now_us));
+        let record = order.record.as_ref();
         let configuration = &self.configuration;
-        if configuration.generation != mending.generation
+        if configuration.generation != order.generation
             || record.is_some_and(|record| configuration.epoch < record.version.epoch)
         {
-            return Mended::Refused;
+            return RepairOutcome::Rejected;
         }
         // An entry whose deadline has passed has no status. The next promotion drops it.
-        let standing = self.standing(now_ms, id);
-        let stands = [0, 1, 2].into_iter().find_map(|set| self.spot(set, id));
-        let is_seen = |standing: &Standing| stands == Some(seen) || Spot::of(standing) == seen;
+        let standing = self.entry_status(now_ms, id);
+        let stored = [0, 1, 2]
+            .into_iter()
+            .find_map(|set| self.stored_position(set, id));
+        let is_seen =
+            |standing: &EntryStatus| stored == Some(seen) || StoredPosition::from_status(standing) == seen;
         let Some(standing) = standing.filter(is_seen) else {
-            return Mended::Moved;
+            return RepairOutcome::Moved;
         };
         // Each change from now on gets a version above that of the backup.
         self.v = self.v.max(record.map_or(0, |record| record.version.v));
         let visit = record.map_or(seen.visit(), |record| record.visit);
-        match mending.amends() {
-            Amends::Stays => Mended::Here {
-                standing,
-                change: self.change(now_us, id, Mended::says(&standing)),
-                moved_on: false,
+        match order.choose_action() {
+            RepairAction::Keep => RepairOutcome::Live {
+                status: standing,
+                change: self.new_change(now_us, id, RepairOutcome::status_event(&standing)),
+                has_adopted: false,
             },
-            Amends::GoesOn(Event::Claimed { session_end_ms, .. }) if session_end_ms <= now_ms => self
-                .end_over(
+            RepairAction::Adopt(Event::Claimed { session_end_ms, .. }) if session_end_ms <= now_ms => self
+                .drop_ended(
                     now_us,
                     id,
                     Event::Ended {
                         visit,
-                        how: End::Expired,
+                        how: EndReason::Expired,
                     },
                 ),
-            Amends::Ends(how) => self.end_over(now_us, id, Event::Ended { visit, how }),
-            Amends::GoesOn(event) => {
-                let change = self.change(now_us, id, event);
-                self.take_out(id);
-                self.put(now_ms, id, event);
-                self.standing(now_ms, id)
-                    .map_or(Mended::Moved, |standing| Mended::Here {
-                        standing,
+            RepairAction::Drop(how) => self.drop_ended(now_us, id, Event::Ended { visit, how }),
+            RepairAction::Adopt(event) => {
+                let change = self.new_change(now_us, id, event);
+                self.remove_entry(id);
+                self.insert_entry(now_ms, id, event);
+                self.entry_status(now_ms, id)
+                    .map_or(RepairOutcome::Moved, |standing| RepairOutcome::Live {
+                        status: standing,
                         change: Change {
-                            event: Mended::says(&standing),
+                            event: RepairOutcome::status_event(&standing),
                             ..change
                         },
-                        moved_on: true,
+                        has_adopted: true,
                     })
             }
         }
     }
 
-    fn end_over(&mut self, now_us: u64, id: EntryId, event: Event) -> Mended {
-        self.take_out(id);
+    fn drop_ended(&mut self, now_us: u64, id: EntryId, event: Event) -> RepairOutcome {
+        self.remove_entry(id);
         match event {
             Event::Ended {
-                how: End::Completed, ..
+                how: EndReason::Completed,
+                ..
             } => self.totals.completed += 1,
-            Event::Ended { how: End::Left, .. } => self.totals.left += 1,
-            Event::Ended { how: End::NoShow, .. } => self.totals.no_shows += 1,
+            Event::Ended {
+                how: EndReason::Left, ..
+            } => self.totals.left += 1,
+            Event::Ended {
+                how: EndReason::NoShow,
+                ..
+            } => self.totals.no_shows += 1,
             _ => self.totals.expired += 1,
         }
-        let end = self.change(now_us, id, event);
+        let end = self.new_change(now_us, id, event);
         self.ended.insert(id, end);
-        Mended::Ended(end)
+        RepairOutcome::Ended(end)
     }
 
-    fn take_out(&mut self, id: EntryId) {
+    fn remove_entry(&mut self, id: EntryId) {
         self.waiting.remove(id);
         self.ready.remove(id);
         self.active.remove(id);
     }
 
-    pub(super) fn take_check(&mut self, now_us: u64, order: CheckOrder) -> CheckTurn {
+    pub(super) fn take_check(&mut self, now_us: u64, order: CheckOrder) -> CheckAssignment {
         let now_ms = self.now_ms(now_us);
         let v = self.v;
-        let checks = &mut self.checks;
+        let checks = &mut self.check_progress;
         let early = |since_ms: u64, wait_ms: u64| {
             let passed_ms = now_ms.checked_sub(since_ms)?;
             wait_ms.checked_sub(passed_ms).filter(|left_ms| *left_ms > 0)
         };
-        if checks.heard_ms > 0 {
+        if checks.last_progress_ms > 0 {
             // A check is running. If it has been silent for too long, its caller has probably died and another one
             // takes over.
-            if let Some(due_in_ms) = early(checks.heard_ms, order.silent_ms) {
-                return CheckTurn::Early { due_in_ms };
+            if let Some(due_in_ms) = early(checks.last_progress_ms, order.silent_ms) {
+                return CheckAssignment::NotDue { due_in_ms };
             }
         } else {
             // A clock that was set back does not delay the check: `early` returns `None` for a start in the future.
@@ -195,28 +206,28 @@ impl Queue {
             };
             if let Some(left_ms) = early(checks.checked_at_ms, wait_ms) {
                 let due_in_ms = left_ms.min(order.every_ms);
-                return CheckTurn::Early { due_in_ms };
+                return CheckAssignment::NotDue { due_in_ms };
             }
-            checks.v = v;
+            checks.current_v = v;
         }
-        checks.heard_ms = now_ms;
-        CheckTurn::Due {
-            from_shard: checks.shards,
+        checks.last_progress_ms = now_ms;
+        CheckAssignment::Due {
+            from_shard: checks.covered_shards,
         }
     }
 
-    pub(super) fn note_check(&mut self, now_us: u64, shards: u8) {
+    pub(super) fn record_check_progress(&mut self, now_us: u64, covered_shards: u8) {
         let now_ms = self.now_ms(now_us);
-        let checks = &mut self.checks;
-        if shards == SHARDS {
-            *checks = Checks {
+        let checks = &mut self.check_progress;
+        if covered_shards == SHARD_COUNT {
+            *checks = CheckProgress {
                 checked_at_ms: now_ms,
-                checked_v: checks.v,
-                v: checks.v,
-                ..Checks::default()
+                checked_v: checks.current_v,
+                current_v: checks.current_v,
+                ..CheckProgress::default()
             };
         } else {
-            (checks.shards, checks.heard_ms) = (shards, now_ms);
+            (checks.covered_shards, checks.last_progress_ms) = (covered_shards, now_ms);
         }
     }
 }

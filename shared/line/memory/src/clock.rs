@@ -1,7 +1,7 @@
 //! The clock of one queue in memory.
 
-use vestibule_domain::clock::{LineTime, NOISE_MS, outvotes};
-use vestibule_line::Adjusted;
+use vestibule_domain::clock::{CLOCK_NOISE_MS, LineTime, is_server_outvoted};
+use vestibule_line::AdjustClockOutcome;
 
 use super::queue::Queue;
 
@@ -38,18 +38,18 @@ impl Queue {
         self.settings().claim_ms().max(floor_ms)
     }
 
-    pub(super) fn adjust(&mut self, time: LineTime, offset_ms: i64) -> Adjusted {
+    pub(super) fn adjust_clock(&mut self, time: LineTime, offset_ms: i64) -> AdjustClockOutcome {
         let clocks = time.clocks;
         if !clocks.apart {
-            return Adjusted::Agree;
+            return AdjustClockOutcome::ClocksAgree;
         }
-        let here_ms = clocks.offset_ms - clocks.ahead_ms;
-        let moved = offset_ms.abs_diff(here_ms) > NOISE_MS;
-        if moved || !outvotes(clocks, time.witness_ms, self.last_us(), self.testified_ms) {
-            return Adjusted::Doubtful;
+        let wanted_ms = clocks.offset_ms - clocks.ahead_ms;
+        let moved = offset_ms.abs_diff(wanted_ms) > CLOCK_NOISE_MS;
+        if moved || !is_server_outvoted(clocks, time.witness_ms, self.last_us(), self.proposed_offset_ms) {
+            return AdjustClockOutcome::NotConfirmed;
         }
         self.offset_ms = offset_ms;
-        self.testified_ms = None;
-        Adjusted::Adjusted
+        self.proposed_offset_ms = None;
+        AdjustClockOutcome::Applied
     }
 }

@@ -5,41 +5,41 @@ use std::{
     sync::{Arc, Mutex, MutexGuard, PoisonError},
 };
 
-use vestibule_domain::{id::EntryId, pacing::HOLD_LEASE_MS_MAX};
-use vestibule_line::{HoldOrder, Holding};
+use vestibule_domain::{id::EntryId, pacing::HOLD_LEASE_MAX_MS};
+use vestibule_line::{HoldOrder, HoldOutcome};
 
 /// The held polls by deployment.
 #[derive(Clone, Default)]
-pub(super) struct Holds(Arc<Mutex<HashMap<String, Leases>>>);
+pub(super) struct HeldPollLeases(Arc<Mutex<HashMap<String, LeaseSet>>>);
 
 /// The entries of the held polls, with the ends of their leases in Unix milliseconds.
 #[derive(Default)]
-struct Leases {
+struct LeaseSet {
     by_end: BTreeSet<(u64, EntryId)>,
     ends_ms: HashMap<EntryId, u64>,
 }
 
-impl Holds {
+impl HeldPollLeases {
     /// Uses the server's clock without an offset, because an offset belongs to a queue and a lease does not.
-    pub(super) fn hold(&self, now_ms: u64, order: &HoldOrder<'_>) -> Holding {
+    pub(super) fn take_hold(&self, now_ms: u64, order: &HoldOrder<'_>) -> HoldOutcome {
         let mut deployments = self.lock();
         let leases = deployments.entry(order.deployment.to_owned()).or_default();
-        leases.drop_due(now_ms);
-        let latest_ms = now_ms + HOLD_LEASE_MS_MAX;
+        leases.drop_expired(now_ms);
+        let latest_ms = now_ms + HOLD_LEASE_MAX_MS;
         if leases.by_end.len() as u64 >= order.below {
-            leases.shorten(latest_ms);
-            return Holding::Full;
+            leases.cap_lease_ends(latest_ms);
+            return HoldOutcome::Full;
         }
         if leases.ends_ms.contains_key(&order.id) {
-            return Holding::AlreadyHeld;
+            return HoldOutcome::AlreadyHeld;
         }
         leases.insert(latest_ms.min(now_ms + order.lease_ms), order.id);
-        Holding::Counted {
+        HoldOutcome::Counted {
             held: leases.by_end.len() as u64,
         }
     }
 
-    pub(super) fn release(&self, deployment: &str, ids: &[EntryId]) {
+    pub(super) fn release_holds(&self, deployment: &str, ids: &[EntryId]) {
         if let Some(leases) = self.lock().get_mut(deployment) {
             for id in ids {
                 leases.remove(*id);
@@ -47,14 +47,14 @@ impl Holds {
         }
     }
 
-    fn lock(&self) -> MutexGuard<'_, HashMap<String, Leases>> {
+    fn lock(&self) -> MutexGuard<'_, HashMap<String, LeaseSet>> {
         // No code panics halfway through a change of this map, so the leases are consistent even if the lock is
         // poisoned.
         self.0.lock().unwrap_or_else(PoisonError::into_inner)
     }
 }
 
-impl Leases {
+impl LeaseSet {
     fn insert(&mut self, end_ms: u64, id: EntryId) {
         self.remove(id);
         self.by_end.insert((end_ms, id));
@@ -67,7 +67,7 @@ impl Leases {
         }
     }
 
-    fn drop_due(&mut self, now_ms: u64) {
+    fn drop_expired(&mut self, now_ms: u64) {
         while let Some(&(end_ms, id)) = self.by_end.first() {
             if end_ms > now_ms {
                 break;
@@ -78,7 +78,7 @@ impl Leases {
 
     /// Shortens leases that end after `latest_ms`. A lease can only end that late if the clock was set back after
     /// its start.
-    fn shorten(&mut self, latest_ms: u64) {
+    fn cap_lease_ends(&mut self, latest_ms: u64) {
         while let Some(&(end_ms, id)) = self.by_end.last() {
             if end_ms <= latest_ms {
                 break;

@@ -2,8 +2,8 @@
 
 use std::collections::{HashSet, VecDeque};
 
-use vestibule_domain::change::{Change, Ending};
-use vestibule_line::{Deferral, JournalRecord, SetAside};
+use vestibule_domain::change::{Change, VisitEnd};
+use vestibule_line::{DeadLetterOutcome, JournalRecord, RequeueOrder};
 
 use super::queue::Queue;
 
@@ -12,9 +12,9 @@ use super::queue::Queue;
 pub(super) struct Journal {
     pub(super) records: VecDeque<JournalRecord>,
     /// Dead letters: records that the backup keeps rejecting.
-    pub(super) aside: VecDeque<JournalRecord>,
+    pub(super) dead_letters: VecDeque<JournalRecord>,
     /// The number of keys that have been assigned.
-    keys: u64,
+    last_key: u64,
 }
 
 impl Journal {
@@ -32,26 +32,26 @@ impl Journal {
         self.records.push_back(JournalRecord {
             key,
             changes,
-            tries,
+            attempts: tries,
             retry_at_ms,
-            unreadable: None,
+            parse_error: None,
         });
     }
 
     fn next_key(&mut self) -> String {
-        self.keys += 1;
-        self.keys.to_string()
+        self.last_key += 1;
+        self.last_key.to_string()
     }
 
     /// Removes the records with these keys from the journal and the dead letters.
-    pub(super) fn drop_all(&mut self, keys: &[String]) {
+    pub(super) fn remove_records(&mut self, keys: &[String]) {
         let keys: HashSet<_> = keys.iter().collect();
         let stays = |record: &JournalRecord| !keys.contains(&record.key);
         self.records.retain(stays);
-        self.aside.retain(stays);
+        self.dead_letters.retain(stays);
     }
 
-    fn find(&self, key: &str) -> Option<usize> {
+    fn find_index(&self, key: &str) -> Option<usize> {
         self.records.iter().position(|record| record.key == key)
     }
 }
@@ -59,50 +59,50 @@ impl Journal {
 impl Queue {
     /// Returns the oldest records that are due. Compares with the server's clock and not with line time, because
     /// line time may be far ahead of the clock for a while.
-    pub(super) fn journal(&self, now_us: u64, most: usize) -> Vec<JournalRecord> {
+    pub(super) fn due_journal_records(&self, now_us: u64, most: usize) -> Vec<JournalRecord> {
         let is_due = |record: &&JournalRecord| record.retry_at_ms <= now_us / 1_000;
         let records = self.journal.records.iter();
         records.filter(is_due).take(most).cloned().collect()
     }
 
-    pub(super) fn record(&mut self, changes: Vec<Change>) {
+    pub(super) fn append_to_journal(&mut self, changes: Vec<Change>) {
         self.journal.add(changes, 0, 0);
     }
 
-    pub(super) fn defer(&mut self, now_us: u64, deferral: &Deferral) {
-        let Some(at) = self.journal.find(&deferral.key) else {
+    pub(super) fn requeue_with_backoff(&mut self, now_us: u64, order: &RequeueOrder) {
+        let Some(at) = self.journal.find_index(&order.key) else {
             return;
         };
         self.journal.records.remove(at);
-        if !deferral.rest.is_empty() {
-            self.journal.add(deferral.rest.clone(), 0, 0);
+        if !order.untried.is_empty() {
+            self.journal.add(order.untried.clone(), 0, 0);
         }
-        let retry_at_ms = now_us / 1_000 + deferral.wait_ms;
-        for change in &deferral.refused {
-            self.journal.add(vec![*change], deferral.tries, retry_at_ms);
+        let retry_at_ms = now_us / 1_000 + order.backoff_ms;
+        for change in &order.rejected {
+            self.journal.add(vec![*change], order.attempts, retry_at_ms);
         }
     }
 
-    pub(super) fn set_aside(&mut self, key: &str, aside_max: u64) -> SetAside {
-        let Some(at) = self.journal.find(key) else {
-            return SetAside::Gone;
+    pub(super) fn dead_letter(&mut self, key: &str, dead_letters_max: u64) -> DeadLetterOutcome {
+        let Some(at) = self.journal.find_index(key) else {
+            return DeadLetterOutcome::AlreadyHandled;
         };
-        if self.journal.aside.len() as u64 >= aside_max {
-            return SetAside::Full;
+        if self.journal.dead_letters.len() as u64 >= dead_letters_max {
+            return DeadLetterOutcome::Full;
         }
         if let Some(mut record) = self.journal.records.remove(at) {
             record.key = format!("aside:{}", self.journal.next_key());
-            self.journal.aside.push_back(record);
+            self.journal.dead_letters.push_back(record);
         }
-        SetAside::Done
+        DeadLetterOutcome::Moved
     }
 
-    pub(super) fn aside(&self, most: usize) -> Vec<JournalRecord> {
-        self.journal.aside.iter().take(most).cloned().collect()
+    pub(super) fn dead_lettered(&self, most: usize) -> Vec<JournalRecord> {
+        self.journal.dead_letters.iter().take(most).cloned().collect()
     }
 
-    pub(super) fn settle(&mut self, keys: &[String], ended: &[Ending]) {
-        self.journal.drop_all(keys);
+    pub(super) fn acknowledge(&mut self, keys: &[String], ended: &[VisitEnd]) {
+        self.journal.remove_records(keys);
         for ending in ended {
             if self
                 .ended
@@ -110,7 +110,7 @@ impl Queue {
                 .is_some_and(|end| end.version <= ending.version)
             {
                 self.ended.remove(&ending.id);
-                self.sought.remove(&ending.id);
+                self.revival_tickets.remove(&ending.id);
             }
         }
     }

@@ -29,18 +29,18 @@ use std::{
 
 use vestibule_clock::{Clock, system_clock};
 use vestibule_domain::{clock::LineTime, id::QueueId};
-use vestibule_line::{Configured, JournalLimits, LineError, Listeners, Tick};
+use vestibule_line::{ConfigureOutcome, JournalLimits, LineError, Subscribers, Tick};
 
 #[cfg(feature = "given-time")]
-pub use self::snapshot::Snapshot;
-use self::{holds::Holds, lost::Lost, queue::Queue};
+pub use self::snapshot::QueueDump;
+use self::{holds::HeldPollLeases, lost::DroppedQueue, queue::Queue};
 
 /// A line that holds all queues of one process in memory.
 #[derive(Clone)]
 pub struct MemoryLine {
     queues: Arc<Mutex<Queues>>,
-    holds: Holds,
-    listeners: Arc<Mutex<Listeners<QueueId>>>,
+    holds: HeldPollLeases,
+    subscribers: Arc<Mutex<Subscribers<QueueId>>>,
     clock: Clock,
     journal_limits: JournalLimits,
     /// The clock of the callers, if it differs from `clock`. Within one process both are the same, so the line
@@ -50,9 +50,9 @@ pub struct MemoryLine {
 
 #[derive(Default)]
 struct Queues {
-    there: HashMap<QueueId, Queue>,
+    live: HashMap<QueueId, Queue>,
     /// Queues that were dropped for a restore.
-    lost: HashMap<QueueId, Lost>,
+    dropped: HashMap<QueueId, DroppedQueue>,
 }
 
 impl MemoryLine {
@@ -65,8 +65,8 @@ impl MemoryLine {
     pub fn with_clock(clock: Clock) -> Self {
         Self {
             queues: Arc::default(),
-            holds: Holds::default(),
-            listeners: Arc::default(),
+            holds: HeldPollLeases::default(),
+            subscribers: Arc::default(),
             clock,
             journal_limits: JournalLimits::default(),
             witness: None,
@@ -93,27 +93,31 @@ impl MemoryLine {
         }
     }
 
-    fn time(&self, offset_ms: i64, last_us: u64) -> LineTime {
+    fn line_time(&self, offset_ms: i64, last_us: u64) -> LineTime {
         let server_us = (self.clock)();
         let witness_us = self.witness.as_ref().map_or(server_us, |witness| witness());
-        LineTime::read(server_us, offset_ms, witness_us / 1_000, last_us)
+        LineTime::from_clocks(server_us, offset_ms, witness_us / 1_000, last_us)
     }
 
-    fn with<T>(&self, queue: &QueueId, act: impl FnOnce(&mut Queue, LineTime) -> T) -> Result<T, LineError> {
+    fn with_queue<T>(
+        &self,
+        queue: &QueueId,
+        act: impl FnOnce(&mut Queue, LineTime) -> T,
+    ) -> Result<T, LineError> {
         let mut queues = self.lock();
-        let queue = queues.there.get_mut(queue).ok_or(LineError::Unknown)?;
-        let time = self.time(queue.offset_ms, queue.last_us());
+        let queue = queues.live.get_mut(queue).ok_or(LineError::QueueNotFound)?;
+        let time = self.line_time(queue.offset_ms, queue.last_us());
         Ok(act(queue, time))
     }
 
-    fn add(&self, queue: &QueueId, make: impl FnOnce(u64) -> Queue) -> Configured {
+    fn create_queue(&self, queue: &QueueId, make: impl FnOnce(u64) -> Queue) -> ConfigureOutcome {
         let mut queues = self.lock();
         // A restore may have begun after this caller decided to create the queue. The restore wins.
-        if queues.there.contains_key(queue) || queues.lost.contains_key(queue) {
-            return Configured::Same;
+        if queues.live.contains_key(queue) || queues.dropped.contains_key(queue) {
+            return ConfigureOutcome::Unchanged;
         }
-        queues.there.insert(queue.clone(), make(self.time(0, 0).us));
-        Configured::Created
+        queues.live.insert(queue.clone(), make(self.line_time(0, 0).us));
+        ConfigureOutcome::Created
     }
 
     fn lock(&self) -> MutexGuard<'_, Queues> {
@@ -122,12 +126,12 @@ impl MemoryLine {
         self.queues.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
-    fn tell(&self, queue: &QueueId, tick: Tick) {
-        listeners(&self.listeners).tell(queue, tick);
+    fn publish_tick(&self, queue: &QueueId, tick: Tick) {
+        lock_subscribers(&self.subscribers).send_tick(queue, tick);
     }
 }
 
-fn listeners(all: &Mutex<Listeners<QueueId>>) -> MutexGuard<'_, Listeners<QueueId>> {
+fn lock_subscribers(all: &Mutex<Subscribers<QueueId>>) -> MutexGuard<'_, Subscribers<QueueId>> {
     all.lock().unwrap_or_else(PoisonError::into_inner)
 }
 

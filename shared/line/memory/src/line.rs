@@ -2,51 +2,53 @@
 
 use async_trait::async_trait;
 use vestibule_domain::{
-    change::{Change, Ending},
+    change::{Change, VisitEnd},
     id::{EntryId, QueueId},
     load::LoadReport,
     score::Visit,
 };
 use vestibule_line::{
-    Adjusted, Changes, Check, CheckOrder, CheckTurn, Claimed, Configuration, Configured, Cursor, Deferral,
-    Departed, Departure, Entered, Extended, Extension, Fence, HoldOrder, Holding, JournalRecord, Line,
-    LineError, Look, Marked, Mended, Mending, Page, Places, PromoteOrder, Promotion, Remains, ReportOrder,
-    Reported, Revival, Revived, SetAside, TickOrder, Validated, View,
+    AdjustClockOutcome, CheckAssignment, CheckOrder, ClaimOutcome, Configuration, ConfigureOutcome, Cursor,
+    DeadLetterOutcome, EnterOutcome, EntryLookup, ExtendOutcome, FallbackTickOrder, HoldOrder, HoldOutcome,
+    JournalRecord, LeaveOutcome, LeaveReason, Line, LineError, MinWatermark, Page, PromoteOrder, Promotion,
+    QueueView, RaiseWatermarkOutcome, RepairOrder, RepairOutcome, ReportOrder, ReportOutcome, RequeueOrder,
+    RestoreEntryOrder, RestoreEntryOutcome, RestoredEntries, SessionExtension, TickSubscription,
+    UnflushedChanges, ValidateOutcome, Validation,
 };
 
-use super::{MemoryLine, listeners, queue::Queue};
+use super::{MemoryLine, lock_subscribers, queue::Queue};
 
 #[async_trait]
 impl Line for MemoryLine {
-    async fn enter(&self, queue: &QueueId, id: EntryId) -> Result<Entered, LineError> {
-        let most = self.journal_limits.newcomers;
-        self.with(queue, |queue, time| queue.enter(time, id, most))
+    async fn enter(&self, queue: &QueueId, id: EntryId) -> Result<EnterOutcome, LineError> {
+        let most = self.journal_limits.new_entries;
+        self.with_queue(queue, |queue, time| queue.enter(time, id, most))
     }
 
-    async fn status(&self, queue: &QueueId, id: EntryId) -> Result<Look, LineError> {
-        self.with(queue, |queue, time| queue.look(time.us, id))
+    async fn status(&self, queue: &QueueId, id: EntryId) -> Result<EntryLookup, LineError> {
+        self.with_queue(queue, |queue, time| queue.lookup_entry(time.us, id))
     }
 
-    async fn looks(&self, queue: &QueueId, ids: &[EntryId]) -> Result<Vec<Look>, LineError> {
-        self.with(queue, |queue, time| {
-            ids.iter().map(|id| queue.look(time.us, *id)).collect()
+    async fn status_many(&self, queue: &QueueId, ids: &[EntryId]) -> Result<Vec<EntryLookup>, LineError> {
+        self.with_queue(queue, |queue, time| {
+            ids.iter().map(|id| queue.lookup_entry(time.us, *id)).collect()
         })
     }
 
-    async fn changes(&self, queue: &QueueId) -> Result<Changes, LineError> {
-        let (all, queue) = (self.listeners.clone(), queue.clone());
-        let ticks = listeners(&all).add(queue.clone());
-        Ok(Changes::new(ticks, move || {
-            listeners(&all).drop_closed(&queue);
+    async fn subscribe(&self, queue: &QueueId) -> Result<TickSubscription, LineError> {
+        let (all, queue) = (self.subscribers.clone(), queue.clone());
+        let ticks = lock_subscribers(&all).subscribe(queue.clone());
+        Ok(TickSubscription::new(ticks, move || {
+            lock_subscribers(&all).drop_closed(&queue);
         }))
     }
 
-    async fn end(&self, queue: &QueueId, id: EntryId) -> Result<Option<Change>, LineError> {
-        self.with(queue, |queue, _| queue.ended.get(&id).copied())
+    async fn unsettled_end(&self, queue: &QueueId, id: EntryId) -> Result<Option<Change>, LineError> {
+        self.with_queue(queue, |queue, _| queue.ended.get(&id).copied())
     }
 
-    async fn claim(&self, queue: &QueueId, id: EntryId) -> Result<Claimed, LineError> {
-        self.with(queue, |queue, time| queue.claim(time.us, id))
+    async fn claim(&self, queue: &QueueId, id: EntryId) -> Result<ClaimOutcome, LineError> {
+        self.with_queue(queue, |queue, time| queue.claim(time.us, id))
     }
 
     async fn leave(
@@ -54,55 +56,60 @@ impl Line for MemoryLine {
         queue: &QueueId,
         id: EntryId,
         visit: Option<Visit>,
-        departure: Departure,
-    ) -> Result<Departed, LineError> {
-        self.with(queue, |queue, time| queue.leave(time.us, id, visit, departure))
+        reason: LeaveReason,
+    ) -> Result<LeaveOutcome, LineError> {
+        self.with_queue(queue, |queue, time| queue.leave(time.us, id, visit, reason))
     }
 
-    async fn validate(&self, queue: &QueueId, id: EntryId, check: Check) -> Result<Validated, LineError> {
-        self.with(queue, |queue, time| queue.validate(time.us, id, check))
+    async fn validate(
+        &self,
+        queue: &QueueId,
+        id: EntryId,
+        validation: Validation,
+    ) -> Result<ValidateOutcome, LineError> {
+        self.with_queue(queue, |queue, time| queue.validate(time.us, id, validation))
     }
 
     async fn extend(
         &self,
         queue: &QueueId,
         id: EntryId,
-        extension: Extension,
-    ) -> Result<Extended, LineError> {
-        self.with(queue, |queue, time| queue.extend(time.us, id, extension))
+        extension: SessionExtension,
+    ) -> Result<ExtendOutcome, LineError> {
+        self.with_queue(queue, |queue, time| queue.extend(time.us, id, extension))
     }
 
     async fn promote(&self, queue: &QueueId, order: PromoteOrder) -> Result<Promotion, LineError> {
-        let most = self.journal_limits.newcomers;
-        let is_lost = |queue: &Queue, fence: Fence| {
-            queue.configuration.epoch != fence.epoch || queue.fence < fence.mark
+        let most = self.journal_limits.new_entries;
+        let is_lost = |queue: &Queue, fence: MinWatermark| {
+            queue.configuration.epoch != fence.epoch || queue.watermark < fence.watermark
         };
-        let (promotion, tick) = self.with(queue, |queue, time| {
-            if order.fence.is_some_and(|fence| is_lost(queue, fence)) {
-                return Err(LineError::Unknown);
+        let (promotion, tick) = self.with_queue(queue, |queue, time| {
+            if order.min_watermark.is_some_and(|fence| is_lost(queue, fence)) {
+                return Err(LineError::QueueNotFound);
             }
             Ok(queue.promote(time, order, most))
         })??;
         if let Some(tick) = tick {
-            self.tell(queue, tick);
+            self.publish_tick(queue, tick);
         }
         Ok(promotion)
     }
 
-    async fn take_tick(&self, queue: &QueueId, order: TickOrder) -> Result<bool, LineError> {
-        self.with(queue, |queue, time| queue.take_tick(time, order))
+    async fn take_fallback_tick(&self, queue: &QueueId, order: FallbackTickOrder) -> Result<bool, LineError> {
+        self.with_queue(queue, |queue, time| queue.take_fallback_tick(time, order))
     }
 
-    async fn rest(&self, queue: &QueueId) -> Result<bool, LineError> {
-        self.with(queue, |queue, _| queue.rest())
+    async fn park_idle_promoter(&self, queue: &QueueId) -> Result<bool, LineError> {
+        self.with_queue(queue, |queue, _| queue.park_idle_promoter())
     }
 
-    async fn adjust(&self, queue: &QueueId, offset_ms: i64) -> Result<Adjusted, LineError> {
-        self.with(queue, |queue, time| queue.adjust(time, offset_ms))
+    async fn adjust_clock(&self, queue: &QueueId, offset_ms: i64) -> Result<AdjustClockOutcome, LineError> {
+        self.with_queue(queue, |queue, time| queue.adjust_clock(time, offset_ms))
     }
 
-    async fn report(&self, queue: &QueueId, order: ReportOrder) -> Result<Reported, LineError> {
-        self.with(queue, |queue, time| queue.report(time, order))
+    async fn take_report(&self, queue: &QueueId, order: ReportOrder) -> Result<ReportOutcome, LineError> {
+        self.with_queue(queue, |queue, time| queue.take_report(time, order))
     }
 
     async fn configure(
@@ -110,13 +117,14 @@ impl Line for MemoryLine {
         queue: &QueueId,
         configuration: &Configuration,
         create: bool,
-    ) -> Result<Configured, LineError> {
+    ) -> Result<ConfigureOutcome, LineError> {
         if create
-            && self.add(queue, |now_us| Queue::new(now_us, configuration.clone())) == Configured::Created
+            && self.create_queue(queue, |now_us| Queue::new(now_us, configuration.clone()))
+                == ConfigureOutcome::Created
         {
-            return Ok(Configured::Created);
+            return Ok(ConfigureOutcome::Created);
         }
-        self.with(queue, |queue, time| queue.configure(time.us, configuration))
+        self.with_queue(queue, |queue, time| queue.configure(time.us, configuration))
     }
 
     async fn restore(
@@ -124,93 +132,113 @@ impl Line for MemoryLine {
         queue: &QueueId,
         configuration: &Configuration,
         fence: u64,
-        places: Places,
-    ) -> Result<Configured, LineError> {
-        Ok(self.put_back(queue, configuration, fence, places))
+        places: RestoredEntries,
+    ) -> Result<ConfigureOutcome, LineError> {
+        Ok(self.restore_queue(queue, configuration, fence, places))
     }
 
-    async fn forget(&self, queue: &QueueId, epoch: u32) -> Result<bool, LineError> {
-        Ok(self.drop_queue(queue, epoch))
+    async fn drop_queue(&self, queue: &QueueId, epoch: u32) -> Result<bool, LineError> {
+        Ok(self.drop_for_restore(queue, epoch))
     }
 
-    async fn remains(&self, queue: &QueueId, most: usize) -> Result<Remains, LineError> {
-        self.remains_of(queue, most)
+    async fn unflushed(&self, queue: &QueueId, most: usize) -> Result<UnflushedChanges, LineError> {
+        self.unflushed_changes(queue, most)
     }
 
-    async fn mark(&self, queue: &QueueId, epoch: u32, fence: u64) -> Result<Marked, LineError> {
-        self.with(queue, |queue, _| queue.mark(epoch, fence))
+    async fn raise_watermark(
+        &self,
+        queue: &QueueId,
+        epoch: u32,
+        fence: u64,
+    ) -> Result<RaiseWatermarkOutcome, LineError> {
+        self.with_queue(queue, |queue, _| queue.raise_watermark(epoch, fence))
     }
 
-    async fn revive(&self, queue: &QueueId, revival: &Revival) -> Result<Revived, LineError> {
-        self.with(queue, |queue, time| queue.revive(time.us, revival))
+    async fn restore_entry(
+        &self,
+        queue: &QueueId,
+        order: &RestoreEntryOrder,
+    ) -> Result<RestoreEntryOutcome, LineError> {
+        self.with_queue(queue, |queue, time| queue.restore_entry(time.us, order))
     }
 
-    async fn page(&self, queue: &QueueId, from: &Cursor) -> Result<Page, LineError> {
-        self.with(queue, |queue, _| queue.page(from))
+    async fn read_page(&self, queue: &QueueId, from: &Cursor) -> Result<Page, LineError> {
+        self.with_queue(queue, |queue, _| queue.read_page(from))
     }
 
-    async fn mend(&self, queue: &QueueId, mending: &Mending) -> Result<Mended, LineError> {
-        self.with(queue, |queue, time| queue.mend(time.us, mending))
+    async fn repair(&self, queue: &QueueId, order: &RepairOrder) -> Result<RepairOutcome, LineError> {
+        self.with_queue(queue, |queue, time| queue.repair(time.us, order))
     }
 
-    async fn take_check(&self, queue: &QueueId, order: CheckOrder) -> Result<CheckTurn, LineError> {
-        self.with(queue, |queue, time| queue.take_check(time.us, order))
+    async fn take_check(&self, queue: &QueueId, order: CheckOrder) -> Result<CheckAssignment, LineError> {
+        self.with_queue(queue, |queue, time| queue.take_check(time.us, order))
     }
 
-    async fn note_check(&self, queue: &QueueId, shards: u8) -> Result<(), LineError> {
-        self.with(queue, |queue, time| queue.note_check(time.us, shards))
+    async fn record_check_progress(&self, queue: &QueueId, shards: u8) -> Result<(), LineError> {
+        self.with_queue(queue, |queue, time| queue.record_check_progress(time.us, shards))
     }
 
-    async fn keep_load(&self, queue: &QueueId, report: &LoadReport) -> Result<(), LineError> {
-        self.with(queue, |queue, time| queue.keep_load(time.us, *report))
+    async fn record_load(&self, queue: &QueueId, report: &LoadReport) -> Result<(), LineError> {
+        self.with_queue(queue, |queue, time| queue.record_load(time.us, *report))
     }
 
-    async fn view(&self, queue: &QueueId) -> Result<View, LineError> {
-        self.with(queue, |queue, time| queue.view(time))
+    async fn queue_view(&self, queue: &QueueId) -> Result<QueueView, LineError> {
+        self.with_queue(queue, |queue, time| queue.queue_view(time))
     }
 
-    async fn journal(&self, queue: &QueueId, most: usize) -> Result<Vec<JournalRecord>, LineError> {
-        self.with(queue, |queue, _| queue.journal((self.clock)(), most))
+    async fn due_journal_records(
+        &self,
+        queue: &QueueId,
+        most: usize,
+    ) -> Result<Vec<JournalRecord>, LineError> {
+        self.with_queue(queue, |queue, _| queue.due_journal_records((self.clock)(), most))
     }
 
-    async fn whole_journal(&self, queue: &QueueId, most: usize) -> Result<Vec<JournalRecord>, LineError> {
-        self.with(queue, |queue, _| queue.journal(u64::MAX, most))
+    async fn journal_records(&self, queue: &QueueId, most: usize) -> Result<Vec<JournalRecord>, LineError> {
+        self.with_queue(queue, |queue, _| queue.due_journal_records(u64::MAX, most))
     }
 
-    async fn record(&self, queue: &QueueId, change: &Change) -> Result<(), LineError> {
-        let most = self.journal_limits.all;
-        self.with(queue, |queue, _| {
+    async fn append_to_journal(&self, queue: &QueueId, change: &Change) -> Result<(), LineError> {
+        let most = self.journal_limits.all_changes;
+        self.with_queue(queue, |queue, _| {
             if queue.journal.is_full(most) {
                 return Err(LineError::JournalFull);
             }
-            queue.record(vec![*change]);
+            queue.append_to_journal(vec![*change]);
             Ok(())
         })?
     }
 
-    async fn defer(&self, queue: &QueueId, deferral: &Deferral) -> Result<(), LineError> {
-        self.with(queue, |queue, _| queue.defer((self.clock)(), deferral))
+    async fn requeue_with_backoff(&self, queue: &QueueId, order: &RequeueOrder) -> Result<(), LineError> {
+        self.with_queue(queue, |queue, _| {
+            queue.requeue_with_backoff((self.clock)(), order)
+        })
     }
 
-    async fn set_aside(&self, queue: &QueueId, key: &str) -> Result<SetAside, LineError> {
-        let most = self.journal_limits.aside;
-        self.with(queue, |queue, _| queue.set_aside(key, most))
+    async fn dead_letter(&self, queue: &QueueId, key: &str) -> Result<DeadLetterOutcome, LineError> {
+        let most = self.journal_limits.dead_letters;
+        self.with_queue(queue, |queue, _| queue.dead_letter(key, most))
     }
 
-    async fn aside(&self, queue: &QueueId, most: usize) -> Result<Vec<JournalRecord>, LineError> {
-        self.with(queue, |queue, _| queue.aside(most))
+    async fn dead_lettered(&self, queue: &QueueId, most: usize) -> Result<Vec<JournalRecord>, LineError> {
+        self.with_queue(queue, |queue, _| queue.dead_lettered(most))
     }
 
-    async fn settle(&self, queue: &QueueId, keys: &[String], ended: &[Ending]) -> Result<(), LineError> {
-        self.settle_queue(queue, keys, ended)
+    async fn acknowledge(
+        &self,
+        queue: &QueueId,
+        keys: &[String],
+        ended: &[VisitEnd],
+    ) -> Result<(), LineError> {
+        self.acknowledge_changes(queue, keys, ended)
     }
 
-    async fn hold(&self, order: &HoldOrder<'_>) -> Result<Holding, LineError> {
-        Ok(self.holds.hold((self.clock)() / 1_000, order))
+    async fn take_hold(&self, order: &HoldOrder<'_>) -> Result<HoldOutcome, LineError> {
+        Ok(self.holds.take_hold((self.clock)() / 1_000, order))
     }
 
-    async fn release(&self, deployment: &str, ids: &[EntryId]) -> Result<(), LineError> {
-        self.holds.release(deployment, ids);
+    async fn release_holds(&self, deployment: &str, ids: &[EntryId]) -> Result<(), LineError> {
+        self.holds.release_holds(deployment, ids);
         Ok(())
     }
 

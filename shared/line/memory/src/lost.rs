@@ -3,16 +3,16 @@
 use std::collections::{HashMap, hash_map::Entry};
 
 use vestibule_domain::{
-    change::{Change, Ending},
+    change::{Change, VisitEnd},
     id::{EntryId, QueueId},
 };
-use vestibule_line::{Configuration, Configured, LineError, Places, Remains};
+use vestibule_line::{Configuration, ConfigureOutcome, LineError, RestoredEntries, UnflushedChanges};
 
 use super::{MemoryLine, Queues, journal::Journal, queue::Queue};
 
 /// The unflushed changes of a dropped queue.
 #[derive(Debug, Default)]
-pub(super) struct Lost {
+pub(super) struct DroppedQueue {
     /// The epoch of the planned restore. A restore with an earlier epoch is outdated and changes nothing.
     epoch: u32,
     generation: Option<u32>,
@@ -20,8 +20,8 @@ pub(super) struct Lost {
     ended: HashMap<EntryId, Change>,
 }
 
-impl Lost {
-    fn of(queue: Queue) -> Self {
+impl DroppedQueue {
+    fn from_queue(queue: Queue) -> Self {
         Self {
             epoch: 0,
             generation: Some(queue.configuration.generation),
@@ -34,53 +34,59 @@ impl Lost {
 impl Queues {
     /// The epoch of the queue that the line has; 0 if it has none.
     fn epoch(&self, queue: &QueueId) -> u32 {
-        self.there.get(queue).map_or(0, |there| there.configuration.epoch)
+        self.live.get(queue).map_or(0, |there| there.configuration.epoch)
     }
 
     /// Whether a caller with this epoch is outdated: the line has the queue with this epoch or a later one, or it
     /// dropped the queue for a later one.
-    fn are_past(&self, queue: &QueueId, epoch: u32) -> bool {
-        let begun = self.lost.get(queue).map_or(0, |lost| lost.epoch);
-        self.epoch(queue) >= epoch || begun > epoch
+    fn is_outdated(&self, queue: &QueueId, epoch: u32) -> bool {
+        let planned_epoch = self.dropped.get(queue).map_or(0, |lost| lost.epoch);
+        self.epoch(queue) >= epoch || planned_epoch > epoch
     }
 }
 
 impl MemoryLine {
-    pub(super) fn drop_queue(&self, queue: &QueueId, epoch: u32) -> bool {
+    pub(super) fn drop_for_restore(&self, queue: &QueueId, epoch: u32) -> bool {
         let mut queues = self.lock();
-        if queues.are_past(queue, epoch) {
+        if queues.is_outdated(queue, epoch) {
             return false;
         }
-        if let Some(there) = queues.there.remove(queue) {
-            queues.lost.insert(queue.clone(), Lost::of(there));
+        if let Some(there) = queues.live.remove(queue) {
+            queues
+                .dropped
+                .insert(queue.clone(), DroppedQueue::from_queue(there));
         }
-        queues.lost.entry(queue.clone()).or_default().epoch = epoch;
+        queues.dropped.entry(queue.clone()).or_default().epoch = epoch;
         true
     }
 
-    pub(super) fn remains_of(&self, queue: &QueueId, most: usize) -> Result<Remains, LineError> {
+    pub(super) fn unflushed_changes(
+        &self,
+        queue: &QueueId,
+        most: usize,
+    ) -> Result<UnflushedChanges, LineError> {
         let queues = self.lock();
-        let lost = queues.lost.get(queue).ok_or(LineError::Unknown)?;
-        Ok(Remains {
+        let lost = queues.dropped.get(queue).ok_or(LineError::QueueNotFound)?;
+        Ok(UnflushedChanges {
             generation: lost.generation,
             records: lost.journal.records.iter().take(most).cloned().collect(),
             ends: lost.ended.values().take(most).copied().collect(),
         })
     }
 
-    pub(super) fn settle_queue(
+    pub(super) fn acknowledge_changes(
         &self,
         queue: &QueueId,
         keys: &[String],
-        ended: &[Ending],
+        ended: &[VisitEnd],
     ) -> Result<(), LineError> {
         let mut queues = self.lock();
-        if let Some(there) = queues.there.get_mut(queue) {
-            there.settle(keys, ended);
+        if let Some(there) = queues.live.get_mut(queue) {
+            there.acknowledge(keys, ended);
             return Ok(());
         }
-        let lost = queues.lost.get_mut(queue).ok_or(LineError::Unknown)?;
-        lost.journal.drop_all(keys);
+        let lost = queues.dropped.get_mut(queue).ok_or(LineError::QueueNotFound)?;
+        lost.journal.remove_records(keys);
         for ending in ended {
             if let Entry::Occupied(end) = lost.ended.entry(ending.id)
                 && end.get().version <= ending.version
@@ -91,29 +97,29 @@ impl MemoryLine {
         Ok(())
     }
 
-    pub(super) fn put_back(
+    pub(super) fn restore_queue(
         &self,
         queue: &QueueId,
         configuration: &Configuration,
         fence: u64,
-        places: Places,
-    ) -> Configured {
+        places: RestoredEntries,
+    ) -> ConfigureOutcome {
         let mut queues = self.lock();
         let epoch = configuration.epoch;
-        if queues.are_past(queue, epoch) {
+        if queues.is_outdated(queue, epoch) {
             return if queues.epoch(queue) == epoch {
-                Configured::Same
+                ConfigureOutcome::Unchanged
             } else {
-                Configured::Older
+                ConfigureOutcome::Superseded
             };
         }
-        let now_us = self.time(0, places.v).us;
-        let mut new = Queue::restored(now_us, configuration.clone(), fence, places);
-        let left = match queues.there.remove(queue) {
-            Some(there) => Some(Lost::of(there)),
-            None => queues.lost.remove(queue),
+        let now_us = self.line_time(0, places.v).us;
+        let mut new = Queue::from_restored_entries(now_us, configuration.clone(), fence, places);
+        let dropped = match queues.live.remove(queue) {
+            Some(there) => Some(DroppedQueue::from_queue(there)),
+            None => queues.dropped.remove(queue),
         };
-        if let Some(left) = left
+        if let Some(left) = dropped
             && left
                 .generation
                 .is_none_or(|generation| generation == configuration.generation)
@@ -121,8 +127,8 @@ impl MemoryLine {
             new.journal = left.journal;
             new.ended = left.ended;
         }
-        queues.lost.remove(queue);
-        queues.there.insert(queue.clone(), new);
-        Configured::Created
+        queues.dropped.remove(queue);
+        queues.live.insert(queue.clone(), new);
+        ConfigureOutcome::Created
     }
 }

@@ -1,11 +1,11 @@
 //! The promotion of one queue in memory.
 
 use vestibule_domain::{
-    change::{Change, End, Event},
+    change::{Change, EndReason, Event},
     clock::LineTime,
-    estimate::Ticked,
+    estimate::TickCounts,
     id::EntryId,
-    pace::{HeldBackBy, Room},
+    pace::{LimitedBy, PromotionBounds},
     score::{DeadlineScore, WaitScore},
 };
 use vestibule_line::{PROMOTE_CHUNK, PromoteOrder, Promotion, Tick};
@@ -31,41 +31,46 @@ impl Queue {
         } else {
             PROMOTE_CHUNK
         };
-        let no_shows = drop_due(&mut events, End::NoShow, most, || self.ready.pop_due(clock_ms));
-        let expired = drop_due(&mut events, End::Expired, most.saturating_sub(no_shows), || {
-            self.active.pop_due(now_ms)
+        let no_shows = drop_expired(&mut events, EndReason::NoShow, most, || {
+            self.ready.pop_due(clock_ms)
         });
+        let expired = drop_expired(
+            &mut events,
+            EndReason::Expired,
+            most.saturating_sub(no_shows),
+            || self.active.pop_due(now_ms),
+        );
         let dropped = events.len();
         self.totals.no_shows += no_shows;
         self.totals.expired += expired;
 
         let pace = self.settings().pace();
-        let bucket = self.bucket.refilled(pace, now_ms);
-        let room = Room {
+        let bucket = self.bucket.refill(pace, now_ms);
+        let room = PromotionBounds {
             waiting: self.waiting.len(),
             capacity: u64::from(self.settings().capacity),
             taken: self.ready.len() + self.active.len(),
             tokens: bucket.tokens(pace),
-            asked: order.asked.min(PROMOTE_CHUNK - no_shows - expired),
+            asked: order.max_entries.min(PROMOTE_CHUNK - no_shows - expired),
         };
-        let (promoted, held_back_by) = if time.clocks.apart {
-            (0, HeldBackBy::Clock)
+        let (promoted, limited_by) = if time.clocks.apart {
+            (0, LimitedBy::Clock)
         } else if is_full {
-            (0, HeldBackBy::Journal)
-        } else if self.settings().promotes() {
-            room.allowance()
+            (0, LimitedBy::Journal)
+        } else if self.settings().can_promote() {
+            room.compute_allowance()
         } else {
-            (0, HeldBackBy::Gate)
+            (0, LimitedBy::Gate)
         };
         if !time.clocks.apart {
-            self.testified_ms = None;
+            self.proposed_offset_ms = None;
         }
-        let highest = self.move_up(now_ms, clock_ms, promoted, &mut events);
+        let highest = self.promote_entries(now_ms, clock_ms, promoted, &mut events);
         if promoted > 0 {
-            self.bucket = bucket.spent(pace, promoted);
+            self.bucket = bucket.spend(pace, promoted);
             self.totals.promoted += promoted;
         }
-        self.averages = self.averages.ticked(Ticked {
+        self.averages = self.averages.record_tick(TickCounts {
             now_ms,
             waiting_before: room.waiting,
             taken_before: room.taken,
@@ -75,17 +80,18 @@ impl Queue {
             served: self.totals.fast_tracked + self.totals.promoted,
             expired: self.totals.expired,
             no_shows: self.totals.no_shows,
-            promotes: self.settings().promotes() && !is_full && !time.clocks.apart,
+            can_promote: self.settings().can_promote() && !is_full && !time.clocks.apart,
         });
-        if order.heartbeat {
+        if order.is_promoter {
             if self.heartbeat_ms > 0 {
-                self.unreported.tick_gap(now_ms.saturating_sub(self.heartbeat_ms));
+                self.unreported
+                    .record_tick_gap(now_ms.saturating_sub(self.heartbeat_ms));
             }
             self.heartbeat_ms = now_ms;
         }
         let mut tick = None;
         if !events.is_empty() {
-            let version = self.next_version(time.us);
+            let version = self.take_next_version(time.us);
             tick = highest.map(|through| Tick {
                 through,
                 version,
@@ -101,14 +107,14 @@ impl Queue {
             let changes: Vec<_> = events.into_iter().map(change).collect();
             self.ended
                 .extend(changes[..dropped].iter().map(|change| (change.id, *change)));
-            self.record(changes);
+            self.append_to_journal(changes);
         }
         let promotion = Promotion {
             promoted,
             no_shows,
             expired,
-            held_back_by,
-            more: promoted + no_shows + expired == PROMOTE_CHUNK,
+            limited_by: limited_by,
+            has_more: promoted + no_shows + expired == PROMOTE_CHUNK,
             waiting: self.waiting.len(),
             ready: self.ready.len(),
             active: self.active.len(),
@@ -120,7 +126,7 @@ impl Queue {
     }
 
     /// Moves up to `promoted` entries from waiting to ready. Returns the highest place that it moved.
-    fn move_up(
+    fn promote_entries(
         &mut self,
         now_ms: u64,
         clock_ms: u64,
@@ -139,7 +145,7 @@ impl Queue {
             highest = Some(score);
             // If more than 256 entries joined in one millisecond, a join time may lie ahead of the clock.
             self.unreported
-                .waited(now_ms.saturating_sub(score.joined_at_ms()));
+                .record_wait(now_ms.saturating_sub(score.joined_at_ms()));
             events.push((
                 id,
                 Event::Promoted {
@@ -153,9 +159,9 @@ impl Queue {
 }
 
 /// Drops at most `most` entries whose deadline has passed. Returns the number of dropped entries.
-fn drop_due(
+fn drop_expired(
     events: &mut Vec<(EntryId, Event)>,
-    how: End,
+    how: EndReason,
     most: u64,
     mut pop: impl FnMut() -> Option<(DeadlineScore, EntryId)>,
 ) -> u64 {

@@ -5,40 +5,46 @@ use std::collections::HashMap;
 use vestibule_domain::{
     change::{Change, Event, Version},
     clock::LineTime,
-    estimate::Averages,
+    estimate::MovingAverages,
     id::EntryId,
-    load::{LastLoad, LoadReport},
-    pace::Bucket,
+    load::{LastLoadReport, LoadReport},
+    pace::PaceBucket,
     score::DeadlineScore,
     settings::Settings,
-    standing::Standing,
+    standing::EntryStatus,
 };
-use vestibule_line::{Configuration, Configured, Look, Marked, Missing, Places, Totals, View};
+use vestibule_line::{
+    Configuration, ConfigureOutcome, EntryLookup, NotFound, QueueTotals, QueueView, RaiseWatermarkOutcome,
+    RestoredEntries,
+};
 
-use super::{check::Checks, journal::Journal, report::Unreported, timed::Timed, waiting::Waiting};
+use super::{
+    check::CheckProgress, journal::Journal, report::PendingReport, timed::DeadlineSet,
+    waiting::WaitingEntries,
+};
 
 /// The state of one queue.
 #[derive(Debug)]
 pub(super) struct Queue {
     pub(super) configuration: Configuration,
-    pub(super) waiting: Waiting,
+    pub(super) waiting: WaitingEntries,
     /// The scores hold deadlines on the claim clock, which stands still while the queue is paused.
-    pub(super) ready: Timed,
-    pub(super) active: Timed,
+    pub(super) ready: DeadlineSet,
+    pub(super) active: DeadlineSet,
     /// The ends that the backup may not have yet.
     pub(super) ended: HashMap<EntryId, Change>,
     /// The revival tickets: entries that were not in the line when a caller wanted to restore them, with the
     /// version of that moment. Acknowledging an end of the entry removes its ticket.
-    pub(super) sought: HashMap<EntryId, u64>,
+    pub(super) revival_tickets: HashMap<EntryId, u64>,
     pub(super) journal: Journal,
     pub(super) last_order: u64,
     pub(super) v: u64,
-    pub(super) bucket: Bucket,
-    pub(super) averages: Averages,
+    pub(super) bucket: PaceBucket,
+    pub(super) averages: MovingAverages,
     pub(super) promoted_through: u64,
     pub(super) heartbeat_ms: u64,
     /// When a request last took a fallback tick, in Unix milliseconds; 0 if no request did.
-    pub(super) driven_at_ms: u64,
+    pub(super) fallback_ticked_at_ms: u64,
     /// When the current pause began, in Unix milliseconds; 0 if the queue is not paused.
     pub(super) paused_at_ms: u64,
     /// The total length of all earlier pauses, in milliseconds.
@@ -47,113 +53,118 @@ pub(super) struct Queue {
     /// `claim_seconds` takes effect after the previous time has passed.
     pub(super) claim_floor_ms: u64,
     pub(super) claim_floor_until_ms: u64,
-    pub(super) totals: Totals,
+    pub(super) totals: QueueTotals,
     /// The offset that is added to the server's clock, in milliseconds.
     pub(super) offset_ms: i64,
     /// The offset that the last caller whose clock was apart from the server's would have set, in milliseconds.
-    pub(super) testified_ms: Option<i64>,
-    load: Option<LastLoad>,
-    pub(super) unreported: Unreported,
-    pub(super) checks: Checks,
+    pub(super) proposed_offset_ms: Option<i64>,
+    load: Option<LastLoadReport>,
+    pub(super) unreported: PendingReport,
+    pub(super) check_progress: CheckProgress,
     /// The watermark. `fence_v` is the version at which it was last raised.
-    pub(super) fence: u64,
-    pub(super) fence_v: u64,
+    pub(super) watermark: u64,
+    pub(super) watermark_v: u64,
 }
 
 impl Queue {
     pub(super) fn new(now_us: u64, configuration: Configuration) -> Self {
         let now_ms = now_us / 1_000;
         Self {
-            waiting: Waiting::default(),
-            ready: Timed::default(),
-            active: Timed::default(),
+            waiting: WaitingEntries::default(),
+            ready: DeadlineSet::default(),
+            active: DeadlineSet::default(),
             ended: HashMap::new(),
-            sought: HashMap::new(),
+            revival_tickets: HashMap::new(),
             journal: Journal::default(),
             last_order: 0,
             v: now_us,
-            bucket: Bucket::full(configuration.settings.pace(), now_ms),
-            averages: Averages::default(),
+            bucket: PaceBucket::full(configuration.settings.pace(), now_ms),
+            averages: MovingAverages::default(),
             promoted_through: 0,
             heartbeat_ms: 0,
-            driven_at_ms: 0,
+            fallback_ticked_at_ms: 0,
             paused_at_ms: if configuration.settings.paused { now_ms } else { 0 },
             paused_ms: 0,
             claim_floor_ms: 0,
             claim_floor_until_ms: 0,
-            totals: Totals::default(),
+            totals: QueueTotals::default(),
             offset_ms: 0,
-            testified_ms: None,
+            proposed_offset_ms: None,
             load: None,
-            unreported: Unreported::default(),
-            checks: Checks::none(now_ms),
-            fence: 0,
-            fence_v: 0,
+            unreported: PendingReport::default(),
+            check_progress: CheckProgress::new(now_ms),
+            watermark: 0,
+            watermark_v: 0,
             configuration,
         }
     }
 
     /// Creates a restored queue. `now_us` must not be before any of the restored places.
-    pub(super) fn restored(now_us: u64, configuration: Configuration, fence: u64, places: Places) -> Self {
+    pub(super) fn from_restored_entries(
+        now_us: u64,
+        configuration: Configuration,
+        fence: u64,
+        entries: RestoredEntries,
+    ) -> Self {
         let mut queue = Self::new(now_us, configuration);
-        queue.fence = fence;
+        queue.watermark = fence;
         let now_ms = now_us / 1_000;
-        queue.bucket = Bucket {
+        queue.bucket = PaceBucket {
             credit: 0,
             at_ms: now_ms,
         };
         let claim_by_ms = now_ms + queue.claim_ms(now_ms);
-        for (score, id) in places.waiting {
+        for (score, id) in entries.waiting {
             queue.waiting.insert(score, id);
         }
-        for (visit, id) in places.ready {
+        for (visit, id) in entries.ready {
             queue.ready.insert(DeadlineScore::new(claim_by_ms, visit), id);
         }
-        for (score, id) in places.active {
+        for (score, id) in entries.active {
             queue.active.insert(score, id);
         }
-        queue.v = queue.v.max(places.v);
-        queue.last_order = places.last_order;
+        queue.v = queue.v.max(entries.v);
+        queue.last_order = entries.last_order;
         queue
     }
 
     /// Raises the watermark, which shows whether a line restarted with stale data.
-    pub(super) fn mark(&mut self, epoch: u32, fence: u64) -> Marked {
+    pub(super) fn raise_watermark(&mut self, epoch: u32, fence: u64) -> RaiseWatermarkOutcome {
         if self.configuration.epoch != epoch {
-            return Marked::Other;
+            return RaiseWatermarkOutcome::OtherEpoch;
         }
-        if self.fence < fence {
-            return Marked::Old;
+        if self.watermark < fence {
+            return RaiseWatermarkOutcome::StaleLine;
         }
-        if self.fence_v == self.v {
-            return Marked::Same;
+        if self.watermark_v == self.v {
+            return RaiseWatermarkOutcome::Unchanged;
         }
-        self.fence += 1;
-        self.fence_v = self.v;
-        Marked::Marked(self.fence)
+        self.watermark += 1;
+        self.watermark_v = self.v;
+        RaiseWatermarkOutcome::Raised(self.watermark)
     }
 
     /// Puts a configuration in force. The doc of [`Line::configure`](crate::line::Line::configure) has the rules.
-    pub(super) fn configure(&mut self, now_us: u64, new: &Configuration) -> Configured {
+    pub(super) fn configure(&mut self, now_us: u64, new: &Configuration) -> ConfigureOutcome {
         let old = &mut self.configuration;
         if new.epoch > old.epoch {
-            return Configured::Behind;
+            return ConfigureOutcome::NeedsRestore;
         }
         if new.epoch < old.epoch || new.settings_order < old.settings_order {
-            return Configured::Older;
+            return ConfigureOutcome::Superseded;
         }
         if old.revision == new.revision && old.settings == new.settings {
             old.settings_order = new.settings_order;
-            return Configured::Same;
+            return ConfigureOutcome::Unchanged;
         }
         let now_ms = self.now_ms(now_us);
         // A pause, the bucket level and a claim floor begin now. The new version keeps line time from going back
         // behind them.
-        self.next_version(now_us);
+        self.take_next_version(now_us);
         let (from, to) = (self.settings().pace(), new.settings.pace());
-        self.bucket = self.bucket.refilled(from, now_ms).converted(from, to);
+        self.bucket = self.bucket.refill(from, now_ms).convert_to_pace(from, to);
         if from != to || self.settings().capacity != new.settings.capacity {
-            self.averages = self.averages.repaced(now_ms);
+            self.averages = self.averages.restart_rate(now_ms);
         }
         match (self.settings().paused, new.settings.paused) {
             (false, true) => self.paused_at_ms = now_ms,
@@ -169,29 +180,29 @@ impl Queue {
             self.claim_floor_until_ms = now_ms + old_claim_ms;
         }
         self.configuration = new.clone();
-        Configured::Changed
+        ConfigureOutcome::Changed
     }
 
-    pub(super) fn look(&self, now_us: u64, id: EntryId) -> Look {
-        match self.standing(self.now_ms(now_us), id) {
-            Some(standing) => Look::Here(standing),
-            None => Look::Gone(self.missing(id)),
+    pub(super) fn lookup_entry(&self, now_us: u64, id: EntryId) -> EntryLookup {
+        match self.entry_status(self.now_ms(now_us), id) {
+            Some(standing) => EntryLookup::Found(standing),
+            None => EntryLookup::NotFound(self.explain_not_found(id)),
         }
     }
 
-    pub(super) fn view(&self, time: LineTime) -> View {
-        View {
+    pub(super) fn queue_view(&self, time: LineTime) -> QueueView {
+        QueueView {
             configuration: self.configuration.clone(),
             now_ms: time.ms(),
             waiting: self.waiting.len(),
             ready: self.ready.len(),
             active: self.active.len(),
-            ended: self.ended.len() as u64,
-            journal: self.journal.len(),
-            aside: self.journal.aside.len() as u64,
+            unsettled_ends: self.ended.len() as u64,
+            journal_len: self.journal.len(),
+            dead_letters: self.journal.dead_letters.len() as u64,
             promoted_through: self.promoted_through,
             heartbeat_ms: self.heartbeat_ms,
-            driven_at_ms: self.driven_at_ms,
+            fallback_ticked_at_ms: self.fallback_ticked_at_ms,
             bucket: self.bucket,
             averages: self.averages,
             version: Version {
@@ -201,18 +212,18 @@ impl Queue {
             totals: self.totals,
             clocks: time.clocks,
             session_ends_in_ms: self.session_ends_in_ms(time.ms()),
-            load: self.load.filter(|load| load.counts(time.ms())),
+            load: self.load.filter(|load| load.is_valid(time.ms())),
         }
     }
 
     fn session_ends_in_ms(&self, now_ms: u64) -> Vec<u64> {
-        let ends = self.active.twentieths().into_iter();
+        let ends = self.active.deadlines_at_twentieths().into_iter();
         ends.map(|score| score.deadline_ms().saturating_sub(now_ms))
             .collect()
     }
 
-    pub(super) fn keep_load(&mut self, now_us: u64, report: LoadReport) {
-        self.load = Some(LastLoad {
+    pub(super) fn record_load(&mut self, now_us: u64, report: LoadReport) {
+        self.load = Some(LastLoadReport {
             report,
             at_ms: self.now_ms(now_us),
         });
@@ -223,17 +234,17 @@ impl Queue {
     }
 
     /// Takes the next version and returns a change of one entry.
-    pub(super) fn change(&mut self, now_us: u64, id: EntryId, event: Event) -> Change {
+    pub(super) fn new_change(&mut self, now_us: u64, id: EntryId, event: Event) -> Change {
         let at_ms = self.now_ms(now_us);
         Change {
             id,
-            version: self.next_version(now_us),
+            version: self.take_next_version(now_us),
             at_ms,
             event,
         }
     }
 
-    pub(super) fn next_version(&mut self, now_us: u64) -> Version {
+    pub(super) fn take_next_version(&mut self, now_us: u64) -> Version {
         self.v = (self.v + 1).max(now_us);
         Version {
             epoch: self.configuration.epoch,
@@ -243,9 +254,9 @@ impl Queue {
 
     /// The status of an entry. An entry whose deadline has passed has none, even if no promotion has dropped it
     /// yet.
-    pub(super) fn standing(&self, now_ms: u64, id: EntryId) -> Option<Standing> {
-        if let Some((score, position)) = self.waiting.place(id) {
-            return Some(Standing::Waiting { score, position });
+    pub(super) fn entry_status(&self, now_ms: u64, id: EntryId) -> Option<EntryStatus> {
+        if let Some((score, position)) = self.waiting.place_and_position(id) {
+            return Some(EntryStatus::Waiting { score, position });
         }
         let clock_ms = self.claim_clock_ms(now_ms);
         if let Some(score) = self
@@ -254,7 +265,7 @@ impl Queue {
             .filter(|score| score.deadline_ms() > clock_ms)
         {
             let claim_by_ms = score.deadline_ms() + (now_ms - clock_ms);
-            return Some(Standing::Ready {
+            return Some(EntryStatus::Ready {
                 visit: score.visit(),
                 claim_by_ms,
                 now_ms,
@@ -264,7 +275,7 @@ impl Queue {
             .active
             .score(id)
             .filter(|score| score.deadline_ms() > now_ms)?;
-        Some(Standing::Active {
+        Some(EntryStatus::Active {
             visit: score.visit(),
             session_end_ms: score.deadline_ms(),
             now_ms,
@@ -272,12 +283,12 @@ impl Queue {
     }
 
     /// What the queue knows of an entry that has no status.
-    pub(super) fn missing(&self, id: EntryId) -> Missing {
+    pub(super) fn explain_not_found(&self, id: EntryId) -> NotFound {
         let due = self.ready.score(id).is_some() || self.active.score(id).is_some();
         if due || self.ended.contains_key(&id) {
-            Missing::Ended
+            NotFound::RecentlyEnded
         } else {
-            Missing::Unknown
+            NotFound::Unknown
         }
     }
 }

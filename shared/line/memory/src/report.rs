@@ -1,54 +1,54 @@
 //! The reports of one queue in memory.
 
 use vestibule_domain::clock::LineTime;
-use vestibule_line::{Happened, Report, ReportOrder, Reported, Totals};
+use vestibule_line::{QueueEvents, QueueTotals, Report, ReportOrder, ReportOutcome};
 
 use super::queue::Queue;
 
 /// The events since the last report.
 #[derive(Debug, Default)]
-pub(super) struct Unreported {
+pub(super) struct PendingReport {
     /// When the last report was taken, in Unix milliseconds; 0 if none was.
     reported_at_ms: u64,
     /// The totals at the last report.
-    reported: Totals,
+    reported_totals: QueueTotals,
     tick_gap_ms: u64,
     waited_ms: u64,
     waited_max_ms: u64,
 }
 
-impl Unreported {
+impl PendingReport {
     /// Records the time between two heartbeats, in milliseconds.
-    pub(super) fn tick_gap(&mut self, gap_ms: u64) {
+    pub(super) fn record_tick_gap(&mut self, gap_ms: u64) {
         self.tick_gap_ms = self.tick_gap_ms.max(gap_ms);
     }
 
     /// Records the wait of one promoted entry, in milliseconds.
-    pub(super) fn waited(&mut self, wait_ms: u64) {
+    pub(super) fn record_wait(&mut self, wait_ms: u64) {
         self.waited_ms += wait_ms;
         self.waited_max_ms = self.waited_max_ms.max(wait_ms);
     }
 
     /// The values under their Redis field names.
     #[cfg(feature = "given-time")]
-    pub(super) fn numbers(&self) -> [(&'static str, u64); 10] {
+    pub(super) fn redis_fields(&self) -> [(&'static str, u64); 10] {
         [
             ("tick_gap_ms", self.tick_gap_ms),
             ("waited_ms", self.waited_ms),
             ("waited_max_ms", self.waited_max_ms),
             ("reported_at_ms", self.reported_at_ms),
-            ("reported_entered", self.reported.entered),
-            ("reported_promoted", self.reported.promoted),
-            ("reported_completed", self.reported.completed),
-            ("reported_left", self.reported.left),
-            ("reported_expired", self.reported.expired),
-            ("reported_no_shows", self.reported.no_shows),
+            ("reported_entered", self.reported_totals.entered),
+            ("reported_promoted", self.reported_totals.promoted),
+            ("reported_completed", self.reported_totals.completed),
+            ("reported_left", self.reported_totals.left),
+            ("reported_expired", self.reported_totals.expired),
+            ("reported_no_shows", self.reported_totals.no_shows),
         ]
     }
 }
 
 impl Queue {
-    pub(super) fn report(&mut self, time: LineTime, order: ReportOrder) -> Reported {
+    pub(super) fn take_report(&mut self, time: LineTime, order: ReportOrder) -> ReportOutcome {
         let now_ms = time.ms();
         // A report is due at once if the clock was set back, or while the clocks are apart and line time stands
         // still.
@@ -58,21 +58,21 @@ impl Queue {
             .unwrap_or(u64::MAX);
         if passed_ms < order.every_ms {
             let due_in_ms = order.every_ms - passed_ms;
-            return Reported::Early { due_in_ms };
+            return ReportOutcome::NotDue { due_in_ms };
         }
-        let happened = happened(&self.totals, &self.unreported.reported);
-        let nobody = self.waiting.len() + self.ready.len() + self.active.len() == 0;
-        let nothing = happened == Happened::default() && self.journal.records.is_empty();
-        if nobody && nothing && passed_ms < order.idle_ms {
+        let happened = count_events_since(&self.totals, &self.unreported.reported_totals);
+        let is_empty = self.waiting.len() + self.ready.len() + self.active.len() == 0;
+        let has_no_events = happened == QueueEvents::default() && self.journal.records.is_empty();
+        if is_empty && has_no_events && passed_ms < order.idle_ms {
             let due_in_ms = order.every_ms.min(order.idle_ms - passed_ms);
-            return Reported::Early { due_in_ms };
+            return ReportOutcome::NotDue { due_in_ms };
         }
         let taken = std::mem::replace(
             &mut self.unreported,
-            Unreported {
+            PendingReport {
                 reported_at_ms: now_ms,
-                reported: self.totals,
-                ..Unreported::default()
+                reported_totals: self.totals,
+                ..PendingReport::default()
             },
         );
         let since_ms = |at_ms: u64| now_ms.saturating_sub(at_ms);
@@ -86,28 +86,28 @@ impl Queue {
             .records
             .front()
             .and_then(|record| record.changes.first());
-        Reported::Due(Box::new(Report {
+        ReportOutcome::Due(Box::new(Report {
             now_ms,
             waiting: self.waiting.len(),
             ready: self.ready.len(),
             active: self.active.len(),
-            journal: self.journal.len(),
-            aside: self.journal.aside.len() as u64,
+            journal_len: self.journal.len(),
+            dead_letters: self.journal.dead_letters.len() as u64,
             backup_lag_ms: oldest.map_or(0, |change| since_ms(change.at_ms)),
             head: self.waiting.first(),
             tail: self.waiting.last(),
             tick_age_ms: taken.tick_gap_ms.max(beat_age_ms),
             waited_ms: taken.waited_ms,
             waited_max_ms: taken.waited_max_ms,
-            happened,
+            events: happened,
             generation: self.configuration.generation,
-            check_age_ms: since_ms(self.checks.checked_at_ms()),
+            check_age_ms: since_ms(self.check_progress.checked_at_ms()),
         }))
     }
 }
 
-fn happened(now: &Totals, before: &Totals) -> Happened {
-    Happened {
+fn count_events_since(now: &QueueTotals, before: &QueueTotals) -> QueueEvents {
+    QueueEvents {
         entered: now.entered - before.entered,
         promoted: now.promoted - before.promoted,
         completed: now.completed - before.completed,

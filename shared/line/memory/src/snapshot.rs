@@ -4,7 +4,7 @@ use std::collections::BTreeMap;
 
 use vestibule_domain::{
     change::{Change, Event},
-    estimate::Window,
+    estimate::CountWindow,
     id::{EntryId, QueueId},
     score::DeadlineScore,
 };
@@ -14,7 +14,7 @@ use super::{MemoryLine, queue::Queue};
 
 /// The state of a queue under its Redis field names, without its configuration and its journal.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub struct Snapshot {
+pub struct QueueDump {
     /// The waiting entries with their raw scores, in order.
     pub waiting: Vec<(EntryId, u64)>,
     /// The ready entries with their raw scores, in order. Entries with equal scores are ordered by id.
@@ -32,26 +32,26 @@ impl MemoryLine {
     ///
     /// # Errors
     /// [`LineError::Unknown`] if the line does not have the queue.
-    pub fn snapshot(&self, queue: &QueueId) -> Result<Snapshot, LineError> {
-        self.with(queue, |queue, _| queue.snapshot())
+    pub fn dump_queue(&self, queue: &QueueId) -> Result<QueueDump, LineError> {
+        self.with_queue(queue, |queue, _| queue.dump())
     }
 }
 
 impl Queue {
-    fn snapshot(&self) -> Snapshot {
-        let mut ended: Vec<_> = self.ended.values().map(|end| (end.id, written(end))).collect();
+    fn dump(&self) -> QueueDump {
+        let mut ended: Vec<_> = self.ended.values().map(|end| (end.id, format_end(end))).collect();
         ended.sort_unstable();
         let timed = |(score, id): (DeadlineScore, EntryId)| (id, score.raw());
-        Snapshot {
+        QueueDump {
             waiting: self.waiting.iter().map(|(score, id)| (id, score.raw())).collect(),
             ready: self.ready.iter().map(timed).collect(),
             active: self.active.iter().map(timed).collect(),
             ended,
-            state: self.numbers(),
+            state: self.redis_fields(),
         }
     }
 
-    fn numbers(&self) -> BTreeMap<String, i64> {
+    fn redis_fields(&self) -> BTreeMap<String, i64> {
         let numbers = [
             ("v", self.v),
             ("last_order", self.last_order),
@@ -61,14 +61,14 @@ impl Queue {
             ("paused_ms", self.paused_ms),
             ("claim_floor_ms", self.claim_floor_ms),
             ("claim_floor_until_ms", self.claim_floor_until_ms),
-            ("counted_at_ms", self.averages.counted_at_ms),
+            ("counted_at_ms", self.averages.last_tick_at_ms),
             ("taken_seconds", self.averages.taken_seconds),
             ("waiting_seconds", self.averages.waiting_seconds),
             ("line_since_ms", self.averages.line_since_ms),
             ("moving_since_ms", self.averages.moving_since_ms),
             ("promoted_through", self.promoted_through),
             ("heartbeat_ms", self.heartbeat_ms),
-            ("driven_at_ms", self.driven_at_ms),
+            ("driven_at_ms", self.fallback_ticked_at_ms),
             ("entered", self.totals.entered),
             ("fast_tracked", self.totals.fast_tracked),
             ("promoted", self.totals.promoted),
@@ -77,15 +77,15 @@ impl Queue {
             ("left", self.totals.left),
             ("expired", self.totals.expired),
             ("no_shows", self.totals.no_shows),
-            ("fence", self.fence),
-            ("fence_v", self.fence_v),
+            ("fence", self.watermark),
+            ("fence_v", self.watermark_v),
         ]
         .into_iter()
-        .chain(self.unreported.numbers())
-        .chain(self.checks.numbers())
+        .chain(self.unreported.redis_fields())
+        .chain(self.check_progress.redis_fields())
         .map(|(name, number)| (name, i64::try_from(number).expect("the number is below 2^53")));
         let windows = [("short", self.averages.short), ("long", self.averages.long)];
-        let testified = self.testified_ms.map(|ms| ("testified_ms", ms));
+        let testified = self.proposed_offset_ms.map(|ms| ("testified_ms", ms));
         numbers
             .chain([("offset_ms", self.offset_ms)])
             .chain(testified)
@@ -93,18 +93,18 @@ impl Queue {
             .chain(
                 windows
                     .into_iter()
-                    .flat_map(|(name, window)| window_numbers(name, window)),
+                    .flat_map(|(name, window)| window_fields(name, window)),
             )
             .collect()
     }
 }
 
 /// The numbers of an averaging window. A mark that has not been set has none.
-fn window_numbers(name: &str, window: Window) -> Vec<(String, i64)> {
+fn window_fields(name: &str, window: CountWindow) -> Vec<(String, i64)> {
     let signed = |number: u64| i64::try_from(number).expect("the number is below 2^53");
     let marks = [
-        (name.to_owned(), window.mark),
-        (format!("{name}_before"), window.before),
+        (name.to_owned(), window.current_start),
+        (format!("{name}_before"), window.previous_start),
     ];
     let begun = marks.into_iter().filter(|(_, counted)| counted.at_ms > 0);
     begun
@@ -112,7 +112,7 @@ fn window_numbers(name: &str, window: Window) -> Vec<(String, i64)> {
             [
                 ("at_ms", signed(counted.at_ms)),
                 ("served", signed(counted.served)),
-                ("gone", counted.gone),
+                ("gone", counted.freed),
                 ("expired", signed(counted.expired)),
                 ("no_shows", signed(counted.no_shows)),
                 ("left", counted.left),
@@ -124,7 +124,7 @@ fn window_numbers(name: &str, window: Window) -> Vec<(String, i64)> {
         .collect()
 }
 
-fn written(end: &Change) -> String {
+fn format_end(end: &Change) -> String {
     let how = match end.event {
         Event::Ended { how, .. } => how.name(),
         event => event.state().name(),

@@ -7,12 +7,12 @@ use vestibule_domain::{id::EntryId, score::DeadlineScore};
 /// Entries with a deadline, soonest first. Each second has its own set, so finding an entry by rank does not visit
 /// all entries.
 #[derive(Debug, Default)]
-pub(super) struct Timed {
+pub(super) struct DeadlineSet {
     seconds: BTreeMap<u64, BTreeSet<(DeadlineScore, EntryId)>>,
     scores: HashMap<EntryId, DeadlineScore>,
 }
 
-impl Timed {
+impl DeadlineSet {
     pub(super) fn len(&self) -> u64 {
         self.scores.len() as u64
     }
@@ -29,13 +29,16 @@ impl Timed {
     /// Adds an entry, or changes its deadline.
     pub(super) fn insert(&mut self, score: DeadlineScore, id: EntryId) {
         self.remove(id);
-        self.seconds.entry(second(score)).or_default().insert((score, id));
+        self.seconds
+            .entry(deadline_second(score))
+            .or_default()
+            .insert((score, id));
         self.scores.insert(id, score);
     }
 
     pub(super) fn remove(&mut self, id: EntryId) -> Option<DeadlineScore> {
         let score = self.scores.remove(&id)?;
-        if let Entry::Occupied(mut due) = self.seconds.entry(second(score)) {
+        if let Entry::Occupied(mut due) = self.seconds.entry(deadline_second(score)) {
             due.get_mut().remove(&(score, id));
             if due.get().is_empty() {
                 due.remove();
@@ -45,7 +48,7 @@ impl Timed {
     }
 
     /// The first deadline, one at each twentieth of the order, and the last one. Empty if there are no entries.
-    pub(super) fn twentieths(&self) -> Vec<DeadlineScore> {
+    pub(super) fn deadlines_at_twentieths(&self) -> Vec<DeadlineScore> {
         let Some(last) = self.scores.len().checked_sub(1) else {
             return Vec::new();
         };
@@ -71,6 +74,6 @@ impl Timed {
     }
 }
 
-fn second(score: DeadlineScore) -> u64 {
+fn deadline_second(score: DeadlineScore) -> u64 {
     score.deadline_ms() / 1_000
 }

@@ -1,21 +1,23 @@
 //! The later life of an entry of one queue in memory: claim, validation, extension and end.
 
 use vestibule_domain::{
-    change::{Change, End, Event},
+    change::{Change, EndReason, Event},
     id::EntryId,
     score::{DeadlineScore, Visit},
-    standing::Standing,
-    state::State,
+    standing::EntryStatus,
+    state::EntryState,
 };
-use vestibule_line::{Check, Claimed, Departed, Departure, Extended, Extension, Validated};
+use vestibule_line::{
+    ClaimOutcome, ExtendOutcome, LeaveOutcome, LeaveReason, SessionExtension, ValidateOutcome, Validation,
+};
 
 use super::queue::Queue;
 
 impl Queue {
-    pub(super) fn let_in(&mut self, now_ms: u64, id: EntryId, visit: Visit) -> Standing {
+    pub(super) fn activate(&mut self, now_ms: u64, id: EntryId, visit: Visit) -> EntryStatus {
         let session_end_ms = now_ms + self.settings().session_ms();
         self.active.insert(DeadlineScore::new(session_end_ms, visit), id);
-        Standing::Active {
+        EntryStatus::Active {
             visit,
             session_end_ms,
             now_ms,
@@ -23,15 +25,15 @@ impl Queue {
     }
 
     /// Makes a ready entry active.
-    fn claim_ready(&mut self, now_us: u64, id: EntryId, visit: Visit) -> (Standing, Change) {
+    fn claim_ready(&mut self, now_us: u64, id: EntryId, visit: Visit) -> (EntryStatus, Change) {
         self.ready.remove(id);
         self.totals.claimed += 1;
         let now_ms = self.now_ms(now_us);
         let session_end_ms = now_ms + self.settings().session_ms();
-        let standing = self.let_in(now_ms, id, visit);
+        let standing = self.activate(now_ms, id, visit);
         (
             standing,
-            self.change(
+            self.new_change(
                 now_us,
                 id,
                 Event::Claimed {
@@ -42,20 +44,23 @@ impl Queue {
         )
     }
 
-    pub(super) fn claim(&mut self, now_us: u64, id: EntryId) -> Claimed {
-        match self.standing(self.now_ms(now_us), id) {
-            Some(Standing::Ready { visit, .. }) => {
+    pub(super) fn claim(&mut self, now_us: u64, id: EntryId) -> ClaimOutcome {
+        match self.entry_status(self.now_ms(now_us), id) {
+            Some(EntryStatus::Ready { visit, .. }) => {
                 let (standing, change) = self.claim_ready(now_us, id, visit);
-                Claimed::Active { standing, change }
+                ClaimOutcome::Active {
+                    status: standing,
+                    change,
+                }
             }
             Some(
-                standing @ Standing::Active {
+                standing @ EntryStatus::Active {
                     visit,
                     session_end_ms,
                     ..
                 },
             ) => {
-                let change = self.change(
+                let change = self.new_change(
                     now_us,
                     id,
                     Event::Claimed {
@@ -63,10 +68,13 @@ impl Queue {
                         session_end_ms,
                     },
                 );
-                Claimed::Active { standing, change }
+                ClaimOutcome::Active {
+                    status: standing,
+                    change,
+                }
             }
-            Some(standing) => Claimed::NotYet(standing),
-            None => Claimed::Gone(self.missing(id)),
+            Some(standing) => ClaimOutcome::StillWaiting(standing),
+            None => ClaimOutcome::NotFound(self.explain_not_found(id)),
         }
     }
 
@@ -75,77 +83,82 @@ impl Queue {
         now_us: u64,
         id: EntryId,
         visit: Option<Visit>,
-        departure: Departure,
-    ) -> Departed {
-        let Some(standing) = self.standing(self.now_ms(now_us), id) else {
-            return Departed::Missing(self.missing(id));
+        reason: LeaveReason,
+    ) -> LeaveOutcome {
+        let Some(standing) = self.entry_status(self.now_ms(now_us), id) else {
+            return LeaveOutcome::NotFound(self.explain_not_found(id));
         };
         if visit.is_some_and(|visit| visit != standing.visit()) {
-            return Departed::OtherVisit;
+            return LeaveOutcome::OtherVisit;
         }
-        let how = match (departure, standing.state()) {
-            (Departure::Leave | Departure::Complete, State::Active) => End::Completed,
-            (Departure::Complete, _) => return Departed::NotActive(standing),
-            (Departure::Leave | Departure::Evict, _) => End::Left,
+        let how = match (reason, standing.state()) {
+            (LeaveReason::Leave | LeaveReason::Complete, EntryState::Active) => EndReason::Completed,
+            (LeaveReason::Complete, _) => return LeaveOutcome::NotActive(standing),
+            (LeaveReason::Leave | LeaveReason::Evict, _) => EndReason::Left,
         };
-        Departed::Gone(self.end(now_us, id, standing.visit(), how))
+        LeaveOutcome::Ended(self.end_visit(now_us, id, standing.visit(), how))
     }
 
-    fn end(&mut self, now_us: u64, id: EntryId, visit: Visit, how: End) -> Change {
+    fn end_visit(&mut self, now_us: u64, id: EntryId, visit: Visit, how: EndReason) -> Change {
         self.waiting.remove(id);
         self.ready.remove(id);
         self.active.remove(id);
         match how {
-            End::Completed => self.totals.completed += 1,
-            End::Left => self.totals.left += 1,
-            End::NoShow | End::Expired => unreachable!("only `promote` drops an entry past its deadline"),
+            EndReason::Completed => self.totals.completed += 1,
+            EndReason::Left => self.totals.left += 1,
+            EndReason::NoShow | EndReason::Expired => {
+                unreachable!("only `promote` drops an entry past its deadline")
+            }
         }
-        let change = self.change(now_us, id, Event::Ended { visit, how });
+        let change = self.new_change(now_us, id, Event::Ended { visit, how });
         self.ended.insert(id, change);
         change
     }
 
-    pub(super) fn validate(&mut self, now_us: u64, id: EntryId, check: Check) -> Validated {
-        let Some(mut standing) = self.standing(self.now_ms(now_us), id) else {
-            return Validated::Gone(self.missing(id));
+    pub(super) fn validate(&mut self, now_us: u64, id: EntryId, validation: Validation) -> ValidateOutcome {
+        let Some(mut standing) = self.entry_status(self.now_ms(now_us), id) else {
+            return ValidateOutcome::NotFound(self.explain_not_found(id));
         };
         let visit = standing.visit();
-        if check.visit.is_some_and(|named| named != visit) {
-            return Validated::OtherVisit;
+        if validation.visit.is_some_and(|named| named != visit) {
+            return ValidateOutcome::OtherVisit;
         }
         let mut change = None;
         match standing {
-            Standing::Active { .. } => {}
-            Standing::Ready { .. } if check.claims => {
+            EntryStatus::Active { .. } => {}
+            EntryStatus::Ready { .. } if validation.claims => {
                 let (now_standing, claimed) = self.claim_ready(now_us, id, visit);
                 (standing, change) = (now_standing, Some(claimed));
             }
-            _ => match check
-                .let_in_until_ms
+            _ => match validation
+                .reactivate_until_ms
                 .filter(|end_ms| *end_ms > self.now_ms(now_us))
             {
                 Some(end_ms) => {
-                    let (now_standing, claimed) = self.let_in_again(now_us, id, visit, end_ms);
+                    let (now_standing, claimed) = self.reactivate(now_us, id, visit, end_ms);
                     (standing, change) = (now_standing, Some(claimed));
                 }
-                None => return Validated::NotYet(standing),
+                None => return ValidateOutcome::NotActive(standing),
             },
         }
-        if check.consumes {
-            change = Some(self.end(now_us, id, visit, End::Completed));
+        if validation.consumes {
+            change = Some(self.end_visit(now_us, id, visit, EndReason::Completed));
         }
-        Validated::Active { standing, change }
+        ValidateOutcome::Active {
+            status: standing,
+            change,
+        }
     }
 
     /// Makes an entry active until its pass ends. The entry was active before the line lost that fact, and the pass
     /// proves it.
-    fn let_in_again(
+    fn reactivate(
         &mut self,
         now_us: u64,
         id: EntryId,
         visit: Visit,
         session_end_ms: u64,
-    ) -> (Standing, Change) {
+    ) -> (EntryStatus, Change) {
         self.waiting.remove(id);
         self.ready.remove(id);
         self.totals.claimed += 1;
@@ -154,34 +167,34 @@ impl Queue {
             visit,
             session_end_ms,
         };
-        let standing = Standing::Active {
+        let standing = EntryStatus::Active {
             visit,
             session_end_ms,
             now_ms: self.now_ms(now_us),
         };
-        (standing, self.change(now_us, id, event))
+        (standing, self.new_change(now_us, id, event))
     }
 
-    pub(super) fn extend(&mut self, now_us: u64, id: EntryId, extension: Extension) -> Extended {
-        let Some(standing) = self.standing(self.now_ms(now_us), id) else {
-            return Extended::Gone(self.missing(id));
+    pub(super) fn extend(&mut self, now_us: u64, id: EntryId, extension: SessionExtension) -> ExtendOutcome {
+        let Some(standing) = self.entry_status(self.now_ms(now_us), id) else {
+            return ExtendOutcome::NotFound(self.explain_not_found(id));
         };
         let visit = standing.visit();
         if extension.visit.is_some_and(|named| named != visit) {
-            return Extended::OtherVisit;
+            return ExtendOutcome::OtherVisit;
         }
-        let Standing::Active {
+        let EntryStatus::Active {
             session_end_ms: old_end_ms,
             now_ms,
             ..
         } = standing
         else {
-            return Extended::NotYet(standing);
+            return ExtendOutcome::NotActive(standing);
         };
         let asked_ms = now_ms + u64::from(extension.seconds) * 1_000;
         let session_end_ms = asked_ms.min(extension.latest_end_ms).max(old_end_ms);
         self.active.insert(DeadlineScore::new(session_end_ms, visit), id);
-        let change = self.change(
+        let change = self.new_change(
             now_us,
             id,
             Event::Extended {
@@ -189,8 +202,8 @@ impl Queue {
                 session_end_ms,
             },
         );
-        Extended::Active {
-            standing: Standing::Active {
+        ExtendOutcome::Active {
+            status: EntryStatus::Active {
                 visit,
                 session_end_ms,
                 now_ms,

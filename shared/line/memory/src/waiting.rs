@@ -5,7 +5,7 @@ use std::collections::HashMap;
 use vestibule_domain::{id::EntryId, score::WaitScore};
 
 /// The number of slots in a block. Each block has one count.
-const BLOCK: usize = 1_024;
+const BLOCK_SLOTS: usize = 1_024;
 
 /// The waiting entries in the order of their places.
 ///
@@ -14,18 +14,18 @@ const BLOCK: usize = 1_024;
 /// of the entries before it, and each slot of a block has a bit. Counts and bits are so small that the position of
 /// one in a million entries is found within the processor's cache.
 #[derive(Debug, Default)]
-pub(super) struct Waiting {
+pub(super) struct WaitingEntries {
     slots: Vec<(WaitScore, EntryId)>,
     /// One bit for each slot, set while an entry is in it.
-    taken: Vec<u64>,
+    taken_bits: Vec<u64>,
     /// For each block, the number of waiting entries before it.
-    before: Vec<u64>,
+    count_before: Vec<u64>,
     /// The slot of the first entry. If no entry waits, the slot behind the last one.
     head: usize,
     entries: HashMap<EntryId, (WaitScore, usize)>,
 }
 
-impl Waiting {
+impl WaitingEntries {
     pub(super) fn len(&self) -> u64 {
         self.entries.len() as u64
     }
@@ -35,7 +35,7 @@ impl Waiting {
     }
 
     /// The place and the position of an entry. The first entry has position 1.
-    pub(super) fn place(&self, id: EntryId) -> Option<(WaitScore, u64)> {
+    pub(super) fn place_and_position(&self, id: EntryId) -> Option<(WaitScore, u64)> {
         let (score, slot) = *self.entries.get(&id)?;
         Some((score, self.position(slot)))
     }
@@ -66,13 +66,13 @@ impl Waiting {
         // for it.
         let mut all: Vec<_> = self.iter().collect();
         all.insert(all.partition_point(|other| *other < (score, id)), (score, id));
-        self.stand(all);
+        self.rebuild(all);
     }
 
     pub(super) fn remove(&mut self, id: EntryId) -> Option<WaitScore> {
         let (score, slot) = self.entries.remove(&id)?;
-        self.taken[slot / 64] &= !(1 << (slot % 64));
-        for before in &mut self.before[slot / BLOCK + 1..] {
+        self.taken_bits[slot / 64] &= !(1 << (slot % 64));
+        for before in &mut self.count_before[slot / BLOCK_SLOTS + 1..] {
             *before -= 1;
         }
         while self.head < self.slots.len() && !self.is_taken(self.head) {
@@ -80,9 +80,9 @@ impl Waiting {
         }
         // More than half of the slots are empty, so compact them. Each compaction moves fewer entries than have
         // left since the last one, so its cost is constant for each entry that leaves.
-        if self.slots.len() > BLOCK + 2 * self.entries.len() {
+        if self.slots.len() > BLOCK_SLOTS + 2 * self.entries.len() {
             let all = self.iter().collect();
-            self.stand(all);
+            self.rebuild(all);
         }
         Some(score)
     }
@@ -94,7 +94,7 @@ impl Waiting {
     }
 
     /// Replaces the contents with these entries, in this order.
-    fn stand(&mut self, all: Vec<(WaitScore, EntryId)>) {
+    fn rebuild(&mut self, all: Vec<(WaitScore, EntryId)>) {
         *self = Self::default();
         for (score, id) in all {
             self.push(score, id);
@@ -103,27 +103,27 @@ impl Waiting {
 
     fn push(&mut self, score: WaitScore, id: EntryId) {
         let slot = self.slots.len();
-        if slot.is_multiple_of(BLOCK) {
-            self.before.push(self.len());
+        if slot.is_multiple_of(BLOCK_SLOTS) {
+            self.count_before.push(self.len());
         }
         if slot.is_multiple_of(64) {
-            self.taken.push(0);
+            self.taken_bits.push(0);
         }
-        self.taken[slot / 64] |= 1 << (slot % 64);
+        self.taken_bits[slot / 64] |= 1 << (slot % 64);
         self.slots.push((score, id));
         self.entries.insert(id, (score, slot));
     }
 
     fn is_taken(&self, slot: usize) -> bool {
-        self.taken[slot / 64] & (1 << (slot % 64)) != 0
+        self.taken_bits[slot / 64] & (1 << (slot % 64)) != 0
     }
 
     fn position(&self, slot: usize) -> u64 {
-        let (block, word) = (slot / BLOCK, slot / 64);
-        let words = &self.taken[block * BLOCK / 64..word];
-        let up_to = self.taken[word] << (63 - slot % 64);
+        let (block, word) = (slot / BLOCK_SLOTS, slot / 64);
+        let words = &self.taken_bits[block * BLOCK_SLOTS / 64..word];
+        let up_to = self.taken_bits[word] << (63 - slot % 64);
         let in_block = words.iter().map(|word| word.count_ones()).sum::<u32>() + up_to.count_ones();
-        self.before[block] + u64::from(in_block)
+        self.count_before[block] + u64::from(in_block)
     }
 }
 
@@ -147,23 +147,23 @@ mod tests {
     #[derive(Debug, Clone)]
     enum Step {
         /// This many visitors enter, one after the other.
-        Come(u16),
+        Enter(u16),
         /// The entry at this fraction of the line leaves.
         Leave(prop::sample::Index),
         /// This many entries are promoted.
-        Call(u16),
+        Promote(u16),
         /// A new entry is restored at a place that another entry may have.
-        PutBack(u64),
+        Restore(u64),
         /// An entry of the line moves to another place.
         Move(prop::sample::Index, u64),
     }
 
     fn any_step() -> impl Strategy<Value = Step> {
         prop_oneof![
-            (1..900_u16).prop_map(Step::Come),
+            (1..900_u16).prop_map(Step::Enter),
             any::<prop::sample::Index>().prop_map(Step::Leave),
-            (1..900_u16).prop_map(Step::Call),
-            (0..6_000_u64).prop_map(Step::PutBack),
+            (1..900_u16).prop_map(Step::Promote),
+            (0..6_000_u64).prop_map(Step::Restore),
             (any::<prop::sample::Index>(), 0..6_000_u64).prop_map(|(whom, at)| Step::Move(whom, at)),
         ]
     }
@@ -173,12 +173,12 @@ mod tests {
 
         /// The waiting entries equal a sorted list.
         #[test]
-        fn everybody_stands_by_place(steps in prop::collection::vec(any_step(), 1..30)) {
-            let (mut waiting, mut list) = (Waiting::default(), Vec::<(WaitScore, EntryId)>::new());
+        fn waiting_entries_match_a_sorted_list(steps in prop::collection::vec(any_step(), 1..30)) {
+            let (mut waiting, mut list) = (WaitingEntries::default(), Vec::<(WaitScore, EntryId)>::new());
             let (mut came, mut back) = (0, 0);
             for step in steps {
                 match step {
-                    Step::Come(many) => for _ in 0..many {
+                    Step::Enter(many) => for _ in 0..many {
                         (came, back) = (came + 1, back + 1);
                         list.push((place(back), entry(came)));
                         waiting.insert(place(back), entry(came));
@@ -188,11 +188,11 @@ mod tests {
                         prop_assert_eq!(waiting.remove(id), Some(score));
                         prop_assert_eq!(waiting.remove(id), None);
                     },
-                    Step::Call(many) => for _ in 0..many {
+                    Step::Promote(many) => for _ in 0..many {
                         let first = (!list.is_empty()).then(|| list.remove(0));
                         prop_assert_eq!(waiting.pop_first(), first);
                     },
-                    Step::PutBack(at) => {
+                    Step::Restore(at) => {
                         (came, back) = (came + 1, back.max(at));
                         list.push((place(at), entry(came)));
                         waiting.insert(place(at), entry(came));
@@ -210,7 +210,7 @@ mod tests {
                 prop_assert_eq!(waiting.first(), list.first().map(|(score, _)| *score));
                 prop_assert_eq!(waiting.last(), list.last().map(|(score, _)| *score));
                 for (position, (score, id)) in (1..).zip(&list) {
-                    prop_assert_eq!(waiting.place(*id), Some((*score, position)));
+                    prop_assert_eq!(waiting.place_and_position(*id), Some((*score, position)));
                     prop_assert_eq!(waiting.score(*id), Some(*score));
                 }
             }

@@ -3,19 +3,27 @@
 use std::sync::LazyLock;
 
 use vestibule_domain::id::QueueId;
-use vestibule_line::{Adjusted, LineError};
+use vestibule_line::{AdjustClockOutcome, LineError};
 
-use super::{RedisLine, script::Command};
+use super::{RedisLine, script::LuaScript};
 
-pub(super) static ADJUST: LazyLock<Command> =
-    LazyLock::new(|| Command::new("adjust", include_str!("adjust.lua")));
+pub(super) static ADJUST_CLOCK: LazyLock<LuaScript> =
+    LazyLock::new(|| LuaScript::new("adjust", include_str!("adjust.lua")));
 
-pub(super) async fn adjust(line: &RedisLine, queue: &QueueId, offset_ms: i64) -> Result<Adjusted, LineError> {
-    let reply = line.call(&ADJUST, queue).arg(offset_ms).send(line).await?;
+pub(super) async fn adjust_clock(
+    line: &RedisLine,
+    queue: &QueueId,
+    offset_ms: i64,
+) -> Result<AdjustClockOutcome, LineError> {
+    let reply = line
+        .begin_call(&ADJUST_CLOCK, queue)
+        .arg(offset_ms)
+        .send(line)
+        .await?;
     match reply.outcome() {
-        "adjusted" => Ok(Adjusted::Adjusted),
-        "agree" => Ok(Adjusted::Agree),
-        "doubtful" => Ok(Adjusted::Doubtful),
-        _ => Err(reply.nonsense("a known outcome")),
+        "adjusted" => Ok(AdjustClockOutcome::Applied),
+        "agree" => Ok(AdjustClockOutcome::ClocksAgree),
+        "doubtful" => Ok(AdjustClockOutcome::NotConfirmed),
+        _ => Err(reply.protocol_error("a known outcome")),
     }
 }

@@ -1,19 +1,23 @@
 //! Subscribes to the messages that `promote.lua` publishes, and parses them.
 
 use vestibule_domain::{change::Version, id::QueueId, score::WaitScore};
-use vestibule_line::{Changes, LineError, Tick};
+use vestibule_line::{LineError, Tick, TickSubscription};
 
-use super::{RedisLine, keys::Keys, reply::whole};
+use super::{RedisLine, keys::Keys, reply::parse_integer};
 
-pub(super) async fn changes(line: &RedisLine, queue: &QueueId) -> Result<Changes, LineError> {
-    line.connection.listen(Keys::new(queue).key("changes")).await
+pub(super) async fn subscribe(line: &RedisLine, queue: &QueueId) -> Result<TickSubscription, LineError> {
+    line.connection.subscribe(Keys::new(queue).key("changes")).await
 }
 
 /// Parses a message: `through epoch v at_ms claim_by_ms`. `through` is the highest score that the tick
 /// promoted. The rest is the version and time of the change, and the time by which the visitors must claim.
 /// `None` if the message has another form.
-pub(super) fn tick(message: &[u8]) -> Option<Tick> {
-    let numbers: Option<Vec<u64>> = str::from_utf8(message).ok()?.split(' ').map(whole).collect();
+pub(super) fn parse_tick(message: &[u8]) -> Option<Tick> {
+    let numbers: Option<Vec<u64>> = str::from_utf8(message)
+        .ok()?
+        .split(' ')
+        .map(parse_integer)
+        .collect();
     let [through, epoch, v, at_ms, claim_by_ms] = numbers?.try_into().ok()?;
     Some(Tick {
         through: WaitScore::from_raw(through)?,
@@ -31,8 +35,8 @@ mod tests {
     use super::*;
 
     #[test]
-    fn a_message_is_read_whole_or_not_at_all() {
-        let heard = tick(b"9007199254740991 2 1795260581079001 1795260581079 1795260641079")
+    fn malformed_message_yields_no_tick() {
+        let heard = parse_tick(b"9007199254740991 2 1795260581079001 1795260581079 1795260641079")
             .expect("a message of five numbers is a tick");
         assert_eq!(
             heard.through,
@@ -51,7 +55,7 @@ mod tests {
             "1 2 3 4 x",
             "9007199254740992 2 3 4 5",
         ] {
-            assert_eq!(tick(other.as_bytes()), None, "{other}");
+            assert_eq!(parse_tick(other.as_bytes()), None, "{other}");
         }
     }
 }

@@ -3,30 +3,30 @@
 use std::sync::LazyLock;
 
 use vestibule_domain::id::QueueId;
-use vestibule_line::{CheckOrder, CheckTurn, LineError};
+use vestibule_line::{CheckAssignment, CheckOrder, LineError};
 
-use super::{RedisLine, script::Command};
+use super::{RedisLine, script::LuaScript};
 
-pub(super) static CHECK: LazyLock<Command> =
-    LazyLock::new(|| Command::new("check", include_str!("check.lua")));
+pub(super) static TAKE_CHECK: LazyLock<LuaScript> =
+    LazyLock::new(|| LuaScript::new("check", include_str!("check.lua")));
 
-pub(super) async fn take(
+pub(super) async fn take_check(
     line: &RedisLine,
     queue: &QueueId,
     order: CheckOrder,
-) -> Result<CheckTurn, LineError> {
+) -> Result<CheckAssignment, LineError> {
     let call = line
-        .call(&CHECK, queue)
+        .begin_call(&TAKE_CHECK, queue)
         .arg(order.every_ms)
         .arg(order.idle_ms)
         .arg(order.silent_ms);
     let mut reply = call.send(line).await?;
-    let number = reply.number()?;
+    let number = reply.read_number()?;
     match reply.outcome() {
-        "early" => Ok(CheckTurn::Early { due_in_ms: number }),
-        "due" => Ok(CheckTurn::Due {
-            from_shard: u8::try_from(number).map_err(|_| reply.nonsense("a valid shard"))?,
+        "early" => Ok(CheckAssignment::NotDue { due_in_ms: number }),
+        "due" => Ok(CheckAssignment::Due {
+            from_shard: u8::try_from(number).map_err(|_| reply.protocol_error("a valid shard"))?,
         }),
-        _ => Err(reply.nonsense("a known outcome")),
+        _ => Err(reply.protocol_error("a known outcome")),
     }
 }

@@ -2,15 +2,22 @@
 
 use std::sync::LazyLock;
 
-use vestibule_domain::id::{QueueId, SHARDS};
+use vestibule_domain::id::{QueueId, SHARD_COUNT};
 use vestibule_line::LineError;
 
-use super::{RedisLine, script::Command};
+use super::{RedisLine, script::LuaScript};
 
-pub(super) static CHECKED: LazyLock<Command> =
-    LazyLock::new(|| Command::new("checked", include_str!("checked.lua")));
+pub(super) static RECORD_CHECK_PROGRESS: LazyLock<LuaScript> =
+    LazyLock::new(|| LuaScript::new("checked", include_str!("checked.lua")));
 
-pub(super) async fn note(line: &RedisLine, queue: &QueueId, shards: u8) -> Result<(), LineError> {
-    let call = line.call(&CHECKED, queue).arg(shards).arg(SHARDS);
+pub(super) async fn record_check_progress(
+    line: &RedisLine,
+    queue: &QueueId,
+    shards: u8,
+) -> Result<(), LineError> {
+    let call = line
+        .begin_call(&RECORD_CHECK_PROGRESS, queue)
+        .arg(shards)
+        .arg(SHARD_COUNT);
     call.send(line).await.map(drop)
 }

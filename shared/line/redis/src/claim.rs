@@ -5,34 +5,38 @@ use std::sync::LazyLock;
 use vestibule_domain::{
     change::{Change, Event},
     id::{EntryId, QueueId},
-    standing::Standing,
+    standing::EntryStatus,
 };
-use vestibule_line::{Claimed, LineError};
+use vestibule_line::{ClaimOutcome, LineError};
 
-use super::{RedisLine, script::Command};
+use super::{RedisLine, script::LuaScript};
 
-pub(super) static CLAIM: LazyLock<Command> =
-    LazyLock::new(|| Command::new("claim", include_str!("claim.lua")));
+pub(super) static CLAIM: LazyLock<LuaScript> =
+    LazyLock::new(|| LuaScript::new("claim", include_str!("claim.lua")));
 
-pub(super) async fn claim(line: &RedisLine, queue: &QueueId, id: EntryId) -> Result<Claimed, LineError> {
-    let mut reply = line.call(&CLAIM, queue).arg(id.to_member()).send(line).await?;
+pub(super) async fn claim(line: &RedisLine, queue: &QueueId, id: EntryId) -> Result<ClaimOutcome, LineError> {
+    let mut reply = line
+        .begin_call(&CLAIM, queue)
+        .arg(id.to_member())
+        .send(line)
+        .await?;
     match reply.outcome() {
-        "not-yet" => return Ok(Claimed::NotYet(reply.standing()?)),
-        "gone" => return Ok(Claimed::Gone(reply.missing()?)),
+        "not-yet" => return Ok(ClaimOutcome::StillWaiting(reply.read_status()?)),
+        "gone" => return Ok(ClaimOutcome::NotFound(reply.read_not_found()?)),
         "active" => {}
-        _ => return Err(reply.nonsense("a known outcome")),
+        _ => return Err(reply.protocol_error("a known outcome")),
     }
-    let (version, standing) = (reply.version()?, reply.standing()?);
+    let (version, standing) = (reply.read_version()?, reply.read_status()?);
     let (
         Some(version),
-        Standing::Active {
+        EntryStatus::Active {
             visit,
             session_end_ms,
             now_ms,
         },
     ) = (version, standing)
     else {
-        return Err(reply.nonsense("an active entry"));
+        return Err(reply.protocol_error("an active entry"));
     };
     let change = Change {
         id,
@@ -43,5 +47,8 @@ pub(super) async fn claim(line: &RedisLine, queue: &QueueId, id: EntryId) -> Res
             session_end_ms,
         },
     };
-    Ok(Claimed::Active { standing, change })
+    Ok(ClaimOutcome::Active {
+        status: standing,
+        change,
+    })
 }

@@ -7,37 +7,37 @@ use vestibule_domain::{
     id::QueueId,
     settings::{Entrance, ReEntry},
 };
-use vestibule_line::{Configuration, Configured, LineError};
+use vestibule_line::{Configuration, ConfigureOutcome, LineError};
 
-use super::{RedisLine, script::Command};
+use super::{RedisLine, script::LuaScript};
 
-pub(super) static CONFIGURE: LazyLock<Command> =
-    LazyLock::new(|| Command::new("configure", include_str!("configure.lua")));
+pub(super) static CONFIGURE: LazyLock<LuaScript> =
+    LazyLock::new(|| LuaScript::new("configure", include_str!("configure.lua")));
 
 pub(super) async fn configure(
     line: &RedisLine,
     queue: &QueueId,
     configuration: &Configuration,
     create: bool,
-) -> Result<Configured, LineError> {
+) -> Result<ConfigureOutcome, LineError> {
     let call = line
-        .call(&CONFIGURE, queue)
+        .begin_call(&CONFIGURE, queue)
         .arg(u8::from(create))
-        .args(fields(configuration));
+        .args(config_fields(configuration));
     let reply = call.send(line).await?;
     match reply.outcome() {
-        "created" => Ok(Configured::Created),
-        "changed" => Ok(Configured::Changed),
-        "same" => Ok(Configured::Same),
-        "older" => Ok(Configured::Older),
-        "behind" => Ok(Configured::Behind),
-        _ => Err(reply.nonsense("a known outcome")),
+        "created" => Ok(ConfigureOutcome::Created),
+        "changed" => Ok(ConfigureOutcome::Changed),
+        "same" => Ok(ConfigureOutcome::Unchanged),
+        "older" => Ok(ConfigureOutcome::Superseded),
+        "behind" => Ok(ConfigureOutcome::NeedsRestore),
+        _ => Err(reply.protocol_error("a known outcome")),
     }
 }
 
 /// The fields of the hash `config`. One field has all settings as JSON. The settings that scripts read have
 /// fields of their own as well.
-pub(super) fn fields(configuration: &Configuration) -> Vec<String> {
+pub(super) fn config_fields(configuration: &Configuration) -> Vec<String> {
     let settings = &configuration.settings;
     let entrance = match settings.entrance {
         Entrance::Open => "open",

@@ -4,30 +4,34 @@
 use std::sync::LazyLock;
 
 use vestibule_domain::id::QueueId;
-use vestibule_line::{Deferral, LineError};
+use vestibule_line::{LineError, RequeueOrder};
 
 use super::{
     RedisLine,
-    journal::{fields, tick_fields},
-    script::Command,
+    journal::{encode_change, encode_tick},
+    script::LuaScript,
 };
 
-pub(super) static DEFER: LazyLock<Command> =
-    LazyLock::new(|| Command::new("defer", include_str!("defer.lua")));
+pub(super) static REQUEUE_WITH_BACKOFF: LazyLock<LuaScript> =
+    LazyLock::new(|| LuaScript::new("defer", include_str!("defer.lua")));
 
-pub(super) async fn defer(line: &RedisLine, queue: &QueueId, deferral: &Deferral) -> Result<(), LineError> {
-    let rest = match deferral.rest.as_slice() {
+pub(super) async fn requeue_with_backoff(
+    line: &RedisLine,
+    queue: &QueueId,
+    deferral: &RequeueOrder,
+) -> Result<(), LineError> {
+    let rest = match deferral.untried.as_slice() {
         [] => Vec::new(),
-        [one] => fields(one),
-        many => tick_fields(many),
+        [one] => encode_change(one),
+        many => encode_tick(many),
     };
     let call = line
-        .call(&DEFER, queue)
+        .begin_call(&REQUEUE_WITH_BACKOFF, queue)
         .arg(&deferral.key)
-        .arg(deferral.tries)
-        .arg(deferral.wait_ms)
+        .arg(deferral.attempts)
+        .arg(deferral.backoff_ms)
         .arg(rest.len())
         .args(rest)
-        .args(deferral.refused.iter().flat_map(fields));
+        .args(deferral.rejected.iter().flat_map(encode_change));
     call.send(line).await.map(drop)
 }

@@ -2,7 +2,7 @@
 //! `epoch v visit how at_ms`.
 
 use vestibule_domain::{
-    change::{Change, End, Event, Version},
+    change::{Change, EndReason, Event, Version},
     id::{EntryId, QueueId},
     score::Visit,
 };
@@ -10,48 +10,53 @@ use vestibule_line::LineError;
 
 use super::{
     RedisLine,
-    connect::{Sender, failed},
+    connect::{CallLink, to_line_error},
     keys::Keys,
 };
 
 /// Parses the [name](End::name) of an end.
-pub(super) fn named(name: &str) -> Option<End> {
+pub(super) fn parse_end_kind(name: &str) -> Option<EndReason> {
     match name {
-        "completed" => Some(End::Completed),
-        "left" => Some(End::Left),
-        "no-show" => Some(End::NoShow),
-        "expired" => Some(End::Expired),
+        "completed" => Some(EndReason::Completed),
+        "left" => Some(EndReason::Left),
+        "no-show" => Some(EndReason::NoShow),
+        "expired" => Some(EndReason::Expired),
         _ => None,
     }
 }
 
-pub(super) async fn end(line: &RedisLine, queue: &QueueId, id: EntryId) -> Result<Option<Change>, LineError> {
+pub(super) async fn unsettled_end(
+    line: &RedisLine,
+    queue: &QueueId,
+    id: EntryId,
+) -> Result<Option<Change>, LineError> {
     let keys = Keys::new(queue);
     let mut asked = redis::pipe();
     asked
         .hget(keys.key("ended"), id.to_member())
         .exists(keys.key("config"));
-    let ask = async |mut link: Sender| asked.query_async(&mut link).await.map_err(failed);
+    let ask = async |mut link: CallLink| asked.query_async(&mut link).await.map_err(to_line_error);
     let (end, known): (Option<String>, bool) = line.connection.call(ask).await?;
     if !known {
-        return Err(LineError::Unknown);
+        return Err(LineError::QueueNotFound);
     }
-    end.map(|text| parse(id, &text)).transpose()
+    end.map(|text| parse_end(id, &text)).transpose()
 }
 
 /// Parses one value of the hash `ended`.
-pub(super) fn parse(id: EntryId, text: &str) -> Result<Change, LineError> {
-    words(id, text).ok_or_else(|| LineError::Nonsense(format!("cannot read the end of entry {id}: {text}")))
+pub(super) fn parse_end(id: EntryId, text: &str) -> Result<Change, LineError> {
+    parse_end_fields(id, text)
+        .ok_or_else(|| LineError::Protocol(format!("cannot read the end of entry {id}: {text}")))
 }
 
-fn words(id: EntryId, text: &str) -> Option<Change> {
+fn parse_end_fields(id: EntryId, text: &str) -> Option<Change> {
     let mut words = text.split(' ');
     let version = Version {
         epoch: words.next()?.parse().ok()?,
         v: words.next()?.parse().ok()?,
     };
     let visit = Visit::new(words.next()?.parse().ok()?)?;
-    let how = named(words.next()?)?;
+    let how = parse_end_kind(words.next()?)?;
     let at_ms = words.next()?.parse().ok()?;
     Some(Change {
         id,

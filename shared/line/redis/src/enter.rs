@@ -5,44 +5,44 @@ use std::sync::LazyLock;
 use vestibule_domain::{
     change::{Change, Event},
     id::{EntryId, QueueId},
-    standing::Standing,
+    standing::EntryStatus,
 };
-use vestibule_line::{Entered, Joining, LineError, Refusal};
+use vestibule_line::{EnterOutcome, JoinKind, LineError, Refusal};
 
-use super::{RedisLine, script::Command};
+use super::{RedisLine, script::LuaScript};
 
-pub(super) static ENTER: LazyLock<Command> =
-    LazyLock::new(|| Command::new("enter", include_str!("enter.lua")));
+pub(super) static ENTER: LazyLock<LuaScript> =
+    LazyLock::new(|| LuaScript::new("enter", include_str!("enter.lua")));
 
-pub(super) async fn enter(line: &RedisLine, queue: &QueueId, id: EntryId) -> Result<Entered, LineError> {
-    let call = line.call(&ENTER, queue).arg(id.to_member());
-    let mut reply = call.arg(line.journal_limits.newcomers).send(line).await?;
+pub(super) async fn enter(line: &RedisLine, queue: &QueueId, id: EntryId) -> Result<EnterOutcome, LineError> {
+    let call = line.begin_call(&ENTER, queue).arg(id.to_member());
+    let mut reply = call.arg(line.journal_limits.new_entries).send(line).await?;
     if reply.outcome() == "refused" {
-        return match reply.word()?.as_str() {
-            "draining" => Ok(Entered::Refused(Refusal::Draining)),
-            "closed" => Ok(Entered::Refused(Refusal::Closed)),
-            "journal-full" => Ok(Entered::Refused(Refusal::JournalFull)),
-            _ => Err(reply.nonsense("a known reason for the refusal")),
+        return match reply.read_text()?.as_str() {
+            "draining" => Ok(EnterOutcome::Refused(Refusal::Draining)),
+            "closed" => Ok(EnterOutcome::Refused(Refusal::Closed)),
+            "journal-full" => Ok(EnterOutcome::Refused(Refusal::JournalFull)),
+            _ => Err(reply.protocol_error("a known reason for the refusal")),
         };
     }
-    let how = match reply.word()?.as_str() {
-        "new" => Joining::New,
-        "kept" => Joining::Kept,
-        "moved" => Joining::Moved,
-        _ => return Err(reply.nonsense("a known way of joining")),
+    let how = match reply.read_text()?.as_str() {
+        "new" => JoinKind::NewVisit,
+        "kept" => JoinKind::Kept,
+        "moved" => JoinKind::Requeued,
+        _ => return Err(reply.protocol_error("a known way of joining")),
     };
-    let version = reply.version()?;
-    let (standing, at_ms) = reply.standing_at()?;
+    let version = reply.read_version()?;
+    let (standing, at_ms) = reply.read_status_with_time()?;
     let event = match (how, standing) {
-        (_, Standing::Waiting { score, .. }) => Some(Event::Entered { score }),
-        (Joining::New, Standing::Active { session_end_ms, .. }) => Some(Event::FastTracked {
-            score: reply.score()?,
+        (_, EntryStatus::Waiting { score, .. }) => Some(Event::Entered { score }),
+        (JoinKind::NewVisit, EntryStatus::Active { session_end_ms, .. }) => Some(Event::FastTracked {
+            score: reply.read_score()?,
             session_end_ms,
         }),
         // The request that entered or claimed first may have died before it wrote to the backup.
         (
-            Joining::Kept,
-            Standing::Active {
+            JoinKind::Kept,
+            EntryStatus::Active {
                 visit,
                 session_end_ms,
                 ..
@@ -59,9 +59,9 @@ pub(super) async fn enter(line: &RedisLine, queue: &QueueId, id: EntryId) -> Res
         at_ms,
         event,
     });
-    Ok(Entered::Joined {
-        how,
-        standing,
+    Ok(EnterOutcome::Joined {
+        kind: how,
+        status: standing,
         change,
     })
 }

@@ -5,16 +5,20 @@ use std::sync::LazyLock;
 use vestibule_domain::id::QueueId;
 use vestibule_line::LineError;
 
-use super::{RedisLine, keys::Keys, script::Command};
+use super::{RedisLine, keys::Keys, script::LuaScript};
 
-pub(super) static FORGET: LazyLock<Command> =
-    LazyLock::new(|| Command::new("forget", include_str!("forget.lua")));
+pub(super) static DROP_QUEUE: LazyLock<LuaScript> =
+    LazyLock::new(|| LuaScript::new("forget", include_str!("forget.lua")));
 
-pub(super) async fn forget(line: &RedisLine, queue: &QueueId, epoch: u32) -> Result<bool, LineError> {
-    let reply = FORGET.of(&Keys::new(queue)).arg(epoch).send(line).await?;
+pub(super) async fn drop_queue(line: &RedisLine, queue: &QueueId, epoch: u32) -> Result<bool, LineError> {
+    let reply = DROP_QUEUE
+        .call_for_queue(&Keys::new(queue))
+        .arg(epoch)
+        .send(line)
+        .await?;
     match reply.outcome() {
         "forgotten" => Ok(true),
         "later" => Ok(false),
-        _ => Err(reply.nonsense("a known outcome")),
+        _ => Err(reply.protocol_error("a known outcome")),
     }
 }

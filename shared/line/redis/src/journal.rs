@@ -12,7 +12,7 @@ use std::collections::HashMap;
 
 use redis::streams::StreamRangeReply;
 use vestibule_domain::{
-    change::{Change, End, Event, Version},
+    change::{Change, EndReason, Event, Version},
     id::QueueId,
     score::{Visit, WaitScore},
 };
@@ -20,17 +20,17 @@ use vestibule_line::{JournalRecord, LineError};
 
 use super::{
     RedisLine,
-    connect::{Sender, failed},
+    connect::{CallLink, to_line_error},
     end,
     keys::Keys,
-    reply::{Fields, entry_id, whole},
-    restore::server_us,
+    reply::{Fields, parse_entry_id, parse_integer},
+    restore::read_server_time_us,
 };
 
 /// A read of the journal ends after it skipped this many records that are not due yet.
-const PASSED_OVER_MAX: usize = 1_000;
+const SKIPPED_MAX: usize = 1_000;
 
-pub(super) async fn read(
+pub(super) async fn read_due_records(
     line: &RedisLine,
     queue: &QueueId,
     most: usize,
@@ -38,14 +38,14 @@ pub(super) async fn read(
     let (mut due, mut passed_over) = (Vec::new(), 0);
     let (mut from, mut clock_ms) = ("-".to_owned(), None);
     loop {
-        let page = page(line, queue, "journal", &from, most).await?;
+        let page = read_records(line, queue, "journal", &from, most).await?;
         let is_last = page.len() < most || most == 0;
         for record in page {
             from = format!("({}", record.key);
             if record.retry_at_ms > 0 {
                 let now_ms = match clock_ms {
                     Some(now_ms) => now_ms,
-                    None => *clock_ms.insert(server_us(line).await? / 1_000),
+                    None => *clock_ms.insert(read_server_time_us(line).await? / 1_000),
                 };
                 if record.retry_at_ms > now_ms {
                     passed_over += 1;
@@ -57,14 +57,14 @@ pub(super) async fn read(
                 return Ok(due);
             }
         }
-        if is_last || passed_over >= PASSED_OVER_MAX {
+        if is_last || passed_over >= SKIPPED_MAX {
             return Ok(due);
         }
     }
 }
 
 /// Reads at most `most` records of a stream, from the id `from` on, due or not.
-pub(super) async fn page(
+pub(super) async fn read_records(
     line: &RedisLine,
     queue: &QueueId,
     stream: &str,
@@ -80,32 +80,35 @@ pub(super) async fn page(
         .arg(most)
         .cmd("EXISTS")
         .arg(config);
-    let ask = async |mut link: Sender| asked.query_async(&mut link).await.map_err(failed);
+    let ask = async |mut link: CallLink| asked.query_async(&mut link).await.map_err(to_line_error);
     let (records, known): (StreamRangeReply, bool) = line.connection.call(ask).await?;
     if !known {
-        return Err(LineError::Unknown);
+        return Err(LineError::QueueNotFound);
     }
     let records = records.ids.into_iter();
-    Ok(records.map(|record| parse(record.id, record.map)).collect())
+    Ok(records
+        .map(|record| parse_record(record.id, record.map))
+        .collect())
 }
 
 /// Parses one record of a stream. If that fails, the record carries the error in `unreadable`, so that the
 /// other records are still read.
-pub(super) fn parse(key: String, map: HashMap<String, redis::Value>) -> JournalRecord {
+pub(super) fn parse_record(key: String, map: HashMap<String, redis::Value>) -> JournalRecord {
     let mut record = JournalRecord {
         key,
         changes: Vec::new(),
-        tries: 0,
+        attempts: 0,
         retry_at_ms: 0,
-        unreadable: None,
+        parse_error: None,
     };
-    let read = fields_of(map).and_then(|fields| read_into(&mut record, &fields));
-    record.unreadable = read.err().map(|error| error.to_string());
+    let read = read_fields(map).and_then(|fields| fill_record(&mut record, &fields));
+    record.parse_error = read.err().map(|error| error.to_string());
     record
 }
 
-fn fields_of(map: HashMap<String, redis::Value>) -> Result<Fields, LineError> {
-    let text = |value| redis::from_redis_value::<String>(value).map_err(|_| nonsense("a value that is text"));
+fn read_fields(map: HashMap<String, redis::Value>) -> Result<Fields, LineError> {
+    let text =
+        |value| redis::from_redis_value::<String>(value).map_err(|_| protocol_error("a value that is text"));
     let fields = map
         .into_iter()
         .map(|(field, value)| Ok((field, text(value)?)))
@@ -113,21 +116,21 @@ fn fields_of(map: HashMap<String, redis::Value>) -> Result<Fields, LineError> {
     Ok(Fields::new("a journal record", fields))
 }
 
-fn read_into(record: &mut JournalRecord, fields: &Fields) -> Result<(), LineError> {
+fn fill_record(record: &mut JournalRecord, fields: &Fields) -> Result<(), LineError> {
     let changes = if fields.text("event")? == "tick" {
-        tick(fields)?
+        decode_tick(fields)?
     } else {
-        vec![change(fields)?]
+        vec![decode_change(fields)?]
     };
     if fields.has("tries") {
-        (record.tries, record.retry_at_ms) = (fields.number("tries")?, fields.number("retry_at_ms")?);
+        (record.attempts, record.retry_at_ms) = (fields.number("tries")?, fields.number("retry_at_ms")?);
     }
     record.changes = changes;
     Ok(())
 }
 
 /// Encodes the remaining changes of a tick in the form that [`tick`] reads.
-pub(super) fn tick_fields(changes: &[Change]) -> Vec<String> {
+pub(super) fn encode_tick(changes: &[Change]) -> Vec<String> {
     let (mut no_shows, mut expired, mut promoted) = (Vec::new(), Vec::new(), Vec::new());
     let mut claim_by_ms_of_all = 0;
     for change in changes {
@@ -139,7 +142,7 @@ pub(super) fn tick_fields(changes: &[Change]) -> Vec<String> {
             }
             Event::Ended {
                 visit,
-                how: End::NoShow,
+                how: EndReason::NoShow,
             } => no_shows.push(format!("{member} {}", visit.number())),
             // Besides promotions and no-shows, a tick only ends sessions that ran out.
             event => expired.push(format!("{member} {}", event.visit().number())),
@@ -165,25 +168,25 @@ pub(super) fn tick_fields(changes: &[Change]) -> Vec<String> {
 
 /// Decodes a tick. Each of its three lists is `member number member number …`; the number is a visit, or the
 /// score of a promoted entry.
-fn tick(fields: &Fields) -> Result<Vec<Change>, LineError> {
-    let version = version(fields)?;
+fn decode_tick(fields: &Fields) -> Result<Vec<Change>, LineError> {
+    let version = parse_version(fields)?;
     let (at_ms, claim_by_ms) = (fields.number("at_ms")?, fields.number("claim_by_ms")?);
     let mut changes = Vec::new();
     for list in ["no_shows", "expired", "promoted"] {
         let mut words = fields.text(list)?.split(' ').filter(|word| !word.is_empty());
         while let (Some(member), Some(number)) = (words.next(), words.next()) {
-            let number = whole(number).ok_or_else(|| nonsense("an integer behind a member"))?;
-            let ended = |how| visit(number).map(|visit| Event::Ended { visit, how });
+            let number = parse_integer(number).ok_or_else(|| protocol_error("an integer behind a member"))?;
+            let ended = |how| parse_visit(number).map(|visit| Event::Ended { visit, how });
             let event = match list {
-                "no_shows" => ended(End::NoShow)?,
-                "expired" => ended(End::Expired)?,
+                "no_shows" => ended(EndReason::NoShow)?,
+                "expired" => ended(EndReason::Expired)?,
                 _ => Event::Promoted {
-                    score: score(number)?,
+                    score: parse_score(number)?,
                     claim_by_ms,
                 },
             };
             changes.push(Change {
-                id: entry_id(member)?,
+                id: parse_entry_id(member)?,
                 version,
                 at_ms,
                 event,
@@ -194,7 +197,7 @@ fn tick(fields: &Fields) -> Result<Vec<Change>, LineError> {
 }
 
 /// Encodes one change as the fields of a record.
-pub(super) fn fields(change: &Change) -> Vec<String> {
+pub(super) fn encode_change(change: &Change) -> Vec<String> {
     let (event, number, deadline_ms) = match change.event {
         Event::Entered { score } => ("entered", score.raw(), 0),
         Event::FastTracked {
@@ -228,64 +231,64 @@ pub(super) fn fields(change: &Change) -> Vec<String> {
 }
 
 /// Decodes what [`fields`] encodes.
-fn change(fields: &Fields) -> Result<Change, LineError> {
+fn decode_change(fields: &Fields) -> Result<Change, LineError> {
     let (number, deadline_ms) = (fields.number("number")?, fields.number("deadline_ms")?);
     let event = match fields.text("event")? {
         "entered" => Event::Entered {
-            score: score(number)?,
+            score: parse_score(number)?,
         },
         "fast-tracked" => Event::FastTracked {
-            score: score(number)?,
+            score: parse_score(number)?,
             session_end_ms: deadline_ms,
         },
         "promoted" => Event::Promoted {
-            score: score(number)?,
+            score: parse_score(number)?,
             claim_by_ms: deadline_ms,
         },
         "still-ready" => Event::StillReady {
-            visit: visit(number)?,
+            visit: parse_visit(number)?,
             claim_by_ms: deadline_ms,
         },
         "claimed" => Event::Claimed {
-            visit: visit(number)?,
+            visit: parse_visit(number)?,
             session_end_ms: deadline_ms,
         },
         "extended" => Event::Extended {
-            visit: visit(number)?,
+            visit: parse_visit(number)?,
             session_end_ms: deadline_ms,
         },
-        other => match end::named(other) {
+        other => match end::parse_end_kind(other) {
             Some(how) => Event::Ended {
-                visit: visit(number)?,
+                visit: parse_visit(number)?,
                 how,
             },
-            None => return Err(nonsense(&format!("a known event (it has `{other}`)"))),
+            None => return Err(protocol_error(&format!("a known event (it has `{other}`)"))),
         },
     };
-    let id = entry_id(fields.text("member")?)?;
+    let id = parse_entry_id(fields.text("member")?)?;
     Ok(Change {
         id,
-        version: version(fields)?,
+        version: parse_version(fields)?,
         at_ms: fields.number("at_ms")?,
         event,
     })
 }
 
-fn version(fields: &Fields) -> Result<Version, LineError> {
+fn parse_version(fields: &Fields) -> Result<Version, LineError> {
     Ok(Version {
         epoch: fields.number("epoch")?,
         v: fields.number("v")?,
     })
 }
 
-fn score(raw: u64) -> Result<WaitScore, LineError> {
-    WaitScore::from_raw(raw).ok_or_else(|| nonsense("a valid score"))
+fn parse_score(raw: u64) -> Result<WaitScore, LineError> {
+    WaitScore::from_raw(raw).ok_or_else(|| protocol_error("a valid score"))
 }
 
-fn visit(number: u64) -> Result<Visit, LineError> {
-    Visit::new(number).ok_or_else(|| nonsense("a valid visit"))
+fn parse_visit(number: u64) -> Result<Visit, LineError> {
+    Visit::new(number).ok_or_else(|| protocol_error("a valid visit"))
 }
 
-fn nonsense(wanted: &str) -> LineError {
-    LineError::Nonsense(format!("a journal record lacks {wanted}"))
+fn protocol_error(wanted: &str) -> LineError {
+    LineError::Protocol(format!("a journal record lacks {wanted}"))
 }

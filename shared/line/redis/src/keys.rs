@@ -35,13 +35,13 @@ impl<'a> Keys<'a> {
 
     /// The key of a sorted set that a restore prepares. `restorer` is unique to the restore, so two restores
     /// never share a set.
-    pub(super) fn staged(&self, restorer: &str, name: &str) -> String {
+    pub(super) fn staged_key(&self, restorer: &str, name: &str) -> String {
         format!("{}restoring:{restorer}:{name}", self.prefix)
     }
 }
 
 /// The key of the sorted set of all held polls of a deployment. Its members are entries of any queue, and
 /// their scores are the ends of their leases. The set belongs to no queue, so it has a slot of its own.
-pub(super) fn holds(deployment: &str) -> String {
+pub(super) fn holds_key(deployment: &str) -> String {
     format!("vestibule:holds:{deployment}")
 }

@@ -7,42 +7,45 @@ use vestibule_domain::{
     id::{EntryId, QueueId},
     score::Visit,
 };
-use vestibule_line::{Departed, Departure, LineError};
+use vestibule_line::{LeaveOutcome, LeaveReason, LineError};
 
-use super::{RedisLine, end, script::Command};
+use super::{RedisLine, end, script::LuaScript};
 
-pub(super) static LEAVE: LazyLock<Command> =
-    LazyLock::new(|| Command::new("leave", include_str!("leave.lua")));
+pub(super) static LEAVE: LazyLock<LuaScript> =
+    LazyLock::new(|| LuaScript::new("leave", include_str!("leave.lua")));
 
 pub(super) async fn leave(
     line: &RedisLine,
     queue: &QueueId,
     id: EntryId,
     visit: Option<Visit>,
-    departure: Departure,
-) -> Result<Departed, LineError> {
+    departure: LeaveReason,
+) -> Result<LeaveOutcome, LineError> {
     let departure = match departure {
-        Departure::Leave => "leave",
-        Departure::Complete => "complete",
-        Departure::Evict => "evict",
+        LeaveReason::Leave => "leave",
+        LeaveReason::Complete => "complete",
+        LeaveReason::Evict => "evict",
     };
     let call = line
-        .call(&LEAVE, queue)
+        .begin_call(&LEAVE, queue)
         .arg(id.to_member())
-        .arg(named(visit))
+        .arg(visit_arg(visit))
         .arg(departure);
     let mut reply = call.send(line).await?;
     match reply.outcome() {
-        "other-visit" => return Ok(Departed::OtherVisit),
-        "not-active" => return Ok(Departed::NotActive(reply.standing()?)),
-        "gone" => return Ok(Departed::Missing(reply.missing()?)),
+        "other-visit" => return Ok(LeaveOutcome::OtherVisit),
+        "not-active" => return Ok(LeaveOutcome::NotActive(reply.read_status()?)),
+        "gone" => return Ok(LeaveOutcome::NotFound(reply.read_not_found()?)),
         "ended" => {}
-        _ => return Err(reply.nonsense("a known outcome")),
+        _ => return Err(reply.protocol_error("a known outcome")),
     }
-    let version = reply.version()?.ok_or_else(|| reply.nonsense("a version"))?;
-    let how = end::named(&reply.word()?).ok_or_else(|| reply.nonsense("a known kind of end"))?;
-    let (visit, at_ms) = (reply.visit()?, reply.number()?);
-    Ok(Departed::Gone(Change {
+    let version = reply
+        .read_version()?
+        .ok_or_else(|| reply.protocol_error("a version"))?;
+    let how = end::parse_end_kind(&reply.read_text()?)
+        .ok_or_else(|| reply.protocol_error("a known kind of end"))?;
+    let (visit, at_ms) = (reply.read_visit()?, reply.read_number()?);
+    Ok(LeaveOutcome::Ended(Change {
         id,
         version,
         at_ms,
@@ -51,6 +54,6 @@ pub(super) async fn leave(
 }
 
 /// Writes a visit as an argument of a script. Empty means any visit.
-pub(super) fn named(visit: Option<Visit>) -> String {
+pub(super) fn visit_arg(visit: Option<Visit>) -> String {
     visit.map_or_else(String::new, |visit| visit.number().to_string())
 }

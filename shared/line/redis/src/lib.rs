@@ -48,13 +48,13 @@ use std::{fmt, sync::Arc};
 use vestibule_clock::{Clock, system_clock};
 use vestibule_domain::id::QueueId;
 use vestibule_line::{JournalLimits, LineError};
-use vestibule_telemetry::{emf::Metrics, metrics::REDIS_ROUND_TRIP, samples::Durations};
+use vestibule_telemetry::{emf::Metrics, metrics::REDIS_ROUND_TRIP, samples::DurationSamples};
 
 pub use self::connect::{Address, AddressError, IamLogin, IamUser, WallClock};
 use self::{
     connect::Connection,
     keys::Keys,
-    script::{Call, Command},
+    script::{LuaScript, ScriptCall},
 };
 
 /// All queues of one Redis server or cluster.
@@ -62,11 +62,11 @@ use self::{
 pub struct RedisLine {
     connection: Connection,
     /// Replaces the server's clock in tests. `None` in production.
-    given: Option<Clock>,
+    given_clock: Option<Clock>,
     journal_limits: JournalLimits,
     /// The caller's own clock, which scripts compare with the server's. See [`clock`](crate::domain::clock).
     witness: Clock,
-    round_trips: Arc<Durations>,
+    round_trips: Arc<DurationSamples>,
 }
 
 impl RedisLine {
@@ -95,8 +95,8 @@ impl RedisLine {
     /// # Errors
     /// [`LineError::Unavailable`] as for [`connect`](Self::connect), and also if the address does not use
     /// TLS, because a token is a password.
-    pub async fn connect_as(url: &str, login: IamLogin) -> Result<Self, LineError> {
-        over_tls(url)?;
+    pub async fn connect_with_login(url: &str, login: IamLogin) -> Result<Self, LineError> {
+        require_tls(url)?;
         Self::open(url, Some(login)).await
     }
 
@@ -106,7 +106,7 @@ impl RedisLine {
     /// # Errors
     /// [`LineError::Unavailable`] if the address is malformed or the server does not answer.
     #[cfg(feature = "given-time")]
-    pub async fn connect_as_in_the_clear(url: &str, login: IamLogin) -> Result<Self, LineError> {
+    pub async fn connect_with_login_without_tls(url: &str, login: IamLogin) -> Result<Self, LineError> {
         Self::open(url, Some(login)).await
     }
 
@@ -115,24 +115,24 @@ impl RedisLine {
     ///
     /// # Errors
     /// [`LineError::Unavailable`] if the address is malformed, or if the login would be sent without TLS.
-    pub fn connect_later(url: &str, login: Option<IamLogin>) -> Result<Self, LineError> {
+    pub fn connect_lazily(url: &str, login: Option<IamLogin>) -> Result<Self, LineError> {
         if login.is_some() {
-            over_tls(url)?;
+            require_tls(url)?;
         }
-        Ok(Self::on(Connection::new(url, login)?))
+        Ok(Self::from_connection(Connection::new(url, login)?))
     }
 
     async fn open(url: &str, login: Option<IamLogin>) -> Result<Self, LineError> {
-        Ok(Self::on(Connection::open(url, login).await?))
+        Ok(Self::from_connection(Connection::open(url, login).await?))
     }
 
-    fn on(connection: Connection) -> Self {
+    fn from_connection(connection: Connection) -> Self {
         Self {
             connection,
-            given: None,
+            given_clock: None,
             journal_limits: JournalLimits::default(),
             witness: system_clock(),
-            round_trips: Arc::new(Durations::new(REDIS_ROUND_TRIP, Metrics::of_process())),
+            round_trips: Arc::new(DurationSamples::new(REDIS_ROUND_TRIP, Metrics::for_process())),
         }
     }
 
@@ -140,7 +140,7 @@ impl RedisLine {
     #[must_use]
     pub fn with_metrics(self, metrics: Metrics) -> Self {
         Self {
-            round_trips: Arc::new(Durations::new(REDIS_ROUND_TRIP, metrics)),
+            round_trips: Arc::new(DurationSamples::new(REDIS_ROUND_TRIP, metrics)),
             ..self
         }
     }
@@ -151,7 +151,7 @@ impl RedisLine {
     #[must_use]
     pub fn with_given_time(self, clock: Clock) -> Self {
         Self {
-            given: Some(clock.clone()),
+            given_clock: Some(clock.clone()),
             witness: clock,
             ..self
         }
@@ -177,15 +177,15 @@ impl RedisLine {
     /// Begins a call of a script whose first two arguments are times. The first is the time in microseconds
     /// that a test gives, or empty, so that the script reads the server's clock. The second is the caller's
     /// clock in milliseconds.
-    fn call<'a>(&self, command: &'a Command, queue: &'a QueueId) -> Call<'a> {
+    fn begin_call<'a>(&self, command: &'a LuaScript, queue: &'a QueueId) -> ScriptCall<'a> {
         command
-            .of(&Keys::new(queue))
+            .call_for_queue(&Keys::new(queue))
             .arg(self.given_us())
             .arg(self.witness_ms())
     }
 
     fn given_us(&self) -> String {
-        self.given
+        self.given_clock
             .as_ref()
             .map_or_else(String::new, |clock| clock().to_string())
     }
@@ -195,7 +195,7 @@ impl RedisLine {
     }
 }
 
-fn over_tls(url: &str) -> Result<(), LineError> {
+fn require_tls(url: &str) -> Result<(), LineError> {
     if url.starts_with("rediss") {
         return Ok(());
     }

@@ -3,48 +3,50 @@
 
 use async_trait::async_trait;
 use vestibule_domain::{
-    change::{Change, Ending},
+    change::{Change, VisitEnd},
     id::{EntryId, QueueId},
     load::LoadReport,
     score::Visit,
 };
 use vestibule_line::{
-    Adjusted, Changes, Check, CheckOrder, CheckTurn, Claimed, Configuration, Configured, Cursor, Deferral,
-    Departed, Departure, Entered, Extended, Extension, HoldOrder, Holding, JournalRecord, Line, LineError,
-    Look, Marked, Mended, Mending, Page, Places, PromoteOrder, Promotion, Remains, ReportOrder, Reported,
-    Revival, Revived, SetAside, TickOrder, Validated, View,
+    AdjustClockOutcome, CheckAssignment, CheckOrder, ClaimOutcome, Configuration, ConfigureOutcome, Cursor,
+    DeadLetterOutcome, EnterOutcome, EntryLookup, ExtendOutcome, FallbackTickOrder, HoldOrder, HoldOutcome,
+    JournalRecord, LeaveOutcome, LeaveReason, Line, LineError, Page, PromoteOrder, Promotion, QueueView,
+    RaiseWatermarkOutcome, RepairOrder, RepairOutcome, ReportOrder, ReportOutcome, RequeueOrder,
+    RestoreEntryOrder, RestoreEntryOutcome, RestoredEntries, SessionExtension, TickSubscription,
+    UnflushedChanges, ValidateOutcome, Validation,
 };
 
 use super::{
     RedisLine, adjust, changes, check, checked, claim, configure,
-    connect::{Sender, failed},
+    connect::{CallLink, to_line_error},
     defer, end, enter, forget, hold, journal, leave, load, looks, mark, mend, page, promote, record, remains,
     report, rest, restore, revive, set_aside, settle, status, tick, validate, view, whole_journal,
 };
 
 #[async_trait]
 impl Line for RedisLine {
-    async fn enter(&self, queue: &QueueId, id: EntryId) -> Result<Entered, LineError> {
+    async fn enter(&self, queue: &QueueId, id: EntryId) -> Result<EnterOutcome, LineError> {
         enter::enter(self, queue, id).await
     }
 
-    async fn status(&self, queue: &QueueId, id: EntryId) -> Result<Look, LineError> {
+    async fn status(&self, queue: &QueueId, id: EntryId) -> Result<EntryLookup, LineError> {
         status::status(self, queue, id).await
     }
 
-    async fn looks(&self, queue: &QueueId, ids: &[EntryId]) -> Result<Vec<Look>, LineError> {
-        looks::looks(self, queue, ids).await
+    async fn status_many(&self, queue: &QueueId, ids: &[EntryId]) -> Result<Vec<EntryLookup>, LineError> {
+        looks::status_many(self, queue, ids).await
     }
 
-    async fn changes(&self, queue: &QueueId) -> Result<Changes, LineError> {
-        changes::changes(self, queue).await
+    async fn subscribe(&self, queue: &QueueId) -> Result<TickSubscription, LineError> {
+        changes::subscribe(self, queue).await
     }
 
-    async fn end(&self, queue: &QueueId, id: EntryId) -> Result<Option<Change>, LineError> {
-        end::end(self, queue, id).await
+    async fn unsettled_end(&self, queue: &QueueId, id: EntryId) -> Result<Option<Change>, LineError> {
+        end::unsettled_end(self, queue, id).await
     }
 
-    async fn claim(&self, queue: &QueueId, id: EntryId) -> Result<Claimed, LineError> {
+    async fn claim(&self, queue: &QueueId, id: EntryId) -> Result<ClaimOutcome, LineError> {
         claim::claim(self, queue, id).await
     }
 
@@ -53,12 +55,17 @@ impl Line for RedisLine {
         queue: &QueueId,
         id: EntryId,
         visit: Option<Visit>,
-        departure: Departure,
-    ) -> Result<Departed, LineError> {
+        departure: LeaveReason,
+    ) -> Result<LeaveOutcome, LineError> {
         leave::leave(self, queue, id, visit, departure).await
     }
 
-    async fn validate(&self, queue: &QueueId, id: EntryId, check: Check) -> Result<Validated, LineError> {
+    async fn validate(
+        &self,
+        queue: &QueueId,
+        id: EntryId,
+        check: Validation,
+    ) -> Result<ValidateOutcome, LineError> {
         validate::validate(self, queue, id, check).await
     }
 
@@ -66,8 +73,8 @@ impl Line for RedisLine {
         &self,
         queue: &QueueId,
         id: EntryId,
-        extension: Extension,
-    ) -> Result<Extended, LineError> {
+        extension: SessionExtension,
+    ) -> Result<ExtendOutcome, LineError> {
         validate::extend(self, queue, id, extension).await
     }
 
@@ -75,20 +82,20 @@ impl Line for RedisLine {
         promote::promote(self, queue, order).await
     }
 
-    async fn take_tick(&self, queue: &QueueId, order: TickOrder) -> Result<bool, LineError> {
-        tick::take(self, queue, order).await
+    async fn take_fallback_tick(&self, queue: &QueueId, order: FallbackTickOrder) -> Result<bool, LineError> {
+        tick::take_fallback_tick(self, queue, order).await
     }
 
-    async fn rest(&self, queue: &QueueId) -> Result<bool, LineError> {
-        rest::rest(self, queue).await
+    async fn park_idle_promoter(&self, queue: &QueueId) -> Result<bool, LineError> {
+        rest::park_idle_promoter(self, queue).await
     }
 
-    async fn adjust(&self, queue: &QueueId, offset_ms: i64) -> Result<Adjusted, LineError> {
-        adjust::adjust(self, queue, offset_ms).await
+    async fn adjust_clock(&self, queue: &QueueId, offset_ms: i64) -> Result<AdjustClockOutcome, LineError> {
+        adjust::adjust_clock(self, queue, offset_ms).await
     }
 
-    async fn report(&self, queue: &QueueId, order: ReportOrder) -> Result<Reported, LineError> {
-        report::report(self, queue, order).await
+    async fn take_report(&self, queue: &QueueId, order: ReportOrder) -> Result<ReportOutcome, LineError> {
+        report::take_report(self, queue, order).await
     }
 
     async fn configure(
@@ -96,7 +103,7 @@ impl Line for RedisLine {
         queue: &QueueId,
         configuration: &Configuration,
         create: bool,
-    ) -> Result<Configured, LineError> {
+    ) -> Result<ConfigureOutcome, LineError> {
         configure::configure(self, queue, configuration, create).await
     }
 
@@ -105,89 +112,112 @@ impl Line for RedisLine {
         queue: &QueueId,
         configuration: &Configuration,
         fence: u64,
-        places: Places,
-    ) -> Result<Configured, LineError> {
+        places: RestoredEntries,
+    ) -> Result<ConfigureOutcome, LineError> {
         restore::restore(self, queue, configuration, fence, places).await
     }
 
-    async fn forget(&self, queue: &QueueId, epoch: u32) -> Result<bool, LineError> {
-        forget::forget(self, queue, epoch).await
+    async fn drop_queue(&self, queue: &QueueId, epoch: u32) -> Result<bool, LineError> {
+        forget::drop_queue(self, queue, epoch).await
     }
 
-    async fn remains(&self, queue: &QueueId, most: usize) -> Result<Remains, LineError> {
-        remains::remains(self, queue, most).await
+    async fn unflushed(&self, queue: &QueueId, most: usize) -> Result<UnflushedChanges, LineError> {
+        remains::unflushed(self, queue, most).await
     }
 
-    async fn mark(&self, queue: &QueueId, epoch: u32, fence: u64) -> Result<Marked, LineError> {
-        mark::mark(self, queue, epoch, fence).await
+    async fn raise_watermark(
+        &self,
+        queue: &QueueId,
+        epoch: u32,
+        fence: u64,
+    ) -> Result<RaiseWatermarkOutcome, LineError> {
+        mark::raise_watermark(self, queue, epoch, fence).await
     }
 
-    async fn revive(&self, queue: &QueueId, revival: &Revival) -> Result<Revived, LineError> {
-        revive::revive(self, queue, revival).await
+    async fn restore_entry(
+        &self,
+        queue: &QueueId,
+        revival: &RestoreEntryOrder,
+    ) -> Result<RestoreEntryOutcome, LineError> {
+        revive::restore_entry(self, queue, revival).await
     }
 
-    async fn page(&self, queue: &QueueId, from: &Cursor) -> Result<Page, LineError> {
-        page::page(self, queue, from).await
+    async fn read_page(&self, queue: &QueueId, from: &Cursor) -> Result<Page, LineError> {
+        page::read_page(self, queue, from).await
     }
 
-    async fn mend(&self, queue: &QueueId, mending: &Mending) -> Result<Mended, LineError> {
-        mend::mend(self, queue, mending).await
+    async fn repair(&self, queue: &QueueId, mending: &RepairOrder) -> Result<RepairOutcome, LineError> {
+        mend::repair(self, queue, mending).await
     }
 
-    async fn take_check(&self, queue: &QueueId, order: CheckOrder) -> Result<CheckTurn, LineError> {
-        check::take(self, queue, order).await
+    async fn take_check(&self, queue: &QueueId, order: CheckOrder) -> Result<CheckAssignment, LineError> {
+        check::take_check(self, queue, order).await
     }
 
-    async fn note_check(&self, queue: &QueueId, shards: u8) -> Result<(), LineError> {
-        checked::note(self, queue, shards).await
+    async fn record_check_progress(&self, queue: &QueueId, shards: u8) -> Result<(), LineError> {
+        checked::record_check_progress(self, queue, shards).await
     }
 
-    async fn keep_load(&self, queue: &QueueId, report: &LoadReport) -> Result<(), LineError> {
-        load::keep(self, queue, report).await
+    async fn record_load(&self, queue: &QueueId, report: &LoadReport) -> Result<(), LineError> {
+        load::record_load(self, queue, report).await
     }
 
-    async fn view(&self, queue: &QueueId) -> Result<View, LineError> {
-        view::view(self, queue).await
+    async fn queue_view(&self, queue: &QueueId) -> Result<QueueView, LineError> {
+        view::queue_view(self, queue).await
     }
 
-    async fn journal(&self, queue: &QueueId, most: usize) -> Result<Vec<JournalRecord>, LineError> {
-        journal::read(self, queue, most).await
+    async fn due_journal_records(
+        &self,
+        queue: &QueueId,
+        most: usize,
+    ) -> Result<Vec<JournalRecord>, LineError> {
+        journal::read_due_records(self, queue, most).await
     }
 
-    async fn whole_journal(&self, queue: &QueueId, most: usize) -> Result<Vec<JournalRecord>, LineError> {
-        whole_journal::read(self, queue, most).await
+    async fn journal_records(&self, queue: &QueueId, most: usize) -> Result<Vec<JournalRecord>, LineError> {
+        whole_journal::read_journal_records(self, queue, most).await
     }
 
-    async fn record(&self, queue: &QueueId, change: &Change) -> Result<(), LineError> {
-        record::record(self, queue, change).await
+    async fn append_to_journal(&self, queue: &QueueId, change: &Change) -> Result<(), LineError> {
+        record::append_to_journal(self, queue, change).await
     }
 
-    async fn defer(&self, queue: &QueueId, deferral: &Deferral) -> Result<(), LineError> {
-        defer::defer(self, queue, deferral).await
+    async fn requeue_with_backoff(&self, queue: &QueueId, deferral: &RequeueOrder) -> Result<(), LineError> {
+        defer::requeue_with_backoff(self, queue, deferral).await
     }
 
-    async fn set_aside(&self, queue: &QueueId, key: &str) -> Result<SetAside, LineError> {
-        set_aside::set_aside(self, queue, key).await
+    async fn dead_letter(&self, queue: &QueueId, key: &str) -> Result<DeadLetterOutcome, LineError> {
+        set_aside::dead_letter(self, queue, key).await
     }
 
-    async fn aside(&self, queue: &QueueId, most: usize) -> Result<Vec<JournalRecord>, LineError> {
-        whole_journal::read_aside(self, queue, most).await
+    async fn dead_lettered(&self, queue: &QueueId, most: usize) -> Result<Vec<JournalRecord>, LineError> {
+        whole_journal::read_dead_letters(self, queue, most).await
     }
 
-    async fn settle(&self, queue: &QueueId, keys: &[String], ended: &[Ending]) -> Result<(), LineError> {
-        settle::settle(self, queue, keys, ended).await
+    async fn acknowledge(
+        &self,
+        queue: &QueueId,
+        keys: &[String],
+        ended: &[VisitEnd],
+    ) -> Result<(), LineError> {
+        settle::acknowledge(self, queue, keys, ended).await
     }
 
-    async fn hold(&self, order: &HoldOrder<'_>) -> Result<Holding, LineError> {
-        hold::hold(self, order).await
+    async fn take_hold(&self, order: &HoldOrder<'_>) -> Result<HoldOutcome, LineError> {
+        hold::take_hold(self, order).await
     }
 
-    async fn release(&self, deployment: &str, ids: &[EntryId]) -> Result<(), LineError> {
-        hold::release(self, deployment, ids).await
+    async fn release_holds(&self, deployment: &str, ids: &[EntryId]) -> Result<(), LineError> {
+        hold::release_holds(self, deployment, ids).await
     }
 
     async fn ping(&self) -> Result<(), LineError> {
-        let ping = async |mut link: Sender| redis::cmd("PING").query_async(&mut link).await.map_err(failed);
+        let ping = async |mut link: CallLink| {
+            redis::cmd("PING")
+                .query_async(&mut link)
+                .await
+                .map_err(to_line_error)
+        };
         self.connection.call(ping).await
     }
 }

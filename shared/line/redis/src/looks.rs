@@ -3,27 +3,27 @@
 use std::sync::LazyLock;
 
 use vestibule_domain::id::{EntryId, QueueId};
-use vestibule_line::{LOOKS_CHUNK, LineError, Look};
+use vestibule_line::{EntryLookup, LineError, STATUS_CHUNK};
 
-use super::{RedisLine, script::Command};
+use super::{RedisLine, script::LuaScript};
 
-pub(super) static LOOKS: LazyLock<Command> =
-    LazyLock::new(|| Command::new("looks", include_str!("looks.lua")));
+pub(super) static STATUS_MANY: LazyLock<LuaScript> =
+    LazyLock::new(|| LuaScript::new("looks", include_str!("looks.lua")));
 
-pub(super) async fn looks(
+pub(super) async fn status_many(
     line: &RedisLine,
     queue: &QueueId,
     ids: &[EntryId],
-) -> Result<Vec<Look>, LineError> {
+) -> Result<Vec<EntryLookup>, LineError> {
     let mut looks = Vec::with_capacity(ids.len());
-    for some in ids.chunks(LOOKS_CHUNK) {
-        let call = line.call(&LOOKS, queue);
+    for some in ids.chunks(STATUS_CHUNK) {
+        let call = line.begin_call(&STATUS_MANY, queue);
         let mut reply = call.args(some.iter().map(|id| id.to_member())).send(line).await?;
         for _ in some {
-            looks.push(match reply.word()?.as_str() {
-                "here" => Look::Here(reply.standing()?),
-                "gone" => Look::Gone(reply.missing()?),
-                _ => return Err(reply.nonsense("a known outcome")),
+            looks.push(match reply.read_text()?.as_str() {
+                "here" => EntryLookup::Found(reply.read_status()?),
+                "gone" => EntryLookup::NotFound(reply.read_not_found()?),
+                _ => return Err(reply.protocol_error("a known outcome")),
             });
         }
     }

@@ -3,25 +3,29 @@
 use std::sync::LazyLock;
 
 use vestibule_domain::id::QueueId;
-use vestibule_line::{LineError, Marked};
+use vestibule_line::{LineError, RaiseWatermarkOutcome};
 
-use super::{RedisLine, keys::Keys, script::Command};
+use super::{RedisLine, keys::Keys, script::LuaScript};
 
-pub(super) static MARK: LazyLock<Command> = LazyLock::new(|| Command::new("mark", include_str!("mark.lua")));
+pub(super) static RAISE_WATERMARK: LazyLock<LuaScript> =
+    LazyLock::new(|| LuaScript::new("mark", include_str!("mark.lua")));
 
-pub(super) async fn mark(
+pub(super) async fn raise_watermark(
     line: &RedisLine,
     queue: &QueueId,
     epoch: u32,
     fence: u64,
-) -> Result<Marked, LineError> {
-    let call = MARK.of(&Keys::new(queue)).arg(epoch).arg(fence);
+) -> Result<RaiseWatermarkOutcome, LineError> {
+    let call = RAISE_WATERMARK
+        .call_for_queue(&Keys::new(queue))
+        .arg(epoch)
+        .arg(fence);
     let mut reply = call.send(line).await?;
     match reply.outcome() {
-        "other" => Ok(Marked::Other),
-        "old" => Ok(Marked::Old),
-        "same" => Ok(Marked::Same),
-        "marked" => Ok(Marked::Marked(reply.number()?)),
-        _ => Err(reply.nonsense("a known outcome")),
+        "other" => Ok(RaiseWatermarkOutcome::OtherEpoch),
+        "old" => Ok(RaiseWatermarkOutcome::StaleLine),
+        "same" => Ok(RaiseWatermarkOutcome::Unchanged),
+        "marked" => Ok(RaiseWatermarkOutcome::Raised(reply.read_number()?)),
+        _ => Err(reply.protocol_error("a known outcome")),
     }
 }

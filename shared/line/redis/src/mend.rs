@@ -6,24 +6,29 @@ use vestibule_domain::{
     change::{Change, Event, Version},
     id::QueueId,
 };
-use vestibule_line::{Amends, LineError, Mended, Mending};
+use vestibule_line::{LineError, RepairAction, RepairOrder, RepairOutcome};
 
-use super::{RedisLine, end, script::Command};
+use super::{RedisLine, end, script::LuaScript};
 
-pub(super) static MEND: LazyLock<Command> = LazyLock::new(|| Command::new("mend", include_str!("mend.lua")));
+pub(super) static REPAIR: LazyLock<LuaScript> =
+    LazyLock::new(|| LuaScript::new("mend", include_str!("mend.lua")));
 
-pub(super) async fn mend(line: &RedisLine, queue: &QueueId, mending: &Mending) -> Result<Mended, LineError> {
-    let (id, seen) = (mending.id, mending.seen);
+pub(super) async fn repair(
+    line: &RedisLine,
+    queue: &QueueId,
+    mending: &RepairOrder,
+) -> Result<RepairOutcome, LineError> {
+    let (id, seen) = (mending.id, mending.observed);
     let record = mending.record.as_ref();
     let version = record.map_or(Version::default(), |record| record.version);
-    let (becomes, end_ms) = match mending.amends() {
-        Amends::Stays => ("", 0),
-        Amends::Ends(how) => (how.name(), 0),
-        Amends::GoesOn(Event::Claimed { session_end_ms, .. }) => ("active", session_end_ms),
-        Amends::GoesOn(event) => (event.state().name(), 0),
+    let (becomes, end_ms) = match mending.choose_action() {
+        RepairAction::Keep => ("", 0),
+        RepairAction::Drop(how) => (how.name(), 0),
+        RepairAction::Adopt(Event::Claimed { session_end_ms, .. }) => ("active", session_end_ms),
+        RepairAction::Adopt(event) => (event.state().name(), 0),
     };
     let call = line
-        .call(&MEND, queue)
+        .begin_call(&REPAIR, queue)
         .arg(id.to_member())
         .arg(mending.generation)
         .arg(seen.state().name())
@@ -35,12 +40,14 @@ pub(super) async fn mend(line: &RedisLine, queue: &QueueId, mending: &Mending) -
         .arg(end_ms);
     let mut reply = call.send(line).await?;
     match reply.outcome() {
-        "refused" => return Ok(Mended::Refused),
-        "moved" => return Ok(Mended::Moved),
+        "refused" => return Ok(RepairOutcome::Rejected),
+        "moved" => return Ok(RepairOutcome::Moved),
         "ended" | "here" => {}
-        _ => return Err(reply.nonsense("a known outcome")),
+        _ => return Err(reply.protocol_error("a known outcome")),
     }
-    let version = reply.version()?.ok_or_else(|| reply.nonsense("a version"))?;
+    let version = reply
+        .read_version()?
+        .ok_or_else(|| reply.protocol_error("a version"))?;
     let change = |at_ms, event| Change {
         id,
         version,
@@ -48,15 +55,16 @@ pub(super) async fn mend(line: &RedisLine, queue: &QueueId, mending: &Mending) -
         event,
     };
     if reply.outcome() == "ended" {
-        let how = end::named(&reply.word()?).ok_or_else(|| reply.nonsense("a known kind of end"))?;
-        let (visit, at_ms) = (reply.visit()?, reply.number()?);
-        return Ok(Mended::Ended(change(at_ms, Event::Ended { visit, how })));
+        let how = end::parse_end_kind(&reply.read_text()?)
+            .ok_or_else(|| reply.protocol_error("a known kind of end"))?;
+        let (visit, at_ms) = (reply.read_visit()?, reply.read_number()?);
+        return Ok(RepairOutcome::Ended(change(at_ms, Event::Ended { visit, how })));
     }
-    let moved_on = reply.number()? == 1;
-    let (standing, at_ms) = reply.standing_at()?;
-    Ok(Mended::Here {
-        standing,
-        change: change(at_ms, Mended::says(&standing)),
-        moved_on,
+    let moved_on = reply.read_number()? == 1;
+    let (standing, at_ms) = reply.read_status_with_time()?;
+    Ok(RepairOutcome::Live {
+        status: standing,
+        change: change(at_ms, RepairOutcome::status_event(&standing)),
+        has_adopted: moved_on,
     })
 }

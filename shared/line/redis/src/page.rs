@@ -4,29 +4,29 @@
 use vestibule_domain::{
     id::QueueId,
     score::{DeadlineScore, WaitScore},
-    standing::Spot,
+    standing::StoredPosition,
 };
 use vestibule_line::{Cursor, LineError, PAGE_ENTRIES, Page};
 
 use super::{
     RedisLine,
-    connect::{Sender, failed},
-    end::parse,
+    connect::{CallLink, to_line_error},
+    end::parse_end,
     keys::Keys,
-    reply::{entry_id, whole},
+    reply::{parse_entry_id, parse_integer},
 };
 
 /// The sets in the order in which a visit goes through them. An entry that moves on during the scan is
 /// therefore on two pages, and never missing.
-const SETS: [(&str, &str); 4] = [
+const SCANNED_SETS: [(&str, &str); 4] = [
     ("waiting", "ZSCAN"),
     ("ready", "ZSCAN"),
     ("active", "ZSCAN"),
     ("ended", "HSCAN"),
 ];
 
-pub(super) async fn page(line: &RedisLine, queue: &QueueId, from: &Cursor) -> Result<Page, LineError> {
-    let Some((name, scan)) = SETS.get(from.set) else {
+pub(super) async fn read_page(line: &RedisLine, queue: &QueueId, from: &Cursor) -> Result<Page, LineError> {
+    let Some((name, scan)) = SCANNED_SETS.get(from.set) else {
         return Ok(Page::default());
     };
     let keys = Keys::new(queue);
@@ -39,23 +39,23 @@ pub(super) async fn page(line: &RedisLine, queue: &QueueId, from: &Cursor) -> Re
         .arg("COUNT")
         .arg(PAGE_ENTRIES)
         .exists(keys.key("config"));
-    let ask = async |mut link: Sender| asked.query_async(&mut link).await.map_err(failed);
+    let ask = async |mut link: CallLink| asked.query_async(&mut link).await.map_err(to_line_error);
     let ((after, pairs), known): ((String, Vec<(String, String)>), bool) = line.connection.call(ask).await?;
     if !known {
-        return Err(LineError::Unknown);
+        return Err(LineError::QueueNotFound);
     }
     let mut page = Page::default();
     for (member, value) in pairs {
-        let id = entry_id(&member)?;
+        let id = parse_entry_id(&member)?;
         if *name == "ended" {
-            page.ends.push(parse(id, &value)?);
+            page.ends.push(parse_end(id, &value)?);
         } else {
-            page.spots.push((id, spot(name, &value)?));
+            page.positions.push((id, parse_position(name, &value)?));
         }
     }
     page.next = if after == "0" {
         let set = from.set + 1;
-        (set < SETS.len()).then(|| Cursor {
+        (set < SCANNED_SETS.len()).then(|| Cursor {
             set,
             ..Cursor::default()
         })
@@ -65,13 +65,13 @@ pub(super) async fn page(line: &RedisLine, queue: &QueueId, from: &Cursor) -> Re
     Ok(page)
 }
 
-fn spot(name: &str, value: &str) -> Result<Spot, LineError> {
-    let score = whole(value);
+fn parse_position(name: &str, value: &str) -> Result<StoredPosition, LineError> {
+    let score = parse_integer(value);
     let deadline = score.and_then(DeadlineScore::from_raw);
     let spot = match name {
-        "waiting" => score.and_then(WaitScore::from_raw).map(Spot::Waiting),
-        "ready" => deadline.map(Spot::Ready),
-        _ => deadline.map(Spot::Active),
+        "waiting" => score.and_then(WaitScore::from_raw).map(StoredPosition::Waiting),
+        "ready" => deadline.map(StoredPosition::Ready),
+        _ => deadline.map(StoredPosition::Active),
     };
-    spot.ok_or_else(|| LineError::Nonsense(format!("the sorted set `{name}` has the invalid score {value}")))
+    spot.ok_or_else(|| LineError::Protocol(format!("the sorted set `{name}` has the invalid score {value}")))
 }

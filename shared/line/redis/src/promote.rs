@@ -3,17 +3,17 @@
 use std::sync::LazyLock;
 
 use vestibule_domain::{
-    clock::Clocks,
-    estimate::{LONG_MS, SHORT_MS, SILENT_MS},
+    clock::ClockDifference,
+    estimate::{LONG_WINDOW_MS, SHORT_WINDOW_MS, TICK_GAP_MAX_MS},
     id::QueueId,
-    pace::HeldBackBy,
+    pace::LimitedBy,
 };
 use vestibule_line::{LineError, PROMOTE_CHUNK, PromoteOrder, Promotion};
 
-use super::{RedisLine, script::Command};
+use super::{RedisLine, script::LuaScript};
 
-pub(super) static PROMOTE: LazyLock<Command> =
-    LazyLock::new(|| Command::new("promote", include_str!("promote.lua")));
+pub(super) static PROMOTE: LazyLock<LuaScript> =
+    LazyLock::new(|| LuaScript::new("promote", include_str!("promote.lua")));
 
 pub(super) async fn promote(
     line: &RedisLine,
@@ -21,43 +21,43 @@ pub(super) async fn promote(
     order: PromoteOrder,
 ) -> Result<Promotion, LineError> {
     let call = line
-        .call(&PROMOTE, queue)
-        .arg(order.asked)
+        .begin_call(&PROMOTE, queue)
+        .arg(order.max_entries)
         .arg(PROMOTE_CHUNK)
-        .arg(u8::from(order.heartbeat));
-    let (epoch, mark) = match order.fence {
-        Some(fence) => (fence.epoch.to_string(), fence.mark),
+        .arg(u8::from(order.is_promoter));
+    let (epoch, mark) = match order.min_watermark {
+        Some(fence) => (fence.epoch.to_string(), fence.watermark),
         None => (String::new(), 0),
     };
-    let call = call.arg(line.journal_limits.newcomers).arg(epoch).arg(mark);
-    let call = call.arg(SHORT_MS).arg(LONG_MS).arg(SILENT_MS);
+    let call = call.arg(line.journal_limits.new_entries).arg(epoch).arg(mark);
+    let call = call.arg(SHORT_WINDOW_MS).arg(LONG_WINDOW_MS).arg(TICK_GAP_MAX_MS);
     let mut reply = call.send(line).await?;
-    let (promoted, no_shows, expired) = (reply.number()?, reply.number()?, reply.number()?);
-    let held_back_by = match reply.word()?.as_str() {
-        "line" => HeldBackBy::Line,
-        "capacity" => HeldBackBy::Capacity,
-        "pace" => HeldBackBy::Pace,
-        "asked" => HeldBackBy::Asked,
-        "gate" => HeldBackBy::Gate,
-        "journal" => HeldBackBy::Journal,
-        "clock" => HeldBackBy::Clock,
-        _ => return Err(reply.nonsense("a known limit of the promotion")),
+    let (promoted, no_shows, expired) = (reply.read_number()?, reply.read_number()?, reply.read_number()?);
+    let held_back_by = match reply.read_text()?.as_str() {
+        "line" => LimitedBy::Line,
+        "capacity" => LimitedBy::Capacity,
+        "pace" => LimitedBy::Pace,
+        "asked" => LimitedBy::Asked,
+        "gate" => LimitedBy::Gate,
+        "journal" => LimitedBy::Journal,
+        "clock" => LimitedBy::Clock,
+        _ => return Err(reply.protocol_error("a known limit of the promotion")),
     };
     Ok(Promotion {
         promoted,
         no_shows,
         expired,
-        held_back_by,
-        more: promoted + no_shows + expired == PROMOTE_CHUNK,
-        waiting: reply.number()?,
-        ready: reply.number()?,
-        active: reply.number()?,
-        promoted_through: reply.number()?,
-        now_ms: reply.number()?,
-        clocks: Clocks {
-            apart: reply.number()? == 1,
-            ahead_ms: reply.signed()?,
-            offset_ms: reply.signed()?,
+        limited_by: held_back_by,
+        has_more: promoted + no_shows + expired == PROMOTE_CHUNK,
+        waiting: reply.read_number()?,
+        ready: reply.read_number()?,
+        active: reply.read_number()?,
+        promoted_through: reply.read_number()?,
+        now_ms: reply.read_number()?,
+        clocks: ClockDifference {
+            apart: reply.read_number()? == 1,
+            ahead_ms: reply.read_signed()?,
+            offset_ms: reply.read_signed()?,
         },
     })
 }

@@ -5,17 +5,23 @@ use std::sync::LazyLock;
 use vestibule_domain::{change::Change, id::QueueId};
 use vestibule_line::LineError;
 
-use super::{RedisLine, journal::fields, keys::Keys, script::Command};
+use super::{RedisLine, journal::encode_change, keys::Keys, script::LuaScript};
 
-pub(super) static RECORD: LazyLock<Command> =
-    LazyLock::new(|| Command::new("record", include_str!("record.lua")));
+pub(super) static APPEND_TO_JOURNAL: LazyLock<LuaScript> =
+    LazyLock::new(|| LuaScript::new("record", include_str!("record.lua")));
 
-pub(super) async fn record(line: &RedisLine, queue: &QueueId, change: &Change) -> Result<(), LineError> {
-    let call = RECORD.of(&Keys::new(queue)).arg(line.journal_limits.all);
-    let reply = call.args(fields(change)).send(line).await?;
+pub(super) async fn append_to_journal(
+    line: &RedisLine,
+    queue: &QueueId,
+    change: &Change,
+) -> Result<(), LineError> {
+    let call = APPEND_TO_JOURNAL
+        .call_for_queue(&Keys::new(queue))
+        .arg(line.journal_limits.all_changes);
+    let reply = call.args(encode_change(change)).send(line).await?;
     match reply.outcome() {
         "recorded" => Ok(()),
         "full" => Err(LineError::JournalFull),
-        _ => Err(reply.nonsense("a known outcome")),
+        _ => Err(reply.protocol_error("a known outcome")),
     }
 }

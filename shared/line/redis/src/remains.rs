@@ -3,24 +3,28 @@
 
 use redis::streams::StreamRangeReply;
 use vestibule_domain::id::QueueId;
-use vestibule_line::{LineError, Remains};
+use vestibule_line::{LineError, UnflushedChanges};
 
 use super::{
     RedisLine,
-    connect::{Sender, failed},
+    connect::{CallLink, to_line_error},
     end, journal,
     keys::Keys,
-    reply::entry_id,
+    reply::parse_entry_id,
 };
 
 /// The reply: epoch and generation of the dropped queue, its journal, and its members with their ends.
-type Left = (
+type RawUnflushed = (
     (Option<u32>, Option<u32>),
     StreamRangeReply,
     Vec<(String, String)>,
 );
 
-pub(super) async fn remains(line: &RedisLine, queue: &QueueId, most: usize) -> Result<Remains, LineError> {
+pub(super) async fn unflushed(
+    line: &RedisLine,
+    queue: &QueueId,
+    most: usize,
+) -> Result<UnflushedChanges, LineError> {
     let keys = Keys::new(queue);
     let mut asked = redis::pipe();
     asked
@@ -35,18 +39,23 @@ pub(super) async fn remains(line: &RedisLine, queue: &QueueId, most: usize) -> R
         .arg(keys.key("ended"))
         .arg(most)
         .arg("WITHVALUES");
-    let ask = async |mut link: Sender| asked.query_async::<Left>(&mut link).await.map_err(failed);
+    let ask = async |mut link: CallLink| {
+        asked
+            .query_async::<RawUnflushed>(&mut link)
+            .await
+            .map_err(to_line_error)
+    };
     let ((epoch, generation), records, ends) = line.connection.call(ask).await?;
     if epoch.is_none() {
-        return Err(LineError::Unknown);
+        return Err(LineError::QueueNotFound);
     }
     let records = records.ids.into_iter();
     let records = records
-        .map(|record| journal::parse(record.id, record.map))
+        .map(|record| journal::parse_record(record.id, record.map))
         .collect();
     let ends = ends.into_iter().filter_map(|(member, text)| {
-        entry_id(&member)
-            .and_then(|id| end::parse(id, &text))
+        parse_entry_id(&member)
+            .and_then(|id| end::parse_end(id, &text))
             .inspect_err(|error| {
                 tracing::warn!(
                     event = "entry.end_skipped", %queue, %error,
@@ -55,7 +64,7 @@ pub(super) async fn remains(line: &RedisLine, queue: &QueueId, most: usize) -> R
             })
             .ok()
     });
-    Ok(Remains {
+    Ok(UnflushedChanges {
         generation,
         records,
         ends: ends.collect(),

@@ -7,18 +7,18 @@ use vestibule_domain::{
     change::Version,
     id::EntryId,
     score::{Visit, WaitScore},
-    standing::Standing,
+    standing::EntryStatus,
 };
-use vestibule_line::{LineError, Missing};
+use vestibule_line::{LineError, NotFound};
 
 /// The reply of a script. Each reading method takes the next value.
-pub(super) struct Reply {
+pub(super) struct ScriptReply {
     of: &'static str,
     outcome: String,
     values: vec::IntoIter<Value>,
 }
 
-impl Reply {
+impl ScriptReply {
     /// Begins to read a reply with its first value, the outcome.
     ///
     /// # Errors
@@ -29,9 +29,9 @@ impl Reply {
             outcome: String::new(),
             values: values.into_iter(),
         };
-        reply.outcome = reply.word()?;
+        reply.outcome = reply.read_text()?;
         if reply.outcome == "no-queue" {
-            Err(LineError::Unknown)
+            Err(LineError::QueueNotFound)
         } else {
             Ok(reply)
         }
@@ -43,106 +43,113 @@ impl Reply {
     }
 
     /// Reads a text.
-    pub(super) fn word(&mut self) -> Result<String, LineError> {
-        let value = self.next()?;
-        redis::from_redis_value(value).map_err(|_| self.nonsense("a text value"))
+    pub(super) fn read_text(&mut self) -> Result<String, LineError> {
+        let value = self.next_value()?;
+        redis::from_redis_value(value).map_err(|_| self.protocol_error("a text value"))
     }
 
     /// Reads an integer of 0 or more.
-    pub(super) fn number(&mut self) -> Result<u64, LineError> {
-        let value = self.next()?;
-        redis::from_redis_value(value).map_err(|_| self.nonsense("an integer"))
+    pub(super) fn read_number(&mut self) -> Result<u64, LineError> {
+        let value = self.next_value()?;
+        redis::from_redis_value(value).map_err(|_| self.protocol_error("an integer"))
     }
 
     /// Reads an integer that may be negative.
-    pub(super) fn signed(&mut self) -> Result<i64, LineError> {
-        let value = self.next()?;
-        redis::from_redis_value(value).map_err(|_| self.nonsense("an integer"))
+    pub(super) fn read_signed(&mut self) -> Result<i64, LineError> {
+        let value = self.next_value()?;
+        redis::from_redis_value(value).map_err(|_| self.protocol_error("an integer"))
     }
 
     /// Reads a list of integers of 0 or more.
-    pub(super) fn numbers(&mut self) -> Result<Vec<u64>, LineError> {
-        let value = self.next()?;
-        redis::from_redis_value(value).map_err(|_| self.nonsense("a list of integers"))
+    pub(super) fn read_numbers(&mut self) -> Result<Vec<u64>, LineError> {
+        let value = self.next_value()?;
+        redis::from_redis_value(value).map_err(|_| self.protocol_error("a list of integers"))
     }
 
     /// Reads a list of `field, value, field, value, …`.
-    pub(super) fn fields(&mut self) -> Result<Fields, LineError> {
-        let value = self.next()?;
-        let fields = redis::from_redis_value(value).map_err(|_| self.nonsense("a list of fields"))?;
+    pub(super) fn read_fields(&mut self) -> Result<Fields, LineError> {
+        let value = self.next_value()?;
+        let fields = redis::from_redis_value(value).map_err(|_| self.protocol_error("a list of fields"))?;
         Ok(Fields { of: self.of, fields })
     }
 
     /// Reads the status of an entry: four values, which are the state, the score or visit, the position or
     /// deadline, and the line time.
-    pub(super) fn standing(&mut self) -> Result<Standing, LineError> {
-        Ok(self.standing_at()?.0)
+    pub(super) fn read_status(&mut self) -> Result<EntryStatus, LineError> {
+        Ok(self.read_status_with_time()?.0)
     }
 
     /// Reads the status of an entry and the line time in Unix milliseconds, which the status of a waiting
     /// entry does not contain.
-    pub(super) fn standing_at(&mut self) -> Result<(Standing, u64), LineError> {
-        let (state, first, second, now_ms) = (self.word()?, self.number()?, self.number()?, self.number()?);
-        let visit = || Visit::new(first).ok_or_else(|| self.nonsense("a valid visit"));
+    pub(super) fn read_status_with_time(&mut self) -> Result<(EntryStatus, u64), LineError> {
+        let (state, first, second, now_ms) = (
+            self.read_text()?,
+            self.read_number()?,
+            self.read_number()?,
+            self.read_number()?,
+        );
+        let visit = || Visit::new(first).ok_or_else(|| self.protocol_error("a valid visit"));
         let standing = match state.as_str() {
-            "waiting" => Standing::Waiting {
-                score: self.score_of(first)?,
+            "waiting" => EntryStatus::Waiting {
+                score: self.parse_score(first)?,
                 position: second,
             },
-            "ready" => Standing::Ready {
+            "ready" => EntryStatus::Ready {
                 visit: visit()?,
                 claim_by_ms: second,
                 now_ms,
             },
-            "active" => Standing::Active {
+            "active" => EntryStatus::Active {
                 visit: visit()?,
                 session_end_ms: second,
                 now_ms,
             },
-            _ => return Err(self.nonsense("a known state")),
+            _ => return Err(self.protocol_error("a known state")),
         };
         Ok((standing, now_ms))
     }
 
     /// Reads why an entry has no place.
-    pub(super) fn missing(&mut self) -> Result<Missing, LineError> {
-        match self.word()?.as_str() {
-            "ended" => Ok(Missing::Ended),
-            "unknown" => Ok(Missing::Unknown),
-            _ => Err(self.nonsense("a known reason why the entry has no place")),
+    pub(super) fn read_not_found(&mut self) -> Result<NotFound, LineError> {
+        match self.read_text()?.as_str() {
+            "ended" => Ok(NotFound::RecentlyEnded),
+            "unknown" => Ok(NotFound::Unknown),
+            _ => Err(self.protocol_error("a known reason why the entry has no place")),
         }
     }
 
     /// Reads the number of a visit.
-    pub(super) fn visit(&mut self) -> Result<Visit, LineError> {
-        let number = self.number()?;
-        Visit::new(number).ok_or_else(|| self.nonsense("a valid visit"))
+    pub(super) fn read_visit(&mut self) -> Result<Visit, LineError> {
+        let number = self.read_number()?;
+        Visit::new(number).ok_or_else(|| self.protocol_error("a valid visit"))
     }
 
     /// Reads the score of a place in line.
-    pub(super) fn score(&mut self) -> Result<WaitScore, LineError> {
-        let raw = self.number()?;
-        self.score_of(raw)
+    pub(super) fn read_score(&mut self) -> Result<WaitScore, LineError> {
+        let raw = self.read_number()?;
+        self.parse_score(raw)
     }
 
     /// Reads the version of a change; `None` if the script changed nothing.
-    pub(super) fn version(&mut self) -> Result<Option<Version>, LineError> {
-        let (epoch, v) = (self.number()?, self.number()?);
-        let epoch = u32::try_from(epoch).map_err(|_| self.nonsense("a valid epoch"))?;
+    pub(super) fn read_version(&mut self) -> Result<Option<Version>, LineError> {
+        let (epoch, v) = (self.read_number()?, self.read_number()?);
+        let epoch = u32::try_from(epoch).map_err(|_| self.protocol_error("a valid epoch"))?;
         Ok((v > 0).then_some(Version { epoch, v }))
     }
 
     /// The error for a reply that the header of the script does not list. `wanted` is what the reply lacks.
-    pub(super) fn nonsense(&self, wanted: &str) -> LineError {
-        LineError::Nonsense(format!("the reply of script `{}` lacks {wanted}", self.of))
+    pub(super) fn protocol_error(&self, wanted: &str) -> LineError {
+        LineError::Protocol(format!("the reply of script `{}` lacks {wanted}", self.of))
     }
 
-    fn score_of(&self, raw: u64) -> Result<WaitScore, LineError> {
-        WaitScore::from_raw(raw).ok_or_else(|| self.nonsense("a valid score"))
+    fn parse_score(&self, raw: u64) -> Result<WaitScore, LineError> {
+        WaitScore::from_raw(raw).ok_or_else(|| self.protocol_error("a valid score"))
     }
 
-    fn next(&mut self) -> Result<Value, LineError> {
-        self.values.next().ok_or_else(|| self.nonsense("a further value"))
+    fn next_value(&mut self) -> Result<Value, LineError> {
+        self.values
+            .next()
+            .ok_or_else(|| self.protocol_error("a further value"))
     }
 }
 
@@ -163,26 +170,26 @@ impl Fields {
     }
 
     pub(super) fn text(&self, name: &str) -> Result<&str, LineError> {
-        let missing = || LineError::Nonsense(format!("field `{name}` is missing (source: {})", self.of));
+        let missing = || LineError::Protocol(format!("field `{name}` is missing (source: {})", self.of));
         self.fields.get(name).map(String::as_str).ok_or_else(missing)
     }
 
     /// An integer that may be negative. A missing field is 0, because an earlier version did not write it.
-    pub(super) fn signed(&self, name: &str) -> Result<i64, LineError> {
+    pub(super) fn signed_or_zero(&self, name: &str) -> Result<i64, LineError> {
         let Some(text) = self.fields.get(name) else {
             return Ok(0);
         };
         let nonsense =
-            || LineError::Nonsense(format!("field `{name}` is not an integer (source: {})", self.of));
+            || LineError::Protocol(format!("field `{name}` is not an integer (source: {})", self.of));
         text.parse().map_err(|_| nonsense())
     }
 
     /// An integer of 0 or more. Redis may write one that went through a double as `1.7e+15`.
     pub(super) fn number<T: TryFrom<u64>>(&self, name: &str) -> Result<T, LineError> {
-        whole(self.text(name)?)
+        parse_integer(self.text(name)?)
             .and_then(|number| T::try_from(number).ok())
             .ok_or_else(|| {
-                LineError::Nonsense(format!("field `{name}` is not an integer (source: {})", self.of))
+                LineError::Protocol(format!("field `{name}` is not an integer (source: {})", self.of))
             })
     }
 
@@ -194,7 +201,7 @@ impl Fields {
 }
 
 /// Parses an integer of 0 or more. Digits may be any `u64`; the notation of a double must be below 2^53.
-pub(super) fn whole(text: &str) -> Option<u64> {
+pub(super) fn parse_integer(text: &str) -> Option<u64> {
     if let Ok(number) = text.parse() {
         return Some(number);
     }
@@ -205,9 +212,9 @@ pub(super) fn whole(text: &str) -> Option<u64> {
 }
 
 /// Parses a member of a sorted set or hash as an entry id.
-pub(super) fn entry_id(member: &str) -> Result<EntryId, LineError> {
+pub(super) fn parse_entry_id(member: &str) -> Result<EntryId, LineError> {
     EntryId::from_member(member)
-        .map_err(|error| LineError::Nonsense(format!("the member {member} is not an entry id: {error}")))
+        .map_err(|error| LineError::Protocol(format!("the member {member} is not an entry id: {error}")))
 }
 
 #[cfg(test)]
@@ -215,11 +222,11 @@ mod tests {
     use super::*;
 
     #[test]
-    fn whole_numbers_are_read_as_redis_writes_them() {
-        assert_eq!(whole("736949953421312"), Some(736_949_953_421_312));
-        assert_eq!(whole("1.7e+15"), Some(1_700_000_000_000_000));
+    fn integers_parse_from_digits_and_double_notation() {
+        assert_eq!(parse_integer("736949953421312"), Some(736_949_953_421_312));
+        assert_eq!(parse_integer("1.7e+15"), Some(1_700_000_000_000_000));
         for none in ["", "x", "-1", "0.5", "1e16", "nan"] {
-            assert_eq!(whole(none), None, "{none}");
+            assert_eq!(parse_integer(none), None, "{none}");
         }
     }
 }

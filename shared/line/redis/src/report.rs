@@ -3,56 +3,60 @@
 use std::sync::LazyLock;
 
 use vestibule_domain::{id::QueueId, score::WaitScore};
-use vestibule_line::{Happened, LineError, Report, ReportOrder, Reported};
+use vestibule_line::{LineError, QueueEvents, Report, ReportOrder, ReportOutcome};
 
-use super::{RedisLine, script::Command};
+use super::{RedisLine, script::LuaScript};
 
-pub(super) static REPORT: LazyLock<Command> =
-    LazyLock::new(|| Command::new("report", include_str!("report.lua")));
+pub(super) static TAKE_REPORT: LazyLock<LuaScript> =
+    LazyLock::new(|| LuaScript::new("report", include_str!("report.lua")));
 
-pub(super) async fn report(
+pub(super) async fn take_report(
     line: &RedisLine,
     queue: &QueueId,
     order: ReportOrder,
-) -> Result<Reported, LineError> {
-    let call = line.call(&REPORT, queue).arg(order.every_ms).arg(order.idle_ms);
+) -> Result<ReportOutcome, LineError> {
+    let call = line
+        .begin_call(&TAKE_REPORT, queue)
+        .arg(order.every_ms)
+        .arg(order.idle_ms);
     let mut reply = call.send(line).await?;
     match reply.outcome() {
         "early" => {
-            let due_in_ms = reply.number()?;
-            return Ok(Reported::Early { due_in_ms });
+            let due_in_ms = reply.read_number()?;
+            return Ok(ReportOutcome::NotDue { due_in_ms });
         }
         "report" => {}
-        _ => return Err(reply.nonsense("a known outcome")),
+        _ => return Err(reply.protocol_error("a known outcome")),
     }
-    let now_ms = reply.number()?;
-    let (waiting, ready, active) = (reply.number()?, reply.number()?, reply.number()?);
-    let (journal, aside) = (reply.number()?, reply.number()?);
-    let oldest_at_ms = Some(reply.number()?).filter(|at_ms| *at_ms > 0);
-    let (head, tail) = (reply.score()?, reply.score()?);
+    let now_ms = reply.read_number()?;
+    let (waiting, ready, active) = (reply.read_number()?, reply.read_number()?, reply.read_number()?);
+    let (journal, aside) = (reply.read_number()?, reply.read_number()?);
+    let oldest_at_ms = Some(reply.read_number()?).filter(|at_ms| *at_ms > 0);
+    let (head, tail) = (reply.read_score()?, reply.read_score()?);
     let is_place = |score: &WaitScore| score.raw() > 0;
-    Ok(Reported::Due(Box::new(Report {
+    Ok(ReportOutcome::Due(Box::new(Report {
         now_ms,
         waiting,
         ready,
         active,
-        journal,
-        aside,
+        journal_len: journal,
+        dead_letters: aside,
         backup_lag_ms: oldest_at_ms.map_or(0, |at_ms| now_ms.saturating_sub(at_ms)),
         head: Some(head).filter(is_place),
         tail: Some(tail).filter(is_place),
-        tick_age_ms: reply.number()?,
-        waited_ms: reply.number()?,
-        waited_max_ms: reply.number()?,
-        happened: Happened {
-            entered: reply.number()?,
-            promoted: reply.number()?,
-            completed: reply.number()?,
-            left: reply.number()?,
-            expired: reply.number()?,
-            no_shows: reply.number()?,
+        tick_age_ms: reply.read_number()?,
+        waited_ms: reply.read_number()?,
+        waited_max_ms: reply.read_number()?,
+        events: QueueEvents {
+            entered: reply.read_number()?,
+            promoted: reply.read_number()?,
+            completed: reply.read_number()?,
+            left: reply.read_number()?,
+            expired: reply.read_number()?,
+            no_shows: reply.read_number()?,
         },
-        generation: u32::try_from(reply.number()?).map_err(|_| reply.nonsense("a valid generation"))?,
-        check_age_ms: reply.number()?,
+        generation: u32::try_from(reply.read_number()?)
+            .map_err(|_| reply.protocol_error("a valid generation"))?,
+        check_age_ms: reply.read_number()?,
     })))
 }

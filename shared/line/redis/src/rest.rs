@@ -6,15 +6,19 @@ use std::sync::LazyLock;
 use vestibule_domain::id::QueueId;
 use vestibule_line::LineError;
 
-use super::{RedisLine, keys::Keys, script::Command};
+use super::{RedisLine, keys::Keys, script::LuaScript};
 
-pub(super) static REST: LazyLock<Command> = LazyLock::new(|| Command::new("rest", include_str!("rest.lua")));
+pub(super) static PARK_IDLE_PROMOTER: LazyLock<LuaScript> =
+    LazyLock::new(|| LuaScript::new("rest", include_str!("rest.lua")));
 
-pub(super) async fn rest(line: &RedisLine, queue: &QueueId) -> Result<bool, LineError> {
-    let reply = REST.of(&Keys::new(queue)).send(line).await?;
+pub(super) async fn park_idle_promoter(line: &RedisLine, queue: &QueueId) -> Result<bool, LineError> {
+    let reply = PARK_IDLE_PROMOTER
+        .call_for_queue(&Keys::new(queue))
+        .send(line)
+        .await?;
     match reply.outcome() {
         "busy" => Ok(false),
         "resting" => Ok(true),
-        _ => Err(reply.nonsense("a known outcome")),
+        _ => Err(reply.protocol_error("a known outcome")),
     }
 }

@@ -4,22 +4,22 @@ use std::sync::LazyLock;
 
 use uuid::Uuid;
 use vestibule_domain::{clock::LineTime, id::QueueId, score::DeadlineScore};
-use vestibule_line::{Configuration, Configured, LineError, Places};
+use vestibule_line::{Configuration, ConfigureOutcome, LineError, RestoredEntries};
 
 use super::{
     RedisLine,
-    configure::fields,
-    connect::{Sender, failed},
+    configure::config_fields,
+    connect::{CallLink, to_line_error},
     keys::Keys,
-    script::Command,
-    stage::stage,
+    script::LuaScript,
+    stage::stage_entries,
 };
 
-pub(super) static RESTORE: LazyLock<Command> =
-    LazyLock::new(|| Command::new("restore", include_str!("restore.lua")));
+pub(super) static RESTORE: LazyLock<LuaScript> =
+    LazyLock::new(|| LuaScript::new("restore", include_str!("restore.lua")));
 
 /// The keys of the queue that a restore changes, in the order of the script's header.
-const LIVE: [&str; 11] = [
+const LIVE_KEYS: [&str; 11] = [
     "waiting", "ready", "active", "ended", "sought", "journal", "aside", "load", "config", "state", "lost",
 ];
 
@@ -28,12 +28,12 @@ pub(super) async fn restore(
     queue: &QueueId,
     configuration: &Configuration,
     fence: u64,
-    places: Places,
-) -> Result<Configured, LineError> {
-    let now_us = now_us(line, places.v).await?;
+    places: RestoredEntries,
+) -> Result<ConfigureOutcome, LineError> {
+    let now_us = read_line_time_us(line, places.v).await?;
     let claim_by_ms = now_us / 1_000 + configuration.settings.claim_ms();
     let (keys, restorer) = (Keys::new(queue), Uuid::new_v4().to_string());
-    let staged = ["waiting", "ready", "active"].map(|name| keys.staged(&restorer, name));
+    let staged = ["waiting", "ready", "active"].map(|name| keys.staged_key(&restorer, name));
     let by_raw = |(score, id): (DeadlineScore, _)| (score.raw(), id);
     let waiting = places
         .waiting
@@ -49,42 +49,47 @@ pub(super) async fn restore(
     let sets: [Vec<_>; 3] = [waiting, ready, active];
     let entries: usize = sets.iter().map(Vec::len).sum();
     for (set, entries) in staged.iter().zip(sets) {
-        stage(line, set, entries).await?;
+        stage_entries(line, set, entries).await?;
     }
     let call = RESTORE
-        .on(LIVE.map(|name| keys.key(name)).into_iter().chain(staged))
+        .call_with_keys(LIVE_KEYS.map(|name| keys.key(name)).into_iter().chain(staged))
         .arg(now_us)
         .arg(places.last_order)
         .arg(places.v)
         .arg(fence)
         .arg(entries);
-    let reply = call.args(fields(configuration)).send(line).await?;
+    let reply = call.args(config_fields(configuration)).send(line).await?;
     match reply.outcome() {
-        "created" => Ok(Configured::Created),
-        "same" => Ok(Configured::Same),
-        "older" => Ok(Configured::Older),
+        "created" => Ok(ConfigureOutcome::Created),
+        "same" => Ok(ConfigureOutcome::Unchanged),
+        "older" => Ok(ConfigureOutcome::Superseded),
         "incomplete" => Err(LineError::Unavailable(
             "the staged sets of a restore expired before Redis put them in place; restore the queue again"
                 .to_owned(),
         )),
-        _ => Err(reply.nonsense("a known outcome")),
+        _ => Err(reply.protocol_error("a known outcome")),
     }
 }
 
 /// The line time of a queue that is not in Redis yet, in Unix microseconds. It is computed here and not in a
 /// script, because the deadlines of thousands of restored entries are computed here, too. It is never before
 /// `last_us`.
-async fn now_us(line: &RedisLine, last_us: u64) -> Result<u64, LineError> {
-    let server_us = server_us(line).await?;
-    Ok(LineTime::read(server_us, 0, line.witness_ms(), last_us).us)
+async fn read_line_time_us(line: &RedisLine, last_us: u64) -> Result<u64, LineError> {
+    let server_us = read_server_time_us(line).await?;
+    Ok(LineTime::from_clocks(server_us, 0, line.witness_ms(), last_us).us)
 }
 
 /// Reads the server's clock, in Unix microseconds.
-pub(super) async fn server_us(line: &RedisLine) -> Result<u64, LineError> {
-    if let Some(clock) = &line.given {
+pub(super) async fn read_server_time_us(line: &RedisLine) -> Result<u64, LineError> {
+    if let Some(clock) = &line.given_clock {
         return Ok(clock());
     }
-    let ask = async |mut link: Sender| redis::cmd("TIME").query_async(&mut link).await.map_err(failed);
+    let ask = async |mut link: CallLink| {
+        redis::cmd("TIME")
+            .query_async(&mut link)
+            .await
+            .map_err(to_line_error)
+    };
     let (seconds, micros): (u64, u64) = line.connection.call(ask).await?;
     Ok(seconds * 1_000_000 + micros)
 }

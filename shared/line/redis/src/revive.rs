@@ -3,34 +3,34 @@
 use std::sync::LazyLock;
 
 use vestibule_domain::{
-    change::{Change, End, Event},
+    change::{Change, EndReason, Event},
     id::QueueId,
     score::WaitScore,
 };
-use vestibule_line::{Instead, LineError, Revival, Revived};
+use vestibule_line::{LineError, ReplacedEntry, RestoreEntryOrder, RestoreEntryOutcome};
 
-use super::{RedisLine, leave::named, script::Command};
+use super::{RedisLine, leave::visit_arg, script::LuaScript};
 
-pub(super) static REVIVE: LazyLock<Command> =
-    LazyLock::new(|| Command::new("revive", include_str!("revive.lua")));
+pub(super) static RESTORE_ENTRY: LazyLock<LuaScript> =
+    LazyLock::new(|| LuaScript::new("revive", include_str!("revive.lua")));
 
-pub(super) async fn revive(
+pub(super) async fn restore_entry(
     line: &RedisLine,
     queue: &QueueId,
-    revival: &Revival,
-) -> Result<Revived, LineError> {
-    let Some(event) = revival.event() else {
-        return Ok(Revived::Ended);
+    revival: &RestoreEntryOrder,
+) -> Result<RestoreEntryOutcome, LineError> {
+    let Some(event) = revival.restore_event() else {
+        return Ok(RestoreEntryOutcome::AlreadyEnded);
     };
     let record = &revival.record;
     let or_empty = |number: Option<u64>| number.map_or_else(String::new, |number| number.to_string());
-    let (mark, instead) = match revival.instead {
-        Instead::Nothing => (None, None),
-        Instead::Sought(mark) => (Some(mark), None),
-        Instead::Place(visit) => (None, Some(visit)),
+    let (mark, instead) = match revival.replaced {
+        ReplacedEntry::Nothing => (None, None),
+        ReplacedEntry::Ticket(mark) => (Some(mark), None),
+        ReplacedEntry::NewVisit(visit) => (None, Some(visit)),
     };
     let call = line
-        .call(&REVIVE, queue)
+        .begin_call(&RESTORE_ENTRY, queue)
         .arg(record.id.to_member())
         .arg(revival.generation)
         .arg(record.version.epoch)
@@ -40,17 +40,19 @@ pub(super) async fn revive(
         .arg(or_empty(record.score.map(WaitScore::raw)))
         .arg(or_empty(record.expires_at_ms))
         .arg(or_empty(mark))
-        .arg(named(instead));
+        .arg(visit_arg(instead));
     let mut reply = call.send(line).await?;
     match reply.outcome() {
-        "refused" => return Ok(Revived::Refused),
-        "ended" => return Ok(Revived::Ended),
-        "here" => return Ok(Revived::Here(reply.standing()?)),
-        "sought" => return Ok(Revived::Sought(reply.number()?)),
+        "refused" => return Ok(RestoreEntryOutcome::Rejected),
+        "ended" => return Ok(RestoreEntryOutcome::AlreadyEnded),
+        "here" => return Ok(RestoreEntryOutcome::AlreadyLive(reply.read_status()?)),
+        "sought" => return Ok(RestoreEntryOutcome::TicketIssued(reply.read_number()?)),
         "back" | "expired" => {}
-        _ => return Err(reply.nonsense("a known outcome")),
+        _ => return Err(reply.protocol_error("a known outcome")),
     }
-    let version = reply.version()?.ok_or_else(|| reply.nonsense("a version"))?;
+    let version = reply
+        .read_version()?
+        .ok_or_else(|| reply.protocol_error("a version"))?;
     let change = |at_ms, event| Change {
         id: record.id,
         version,
@@ -58,13 +60,16 @@ pub(super) async fn revive(
         event,
     };
     if reply.outcome() == "expired" {
-        let (visit, at_ms) = (reply.visit()?, reply.number()?);
-        let how = End::Expired;
-        return Ok(Revived::Expired(change(at_ms, Event::Ended { visit, how })));
+        let (visit, at_ms) = (reply.read_visit()?, reply.read_number()?);
+        let how = EndReason::Expired;
+        return Ok(RestoreEntryOutcome::SessionExpired(change(
+            at_ms,
+            Event::Ended { visit, how },
+        )));
     }
-    let (standing, at_ms) = reply.standing_at()?;
-    Ok(Revived::Back {
-        standing,
-        change: change(at_ms, event.until(&standing)),
+    let (standing, at_ms) = reply.read_status_with_time()?;
+    Ok(RestoreEntryOutcome::Restored {
+        status: standing,
+        change: change(at_ms, event.with_deadline_of(&standing)),
     })
 }

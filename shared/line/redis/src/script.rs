@@ -16,9 +16,9 @@ use vestibule_line::LineError;
 
 use super::{
     RedisLine,
-    connect::{Sender, failed},
+    connect::{CallLink, to_line_error},
     keys::Keys,
-    reply::Reply,
+    reply::ScriptReply,
 };
 
 const INCLUDES: [(&str, &str); 10] = [
@@ -35,20 +35,20 @@ const INCLUDES: [(&str, &str); 10] = [
 ];
 
 /// A script, and the names in its header.
-pub(super) struct Command {
+pub(super) struct LuaScript {
     name: &'static str,
     script: Script,
-    keys: Vec<&'static str>,
-    args: Vec<&'static str>,
+    key_names: Vec<&'static str>,
+    arg_names: Vec<&'static str>,
 }
 
-impl Command {
+impl LuaScript {
     /// Reads a script and puts its includes behind the first line. The first line (`#!lua`) declares the kind
     /// of the script, so it must stay first.
     pub(super) fn new(name: &'static str, source: &'static str) -> Self {
         let (kind, body) = source.split_once('\n').unwrap_or((source, ""));
         let mut code = format!("{kind}\n");
-        for wanted in header(body, "include") {
+        for wanted in read_header(body, "include") {
             let (_, include) = INCLUDES
                 .iter()
                 .find(|(name, _)| *name == wanted)
@@ -59,21 +59,21 @@ impl Command {
         Self {
             name,
             script: Script::new(&code),
-            keys: header(body, "KEYS"),
-            args: header(body, "ARGV"),
+            key_names: read_header(body, "KEYS"),
+            arg_names: read_header(body, "ARGV"),
         }
     }
 
     /// Begins a call for one queue, with the queue's keys that the header names.
-    pub(super) fn of<'a>(&'a self, keys: &Keys<'a>) -> Call<'a> {
-        Call {
+    pub(super) fn call_for_queue<'a>(&'a self, keys: &Keys<'a>) -> ScriptCall<'a> {
+        ScriptCall {
             queue: Some(keys.queue),
-            ..self.on(self.keys.iter().map(|name| keys.key(name)))
+            ..self.call_with_keys(self.key_names.iter().map(|name| keys.key(name)))
         }
     }
 
     /// Begins a call with the given keys, which must be as many as the header names.
-    pub(super) fn on(&self, keys: impl IntoIterator<Item = String>) -> Call<'_> {
+    pub(super) fn call_with_keys(&self, keys: impl IntoIterator<Item = String>) -> ScriptCall<'_> {
         let mut invocation = self.script.prepare_invoke();
         let mut given = 0;
         for key in keys {
@@ -82,20 +82,20 @@ impl Command {
         }
         debug_assert_eq!(
             given,
-            self.keys.len(),
+            self.key_names.len(),
             "the caller of script `{}` must send as many keys as its header names",
             self.name
         );
-        Call {
+        ScriptCall {
             command: self,
             queue: None,
             invocation,
-            args: 0,
+            arg_count: 0,
         }
     }
 }
 
-fn header(body: &'static str, name: &str) -> Vec<&'static str> {
+fn read_header(body: &'static str, name: &str) -> Vec<&'static str> {
     body.lines()
         .take_while(|line| line.starts_with("--"))
         .find_map(|line| line.strip_prefix("-- ")?.strip_prefix(name)?.strip_prefix(": "))
@@ -104,20 +104,20 @@ fn header(body: &'static str, name: &str) -> Vec<&'static str> {
 }
 
 /// One call of a script.
-pub(super) struct Call<'a> {
-    command: &'a Command,
+pub(super) struct ScriptCall<'a> {
+    command: &'a LuaScript,
     /// The queue whose round-trip metric counts the call. `None` for the steps of a restore, because each of
     /// them moves thousands of entries and would distort the metric, and for a script that has no queue.
     queue: Option<&'a QueueId>,
     invocation: redis::ScriptInvocation<'a>,
-    args: usize,
+    arg_count: usize,
 }
 
-impl Call<'_> {
+impl ScriptCall<'_> {
     /// Adds an argument.
     pub(super) fn arg(mut self, value: impl Display) -> Self {
         self.invocation.arg(value.to_string());
-        self.args += 1;
+        self.arg_count += 1;
         self
     }
 
@@ -127,30 +127,35 @@ impl Call<'_> {
     }
 
     /// Sends the call, and loads the script first if the server does not have it.
-    pub(super) async fn send(self, line: &RedisLine) -> Result<Reply, LineError> {
-        let names = &self.command.args;
+    pub(super) async fn send(self, line: &RedisLine) -> Result<ScriptReply, LineError> {
+        let names = &self.command.arg_names;
         let open = names.last() == Some(&"...");
         debug_assert!(
             if open {
-                self.args + 1 >= names.len()
+                self.arg_count + 1 >= names.len()
             } else {
-                self.args == names.len()
+                self.arg_count == names.len()
             },
             "the caller of script `{}` must send as many arguments as its header names",
             self.command.name
         );
-        let begun = line.round_trips.begin();
-        let reply = self.ask(line).await;
+        let begun = line.round_trips.start_measurement();
+        let reply = self.invoke(line).await;
         if let Some(queue) = self.queue {
-            line.round_trips.end(queue, begun, reply.is_ok());
+            line.round_trips.record_measurement(queue, begun, reply.is_ok());
         }
         reply
     }
 
-    async fn ask(&self, line: &RedisLine) -> Result<Reply, LineError> {
-        let send = async |mut link: Sender| self.invocation.invoke_async(&mut link).await.map_err(failed);
+    async fn invoke(&self, line: &RedisLine) -> Result<ScriptReply, LineError> {
+        let send = async |mut link: CallLink| {
+            self.invocation
+                .invoke_async(&mut link)
+                .await
+                .map_err(to_line_error)
+        };
         let values: Vec<Value> = line.connection.call(send).await?;
-        Reply::read(self.command.name, values)
+        ScriptReply::read(self.command.name, values)
     }
 }
 
@@ -189,7 +194,7 @@ mod tests {
     ];
 
     /// The names of the local variables that a script reads from `KEYS` or `ARGV`, in order.
-    fn locals(source: &str, table: &str) -> Vec<String> {
+    fn read_locals(source: &str, table: &str) -> Vec<String> {
         let mut names = Vec::new();
         for line in source.lines().filter(|line| line.starts_with("local ")) {
             let Some((left, right)) = line.trim_start_matches("local ").split_once(" = ") else {
@@ -206,7 +211,7 @@ mod tests {
     }
 
     #[test]
-    fn every_header_says_what_its_script_takes() {
+    fn script_headers_match_keys_and_arguments() {
         for source in SCRIPTS {
             assert!(
                 source.starts_with("#!lua"),
@@ -216,14 +221,14 @@ mod tests {
                 .split_once('\n')
                 .expect("a script has more than one line")
                 .1;
-            assert_eq!(header(body, "KEYS"), locals(source, "KEYS"), "{source}");
-            let args: Vec<_> = header(body, "ARGV")
+            assert_eq!(read_header(body, "KEYS"), read_locals(source, "KEYS"), "{source}");
+            let args: Vec<_> = read_header(body, "ARGV")
                 .into_iter()
                 .filter(|name| *name != "...")
                 .collect();
-            assert_eq!(args, locals(source, "ARGV"), "{source}");
+            assert_eq!(args, read_locals(source, "ARGV"), "{source}");
             assert!(body.contains("-- Output: {'"), "{source}");
-            for include in header(body, "include") {
+            for include in read_header(body, "include") {
                 assert!(INCLUDES.iter().any(|(name, _)| *name == include), "{include}");
             }
         }

@@ -3,20 +3,24 @@
 use std::sync::LazyLock;
 
 use vestibule_domain::id::QueueId;
-use vestibule_line::{LineError, SetAside};
+use vestibule_line::{DeadLetterOutcome, LineError};
 
-use super::{RedisLine, keys::Keys, script::Command};
+use super::{RedisLine, keys::Keys, script::LuaScript};
 
-pub(super) static SET_ASIDE: LazyLock<Command> =
-    LazyLock::new(|| Command::new("set_aside", include_str!("set_aside.lua")));
+pub(super) static DEAD_LETTER: LazyLock<LuaScript> =
+    LazyLock::new(|| LuaScript::new("set_aside", include_str!("set_aside.lua")));
 
-pub(super) async fn set_aside(line: &RedisLine, queue: &QueueId, key: &str) -> Result<SetAside, LineError> {
-    let call = SET_ASIDE.of(&Keys::new(queue)).arg(key);
-    let reply = call.arg(line.journal_limits.aside).send(line).await?;
+pub(super) async fn dead_letter(
+    line: &RedisLine,
+    queue: &QueueId,
+    key: &str,
+) -> Result<DeadLetterOutcome, LineError> {
+    let call = DEAD_LETTER.call_for_queue(&Keys::new(queue)).arg(key);
+    let reply = call.arg(line.journal_limits.dead_letters).send(line).await?;
     match reply.outcome() {
-        "set-aside" => Ok(SetAside::Done),
-        "gone" => Ok(SetAside::Gone),
-        "full" => Ok(SetAside::Full),
-        _ => Err(reply.nonsense("a known outcome")),
+        "set-aside" => Ok(DeadLetterOutcome::Moved),
+        "gone" => Ok(DeadLetterOutcome::AlreadyHandled),
+        "full" => Ok(DeadLetterOutcome::Full),
+        _ => Err(reply.protocol_error("a known outcome")),
     }
 }

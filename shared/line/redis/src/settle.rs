@@ -3,26 +3,30 @@
 use std::sync::LazyLock;
 
 use vestibule_domain::{
-    change::{Ending, Version},
+    change::{Version, VisitEnd},
     id::QueueId,
 };
 use vestibule_line::LineError;
 
-use super::{RedisLine, keys::Keys, script::Command};
+use super::{RedisLine, keys::Keys, script::LuaScript};
 
-pub(super) static SETTLE: LazyLock<Command> =
-    LazyLock::new(|| Command::new("settle", include_str!("settle.lua")));
+pub(super) static ACKNOWLEDGE: LazyLock<LuaScript> =
+    LazyLock::new(|| LuaScript::new("settle", include_str!("settle.lua")));
 
-pub(super) async fn settle(
+pub(super) async fn acknowledge(
     line: &RedisLine,
     queue: &QueueId,
     keys: &[String],
-    ended: &[Ending],
+    ended: &[VisitEnd],
 ) -> Result<(), LineError> {
     let ends = ended.iter().flat_map(|end| {
         let Version { epoch, v } = end.version;
         [end.id.to_member(), epoch.to_string(), v.to_string()]
     });
-    let call = SETTLE.of(&Keys::new(queue)).arg(keys.len()).args(keys).args(ends);
+    let call = ACKNOWLEDGE
+        .call_for_queue(&Keys::new(queue))
+        .arg(keys.len())
+        .args(keys)
+        .args(ends);
     call.send(line).await.map(drop)
 }

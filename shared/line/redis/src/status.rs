@@ -7,44 +7,49 @@ use redis::{Cmd, Pipeline};
 use vestibule_domain::{
     id::{EntryId, QueueId},
     score::WaitScore,
-    standing::Standing,
+    standing::EntryStatus,
 };
-use vestibule_line::{LineError, Look};
+use vestibule_line::{EntryLookup, LineError};
 
 use super::{
     RedisLine,
-    connect::{Sender, failed},
+    connect::{CallLink, to_line_error},
     keys::Keys,
-    reply::whole,
-    script::Command,
+    reply::parse_integer,
+    script::LuaScript,
 };
 
-pub(super) static STATUS: LazyLock<Command> =
-    LazyLock::new(|| Command::new("status", include_str!("status.lua")));
+pub(super) static STATUS: LazyLock<LuaScript> =
+    LazyLock::new(|| LuaScript::new("status", include_str!("status.lua")));
 
 /// Reads the status of an entry.
 ///
 /// Nearly all status requests are for waiting entries, and the place of a waiting entry is all that the
 /// answer needs. So two plain commands come first, because they are faster than a script. If the entry leaves
 /// the line between the two commands, the second finds nothing, and the script answers.
-pub(super) async fn status(line: &RedisLine, queue: &QueueId, id: EntryId) -> Result<Look, LineError> {
+pub(super) async fn status(line: &RedisLine, queue: &QueueId, id: EntryId) -> Result<EntryLookup, LineError> {
     let (key, member) = (Keys::new(queue).key("waiting"), id.to_member());
-    let begun = line.round_trips.begin();
-    let place = place(line, &key, &member).await;
-    line.round_trips.end(queue, begun, matches!(place, Ok(Some(_))));
+    let begun = line.round_trips.start_measurement();
+    let place = find_waiting_entry(line, &key, &member).await;
+    line.round_trips
+        .record_measurement(queue, begun, matches!(place, Ok(Some(_))));
     if let Some(waiting) = place? {
-        return Ok(Look::Here(waiting));
+        return Ok(EntryLookup::Found(waiting));
     }
-    let mut reply = line.call(&STATUS, queue).arg(member).send(line).await?;
+    let mut reply = line.begin_call(&STATUS, queue).arg(member).send(line).await?;
     match reply.outcome() {
-        "here" => Ok(Look::Here(reply.standing()?)),
-        "gone" => Ok(Look::Gone(reply.missing()?)),
-        _ => Err(reply.nonsense("a known outcome")),
+        "here" => Ok(EntryLookup::Found(reply.read_status()?)),
+        "gone" => Ok(EntryLookup::NotFound(reply.read_not_found()?)),
+        _ => Err(reply.protocol_error("a known outcome")),
     }
 }
 
 /// Reads the position and score of a waiting entry; `None` if the entry is not waiting.
-async fn place(line: &RedisLine, key: &str, member: &str) -> Result<Option<Standing>, LineError> {
+async fn find_waiting_entry(
+    line: &RedisLine,
+    key: &str,
+    member: &str,
+) -> Result<Option<EntryStatus>, LineError> {
     // The buffers have the exact capacity, because this is the most frequent call.
     let mut looks = Pipeline::with_capacity(2);
     for name in ["ZRANK", "ZSCORE"] {
@@ -52,12 +57,12 @@ async fn place(line: &RedisLine, key: &str, member: &str) -> Result<Option<Stand
         look.arg(name).arg(key).arg(member);
         looks.add_command(look);
     }
-    let ask = async |mut link: Sender| looks.query_async(&mut link).await.map_err(failed);
+    let ask = async |mut link: CallLink| looks.query_async(&mut link).await.map_err(to_line_error);
     let (rank, score): (Option<u64>, Option<String>) = line.connection.call(ask).await?;
     let score = score
-        .and_then(|score| whole(&score))
+        .and_then(|score| parse_integer(&score))
         .and_then(WaitScore::from_raw);
-    Ok(rank.zip(score).map(|(rank, score)| Standing::Waiting {
+    Ok(rank.zip(score).map(|(rank, score)| EntryStatus::Waiting {
         score,
         position: rank + 1,
     }))

@@ -3,21 +3,26 @@
 use std::sync::LazyLock;
 
 use vestibule_domain::id::QueueId;
-use vestibule_line::{LineError, TickOrder};
+use vestibule_line::{FallbackTickOrder, LineError};
 
-use super::{RedisLine, script::Command};
+use super::{RedisLine, script::LuaScript};
 
-pub(super) static TICK: LazyLock<Command> = LazyLock::new(|| Command::new("tick", include_str!("tick.lua")));
+pub(super) static TAKE_FALLBACK_TICK: LazyLock<LuaScript> =
+    LazyLock::new(|| LuaScript::new("tick", include_str!("tick.lua")));
 
-pub(super) async fn take(line: &RedisLine, queue: &QueueId, order: TickOrder) -> Result<bool, LineError> {
+pub(super) async fn take_fallback_tick(
+    line: &RedisLine,
+    queue: &QueueId,
+    order: FallbackTickOrder,
+) -> Result<bool, LineError> {
     let call = line
-        .call(&TICK, queue)
-        .arg(order.away_after_ms)
+        .begin_call(&TAKE_FALLBACK_TICK, queue)
+        .arg(order.promoter_down_after_ms)
         .arg(order.every_ms);
     let reply = call.send(line).await?;
     match reply.outcome() {
         "early" => Ok(false),
         "due" => Ok(true),
-        _ => Err(reply.nonsense("a known outcome")),
+        _ => Err(reply.protocol_error("a known outcome")),
     }
 }

@@ -3,86 +3,89 @@
 use std::sync::LazyLock;
 
 use vestibule_domain::{
-    change::{Change, End, Event},
+    change::{Change, EndReason, Event},
     id::{EntryId, QueueId},
-    standing::Standing,
+    standing::EntryStatus,
 };
-use vestibule_line::{Check, Extended, Extension, LineError, Validated};
+use vestibule_line::{ExtendOutcome, LineError, SessionExtension, ValidateOutcome, Validation};
 
-use super::{RedisLine, leave::named, reply::Reply, script::Command};
+use super::{RedisLine, leave::visit_arg, reply::ScriptReply, script::LuaScript};
 
-pub(super) static VALIDATE: LazyLock<Command> =
-    LazyLock::new(|| Command::new("validate", include_str!("validate.lua")));
+pub(super) static VALIDATE: LazyLock<LuaScript> =
+    LazyLock::new(|| LuaScript::new("validate", include_str!("validate.lua")));
 
 pub(super) async fn validate(
     line: &RedisLine,
     queue: &QueueId,
     id: EntryId,
-    check: Check,
-) -> Result<Validated, LineError> {
+    check: Validation,
+) -> Result<ValidateOutcome, LineError> {
     let call = line
-        .call(&VALIDATE, queue)
+        .begin_call(&VALIDATE, queue)
         .arg(id.to_member())
-        .arg(named(check.visit));
+        .arg(visit_arg(check.visit));
     let call = call
         .arg(u8::from(check.claims))
         .arg(u8::from(check.consumes))
         .arg(
             check
-                .let_in_until_ms
+                .reactivate_until_ms
                 .map_or_else(String::new, |end_ms| end_ms.to_string()),
         )
         .arg("")
         .arg("");
-    answer(id, call.send(line).await?)
+    read_validation(id, call.send(line).await?)
 }
 
 pub(super) async fn extend(
     line: &RedisLine,
     queue: &QueueId,
     id: EntryId,
-    extension: Extension,
-) -> Result<Extended, LineError> {
+    extension: SessionExtension,
+) -> Result<ExtendOutcome, LineError> {
     let call = line
-        .call(&VALIDATE, queue)
+        .begin_call(&VALIDATE, queue)
         .arg(id.to_member())
-        .arg(named(extension.visit))
+        .arg(visit_arg(extension.visit))
         .arg(0)
         .arg(0)
         .arg("");
     let call = call
         .arg(u64::from(extension.seconds) * 1_000)
         .arg(extension.latest_end_ms);
-    match answer(id, call.send(line).await?)? {
-        Validated::Active {
-            standing,
+    match read_validation(id, call.send(line).await?)? {
+        ValidateOutcome::Active {
+            status: standing,
             change: Some(change),
-        } => Ok(Extended::Active { standing, change }),
-        Validated::Active { change: None, .. } => Err(LineError::Nonsense(
+        } => Ok(ExtendOutcome::Active {
+            status: standing,
+            change,
+        }),
+        ValidateOutcome::Active { change: None, .. } => Err(LineError::Protocol(
             "script `validate` extended a session without reporting a change".to_owned(),
         )),
-        Validated::NotYet(standing) => Ok(Extended::NotYet(standing)),
-        Validated::OtherVisit => Ok(Extended::OtherVisit),
-        Validated::Gone(missing) => Ok(Extended::Gone(missing)),
+        ValidateOutcome::NotActive(standing) => Ok(ExtendOutcome::NotActive(standing)),
+        ValidateOutcome::OtherVisit => Ok(ExtendOutcome::OtherVisit),
+        ValidateOutcome::NotFound(missing) => Ok(ExtendOutcome::NotFound(missing)),
     }
 }
 
-fn answer(id: EntryId, mut reply: Reply) -> Result<Validated, LineError> {
+fn read_validation(id: EntryId, mut reply: ScriptReply) -> Result<ValidateOutcome, LineError> {
     match reply.outcome() {
-        "not-yet" => return Ok(Validated::NotYet(reply.standing()?)),
-        "other-visit" => return Ok(Validated::OtherVisit),
-        "gone" => return Ok(Validated::Gone(reply.missing()?)),
+        "not-yet" => return Ok(ValidateOutcome::NotActive(reply.read_status()?)),
+        "other-visit" => return Ok(ValidateOutcome::OtherVisit),
+        "gone" => return Ok(ValidateOutcome::NotFound(reply.read_not_found()?)),
         "active" => {}
-        _ => return Err(reply.nonsense("a known outcome")),
+        _ => return Err(reply.protocol_error("a known outcome")),
     }
-    let (version, what, standing) = (reply.version()?, reply.word()?, reply.standing()?);
-    let Standing::Active {
+    let (version, what, standing) = (reply.read_version()?, reply.read_text()?, reply.read_status()?);
+    let EntryStatus::Active {
         visit,
         session_end_ms,
         now_ms,
     } = standing
     else {
-        return Err(reply.nonsense("an active entry"));
+        return Err(reply.protocol_error("an active entry"));
     };
     let event = match what.as_str() {
         "none" => None,
@@ -96,9 +99,9 @@ fn answer(id: EntryId, mut reply: Reply) -> Result<Validated, LineError> {
         }),
         "completed" => Some(Event::Ended {
             visit,
-            how: End::Completed,
+            how: EndReason::Completed,
         }),
-        _ => return Err(reply.nonsense("a known kind of change")),
+        _ => return Err(reply.protocol_error("a known kind of change")),
     };
     let change = version.zip(event).map(|(version, event)| Change {
         id,
@@ -106,5 +109,8 @@ fn answer(id: EntryId, mut reply: Reply) -> Result<Validated, LineError> {
         at_ms: now_ms,
         event,
     });
-    Ok(Validated::Active { standing, change })
+    Ok(ValidateOutcome::Active {
+        status: standing,
+        change,
+    })
 }

@@ -3,13 +3,13 @@
 use vestibule_domain::id::QueueId;
 use vestibule_line::{JournalRecord, LineError};
 
-use super::{RedisLine, journal::page};
+use super::{RedisLine, journal::read_records};
 
 /// The number of records in one read. Redis serves no other command during a read, so this bounds the wait of
 /// other callers.
 const PAGE_RECORDS: usize = 1_000;
 
-pub(super) async fn read(
+pub(super) async fn read_journal_records(
     line: &RedisLine,
     queue: &QueueId,
     most: usize,
@@ -17,7 +17,7 @@ pub(super) async fn read(
     let (mut records, mut from) = (Vec::new(), "-".to_owned());
     while records.len() < most {
         let count = PAGE_RECORDS.min(most - records.len());
-        let page = page(line, queue, "journal", &from, count).await?;
+        let page = read_records(line, queue, "journal", &from, count).await?;
         let Some(last) = page.last() else {
             break;
         };
@@ -29,12 +29,12 @@ pub(super) async fn read(
 
 /// Reads the oldest dead letters. Their keys get the prefix `aside:`, by which `acknowledge.lua` tells them
 /// from the records of the journal.
-pub(super) async fn read_aside(
+pub(super) async fn read_dead_letters(
     line: &RedisLine,
     queue: &QueueId,
     most: usize,
 ) -> Result<Vec<JournalRecord>, LineError> {
-    let mut records = page(line, queue, "aside", "-", most).await?;
+    let mut records = read_records(line, queue, "aside", "-", most).await?;
     for record in &mut records {
         record.key.insert_str(0, "aside:");
     }

@@ -1,11 +1,11 @@
 //! Inputs and results of the consistency check, which compares the line with the backup.
 
 use vestibule_domain::{
-    change::{Change, End, Event},
+    change::{Change, EndReason, Event},
     id::EntryId,
-    record::Record,
-    standing::{Spot, Standing},
-    state::State,
+    record::EntryRecord,
+    standing::{EntryStatus, StoredPosition},
+    state::EntryState,
 };
 
 /// The approximate maximum number of entries on one page. A longer page would delay every other caller, because the
@@ -30,7 +30,7 @@ pub struct Cursor {
 pub struct Page {
     /// The entries of this page with their stored positions. They include entries whose deadline has passed and
     /// that no promotion has dropped yet.
-    pub spots: Vec<(EntryId, Spot)>,
+    pub positions: Vec<(EntryId, StoredPosition)>,
     /// Ends that the backup may not have yet.
     pub ends: Vec<Change>,
     /// Where the next page begins; `None` after the last one.
@@ -39,105 +39,113 @@ pub struct Page {
 
 /// The order to repair one entry, for which the line and the backup differ.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub struct Mending {
+pub struct RepairOrder {
     /// The entry.
     pub id: EntryId,
     /// The position that the caller observed in the line. The line repairs the entry only if it is still there. For
     /// a ready entry, the deadline may be that of the claim clock, as stored, or wall time, as callers see it.
-    pub seen: Spot,
+    pub observed: StoredPosition,
     /// The generation of the record.
     pub generation: u32,
     /// The record of the entry in the backup, if there is one.
-    pub record: Option<Record>,
+    pub record: Option<EntryRecord>,
 }
 
 /// What the line does with the entry according to the record.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum Amends {
+pub enum RepairAction {
     /// The visit has ended in this way: drop the entry.
-    Ends(End),
+    Drop(EndReason),
     /// The record shows a later state of the same visit, or a longer session: adopt it.
-    GoesOn(Event),
+    Adopt(Event),
     /// Keep the entry: the line has the later state, or the record is of another visit.
-    Stays,
+    Keep,
 }
 
-impl Mending {
+impl RepairOrder {
     /// Decides what the record means for this entry.
     ///
     /// Within one visit the later state wins, and of two session ends the later one wins, because a visit never
     /// goes back. A session that the record extends may already have ended by the line's clock.
-    pub fn amends(&self) -> Amends {
+    pub fn choose_action(&self) -> RepairAction {
         let Some(record) = &self.record else {
-            return Amends::Stays;
+            return RepairAction::Keep;
         };
-        let place = match self.seen {
-            Spot::Waiting(score) => Some(score),
-            Spot::Ready(_) | Spot::Active(_) => None,
+        let place = match self.observed {
+            StoredPosition::Waiting(score) => Some(score),
+            StoredPosition::Ready(_) | StoredPosition::Active(_) => None,
         };
         let places = place.zip(record.score);
-        if let Some(how) = record.end() {
+        if let Some(how) = record.end_reason() {
             let is_over = match place {
                 // The entry got a place below that of the ended visit before that visit ended, so this place is
                 // no longer valid either.
                 Some(seen) => {
                     record.is_end_of_place(seen) || places.is_some_and(|(seen, known)| seen < known)
                 }
-                None => record.visit == self.seen.visit(),
+                None => record.visit == self.observed.visit(),
             };
-            return if is_over { Amends::Ends(how) } else { Amends::Stays };
+            return if is_over {
+                RepairAction::Drop(how)
+            } else {
+                RepairAction::Keep
+            };
         }
-        let is_same = places.map_or(record.visit == self.seen.visit(), |(seen, known)| seen == known);
-        let is_longer = match (self.seen, record.expires_at_ms) {
-            (Spot::Active(end), Some(end_ms)) => record.state == State::Active && end_ms > end.deadline_ms(),
+        let is_same = places.map_or(record.visit == self.observed.visit(), |(seen, known)| {
+            seen == known
+        });
+        let is_longer = match (self.observed, record.expires_at_ms) {
+            (StoredPosition::Active(end), Some(end_ms)) => {
+                record.state == EntryState::Active && end_ms > end.deadline_ms()
+            }
             _ => false,
         };
-        if !is_same || !(is_longer || record.state.is_further_than(self.seen.state())) {
-            return Amends::Stays;
+        if !is_same || !(is_longer || record.state.is_later_than(self.observed.state())) {
+            return RepairAction::Keep;
         }
         match (record.state, record.expires_at_ms) {
-            (State::Active, Some(session_end_ms)) => Amends::GoesOn(Event::Claimed {
+            (EntryState::Active, Some(session_end_ms)) => RepairAction::Adopt(Event::Claimed {
                 visit: record.visit,
                 session_end_ms,
             }),
-            (State::Ready, Some(claim_by_ms)) => Amends::GoesOn(Event::StillReady {
+            (EntryState::Ready, Some(claim_by_ms)) => RepairAction::Adopt(Event::StillReady {
                 visit: record.visit,
                 claim_by_ms,
             }),
-            _ => Amends::Stays,
+            _ => RepairAction::Keep,
         }
     }
 }
 
 /// The answer to [`Line::mend`](crate::line::Line::mend).
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub enum Mended {
+pub enum RepairOutcome {
     /// The entry is in the line.
-    Here {
+    Live {
         /// The status of the entry.
-        standing: Standing,
+        status: EntryStatus,
         /// The change to write. Its version is above that of the backup.
         change: Change,
         /// Whether the line adopted a later state from the backup.
-        moved_on: bool,
+        has_adopted: bool,
     },
     /// The visit had ended, and the line dropped the entry. This is the change to write.
     Ended(Change),
     /// The entry is no longer at the position that the caller observed. Nothing changed.
     Moved,
     /// The record has another generation, or a later epoch than the line. Nothing changed.
-    Refused,
+    Rejected,
 }
 
-impl Mended {
+impl RepairOutcome {
     /// Returns the event that states the status of the entry.
-    pub fn says(standing: &Standing) -> Event {
-        match *standing {
-            Standing::Waiting { score, .. } => Event::Entered { score },
-            Standing::Ready {
+    pub fn status_event(status: &EntryStatus) -> Event {
+        match *status {
+            EntryStatus::Waiting { score, .. } => Event::Entered { score },
+            EntryStatus::Ready {
                 visit, claim_by_ms, ..
             } => Event::StillReady { visit, claim_by_ms },
-            Standing::Active {
+            EntryStatus::Active {
                 visit,
                 session_end_ms,
                 ..
@@ -162,14 +170,14 @@ pub struct CheckOrder {
 
 /// The answer to [`Line::take_check`](crate::line::Line::take_check).
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum CheckTurn {
+pub enum CheckAssignment {
     /// The caller gets the check, beginning with this shard.
     Due {
         /// The first shard that the check has not covered.
         from_shard: u8,
     },
     /// Another caller is running the check, or the check is not due yet.
-    Early {
+    NotDue {
         /// Ask again after this many milliseconds.
         due_in_ms: u64,
     },

@@ -2,21 +2,21 @@
 
 use vestibule_domain::{
     change::{Change, Event},
-    record::Record,
+    record::EntryRecord,
     score::Visit,
-    standing::Standing,
-    state::State,
+    standing::EntryStatus,
+    state::EntryState,
 };
 
 /// The answer to [`Line::enter`](crate::line::Line::enter).
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub enum Entered {
+pub enum EnterOutcome {
     /// The visitor has a place.
     Joined {
         /// How the visitor got the place.
-        how: Joining,
+        kind: JoinKind,
         /// The status of the entry.
-        standing: Standing,
+        status: EntryStatus,
         /// The change to write. `None` if nothing changed.
         change: Option<Change>,
     },
@@ -26,15 +26,15 @@ pub enum Entered {
 
 /// How an entering visitor got the place.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum Joining {
+pub enum JoinKind {
     /// The visitor began a new visit.
-    New,
+    NewVisit,
     /// The visitor keeps the existing place. For a waiting or active entry the change repeats the current state,
     /// because the request that created the place may have died before it wrote the change. For a ready entry there
     /// is no change, because its promotion is in the journal.
     Kept,
     /// The visitor gave up the existing place for one at the back (`re_entry: requeue`).
-    Moved,
+    Requeued,
 }
 
 /// The reason why the queue does not accept new entries.
@@ -50,42 +50,42 @@ pub enum Refusal {
 
 /// What the line knows of an entry that is not waiting, ready or active.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum Missing {
+pub enum NotFound {
     /// The entry ended recently. The backup may not show the end yet.
-    Ended,
+    RecentlyEnded,
     /// The line knows nothing of the entry. Either it never existed, or only the backup knows how it ended.
     Unknown,
 }
 
 /// The answer to [`Line::status`](crate::line::Line::status).
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum Look {
+pub enum EntryLookup {
     /// The entry is in the line, with this status.
-    Here(Standing),
+    Found(EntryStatus),
     /// The entry is not in the line.
-    Gone(Missing),
+    NotFound(NotFound),
 }
 
 /// The answer to [`Line::claim`](crate::line::Line::claim).
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub enum Claimed {
+pub enum ClaimOutcome {
     /// The entry is active. This call or an earlier one claimed it.
     Active {
         /// The status of the entry.
-        standing: Standing,
+        status: EntryStatus,
         /// The change to write. If the entry was already active, the change repeats its state, because the first
         /// claim may not have been written.
         change: Change,
     },
     /// The entry is still waiting.
-    NotYet(Standing),
+    StillWaiting(EntryStatus),
     /// The entry is not in the line.
-    Gone(Missing),
+    NotFound(NotFound),
 }
 
 /// The reason why a visit is to end.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum Departure {
+pub enum LeaveReason {
     /// The visitor leaves. An active entry becomes completed. Any other entry becomes left.
     Leave,
     /// The protected service has finished with an active entry.
@@ -96,20 +96,20 @@ pub enum Departure {
 
 /// The answer to [`Line::leave`](crate::line::Line::leave).
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub enum Departed {
+pub enum LeaveOutcome {
     /// The visit ended. This is the change to write.
-    Gone(Change),
+    Ended(Change),
     /// The entry has another visit than the caller named. Nothing changed.
     OtherVisit,
     /// Only an active entry can be completed, and this one is not active. Nothing changed.
-    NotActive(Standing),
+    NotActive(EntryStatus),
     /// The entry is not in the line.
-    Missing(Missing),
+    NotFound(NotFound),
 }
 
 /// What the protected service asks about an entry.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub struct Check {
+pub struct Validation {
     /// The required visit. `None` accepts any visit.
     pub visit: Option<Visit>,
     /// Whether validating claims a ready entry. Set this only if the visitor has proved their identity.
@@ -121,30 +121,30 @@ pub struct Check {
     ///
     /// The pass proves that the entry was active before the line lost that fact. If the line shows the entry as
     /// waiting or ready, the entry becomes active again until this time.
-    pub let_in_until_ms: Option<u64>,
+    pub reactivate_until_ms: Option<u64>,
 }
 
 /// The answer to [`Line::validate`](crate::line::Line::validate).
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub enum Validated {
+pub enum ValidateOutcome {
     /// The visitor may act.
     Active {
         /// The status of the entry. If this call completed the entry, the status before that.
-        standing: Standing,
+        status: EntryStatus,
         /// The change to write, if this call claimed or completed the entry.
         change: Option<Change>,
     },
     /// The entry is waiting, or it is ready and this call did not claim it.
-    NotYet(Standing),
+    NotActive(EntryStatus),
     /// The entry has another visit than the caller named.
     OtherVisit,
     /// The entry is not in the line.
-    Gone(Missing),
+    NotFound(NotFound),
 }
 
 /// How far to extend a session.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub struct Extension {
+pub struct SessionExtension {
     /// The required visit. `None` accepts any visit.
     pub visit: Option<Visit>,
     /// The new session end, in seconds from now.
@@ -155,57 +155,57 @@ pub struct Extension {
 
 /// The answer to [`Line::extend`](crate::line::Line::extend).
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub enum Extended {
+pub enum ExtendOutcome {
     /// The entry is active. Its session ends at the new time, never earlier than before.
     Active {
         /// The status of the entry, with the new session end.
-        standing: Standing,
+        status: EntryStatus,
         /// The change to write.
         change: Change,
     },
     /// The entry is waiting or ready. Nothing changed.
-    NotYet(Standing),
+    NotActive(EntryStatus),
     /// The entry has another visit than the caller named. Nothing changed.
     OtherVisit,
     /// The entry is not in the line.
-    Gone(Missing),
+    NotFound(NotFound),
 }
 
 /// The order to restore one entry.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub struct Revival {
+pub struct RestoreEntryOrder {
     /// The record of the entry in the backup.
-    pub record: Record,
+    pub record: EntryRecord,
     /// The generation of the record.
     pub generation: u32,
     /// What the restored entry replaces in the line.
-    pub instead: Instead,
+    pub replaced: ReplacedEntry,
 }
 
 /// What a restored entry replaces in the line.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum Instead {
+pub enum ReplacedEntry {
     /// Nothing. The entry is not in the line, and the caller has no revival ticket yet.
     Nothing,
     /// Nothing. The caller read the record after the line issued this revival ticket.
-    Sought(u64),
+    Ticket(u64),
     /// This new visit, which `enter` began although the visitor already had a place.
-    Place(Visit),
+    NewVisit(Visit),
 }
 
-impl Revival {
+impl RestoreEntryOrder {
     /// Returns the event that restores the entry to the state of its record. Returns `None` if the entry has ended
     /// or if the record lacks a needed value.
-    pub fn event(&self) -> Option<Event> {
+    pub fn restore_event(&self) -> Option<Event> {
         let record = &self.record;
         match (record.state, record.score, record.expires_at_ms) {
-            (State::Waiting, Some(score), _) => Some(Event::Entered { score }),
+            (EntryState::Waiting, Some(score), _) => Some(Event::Entered { score }),
             // `Promoted` does not fit, because the promotion happened at the time in the record and not now.
-            (State::Ready, _, Some(claim_by_ms)) => Some(Event::StillReady {
+            (EntryState::Ready, _, Some(claim_by_ms)) => Some(Event::StillReady {
                 visit: record.visit,
                 claim_by_ms,
             }),
-            (State::Active, _, Some(session_end_ms)) => Some(Event::Claimed {
+            (EntryState::Active, _, Some(session_end_ms)) => Some(Event::Claimed {
                 visit: record.visit,
                 session_end_ms,
             }),
@@ -216,22 +216,22 @@ impl Revival {
 
 /// The answer to [`Line::revive`](crate::line::Line::revive).
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub enum Revived {
+pub enum RestoreEntryOutcome {
     /// The line has restored the entry.
-    Back {
+    Restored {
         /// The status of the entry.
-        standing: Standing,
+        status: EntryStatus,
         /// The change to write. Its version is above every version of the lost history.
         change: Change,
     },
     /// The entry is already in the line, at this place or another one. Nothing changed.
-    Here(Standing),
+    AlreadyLive(EntryStatus),
     /// The entry is not in the line. The value is the revival ticket: see [`Instead::Sought`].
-    Sought(u64),
+    TicketIssued(u64),
     /// The session ended while the line did not have the entry. This is the change to write.
-    Expired(Change),
+    SessionExpired(Change),
     /// The entry has ended, and the line knows that. Nothing changed.
-    Ended,
+    AlreadyEnded,
     /// The record has another generation, or a later epoch than the line. Nothing changed.
-    Refused,
+    Rejected,
 }

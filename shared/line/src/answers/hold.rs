@@ -19,7 +19,7 @@ pub struct HoldOrder<'a> {
 
 /// The answer to [`Line::hold`](crate::line::Line::hold).
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum Holding {
+pub enum HoldOutcome {
     /// The line counts the poll until the caller releases it or the lease ends.
     Counted {
         /// The number of held polls, including this one.

@@ -2,11 +2,11 @@
 
 use vestibule_domain::{
     change::{Change, Version},
-    clock::Clocks,
-    estimate::Averages,
+    clock::ClockDifference,
+    estimate::MovingAverages,
     id::Salt,
-    load::LastLoad,
-    pace::{Bucket, HeldBackBy},
+    load::LastLoadReport,
+    pace::{LimitedBy, PaceBucket},
     score::WaitScore,
     settings::Settings,
 };
@@ -16,22 +16,22 @@ use vestibule_domain::{
 pub struct PromoteOrder {
     /// The maximum number of entries to promote. One call moves at most
     /// [`PROMOTE_CHUNK`](crate::line::PROMOTE_CHUNK).
-    pub asked: u64,
+    pub max_entries: u64,
     /// Whether the caller is the promoter. If so, the line records its heartbeat.
-    pub heartbeat: bool,
+    pub is_promoter: bool,
     /// The watermark that the line must have reached, if the caller knows one. A line below it has lost changes of
     /// the queue: it promotes nothing, and the call fails with
     /// [`LineError::Unknown`](crate::line::LineError::Unknown).
-    pub fence: Option<Fence>,
+    pub min_watermark: Option<MinWatermark>,
 }
 
 /// A watermark that the line has reached before, as the backup or a caller of `promote` knows it.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub struct Fence {
+pub struct MinWatermark {
     /// The epoch of the queue.
     pub epoch: u32,
     /// The [watermark](crate::line::Line::mark). The line has shown this value or a higher one.
-    pub mark: u64,
+    pub watermark: u64,
 }
 
 /// What one call of [`Line::promote`](crate::line::Line::promote) did, and the state of the queue afterwards.
@@ -44,9 +44,9 @@ pub struct Promotion {
     /// The number of active entries that the line dropped at the end of their session.
     pub expired: u64,
     /// What limited the number of promotions.
-    pub held_back_by: HeldBackBy,
+    pub limited_by: LimitedBy,
     /// Whether this call moved the maximum number of entries. The caller should call again at once.
-    pub more: bool,
+    pub has_more: bool,
     /// The number of waiting entries.
     pub waiting: u64,
     /// The number of ready entries: promoted and not yet claimed.
@@ -58,18 +58,18 @@ pub struct Promotion {
     /// Line time, in Unix milliseconds.
     pub now_ms: u64,
     /// How the clocks of the server and the caller compare, so whether line time is certain.
-    pub clocks: Clocks,
+    pub clocks: ClockDifference,
 }
 
 /// The answer to [`Line::adjust`](crate::line::Line::adjust).
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum Adjusted {
+pub enum AdjustClockOutcome {
     /// The line now adds this offset to its server's clock.
-    Adjusted,
+    Applied,
     /// The clocks already agree. Nothing changed.
-    Agree,
+    ClocksAgree,
     /// No third clock supports the caller's clock, or the clocks moved after the caller read them. Nothing changed.
-    Doubtful,
+    NotConfirmed,
 }
 
 /// How often a queue is reported. The limits hold for all callers together.
@@ -83,11 +83,11 @@ pub struct ReportOrder {
 
 /// The answer to [`Line::report`](crate::line::Line::report).
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub enum Reported {
+pub enum ReportOutcome {
     /// A report was due. No other caller gets this one.
     Due(Box<Report>),
     /// The report is not due yet, or there is nothing to report.
-    Early {
+    NotDue {
         /// Ask again after this many milliseconds.
         due_in_ms: u64,
     },
@@ -105,9 +105,9 @@ pub struct Report {
     /// The number of active entries.
     pub active: u64,
     /// The number of records in the journal.
-    pub journal: u64,
+    pub journal_len: u64,
     /// The number of dead letters: records that the backup keeps rejecting.
-    pub aside: u64,
+    pub dead_letters: u64,
     /// The age of the first change in the journal, in milliseconds; 0 if the journal is empty.
     pub backup_lag_ms: u64,
     /// The place of the first waiting entry.
@@ -121,7 +121,7 @@ pub struct Report {
     /// The longest of these waits, in milliseconds.
     pub waited_max_ms: u64,
     /// The events since the last report.
-    pub happened: Happened,
+    pub events: QueueEvents,
     /// The generation of the queue.
     pub generation: u32,
     /// The time since the last check that covered the whole queue ended, in milliseconds.
@@ -130,7 +130,7 @@ pub struct Report {
 
 /// The number of events of a queue since its last report.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
-pub struct Happened {
+pub struct QueueEvents {
     /// New visits.
     pub entered: u64,
     /// Entries that went from waiting to ready.
@@ -168,22 +168,22 @@ pub struct Configuration {
 /// The answer to [`Line::configure`](crate::line::Line::configure) and
 /// [`Line::restore`](crate::line::Line::restore).
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum Configured {
+pub enum ConfigureOutcome {
     /// The line did not have the queue, and has it now.
     Created,
     /// The line applied a different configuration.
     Changed,
     /// This configuration was already in force.
-    Same,
+    Unchanged,
     /// A newer configuration is in force and stays in force.
-    Older,
+    Superseded,
     /// The line has the queue with an earlier epoch. A restore is under way or has to follow. Nothing changed.
-    Behind,
+    NeedsRestore,
 }
 
 /// The changes of a dropped queue that the backup may not have yet.
 #[derive(Debug, Clone, PartialEq, Eq, Default)]
-pub struct Remains {
+pub struct UnflushedChanges {
     /// The generation of the dropped queue. `None` if the line had already lost it.
     pub generation: Option<u32>,
     /// The oldest records of its journal.
@@ -194,20 +194,20 @@ pub struct Remains {
 
 /// The answer to [`Line::mark`](crate::line::Line::mark).
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum Marked {
+pub enum RaiseWatermarkOutcome {
     /// The watermark now has this value.
-    Marked(u64),
+    Raised(u64),
     /// The queue has not changed since the watermark was last raised, so the watermark stays the same.
-    Same,
+    Unchanged,
     /// The line's watermark is below the one in the backup: the line restarted with stale data. Nothing changed.
-    Old,
+    StaleLine,
     /// The queue has another epoch. Nothing changed.
-    Other,
+    OtherEpoch,
 }
 
 /// The state of a queue at one moment.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub struct View {
+pub struct QueueView {
     /// The configuration of the queue.
     pub configuration: Configuration,
     /// Line time, in Unix milliseconds.
@@ -220,37 +220,37 @@ pub struct View {
     pub active: u64,
     /// The number of ends that the backup may not have yet. They include ends of entries that have entered again
     /// since.
-    pub ended: u64,
+    pub unsettled_ends: u64,
     /// The number of records in the journal.
-    pub journal: u64,
+    pub journal_len: u64,
     /// The number of dead letters: records that the backup keeps rejecting.
-    pub aside: u64,
+    pub dead_letters: u64,
     /// The highest score promoted so far. Each entry that waited at this score or a lower one has been promoted.
     pub promoted_through: u64,
     /// When the promoter last ticked, in Unix milliseconds; 0 if it never did, and while it is parked.
     pub heartbeat_ms: u64,
     /// When a request last took a fallback tick, in Unix milliseconds; 0 if no request did.
-    pub driven_at_ms: u64,
+    pub fallback_ticked_at_ms: u64,
     /// The pace bucket at its last change.
-    pub bucket: Bucket,
+    pub bucket: PaceBucket,
     /// The moving averages.
-    pub averages: Averages,
+    pub averages: MovingAverages,
     /// The version of the last change.
     pub version: Version,
     /// Totals since the queue was created.
-    pub totals: Totals,
+    pub totals: QueueTotals,
     /// How the clocks of the server and the caller compare, so whether line time is certain.
-    pub clocks: Clocks,
+    pub clocks: ClockDifference,
     /// The times until active sessions end, in milliseconds: the first one, one at each twentieth of the ascending
     /// order, and the last one. Empty if no entry is active.
     pub session_ends_in_ms: Vec<u64>,
     /// The last load report of the protected service, if it has not expired.
-    pub load: Option<LastLoad>,
+    pub load: Option<LastLoadReport>,
 }
 
 /// Totals since the queue was created.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default, serde::Serialize)]
-pub struct Totals {
+pub struct QueueTotals {
     /// New visits.
     pub entered: u64,
     /// New visits that became active at once.
@@ -277,35 +277,35 @@ pub struct JournalRecord {
     /// The changes. Each is of a different entry, so they may be written in any order.
     pub changes: Vec<Change>,
     /// How often the backup rejected the record while it accepted others.
-    pub tries: u32,
+    pub attempts: u32,
     /// When the record is due again, in Unix milliseconds; 0 if it is due at once.
     pub retry_at_ms: u64,
     /// Why the record cannot be read. Such a record has no changes.
-    pub unreadable: Option<String>,
+    pub parse_error: Option<String>,
 }
 
 /// What replaces a journal record that the backup took only in part, or not at all.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub struct Deferral {
+pub struct RequeueOrder {
     /// The key of the record.
     pub key: String,
     /// Changes that the caller did not try to write. They form one record, which is due at once.
-    pub rest: Vec<Change>,
+    pub untried: Vec<Change>,
     /// Changes that the backup rejected. Each gets a record of its own.
-    pub refused: Vec<Change>,
+    pub rejected: Vec<Change>,
     /// How often the backup has rejected them so far.
-    pub tries: u32,
+    pub attempts: u32,
     /// The backoff after which the rejected changes are due again, in milliseconds.
-    pub wait_ms: u64,
+    pub backoff_ms: u64,
 }
 
 /// The answer to [`Line::set_aside`](crate::line::Line::set_aside).
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum SetAside {
+pub enum DeadLetterOutcome {
     /// The line moved the record from the journal to the dead letters.
-    Done,
+    Moved,
     /// The record is no longer in the journal, because another caller has handled it.
-    Gone,
+    AlreadyHandled,
     /// The dead letters are at their limit, so the record stays in the journal. See
     /// [`JournalLimits`](crate::line::JournalLimits).
     Full,

@@ -3,7 +3,7 @@
 use serde_json::{Value, json};
 use vestibule_domain::{
     id::QueueId,
-    settings::{FIELDS, Field, Takes},
+    settings::{FIELDS, Field, FieldType},
 };
 use vestibule_line::LineError;
 
@@ -13,13 +13,13 @@ impl Admin {
     /// Shows the settings in force and the stored settings. They differ for a moment after an edit in the
     /// table, or for as long as that edit is invalid.
     pub(super) async fn describe(&self, queue: &QueueId, help: bool) -> Result<Value, Problem> {
-        let stored = self.stored(queue).await?;
-        let in_force = match self.line.view(queue).await {
+        let stored = self.read_stored_queue(queue).await?;
+        let in_force = match self.line.queue_view(queue).await {
             Ok(view) => Some(view),
-            Err(LineError::Unknown) => None,
+            Err(LineError::QueueNotFound) => None,
             Err(error) => return Err(error.into()),
         };
-        let wrong = vestibule_engine::sync::configuration(&stored, self.policy).err();
+        let wrong = vestibule_engine::sync::build_configuration(&stored, self.policy).err();
         let mut description = json!({
             "queue": queue.as_str(),
             "settings": in_force.as_ref().map(|view| &view.configuration.settings),
@@ -27,24 +27,24 @@ impl Admin {
             "clock": in_force.as_ref().map(|view| view.clocks),
             "stored_settings": stored.settings.to_value(),
             "stored_settings_problem": wrong.map(|error| error.to_string()),
-            "epoch": stored.line.epoch,
-            "generation": stored.line.generation,
-            "min_epoch": stored.line.min_epoch,
+            "epoch": stored.metadata.epoch,
+            "generation": stored.metadata.generation,
+            "min_epoch": stored.metadata.min_epoch,
         });
         if help {
-            description["fields"] = FIELDS.iter().map(field).collect();
+            description["fields"] = FIELDS.iter().map(field_to_json).collect();
         }
         Ok(description)
     }
 }
 
-fn field(field: &Field) -> Value {
-    let takes = match field.takes {
-        Takes::Number { min, max } => json!({ "min": min, "max": max }),
-        Takes::Word(words) => json!({ "words": words }),
-        Takes::Flag => json!({ "words": ["true", "false"] }),
-        Takes::Text { max } => json!({ "max_characters": max }),
-        Takes::Url => json!({ "address": "https, or http of the loopback host" }),
+fn field_to_json(field: &Field) -> Value {
+    let takes = match field.field_type {
+        FieldType::Number { min, max } => json!({ "min": min, "max": max }),
+        FieldType::Word(words) => json!({ "words": words }),
+        FieldType::Flag => json!({ "words": ["true", "false"] }),
+        FieldType::Text { max } => json!({ "max_characters": max }),
+        FieldType::Url => json!({ "address": "https, or http of the loopback host" }),
     };
     json!({
         "name": field.name,

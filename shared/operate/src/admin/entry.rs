@@ -4,22 +4,22 @@ use serde_json::{Value, json};
 use vestibule_backup::StoredQueue;
 use vestibule_domain::{
     id::{EntryId, IdKey, QueueId, VisitorKind},
-    record::Record,
-    standing::Standing,
+    record::EntryRecord,
+    standing::EntryStatus,
 };
 use vestibule_engine::write_through;
-use vestibule_line::{Departed, Departure, LineError, Look, Missing};
+use vestibule_line::{EntryLookup, LeaveOutcome, LeaveReason, LineError, NotFound};
 
-use super::{Admin, Problem, Whom, shelf};
+use super::{Admin, EntrySelector, Problem, entry_partition};
 
 impl Admin {
     /// Removes an entry, whether it is waiting, ready or active.
-    pub(super) async fn evict(&self, queue: &QueueId, whom: &Whom) -> Result<Value, Problem> {
-        let stored = self.stored(queue).await?;
+    pub(super) async fn evict(&self, queue: &QueueId, whom: &EntrySelector) -> Result<Value, Problem> {
+        let stored = self.read_stored_queue(queue).await?;
         let id = self.entry_id(queue, &stored, whom);
-        match self.line.leave(queue, id, None, Departure::Evict).await? {
-            Departed::Gone(change) => {
-                let shelf = shelf(queue, &stored);
+        match self.line.leave(queue, id, None, LeaveReason::Evict).await? {
+            LeaveOutcome::Ended(change) => {
+                let shelf = entry_partition(queue, &stored);
                 let through =
                     write_through::write_through(&*self.line, &*self.backup, &shelf, &change).await?;
                 Ok(json!({
@@ -30,22 +30,27 @@ impl Admin {
                     "durable": through.durable,
                 }))
             }
-            Departed::OtherVisit | Departed::NotActive(_) | Departed::Missing(_) => {
-                Err(Problem::no_such_entry())
+            LeaveOutcome::OtherVisit | LeaveOutcome::NotActive(_) | LeaveOutcome::NotFound(_) => {
+                Err(Problem::unknown_entry())
             }
         }
     }
 
     /// Shows the entry's place in the line and its record in the backup.
-    pub(super) async fn inspect(&self, queue: &QueueId, whom: &Whom) -> Result<Value, Problem> {
-        let stored = self.stored(queue).await?;
+    pub(super) async fn inspect(&self, queue: &QueueId, whom: &EntrySelector) -> Result<Value, Problem> {
+        let stored = self.read_stored_queue(queue).await?;
         let id = self.entry_id(queue, &stored, whom);
-        let record = self.backup.entry(&shelf(queue, &stored), id).await?;
+        let record = self
+            .backup
+            .read_entry(&entry_partition(queue, &stored), id)
+            .await?;
         let place = match self.line.status(queue, id).await {
-            Ok(Look::Here(standing)) => place(&standing),
-            Ok(Look::Gone(Missing::Ended)) => json!({ "state": "ended", "in_backup": false }),
-            Ok(Look::Gone(Missing::Unknown)) => Value::Null,
-            Err(LineError::Unknown) => json!({ "problem": LineError::Unknown.to_string() }),
+            Ok(EntryLookup::Found(standing)) => place_to_json(&standing),
+            Ok(EntryLookup::NotFound(NotFound::RecentlyEnded)) => {
+                json!({ "state": "ended", "in_backup": false })
+            }
+            Ok(EntryLookup::NotFound(NotFound::Unknown)) => Value::Null,
+            Err(LineError::QueueNotFound) => json!({ "problem": LineError::QueueNotFound.to_string() }),
             Err(error) => return Err(error.into()),
         };
         let kind = match id.kind() {
@@ -57,37 +62,37 @@ impl Admin {
             "token": id.to_string(),
             "kind": kind,
             "place": place,
-            "record": record.as_ref().map(shown),
+            "record": record.as_ref().map(record_to_json),
         }))
     }
 
-    fn entry_id(&self, queue: &QueueId, stored: &StoredQueue, whom: &Whom) -> EntryId {
+    fn entry_id(&self, queue: &QueueId, stored: &StoredQueue, whom: &EntrySelector) -> EntryId {
         match whom {
-            Whom::Token(id) => *id,
-            Whom::Visitor(visitor) => {
-                IdKey::derive(&self.root_key, queue, &stored.line.salt).entry_id(visitor)
+            EntrySelector::Token(id) => *id,
+            EntrySelector::Visitor(visitor) => {
+                IdKey::derive_for_queue(&self.root_key, queue, &stored.metadata.salt).entry_id(visitor)
             }
         }
     }
 }
 
-fn place(standing: &Standing) -> Value {
+fn place_to_json(standing: &EntryStatus) -> Value {
     let (state, visit) = (standing.state(), standing.visit().number());
     match standing {
-        Standing::Waiting { score, position } => json!({
+        EntryStatus::Waiting { score, position } => json!({
             "state": state, "visit": visit, "position": position, "score": score.raw(),
             "joined_at_ms": score.joined_at_ms(),
         }),
-        Standing::Ready { claim_by_ms, .. } => {
+        EntryStatus::Ready { claim_by_ms, .. } => {
             json!({ "state": state, "visit": visit, "claim_by_ms": claim_by_ms })
         }
-        Standing::Active { session_end_ms, .. } => {
+        EntryStatus::Active { session_end_ms, .. } => {
             json!({ "state": state, "visit": visit, "expires_at_ms": session_end_ms })
         }
     }
 }
 
-fn shown(record: &Record) -> Value {
+fn record_to_json(record: &EntryRecord) -> Value {
     json!({
         "state": record.state,
         "visit": record.visit.number(),

@@ -22,17 +22,17 @@ use std::sync::Arc;
 
 use serde_json::{Value, json};
 use tracing::{info, warn};
-use vestibule_backup::{Backup, Shelf, StoredQueue};
+use vestibule_backup::{Backup, EntryPartition, StoredQueue};
 use vestibule_domain::{
     id::{QueueId, RootKey},
     settings::Entrance,
 };
-use vestibule_engine::sync::Policy;
+use vestibule_engine::sync::SettingsPolicy;
 use vestibule_line::Line;
 
 pub use self::{
-    check::CHECK_TIME,
-    order::{Confirmation, OPERATIONS, Order, Whom},
+    check::CHECK_TIME_MAX,
+    order::{Command, Confirmation, EntrySelector, OPERATIONS},
     problem::Problem,
 };
 
@@ -46,19 +46,19 @@ pub struct Admin {
     /// The key from which the entry id of a visitor is derived.
     pub root_key: RootKey,
     /// What this deployment allows the settings of its queues to contain.
-    pub policy: Policy,
+    pub policy: SettingsPolicy,
 }
 
 impl Admin {
     /// Carries out one command and returns its answer as JSON. Every event gets an answer, also an invalid one.
-    pub async fn answer(&self, event: Value) -> Value {
+    pub async fn handle(&self, event: Value) -> Value {
         // The log contains only a valid operation and a valid queue id. Any other value may hold something that
         // must not be logged, such as a visitor id.
         let op = OPERATIONS.into_iter().find(|op| event["op"] == **op);
         let queue = event["queue"].as_str().and_then(|text| text.parse().ok());
         let queue = queue.as_ref().map(QueueId::as_str);
-        let outcome = match Order::parse(event) {
-            Ok(order) => self.carry_out(order).await,
+        let outcome = match Command::parse(event) {
+            Ok(order) => self.execute(order).await,
             Err(problem) => Err(problem),
         };
         match outcome {
@@ -82,43 +82,49 @@ impl Admin {
         }
     }
 
-    async fn carry_out(&self, order: Order) -> Result<Value, Problem> {
-        match order {
-            Order::Create(queue, settings) => self.create(&queue, &settings).await,
-            Order::Update(queue, given) => self.update(&queue, &given).await,
-            Order::Describe(queue, help) => self.describe(&queue, help).await,
-            Order::List => self.list().await,
-            Order::Open(queue) => self.switch(&queue, "entrance", json!(Entrance::Open)).await,
-            Order::Pause(queue) => self.switch(&queue, "paused", json!(true)).await,
-            Order::Resume(queue) => self.switch(&queue, "paused", json!(false)).await,
-            Order::Drain(queue) => self.switch(&queue, "entrance", json!(Entrance::Draining)).await,
-            Order::Close(queue, confirmation) => {
-                self.confirm("close", &queue, &confirmation).await?;
+    async fn execute(&self, command: Command) -> Result<Value, Problem> {
+        match command {
+            Command::Create(queue, settings) => self.create(&queue, &settings).await,
+            Command::Update(queue, given) => self.update(&queue, &given).await,
+            Command::Describe(queue, help) => self.describe(&queue, help).await,
+            Command::List => self.list().await,
+            Command::Open(queue) => self.switch(&queue, "entrance", json!(Entrance::Open)).await,
+            Command::Pause(queue) => self.switch(&queue, "paused", json!(true)).await,
+            Command::Resume(queue) => self.switch(&queue, "paused", json!(false)).await,
+            Command::Drain(queue) => self.switch(&queue, "entrance", json!(Entrance::Draining)).await,
+            Command::Close(queue, confirmation) => {
+                self.require_confirmation("close", &queue, &confirmation).await?;
                 self.switch(&queue, "entrance", json!(Entrance::Closed)).await
             }
-            Order::Promote(queue, count) => self.promote(&queue, count).await,
-            Order::Evict(queue, whom, confirmation) => {
-                self.confirm("evict", &queue, &confirmation).await?;
+            Command::Promote(queue, count) => self.promote(&queue, count).await,
+            Command::Evict(queue, whom, confirmation) => {
+                self.require_confirmation("evict", &queue, &confirmation).await?;
                 self.evict(&queue, &whom).await
             }
-            Order::Restore(queue, confirmation) => {
-                self.confirm("restore", &queue, &confirmation).await?;
+            Command::Restore(queue, confirmation) => {
+                self.require_confirmation("restore", &queue, &confirmation)
+                    .await?;
                 self.restore(&queue).await
             }
-            Order::Reset(queue, confirmation) => {
-                self.confirm("reset", &queue, &confirmation).await?;
+            Command::Reset(queue, confirmation) => {
+                self.require_confirmation("reset", &queue, &confirmation).await?;
                 self.reset(&queue).await
             }
-            Order::Inspect(queue, whom) => self.inspect(&queue, &whom).await,
-            Order::Stats(queue) => self.stats(&queue).await,
-            Order::Check(queue, from_shard) => self.check(&queue, from_shard).await,
-            Order::Plan(demand) => plan::plan(&demand),
+            Command::Inspect(queue, whom) => self.inspect(&queue, &whom).await,
+            Command::Stats(queue) => self.stats(&queue).await,
+            Command::Check(queue, from_shard) => self.check(&queue, from_shard).await,
+            Command::Plan(demand) => plan::plan_settings(&demand),
         }
     }
 
     /// Refuses a command that does not repeat the queue's id and its current epoch.
-    async fn confirm(&self, op: &str, queue: &QueueId, given: &Confirmation) -> Result<(), Problem> {
-        let epoch = self.stored(queue).await?.line.epoch;
+    async fn require_confirmation(
+        &self,
+        op: &str,
+        queue: &QueueId,
+        given: &Confirmation,
+    ) -> Result<(), Problem> {
+        let epoch = self.read_stored_queue(queue).await?.metadata.epoch;
         let wrong = if given.confirm.as_deref() != Some(queue.as_str()) {
             "confirm"
         } else if given.epoch != Some(epoch.into()) {
@@ -126,21 +132,24 @@ impl Admin {
         } else {
             return Ok(());
         };
-        Err(Problem::unconfirmed(op, wrong, queue.as_str(), epoch))
+        Err(Problem::confirmation_needed(op, wrong, queue.as_str(), epoch))
     }
 
-    async fn stored(&self, queue: &QueueId) -> Result<StoredQueue, Problem> {
-        self.backup.queue(queue).await?.ok_or_else(Problem::unknown_queue)
+    async fn read_stored_queue(&self, queue: &QueueId) -> Result<StoredQueue, Problem> {
+        self.backup
+            .read_queue(queue)
+            .await?
+            .ok_or_else(Problem::unknown_queue)
     }
 }
 
 /// Returns the partition of a stored queue's entries. If the stored settings are invalid, the defaults set how
 /// long the records of ended entries are kept.
-fn shelf(queue: &QueueId, stored: &StoredQueue) -> Shelf {
+fn entry_partition(queue: &QueueId, stored: &StoredQueue) -> EntryPartition {
     let settings = stored.settings.parse().unwrap_or_default();
-    Shelf {
+    EntryPartition {
         queue: queue.clone(),
-        generation: stored.line.generation,
+        generation: stored.metadata.generation,
         retain_hours: settings.retain_hours,
         grace_seconds: settings.grace_seconds,
     }

@@ -5,7 +5,7 @@ use std::ops::RangeInclusive;
 
 use serde_json::{Map, Value};
 use vestibule_domain::{
-    id::{EntryId, QueueId, SHARDS, Visitor, VisitorKind},
+    id::{EntryId, QueueId, SHARD_COUNT, Visitor, VisitorKind},
     plan::Demand,
 };
 
@@ -22,7 +22,7 @@ const PROMOTE_COUNT_MAX: u64 = 1_000_000;
 
 /// One command.
 #[derive(Debug)]
-pub enum Order {
+pub enum Command {
     /// Adds a queue with these settings.
     Create(QueueId, Map<String, Value>),
     /// Changes the given settings and no others.
@@ -44,9 +44,9 @@ pub enum Order {
     /// Promotes at most this many entries now.
     Promote(QueueId, u64),
     /// Removes an entry.
-    Evict(QueueId, Whom, Confirmation),
+    Evict(QueueId, EntrySelector, Confirmation),
     /// Shows an entry.
-    Inspect(QueueId, Whom),
+    Inspect(QueueId, EntrySelector),
     /// Shows the statistics of a queue.
     Stats(QueueId),
     /// Compares the line with the backup and repairs differences, from this shard on.
@@ -61,7 +61,7 @@ pub enum Order {
 
 /// Selects one entry.
 #[derive(Debug)]
-pub enum Whom {
+pub enum EntrySelector {
     /// By the entry's token.
     Token(EntryId),
     /// By the visitor, from whose id the entry's token is derived.
@@ -79,7 +79,7 @@ pub struct Confirmation {
     pub epoch: Option<u64>,
 }
 
-impl Order {
+impl Command {
     /// Parses a command.
     ///
     /// # Errors
@@ -88,9 +88,9 @@ impl Order {
         let Value::Object(object) = event else {
             return Err(Problem::not_an_object());
         };
-        let mut fields = Fields(object);
+        let mut fields = CommandFields(object);
         let op = fields.op()?;
-        let order = match op.as_str() {
+        let command = match op.as_str() {
             "list" => Self::List,
             "create" => Self::Create(fields.queue()?, fields.settings(false)?),
             "update" => Self::Update(fields.queue()?, fields.settings(true)?),
@@ -101,10 +101,10 @@ impl Order {
             "drain" => Self::Drain(fields.queue()?),
             "close" => Self::Close(fields.queue()?, fields.confirmation()?),
             "promote" => Self::Promote(fields.queue()?, fields.count()?),
-            "evict" => Self::Evict(fields.queue()?, fields.whom()?, fields.confirmation()?),
-            "inspect" => Self::Inspect(fields.queue()?, fields.whom()?),
+            "evict" => Self::Evict(fields.queue()?, fields.entry_selector()?, fields.confirmation()?),
+            "inspect" => Self::Inspect(fields.queue()?, fields.entry_selector()?),
             "stats" => Self::Stats(fields.queue()?),
-            "check" => Self::Check(fields.queue()?, fields.shard()?),
+            "check" => Self::Check(fields.queue()?, fields.from_shard()?),
             "plan" => Self::Plan(fields.demand()?),
             "restore" => Self::Restore(fields.queue()?, fields.confirmation()?),
             "reset" => Self::Reset(fields.queue()?, fields.confirmation()?),
@@ -113,23 +113,23 @@ impl Order {
                     "{other:?} is not an operation; use one of {}",
                     OPERATIONS.join(", ")
                 );
-                return Err(Problem::field("op", reason));
+                return Err(Problem::invalid_field("op", reason));
             }
         };
-        fields.finish(&op)?;
-        Ok(order)
+        fields.reject_unread_fields(&op)?;
+        Ok(command)
     }
 }
 
 /// The fields of a command that the parser has not read yet.
-pub(super) struct Fields(Map<String, Value>);
+pub(super) struct CommandFields(Map<String, Value>);
 
-impl Fields {
-    fn text(&mut self, name: &str) -> Result<Option<String>, Problem> {
+impl CommandFields {
+    fn string(&mut self, name: &str) -> Result<Option<String>, Problem> {
         match self.0.remove(name) {
             None | Some(Value::Null) => Ok(None),
             Some(Value::String(text)) => Ok(Some(text)),
-            Some(_) => Err(Problem::field(name, "must be a string")),
+            Some(_) => Err(Problem::invalid_field(name, "must be a string")),
         }
     }
 
@@ -138,13 +138,13 @@ impl Fields {
             None | Some(Value::Null) => Ok(None),
             Some(value) => match value.as_u64() {
                 Some(number) => Ok(Some(number)),
-                None => Err(Problem::field(name, "must be a whole number")),
+                None => Err(Problem::invalid_field(name, "must be a whole number")),
             },
         }
     }
 
     /// Reads a whole number within a range. The field is required if `default` is `None`.
-    pub(super) fn whole(
+    pub(super) fn integer_in_range(
         &mut self,
         name: &str,
         default: Option<u32>,
@@ -158,7 +158,7 @@ impl Fields {
             .filter(|number| range.contains(number))
             .ok_or_else(|| {
                 let (min, max) = (range.start(), range.end());
-                Problem::field(name, format!("must be a whole number from {min} to {max}"))
+                Problem::invalid_field(name, format!("must be a whole number from {min} to {max}"))
             })
     }
 
@@ -166,63 +166,67 @@ impl Fields {
         match self.0.remove(name) {
             None | Some(Value::Null) => Ok(false),
             Some(Value::Bool(flag)) => Ok(flag),
-            Some(_) => Err(Problem::field(name, "must be true or false")),
+            Some(_) => Err(Problem::invalid_field(name, "must be true or false")),
         }
     }
 
     fn op(&mut self) -> Result<String, Problem> {
         let reason = || format!("is missing; use one of {}", OPERATIONS.join(", "));
-        self.text("op")?.ok_or_else(|| Problem::field("op", reason()))
+        self.string("op")?
+            .ok_or_else(|| Problem::invalid_field("op", reason()))
     }
 
     fn queue(&mut self) -> Result<QueueId, Problem> {
         let text = self
-            .text("queue")?
-            .ok_or_else(|| Problem::field("queue", "is missing"))?;
-        text.parse().map_err(|error| Problem::id("queue", &error))
+            .string("queue")?
+            .ok_or_else(|| Problem::invalid_field("queue", "is missing"))?;
+        text.parse().map_err(|error| Problem::invalid_id("queue", &error))
     }
 
-    fn settings(&mut self, needed: bool) -> Result<Map<String, Value>, Problem> {
+    fn settings(&mut self, required: bool) -> Result<Map<String, Value>, Problem> {
         match self.0.remove("settings") {
-            Some(Value::Object(map)) if needed && map.is_empty() => Err(Problem::field(
+            Some(Value::Object(map)) if required && map.is_empty() => Err(Problem::invalid_field(
                 "settings",
                 "must name at least one setting to change",
             )),
             Some(Value::Object(map)) => Ok(map),
-            None if !needed => Ok(Map::new()),
-            None => Err(Problem::field("settings", "is missing")),
-            Some(_) => Err(Problem::field("settings", "must be an object of settings")),
+            None if !required => Ok(Map::new()),
+            None => Err(Problem::invalid_field("settings", "is missing")),
+            Some(_) => Err(Problem::invalid_field(
+                "settings",
+                "must be an object of settings",
+            )),
         }
     }
 
     fn count(&mut self) -> Result<u64, Problem> {
         match self.number("count")? {
             Some(count) if (1..=PROMOTE_COUNT_MAX).contains(&count) => Ok(count),
-            _ => Err(Problem::field(
+            _ => Err(Problem::invalid_field(
                 "count",
                 format!("must be a whole number from 1 to {PROMOTE_COUNT_MAX}"),
             )),
         }
     }
 
-    fn shard(&mut self) -> Result<u8, Problem> {
-        let last = u32::from(SHARDS) - 1;
-        let shard = self.whole("from_shard", Some(0), 0..=last)?;
-        Ok(u8::try_from(shard).unwrap_or(SHARDS - 1))
+    fn from_shard(&mut self) -> Result<u8, Problem> {
+        let last = u32::from(SHARD_COUNT) - 1;
+        let shard = self.integer_in_range("from_shard", Some(0), 0..=last)?;
+        Ok(u8::try_from(shard).unwrap_or(SHARD_COUNT - 1))
     }
 
     fn confirmation(&mut self) -> Result<Confirmation, Problem> {
         Ok(Confirmation {
-            confirm: self.text("confirm")?,
+            confirm: self.string("confirm")?,
             epoch: self.number("epoch")?,
         })
     }
 
-    fn whom(&mut self) -> Result<Whom, Problem> {
-        match (self.text("token")?, self.text("visitor")?) {
+    fn entry_selector(&mut self) -> Result<EntrySelector, Problem> {
+        match (self.string("token")?, self.string("visitor")?) {
             (Some(token), None) => match token.parse() {
-                Ok(id) => Ok(Whom::Token(id)),
-                Err(error) => Err(Problem::id("token", &error)),
+                Ok(id) => Ok(EntrySelector::Token(id)),
+                Err(error) => Err(Problem::invalid_id("token", &error)),
             },
             (None, Some(id)) => {
                 let visitor = match self.kind()? {
@@ -230,14 +234,14 @@ impl Fields {
                     VisitorKind::Anon => Visitor::anonymous(&id),
                 };
                 visitor
-                    .map(Whom::Visitor)
-                    .map_err(|error| Problem::id("visitor", &error))
+                    .map(EntrySelector::Visitor)
+                    .map_err(|error| Problem::invalid_id("visitor", &error))
             }
-            (None, None) => Err(Problem::field(
+            (None, None) => Err(Problem::invalid_field(
                 "token",
                 "is missing; name the entry by its token or by its visitor",
             )),
-            (Some(_), Some(_)) => Err(Problem::field(
+            (Some(_), Some(_)) => Err(Problem::invalid_field(
                 "visitor",
                 "must not be given together with a token; name the entry by one of the two",
             )),
@@ -245,18 +249,18 @@ impl Fields {
     }
 
     fn kind(&mut self) -> Result<VisitorKind, Problem> {
-        match self.text("kind")?.as_deref() {
+        match self.string("kind")?.as_deref() {
             None | Some("known") => Ok(VisitorKind::Known),
             Some("anon") => Ok(VisitorKind::Anon),
-            Some(_) => Err(Problem::field("kind", "must be known or anon")),
+            Some(_) => Err(Problem::invalid_field("kind", "must be known or anon")),
         }
     }
 
     /// Refuses a command with a field that its operation does not read.
-    fn finish(self, op: &str) -> Result<(), Problem> {
+    fn reject_unread_fields(self, op: &str) -> Result<(), Problem> {
         match self.0.keys().next() {
             None => Ok(()),
-            Some(name) => Err(Problem::field(
+            Some(name) => Err(Problem::invalid_field(
                 name,
                 format!("the operation {op} has no such field"),
             )),

@@ -1,30 +1,35 @@
 //! The command `plan`: computes settings for a demand. It reads and changes no queue.
 
 use serde_json::{Value, json};
-use vestibule_domain::plan::{Demand, Plan};
+use vestibule_domain::plan::{Demand, SizingPlan};
 
-use super::{Problem, order::Fields};
+use super::{Problem, order::CommandFields};
 
 /// The default of `interval_seconds`: how often a batch of visitors is let in.
-const INTERVAL_SECONDS: u32 = 10;
+const DEFAULT_INTERVAL_SECONDS: u32 = 10;
 
-impl Fields {
+impl CommandFields {
     /// Reads the required fields `tps`, `calls` and `session_seconds`, and the optional fields
     /// `failure_percent` and `interval_seconds`.
     pub(super) fn demand(&mut self) -> Result<Demand, Problem> {
         Ok(Demand {
-            tps: self.whole("tps", None, 1..=10_000_000)?,
-            calls: self.whole("calls", None, 1..=100_000)?,
-            session_seconds: self.whole("session_seconds", None, 1..=86_400)?,
-            failure_percent: self.whole("failure_percent", Some(0), 0..=100)?,
-            interval_seconds: self.whole("interval_seconds", Some(INTERVAL_SECONDS), 1..=3_600)?,
+            tps: self.integer_in_range("tps", None, 1..=10_000_000)?,
+            calls: self.integer_in_range("calls", None, 1..=100_000)?,
+            session_seconds: self.integer_in_range("session_seconds", None, 1..=86_400)?,
+            failure_percent: self.integer_in_range("failure_percent", Some(0), 0..=100)?,
+            interval_seconds: self.integer_in_range(
+                "interval_seconds",
+                Some(DEFAULT_INTERVAL_SECONDS),
+                1..=3_600,
+            )?,
         })
     }
 }
 
 /// Computes settings for `create` that meet a demand.
-pub(super) fn plan(demand: &Demand) -> Result<Value, Problem> {
-    let plan = Plan::of(demand).map_err(|error| Problem::field(error.field, error.reason))?;
+pub(super) fn plan_settings(demand: &Demand) -> Result<Value, Problem> {
+    let plan =
+        SizingPlan::for_demand(demand).map_err(|error| Problem::invalid_field(error.field, error.reason))?;
     Ok(json!({ "settings": {
         "capacity": plan.capacity,
         "batch": plan.batch,

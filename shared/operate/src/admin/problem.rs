@@ -14,7 +14,7 @@ pub struct Problem {
     code: &'static str,
     title: &'static str,
     detail: String,
-    more: Map<String, Value>,
+    members: Map<String, Value>,
 }
 
 impl Problem {
@@ -24,19 +24,19 @@ impl Problem {
             code,
             title,
             detail: detail.into(),
-            more: Map::new(),
+            members: Map::new(),
         }
     }
 
-    fn with(mut self, name: &str, value: impl Into<Value>) -> Self {
-        self.more.insert(name.to_owned(), value.into());
+    fn with_member(mut self, name: &str, value: impl Into<Value>) -> Self {
+        self.members.insert(name.to_owned(), value.into());
         self
     }
 
     /// A field of the command is unknown, missing or invalid.
-    pub(super) fn field(field: &str, reason: impl AsRef<str>) -> Self {
+    pub(super) fn invalid_field(field: &str, reason: impl AsRef<str>) -> Self {
         let detail = format!("{field}: {}", reason.as_ref());
-        Self::new(400, "invalid-order", "The command is not valid", detail).with("field", field)
+        Self::new(400, "invalid-order", "The command is not valid", detail).with_member("field", field)
     }
 
     pub(super) fn not_an_object() -> Self {
@@ -44,17 +44,17 @@ impl Problem {
         Self::new(400, "invalid-order", "The command is not valid", detail)
     }
 
-    pub(super) fn setting(error: &SettingsError) -> Self {
+    pub(super) fn invalid_setting(error: &SettingsError) -> Self {
         Self::new(
             400,
             "invalid-setting",
             "A setting is not valid",
             error.to_string(),
         )
-        .with("field", &*error.field)
+        .with_member("field", &*error.field)
     }
 
-    pub(super) fn stored_setting(error: &SettingsError) -> Self {
+    pub(super) fn invalid_stored_setting(error: &SettingsError) -> Self {
         let detail = format!("correct this stored setting with the command update: {error}");
         Self::new(
             409,
@@ -62,7 +62,7 @@ impl Problem {
             "A stored setting is not valid",
             detail,
         )
-        .with("field", &*error.field)
+        .with_member("field", &*error.field)
     }
 
     pub(super) fn unknown_queue() -> Self {
@@ -77,10 +77,10 @@ impl Problem {
     pub(super) fn queue_exists() -> Self {
         let detail =
             "a queue with this id exists and has other settings; change them with the command update";
-        Self::new(409, "queue-exists", "The queue already exists", detail).with("field", "queue")
+        Self::new(409, "queue-exists", "The queue already exists", detail).with_member("field", "queue")
     }
 
-    pub(super) fn unconfirmed(op: &str, field: &str, queue: &str, epoch: u32) -> Self {
+    pub(super) fn confirmation_needed(op: &str, field: &str, queue: &str, epoch: u32) -> Self {
         let detail =
             format!("to confirm {op}, add the fields \"confirm\": \"{queue}\" and \"epoch\": {epoch}");
         Self::new(
@@ -89,17 +89,17 @@ impl Problem {
             "The command must be confirmed",
             detail,
         )
-        .with("field", field)
-        .with("expected", json!({ "confirm": queue, "epoch": epoch }))
+        .with_member("field", field)
+        .with_member("expected", json!({ "confirm": queue, "epoch": epoch }))
     }
 
-    pub(super) fn no_such_entry() -> Self {
+    pub(super) fn unknown_entry() -> Self {
         let detail =
             "the queue has no entry with this token or visitor id; inspect shows what the backup has of it";
         Self::new(404, "unknown-entry", "The entry does not exist", detail)
     }
 
-    pub(super) fn busy() -> Self {
+    pub(super) fn settings_changed() -> Self {
         let detail =
             "other changes of the settings kept interfering; read the settings with describe, then try again";
         Self::new(
@@ -122,7 +122,7 @@ impl Problem {
     }
 
     /// Says in the detail that the new generation is stored, but the line does not have it yet.
-    pub(super) fn reset_only(&self) -> Self {
+    pub(super) fn after_stored_reset(&self) -> Self {
         let detail = format!(
             "the reset is stored, but was not applied to the line; the promoter applies it when it can: {}",
             self.detail
@@ -134,7 +134,7 @@ impl Problem {
     }
 
     /// Says in the detail that the settings are stored, but the line did not take them.
-    pub(super) fn stored_only(&self) -> Self {
+    pub(super) fn after_stored_settings(&self) -> Self {
         let detail = format!(
             "the settings are stored, but were not applied to the line; the promoter applies them when it can: {}",
             self.detail
@@ -152,7 +152,7 @@ impl Problem {
 
     /// The problem as a JSON object.
     pub fn to_value(&self) -> Value {
-        let mut object = self.more.clone();
+        let mut object = self.members.clone();
         object.insert(
             "type".to_owned(),
             format!("urn:problem-type:vestibule:{}", self.code).into(),
@@ -168,7 +168,7 @@ impl Problem {
 impl From<LineError> for Problem {
     fn from(error: LineError) -> Self {
         match error {
-            LineError::Unknown => {
+            LineError::QueueNotFound => {
                 let detail =
                     "the line has lost this queue; the promoter restores it within seconds, so try again";
                 Self::new(503, "recovering", "The queue is being restored", detail)
@@ -179,7 +179,7 @@ impl From<LineError> for Problem {
                 "The line does not answer",
                 error.to_string(),
             ),
-            LineError::Nonsense(_) => Self::new(
+            LineError::Protocol(_) => Self::new(
                 500,
                 "internal",
                 "The line gave an invalid answer",
@@ -201,7 +201,7 @@ impl From<BackupError> for Problem {
             BackupError::Unavailable(_) | BackupError::Throttled(_) => {
                 (503, "backup-unavailable", "The backup does not answer")
             }
-            BackupError::Nonsense(_) => (500, "internal", "The backup holds invalid data"),
+            BackupError::Unreadable(_) => (500, "internal", "The backup holds invalid data"),
         };
         Self::new(status, code, title, error.to_string())
     }
@@ -213,7 +213,7 @@ impl From<CheckError> for Problem {
             CheckError::Line(error) => error.into(),
             CheckError::Backup(error) => error.into(),
             CheckError::Reset => Self::new(409, "queue-reset", "The queue was reset", error.to_string()),
-            CheckError::Behind => Self::new(
+            CheckError::JournalBehind => Self::new(
                 503,
                 "backup-behind",
                 "The backup is too far behind",
@@ -228,8 +228,8 @@ impl From<SyncError> for Problem {
         match error {
             SyncError::Line(error) => error.into(),
             SyncError::Backup(error) => error.into(),
-            SyncError::Stuck(error) => Self::stored_setting(&error),
-            SyncError::Ahead { .. } => Self::new(
+            SyncError::NotRestorable(error) => Self::invalid_stored_setting(&error),
+            SyncError::EpochBehind { .. } => Self::new(
                 409,
                 "epoch-behind",
                 "The stored queue has an earlier epoch than the line",
@@ -248,7 +248,7 @@ impl From<RestoreError> for Problem {
 }
 
 impl Problem {
-    pub(super) fn id(field: &str, error: &IdError) -> Self {
-        Self::field(field, error.to_string())
+    pub(super) fn invalid_id(field: &str, error: &IdError) -> Self {
+        Self::invalid_field(field, error.to_string())
     }
 }

@@ -7,8 +7,8 @@ use vestibule_domain::{
     settings::Settings,
 };
 use vestibule_engine::{
-    restore::{Restored, restore},
-    sync::{configuration, switched},
+    restore::{RestoreSummary, restore_queue},
+    sync::{build_configuration, keep_settings_with_stored_switches},
 };
 
 use super::{Admin, Problem};
@@ -16,43 +16,47 @@ use super::{Admin, Problem};
 impl Admin {
     /// Restores a queue from the backup, whatever the line has. No visitor loses their place or moves back.
     pub(super) async fn restore(&self, queue: &QueueId) -> Result<Value, Problem> {
-        let stored = self.stored(queue).await?;
-        let settings = self.to_restore(queue, &stored).await?;
-        let restored = restore(&*self.line, &*self.backup, queue, &stored, &settings).await?;
-        Ok(answer(queue, &restored))
+        let stored = self.read_stored_queue(queue).await?;
+        let settings = self.settings_for_restore(queue, &stored).await?;
+        let restored = restore_queue(&*self.line, &*self.backup, queue, &stored, &settings).await?;
+        Ok(restore_to_json(queue, &restored))
     }
 
     /// Starts a new generation, which is empty and in which all earlier tokens and passes are void. The records
     /// of the previous generation stay in the backup until their time to live ends.
     pub(super) async fn reset(&self, queue: &QueueId) -> Result<Value, Problem> {
-        let stored = self.stored(queue).await?;
-        let settings = self.to_restore(queue, &stored).await?;
+        let stored = self.read_stored_queue(queue).await?;
+        let settings = self.settings_for_restore(queue, &stored).await?;
         let salt = Salt::new(rand::random());
-        let begun = self
+        let new_generation = self
             .backup
-            .begin_generation(queue, stored.line.epoch, salt)
+            .begin_generation(queue, stored.metadata.epoch, salt)
             .await?;
-        let anew = StoredQueue {
-            line: begun.ok_or_else(Problem::epoch_changed)?,
+        let reset_queue = StoredQueue {
+            metadata: new_generation.ok_or_else(Problem::epoch_changed)?,
             ..stored
         };
-        let restored = restore(&*self.line, &*self.backup, queue, &anew, &settings)
+        let restored = restore_queue(&*self.line, &*self.backup, queue, &reset_queue, &settings)
             .await
-            .map_err(|error| Problem::from(error).reset_only())?;
-        Ok(answer(queue, &restored))
+            .map_err(|error| Problem::from(error).after_stored_reset())?;
+        Ok(restore_to_json(queue, &restored))
     }
 
     /// Returns the settings to restore a queue with. If the stored settings are invalid, these are the settings
     /// in force.
-    async fn to_restore(&self, queue: &QueueId, stored: &StoredQueue) -> Result<Settings, Problem> {
-        match configuration(stored, self.policy) {
+    async fn settings_for_restore(&self, queue: &QueueId, stored: &StoredQueue) -> Result<Settings, Problem> {
+        match build_configuration(stored, self.policy) {
             Ok(configuration) => Ok(configuration.settings),
-            Err(wrong) => Ok(switched(&*self.line, queue, stored, &wrong).await?.settings),
+            Err(wrong) => Ok(
+                keep_settings_with_stored_switches(&*self.line, queue, stored, &wrong)
+                    .await?
+                    .settings,
+            ),
         }
     }
 }
 
-fn answer(queue: &QueueId, restored: &Restored) -> Value {
+fn restore_to_json(queue: &QueueId, restored: &RestoreSummary) -> Value {
     let configuration = &restored.configuration;
     json!({
         "queue": queue.as_str(),

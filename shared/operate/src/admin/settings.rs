@@ -7,27 +7,29 @@ use vestibule_domain::{
     id::QueueId,
     settings::{FIELDS, Settings},
 };
-use vestibule_engine::sync::{configuration, put_in_force, switched};
-use vestibule_line::{Configuration, Configured, LineError};
+use vestibule_engine::sync::{apply_configuration, build_configuration, keep_settings_with_stored_switches};
+use vestibule_line::{Configuration, ConfigureOutcome, LineError};
 
 use super::{Admin, Problem};
 
 /// The most attempts at a change while concurrent changes of the stored settings interfere (optimistic
 /// concurrency).
-const TRIES: u32 = 5;
+const ATTEMPTS_MAX: u32 = 5;
 
 impl Admin {
     /// Changes the given settings and no others.
     pub(super) async fn update(&self, queue: &QueueId, given: &Map<String, Value>) -> Result<Value, Problem> {
         let change = |stored: &Map<String, Value>| {
-            let settings = updated(stored, given)?;
-            let allowed = self.policy.check(settings);
-            Ok(allowed.map_err(|error| Problem::setting(&error))?.to_map())
+            let settings = merge_settings(stored, given)?;
+            let allowed = self.policy.validate(settings);
+            Ok(allowed
+                .map_err(|error| Problem::invalid_setting(&error))?
+                .to_map())
         };
-        let stored = self.replace(queue, change).await?;
-        let configuration =
-            configuration(&stored, self.policy).map_err(|error| Problem::stored_setting(&error))?;
-        self.put_in_force(queue, &stored, configuration).await
+        let stored = self.replace_stored_settings(queue, change).await?;
+        let configuration = build_configuration(&stored, self.policy)
+            .map_err(|error| Problem::invalid_stored_setting(&error))?;
+        self.apply_and_describe(queue, &stored, configuration).await
     }
 
     /// Changes the one setting of a switch, such as `paused` for `pause`. It also works while another stored
@@ -38,37 +40,37 @@ impl Admin {
             changed.insert(name.to_owned(), value.clone());
             Ok(changed)
         };
-        let stored = self.replace(queue, change).await?;
-        let wrong = match configuration(&stored, self.policy) {
-            Ok(configuration) => return self.put_in_force(queue, &stored, configuration).await,
+        let stored = self.replace_stored_settings(queue, change).await?;
+        let wrong = match build_configuration(&stored, self.policy) {
+            Ok(configuration) => return self.apply_and_describe(queue, &stored, configuration).await,
             Err(wrong) => wrong,
         };
-        let configuration = switched(&*self.line, queue, &stored, &wrong)
+        let configuration = keep_settings_with_stored_switches(&*self.line, queue, &stored, &wrong)
             .await
-            .map_err(|error| Problem::from(error).stored_only())?;
-        let mut result = self.put_in_force(queue, &stored, configuration).await?;
+            .map_err(|error| Problem::from(error).after_stored_settings())?;
+        let mut result = self.apply_and_describe(queue, &stored, configuration).await?;
         result["stored_settings_problem"] = wrong.to_string().into();
         Ok(result)
     }
 
     /// Changes the stored settings by compare-and-swap. Returns the queue as it is stored afterwards.
-    async fn replace(
+    async fn replace_stored_settings(
         &self,
         queue: &QueueId,
         change: impl Fn(&Map<String, Value>) -> Result<Map<String, Value>, Problem> + Send + Sync,
     ) -> Result<StoredQueue, Problem> {
-        for _ in 0..TRIES {
-            let stored = self.stored(queue).await?;
-            let settings = match stored.settings.map() {
+        for _ in 0..ATTEMPTS_MAX {
+            let stored = self.read_stored_queue(queue).await?;
+            let settings = match stored.settings.as_map() {
                 Some(map) => change(map)?,
-                None => change(&self.in_force(queue, &stored).await?)?,
+                None => change(&self.settings_in_force(queue, &stored).await?)?,
             };
             let replaced = self
                 .backup
                 .replace_settings(queue, &stored.settings, &settings)
                 .await?;
             if let Some(settings_order) = replaced {
-                if stored.settings.map().is_none() {
+                if stored.settings.as_map().is_none() {
                     let wrong = stored.settings.parse().err().map(|error| error.to_string());
                     warn!(
                         event = "queue.settings_replaced",
@@ -84,34 +86,38 @@ impl Admin {
                 });
             }
         }
-        Err(Problem::busy())
+        Err(Problem::settings_changed())
     }
 
     /// Returns the settings to change if the stored value is not a map. Only the settings in force can be meant
     /// then.
-    async fn in_force(&self, queue: &QueueId, stored: &StoredQueue) -> Result<Map<String, Value>, Problem> {
-        match (self.line.view(queue).await, stored.settings.parse()) {
+    async fn settings_in_force(
+        &self,
+        queue: &QueueId,
+        stored: &StoredQueue,
+    ) -> Result<Map<String, Value>, Problem> {
+        match (self.line.queue_view(queue).await, stored.settings.parse()) {
             (Ok(view), _) => Ok(view.configuration.settings.to_map()),
-            (Err(LineError::Unknown), Err(wrong)) => Err(Problem::stored_setting(&wrong)),
+            (Err(LineError::QueueNotFound), Err(wrong)) => Err(Problem::invalid_stored_setting(&wrong)),
             (Err(error), _) => Err(error.into()),
         }
     }
 
-    async fn put_in_force(
+    async fn apply_and_describe(
         &self,
         queue: &QueueId,
         stored: &StoredQueue,
         configuration: Configuration,
     ) -> Result<Value, Problem> {
-        let how = put_in_force(&*self.line, &*self.backup, queue, stored, &configuration)
+        let how = apply_configuration(&*self.line, &*self.backup, queue, stored, &configuration)
             .await
-            .map_err(|error| Problem::from(error).stored_only())?
-            .how;
+            .map_err(|error| Problem::from(error).after_stored_settings())?
+            .outcome;
         Ok(json!({
             "queue": queue.as_str(),
-            "changed": matches!(how, Configured::Created | Configured::Changed),
+            "changed": matches!(how, ConfigureOutcome::Created | ConfigureOutcome::Changed),
             // The settings were stored, but a later change replaced them before they came into force.
-            "overtaken": how == Configured::Older,
+            "overtaken": how == ConfigureOutcome::Superseded,
             "settings": configuration.settings,
             "revision": configuration.revision,
         }))
@@ -120,9 +126,11 @@ impl Admin {
 
 /// Merges the given settings into the stored ones. An update corrects an invalid stored setting by naming it.
 /// The value `null` removes a stored name that is not a setting.
-fn updated(stored: &Map<String, Value>, given: &Map<String, Value>) -> Result<Settings, Problem> {
+fn merge_settings(stored: &Map<String, Value>, given: &Map<String, Value>) -> Result<Settings, Problem> {
     if let Ok(settings) = Settings::from_map(stored) {
-        return settings.with(given).map_err(|error| Problem::setting(&error));
+        return settings
+            .with_fields(given)
+            .map_err(|error| Problem::invalid_setting(&error));
     }
     let mut merged = stored.clone();
     for (name, value) in given {
@@ -134,9 +142,9 @@ fn updated(stored: &Map<String, Value>, given: &Map<String, Value>) -> Result<Se
     }
     Settings::from_map(&merged).map_err(|error| {
         if given.contains_key(&error.field) {
-            Problem::setting(&error)
+            Problem::invalid_setting(&error)
         } else {
-            Problem::stored_setting(&error)
+            Problem::invalid_stored_setting(&error)
         }
     })
 }

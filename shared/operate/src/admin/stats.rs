@@ -3,21 +3,21 @@
 use futures_util::{StreamExt, stream};
 use serde_json::{Value, json};
 use vestibule_domain::id::QueueId;
-use vestibule_line::View;
+use vestibule_line::QueueView;
 
 use super::{Admin, Problem};
 
 /// How many queues are read at the same time.
-const AT_ONCE: usize = 16;
+const CONCURRENT_READS_MAX: usize = 16;
 
 impl Admin {
     /// Lists every queue with its number of waiting, ready and active entries.
     pub(super) async fn list(&self) -> Result<Value, Problem> {
-        let mut queues = self.backup.queues().await?;
+        let mut queues = self.backup.list_queues().await?;
         queues.sort();
         let queues: Vec<_> = stream::iter(queues)
-            .map(|queue| async move { self.row(&queue).await })
-            .buffered(AT_ONCE)
+            .map(|queue| async move { self.list_row(&queue).await })
+            .buffered(CONCURRENT_READS_MAX)
             .collect()
             .await;
         Ok(json!({ "queues": queues }))
@@ -25,8 +25,8 @@ impl Admin {
 
     /// Returns the row of one queue. A queue that does not answer gets a row with its problem and does not hide
     /// the others.
-    async fn row(&self, queue: &QueueId) -> Value {
-        match self.line.view(queue).await {
+    async fn list_row(&self, queue: &QueueId) -> Value {
+        match self.line.queue_view(queue).await {
             Ok(view) => json!({
                 "queue": queue.as_str(),
                 "waiting": view.waiting,
@@ -42,12 +42,12 @@ impl Admin {
 
     /// Shows all numbers that the line keeps about one queue.
     pub(super) async fn stats(&self, queue: &QueueId) -> Result<Value, Problem> {
-        self.stored(queue).await?;
-        Ok(statistics(queue, &self.line.view(queue).await?))
+        self.read_stored_queue(queue).await?;
+        Ok(stats_to_json(queue, &self.line.queue_view(queue).await?))
     }
 }
 
-fn statistics(queue: &QueueId, view: &View) -> Value {
+fn stats_to_json(queue: &QueueId, view: &QueueView) -> Value {
     let settings = &view.configuration.settings;
     let (pace, forecast) = (settings.pace(), view.forecast());
     let age_ms = |at_ms: u64| (at_ms > 0).then(|| view.now_ms.saturating_sub(at_ms));
@@ -58,13 +58,13 @@ fn statistics(queue: &QueueId, view: &View) -> Value {
         "ready": view.ready,
         "active": view.active,
         "capacity": settings.capacity,
-        "ended_not_in_backup": view.ended,
-        "journal": view.journal,
-        "set_aside": view.aside,
+        "ended_not_in_backup": view.unsettled_ends,
+        "journal": view.journal_len,
+        "set_aside": view.dead_letters,
         "heartbeat_age_ms": age_ms(view.heartbeat_ms),
-        "driven_age_ms": age_ms(view.driven_at_ms),
-        "bucket_tokens": view.bucket.refilled(pace, view.now_ms).tokens(pace),
-        "served_per_second": forecast.seen_per_second(),
+        "driven_age_ms": age_ms(view.fallback_ticked_at_ms),
+        "bucket_tokens": view.bucket.refill(pace, view.now_ms).tokens(pace),
+        "served_per_second": forecast.observed_per_second(),
         "estimated_wait_seconds": view.estimate(&forecast, view.waiting).filter(|_| view.waiting > 0),
         "clock": view.clocks,
         "totals": view.totals,

@@ -9,37 +9,37 @@ use std::{
 
 use tokio::time::Instant;
 use tracing::{info, warn};
-use vestibule_backup::Shelf;
+use vestibule_backup::EntryPartition;
 use vestibule_domain::id::QueueId;
-use vestibule_engine::sync::Put;
-use vestibule_line::Fence;
+use vestibule_engine::sync::AppliedConfig;
+use vestibule_line::MinWatermark;
 
 /// The queues of the last listing, with the promoter's state for each.
 #[derive(Debug, Default)]
-pub(super) struct Known {
-    queues: Mutex<BTreeMap<QueueId, Queue>>,
+pub(super) struct QueueRegistry {
+    queues: Mutex<BTreeMap<QueueId, RegisteredQueue>>,
     /// The time of the first listing of this run.
     listed_at: Mutex<Option<Instant>>,
 }
 
 #[derive(Debug, Default)]
-struct Queue {
+struct RegisteredQueue {
     /// The partition of the queue's entries in the backup. `None` until the first sync.
-    shelf: Option<Shelf>,
+    partition: Option<EntryPartition>,
     /// Since when the queue has been empty by the ticks of this run. `None` if it is occupied or not ticked
     /// yet.
     empty_since: Option<Instant>,
     /// When the dead letters were last retried.
     retried_at: Option<Instant>,
     /// The current problem of each step, so that the log reports it once instead of every second.
-    troubles: BTreeMap<&'static str, String>,
+    problems: BTreeMap<&'static str, String>,
     /// The result of the last sync: the configuration that the line applied.
-    put: Option<Put>,
+    applied: Option<AppliedConfig>,
 }
 
-impl Known {
+impl QueueRegistry {
     /// Takes over a listing: adds the new queues and removes the queues that the listing lacks.
-    pub(super) fn listed(&self, queues: Vec<QueueId>) {
+    pub(super) fn replace_queues(&self, queues: Vec<QueueId>) {
         lock(&self.listed_at).get_or_insert_with(Instant::now);
         let queues: BTreeSet<_> = queues.into_iter().collect();
         let mut known = self.lock();
@@ -53,25 +53,25 @@ impl Known {
         self.lock().keys().cloned().collect()
     }
 
-    pub(super) fn shelf(&self, queue: &QueueId) -> Option<Shelf> {
-        self.lock().get(queue)?.shelf.clone()
+    pub(super) fn partition(&self, queue: &QueueId) -> Option<EntryPartition> {
+        self.lock().get(queue)?.partition.clone()
     }
 
-    pub(super) fn found(&self, queue: &QueueId, shelf: Shelf, put: Put) {
+    pub(super) fn record_sync(&self, queue: &QueueId, shelf: EntryPartition, put: AppliedConfig) {
         let mut known = self.lock();
         let known = known.entry(queue.clone()).or_default();
-        known.shelf = Some(shelf);
-        known.put = Some(put);
+        known.partition = Some(shelf);
+        known.applied = Some(put);
     }
 
     /// The fence of the last sync: the line must be at least as recent.
-    pub(super) fn fence(&self, queue: &QueueId) -> Option<Fence> {
-        Some(self.lock().get(queue)?.put?.fence)
+    pub(super) fn fence(&self, queue: &QueueId) -> Option<MinWatermark> {
+        Some(self.lock().get(queue)?.applied?.fence)
     }
 
     /// Takes the turn to retry the dead letters. Returns `true` once in each interval `every`, and the caller
     /// then retries them.
-    pub(super) fn is_retry_due(&self, queue: &QueueId, every: Duration) -> bool {
+    pub(super) fn take_retry_turn(&self, queue: &QueueId, every: Duration) -> bool {
         let mut known = self.lock();
         let Some(entry) = known.get_mut(queue) else {
             return false;
@@ -84,7 +84,7 @@ impl Known {
     }
 
     /// Begins a run. It clears what the previous run observed, because that may be a long time ago.
-    pub(super) fn begin(&self) {
+    pub(super) fn begin_run(&self) {
         *lock(&self.listed_at) = None;
         for entry in self.lock().values_mut() {
             entry.empty_since = None;
@@ -93,7 +93,7 @@ impl Known {
 
     /// Records whether the queue was empty at its last tick. After a failed tick the caller passes `false`,
     /// because the queue may be occupied.
-    pub(super) fn saw(&self, queue: &QueueId, is_empty: bool) {
+    pub(super) fn record_emptiness(&self, queue: &QueueId, is_empty: bool) {
         if let Some(entry) = self.lock().get_mut(queue) {
             entry.empty_since = is_empty.then(|| entry.empty_since.unwrap_or_else(Instant::now));
         }
@@ -101,22 +101,22 @@ impl Known {
 
     /// Whether every queue has been empty for `time`, and the first listing of this run is at least as old.
     /// Before that listing the registry may lack queues of the backup.
-    pub(super) fn is_empty_for(&self, time: Duration) -> bool {
+    pub(super) fn has_been_empty_for(&self, time: Duration) -> bool {
         let is_past = |since: Option<Instant>| since.is_some_and(|since| since.elapsed() >= time);
         is_past(*lock(&self.listed_at)) && self.lock().values().all(|entry| is_past(entry.empty_since))
     }
 
-    pub(super) fn gone(&self, queue: &QueueId) {
+    pub(super) fn remove(&self, queue: &QueueId) {
         self.lock().remove(queue);
     }
 
     /// Logs the problem of a step when it is new or has changed, and logs the recovery when the step succeeds
     /// again.
-    pub(super) fn note(&self, queue: &QueueId, step: &'static str, outcome: Result<(), String>) {
+    pub(super) fn log_step_outcome(&self, queue: &QueueId, step: &'static str, outcome: Result<(), String>) {
         let mut known = self.lock();
         let Some(entry) = known.get_mut(queue) else { return };
         match outcome {
-            Err(trouble) if entry.troubles.get(step) != Some(&trouble) => {
+            Err(trouble) if entry.problems.get(step) != Some(&trouble) => {
                 warn!(
                     event = "queue.step_failed",
                     %queue,
@@ -124,9 +124,9 @@ impl Known {
                     %trouble,
                     "a promoter step failed for the queue; the log shows the same problem only once"
                 );
-                entry.troubles.insert(step, trouble);
+                entry.problems.insert(step, trouble);
             }
-            Ok(()) if entry.troubles.remove(step).is_some() => {
+            Ok(()) if entry.problems.remove(step).is_some() => {
                 info!(
                     event = "queue.step_recovered",
                     %queue,
@@ -138,7 +138,7 @@ impl Known {
         }
     }
 
-    fn lock(&self) -> MutexGuard<'_, BTreeMap<QueueId, Queue>> {
+    fn lock(&self) -> MutexGuard<'_, BTreeMap<QueueId, RegisteredQueue>> {
         lock(&self.queues)
     }
 }

@@ -26,4 +26,4 @@ mod steps;
 mod tests;
 mod watch;
 
-pub use run::{Promoter, almost};
+pub use run::{Promoter, before_deadline};

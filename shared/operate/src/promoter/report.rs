@@ -10,42 +10,42 @@ use std::{
 use serde_json::{Value, json};
 use tokio::time::Instant;
 use vestibule_domain::id::QueueId;
-use vestibule_engine::{check::Checked, tick::Ticked};
-use vestibule_line::{Line, LineError, Report, ReportOrder, Reported, View};
+use vestibule_engine::{check::CheckSummary, tick::TickSummary};
+use vestibule_line::{Line, LineError, QueueView, Report, ReportOrder, ReportOutcome};
 use vestibule_telemetry::{
     emf::Metrics,
     metrics::{
-        ACTIVE, BACKUP_LAG, CHECK_AGE, CLOCKS_APART, COMPLETED, ENTERED, ESTIMATE_ERROR, EXPIRED,
-        JOURNAL_LENGTH, LEFT, MENDED, Metric, NO_SHOWS, PROMOTED, READY, SET_ASIDE, SETTINGS_REFUSED,
-        TICK_AGE, WAIT_MAX, WAIT_MEAN, WAITING,
+        ACTIVE, BACKUP_LAG, CHECK_AGE, CLOCKS_APART, COMPLETED, DEAD_LETTERED_RECORDS, ENTERED,
+        ESTIMATE_ERROR, EXPIRED, JOURNAL_LENGTH, LEFT, Metric, NO_SHOWS, PROMOTED, READY, REPAIRED,
+        SETTINGS_REFUSED, TICK_AGE, WAIT_MAX, WAIT_MEAN, WAITING,
     },
 };
 
-use super::probes::Probes;
+use super::probes::EstimateProbes;
 
 /// How often a queue is reported on. An idle queue still gets a report in every minute, because an alarm may
 /// depend on missing reports.
-const ORDER: ReportOrder = ReportOrder {
+const REPORT_INTERVALS: ReportOrder = ReportOrder {
     every_ms: 10_000,
     idle_ms: 50_000,
 };
 
 /// Writes one promoter's metrics and keeps what it needs between two reports.
-pub(super) struct Reporter {
+pub(super) struct MetricsReporter {
     metrics: Metrics,
-    queues: Mutex<HashMap<QueueId, Memory>>,
+    queues: Mutex<HashMap<QueueId, QueueMetrics>>,
 }
 
 #[derive(Default)]
-struct Memory {
+struct QueueMetrics {
     /// When to ask the line for the next report. `None` before the first.
-    next: Option<Instant>,
-    probes: Probes,
+    next_report_at: Option<Instant>,
+    probes: EstimateProbes,
     /// The last value that was written of each metric that is 0 or 1, and when it was written.
-    said: HashMap<&'static str, (bool, Instant)>,
+    written_flags: HashMap<&'static str, (bool, Instant)>,
 }
 
-impl Reporter {
+impl MetricsReporter {
     pub(super) fn new(metrics: Metrics) -> Self {
         Self {
             metrics,
@@ -54,22 +54,22 @@ impl Reporter {
     }
 
     /// Drops the state of queues that the listing lacks.
-    pub(super) fn listed(&self, queues: &[QueueId]) {
+    pub(super) fn retain_queues(&self, queues: &[QueueId]) {
         let queues: HashSet<_> = queues.iter().collect();
         self.lock().retain(|queue, _| queues.contains(queue));
     }
 
     /// Writes whether the clocks are apart. Also compares earlier estimates of the wait with the places that
     /// this tick reached, and writes the differences.
-    pub(super) fn ticked(&self, queue: &QueueId, ticked: &Ticked) {
-        if !self.metrics.is_on() {
+    pub(super) fn report_tick(&self, queue: &QueueId, ticked: &TickSummary) {
+        if !self.metrics.is_enabled() {
             return;
         }
-        self.say(queue, CLOCKS_APART, ticked.clocks.apart);
+        self.write_flag(queue, CLOCKS_APART, ticked.clocks.apart);
         let errors = self.lock().get_mut(queue).map(|memory| {
             memory
                 .probes
-                .come_true(ticked.promoted_through, ticked.waiting, ticked.now_ms)
+                .take_estimate_errors(ticked.promoted_through, ticked.waiting, ticked.now_ms)
         });
         if let Some(errors) = errors.filter(|errors| !errors.is_empty()) {
             self.metrics.write(queue, [(ESTIMATE_ERROR, json!(errors))]);
@@ -78,71 +78,76 @@ impl Reporter {
 
     /// Whether it is time to ask the line for a report.
     pub(super) fn is_due(&self, queue: &QueueId) -> bool {
-        self.metrics.is_on()
+        self.metrics.is_enabled()
             && self
                 .lock()
                 .get(queue)
-                .and_then(|memory| memory.next)
+                .and_then(|memory| memory.next_report_at)
                 .is_none_or(|next| Instant::now() >= next)
     }
 
     /// Asks the line for a report and writes its metrics, if one is due.
     pub(super) async fn report(&self, line: &dyn Line, queue: &QueueId) -> Result<(), LineError> {
-        let reported = line.report(queue, ORDER).await?;
+        let reported = line.take_report(queue, REPORT_INTERVALS).await?;
         let due_in_ms = match reported {
-            Reported::Due(_) => ORDER.every_ms,
-            Reported::Early { due_in_ms } => due_in_ms,
+            ReportOutcome::Due(_) => REPORT_INTERVALS.every_ms,
+            ReportOutcome::NotDue { due_in_ms } => due_in_ms,
         };
         {
             let mut queues = self.lock();
             let memory = queues.entry(queue.clone()).or_default();
-            memory.next = Some(Instant::now() + Duration::from_millis(due_in_ms));
+            memory.next_report_at = Some(Instant::now() + Duration::from_millis(due_in_ms));
         }
-        let Reported::Due(report) = reported else {
+        let ReportOutcome::Due(report) = reported else {
             return Ok(());
         };
-        self.metrics.write(queue, measured(&report));
-        let view = line.view(queue).await?;
-        let told_ms = told_ms(&view, report.waiting);
+        self.metrics.write(queue, report_metrics(&report));
+        let view = line.queue_view(queue).await?;
+        let told_ms = estimated_wait_ms(&view, report.waiting);
         let mut queues = self.lock();
         let memory = queues.entry(queue.clone()).or_default();
-        memory.probes.remember(&report, told_ms);
+        memory.probes.add(&report, told_ms);
         Ok(())
     }
 
     /// Writes how many differences a consistency check repaired.
-    pub(super) fn checked(&self, queue: &QueueId, checked: &Checked) {
-        if self.metrics.is_on() {
-            self.metrics.write(queue, [(MENDED, json!(checked.mended()))]);
+    pub(super) fn report_check(&self, queue: &QueueId, checked: &CheckSummary) {
+        if self.metrics.is_enabled() {
+            self.metrics
+                .write(queue, [(REPAIRED, json!(checked.repaired_count()))]);
         }
     }
 
     /// Writes whether the stored settings are refused.
-    pub(super) fn settings(&self, queue: &QueueId, refused: bool) {
-        self.say(queue, SETTINGS_REFUSED, refused);
+    pub(super) fn report_settings_refused(&self, queue: &QueueId, refused: bool) {
+        self.write_flag(queue, SETTINGS_REFUSED, refused);
     }
 
     /// Writes a metric that is 0 or 1. It writes a changed value at once. It repeats the value 1 as often as a
     /// busy queue is reported on, and the value 0 as often as an idle one.
-    fn say(&self, queue: &QueueId, what: Metric, is_so: bool) {
-        if !self.metrics.is_on() {
+    fn write_flag(&self, queue: &QueueId, what: Metric, is_so: bool) {
+        if !self.metrics.is_enabled() {
             return;
         }
-        let every_ms = if is_so { ORDER.every_ms } else { ORDER.idle_ms };
+        let every_ms = if is_so {
+            REPORT_INTERVALS.every_ms
+        } else {
+            REPORT_INTERVALS.idle_ms
+        };
         let now = Instant::now();
         let mut queues = self.lock();
         let memory = queues.entry(queue.clone()).or_default();
-        let is_said = memory.said.get(what.name).is_some_and(|(before, at)| {
+        let is_said = memory.written_flags.get(what.name).is_some_and(|(before, at)| {
             *before == is_so && now.duration_since(*at) < Duration::from_millis(every_ms)
         });
         if !is_said {
-            memory.said.insert(what.name, (is_so, now));
+            memory.written_flags.insert(what.name, (is_so, now));
             drop(queues);
             self.metrics.write(queue, [(what, json!(u8::from(is_so)))]);
         }
     }
 
-    fn lock(&self) -> MutexGuard<'_, HashMap<QueueId, Memory>> {
+    fn lock(&self) -> MutexGuard<'_, HashMap<QueueId, QueueMetrics>> {
         // Every change under the lock is complete before anything could panic, so the data of a poisoned mutex
         // is consistent.
         self.queues.lock().unwrap_or_else(PoisonError::into_inner)
@@ -150,15 +155,15 @@ impl Reporter {
 }
 
 /// Converts a report to metrics.
-fn measured(report: &Report) -> Vec<(Metric, Value)> {
-    let happened = &report.happened;
+fn report_metrics(report: &Report) -> Vec<(Metric, Value)> {
+    let happened = &report.events;
     let mut measured: Vec<_> = [
         (WAITING, report.waiting),
         (READY, report.ready),
         (ACTIVE, report.active),
-        (JOURNAL_LENGTH, report.journal),
+        (JOURNAL_LENGTH, report.journal_len),
         (BACKUP_LAG, report.backup_lag_ms),
-        (SET_ASIDE, report.aside),
+        (DEAD_LETTERED_RECORDS, report.dead_letters),
         (TICK_AGE, report.tick_age_ms),
         (CHECK_AGE, report.check_age_ms),
         (ENTERED, happened.entered),
@@ -170,7 +175,7 @@ fn measured(report: &Report) -> Vec<(Metric, Value)> {
     ]
     .map(|(metric, number)| (metric, json!(number)))
     .into();
-    if let Some((mean_ms, max_ms)) = waits(report) {
+    if let Some((mean_ms, max_ms)) = mean_and_max_wait_ms(report) {
         measured.extend([(WAIT_MEAN, json!(mean_ms)), (WAIT_MAX, json!(max_ms))]);
     }
     measured
@@ -178,21 +183,18 @@ fn measured(report: &Report) -> Vec<(Metric, Value)> {
 
 /// The estimated wait that a visitor at this position is shown, in milliseconds: the middle of the range `low`
 /// to `high`, which are seconds, so (low + high) / 2 * 1000. `None` if there is no estimate.
-fn told_ms(view: &View, position: u64) -> Option<u64> {
+fn estimated_wait_ms(view: &QueueView, position: u64) -> Option<u64> {
     let told = view.estimate(&view.forecast(), position)?;
     Some((told.low + told.high) * 500)
 }
 
 /// The mean and the longest wait of a report, in milliseconds. `None` if no entry was promoted and none waits.
-fn waits(report: &Report) -> Option<(u64, u64)> {
+fn mean_and_max_wait_ms(report: &Report) -> Option<(u64, u64)> {
     let head_ms = report
         .head
         .map(|head| report.now_ms.saturating_sub(head.joined_at_ms()));
     // If no entry was promoted, the wait of the head of the line stands in. Otherwise an alarm on the wait
     // would stay silent while the line does not move.
-    let mean_ms = report
-        .waited_ms
-        .checked_div(report.happened.promoted)
-        .or(head_ms)?;
+    let mean_ms = report.waited_ms.checked_div(report.events.promoted).or(head_ms)?;
     Some((mean_ms, report.waited_max_ms.max(head_ms.unwrap_or(0))))
 }

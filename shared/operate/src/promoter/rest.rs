@@ -8,20 +8,20 @@ use tracing::info;
 use super::run::{Promoter, TICK_TIMEOUT};
 
 /// A promoter that may park does so after every queue has been empty for this long.
-const EMPTY_FOR: Duration = Duration::from_secs(10);
+const PARK_AFTER_EMPTY: Duration = Duration::from_secs(10);
 
 impl Promoter {
     /// Clears the heartbeats of all queues and returns `true`, if there is nothing to do. Otherwise it returns
     /// `false`, and the run goes on. The line checks atomically, in the same step that clears the heartbeat,
     /// that the queue is still empty. A visitor who enters afterwards therefore finds no heartbeat, and the
     /// request runs a fallback tick.
-    pub(super) async fn rest(&self) -> bool {
+    pub(super) async fn park_idle_promoter(&self) -> bool {
         // A consistency check must finish, and a running tick would write the heartbeat again.
-        if !self.known.is_empty_for(EMPTY_FOR) || !self.steps.is_idle() {
+        if !self.registry.has_been_empty_for(PARK_AFTER_EMPTY) || !self.steps.is_idle() {
             return false;
         }
-        for queue in self.known.queues() {
-            let rests = timeout(TICK_TIMEOUT, self.line.rest(&queue)).await;
+        for queue in self.registry.queues() {
+            let rests = timeout(TICK_TIMEOUT, self.line.park_idle_promoter(&queue)).await;
             if !matches!(rests, Ok(Ok(true))) {
                 return false;
             }

@@ -13,73 +13,73 @@ use vestibule_backup::{Backup, BackupError};
 use vestibule_domain::id::QueueId;
 use vestibule_engine::{
     aside,
-    drain::drain_all,
-    sync::{Policy, SyncError, Synced, sync},
+    drain::flush_journal_until,
+    sync::{SettingsPolicy, SyncError, SyncOutcome, sync_settings},
     tick::tick,
 };
-use vestibule_line::{Configured, Line, LineError};
+use vestibule_line::{ConfigureOutcome, Line, LineError};
 use vestibule_telemetry::emf::Metrics;
 
 use super::{
-    checks::{Checks, check_in_turn},
-    known::Known,
-    report::Reporter,
-    steps::{Step, Steps},
-    watch::Watch,
+    checks::{CheckSchedule, run_due_check},
+    known::QueueRegistry,
+    report::MetricsReporter,
+    steps::{Step, StepRunner},
+    watch::ClockWatch,
 };
 
 /// The time between two ticks of a queue.
-const ROUND: Duration = Duration::from_secs(1);
+const ROUND_INTERVAL: Duration = Duration::from_secs(1);
 /// The promoter lists the queues and syncs their settings once in this many rounds.
 const SYNC_ROUNDS: u64 = 3;
 /// The promoter aborts a tick that takes longer.
 pub(super) const TICK_TIMEOUT: Duration = Duration::from_secs(5);
 /// A flush starts no further batch of records after this time, so that every queue gets its turn to flush.
-pub(super) const DRAIN_TIME: Duration = Duration::from_secs(10);
+pub(super) const FLUSH_TIME: Duration = Duration::from_secs(10);
 /// The time between two retries of a queue's dead letters.
-const RETRY_EVERY: Duration = Duration::from_mins(10);
+const DEAD_LETTER_RETRY_INTERVAL: Duration = Duration::from_mins(10);
 /// The promoter aborts a listing of the queues that takes longer.
 const LIST_TIMEOUT: Duration = Duration::from_secs(5);
 /// The promoter aborts a sync that takes longer. The limit is high because a sync may restore a million
 /// entries.
 const SYNC_TIMEOUT: Duration = Duration::from_mins(5);
 /// At the end of a run, the steps that are still running get this time to finish.
-const LAST_STEPS: Duration = Duration::from_millis(1_500);
+const FINISH_TIMEOUT: Duration = Duration::from_millis(1_500);
 
 /// A function stops starting steps this long before its deadline.
-const RESERVE: Duration = Duration::from_secs(2);
+const DEADLINE_RESERVE: Duration = Duration::from_secs(2);
 
 /// Completes 2 s before `deadline`, which is a time of the system clock, as Lambda gives it.
-pub fn almost(deadline: SystemTime) -> impl Future<Output = ()> + Send {
+pub fn before_deadline(deadline: SystemTime) -> impl Future<Output = ()> + Send {
     // If the deadline has already passed, the future completes at once.
     let left = deadline.duration_since(SystemTime::now()).unwrap_or_default();
-    sleep(left.saturating_sub(RESERVE))
+    sleep(left.saturating_sub(DEADLINE_RESERVE))
 }
 
 /// Ticks, flushes, syncs, reports on and checks every queue of a deployment.
 pub struct Promoter {
     pub(super) line: Arc<dyn Line>,
     pub(super) backup: Arc<dyn Backup>,
-    pub(super) policy: Policy,
-    pub(super) known: Known,
-    reporter: Reporter,
-    checks: Checks,
-    watch: Watch,
-    pub(super) steps: Steps,
+    pub(super) policy: SettingsPolicy,
+    pub(super) registry: QueueRegistry,
+    reporter: MetricsReporter,
+    checks: CheckSchedule,
+    clock_watch: ClockWatch,
+    pub(super) steps: StepRunner,
 }
 
 impl Promoter {
     /// Creates a promoter with an empty registry of queues. The first listing fills it.
-    pub fn new(line: Arc<dyn Line>, backup: Arc<dyn Backup>, policy: Policy) -> Self {
+    pub fn new(line: Arc<dyn Line>, backup: Arc<dyn Backup>, policy: SettingsPolicy) -> Self {
         Self {
             line,
             backup,
             policy,
-            known: Known::default(),
-            reporter: Reporter::new(Metrics::of_process()),
-            checks: Checks::default(),
-            watch: Watch::new(),
-            steps: Steps::default(),
+            registry: QueueRegistry::default(),
+            reporter: MetricsReporter::new(Metrics::for_process()),
+            checks: CheckSchedule::default(),
+            clock_watch: ClockWatch::new(),
+            steps: StepRunner::default(),
         }
     }
 
@@ -87,7 +87,7 @@ impl Promoter {
     #[must_use]
     pub fn with_metrics(self, metrics: Metrics) -> Self {
         Self {
-            reporter: Reporter::new(metrics),
+            reporter: MetricsReporter::new(metrics),
             ..self
         }
     }
@@ -97,27 +97,27 @@ impl Promoter {
     #[must_use]
     pub(super) fn with_clock(self, clock: vestibule_clock::Clock) -> Self {
         Self {
-            watch: Watch::by(clock),
+            clock_watch: ClockWatch::with_clock(clock),
             ..self
         }
     }
 
     /// Runs until `until` completes. Then it waits at most 1.5 s for the steps that are still running.
     pub async fn run(self: &Arc<Self>, until: impl Future<Output = ()>) {
-        self.go_on(pin!(until), false).await;
+        self.run_rounds(pin!(until), false).await;
     }
 
     /// Runs like [`run`](Self::run), but also ends when every queue has been empty for 10 s. Before it ends
     /// early, it clears its heartbeats, so that the requests of the next visitors run fallback ticks until the
     /// next run.
     pub async fn run_while_needed(self: &Arc<Self>, until: impl Future<Output = ()>) {
-        self.go_on(pin!(until), true).await;
+        self.run_rounds(pin!(until), true).await;
     }
 
-    async fn go_on(self: &Arc<Self>, mut until: Pin<&mut impl Future<Output = ()>>, may_rest: bool) {
-        self.watch.begin();
-        self.known.begin();
-        let mut rounds = interval(ROUND);
+    async fn run_rounds(self: &Arc<Self>, mut until: Pin<&mut impl Future<Output = ()>>, may_park: bool) {
+        self.clock_watch.begin_run();
+        self.registry.begin_run();
+        let mut rounds = interval(ROUND_INTERVAL);
         rounds.set_missed_tick_behavior(MissedTickBehavior::Skip);
         for round in 0_u64.. {
             tokio::select! {
@@ -125,46 +125,46 @@ impl Promoter {
                 () = &mut until => break,
                 _ = rounds.tick() => {}
             }
-            if may_rest && self.rest().await {
+            if may_park && self.park_idle_promoter().await {
                 break;
             }
             if round.is_multiple_of(SYNC_ROUNDS) {
-                self.start(Step::List);
+                self.start_step(Step::List);
             }
-            for queue in self.known.queues() {
-                self.start(Step::Tick(queue));
+            for queue in self.registry.queues() {
+                self.start_step(Step::Tick(queue));
             }
         }
-        self.steps.finish(LAST_STEPS).await;
+        self.steps.finish(FINISH_TIMEOUT).await;
     }
 
-    fn start(self: &Arc<Self>, step: Step) {
+    fn start_step(self: &Arc<Self>, step: Step) {
         let promoter = Arc::clone(self);
         let work = {
             let step = step.clone();
-            async move { promoter.perform(&step).await }
+            async move { promoter.run_step(&step).await }
         };
         self.steps.start(step, work);
     }
 
-    async fn perform(self: &Arc<Self>, step: &Step) {
+    async fn run_step(self: &Arc<Self>, step: &Step) {
         match step {
-            Step::List => self.list().await,
-            Step::Sync(queue) => self.sync_one(queue).await,
-            Step::Tick(queue) => self.tick_one(queue).await,
-            Step::Drain(queue) => self.drain_one(queue).await,
-            Step::Report(queue) => self.report_one(queue).await,
-            Step::Check(queue) => self.check_one(queue).await,
+            Step::List => self.list_queues().await,
+            Step::Sync(queue) => self.sync_queue(queue).await,
+            Step::Tick(queue) => self.tick_queue(queue).await,
+            Step::Flush(queue) => self.flush_queue(queue).await,
+            Step::Report(queue) => self.report_queue(queue).await,
+            Step::Check(queue) => self.check_queue(queue).await,
         }
     }
 
-    async fn list(self: &Arc<Self>) {
-        match timeout(LIST_TIMEOUT, self.backup.queues()).await {
+    async fn list_queues(self: &Arc<Self>) {
+        match timeout(LIST_TIMEOUT, self.backup.list_queues()).await {
             Ok(Ok(queues)) => {
-                self.reporter.listed(&queues);
-                self.checks.listed(&queues);
-                self.watch.listed(&queues);
-                self.known.listed(queues);
+                self.reporter.retain_queues(&queues);
+                self.checks.retain_queues(&queues);
+                self.clock_watch.retain_queues(&queues);
+                self.registry.replace_queues(queues);
             }
             Ok(Err(error)) => {
                 warn!(
@@ -180,17 +180,17 @@ impl Promoter {
         }
         // The promoter syncs the known queues also after a failed listing, because the settings of one queue
         // may still be readable.
-        for queue in self.known.queues() {
-            self.start(Step::Sync(queue));
+        for queue in self.registry.queues() {
+            self.start_step(Step::Sync(queue));
         }
     }
 
-    async fn sync_one(&self, queue: &QueueId) {
+    async fn sync_queue(&self, queue: &QueueId) {
         let _permit = self.steps.syncs.acquire().await;
-        let work = sync(&*self.line, &*self.backup, queue, self.policy);
+        let work = sync_settings(&*self.line, &*self.backup, queue, self.policy);
         match timeout(SYNC_TIMEOUT, work).await {
-            Ok(outcome) => self.take_over(queue, &outcome),
-            Err(_) => self.known.note(
+            Ok(outcome) => self.record_sync_outcome(queue, &outcome),
+            Err(_) => self.registry.log_step_outcome(
                 queue,
                 "sync",
                 Err("the step took too long, so the promoter aborted it".to_owned()),
@@ -198,14 +198,14 @@ impl Promoter {
         }
     }
 
-    pub(super) fn take_over(&self, queue: &QueueId, outcome: &Result<Synced, SyncError>) {
-        let note = |trouble: Result<(), String>| self.known.note(queue, "sync", trouble);
+    pub(super) fn record_sync_outcome(&self, queue: &QueueId, outcome: &Result<SyncOutcome, SyncError>) {
+        let note = |trouble: Result<(), String>| self.registry.log_step_outcome(queue, "sync", trouble);
         match outcome {
-            Ok(Synced::InForce { put, revision, shelf }) => {
-                self.known.found(queue, shelf.clone(), *put);
-                self.reporter.settings(queue, false);
+            Ok(SyncOutcome::InForce { put, revision, shelf }) => {
+                self.registry.record_sync(queue, shelf.clone(), *put);
+                self.reporter.report_settings_refused(queue, false);
                 note(Ok(()));
-                if put.how == Configured::Changed {
+                if put.outcome == ConfigureOutcome::Changed {
                     info!(
                         event = "queue.settings_applied",
                         %queue,
@@ -214,14 +214,14 @@ impl Promoter {
                     );
                 }
             }
-            Ok(Synced::Refused {
+            Ok(SyncOutcome::Refused {
                 put,
                 error,
                 stored,
                 shelf,
             }) => {
-                self.known.found(queue, shelf.clone(), *put);
-                self.reporter.settings(queue, true);
+                self.registry.record_sync(queue, shelf.clone(), *put);
+                self.reporter.report_settings_refused(queue, true);
                 // The text contains the fingerprint of the stored settings, so that the log shows the next
                 // invalid edit although the reason is the same.
                 note(Err(format!(
@@ -229,94 +229,98 @@ impl Promoter {
                      settings in force stay: {error}"
                 )));
             }
-            Ok(Synced::Gone) => self.known.gone(queue),
+            Ok(SyncOutcome::QueueRemoved) => self.registry.remove(queue),
             Err(error) => {
                 // A damaged item counts as refused settings, whichever part of it is damaged, so that the
                 // metric shows it.
                 if matches!(
                     error,
-                    SyncError::Stuck(_) | SyncError::Backup(BackupError::Nonsense(_))
+                    SyncError::NotRestorable(_) | SyncError::Backup(BackupError::Unreadable(_))
                 ) {
-                    self.reporter.settings(queue, true);
+                    self.reporter.report_settings_refused(queue, true);
                 }
                 note(Err(error.to_string()));
             }
         }
     }
 
-    async fn tick_one(self: &Arc<Self>, queue: &QueueId) {
-        if self.known.shelf(queue).is_none() {
+    async fn tick_queue(self: &Arc<Self>, queue: &QueueId) {
+        if self.registry.partition(queue).is_none() {
             return;
         }
         let _permit = self.steps.ticks.acquire().await;
-        let fence = self.known.fence(queue);
+        let fence = self.registry.fence(queue);
         let outcome = match timeout(TICK_TIMEOUT, tick(&*self.line, queue, fence)).await {
             Ok(Ok(ticked)) => {
                 debug!(event = "queue.ticked", %queue, ?ticked, "ticked the queue");
                 let nobody = ticked.waiting + ticked.ready + ticked.active == 0;
                 // A queue whose clocks disagree counts as occupied, because only a running promoter can correct
                 // the offset.
-                self.known.saw(queue, nobody && !ticked.clocks.apart);
-                self.start(Step::Drain(queue.clone()));
-                self.reporter.ticked(queue, &ticked);
-                let kept = self.watch.keep(&*self.line, queue, ticked.clocks).await;
-                self.known.note(queue, "clock", kept);
+                self.registry
+                    .record_emptiness(queue, nobody && !ticked.clocks.apart);
+                self.start_step(Step::Flush(queue.clone()));
+                self.reporter.report_tick(queue, &ticked);
+                let kept = self
+                    .clock_watch
+                    .adjust_if_needed(&*self.line, queue, ticked.clocks)
+                    .await;
+                self.registry.log_step_outcome(queue, "clock", kept);
                 if self.reporter.is_due(queue) {
-                    self.start(Step::Report(queue.clone()));
+                    self.start_step(Step::Report(queue.clone()));
                 }
-                if self.checks.is_due(queue) {
-                    self.start(Step::Check(queue.clone()));
+                if self.checks.take_ask_turn(queue) {
+                    self.start_step(Step::Check(queue.clone()));
                 }
                 Ok(())
             }
             Ok(Err(error)) => {
-                if matches!(error, LineError::Unknown) {
+                if matches!(error, LineError::QueueNotFound) {
                     // The sync restores the queue at once instead of with the next reading of the settings.
-                    self.start(Step::Sync(queue.clone()));
+                    self.start_step(Step::Sync(queue.clone()));
                 }
                 Err(error.to_string())
             }
             Err(_) => Err("the step took too long, so the promoter aborted it".to_owned()),
         };
         if outcome.is_err() {
-            self.known.saw(queue, false);
+            self.registry.record_emptiness(queue, false);
         }
-        self.known.note(queue, "tick", outcome);
+        self.registry.log_step_outcome(queue, "tick", outcome);
     }
 
-    async fn report_one(&self, queue: &QueueId) {
+    async fn report_queue(&self, queue: &QueueId) {
         let _permit = self.steps.ticks.acquire().await;
         let outcome = match timeout(TICK_TIMEOUT, self.reporter.report(&*self.line, queue)).await {
             Ok(outcome) => outcome.map_err(|error| error.to_string()),
             Err(_) => Err("the step took too long, so the promoter aborted it".to_owned()),
         };
-        self.known.note(queue, "report", outcome);
+        self.registry.log_step_outcome(queue, "report", outcome);
     }
 
     /// Runs the consistency check of a queue, if it is due. The duration grows with the queue. If the end of
     /// this run cuts the check off, the next promoter continues where it stopped.
-    async fn check_one(&self, queue: &QueueId) {
+    async fn check_queue(&self, queue: &QueueId) {
         let _permit = self.steps.checks.acquire().await;
-        let Some(shelf) = self.known.shelf(queue) else {
+        let Some(shelf) = self.registry.partition(queue) else {
             return;
         };
-        let tell = |checked: &_| self.reporter.checked(queue, checked);
-        let outcome = check_in_turn(&*self.line, &*self.backup, &shelf, tell).await;
-        self.known
-            .note(queue, "check", outcome.map_err(|error| error.to_string()));
+        let tell = |checked: &_| self.reporter.report_check(queue, checked);
+        let outcome = run_due_check(&*self.line, &*self.backup, &shelf, tell).await;
+        self.registry
+            .log_step_outcome(queue, "check", outcome.map_err(|error| error.to_string()));
     }
 
-    async fn drain_one(&self, queue: &QueueId) {
-        let _permit = self.steps.drains.acquire().await;
-        let Some(shelf) = self.known.shelf(queue) else {
+    async fn flush_queue(&self, queue: &QueueId) {
+        let _permit = self.steps.flushes.acquire().await;
+        let Some(shelf) = self.registry.partition(queue) else {
             return;
         };
-        let (line, backup, until) = (&*self.line, &*self.backup, Instant::now() + DRAIN_TIME);
-        let mut outcome = drain_all(line, backup, &shelf, until).await;
-        if outcome.is_ok() && self.known.is_retry_due(queue, RETRY_EVERY) {
-            outcome = aside::retry(line, backup, &shelf).await.map(drop);
+        let (line, backup, until) = (&*self.line, &*self.backup, Instant::now() + FLUSH_TIME);
+        let mut outcome = flush_journal_until(line, backup, &shelf, until).await;
+        if outcome.is_ok() && self.registry.take_retry_turn(queue, DEAD_LETTER_RETRY_INTERVAL) {
+            outcome = aside::retry_dead_letters(line, backup, &shelf).await.map(drop);
         }
-        self.known
-            .note(queue, "drain", outcome.map_err(|error| error.to_string()));
+        self.registry
+            .log_step_outcome(queue, "drain", outcome.map_err(|error| error.to_string()));
     }
 }

@@ -13,10 +13,10 @@ use tracing::{Instrument, debug, warn};
 use vestibule_domain::id::QueueId;
 
 /// How many steps of one kind run at the same time.
-const AT_ONCE: usize = 16;
+const STEPS_PER_KIND_MAX: usize = 16;
 /// How many consistency checks run at the same time. The limit is low because a check reads all data of a
 /// queue.
-const CHECKS_AT_ONCE: usize = 2;
+const CHECKS_MAX: usize = 2;
 
 /// One unit of work. The same step never runs twice at the same time (single-flight).
 #[derive(Debug, Clone, PartialEq, Eq, Hash)]
@@ -28,7 +28,7 @@ pub(super) enum Step {
     /// Promotes entries.
     Tick(QueueId),
     /// Flushes the journal to the backup.
-    Drain(QueueId),
+    Flush(QueueId),
     /// Writes the metrics.
     Report(QueueId),
     /// Compares the line with the backup and repairs differences.
@@ -37,29 +37,29 @@ pub(super) enum Step {
 
 /// The steps that are running, and the semaphores that limit them. Ticks have their own semaphore: steps that
 /// call a slow or unresponsive backup must not take the permits that promotion needs.
-pub(super) struct Steps {
+pub(super) struct StepRunner {
     busy: Arc<Mutex<HashSet<Step>>>,
     tasks: Mutex<JoinSet<()>>,
     pub(super) ticks: Semaphore,
     pub(super) syncs: Semaphore,
-    pub(super) drains: Semaphore,
+    pub(super) flushes: Semaphore,
     pub(super) checks: Semaphore,
 }
 
-impl Default for Steps {
+impl Default for StepRunner {
     fn default() -> Self {
         Self {
             busy: Arc::default(),
             tasks: Mutex::default(),
-            ticks: Semaphore::new(AT_ONCE),
-            syncs: Semaphore::new(AT_ONCE),
-            drains: Semaphore::new(AT_ONCE),
-            checks: Semaphore::new(CHECKS_AT_ONCE),
+            ticks: Semaphore::new(STEPS_PER_KIND_MAX),
+            syncs: Semaphore::new(STEPS_PER_KIND_MAX),
+            flushes: Semaphore::new(STEPS_PER_KIND_MAX),
+            checks: Semaphore::new(CHECKS_MAX),
         }
     }
 }
 
-impl Steps {
+impl StepRunner {
     /// Starts a step, unless the same step is still running.
     pub(super) fn start(&self, step: Step, work: impl Future<Output = ()> + Send + 'static) {
         let mut tasks = lock(&self.tasks);
@@ -72,7 +72,7 @@ impl Steps {
             );
             return;
         }
-        let done = Done {
+        let done = RunningStepGuard {
             busy: Arc::clone(&self.busy),
             step,
         };
@@ -116,12 +116,12 @@ impl Steps {
 }
 
 /// Marks a step as finished when it is dropped, also when the step's task is aborted.
-struct Done {
+struct RunningStepGuard {
     busy: Arc<Mutex<HashSet<Step>>>,
     step: Step,
 }
 
-impl Drop for Done {
+impl Drop for RunningStepGuard {
     fn drop(&mut self) {
         lock(&self.busy).remove(&self.step);
     }

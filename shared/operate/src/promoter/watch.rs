@@ -11,67 +11,67 @@ use tokio::time::{Instant, timeout};
 use tracing::info;
 use vestibule_clock::{Clock, system_clock};
 use vestibule_domain::{
-    clock::{Clocks, NOISE_MS},
+    clock::{CLOCK_NOISE_MS, ClockDifference},
     id::QueueId,
 };
-use vestibule_line::{Adjusted, Line, LineError};
+use vestibule_line::{AdjustClockOutcome, Line, LineError};
 
 /// The server's clock must be off by the same amount in this many consecutive ticks before the promoter adjusts
 /// it.
-const TICKS: u32 = 3;
+const ADJUST_AFTER_TICKS: u32 = 3;
 /// For this long after a jump of its own clock, a promoter does not adjust the server's clock.
-const DISTRUST: Duration = Duration::from_mins(1);
+const DISTRUST_AFTER_JUMP: Duration = Duration::from_mins(1);
 
 /// The promoter aborts an adjustment that takes longer.
 const ADJUST_TIMEOUT: Duration = Duration::from_secs(5);
 
 /// What one promoter knows about its own clock and the clocks of the servers.
-pub(super) struct Watch {
+pub(super) struct ClockWatch {
     wall: Clock,
-    own: Mutex<Own>,
-    differences: Mutex<HashMap<QueueId, Difference>>,
+    own_clock: Mutex<OwnClock>,
+    differences: Mutex<HashMap<QueueId, RepeatedDifference>>,
 }
 
 /// The last reading of the promoter's own clock, next to a reading of the monotonic clock, which cannot be set.
-struct Own {
+struct OwnClock {
     wall_us: u64,
     at: Instant,
     jumped_at: Option<Instant>,
 }
 
 /// How far the server's clock was off in the last ticks, and in how many consecutive ticks.
-struct Difference {
+struct RepeatedDifference {
     wanted_ms: i64,
     ticks: u32,
 }
 
-impl Watch {
+impl ClockWatch {
     pub(super) fn new() -> Self {
-        Self::by(system_clock())
+        Self::with_clock(system_clock())
     }
 
-    pub(super) fn by(wall: Clock) -> Self {
-        let own = Own {
+    pub(super) fn with_clock(wall: Clock) -> Self {
+        let own = OwnClock {
             wall_us: wall(),
             at: Instant::now(),
             jumped_at: None,
         };
         Self {
             wall,
-            own: Mutex::new(own),
+            own_clock: Mutex::new(own),
             differences: Mutex::default(),
         }
     }
 
     /// Reads the clocks again at the start of a run. Lambda may have frozen the function since the last
     /// reading, so the difference to that reading says nothing about the clock.
-    pub(super) fn begin(&self) {
-        let mut own = lock(&self.own);
+    pub(super) fn begin_run(&self) {
+        let mut own = lock(&self.own_clock);
         (own.wall_us, own.at) = ((self.wall)(), Instant::now());
     }
 
     /// Drops the state of queues that the listing lacks.
-    pub(super) fn listed(&self, queues: &[QueueId]) {
+    pub(super) fn retain_queues(&self, queues: &[QueueId]) {
         lock(&self.differences).retain(|queue, _| queues.contains(queue));
     }
 
@@ -79,14 +79,19 @@ impl Watch {
     ///
     /// # Errors
     /// The text says which clock problem remains.
-    pub(super) async fn keep(&self, line: &dyn Line, queue: &QueueId, clocks: Clocks) -> Result<(), String> {
-        let is_steady = self.is_steady();
-        let Some(difference) = self.note(queue, clocks) else {
+    pub(super) async fn adjust_if_needed(
+        &self,
+        line: &dyn Line,
+        queue: &QueueId,
+        clocks: ClockDifference,
+    ) -> Result<(), String> {
+        let is_steady = self.sample_own_clock();
+        let Some(difference) = self.count_difference(queue, clocks) else {
             return Ok(());
         };
         let apart =
             "the server's clock and the promoter's clock disagree, so no entry expires or is promoted";
-        if difference < TICKS {
+        if difference < ADJUST_AFTER_TICKS {
             return Err(apart.to_owned());
         }
         if !is_steady {
@@ -95,13 +100,13 @@ impl Watch {
             ));
         }
         let offset_ms = clocks.wanted_offset_ms();
-        let adjusted = timeout(ADJUST_TIMEOUT, line.adjust(queue, offset_ms)).await;
+        let adjusted = timeout(ADJUST_TIMEOUT, line.adjust_clock(queue, offset_ms)).await;
         match adjusted.unwrap_or_else(|_| {
             Err(LineError::Unavailable(
                 "the line did not answer in time".to_owned(),
             ))
         }) {
-            Ok(Adjusted::Adjusted) => {
+            Ok(AdjustClockOutcome::Applied) => {
                 info!(
                     event = "line.clock_adjusted",
                     %queue,
@@ -110,16 +115,18 @@ impl Watch {
                 );
                 Ok(())
             }
-            Ok(Adjusted::Doubtful) => Err(format!("{apart}; no third clock says which of the two is right")),
+            Ok(AdjustClockOutcome::NotConfirmed) => {
+                Err(format!("{apart}; no third clock says which of the two is right"))
+            }
             // If the line has lost the queue, the next tick reports it.
-            Ok(Adjusted::Agree) | Err(LineError::Unknown) => Ok(()),
+            Ok(AdjustClockOutcome::ClocksAgree) | Err(LineError::QueueNotFound) => Ok(()),
             Err(error) => Err(format!("{apart}; the offset could not be set: {error}")),
         }
     }
 
     /// Records how far the server's clock is off. Returns in how many consecutive ticks it has been off by the
     /// same amount, or `None` if the clocks agree.
-    fn note(&self, queue: &QueueId, clocks: Clocks) -> Option<u32> {
+    fn count_difference(&self, queue: &QueueId, clocks: ClockDifference) -> Option<u32> {
         let mut differences = lock(&self.differences);
         if !clocks.apart {
             differences.remove(queue);
@@ -129,25 +136,25 @@ impl Watch {
         let difference = differences
             .entry(queue.clone())
             .and_modify(|known| {
-                let same = known.wanted_ms.abs_diff(wanted_ms) <= NOISE_MS;
+                let same = known.wanted_ms.abs_diff(wanted_ms) <= CLOCK_NOISE_MS;
                 known.ticks = if same { known.ticks + 1 } else { 1 };
                 known.wanted_ms = wanted_ms;
             })
-            .or_insert(Difference { wanted_ms, ticks: 1 });
+            .or_insert(RepeatedDifference { wanted_ms, ticks: 1 });
         Some(difference.ticks)
     }
 
     /// Whether the promoter's own clock has kept pace with the monotonic clock for the last [`DISTRUST`].
-    fn is_steady(&self) -> bool {
-        let mut own = lock(&self.own);
+    fn sample_own_clock(&self) -> bool {
+        let mut own = lock(&self.own_clock);
         let (wall_us, at) = ((self.wall)(), Instant::now());
         let passed_us = u64::try_from(at.duration_since(own.at).as_micros()).unwrap_or(u64::MAX);
-        if wall_us.abs_diff(own.wall_us.saturating_add(passed_us)) > NOISE_MS * 1_000 {
+        if wall_us.abs_diff(own.wall_us.saturating_add(passed_us)) > CLOCK_NOISE_MS * 1_000 {
             own.jumped_at = Some(at);
         }
         (own.wall_us, own.at) = (wall_us, at);
         own.jumped_at
-            .is_none_or(|jumped_at| at.duration_since(jumped_at) >= DISTRUST)
+            .is_none_or(|jumped_at| at.duration_since(jumped_at) >= DISTRUST_AFTER_JUMP)
     }
 }
 

@@ -1,10 +1,10 @@
 //! What the environment says of the routes.
 
 use axum::http::HeaderValue;
-use vestibule_api::config::{EdgeConfig, Origins, ServiceCallers, ServiceRoutes, VisitorRoutes};
+use vestibule_api::config::{ApiConfig, Origins, ServiceCallers, ServiceRoutes, VisitorRoutes};
 use vestibule_domain::pacing::HELD_BUDGET;
 
-use super::{ConfigError, Lookup, environment, wrong};
+use super::{ConfigError, VariableLookup, invalid_variable, read_process_variable};
 
 const SERVICE_CALLERS: &str = "VESTIBULE_SERVICE_CALLERS";
 
@@ -21,25 +21,25 @@ const SERVICE_CALLERS: &str = "VESTIBULE_SERVICE_CALLERS";
 ///
 /// # Errors
 /// [`ConfigError`] for the first variable that is invalid or missing.
-pub fn api_config_from_env() -> Result<EdgeConfig, ConfigError> {
-    read_api_config(&environment)
+pub fn api_config_from_env() -> Result<ApiConfig, ConfigError> {
+    read_api_config(&read_process_variable)
 }
 
-pub(super) fn read_api_config(vars: Lookup<'_>) -> Result<EdgeConfig, ConfigError> {
-    let default = EdgeConfig::default();
-    let config = EdgeConfig {
-        origins: origins("VESTIBULE_CORS_ORIGINS", vars)?,
-        held_budget: held_budget("VESTIBULE_HELD_BUDGET", vars)?,
+pub(super) fn read_api_config(vars: VariableLookup<'_>) -> Result<ApiConfig, ConfigError> {
+    let default = ApiConfig::default();
+    let config = ApiConfig {
+        origins: read_origins("VESTIBULE_CORS_ORIGINS", vars)?,
+        held_polls_max: read_held_polls_max("VESTIBULE_HELD_BUDGET", vars)?,
         deployment: vars("VESTIBULE_DEPLOYMENT").unwrap_or(default.deployment),
         visitor_claim: vars("VESTIBULE_VISITOR_CLAIM").unwrap_or(default.visitor_claim),
-        visitor_routes: visitor_routes("VESTIBULE_VISITOR_ROUTES", vars)?,
-        service_routes: service_routes("VESTIBULE_SERVICE_ROUTES", vars)?,
-        service_callers: ServiceCallers::new(&vars(SERVICE_CALLERS).unwrap_or_default()),
+        visitor_routes: read_visitor_routes("VESTIBULE_VISITOR_ROUTES", vars)?,
+        service_routes: read_service_routes("VESTIBULE_SERVICE_ROUTES", vars)?,
+        service_callers: ServiceCallers::from_list(&vars(SERVICE_CALLERS).unwrap_or_default()),
         // The value is constant, because a missing variable must not turn safety off.
         local: false,
     };
-    if config.service_callers.is_empty() && config.is_guarded_alike() {
-        return Err(wrong(
+    if config.service_callers.is_empty() && config.has_shared_credential_kind() {
+        return Err(invalid_variable(
             SERVICE_CALLERS,
             "is not set, but visitors and the protected service use the same kind of credential; list the \
              callers that are the protected service",
@@ -48,7 +48,7 @@ pub(super) fn read_api_config(vars: Lookup<'_>) -> Result<EdgeConfig, ConfigErro
     Ok(config)
 }
 
-fn origins(name: &'static str, vars: Lookup<'_>) -> Result<Origins, ConfigError> {
+fn read_origins(name: &'static str, vars: VariableLookup<'_>) -> Result<Origins, ConfigError> {
     let listed = vars(name).unwrap_or_default();
     let listed: Vec<_> = listed
         .split(',')
@@ -68,50 +68,50 @@ fn origins(name: &'static str, vars: Lookup<'_>) -> Result<Origins, ConfigError>
                 .or_else(|| origin.strip_prefix("http://"));
             match host {
                 Some(host) if !host.is_empty() && !host.contains(['/', '*', '?', '#', '@']) => {
-                    HeaderValue::from_str(origin).map_err(|_| not_an_origin(name))
+                    HeaderValue::from_str(origin).map_err(|_| invalid_origin(name))
                 }
-                _ => Err(not_an_origin(name)),
+                _ => Err(invalid_origin(name)),
             }
         })
         .collect::<Result<_, _>>()
-        .map(Origins::Named)
+        .map(Origins::Listed)
 }
 
-fn not_an_origin(name: &'static str) -> ConfigError {
-    wrong(
+fn invalid_origin(name: &'static str) -> ConfigError {
+    invalid_variable(
         name,
         "must be * or a comma-separated list of origins such as https://shop.example",
     )
 }
 
-fn held_budget(name: &'static str, vars: Lookup<'_>) -> Result<u32, ConfigError> {
+fn read_held_polls_max(name: &'static str, vars: VariableLookup<'_>) -> Result<u32, ConfigError> {
     match vars(name) {
         None => Ok(HELD_BUDGET),
         Some(text) => text
             .parse()
-            .map_err(|_| wrong(name, "must be a whole number of polls")),
+            .map_err(|_| invalid_variable(name, "must be a whole number of polls")),
     }
 }
 
-fn visitor_routes(name: &'static str, vars: Lookup<'_>) -> Result<VisitorRoutes, ConfigError> {
+fn read_visitor_routes(name: &'static str, vars: VariableLookup<'_>) -> Result<VisitorRoutes, ConfigError> {
     match vars(name).as_deref() {
         None | Some("open") => Ok(VisitorRoutes::Open),
         Some("iam") => Ok(VisitorRoutes::Iam),
         Some("api-key") => Ok(VisitorRoutes::ApiKey),
-        Some(_) => Err(wrong(name, "must be one of: open, iam, api-key")),
+        Some(_) => Err(invalid_variable(name, "must be one of: open, iam, api-key")),
     }
 }
 
-fn service_routes(name: &'static str, vars: Lookup<'_>) -> Result<ServiceRoutes, ConfigError> {
+fn read_service_routes(name: &'static str, vars: VariableLookup<'_>) -> Result<ServiceRoutes, ConfigError> {
     match vars(name).as_deref() {
         None | Some("iam") => Ok(ServiceRoutes::Iam),
         Some("api-key") => Ok(ServiceRoutes::ApiKey),
-        Some("none") if is_on_lambda(vars) => Err(wrong(
+        Some("none") if is_on_lambda(vars) => Err(invalid_variable(
             name,
             "must not be none on Lambda, because every caller could then validate and complete entries",
         )),
         Some("none") => Ok(ServiceRoutes::Unguarded),
-        Some(_) => Err(wrong(name, "must be one of: iam, api-key, none")),
+        Some(_) => Err(invalid_variable(name, "must be one of: iam, api-key, none")),
     }
 }
 
@@ -124,7 +124,7 @@ const TASK_ROOT: &str = "/var/task";
 /// - `cargo lambda watch` sets no task root.
 /// - Emulators of AWS run the function in a folder of their own.
 /// - The container of `sam local` looks like the original, but sets `AWS_SAM_LOCAL`.
-fn is_on_lambda(vars: Lookup<'_>) -> bool {
+fn is_on_lambda(vars: VariableLookup<'_>) -> bool {
     vars("AWS_LAMBDA_RUNTIME_API").is_some()
         && vars("LAMBDA_TASK_ROOT").as_deref() == Some(TASK_ROOT)
         && vars("AWS_SAM_LOCAL").as_deref() != Some("true")

@@ -9,19 +9,18 @@ use hmac::{Hmac, KeyInit, Mac};
 use sha2::Sha256;
 use vestibule_api::{
     config::Keys,
-    pass::{Signer, new_key_pem},
+    pass::{PassSigner, new_key_pem},
 };
 use vestibule_domain::id::RootKey;
 
 use super::{
-    ConfigError, Lookup, environment, required,
-    secret::{Found, Secret, Vault},
-    wrong,
+    ConfigError, VariableLookup, invalid_variable, read_process_variable, read_required,
+    secret::{Secret, SecretText, SecretsClient},
 };
 
 /// The least length of a text from which a signing key is derived. A random text of this many letters and
 /// digits has more than 256 bits of entropy.
-const SIGNING_TEXT_MIN: usize = 64;
+const SIGNING_TEXT_LENGTH_MIN: usize = 64;
 /// The HMAC label of the signing key. It separates this key from any other key that may be derived from the
 /// same text.
 const SIGNING_LABEL: &[u8] = b"vestibule pass signing key 1";
@@ -45,18 +44,18 @@ impl KeysConfig {
     /// # Errors
     /// [`ConfigError`] for the first variable that is missing or invalid.
     pub fn from_env() -> Result<Self, ConfigError> {
-        Self::read(&environment)
+        Self::read(&read_process_variable)
     }
 
     /// Reads the same variables with the given lookup.
     ///
     /// # Errors
     /// As [`from_env`](Self::from_env).
-    pub fn read(vars: Lookup<'_>) -> Result<Self, ConfigError> {
+    pub fn read(vars: VariableLookup<'_>) -> Result<Self, ConfigError> {
         Ok(Self {
             root: RootKeyConfig::read(vars)?,
             signing: Secret::read(vars, "VESTIBULE_SIGNING_KEY", "VESTIBULE_SIGNING_KEY_SECRET")?,
-            issuer: required(vars, "VESTIBULE_ISSUER")?,
+            issuer: read_required(vars, "VESTIBULE_ISSUER")?,
         })
     }
 
@@ -71,11 +70,11 @@ impl KeysConfig {
     /// [`ConfigError`] for the first secret that cannot be fetched or is not a valid key. It names the variable
     /// and never shows the value.
     pub async fn fetch(&self, aws: &SdkConfig) -> Result<Keys, ConfigError> {
-        let vault = Vault::new(aws, self.endpoint_url());
-        let (root, signing) = tokio::try_join!(self.root.secret.find(&vault), self.signing.find(&vault))?;
+        let vault = SecretsClient::new(aws, self.endpoint_url());
+        let (root, signing) = tokio::try_join!(self.root.secret.fetch(&vault), self.signing.fetch(&vault))?;
         Ok(Keys {
-            root: root_key(&root)?,
-            signer: signer(&signing, &self.issuer)?,
+            root: parse_root_key(&root)?,
+            signer: parse_signer(&signing, &self.issuer)?,
         })
     }
 }
@@ -98,14 +97,14 @@ impl RootKeyConfig {
     /// # Errors
     /// [`ConfigError`] if no root key is given, or if it is given twice.
     pub fn from_env() -> Result<Self, ConfigError> {
-        Self::read(&environment)
+        Self::read(&read_process_variable)
     }
 
     /// Reads the same variables with the given lookup.
     ///
     /// # Errors
     /// As [`from_env`](Self::from_env).
-    pub fn read(vars: Lookup<'_>) -> Result<Self, ConfigError> {
+    pub fn read(vars: VariableLookup<'_>) -> Result<Self, ConfigError> {
         Ok(Self {
             secret: Secret::read(vars, "VESTIBULE_ROOT_KEY", "VESTIBULE_ROOT_KEY_SECRET")?,
             endpoint_url: vars("VESTIBULE_SECRETS_ENDPOINT"),
@@ -122,18 +121,23 @@ impl RootKeyConfig {
     /// # Errors
     /// [`ConfigError`] if the key cannot be fetched or is not valid.
     pub async fn fetch(&self, aws: &SdkConfig) -> Result<RootKey, ConfigError> {
-        root_key(&self.secret.find(&Vault::new(aws, self.endpoint_url())).await?)
+        parse_root_key(
+            &self
+                .secret
+                .fetch(&SecretsClient::new(aws, self.endpoint_url()))
+                .await?,
+        )
     }
 }
 
-fn root_key(found: &Found) -> Result<RootKey, ConfigError> {
+fn parse_root_key(found: &SecretText) -> Result<RootKey, ConfigError> {
     let text = found.text.trim();
-    let bytes = from_hex(text)
+    let bytes = decode_hex(text)
         .or_else(|| STANDARD.decode(text).ok())
         .or_else(|| URL_SAFE_NO_PAD.decode(text.trim_end_matches('=')).ok())
-        .ok_or_else(|| wrong(found.name, "is neither base64 nor hex"))?;
+        .ok_or_else(|| invalid_variable(found.name, "is neither base64 nor hex"))?;
     RootKey::new(bytes).map_err(|held| {
-        wrong(
+        invalid_variable(
             found.name,
             format!("holds {held} bytes, but a root key needs at least 32"),
         )
@@ -142,7 +146,7 @@ fn root_key(found: &Found) -> Result<RootKey, ConfigError> {
 
 /// Decodes hex. Returns `None` if the text is not an even number of hex digits. The caller tries hex before
 /// base64, because a text of 64 hex digits is valid base64 too.
-fn from_hex(text: &str) -> Option<Vec<u8>> {
+fn decode_hex(text: &str) -> Option<Vec<u8>> {
     if !text.len().is_multiple_of(2) || !text.bytes().all(|b| b.is_ascii_hexdigit()) {
         return None;
     }
@@ -152,19 +156,20 @@ fn from_hex(text: &str) -> Option<Vec<u8>> {
         .collect()
 }
 
-fn signer(found: &Found, issuer: &str) -> Result<Signer, ConfigError> {
+fn parse_signer(found: &SecretText, issuer: &str) -> Result<PassSigner, ConfigError> {
     let text = found.text.trim();
-    let is_text = text.len() >= SIGNING_TEXT_MIN && text.bytes().all(|byte| byte.is_ascii_alphanumeric());
+    let is_text =
+        text.len() >= SIGNING_TEXT_LENGTH_MIN && text.bytes().all(|byte| byte.is_ascii_alphanumeric());
     let pem = if is_text {
-        new_key_pem(signing_seed(text))
+        new_key_pem(derive_signing_seed(text))
     } else {
         text.replace("\\n", "\n")
     };
-    Signer::from_pem(issuer, &pem).map_err(|error| {
-        wrong(
+    PassSigner::from_pem(issuer, &pem).map_err(|error| {
+        invalid_variable(
             found.name,
             format!(
-                "does not serve as a signing key: {error}, and it is not a text of {SIGNING_TEXT_MIN} or more \
+                "does not serve as a signing key: {error}, and it is not a text of {SIGNING_TEXT_LENGTH_MIN} or more \
                  letters and digits"
             ),
         )
@@ -173,7 +178,7 @@ fn signer(found: &Found, issuer: &str) -> Result<Signer, ConfigError> {
 
 /// Derives the seed of the Ed25519 key from a random text: HMAC-SHA256 of [`SIGNING_LABEL`], with the text as
 /// the key. See `docs/decisions/generated-secrets.md`.
-fn signing_seed(text: &str) -> [u8; 32] {
+fn derive_signing_seed(text: &str) -> [u8; 32] {
     let mut mac = Hmac::<Sha256>::new_from_slice(text.as_bytes()).expect("HMAC takes a key of any length");
     mac.update(SIGNING_LABEL);
     mac.finalize().into_bytes().into()

@@ -6,7 +6,7 @@ mod keys;
 mod redis;
 mod secret;
 
-use vestibule_backup_dynamodb::{Connection, Tables};
+use vestibule_backup_dynamodb::{Connection, TableNames};
 
 pub use self::{
     api::api_config_from_env,
@@ -24,7 +24,7 @@ pub struct ConfigError {
     pub reason: String,
 }
 
-fn wrong(name: &'static str, reason: impl Into<String>) -> ConfigError {
+fn invalid_variable(name: &'static str, reason: impl Into<String>) -> ConfigError {
     ConfigError {
         name,
         reason: reason.into(),
@@ -32,15 +32,15 @@ fn wrong(name: &'static str, reason: impl Into<String>) -> ConfigError {
 }
 
 /// Looks up a variable by name, in the environment of the process or of a test.
-pub type Lookup<'a> = &'a dyn Fn(&str) -> Option<String>;
+pub type VariableLookup<'a> = &'a dyn Fn(&str) -> Option<String>;
 
 /// Reads a variable of the process. An empty variable counts as not set.
-fn environment(name: &str) -> Option<String> {
+fn read_process_variable(name: &str) -> Option<String> {
     std::env::var(name).ok().filter(|value| !value.is_empty())
 }
 
-fn required(vars: Lookup<'_>, name: &'static str) -> Result<String, ConfigError> {
-    vars(name).ok_or_else(|| wrong(name, "is not set"))
+fn read_required(vars: VariableLookup<'_>, name: &'static str) -> Result<String, ConfigError> {
+    vars(name).ok_or_else(|| invalid_variable(name, "is not set"))
 }
 
 /// Reads the connection of the backup: `VESTIBULE_QUEUES_TABLE`, `VESTIBULE_ENTRIES_TABLE` and, for an
@@ -51,10 +51,10 @@ fn required(vars: Lookup<'_>, name: &'static str) -> Result<String, ConfigError>
 /// first write fails.
 pub fn dynamodb_from_env() -> Result<Connection, ConfigError> {
     Ok(Connection {
-        endpoint_url: environment("VESTIBULE_DYNAMODB_ENDPOINT"),
-        tables: Tables {
-            queues: required(&environment, "VESTIBULE_QUEUES_TABLE")?,
-            entries: required(&environment, "VESTIBULE_ENTRIES_TABLE")?,
+        endpoint_url: read_process_variable("VESTIBULE_DYNAMODB_ENDPOINT"),
+        tables: TableNames {
+            queues: read_required(&read_process_variable, "VESTIBULE_QUEUES_TABLE")?,
+            entries: read_required(&read_process_variable, "VESTIBULE_ENTRIES_TABLE")?,
         },
     })
 }

@@ -4,7 +4,7 @@ use std::fmt;
 
 use vestibule_line_redis::{Address, IamUser};
 
-use super::{ConfigError, Lookup, environment, required, wrong};
+use super::{ConfigError, VariableLookup, invalid_variable, read_process_variable, read_required};
 
 const URL: &str = "VESTIBULE_REDIS_URL";
 const IAM_CACHE: &str = "VESTIBULE_REDIS_IAM_CACHE";
@@ -38,25 +38,25 @@ impl RedisConfig {
     /// # Errors
     /// [`ConfigError`] for the variable that is missing, invalid, or does not fit the others.
     pub fn from_env() -> Result<Self, ConfigError> {
-        Self::read(&environment)
+        Self::read(&read_process_variable)
     }
 
-    pub(super) fn read(vars: Lookup<'_>) -> Result<Self, ConfigError> {
-        let url = required(vars, URL)?;
+    pub(super) fn read(vars: VariableLookup<'_>) -> Result<Self, ConfigError> {
+        let url = read_required(vars, URL)?;
         // Parsing also reads the file of certificate authorities. A function that cannot verify its Redis must
         // not start.
-        Address::parse(&url).map_err(|error| wrong(URL, error.to_string()))?;
+        Address::parse(&url).map_err(|error| invalid_variable(URL, error.to_string()))?;
         let iam = match (vars(IAM_CACHE), vars(IAM_USER)) {
             (None, None) => None,
             (Some(cache), Some(user)) => Some(IamUser { cache, user }),
             (Some(_), None) => {
-                return Err(wrong(
+                return Err(invalid_variable(
                     IAM_USER,
                     format!("is not set, but {IAM_CACHE} is; set both or neither"),
                 ));
             }
             (None, Some(_)) => {
-                return Err(wrong(
+                return Err(invalid_variable(
                     IAM_CACHE,
                     format!("is not set, but {IAM_USER} is; set both or neither"),
                 ));
@@ -66,10 +66,13 @@ impl RedisConfig {
             let reason = format!(
                 "must begin with rediss:// or rediss+cluster:// if {IAM_CACHE} is set, because the login sends a token"
             );
-            return Err(wrong(URL, reason));
+            return Err(invalid_variable(URL, reason));
         }
         if iam.is_some() && url.contains('@') {
-            return Err(wrong(URL, format!("must not name a user if {IAM_USER} is set")));
+            return Err(invalid_variable(
+                URL,
+                format!("must not name a user if {IAM_USER} is set"),
+            ));
         }
         Ok(Self { url, iam })
     }

@@ -6,28 +6,28 @@ use std::{fmt, time::Duration};
 use aws_config::{SdkConfig, retry::RetryConfig, timeout::TimeoutConfig};
 use aws_sdk_secretsmanager::{Client, config, operation::get_secret_value::GetSecretValueError};
 
-use super::{ConfigError, Lookup, wrong};
+use super::{ConfigError, VariableLookup, invalid_variable};
 
 /// The timeout of one attempt, from the connection to the complete answer.
-const ATTEMPT: Duration = Duration::from_secs(2);
-const CONNECT: Duration = Duration::from_secs(1);
+const ATTEMPT_TIMEOUT: Duration = Duration::from_secs(2);
+const CONNECT_TIMEOUT: Duration = Duration::from_secs(1);
 /// The most attempts. A function has 10 s to start, and the attempts take at most 6 s plus the pauses between
 /// them.
-const ATTEMPTS: u32 = 3;
-const FIRST_PAUSE: Duration = Duration::from_millis(50);
+const ATTEMPTS_MAX: u32 = 3;
+const INITIAL_BACKOFF: Duration = Duration::from_millis(50);
 
 /// One secret that a function needs.
 #[derive(Clone, PartialEq, Eq)]
 pub(super) struct Secret {
     /// The variable that holds or names the secret.
     name: &'static str,
-    place: Place,
+    location: SecretLocation,
 }
 
 #[derive(Clone, PartialEq, Eq)]
-enum Place {
+enum SecretLocation {
     /// The variable holds the secret itself.
-    Here(String),
+    Inline(String),
     /// The variable holds the ARN or name of the secret in Secrets Manager.
     SecretsManager(String),
 }
@@ -39,7 +39,7 @@ impl fmt::Debug for Secret {
 }
 
 /// The text of a secret, with the name of its variable for error messages.
-pub(super) struct Found {
+pub(super) struct SecretText {
     pub(super) name: &'static str,
     pub(super) text: String,
 }
@@ -50,36 +50,39 @@ impl Secret {
     /// # Errors
     /// [`ConfigError`] if both variables are set, or neither is.
     pub(super) fn read(
-        vars: Lookup<'_>,
+        vars: VariableLookup<'_>,
         plain: &'static str,
         by_name: &'static str,
     ) -> Result<Self, ConfigError> {
         let (name, place) = match (vars(plain), vars(by_name)) {
             (Some(_), Some(_)) => {
-                return Err(wrong(
+                return Err(invalid_variable(
                     by_name,
                     format!("is set beside {plain}: set only one of the two"),
                 ));
             }
-            (Some(text), None) => (plain, Place::Here(text)),
-            (None, Some(id)) => (by_name, Place::SecretsManager(id)),
+            (Some(text), None) => (plain, SecretLocation::Inline(text)),
+            (None, Some(id)) => (by_name, SecretLocation::SecretsManager(id)),
             (None, None) => {
-                return Err(wrong(
+                return Err(invalid_variable(
                     plain,
                     format!("is not set, and neither is {by_name}; set one of the two"),
                 ));
             }
         };
-        Ok(Self { name, place })
+        Ok(Self {
+            name,
+            location: place,
+        })
     }
 
     /// Returns the text of the secret. It fetches the text if it is in Secrets Manager.
-    pub(super) async fn find(&self, vault: &Vault) -> Result<Found, ConfigError> {
-        let text = match &self.place {
-            Place::Here(text) => text.clone(),
-            Place::SecretsManager(id) => vault.text(self.name, id).await?,
+    pub(super) async fn fetch(&self, vault: &SecretsClient) -> Result<SecretText, ConfigError> {
+        let text = match &self.location {
+            SecretLocation::Inline(text) => text.clone(),
+            SecretLocation::SecretsManager(id) => vault.fetch_text(self.name, id).await?,
         };
-        Ok(Found {
+        Ok(SecretText {
             name: self.name,
             text,
         })
@@ -87,25 +90,25 @@ impl Secret {
 }
 
 /// A client of AWS Secrets Manager.
-pub(super) struct Vault(Client);
+pub(super) struct SecretsClient(Client);
 
-impl Vault {
+impl SecretsClient {
     /// Creates a client of the emulator at this address, or of the region's Secrets Manager if it is `None`.
     pub(super) fn new(aws: &SdkConfig, endpoint_url: Option<&str>) -> Self {
         let timeouts = TimeoutConfig::builder()
-            .operation_attempt_timeout(ATTEMPT)
-            .connect_timeout(CONNECT)
+            .operation_attempt_timeout(ATTEMPT_TIMEOUT)
+            .connect_timeout(CONNECT_TIMEOUT)
             .build();
         let retries = RetryConfig::standard()
-            .with_max_attempts(ATTEMPTS)
-            .with_initial_backoff(FIRST_PAUSE);
-        let config = config::Builder::from(&vestibule_aws::at(aws, endpoint_url))
+            .with_max_attempts(ATTEMPTS_MAX)
+            .with_initial_backoff(INITIAL_BACKOFF);
+        let config = config::Builder::from(&vestibule_aws::config_for_endpoint(aws, endpoint_url))
             .timeout_config(timeouts)
             .retry_config(retries);
         Self(Client::from_conf(config.build()))
     }
 
-    async fn text(&self, name: &'static str, id: &str) -> Result<String, ConfigError> {
+    async fn fetch_text(&self, name: &'static str, id: &str) -> Result<String, ConfigError> {
         let answer = self.0.get_secret_value().secret_id(id).send().await;
         let secret = answer.map_err(|error| {
             let missing = error
@@ -116,11 +119,11 @@ impl Vault {
             } else {
                 "cannot be read"
             };
-            wrong(name, format!("{what}: {}", vestibule_aws::reason(&error)))
+            invalid_variable(name, format!("{what}: {}", vestibule_aws::failure_reason(&error)))
         })?;
         match secret.secret_string {
             Some(text) if !text.trim().is_empty() => Ok(text),
-            _ => Err(wrong(name, "names a secret without text")),
+            _ => Err(invalid_variable(name, "names a secret without text")),
         }
     }
 }

@@ -7,20 +7,20 @@ use base64::{
     engine::general_purpose::{STANDARD, URL_SAFE_NO_PAD},
 };
 use vestibule_api::{
-    config::{EdgeConfig, Keys, Origins, ServiceRoutes},
+    config::{ApiConfig, Keys, Origins, ServiceRoutes},
     pass::new_key_pem,
 };
 
 use super::{api::read_api_config, *};
 
 /// A text of the form that `CloudFormation`'s `GenerateSecretString` creates: 64 letters and digits.
-const GENERATED: &str = "Zk3vQ9sT1xWb7LrN5yPcE2mHdJ8fGaU0oKiVXtR4uSqYwMzBnCjDhFgA6eIlOpT1";
+const GENERATED_TEXT: &str = "Zk3vQ9sT1xWb7LrN5yPcE2mHdJ8fGaU0oKiVXtR4uSqYwMzBnCjDhFgA6eIlOpT1";
 /// The public key that [`GENERATED`] must yield, computed by another implementation (Python's `hmac`, and
 /// `cryptography` for Ed25519): `Ed25519PrivateKey.from_private_bytes(hmac.digest(text, b"vestibule pass
 /// signing key 1", "sha256")).public_key()`
 const GENERATED_PUBLIC_KEY: &str = "9PKnDmCjJ5SrZWsyW5B1-CbVjx0VUmVD5WsUAw9U1QM";
 
-fn read(name: &'static str, value: &'static str) -> Result<EdgeConfig, ConfigError> {
+fn read(name: &'static str, value: &'static str) -> Result<ApiConfig, ConfigError> {
     read_api_config(&vars(&[(name, value)]))
 }
 
@@ -34,13 +34,13 @@ fn vars(set: &[(&str, &str)]) -> impl Fn(&str) -> Option<String> {
 }
 
 #[test]
-fn nothing_set_means_the_defaults() {
+fn empty_environment_gives_the_defaults() {
     let read = read_api_config(&|_| None);
-    assert_eq!(read, Ok(EdgeConfig::default()), "and never a laptop's");
+    assert_eq!(read, Ok(ApiConfig::default()), "and never a laptop's");
 }
 
 #[test]
-fn an_error_names_the_variable() {
+fn invalid_value_is_refused_by_variable_name() {
     for (name, value) in [
         ("VESTIBULE_CORS_ORIGINS", "shop.example"),
         ("VESTIBULE_CORS_ORIGINS", "https://shop.example/page"),
@@ -72,7 +72,7 @@ fn service_routes_are_never_unguarded_on_lambda() {
 }
 
 #[test]
-fn a_laptop_may_leave_service_routes_unguarded() {
+fn service_routes_may_be_unguarded_off_lambda() {
     let runtime = ("AWS_LAMBDA_RUNTIME_API", "127.0.0.1:9001");
     for (what, laptop) in [
         ("a process of its own", &[][..]),
@@ -98,7 +98,7 @@ fn a_laptop_may_leave_service_routes_unguarded() {
 }
 
 #[test]
-fn visitors_guarded_as_the_service_is_are_told_apart_by_a_list() {
+fn shared_credential_kind_requires_a_caller_list() {
     for guard in ["iam", "api-key"] {
         for (visitors, callers, starts) in [
             (guard, None, false),
@@ -122,7 +122,7 @@ fn visitors_guarded_as_the_service_is_are_told_apart_by_a_list() {
 }
 
 #[test]
-fn origins_are_a_list_or_any() {
+fn origins_are_a_list_or_a_star() {
     let any = read("VESTIBULE_CORS_ORIGINS", "*").expect("valid");
     assert_eq!(any.origins, Origins::Any);
     let named = read(
@@ -130,7 +130,7 @@ fn origins_are_a_list_or_any() {
         "https://a.example, http://localhost:3000",
     );
     let expected = ["https://a.example", "http://localhost:3000"].map(HeaderValue::from_static);
-    assert_eq!(named.expect("valid").origins, Origins::Named(expected.to_vec()));
+    assert_eq!(named.expect("valid").origins, Origins::Listed(expected.to_vec()));
 }
 
 /// Reads and fetches keys, none of which is in Secrets Manager.
@@ -145,15 +145,15 @@ async fn keys(set: &[(&str, &str)]) -> Result<Keys, ConfigError> {
 }
 
 #[tokio::test]
-async fn keys_are_read_in_every_form_and_never_shown() {
+async fn keys_of_every_form_are_read_and_never_printed() {
     let pem = new_key_pem([5; 32]).replace('\n', "\\n");
     for root in [
         "ab".repeat(32),
         STANDARD.encode([7; 32]),
         URL_SAFE_NO_PAD.encode([0xff; 40]),
-        GENERATED.to_owned(),
+        GENERATED_TEXT.to_owned(),
     ] {
-        for signing in [pem.as_str(), GENERATED] {
+        for signing in [pem.as_str(), GENERATED_TEXT] {
             let set = [
                 ("VESTIBULE_ROOT_KEY", root.as_str()),
                 ("VESTIBULE_SIGNING_KEY", signing),
@@ -174,14 +174,14 @@ async fn keys_are_read_in_every_form_and_never_shown() {
 }
 
 #[tokio::test]
-async fn a_wrong_key_is_named_and_not_shown() {
+async fn invalid_key_is_named_and_not_printed() {
     let pem = new_key_pem([5; 32]);
     let good = "ab".repeat(32);
     for (root, signing, named) in [
         ("abcd", pem.as_str(), "VESTIBULE_ROOT_KEY"),
         ("not a key", &pem, "VESTIBULE_ROOT_KEY"),
         (&good, "not a key", "VESTIBULE_SIGNING_KEY"),
-        (&good, &GENERATED[1..], "VESTIBULE_SIGNING_KEY"),
+        (&good, &GENERATED_TEXT[1..], "VESTIBULE_SIGNING_KEY"),
     ] {
         let error = keys(&[("VESTIBULE_ROOT_KEY", root), ("VESTIBULE_SIGNING_KEY", signing)]).await;
         let error = error.expect_err(named);
@@ -194,10 +194,10 @@ async fn a_wrong_key_is_named_and_not_shown() {
 }
 
 #[tokio::test]
-async fn a_generated_text_stands_for_the_same_key_forever() {
+async fn generated_text_always_derives_the_same_key() {
     let keys = keys(&[
-        ("VESTIBULE_ROOT_KEY", GENERATED),
-        ("VESTIBULE_SIGNING_KEY", GENERATED),
+        ("VESTIBULE_ROOT_KEY", GENERATED_TEXT),
+        ("VESTIBULE_SIGNING_KEY", GENERATED_TEXT),
     ])
     .await;
     let jwks = serde_json::to_value(keys.expect("valid").signer.jwks()).expect("JSON");
@@ -205,8 +205,8 @@ async fn a_generated_text_stands_for_the_same_key_forever() {
 }
 
 #[tokio::test]
-async fn a_key_is_given_in_one_way() {
-    let plain = ("VESTIBULE_ROOT_KEY", GENERATED);
+async fn key_given_twice_or_not_at_all_is_refused() {
+    let plain = ("VESTIBULE_ROOT_KEY", GENERATED_TEXT);
     let secret = ("VESTIBULE_SIGNING_KEY_SECRET", "vestibule/signing");
     for (set, named, says) in [
         (
@@ -225,7 +225,7 @@ async fn a_key_is_given_in_one_way() {
             "beside VESTIBULE_ROOT_KEY:",
         ),
         (
-            &[plain, secret, ("VESTIBULE_SIGNING_KEY", GENERATED)],
+            &[plain, secret, ("VESTIBULE_SIGNING_KEY", GENERATED_TEXT)],
             "VESTIBULE_SIGNING_KEY_SECRET",
             "beside VESTIBULE_SIGNING_KEY:",
         ),
@@ -233,14 +233,14 @@ async fn a_key_is_given_in_one_way() {
         let error = keys(set).await.expect_err(says);
         assert_eq!(error.name, named);
         assert!(
-            error.reason.contains(says) && !error.reason.contains(GENERATED),
+            error.reason.contains(says) && !error.reason.contains(GENERATED_TEXT),
             "{error}"
         );
     }
 }
 
 #[test]
-fn a_login_by_iam_is_whole_and_goes_over_tls() {
+fn iam_login_needs_cache_user_and_tls() {
     let (cache, user) = (
         ("VESTIBULE_REDIS_IAM_CACHE", "line"),
         ("VESTIBULE_REDIS_IAM_USER", "app"),
@@ -275,7 +275,7 @@ fn a_login_by_iam_is_whole_and_goes_over_tls() {
 }
 
 #[test]
-fn an_address_of_redis_is_one_and_its_authorities_can_be_read() {
+fn redis_url_and_its_ca_file_must_be_valid() {
     let read = |url: &str| RedisConfig::read(&vars(&[("VESTIBULE_REDIS_URL", url)]));
     for good in ["redis://cache", "rediss+cluster://app:secret@a:1,b:2"] {
         assert_eq!(read(good).expect(good).url, good);

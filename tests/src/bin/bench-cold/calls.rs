@@ -5,9 +5,9 @@ use std::{collections::BTreeMap, error::Error, sync::Arc};
 use aws_sdk_secretsmanager::Client;
 use serde_json::{Value, json};
 use uuid::Uuid;
-use vestibule_backup_dynamodb::{Connection, DynamoDb};
+use vestibule_backup_dynamodb::{Connection, DynamoDbBackup};
 use vestibule_domain::id::{IdKey, RootKey, Visitor};
-use vestibule_engine::sync::Policy;
+use vestibule_engine::sync::SettingsPolicy;
 use vestibule_line::Line;
 use vestibule_line_redis::RedisLine;
 use vestibule_operate::admin::Admin;
@@ -33,7 +33,7 @@ impl Calls {
         let tables = fresh_tables();
         let mut variables = variables(&Choices::default(), &tables);
         keep_keys(&mut variables).await?;
-        let backup = DynamoDb::connect(Connection {
+        let backup = DynamoDbBackup::connect(Connection {
             endpoint_url: Some(dynamodb_url()),
             tables,
         })
@@ -44,12 +44,12 @@ impl Calls {
             line: Arc::new(line.clone()),
             backup: Arc::new(backup),
             root_key: root_key(),
-            policy: Policy::default(),
+            policy: SettingsPolicy::default(),
         };
         let queue = format!("bench:{}", Uuid::new_v4());
         let settings = json!({ "capacity": 1_000, "batch": 1_000 });
         let created = admin
-            .answer(json!({ "op": "create", "queue": queue, "settings": settings }))
+            .handle(json!({ "op": "create", "queue": queue, "settings": settings }))
             .await;
         if created["ok"] != true {
             return Err(format!("no queue: {created}").into());
@@ -93,8 +93,8 @@ impl Calls {
 /// Takes the keys to Secrets Manager, where the functions of a deployment fetch them when they start.
 async fn keep_keys(variables: &mut BTreeMap<String, String>) -> Result<(), Box<dyn Error>> {
     let address = dynamodb_url(); // The emulator has both.
-    let vault = Client::new(&vestibule_aws::at(
-        &vestibule_aws::load([Some(address.as_str())]).await,
+    let vault = Client::new(&vestibule_aws::config_for_endpoint(
+        &vestibule_aws::load_config([Some(address.as_str())]).await,
         Some(&address),
     ));
     for name in ["VESTIBULE_ROOT_KEY", "VESTIBULE_SIGNING_KEY"] {
@@ -117,8 +117,8 @@ async fn enter(
     root: &RootKey,
 ) -> Result<String, Box<dyn Error>> {
     let queue = queue.parse()?;
-    let salt = line.view(&queue).await?.configuration.salt;
-    let id = IdKey::derive(root, &queue, &salt).entry_id(&Visitor::anonymous(visitor)?);
+    let salt = line.queue_view(&queue).await?.configuration.salt;
+    let id = IdKey::derive_for_queue(root, &queue, &salt).entry_id(&Visitor::anonymous(visitor)?);
     line.enter(&queue, id).await?;
     Ok(id.to_string())
 }

@@ -13,14 +13,14 @@ use tokio::{
     task::JoinHandle,
     time::{Instant, sleep},
 };
-use vestibule_backup::{Backup, LinePart, StoredQueue};
+use vestibule_backup::{Backup, QueueMetadata, StoredQueue};
 use vestibule_backup_file::FileBackup;
 use vestibule_domain::{
     id::{IdKey, QueueId, Visitor},
     settings::Settings,
 };
-use vestibule_engine::sync::Policy;
-use vestibule_line::{Line, View};
+use vestibule_engine::sync::SettingsPolicy;
+use vestibule_line::{Line, QueueView};
 use vestibule_line_redis::RedisLine;
 use vestibule_operate::promoter::Promoter;
 use vestibule_tests::{
@@ -80,11 +80,11 @@ impl Bench {
         let stored = StoredQueue {
             settings: settings.clone().into(),
             settings_order: 0,
-            line: LinePart::new(configuration.salt),
+            metadata: QueueMetadata::new(configuration.salt),
         };
         backup.create_queue(&queue, &stored).await?;
 
-        let ids = IdKey::derive(&root_key(), &queue, &configuration.salt);
+        let ids = IdKey::derive_for_queue(&root_key(), &queue, &configuration.salt);
         let promoted = (SECONDS + 10) * u64::from(PACE);
         let mut tokens = Vec::new();
         for n in 0..promoted + u64::from(POLLERS) {
@@ -130,7 +130,7 @@ impl Bench {
 
     fn promoter(&self) -> JoinHandle<()> {
         let (line, backup) = (Arc::new(self.line.clone()), self.backup.clone());
-        let promoter = Arc::new(Promoter::new(line, backup, Policy::default()));
+        let promoter = Arc::new(Promoter::new(line, backup, SettingsPolicy::default()));
         tokio::spawn(async move { promoter.run(std::future::pending()).await })
     }
 }
@@ -150,7 +150,7 @@ async fn measure(bench: &Bench, with_promoter: bool) -> Result<Measured, Box<dyn
     let mut views = Vec::new();
     let end = Instant::now() + Duration::from_secs(SECONDS);
     while Instant::now() < end {
-        views.push(bench.line.view(&bench.queue).await?);
+        views.push(bench.line.queue_view(&bench.queue).await?);
         sleep(Duration::from_millis(50)).await;
     }
     polls.abort();
@@ -159,7 +159,7 @@ async fn measure(bench: &Bench, with_promoter: bool) -> Result<Measured, Box<dyn
     }
     let (first, last) = (&views[0], views.last().ok_or("no view")?);
     let seconds = (last.now_ms - first.now_ms) as f64 / 1_000.0;
-    let mut ticks: Vec<_> = views.iter().map(|view| view.driven_at_ms).collect();
+    let mut ticks: Vec<_> = views.iter().map(|view| view.fallback_ticked_at_ms).collect();
     ticks.dedup();
     Ok(Measured {
         per_second: (last.totals.promoted - first.totals.promoted) as f64 / seconds,
@@ -168,8 +168,8 @@ async fn measure(bench: &Bench, with_promoter: bool) -> Result<Measured, Box<dyn
     })
 }
 
-fn overshoot(views: &[View]) -> u64 {
-    let let_out = |view: &View| view.totals.promoted + view.totals.fast_tracked;
+fn overshoot(views: &[QueueView]) -> u64 {
+    let let_out = |view: &QueueView| view.totals.promoted + view.totals.fast_tracked;
     let pairs = views.iter().enumerate().flat_map(|(n, from)| {
         views[n..].iter().map(move |to| {
             let earned = u64::from(PACE) + (to.now_ms - from.now_ms) * u64::from(PACE) / 1_000;

@@ -62,7 +62,7 @@ pub(crate) fn fresh_queue() -> QueueId {
 /// Ids of so many different visitors.
 pub(crate) fn entry_ids(count: usize) -> Vec<EntryId> {
     let root = RootKey::new(vec![1; 32]).expect("long enough");
-    let key = IdKey::derive(&root, &"bench".parse().expect("a queue id"), &Salt::new([2; 32]));
+    let key = IdKey::derive_for_queue(&root, &"bench".parse().expect("a queue id"), &Salt::new([2; 32]));
     (0..count)
         .map(|n| key.entry_id(&Visitor::known(&n.to_string()).expect("a visitor id")))
         .collect()

@@ -16,7 +16,7 @@ use redis::{
 use vestibule_domain::{
     change::{Change, Event, Version},
     id::{EntryId, QueueId},
-    record::Record,
+    record::EntryRecord,
     score::WaitScore,
 };
 use vestibule_line::{Line, PROMOTE_CHUNK};
@@ -81,7 +81,7 @@ async fn used_memory(plain: &mut ConnectionManager) -> Result<u64, Box<dyn Error
 }
 
 /// The records of entries that came one after the other.
-fn waiting(ids: &[EntryId]) -> Vec<Record> {
+fn waiting(ids: &[EntryId]) -> Vec<EntryRecord> {
     let mut last_order = 0;
     let place = |id: &EntryId| {
         let score = WaitScore::next(last_order, 1_800_000_000_000);
@@ -93,7 +93,7 @@ fn waiting(ids: &[EntryId]) -> Vec<Record> {
             at_ms: 1_800_000_000_000,
             event: Event::Entered { score },
         };
-        Record::after(None, &change, 24).expect("nothing stands in its way")
+        EntryRecord::apply_change(None, &change, 24).expect("nothing stands in its way")
     };
     ids.iter().map(place).collect()
 }

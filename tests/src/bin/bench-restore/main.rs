@@ -14,14 +14,14 @@ use std::{
 };
 
 use tokio::{sync::watch, time::sleep};
-use vestibule_backup::{Backup, LinePart, Shelf, StoredQueue};
-use vestibule_backup_dynamodb::{Connection, DynamoDb, Tables};
+use vestibule_backup::{Backup, EntryPartition, QueueMetadata, StoredQueue};
+use vestibule_backup_dynamodb::{Connection, DynamoDbBackup, TableNames};
 use vestibule_domain::{
     id::{QueueId, Salt},
     settings::Settings,
 };
-use vestibule_engine::{restore::places, sync::Policy};
-use vestibule_line::{Configuration, Configured, Line};
+use vestibule_engine::{restore::read_restored_entries, sync::SettingsPolicy};
+use vestibule_line::{Configuration, ConfigureOutcome, Line};
 use vestibule_line_redis::RedisLine;
 use vestibule_operate::promoter::Promoter;
 
@@ -43,9 +43,9 @@ async fn main() -> Result<(), Box<dyn Error>> {
         .with_max_level(tracing::Level::WARN)
         .init();
     let line = RedisLine::connect(&redis_url).await?;
-    let backup = DynamoDb::connect(Connection {
+    let backup = DynamoDbBackup::connect(Connection {
         endpoint_url: Some(table_url.clone()),
-        tables: Tables::default(),
+        tables: TableNames::default(),
     })
     .await;
     backup.create_tables_if_missing().await?;
@@ -60,18 +60,18 @@ async fn main() -> Result<(), Box<dyn Error>> {
     let stored = StoredQueue {
         settings: settings.to_map().into(),
         settings_order: 0,
-        line: LinePart::new(Salt::new([2; 32])),
+        metadata: QueueMetadata::new(Salt::new([2; 32])),
     };
     assert!(backup.create_queue(&queue, &stored).await?);
     let configuration = stored.configuration(settings);
-    let shelf = Shelf::of(&queue, &configuration);
+    let shelf = EntryPartition::from_configuration(&queue, &configuration);
     table::fill(&table_url, &shelf, entries).await?;
     eprintln!("{entries} entries are in the table");
 
     let since = Instant::now();
-    let found = places(&backup, &shelf).await?;
+    let found = read_restored_entries(&backup, &shelf).await?;
     println!("table_read_1m_s={:.2}", since.elapsed().as_secs_f64());
-    assert_eq!(found.waiting(), entries);
+    assert_eq!(found.waiting_count(), entries);
 
     let again = Configuration {
         epoch: 2,
@@ -80,7 +80,7 @@ async fn main() -> Result<(), Box<dyn Error>> {
     let since = Instant::now();
     let configured = line.restore(&queue, &again, 0, found).await?;
     println!("redis_restore_1m_s={:.2}", since.elapsed().as_secs_f64());
-    assert_eq!(configured, Configured::Created);
+    assert_eq!(configured, ConfigureOutcome::Created);
 
     let whole_s = whole(&redis_url, &line, backup, &queue).await?;
     println!("flush_to_first_promotion_s={whole_s:.2}");
@@ -91,7 +91,7 @@ async fn main() -> Result<(), Box<dyn Error>> {
 async fn whole(
     redis_url: &str,
     line: &RedisLine,
-    backup: DynamoDb,
+    backup: DynamoDbBackup,
     queue: &QueueId,
 ) -> Result<f64, Box<dyn Error>> {
     let client = redis::Client::open(redis_url)?;
@@ -101,14 +101,18 @@ async fn whole(
     let promoter = Arc::new(Promoter::new(
         Arc::new(line.clone()),
         Arc::new(backup),
-        Policy::default(),
+        SettingsPolicy::default(),
     ));
     let (stop, mut stopped) = watch::channel(());
     let running = tokio::spawn(async move {
         promoter.run(async move { drop(stopped.changed().await) }).await;
     });
     loop {
-        if line.view(queue).await.is_ok_and(|view| view.totals.promoted > 0) {
+        if line
+            .queue_view(queue)
+            .await
+            .is_ok_and(|view| view.totals.promoted > 0)
+        {
             break;
         }
         if since.elapsed() > WHOLE_MAX {

@@ -12,8 +12,8 @@ use aws_sdk_dynamodb::{
     types::{AttributeValue, PutRequest, WriteRequest},
 };
 use futures_util::{StreamExt, TryStreamExt, stream};
-use vestibule_backup::Shelf;
-use vestibule_backup_dynamodb::Tables;
+use vestibule_backup::EntryPartition;
+use vestibule_backup_dynamodb::TableNames;
 use vestibule_domain::{
     id::{EntryId, IdKey, RootKey, Salt, Visitor},
     score::WaitScore,
@@ -24,7 +24,7 @@ const ITEMS: usize = 25;
 /// Requests under way at once.
 const REQUESTS: usize = 8;
 /// So many entries wait, each a millisecond behind the one before.
-pub(crate) async fn fill(url: &str, shelf: &Shelf, entries: usize) -> Result<(), Box<dyn Error>> {
+pub(crate) async fn fill(url: &str, shelf: &EntryPartition, entries: usize) -> Result<(), Box<dyn Error>> {
     let config = aws_config::defaults(BehaviorVersion::latest())
         .endpoint_url(url)
         .load()
@@ -34,7 +34,7 @@ pub(crate) async fn fill(url: &str, shelf: &Shelf, entries: usize) -> Result<(),
     let now_ms = SystemTime::now().duration_since(UNIX_EPOCH)?.as_millis();
     let first_ms = u64::try_from(now_ms)?.saturating_sub(entries as u64);
     let root = RootKey::new(vec![1; 32]).expect("long enough");
-    let key = IdKey::derive(&root, &shelf.queue, &Salt::new([2; 32]));
+    let key = IdKey::derive_for_queue(&root, &shelf.queue, &Salt::new([2; 32]));
     let requests = (0..entries.div_ceil(ITEMS)).map(|nth| {
         let puts = (nth * ITEMS..entries.min((nth + 1) * ITEMS)).map(|number| {
             let visitor = Visitor::known(&number.to_string()).expect("a visitor id");
@@ -51,7 +51,7 @@ pub(crate) async fn fill(url: &str, shelf: &Shelf, entries: usize) -> Result<(),
 }
 
 async fn write(client: &Client, mut puts: Vec<WriteRequest>) -> Result<(), Box<dyn Error>> {
-    let table = Tables::default().entries;
+    let table = TableNames::default().entries;
     while !puts.is_empty() {
         let written = client
             .batch_write_item()
@@ -67,7 +67,7 @@ async fn write(client: &Client, mut puts: Vec<WriteRequest>) -> Result<(), Box<d
 }
 
 /// As the backup writes one who has entered.
-fn put(shelf: &Shelf, id: EntryId, joined_at_ms: u64) -> WriteRequest {
+fn put(shelf: &EntryPartition, id: EntryId, joined_at_ms: u64) -> WriteRequest {
     let score = WaitScore::next(0, joined_at_ms);
     let text = AttributeValue::S;
     let whole = |value: u64| AttributeValue::N(value.to_string());

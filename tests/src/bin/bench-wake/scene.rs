@@ -11,17 +11,17 @@ use tokio::{
     time::{Instant, interval, sleep},
 };
 use vestibule_api::{
-    Edge,
-    config::{EdgeConfig, Keys},
+    ApiState,
+    config::{ApiConfig, Keys},
     router,
 };
-use vestibule_backup::{Backup, LinePart, StoredQueue};
+use vestibule_backup::{Backup, QueueMetadata, StoredQueue};
 use vestibule_backup_file::FileBackup;
 use vestibule_domain::{
     id::{EntryId, IdKey, QueueId, RootKey, Salt, Visitor},
     settings::Settings,
 };
-use vestibule_line::{Configuration, Entered, Line, LineError, PromoteOrder};
+use vestibule_line::{Configuration, EnterOutcome, Line, LineError, PromoteOrder};
 use vestibule_line_redis::RedisLine;
 use vestibule_tests::edge::{local, signer};
 
@@ -66,17 +66,17 @@ impl Scene {
         let stored = StoredQueue {
             settings: settings.into(),
             settings_order: 0,
-            line: LinePart::new(configuration(true).salt),
+            metadata: QueueMetadata::new(configuration(true).salt),
         };
         backup.create_queue(&queue, &stored).await?;
-        let config = EdgeConfig {
-            held_budget: HELD_BUDGET,
+        let config = ApiConfig {
+            held_polls_max: HELD_BUDGET,
             ..local()
         };
         let root = RootKey::new(vec![7; 32]).map_err(|_| "long enough")?;
         let signer = signer();
         let (stop, stopped) = watch::channel(false);
-        let edge = Edge::new(
+        let edge = ApiState::new(
             Arc::new(line.clone()),
             backup,
             Keys { root, signer },
@@ -100,7 +100,7 @@ impl Scene {
     pub(crate) async fn line_up(&self, crowd: usize) -> Result<Vec<String>, Failure> {
         let enter = async |id: EntryId| {
             let entered = self.line.enter(&self.queue, id).await?;
-            assert!(matches!(entered, Entered::Joined { .. }), "{entered:?}");
+            assert!(matches!(entered, EnterOutcome::Joined { .. }), "{entered:?}");
             Ok::<_, Failure>(format!("/queues/{}/entries/{id}", self.queue))
         };
         let entries = stream::iter(entry_ids(crowd)).map(enter).buffered(ABREAST);
@@ -185,15 +185,15 @@ impl Scene {
 
 fn of(asked: u64) -> PromoteOrder {
     PromoteOrder {
-        asked,
-        heartbeat: true,
-        fence: None,
+        max_entries: asked,
+        is_promoter: true,
+        min_watermark: None,
     }
 }
 
 fn entry_ids(count: usize) -> Vec<EntryId> {
     let root = RootKey::new(vec![1; 32]).expect("long enough");
-    let key = IdKey::derive(&root, &"bench".parse().expect("a queue id"), &Salt::new([2; 32]));
+    let key = IdKey::derive_for_queue(&root, &"bench".parse().expect("a queue id"), &Salt::new([2; 32]));
     (0..count)
         .map(|n| key.entry_id(&Visitor::known(&n.to_string()).expect("a visitor id")))
         .collect()

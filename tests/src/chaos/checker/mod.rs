@@ -18,7 +18,7 @@ mod room;
 
 use std::collections::BTreeMap;
 
-use vestibule_domain::record::Record;
+use vestibule_domain::record::EntryRecord;
 
 use super::{
     compare::Difference,
@@ -43,7 +43,7 @@ pub struct Findings {
     /// Looks at the line.
     pub samples: Vec<Sample>,
     /// What the table had after each stay, by visitor and stay.
-    pub records: BTreeMap<(usize, usize), Record>,
+    pub records: BTreeMap<(usize, usize), EntryRecord>,
     /// Where the line and the table differ when nothing is wrong any more, nobody asks, and the journal is empty.
     pub differences: Vec<Difference>,
     /// What did not come about in time.
@@ -78,7 +78,7 @@ pub(super) struct Kept<'a> {
     /// Every request of that stay, in order.
     calls: Vec<&'a Call>,
     /// What the table had when the stay was over.
-    record: Option<&'a Record>,
+    record: Option<&'a EntryRecord>,
 }
 
 impl Findings {
@@ -195,7 +195,7 @@ impl Findings {
 
 impl Kept<'_> {
     /// The record at the end, where it is of this visit.
-    fn own_record(&self) -> Option<&Record> {
+    fn own_record(&self) -> Option<&EntryRecord> {
         self.record
             .filter(|record| u64::from(record.visit.number()) == self.visit)
     }

@@ -1,7 +1,7 @@
 //! First come, first served: whoever had an acknowledged place before another one asked stands before them, and is promoted
 //! no later.
 
-use vestibule_domain::{record::Record, state::State};
+use vestibule_domain::{record::EntryRecord, state::EntryState};
 
 use super::{Findings, Kept, MARK_MS, Violation};
 use crate::chaos::{history::What, plan::CLAIM_SECONDS};
@@ -30,7 +30,7 @@ pub(super) fn overtaken(findings: &Findings, kept: &[Kept<'_>]) -> Vec<Violation
 }
 
 /// What the table had of the visit at last: also of a later stay, where it went on in that one.
-fn last_record<'a>(findings: &'a Findings, kept: &Kept<'_>) -> Option<&'a Record> {
+fn last_record<'a>(findings: &'a Findings, kept: &Kept<'_>) -> Option<&'a EntryRecord> {
     let first = kept.own_record()?;
     findings
         .records
@@ -49,7 +49,7 @@ fn goes_on(findings: &Findings, kept: &Kept<'_>) -> bool {
     })
 }
 
-fn wrong(findings: &Findings, first: &Kept<'_>, a: &Record, b: &Record) -> Option<&'static str> {
+fn wrong(findings: &Findings, first: &Kept<'_>, a: &EntryRecord, b: &EntryRecord) -> Option<&'static str> {
     if let (Some(one), Some(other)) = (a.score, b.score)
         && one >= other
     {
@@ -63,7 +63,7 @@ fn wrong(findings: &Findings, first: &Kept<'_>, a: &Record, b: &Record) -> Optio
         Some(at_ms) if at_ms > promoted_ms && !is_made_again(findings, promoted_ms, at_ms) => {
             Some("promoted later")
         }
-        None if a.state == State::Waiting && !has_left(first) => Some("never promoted"),
+        None if a.state == EntryState::Waiting && !has_left(first) => Some("never promoted"),
         _ => None,
     }
 }
@@ -77,7 +77,7 @@ fn has_left(kept: &Kept<'_>) -> bool {
 }
 
 /// When it was promoted first: a promotion that was lost with Redis is made again, and the record has the last one.
-fn first_promoted_ms(kept: &Kept<'_>, record: &Record) -> Option<u64> {
+fn first_promoted_ms(kept: &Kept<'_>, record: &EntryRecord) -> Option<u64> {
     let told = kept.calls.iter().filter(|call| call.is_acknowledged());
     let claim_by_ms = told.filter_map(|call| call.number("claim_by_ms")).min();
     let told_ms = claim_by_ms.map(|ms| ms - CLAIM_SECONDS * 1_000);

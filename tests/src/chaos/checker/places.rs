@@ -1,6 +1,6 @@
 //! No durable acknowledged entry is lost: the same token, the same visit, the same place, until it ends for a reason.
 
-use vestibule_domain::state::State;
+use vestibule_domain::state::EntryState;
 
 use super::{Findings, Kept, Violation};
 use crate::chaos::{
@@ -81,9 +81,9 @@ fn wrong_at_the_end(findings: &Findings, kept: &Kept<'_>) -> Option<String> {
     }
     let ended_ms = record.ended_at_ms.unwrap_or(end_ms);
     let is_right = match record.state {
-        State::Left | State::Completed => may_end(findings, kept, end_ms),
-        State::Expired => may_expire(findings, kept, ended_ms),
-        State::Waiting | State::Ready | State::Active => true,
+        EntryState::Left | EntryState::Completed => may_end(findings, kept, end_ms),
+        EntryState::Expired => may_expire(findings, kept, ended_ms),
+        EntryState::Waiting | EntryState::Ready | EntryState::Active => true,
     };
     (!is_right).then(|| format!("ended without a reason: {record:?}"))
 }

@@ -5,11 +5,11 @@ use proptest::{
     test_runner::{Config, TestCaseError, TestRunner},
 };
 use tokio::runtime::Runtime;
-use vestibule_backup::{Backup, Placing, Shelf, Written};
+use vestibule_backup::{Backup, EntryPartition, PlacePutOutcome, PutOutcome};
 use vestibule_backup_file::FileBackup;
 use vestibule_domain::{
-    change::{Change, End, Event, Version},
-    record::Record,
+    change::{Change, EndReason, Event, Version},
+    record::EntryRecord,
 };
 use vestibule_tests::{
     entries::{fresh_id, fresh_shelf, now_ms, place},
@@ -23,22 +23,25 @@ fn any_change() -> impl Strategy<Value = (u8, usize, u32, u64)> {
 
 /// What is answered, and what stands then where anything was written.
 fn expected(
-    shelf: &Shelf,
-    standing: Option<&Record>,
+    shelf: &EntryPartition,
+    standing: Option<&EntryRecord>,
     change: &Change,
     enters: bool,
-) -> (Placing, Option<Record>) {
+) -> (PlacePutOutcome, Option<EntryRecord>) {
     let stands = standing.filter(|_| enters);
-    if let Some(back) = stands.and_then(|record| record.come_back(change, shelf.grace_seconds)) {
-        return (Placing::given_back(back.clone(), change), Some(back));
+    if let Some(back) = stands.and_then(|record| record.restore_missed_place(change, shelf.grace_seconds)) {
+        return (
+            PlacePutOutcome::for_restored_place(back.clone(), change),
+            Some(back),
+        );
     }
     if let Some(taken) = stands.filter(|record| record.is_another_live_visit(change)) {
-        return (Placing::Taken(taken.clone()), None);
+        return (PlacePutOutcome::Conflict(taken.clone()), None);
     }
-    let after = Record::after(standing, change, shelf.retain_hours);
-    let passed_over = || Written::passed_over(standing, change);
-    let written = after.clone().map_or_else(passed_over, Written::Stored);
-    (Placing::Written(written), after)
+    let after = EntryRecord::apply_change(standing, change, shelf.retain_hours);
+    let passed_over = || PutOutcome::for_superseded(standing, change);
+    let written = after.clone().map_or_else(passed_over, PutOutcome::Stored);
+    (PlacePutOutcome::Put(written), after)
 }
 
 /// Any sequence of changes of one visitor, right or wrong, leaves what [`Record::after`] makes of it.
@@ -69,19 +72,19 @@ fn any_sequence_leaves_what_the_rules_make_of_it(runtime: &Runtime, backup: &dyn
             },
             5 => Event::Ended {
                 visit,
-                how: End::Completed,
+                how: EndReason::Completed,
             },
             6 => Event::Ended {
                 visit,
-                how: End::Left,
+                how: EndReason::Left,
             },
             7 => Event::Ended {
                 visit,
-                how: End::Expired,
+                how: EndReason::Expired,
             },
             8 => Event::Ended {
                 visit,
-                how: End::NoShow,
+                how: EndReason::NoShow,
             },
             9 => Event::StillReady {
                 visit,
@@ -111,16 +114,16 @@ fn any_sequence_leaves_what_the_rules_make_of_it(runtime: &Runtime, backup: &dyn
             for (change, enters) in sequence.into_iter().map(|drawn| to_change(id, drawn)) {
                 let (expected, after) = expected(&shelf, standing.as_ref(), &change, enters);
                 let found = if enters {
-                    backup.write_place(&shelf, &change).await
+                    backup.put_place(&shelf, &change).await
                 } else {
-                    backup.write(&shelf, &change).await.map(Placing::Written)
+                    backup.put_change(&shelf, &change).await.map(PlacePutOutcome::Put)
                 };
                 let found = found.map_err(|e| TestCaseError::fail(e.to_string()))?;
                 prop_assert_eq!(found, expected, "on {:?}", change);
                 standing = after.or(standing);
             }
             let read = backup
-                .entry(&shelf, id)
+                .read_entry(&shelf, id)
                 .await
                 .map_err(|e| TestCaseError::fail(e.to_string()))?;
             prop_assert_eq!(read, standing);

@@ -2,13 +2,13 @@
 
 use std::collections::HashMap;
 
-use vestibule_backup::{Backup, Shelf, Written};
+use vestibule_backup::{Backup, EntryPartition, PutOutcome};
 use vestibule_backup_file::FileBackup;
 use vestibule_domain::{
-    change::{End, Event, Version},
-    id::SHARDS,
-    record::Record,
-    state::State,
+    change::{EndReason, Event, Version},
+    id::SHARD_COUNT,
+    record::EntryRecord,
+    state::EntryState,
 };
 use vestibule_tests::{
     entries::{change, fresh_shelf, now_ms, place, write_all},
@@ -28,15 +28,18 @@ on_both! {
 
 async fn a_change_reads_back(backup: &dyn Backup) {
     let (shelf, visit) = (fresh_shelf(), one_visit());
-    assert_eq!(backup.entry(&shelf, visit[0].id).await.expect("an answer"), None);
+    assert_eq!(
+        backup.read_entry(&shelf, visit[0].id).await.expect("an answer"),
+        None
+    );
     for so_far in 1..=visit.len() {
         let expected = folded(&shelf, &visit[..so_far]).expect("something");
         let change = &visit[so_far - 1];
         assert_eq!(
             written(backup, &shelf, change).await,
-            Written::Stored(expected.clone())
+            PutOutcome::Stored(expected.clone())
         );
-        let read = backup.entry(&shelf, change.id).await.expect("an answer");
+        let read = backup.read_entry(&shelf, change.id).await.expect("an answer");
         assert_eq!(read, Some(expected), "after {:?}", change.event);
     }
 }
@@ -45,17 +48,17 @@ async fn repeats_and_late_arrivals_add_what_was_missing_and_change_nothing(backu
     let (shelf, visit) = (fresh_shelf(), one_visit());
     let last = visit.len() - 1;
     written(backup, &shelf, &visit[0]).await;
-    let Written::Stored(mut stands) = written(backup, &shelf, &visit[last]).await else {
+    let PutOutcome::Stored(mut stands) = written(backup, &shelf, &visit[last]).await else {
         panic!("the last change is the latest");
     };
     let (state, version, expires_at_ms) = (stands.state, stands.version, stands.expires_at_ms);
     assert_eq!(stands.promoted_at_ms, None, "nobody said yet");
     for late in visit.iter().chain(&visit) {
-        let filled = Record::after(Some(&stands), late, shelf.retain_hours);
-        let expected = filled.clone().map_or(Written::Older, Written::Stored);
+        let filled = EntryRecord::apply_change(Some(&stands), late, shelf.retain_hours);
+        let expected = filled.clone().map_or(PutOutcome::Superseded, PutOutcome::Stored);
         assert_eq!(written(backup, &shelf, late).await, expected, "{:?}", late.event);
         stands = filled.unwrap_or(stands);
-        let read = backup.entry(&shelf, late.id).await.expect("an answer");
+        let read = backup.read_entry(&shelf, late.id).await.expect("an answer");
         assert_eq!(read.as_ref(), Some(&stands));
         assert_eq!(
             (stands.state, stands.version, stands.expires_at_ms),
@@ -73,7 +76,10 @@ async fn repeats_and_late_arrivals_add_what_was_missing_and_change_nothing(backu
         epoch: 0,
         v: u64::from(u32::MAX),
     };
-    assert_eq!(written(backup, &shelf, &of_last_epoch).await, Written::Older);
+    assert_eq!(
+        written(backup, &shelf, &of_last_epoch).await,
+        PutOutcome::Superseded
+    );
 }
 
 async fn a_later_visit_leaves_nothing_of_an_earlier_one(backup: &dyn Backup) {
@@ -97,7 +103,7 @@ async fn a_later_visit_leaves_nothing_of_an_earlier_one(backup: &dyn Backup) {
         },
         Event::Ended {
             visit: score.visit(),
-            how: End::Left,
+            how: EndReason::Left,
         },
     ];
     for (epoch, event) in (2..).zip(firsts) {
@@ -109,10 +115,10 @@ async fn a_later_visit_leaves_nothing_of_an_earlier_one(backup: &dyn Backup) {
         let mut later = change(id, 100, event);
         later.version.epoch = epoch;
         written(backup, &shelf, &later).await;
-        let read = backup.entry(&shelf, id).await.expect("an answer");
+        let read = backup.read_entry(&shelf, id).await.expect("an answer");
         assert_eq!(
             read,
-            Record::after(None, &later, shelf.retain_hours),
+            EntryRecord::apply_change(None, &later, shelf.retain_hours),
             "after {event:?}"
         );
         let mut over = change(
@@ -120,7 +126,7 @@ async fn a_later_visit_leaves_nothing_of_an_earlier_one(backup: &dyn Backup) {
             200,
             Event::Ended {
                 visit: score.visit(),
-                how: End::Left,
+                how: EndReason::Left,
             },
         );
         over.version.epoch = epoch;
@@ -135,16 +141,16 @@ async fn of_two_writers_the_later_change_wins(backup: &dyn Backup) {
         let all = visit
             .iter()
             .chain(&visit)
-            .map(|change| backup.write(&shelf, change));
+            .map(|change| backup.put_change(&shelf, change));
         for outcome in futures_util::future::join_all(all).await {
             outcome.expect("written");
         }
         let read = backup
-            .entry(&shelf, last.id)
+            .read_entry(&shelf, last.id)
             .await
             .expect("an answer")
             .expect("an entry");
-        assert_eq!((read.state, read.version), (State::Completed, last.version));
+        assert_eq!((read.state, read.version), (EntryState::Completed, last.version));
         assert_eq!(read.ended_at_ms, Some(last.at_ms));
     }
 }
@@ -152,7 +158,7 @@ async fn of_two_writers_the_later_change_wins(backup: &dyn Backup) {
 /// Two hundred entries, in all states, on a shelf and, other ones, on its neighbours.
 pub(crate) async fn the_live_entries_are_exactly_the_live_ones(backup: &dyn Backup) {
     let shelf = fresh_shelf();
-    let next_generation = Shelf {
+    let next_generation = EntryPartition {
         generation: 2,
         ..shelf.clone()
     };
@@ -176,8 +182,8 @@ pub(crate) async fn the_live_entries_are_exactly_the_live_ones(backup: &dyn Back
     }
     assert_eq!(live.len(), 5 * 35);
     let mut found = 0;
-    for shard in 0..SHARDS {
-        for record in backup.live_entries(&shelf, shard).await.expect("an answer") {
+    for shard in 0..SHARD_COUNT {
+        for record in backup.read_live_entries(&shelf, shard).await.expect("an answer") {
             assert_eq!(record.id.shard(), shard);
             assert_eq!(live.get(&record.id), Some(&record));
             found += 1;
@@ -194,8 +200,12 @@ async fn many_changes_at_once_are_all_written(backup: &dyn Backup) {
         write_all(backup, &shelf, &changes).await;
     }
     let mut found = 0;
-    for shard in 0..SHARDS {
-        found += backup.live_entries(&shelf, shard).await.expect("an answer").len();
+    for shard in 0..SHARD_COUNT {
+        found += backup
+            .read_live_entries(&shelf, shard)
+            .await
+            .expect("an answer")
+            .len();
     }
     assert_eq!(found, changes.len());
 }

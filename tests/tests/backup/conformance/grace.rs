@@ -1,13 +1,13 @@
 //! Those who missed their turn and come back.
 
-use vestibule_backup::{Backup, Placing, Shelf, Written};
+use vestibule_backup::{Backup, EntryPartition, PlacePutOutcome, PutOutcome};
 use vestibule_backup_file::FileBackup;
 use vestibule_domain::{
-    change::{Change, End, Event},
+    change::{Change, EndReason, Event},
     id::EntryId,
-    record::Record,
+    record::EntryRecord,
     score::WaitScore,
-    state::State,
+    state::EntryState,
 };
 use vestibule_tests::{
     entries::{change, fresh_id, fresh_shelf, now_ms},
@@ -25,7 +25,7 @@ on_both! {
 
 /// The old place of a visitor, and the one that they are given when they come back.
 struct Missed {
-    shelf: Shelf,
+    shelf: EntryPartition,
     id: EntryId,
     old: WaitScore,
     new: WaitScore,
@@ -58,7 +58,7 @@ impl Missed {
         self.at(v, at_ms, Event::Promoted { score, claim_by_ms })
     }
 
-    fn ended(&self, v: u64, at_ms: u64, how: End) -> Change {
+    fn ended(&self, v: u64, at_ms: u64, how: EndReason) -> Change {
         let visit = self.old.visit();
         self.at(v, at_ms, Event::Ended { visit, how })
     }
@@ -73,7 +73,7 @@ impl Missed {
         [
             self.at(1, self.late_ms - 61_000, Event::Entered { score: self.old }),
             self.promoted(2, self.late_ms - 60_000),
-            self.ended(3, self.late_ms, End::NoShow),
+            self.ended(3, self.late_ms, EndReason::NoShow),
         ]
     }
 
@@ -83,20 +83,20 @@ impl Missed {
         }
     }
 
-    async fn stands(&self, backup: &dyn Backup) -> Record {
-        let stands = backup.entry(&self.shelf, self.id).await.expect("an answer");
+    async fn stands(&self, backup: &dyn Backup) -> EntryRecord {
+        let stands = backup.read_entry(&self.shelf, self.id).await.expect("an answer");
         stands.expect("a record")
     }
 
-    async fn place(&self, backup: &dyn Backup, change: &Change) -> Placing {
-        backup.write_place(&self.shelf, change).await.expect("an answer")
+    async fn place(&self, backup: &dyn Backup, change: &Change) -> PlacePutOutcome {
+        backup.put_place(&self.shelf, change).await.expect("an answer")
     }
 }
 
 async fn whoever_is_back_in_time_stands_at_the_old_place_once(backup: &dyn Backup) {
     let missed = Missed::new();
     missed.write_all(backup, &missed.missed()).await;
-    let late = Placing::Written(Written::Older);
+    let late = PlacePutOutcome::Put(PutOutcome::Superseded);
     assert_eq!(
         missed.place(backup, &missed.back(2)).await,
         late,
@@ -107,10 +107,13 @@ async fn whoever_is_back_in_time_stands_at_the_old_place_once(backup: &dyn Backu
     let stands = missed.stands(backup).await;
     assert_eq!(
         taken,
-        Placing::Taken(stands.clone()),
+        PlacePutOutcome::Conflict(stands.clone()),
         "the new place is not written"
     );
-    assert_eq!((stands.state, stands.score), (State::Waiting, Some(missed.old)));
+    assert_eq!(
+        (stands.state, stands.score),
+        (EntryState::Waiting, Some(missed.old))
+    );
     assert_eq!(stands.came_back_at_ms, Some(missed.late_ms + 10_000));
     assert_eq!((stands.ended_at_ms, stands.expires_at_ms), (None, None));
     assert!(
@@ -120,7 +123,7 @@ async fn whoever_is_back_in_time_stands_at_the_old_place_once(backup: &dyn Backu
     // The process died before the line heard of it: they enter again.
     assert_eq!(
         missed.place(backup, &missed.back(11)).await,
-        Placing::Taken(stands.clone())
+        PlacePutOutcome::Conflict(stands.clone())
     );
 
     // The line has the old place now, and says it once more, as a place or by the journal.
@@ -128,14 +131,14 @@ async fn whoever_is_back_in_time_stands_at_the_old_place_once(backup: &dyn Backu
         let again = missed.at(v, missed.late_ms + 11_000, Event::Entered { score: missed.old });
         let placed = missed.place(backup, &again).await;
         assert!(
-            matches!(placed, Placing::Written(Written::Stored(_))),
+            matches!(placed, PlacePutOutcome::Put(PutOutcome::Stored(_))),
             "{placed:?}"
         );
         let mut again = again;
         again.version.v += 1;
         assert!(matches!(
             written(backup, &missed.shelf, &again).await,
-            Written::Stored(_)
+            PutOutcome::Stored(_)
         ));
         let now = missed.stands(backup).await;
         assert_eq!(
@@ -147,17 +150,17 @@ async fn whoever_is_back_in_time_stands_at_the_old_place_once(backup: &dyn Backu
     let called_ms = missed.late_ms + 20_000;
     let again = [
         missed.promoted(20, called_ms),
-        missed.ended(21, called_ms + 60_000, End::NoShow),
+        missed.ended(21, called_ms + 60_000, EndReason::NoShow),
     ];
     missed.write_all(backup, &again).await;
     let over = missed.stands(backup).await;
     assert_eq!(
         (over.state, over.came_back_at_ms),
-        (State::Expired, stands.came_back_at_ms)
+        (EntryState::Expired, stands.came_back_at_ms)
     );
     let new = missed.place(backup, &missed.back(30)).await;
     let stands = missed.stands(backup).await;
-    assert_eq!(new, Placing::Written(Written::Stored(stands.clone())));
+    assert_eq!(new, PlacePutOutcome::Put(PutOutcome::Stored(stands.clone())));
     assert_eq!(
         (stands.score, stands.came_back_at_ms),
         (Some(missed.new), None),
@@ -172,9 +175,12 @@ async fn of_many_who_write_the_same_visitors_place_all_see_the_old_one(backup: &
     let all = changes.iter().map(|change| missed.place(backup, change));
     let answers = futures_util::future::join_all(all).await;
     let stands = missed.stands(backup).await;
-    assert_eq!((stands.state, stands.score), (State::Waiting, Some(missed.old)));
+    assert_eq!(
+        (stands.state, stands.score),
+        (EntryState::Waiting, Some(missed.old))
+    );
     for answer in answers {
-        assert_eq!(answer, Placing::Taken(stands.clone()));
+        assert_eq!(answer, PlacePutOutcome::Conflict(stands.clone()));
     }
 }
 
@@ -195,7 +201,7 @@ async fn whoever_did_not_miss_a_turn_or_is_too_late_stands_where_the_line_says(b
             ]
         }
     };
-    let no_show = ends(End::NoShow);
+    let no_show = ends(EndReason::NoShow);
     let session = |missed: &Missed| {
         let (visit, session_end_ms) = (missed.old.visit(), missed.late_ms);
         let claimed = Event::Claimed {
@@ -203,12 +209,12 @@ async fn whoever_did_not_miss_a_turn_or_is_too_late_stands_where_the_line_says(b
             session_end_ms,
         };
         let claimed = missed.at(3, missed.late_ms - 30_000, claimed);
-        let mut all = ends(End::Expired)(missed);
+        let mut all = ends(EndReason::Expired)(missed);
         all.insert(1, claimed);
         all
     };
     // It ran out, and nobody had written that it was begun.
-    let unwritten_session = ends(End::Expired);
+    let unwritten_session = ends(EndReason::Expired);
     // How they stood, what the grace is, and whether they have the old place.
     let cases: [(&str, &How<'_>, &With<'_>, bool); 9] = [
         ("a no-show", &no_show, &as_usual, true),
@@ -223,8 +229,8 @@ async fn whoever_did_not_miss_a_turn_or_is_too_late_stands_where_the_line_says(b
             &as_usual,
             false,
         ),
-        ("they left", &ends(End::Left), &as_usual, false),
-        ("completed", &ends(End::Completed), &as_usual, false),
+        ("they left", &ends(EndReason::Left), &as_usual, false),
+        ("completed", &ends(EndReason::Completed), &as_usual, false),
     ];
     for (case, how, with, has_old) in cases {
         let mut missed = Missed::new();
@@ -236,10 +242,14 @@ async fn whoever_did_not_miss_a_turn_or_is_too_late_stands_where_the_line_says(b
         let expected = if has_old { missed.old } else { missed.new };
         assert_eq!(
             (stands.state, stands.score),
-            (State::Waiting, Some(expected)),
+            (EntryState::Waiting, Some(expected)),
             "{case}: {placed:?}"
         );
-        assert_eq!(matches!(placed, Placing::Taken(_)), has_old, "{case}: {placed:?}");
+        assert_eq!(
+            matches!(placed, PlacePutOutcome::Conflict(_)),
+            has_old,
+            "{case}: {placed:?}"
+        );
     }
     // Whoever is let in at once has no need of an old place.
     let missed = Missed::new();
@@ -255,10 +265,10 @@ async fn whoever_did_not_miss_a_turn_or_is_too_late_stands_where_the_line_says(b
     );
     let placed = missed.place(backup, &let_in).await;
     assert!(
-        matches!(placed, Placing::Written(Written::Stored(_))),
+        matches!(placed, PlacePutOutcome::Put(PutOutcome::Stored(_))),
         "{placed:?}"
     );
-    assert_eq!(missed.stands(backup).await.state, State::Active);
+    assert_eq!(missed.stands(backup).await.state, EntryState::Active);
 }
 
 /// How somebody stood before they came back.
@@ -273,28 +283,34 @@ async fn a_line_that_lost_the_come_back_ends_nothing_of_it(backup: &dyn Backup) 
     missed.write_all(backup, &missed.missed()).await;
     missed.place(backup, &missed.back(10)).await;
     let stands = missed.stands(backup).await;
-    let lost = missed.ended(20, at_ms, End::NoShow);
-    assert_eq!(written(backup, &missed.shelf, &lost).await, Written::Overruled);
+    let lost = missed.ended(20, at_ms, EndReason::NoShow);
+    assert_eq!(
+        written(backup, &missed.shelf, &lost).await,
+        PutOutcome::Conflicting
+    );
     assert_eq!(missed.stands(backup).await, stands, "they wait");
     missed.write_all(backup, &[missed.promoted(21, at_ms)]).await;
     let called = missed.stands(backup).await;
     assert_eq!(
         (called.state, called.expires_at_ms),
-        (State::Ready, Some(at_ms + 60_000))
+        (EntryState::Ready, Some(at_ms + 60_000))
     );
     at_ms += 59_999;
-    let lost = missed.ended(22, at_ms, End::NoShow);
-    assert_eq!(written(backup, &missed.shelf, &lost).await, Written::Overruled);
+    let lost = missed.ended(22, at_ms, EndReason::NoShow);
+    assert_eq!(
+        written(backup, &missed.shelf, &lost).await,
+        PutOutcome::Conflicting
+    );
     assert_eq!(
         missed.stands(backup).await,
         called,
         "and have their time to claim"
     );
     // What they do themselves counts, whichever line was told.
-    let left = missed.ended(23, at_ms, End::Left);
+    let left = missed.ended(23, at_ms, EndReason::Left);
     assert!(matches!(
         written(backup, &missed.shelf, &left).await,
-        Written::Stored(_)
+        PutOutcome::Stored(_)
     ));
-    assert_eq!(missed.stands(backup).await.state, State::Left);
+    assert_eq!(missed.stands(backup).await.state, EntryState::Left);
 }

@@ -1,8 +1,8 @@
 //! What a line that lost some of its history does since.
 
-use vestibule_backup::{Backup, Written};
+use vestibule_backup::{Backup, PutOutcome};
 use vestibule_backup_file::FileBackup;
-use vestibule_domain::change::{End, Event};
+use vestibule_domain::change::{EndReason, Event};
 use vestibule_tests::{
     entries::{change, fresh_id, fresh_shelf, now_ms, place},
     servers,
@@ -31,15 +31,15 @@ async fn a_line_that_lost_what_it_did_undoes_nothing(backup: &dyn Backup) {
     };
     let ended = |visit| Event::Ended {
         visit,
-        how: End::Left,
+        how: EndReason::Left,
     };
     let no_show = |visit| Event::Ended {
         visit,
-        how: End::NoShow,
+        how: EndReason::NoShow,
     };
     let expired = |visit| Event::Ended {
         visit,
-        how: End::Expired,
+        how: EndReason::Expired,
     };
     let entered = |score| Event::Entered { score };
     // What stands, what comes with a later version, and whether it counts.
@@ -106,12 +106,12 @@ async fn a_line_that_lost_what_it_did_undoes_nothing(backup: &dyn Backup) {
             v += 1;
             written(backup, &shelf, &change(id, v, *event)).await;
         }
-        let stood = backup.entry(&shelf, id).await.expect("an answer");
+        let stood = backup.read_entry(&shelf, id).await.expect("an answer");
         v += 1;
         let answer = written(backup, &shelf, &change(id, v, event)).await;
-        let stands = backup.entry(&shelf, id).await.expect("an answer");
+        let stands = backup.read_entry(&shelf, id).await.expect("an answer");
         let case = format!("{before:?}, then {event:?}: {answer:?}");
-        assert_eq!(matches!(answer, Written::Stored(_)), counts, "{case}");
+        assert_eq!(matches!(answer, PutOutcome::Stored(_)), counts, "{case}");
         assert_eq!(stands != stood, counts, "{case}");
     }
 }

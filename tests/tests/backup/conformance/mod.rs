@@ -7,10 +7,10 @@ mod lost;
 mod places;
 mod queues;
 
-use vestibule_backup::{Backup, Shelf, Written};
+use vestibule_backup::{Backup, EntryPartition, PutOutcome};
 use vestibule_domain::{
-    change::{Change, End, Event},
-    record::Record,
+    change::{Change, EndReason, Event},
+    record::EntryRecord,
 };
 use vestibule_tests::entries::{change, fresh_id, now_ms, place};
 
@@ -40,19 +40,19 @@ pub(crate) fn one_visit() -> Vec<Change> {
         },
         Event::Ended {
             visit,
-            how: End::Completed,
+            how: EndReason::Completed,
         },
     ];
     (1..).zip(events).map(|(v, event)| change(id, v, event)).collect()
 }
 
 /// What stands after all of these.
-pub(crate) fn folded(shelf: &Shelf, changes: &[Change]) -> Option<Record> {
+pub(crate) fn folded(shelf: &EntryPartition, changes: &[Change]) -> Option<EntryRecord> {
     changes.iter().fold(None, |standing, change| {
-        Record::after(standing.as_ref(), change, shelf.retain_hours).or(standing)
+        EntryRecord::apply_change(standing.as_ref(), change, shelf.retain_hours).or(standing)
     })
 }
 
-pub(crate) async fn written(backup: &dyn Backup, shelf: &Shelf, change: &Change) -> Written {
-    backup.write(shelf, change).await.expect("written")
+pub(crate) async fn written(backup: &dyn Backup, shelf: &EntryPartition, change: &Change) -> PutOutcome {
+    backup.put_change(shelf, change).await.expect("written")
 }

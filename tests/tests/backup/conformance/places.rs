@@ -1,10 +1,10 @@
 //! The places of those who enter.
 
-use vestibule_backup::{Backup, Placing, Written};
+use vestibule_backup::{Backup, PlacePutOutcome, PutOutcome};
 use vestibule_backup_file::FileBackup;
 use vestibule_domain::{
     change::{Change, Event},
-    record::Record,
+    record::EntryRecord,
 };
 use vestibule_tests::{
     entries::{change, fresh_shelf, now_ms, place},
@@ -35,38 +35,41 @@ async fn a_place_is_written_where_no_other_visit_stands(backup: &dyn Backup) {
         ];
         let end = visit.pop().expect("six");
         let new = change(id, 100, events[event]);
-        let write = async |change: &Change| backup.write_place(&shelf, change).await.expect("an answer");
+        let write = async |change: &Change| backup.put_place(&shelf, change).await.expect("an answer");
         for change in &visit {
             written(backup, &shelf, change).await;
             let stands = backup
-                .entry(&shelf, id)
+                .read_entry(&shelf, id)
                 .await
                 .expect("an answer")
                 .expect("an entry");
             assert_eq!(
                 write(&new).await,
-                Placing::Taken(stands.clone()),
+                PlacePutOutcome::Conflict(stands.clone()),
                 "over {:?}",
                 change.event
             );
-            let read = backup.entry(&shelf, id).await.expect("an answer");
+            let read = backup.read_entry(&shelf, id).await.expect("an answer");
             assert_eq!(read, Some(stands), "nothing was written");
         }
         // The same visit is none in the way, and what is late changes nothing.
-        assert_eq!(write(&visit[0]).await, Placing::Written(Written::Older));
+        assert_eq!(
+            write(&visit[0]).await,
+            PlacePutOutcome::Put(PutOutcome::Superseded)
+        );
         written(backup, &shelf, &end).await;
         let mut late = new;
         late.version.v = 5;
-        let ended = backup.entry(&shelf, id).await.expect("an answer");
-        assert_eq!(write(&late).await, Placing::Written(Written::Older));
-        assert_eq!(backup.entry(&shelf, id).await.expect("an answer"), ended);
+        let ended = backup.read_entry(&shelf, id).await.expect("an answer");
+        assert_eq!(write(&late).await, PlacePutOutcome::Put(PutOutcome::Superseded));
+        assert_eq!(backup.read_entry(&shelf, id).await.expect("an answer"), ended);
         // What is over is no obstacle, nor is nothing at all.
-        let alone = Record::after(None, &new, shelf.retain_hours).expect("something");
+        let alone = EntryRecord::apply_change(None, &new, shelf.retain_hours).expect("something");
         for shelf in [&shelf, &fresh_shelf()] {
-            let placed = backup.write_place(shelf, &new).await.expect("an answer");
-            assert_eq!(placed, Placing::Written(Written::Stored(alone.clone())));
+            let placed = backup.put_place(shelf, &new).await.expect("an answer");
+            assert_eq!(placed, PlacePutOutcome::Put(PutOutcome::Stored(alone.clone())));
             assert_eq!(
-                backup.entry(shelf, id).await.expect("an answer"),
+                backup.read_entry(shelf, id).await.expect("an answer"),
                 Some(alone.clone())
             );
         }

@@ -2,7 +2,7 @@
 
 use serde_json::{Map, Value, json};
 use uuid::Uuid;
-use vestibule_backup::{Backup, Lease, LinePart, StoredQueue};
+use vestibule_backup::{Backup, Lease, QueueMetadata, StoredQueue};
 use vestibule_backup_file::FileBackup;
 use vestibule_domain::{id::Salt, settings::Settings};
 use vestibule_tests::{lines::fresh_queue, servers};
@@ -22,12 +22,12 @@ pub(crate) fn stored(settings: &Value) -> StoredQueue {
     StoredQueue {
         settings: map(settings).into(),
         settings_order: 4,
-        line: LinePart {
+        metadata: QueueMetadata {
             epoch: 3,
             generation: 2,
             min_epoch: 2,
             salt: Salt::new([9; 32]),
-            fence: 17,
+            watermark: 17,
             lease: Some(Lease {
                 holder: Uuid::from_u128(5),
                 until_ms: 1_700_000_000_000,
@@ -38,14 +38,14 @@ pub(crate) fn stored(settings: &Value) -> StoredQueue {
 
 async fn a_queue_is_created_once(backup: &dyn Backup) {
     let queue = fresh_queue();
-    assert_eq!(backup.queue(&queue).await.expect("an answer"), None);
-    assert!(!backup.queues().await.expect("an answer").contains(&queue));
+    assert_eq!(backup.read_queue(&queue).await.expect("an answer"), None);
+    assert!(!backup.list_queues().await.expect("an answer").contains(&queue));
     let first = stored(&json!({ "capacity": 7 }));
     assert!(backup.create_queue(&queue, &first).await.expect("an answer"));
     let second = stored(&json!({ "capacity": 8 }));
     assert!(!backup.create_queue(&queue, &second).await.expect("an answer"));
-    assert_eq!(backup.queue(&queue).await.expect("an answer"), Some(first));
-    let all = backup.queues().await.expect("an answer");
+    assert_eq!(backup.read_queue(&queue).await.expect("an answer"), Some(first));
+    let all = backup.list_queues().await.expect("an answer");
     assert_eq!(all.iter().filter(|found| **found == queue).count(), 1);
 }
 
@@ -62,7 +62,7 @@ async fn settings_are_replaced_only_where_they_are_as_expected(backup: &dyn Back
         "no such queue"
     );
     assert_eq!(
-        backup.queue(&queue).await.expect("an answer"),
+        backup.read_queue(&queue).await.expect("an answer"),
         None,
         "and none comes of it"
     );
@@ -82,7 +82,11 @@ async fn settings_are_replaced_only_where_they_are_as_expected(backup: &dyn Back
     );
     assert_eq!(replace(&after, &before).await.expect("an answer"), Some(6));
     assert_eq!(replace(&before, &after).await.expect("an answer"), Some(7));
-    let read = backup.queue(&queue).await.expect("an answer").expect("the queue");
+    let read = backup
+        .read_queue(&queue)
+        .await
+        .expect("an answer")
+        .expect("the queue");
     assert_eq!(
         read,
         StoredQueue {
@@ -102,7 +106,7 @@ async fn settings_read_back_as_they_were_written(backup: &dyn Backup) {
     ] {
         let (queue, created) = (fresh_queue(), stored(&settings));
         backup.create_queue(&queue, &created).await.expect("an answer");
-        assert_eq!(backup.queue(&queue).await.expect("an answer"), Some(created));
+        assert_eq!(backup.read_queue(&queue).await.expect("an answer"), Some(created));
     }
 }
 

@@ -4,7 +4,7 @@ use std::{collections::BTreeMap, fmt::Debug};
 
 use vestibule_domain::{change::Change, id::EntryId};
 use vestibule_line::{JournalRecord, Line};
-use vestibule_line_memory::Snapshot;
+use vestibule_line_memory::QueueDump;
 use vestibule_tests::lines::visitor;
 
 use super::{Pair, WHOLE_JOURNAL, text};
@@ -12,16 +12,21 @@ use crate::ops::VISITORS;
 
 impl Pair {
     pub(super) async fn compare_states(&self) -> Result<(), String> {
-        let (raw, journal) = tokio::join!(self.raw(), self.redis.journal(&self.queue, WHOLE_JOURNAL));
-        let snapshot = self.memory.snapshot(&self.queue).expect("snapshot");
+        let (raw, journal) = tokio::join!(
+            self.raw(),
+            self.redis.due_journal_records(&self.queue, WHOLE_JOURNAL)
+        );
+        let snapshot = self.memory.dump_queue(&self.queue).expect("snapshot");
         same("sets and state", &snapshot, &raw)?;
-        let in_memory = self.memory.journal(&self.queue, WHOLE_JOURNAL).await;
+        let in_memory = self.memory.due_journal_records(&self.queue, WHOLE_JOURNAL).await;
         same(
             "journals",
             &comparable(in_memory.expect("journal"))?,
             &comparable(journal.map_err(text)?)?,
         )?;
-        let [in_memory, in_redis] = self.lines().map(|line| line.aside(&self.queue, WHOLE_JOURNAL));
+        let [in_memory, in_redis] = self
+            .lines()
+            .map(|line| line.dead_lettered(&self.queue, WHOLE_JOURNAL));
         same(
             "records set aside",
             &comparable(in_memory.await.expect("read"))?,
@@ -30,14 +35,14 @@ impl Pair {
     }
 
     pub(super) async fn compare_views(&self) -> Result<(), String> {
-        let [in_memory, in_redis] = self.lines().map(|line| line.view(&self.queue));
+        let [in_memory, in_redis] = self.lines().map(|line| line.queue_view(&self.queue));
         same(
             "views",
             &in_memory.await.map_err(text)?,
             &in_redis.await.map_err(text)?,
         )?;
         let ids: Vec<_> = (1..=VISITORS).map(visitor).collect();
-        let [in_memory, in_redis] = self.lines().map(|line| line.looks(&self.queue, &ids));
+        let [in_memory, in_redis] = self.lines().map(|line| line.status_many(&self.queue, &ids));
         same(
             "looks at all",
             &in_memory.await.map_err(text)?,
@@ -46,7 +51,7 @@ impl Pair {
     }
 
     /// What Redis holds, by the keys of the design and plain commands.
-    async fn raw(&self) -> Snapshot {
+    async fn raw(&self) -> QueueDump {
         type Scored = Vec<(String, f64)>;
         let key = |name: &str| format!("vestibule:{{{}}}:{name}", self.queue);
         let mut pipe = redis::pipe();
@@ -76,7 +81,7 @@ impl Pair {
             entries.sort_by_key(|(id, score)| (*score, *id));
             entries
         };
-        Snapshot {
+        QueueDump {
             waiting: scored(waiting),
             ready: scored(ready),
             active: scored(active),
@@ -123,7 +128,7 @@ fn comparable(journal: Vec<JournalRecord>) -> Result<Vec<Comparable>, String> {
     };
     let records = journal.into_iter();
     records
-        .map(|record| Ok((sorted(record.changes)?, record.tries, record.retry_at_ms)))
+        .map(|record| Ok((sorted(record.changes)?, record.attempts, record.retry_at_ms)))
         .collect()
 }
 

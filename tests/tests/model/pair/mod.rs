@@ -17,8 +17,8 @@ use vestibule_domain::{
     settings::Settings,
 };
 use vestibule_line::{
-    Check, Extension, HoldOrder, Instead, JournalLimits, Line, Mending, PromoteOrder, ReportOrder, Revival,
-    Revived,
+    HoldOrder, JournalLimits, Line, PromoteOrder, RepairOrder, ReplacedEntry, ReportOrder, RestoreEntryOrder,
+    RestoreEntryOutcome, SessionExtension, Validation,
 };
 use vestibule_line_memory::MemoryLine;
 use vestibule_line_redis::RedisLine;
@@ -34,9 +34,9 @@ use crate::{
 pub(crate) const WHOLE_JOURNAL: usize = 1_000;
 /// Low enough to be met now and then.
 const LIMITS: JournalLimits = JournalLimits {
-    newcomers: 14,
-    all: 16,
-    aside: 2,
+    new_entries: 14,
+    all_changes: 16,
+    dead_letters: 2,
 };
 
 pub(crate) struct Pair {
@@ -56,7 +56,7 @@ pub(crate) struct Pair {
 /// What an operation is given, made of what stands before either line is asked.
 pub(crate) struct Made {
     pub(crate) record: Option<Change>,
-    pub(crate) mending: Option<Mending>,
+    pub(crate) mending: Option<RepairOrder>,
 }
 
 impl Pair {
@@ -143,11 +143,11 @@ impl Pair {
                     below: *below,
                     lease_ms: *lease_ms,
                 };
-                text(line.hold(&order).await)
+                text(line.take_hold(&order).await)
             }
             Op::Release(numbers) => {
                 let ids: Vec<_> = numbers.iter().copied().map(visitor).collect();
-                text(line.release(deployment, &ids).await)
+                text(line.release_holds(deployment, &ids).await)
             }
             _ => unreachable!("{op:?} is about no poll"),
         }
@@ -161,14 +161,14 @@ impl Pair {
             Op::Status(number) => text(line.status(queue, visitor(*number)).await),
             Op::Promote { asked, heartbeat } => {
                 let order = PromoteOrder {
-                    asked: *asked,
-                    heartbeat: *heartbeat,
-                    fence: None,
+                    max_entries: *asked,
+                    is_promoter: *heartbeat,
+                    min_watermark: None,
                 };
                 text(line.promote(queue, order).await)
             }
-            Op::TakeTick(order) => text(line.take_tick(queue, *order).await),
-            Op::Rest => text(line.rest(queue).await),
+            Op::TakeTick(order) => text(line.take_fallback_tick(queue, *order).await),
+            Op::Rest => text(line.park_idle_promoter(queue).await),
             Op::Claim(number) => text(line.claim(queue, visitor(*number)).await),
             Op::Leave(number, named, departure) => {
                 let visit = self.visit(*number, *named);
@@ -180,11 +180,11 @@ impl Pair {
                 claims,
                 consumes,
             } => {
-                let check = Check {
+                let check = Validation {
                     visit: self.visit(*number, *visit),
                     claims: *claims,
                     consumes: *consumes,
-                    let_in_until_ms: None,
+                    reactivate_until_ms: None,
                 };
                 text(line.validate(queue, visitor(*number), check).await)
             }
@@ -194,7 +194,7 @@ impl Pair {
                 seconds,
                 latest_end_ms_from_now,
             } => {
-                let extension = Extension {
+                let extension = SessionExtension {
                     visit: self.visit(*number, *visit),
                     seconds: *seconds,
                     latest_end_ms: self.clock.now_ms().saturating_add_signed(*latest_end_ms_from_now),
@@ -210,22 +210,22 @@ impl Pair {
                 let Some(record) = self.old_record(*number, *state) else {
                     return String::new();
                 };
-                let mut revival = Revival {
+                let mut revival = RestoreEntryOrder {
                     record,
                     generation: 1,
-                    instead: if *instead {
-                        Instead::Place(self.visit(*number, Named::Right).expect("named"))
+                    replaced: if *instead {
+                        ReplacedEntry::NewVisit(self.visit(*number, Named::Right).expect("named"))
                     } else {
-                        Instead::Nothing
+                        ReplacedEntry::Nothing
                     },
                 };
-                let first = line.revive(queue, &revival).await;
+                let first = line.restore_entry(queue, &revival).await;
                 let mark = match &first {
-                    Ok(Revived::Sought(mark)) if *sought => *mark,
+                    Ok(RestoreEntryOutcome::TicketIssued(mark)) if *sought => *mark,
                     _ => return text(first),
                 };
-                revival.instead = Instead::Sought(mark);
-                text((mark, line.revive(queue, &revival).await))
+                revival.replaced = ReplacedEntry::Ticket(mark);
+                text((mark, line.restore_entry(queue, &revival).await))
             }
             Op::Settle { .. } | Op::Record(..) | Op::Defer { .. } | Op::SetAside(_) | Op::SettleAside(_) => {
                 journal::act(line, queue, op, made.record.as_ref()).await
@@ -234,18 +234,21 @@ impl Pair {
                 self.check(line, op, made).await
             }
             Op::Hold { .. } | Op::Release(_) => self.count_holds(line, op).await,
-            Op::Load(report) => text(line.keep_load(queue, report).await),
+            Op::Load(report) => text(line.record_load(queue, report).await),
             Op::PassMicros(_) | Op::GoBackMicros(_) | Op::ServerOffMillis(_) => String::new(),
             Op::Adjust { beside_ms } => {
-                let clocks = line.view(queue).await.expect("a view").clocks;
-                text(line.adjust(queue, clocks.wanted_offset_ms() + beside_ms).await)
+                let clocks = line.queue_view(queue).await.expect("a view").clocks;
+                text(
+                    line.adjust_clock(queue, clocks.wanted_offset_ms() + beside_ms)
+                        .await,
+                )
             }
             Op::Report { every_ms, idle_ms } => {
                 let order = ReportOrder {
                     every_ms: *every_ms,
                     idle_ms: *idle_ms,
                 };
-                text(line.report(queue, order).await)
+                text(line.take_report(queue, order).await)
             }
             Op::Set(_) => text(line.configure(queue, &configuration(&self.settings), false).await),
         }

@@ -1,12 +1,12 @@
 //! What was seen of visitors so far, and what an operation is given of it: numbers of visits, old records, changes.
 
 use vestibule_domain::{
-    change::{Change, End, Event},
-    record::Record,
+    change::{Change, EndReason, Event},
+    record::EntryRecord,
     score::{Visit, WaitScore},
-    standing::Standing,
+    standing::EntryStatus,
 };
-use vestibule_line::{Line, Look};
+use vestibule_line::{EntryLookup, Line};
 use vestibule_tests::lines::visitor;
 
 use super::Pair;
@@ -16,10 +16,10 @@ impl Pair {
     pub(super) async fn note_visits(&mut self) {
         for number in 1..=VISITORS {
             let look = self.memory.status(&self.queue, visitor(number)).await;
-            if let Look::Here(standing) = look.expect("status") {
+            if let EntryLookup::Found(standing) = look.expect("status") {
                 self.visits.insert(number, standing.visit());
-                if let Standing::Waiting { score, .. } = standing {
-                    let version = self.memory.view(&self.queue).await.expect("view").version;
+                if let EntryStatus::Waiting { score, .. } = standing {
+                    let version = self.memory.queue_view(&self.queue).await.expect("view").version;
                     let places = self.places.entry(number).or_default();
                     if places.back().is_none_or(|(last, _)| *last != score) {
                         places.push_back((score, version));
@@ -42,7 +42,7 @@ impl Pair {
     }
 
     /// What the backup may have of a place that the visitor had, in each state that is live.
-    pub(crate) fn old_record(&self, number: u64, state: usize) -> Option<Record> {
+    pub(crate) fn old_record(&self, number: u64, state: usize) -> Option<EntryRecord> {
         let (score, version) = *self.places.get(&number)?.front()?;
         let deadline_ms = score.joined_at_ms() + 45_000;
         let (id, visit) = (visitor(number), score.visit());
@@ -60,7 +60,7 @@ impl Pair {
         let event = events[state];
         assert_eq!(event.visit(), visit);
         let at_ms = score.joined_at_ms();
-        Record::after(
+        EntryRecord::apply_change(
             None,
             &Change {
                 id,
@@ -75,7 +75,7 @@ impl Pair {
     /// A change of each kind, of the visit that the visitor was last seen in.
     pub(super) async fn change_to_record(&self, op: &Op) -> Option<Change> {
         let Op::Record(number, kind) = op else { return None };
-        let view = self.memory.view(&self.queue).await.expect("view");
+        let view = self.memory.queue_view(&self.queue).await.expect("view");
         let visit = self.visit(*number, Named::Right).expect("named");
         let score = WaitScore::next(0, view.now_ms);
         let session_end_ms = view.now_ms + 1;
@@ -99,19 +99,19 @@ impl Pair {
             },
             Event::Ended {
                 visit,
-                how: End::Completed,
+                how: EndReason::Completed,
             },
             Event::Ended {
                 visit,
-                how: End::Left,
+                how: EndReason::Left,
             },
             Event::Ended {
                 visit,
-                how: End::NoShow,
+                how: EndReason::NoShow,
             },
             Event::Ended {
                 visit,
-                how: End::Expired,
+                how: EndReason::Expired,
             },
             Event::StillReady {
                 visit,

@@ -1,45 +1,45 @@
 //! When slots come free because their time runs out, per step of the curve.
 
-use super::{Course, Ends, POINTS_MAX};
-use crate::estimate::Observed;
+use super::{ExpectedRates, POINTS_MAX, SessionEndSpread};
+use crate::estimate::ObservedLine;
 
 /// The time between two points of the curve, in seconds: in the near part, and in the far part.
-const NEAR_STEP: f64 = 1.0;
-const FAR_STEP: f64 = 5.0;
+const NEAR_STEP_SECONDS: f64 = 1.0;
+const FAR_STEP_SECONDS: f64 = 5.0;
 /// A session spans at least this many steps.
-const STEPS_A_SESSION: f64 = 10.0;
+const STEPS_PER_SESSION_MIN: f64 = 10.0;
 /// The length of the near part, in seconds.
 pub(super) const NEAR_SECONDS: f64 = 60.0;
 
 /// The distances between the points of the curve.
 #[derive(Debug, Clone, Copy)]
-pub(super) struct Steps {
+pub(super) struct StepGrid {
     near: f64,
     near_count: usize,
     far: f64,
 }
 
-impl Steps {
+impl StepGrid {
     #[allow(clippy::cast_possible_truncation, clippy::cast_sign_loss)]
-    pub(super) fn of(session: f64) -> Self {
-        let near = NEAR_STEP.min(session / STEPS_A_SESSION);
+    pub(super) fn for_session(session: f64) -> Self {
+        let near = NEAR_STEP_SECONDS.min(session / STEPS_PER_SESSION_MIN);
         Self {
             near,
             near_count: (NEAR_SECONDS / near).round() as usize,
-            far: FAR_STEP.min(session / STEPS_A_SESSION),
+            far: FAR_STEP_SECONDS.min(session / STEPS_PER_SESSION_MIN),
         }
     }
 
     #[allow(clippy::cast_precision_loss)]
-    pub(super) fn seconds(&self, point: usize) -> f64 {
+    pub(super) fn seconds_at(&self, point: usize) -> f64 {
         let far = point.saturating_sub(self.near_count);
         (point - far) as f64 * self.near + far as f64 * self.far
     }
 
     /// The step that contains a moment, given in seconds from now.
     #[allow(clippy::cast_possible_truncation, clippy::cast_sign_loss)]
-    fn at(&self, seconds: f64) -> usize {
-        let near_seconds = self.seconds(self.near_count);
+    fn step_at(&self, seconds: f64) -> usize {
+        let near_seconds = self.seconds_at(self.near_count);
         if seconds < near_seconds {
             (seconds / self.near) as usize
         } else {
@@ -49,72 +49,75 @@ impl Steps {
 }
 
 /// The number of slots that come free in each step because their time runs out.
-pub(super) struct Due<'a> {
-    course: &'a Course,
-    steps: Steps,
+pub(super) struct DueSlots<'a> {
+    course: &'a ExpectedRates,
+    steps: StepGrid,
     session: f64,
     claim: f64,
     slots: Vec<f64>,
 }
 
-impl<'a> Due<'a> {
+impl<'a> DueSlots<'a> {
     /// The slots that are taken now.
-    pub(super) fn of(observed: &Observed, course: &'a Course, steps: Steps) -> Self {
-        let stretch = course.ends.stretch();
+    pub(super) fn from_observed(observed: &ObservedLine, course: &'a ExpectedRates, steps: StepGrid) -> Self {
+        let stretch = course.ends.session_factor();
         let mut due = Self {
             course,
             steps,
-            session: seconds(observed.session_ms) * stretch,
-            claim: seconds(observed.claim_ms),
+            session: seconds_from_ms(observed.session_ms) * stretch,
+            claim: seconds_from_ms(observed.claim_ms),
             slots: Vec::new(),
         };
         // The known session ends divide the active entries into parts of equal size.
         let ends = &observed.session_ends_in_ms;
         #[allow(clippy::cast_precision_loss)]
-        let each = count(observed.active) / ends.len().saturating_sub(1).max(1) as f64;
+        let each = count_as_f64(observed.active) / ends.len().saturating_sub(1).max(1) as f64;
         for pair in ends.windows(2) {
             let between = pair[0].midpoint(pair[1]);
             let (first, last) = match course.ends {
-                Ends::Even => (pair[0], pair[1]),
-                Ends::Sooner => (pair[0], between),
-                Ends::Later => (between, pair[1]),
+                SessionEndSpread::Even => (pair[0], pair[1]),
+                SessionEndSpread::Sooner => (pair[0], between),
+                SessionEndSpread::Later => (between, pair[1]),
             };
-            let (first, last) = (seconds(first) * stretch, seconds(last) * stretch);
-            due.spread(first, last, |at| each * course.staying(0.0, at));
+            let (first, last) = (seconds_from_ms(first) * stretch, seconds_from_ms(last) * stretch);
+            due.spread_slots(first, last, |at| each * course.staying_share(0.0, at));
         }
         // Of the ready entries, some are never claimed. These make up more of them than their share of the
         // turns, because they stay ready for the whole claim time.
-        let ready = count(observed.taken.saturating_sub(observed.active));
+        let ready = count_as_f64(observed.taken.saturating_sub(observed.active));
         let silent = (course.near.no_shows * course.near.served * due.claim).min(ready);
-        due.spread(0.0, due.claim, |_| silent);
-        due.add(due.session, (ready - silent) * course.staying(0.0, due.session));
+        due.spread_slots(0.0, due.claim, |_| silent);
+        due.add_slots(
+            due.session,
+            (ready - silent) * course.staying_share(0.0, due.session),
+        );
         due
     }
 
     /// Adds the entries that are promoted at a moment: when their turns or sessions run out.
-    pub(super) fn call(&mut self, turns: f64, at: f64) {
-        let (end, no_shows) = (at + self.session, self.course.at(at).no_shows);
-        let staying = self.course.staying(at, end);
-        self.add(at + self.claim, turns * no_shows);
-        self.add(end, turns * (1.0 - no_shows) * staying);
+    pub(super) fn add_promoted(&mut self, turns: f64, at: f64) {
+        let (end, no_shows) = (at + self.session, self.course.rates_at(at).no_shows);
+        let staying = self.course.staying_share(at, end);
+        self.add_slots(at + self.claim, turns * no_shows);
+        self.add_slots(end, turns * (1.0 - no_shows) * staying);
     }
 
     /// Spreads slots evenly between two moments. `slots` gives the number as if all ran out at that moment.
-    fn spread(&mut self, from: f64, to: f64, slots: impl Fn(f64) -> f64) {
-        for step in self.steps.at(from)..=self.steps.at(to).min(POINTS_MAX) {
-            let begins = self.steps.seconds(step).max(from);
-            let ends = self.steps.seconds(step + 1).min(to);
+    fn spread_slots(&mut self, from: f64, to: f64, slots: impl Fn(f64) -> f64) {
+        for step in self.steps.step_at(from)..=self.steps.step_at(to).min(POINTS_MAX) {
+            let begins = self.steps.seconds_at(step).max(from);
+            let ends = self.steps.seconds_at(step + 1).min(to);
             let part = if to > from {
                 (ends - begins) / (to - from)
             } else {
                 1.0
             };
-            self.add(begins, slots(begins) * part);
+            self.add_slots(begins, slots(begins) * part);
         }
     }
 
-    fn add(&mut self, at: f64, slots: f64) {
-        let step = self.steps.at(at);
+    fn add_slots(&mut self, at: f64, slots: f64) {
+        let step = self.steps.step_at(at);
         if step < POINTS_MAX {
             if self.slots.len() <= step {
                 self.slots.resize(step + 1, 0.0);
@@ -123,17 +126,17 @@ impl<'a> Due<'a> {
         }
     }
 
-    pub(super) fn at(&self, step: usize) -> f64 {
+    pub(super) fn slots_at(&self, step: usize) -> f64 {
         self.slots.get(step).copied().unwrap_or(0.0)
     }
 }
 
 #[allow(clippy::cast_precision_loss)]
-pub(super) fn seconds(ms: u64) -> f64 {
+pub(super) fn seconds_from_ms(ms: u64) -> f64 {
     ms as f64 / 1_000.0
 }
 
 #[allow(clippy::cast_precision_loss)]
-pub(super) fn count(number: u64) -> f64 {
+pub(super) fn count_as_f64(number: u64) -> f64 {
     number as f64
 }

@@ -3,7 +3,7 @@
 use proptest::prelude::*;
 
 use super::*;
-use crate::estimate::{SHORT_MS, Ticked};
+use crate::estimate::{SHORT_WINDOW_MS, TickCounts};
 
 const PACE: Pace = Pace {
     batch: 20,
@@ -12,12 +12,12 @@ const PACE: Pace = Pace {
 
 /// A full queue with 1,000 entries in line, observed for `seconds`. In each second `freed_each` slots come
 /// free and `left_each` entries leave the line.
-fn observed(seconds: u64, capacity: u64, freed_each: u64, left_each: u64) -> Observed {
+fn observed_line(seconds: u64, capacity: u64, freed_each: u64, left_each: u64) -> ObservedLine {
     let at = |second: u64| {
         let taken = capacity;
         let gone = second * freed_each;
         let left = second * left_each;
-        Ticked {
+        TickCounts {
             now_ms: 1_000_000 + second * 1_000,
             waiting_before: 1_000,
             taken_before: taken,
@@ -27,13 +27,13 @@ fn observed(seconds: u64, capacity: u64, freed_each: u64, left_each: u64) -> Obs
             served: gone + taken,
             expired: 0,
             no_shows: 0,
-            promotes: true,
+            can_promote: true,
         }
     };
-    let averages = (0..=seconds).fold(Averages::default(), |averages, second| {
-        averages.ticked(at(second))
+    let averages = (0..=seconds).fold(MovingAverages::default(), |averages, second| {
+        averages.record_tick(at(second))
     });
-    Observed {
+    ObservedLine {
         pace: PACE,
         tokens: 0,
         capacity,
@@ -45,63 +45,63 @@ fn observed(seconds: u64, capacity: u64, freed_each: u64, left_each: u64) -> Obs
         session_ms: 3_600_000,
         claimed: 100,
         no_shows: 0,
-        now: averages.now(at(seconds)),
+        counts: averages.current_counts(at(seconds)),
         averages,
     }
 }
 
-fn forecast(seconds: u64, freed_each: u64, left_each: u64) -> Forecast {
-    Forecast::of(observed(seconds, 200, freed_each, left_each))
+fn forecast_after(seconds: u64, freed_each: u64, left_each: u64) -> Forecast {
+    Forecast::from_observed(observed_line(seconds, 200, freed_each, left_each))
 }
 
 /// An operator lowered the capacity far below the number of active entries, and no visitor leaves before the
 /// end of a long session.
 #[test]
-fn what_never_comes_is_not_due_at_once() {
-    assert!(drained_after(1.0, 0.0, 0.0).is_infinite());
+fn stuck_queue_has_an_infinite_wait() {
+    assert!(seconds_until_empty(1.0, 0.0, 0.0).is_infinite());
     let long_ms = 4 * 3_600_000;
-    let stuck = Observed {
+    let stuck = ObservedLine {
         capacity: 20,
         session_ends_in_ms: vec![long_ms; 21],
         session_ms: long_ms,
-        ..observed(600, 200, 1, 0)
+        ..observed_line(600, 200, 1, 0)
     };
-    let nobody_goes = |course: Course| Course {
-        near: Rates {
+    let nobody_goes = |course: ExpectedRates| ExpectedRates {
+        near: WindowRates {
             early: 0.0,
             ..course.near
         },
-        far: Rates {
+        far: WindowRates {
             early: 0.0,
             ..course.far
         },
         ..course
     };
-    let forecast = Forecast::of(stuck);
+    let forecast = Forecast::from_observed(stuck);
     let forecast = Forecast {
         course: nobody_goes(forecast.course),
         ..forecast
     };
     for position in [1, 1_000] {
         assert_eq!(forecast.eta_ms(position), u64::MAX);
-        assert_eq!(forecast.range(position), None);
+        assert_eq!(forecast.wait_range(position), None);
     }
-    assert!(forecast.per_second().abs() < 1e-9);
+    assert!(forecast.expected_per_second().abs() < 1e-9);
 }
 
 #[test]
-fn before_anything_was_seen_the_pace_stands_in() {
-    let roomy = Observed {
+fn without_observations_the_pace_sets_the_estimate() {
+    let roomy = ObservedLine {
         taken: 0,
         active: 0,
         session_ends_in_ms: Vec::new(),
-        ..observed(0, 10_000, 0, 0)
+        ..observed_line(0, 10_000, 0, 0)
     };
-    let forecast = Forecast::of(roomy.clone());
+    let forecast = Forecast::from_observed(roomy.clone());
     assert_eq!((forecast.eta_ms(1), forecast.eta_ms(20)), (500, 10_000));
-    assert_eq!(forecast.seen_per_second(), None);
-    assert_eq!(forecast.range(20), Some(Estimate { low: 9, high: 11 }));
-    let now = Forecast::of(Observed { tokens: 20, ..roomy });
+    assert_eq!(forecast.observed_per_second(), None);
+    assert_eq!(forecast.wait_range(20), Some(Estimate { low: 9, high: 11 }));
+    let now = Forecast::from_observed(ObservedLine { tokens: 20, ..roomy });
     assert_eq!(
         (now.eta_ms(20), now.eta_ms(21)),
         (0, 500),
@@ -110,37 +110,41 @@ fn before_anything_was_seen_the_pace_stands_in() {
 }
 
 #[test]
-fn a_full_queue_goes_by_what_comes_free() {
+fn full_queue_moves_at_the_rate_of_freed_slots() {
     // One slot comes free per second; the pace would allow two.
-    let forecast = forecast(1_200, 1, 0);
+    let forecast = forecast_after(1_200, 1, 0);
     let eta_ms = forecast.eta_ms(600);
     assert!((560_000..640_000).contains(&eta_ms), "{eta_ms}");
-    let range = forecast.range(600).expect("enough slots came free");
+    let range = forecast.wait_range(600).expect("enough slots came free");
     assert!(
         range.low < 600 && range.high > 600 && range.high < 800,
         "{range:?}"
     );
-    let seen = forecast.seen_per_second().expect("a rate was observed");
+    let seen = forecast.observed_per_second().expect("a rate was observed");
     assert!((0.95..1.05).contains(&seen), "{seen}");
 }
 
 #[test]
-fn nobody_is_told_what_nobody_saw() {
-    let stuck = forecast(100, 0, 0);
-    assert_eq!(stuck.range(1), None, "the queue is full and no slot comes free");
-    assert_eq!(forecast(0, 0, 0).range(1), None);
+fn too_few_freed_slots_give_no_range() {
+    let stuck = forecast_after(100, 0, 0);
+    assert_eq!(
+        stuck.wait_range(1),
+        None,
+        "the queue is full and no slot comes free"
+    );
+    assert_eq!(forecast_after(0, 0, 0).wait_range(1), None);
     // If sessions are so short that the pace can never fill the capacity, no observation is needed.
-    let short = Observed {
+    let short = ObservedLine {
         session_ms: 50_000,
         taken: 150,
-        ..observed(0, 200, 0, 0)
+        ..observed_line(0, 200, 0, 0)
     };
-    assert!(Forecast::of(short).range(500).is_some());
+    assert!(Forecast::from_observed(short).wait_range(500).is_some());
 }
 
 #[test]
-fn whoever_leaves_ahead_makes_the_wait_shorter() {
-    let (none, some) = (forecast(1_200, 1, 0), forecast(1_200, 1, 1));
+fn entries_that_leave_ahead_shorten_the_wait() {
+    let (none, some) = (forecast_after(1_200, 1, 0), forecast_after(1_200, 1, 1));
     assert!(
         some.eta_ms(900) * 10 < none.eta_ms(900) * 9,
         "one of 1,000 entries leaves the line per second"
@@ -149,42 +153,42 @@ fn whoever_leaves_ahead_makes_the_wait_shorter() {
 }
 
 /// A queue of 200 active visitors who stay to the end, with known session ends.
-fn full(session_ends_in_ms: Vec<u64>) -> Observed {
-    Observed {
+fn full_line(session_ends_in_ms: Vec<u64>) -> ObservedLine {
+    ObservedLine {
         session_ms: 300_000,
         session_ends_in_ms,
-        ..observed(1_200, 200, 1, 0)
+        ..observed_line(1_200, 200, 1, 0)
     }
-    .all_expired()
+    .with_all_freed_by_expiry()
 }
 
-impl Observed {
+impl ObservedLine {
     /// The same counts, with every slot freed by a session that ran out.
-    fn all_expired(mut self) -> Self {
+    fn with_all_freed_by_expiry(mut self) -> Self {
         let windows = [&mut self.averages.short, &mut self.averages.long];
         let counts = windows
             .into_iter()
-            .flat_map(|window| [&mut window.mark, &mut window.before]);
-        for counted in counts.chain([&mut self.now]) {
-            counted.expired = counted.gone.unsigned_abs();
+            .flat_map(|window| [&mut window.current_start, &mut window.previous_start]);
+        for counted in counts.chain([&mut self.counts]) {
+            counted.expired = counted.freed.unsigned_abs();
         }
         self
     }
 }
 
 #[test]
-fn nobody_goes_before_the_sessions_that_go_on() {
+fn full_queue_serves_no_entry_before_a_session_ends() {
     // All sessions end between 100 and 110 seconds from now, and those of the next visitors 300 seconds
     // later.
     let ends: Vec<u64> = (0..=20).map(|part| 100_000 + part * 500).collect();
-    let line = Observed {
+    let line = ObservedLine {
         pace: Pace {
             batch: 100,
             interval_ms: 1_000,
         },
-        ..full(ends.clone())
+        ..full_line(ends.clone())
     };
-    let forecast = Forecast::of(line.clone());
+    let forecast = Forecast::from_observed(line.clone());
     for (position, from_ms, to_ms) in [
         (1, 99_000, 102_000),
         (200, 107_000, 113_000),
@@ -194,10 +198,10 @@ fn nobody_goes_before_the_sessions_that_go_on() {
         assert!((from_ms..to_ms).contains(&eta_ms), "{position}: {eta_ms}");
     }
     assert!(
-        forecast.per_second() < 0.1,
+        forecast.expected_per_second() < 0.1,
         "no entry is served in the next half minute"
     );
-    let now = Forecast::of(Observed {
+    let now = Forecast::from_observed(ObservedLine {
         tokens: 30,
         taken: 170,
         active: 170,
@@ -205,14 +209,14 @@ fn nobody_goes_before_the_sessions_that_go_on() {
         ..line.clone()
     });
     assert!(
-        now.per_second() >= 1.0,
+        now.expected_per_second() >= 1.0,
         "30 are promoted at once, so their polls are near enough to be held"
     );
     // At a slower pace, sessions end faster than the pace serves entries.
-    let slow = Forecast::of(Observed {
+    let slow = Forecast::from_observed(ObservedLine {
         pace: PACE,
         tokens: 20,
-        ..full(ends.clone())
+        ..full_line(ends.clone())
     });
     let (first, last) = (slow.eta_ms(20), slow.eta_ms(120));
     assert!(
@@ -226,47 +230,47 @@ fn nobody_goes_before_the_sessions_that_go_on() {
 }
 
 #[test]
-fn a_turn_that_nobody_claims_makes_room_sooner() {
+fn unclaimed_turns_free_slots_sooner() {
     let ends: Vec<u64> = (0..=20).map(|part| part * 15_000).collect();
     let of = |no_shows: u64| {
-        let mut line = full(ends.clone());
+        let mut line = full_line(ends.clone());
         line.no_shows = no_shows;
         line.claimed = 100 - no_shows;
-        line.averages.short.before.no_shows = 0;
-        line.now.no_shows = line.now.served * no_shows / 100;
-        line.now.expired -= line.now.no_shows;
-        Forecast::of(line).eta_ms(600)
+        line.averages.short.previous_start.no_shows = 0;
+        line.counts.no_shows = line.counts.served * no_shows / 100;
+        line.counts.expired -= line.counts.no_shows;
+        Forecast::from_observed(line).eta_ms(600)
     };
     let (none, half) = (of(0), of(50));
     assert!(half * 10 < none * 8, "{half} of {none}");
 }
 
 #[test]
-fn few_events_leave_more_open() {
+fn fewer_events_widen_the_range() {
     let width = |freed_each: u64, seconds: u64| {
-        let range = forecast(seconds, freed_each, 0)
-            .range(500)
+        let range = forecast_after(seconds, freed_each, 0)
+            .wait_range(500)
             .expect("enough slots came free");
         #[allow(clippy::cast_precision_loss)]
         let width = (range.high - range.low) as f64 / range.high as f64;
         width
     };
     // The same rate, observed for one minute and for ten.
-    assert!(width(1, SHORT_MS / 1_000) > width(1, 600));
+    assert!(width(1, SHORT_WINDOW_MS / 1_000) > width(1, 600));
 }
 
 #[test]
-fn what_comes_in_bursts_is_told_in_a_wider_range() {
+fn bursts_widen_the_range() {
     // Ten steady minutes, followed by two minutes in which no slot comes free.
-    let mut bursts = observed(720, 200, 1, 0);
-    let before = bursts.averages.short.before;
-    let calm = Forecast::of(bursts.clone())
-        .range(300)
+    let mut bursts = observed_line(720, 200, 1, 0);
+    let before = bursts.averages.short.previous_start;
+    let calm = Forecast::from_observed(bursts.clone())
+        .wait_range(300)
         .expect("enough slots came free");
-    bursts.now.gone = before.gone;
-    bursts.now.served = before.served;
-    let after = Forecast::of(bursts.clone())
-        .range(300)
+    bursts.counts.freed = before.freed;
+    bursts.counts.served = before.served;
+    let after = Forecast::from_observed(bursts.clone())
+        .wait_range(300)
         .expect("enough slots came free");
     assert!(
         after.high - after.low > calm.high - calm.low,
@@ -276,22 +280,22 @@ fn what_comes_in_bursts_is_told_in_a_wider_range() {
 
 proptest! {
     #[test]
-    fn further_back_is_never_sooner(
+    fn a_later_position_never_has_a_shorter_wait(
         a in 1u64..100_000, b in 1u64..100_000, freed in 0u64..5, left in 0u64..3, seconds in 0u64..700,
     ) {
-        let forecast = forecast(seconds, freed, left);
+        let forecast = forecast_after(seconds, freed, left);
         let (front, back) = (a.min(b), a.max(b));
         prop_assert!(forecast.eta_ms(front) <= forecast.eta_ms(back));
     }
 
     #[test]
-    fn a_range_holds_what_is_expected(
+    fn a_range_contains_the_expected_wait(
         position in 1u64..100_000, freed in 0u64..5, left in 0u64..3, seconds in 0u64..700, tokens in 0u64..20,
     ) {
-        let forecast = Forecast::of(Observed { tokens, ..observed(seconds, 200, freed, left) });
-        if let Some(range) = forecast.range(position) {
+        let forecast = Forecast::from_observed(ObservedLine { tokens, ..observed_line(seconds, 200, freed, left) });
+        if let Some(range) = forecast.wait_range(position) {
             prop_assert!(range.low < range.high);
-            if forecast.turns_over() {
+            if forecast.has_turnover() {
                 let eta_ms = forecast.eta_ms(position);
                 prop_assert!(range.low * 1_000 <= eta_ms && eta_ms <= range.high * 1_000 + 1);
             }

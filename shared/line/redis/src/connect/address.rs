@@ -7,7 +7,7 @@ use redis::{
 };
 
 /// The first line of a certificate in a PEM file.
-const CERTIFICATE: &str = "-----BEGIN CERTIFICATE-----";
+const CERTIFICATE_HEADER: &str = "-----BEGIN CERTIFICATE-----";
 /// The query parameter that names a file of certificate authorities.
 const CA_FILE: &str = "ca_file";
 
@@ -20,13 +20,13 @@ pub enum AddressError {
     Malformed,
     /// The address names several servers without `+cluster`.
     #[error("must name one server; only redis+cluster:// and rediss+cluster:// may name several nodes")]
-    SeveralServers,
+    MultipleServers,
     /// The address names certificate authorities, but no TLS.
     #[error("must be rediss:// or rediss+cluster:// (TLS) if it has a {CA_FILE}")]
-    InTheClear,
+    CaFileWithoutTls,
     /// The file of certificate authorities cannot be read.
     #[error("has a {CA_FILE} that this process cannot read: {path}: {reason}")]
-    Unreadable {
+    CaFileUnreadable {
         /// The path of the file.
         path: String,
         /// The error of the operating system or of the parser.
@@ -34,7 +34,7 @@ pub enum AddressError {
     },
     /// The file of certificate authorities contains no certificate.
     #[error("has a {CA_FILE} that contains no PEM certificate: {path}")]
-    NoCertificate {
+    CaFileWithoutCertificate {
         /// The path of the file.
         path: String,
     },
@@ -62,9 +62,9 @@ impl Address {
             Some((scheme, rest)) => (format!("{scheme}://{rest}"), true),
             None => (url.to_owned(), false),
         };
-        let nodes = nodes(&url).ok_or(AddressError::Malformed)?;
+        let nodes = split_nodes(&url).ok_or(AddressError::Malformed)?;
         if nodes.len() > 1 && !is_cluster {
-            return Err(AddressError::SeveralServers);
+            return Err(AddressError::MultipleServers);
         }
         let mut ca_file = None;
         for node in &nodes {
@@ -76,29 +76,29 @@ impl Address {
             ca_file = named.map(|(_, path)| path.into_owned());
         }
         if ca_file.is_some() && !url.starts_with("rediss://") {
-            return Err(AddressError::InTheClear);
+            return Err(AddressError::CaFileWithoutTls);
         }
         Ok(Self {
             nodes,
             is_cluster,
-            authorities: ca_file.map(read).transpose()?,
+            authorities: ca_file.map(read_authorities).transpose()?,
         })
     }
 
     /// Makes a client of the one server.
-    pub(super) fn server(&self) -> RedisResult<Client> {
-        self.client(&self.nodes[0])
+    pub(super) fn server_client(&self) -> RedisResult<Client> {
+        self.open_client(&self.nodes[0])
     }
 
     /// Makes a client of one server (`host:port`) that can receive published messages.
-    pub(super) fn subscriber(&self, host: &str) -> RedisResult<Client> {
+    pub(super) fn subscriber_client(&self, host: &str) -> RedisResult<Client> {
         // The client refuses the empty URL of a host that makes no valid address.
         let url = with_host(&self.nodes[0], host).unwrap_or_default();
-        hearing(&self.client(&url)?)
+        with_resp3(&self.open_client(&url)?)
     }
 
-    fn client(&self, url: &str) -> RedisResult<Client> {
-        match self.certificates() {
+    fn open_client(&self, url: &str) -> RedisResult<Client> {
+        match self.tls_certificates() {
             Some(certificates) => Client::build_with_tls(url, certificates),
             None => Client::open(url),
         }
@@ -106,16 +106,16 @@ impl Address {
 
     /// Makes the builder of a cluster client. The client may also ask the nodes `others` (`host:port`) for
     /// the layout of the cluster.
-    pub(super) fn cluster(&self, others: &BTreeSet<String>) -> ClusterClientBuilder {
+    pub(super) fn cluster_client_builder(&self, others: &BTreeSet<String>) -> ClusterClientBuilder {
         let others = others.iter().filter_map(|host| with_host(&self.nodes[0], host));
         let builder = ClusterClientBuilder::new(self.nodes.iter().cloned().chain(others));
-        match self.certificates() {
+        match self.tls_certificates() {
             Some(certificates) => builder.certs(certificates),
             None => builder,
         }
     }
 
-    fn certificates(&self) -> Option<TlsCertificates> {
+    fn tls_certificates(&self) -> Option<TlsCertificates> {
         let root_cert = Some(self.authorities.clone()?);
         let client_tls: Option<ClientTlsConfig> = None;
         Some(TlsCertificates {
@@ -127,27 +127,27 @@ impl Address {
 
 /// Makes a client for the same server that speaks RESP3, the protocol version that delivers messages beside
 /// replies.
-pub(super) fn hearing(client: &Client) -> RedisResult<Client> {
+pub(super) fn with_resp3(client: &Client) -> RedisResult<Client> {
     let info = client.get_connection_info().clone();
     let settings = info.redis_settings().clone().set_protocol(ProtocolVersion::RESP3);
     Client::open(info.set_redis_settings(settings))
 }
 
 /// Splits an address of several hosts into one address for each host.
-fn nodes(url: &str) -> Option<Vec<String>> {
-    let [before, hosts, after] = parts(url)?;
+fn split_nodes(url: &str) -> Option<Vec<String>> {
+    let [before, hosts, after] = split_at_hosts(url)?;
     let nodes = hosts.split(',').map(|host| format!("{before}{host}{after}"));
     Some(nodes.collect())
 }
 
 /// Replaces the hosts of an address by one host.
 fn with_host(url: &str, host: &str) -> Option<String> {
-    let [before, _, after] = parts(url)?;
+    let [before, _, after] = split_at_hosts(url)?;
     Some(format!("{before}{host}{after}"))
 }
 
 /// Splits an address into the part before the hosts, the hosts, and the part behind them.
-fn parts(url: &str) -> Option<[&str; 3]> {
+fn split_at_hosts(url: &str) -> Option<[&str; 3]> {
     let start = url.find("://")? + "://".len();
     let end = url[start..]
         .find(['/', '?', '#'])
@@ -156,11 +156,11 @@ fn parts(url: &str) -> Option<[&str; 3]> {
     Some([&url[..hosts], &url[hosts..end], &url[end..]])
 }
 
-fn read(path: String) -> Result<Vec<u8>, AddressError> {
+fn read_authorities(path: String) -> Result<Vec<u8>, AddressError> {
     match std::fs::read(&path) {
-        Ok(pem) if String::from_utf8_lossy(&pem).contains(CERTIFICATE) => Ok(pem),
-        Ok(_) => Err(AddressError::NoCertificate { path }),
-        Err(error) => Err(AddressError::Unreadable {
+        Ok(pem) if String::from_utf8_lossy(&pem).contains(CERTIFICATE_HEADER) => Ok(pem),
+        Ok(_) => Err(AddressError::CaFileWithoutCertificate { path }),
+        Err(error) => Err(AddressError::CaFileUnreadable {
             path,
             reason: error.to_string(),
         }),

@@ -26,16 +26,16 @@ use aws_sigv4::{
 use futures_util::{Stream, stream};
 use redis::{BasicAuth, ErrorKind, RedisError, RedisResult, StreamingCredentialsProvider};
 use tokio::sync::watch;
-use vestibule_domain::uri::encoded;
+use vestibule_domain::uri::percent_encode;
 
 /// The lifetime of a token: the longest that the service allows.
-const TOKEN: Duration = Duration::from_mins(15);
+const TOKEN_LIFETIME: Duration = Duration::from_mins(15);
 /// The age of a login after which the connection logs in again. The service requires a login within 12 hours.
-const RENEW: Duration = Duration::from_hours(6);
+const RENEW_AFTER: Duration = Duration::from_hours(6);
 /// The wait after a failed login.
-const RETRY: Duration = Duration::from_mins(1);
+const RETRY_AFTER: Duration = Duration::from_mins(1);
 /// The shortest time between two recorded uses.
-const NOTE: Duration = Duration::from_secs(30);
+const USE_RECORD_INTERVAL: Duration = Duration::from_secs(30);
 
 /// Returns the wall-clock time, by which AWS verifies signatures.
 pub type WallClock = Arc<dyn Fn() -> SystemTime + Send + Sync>;
@@ -56,7 +56,7 @@ pub struct IamLogin {
     region: String,
     credentials: SharedCredentialsProvider,
     clock: WallClock,
-    used_at: watch::Sender<SystemTime>,
+    last_used_at: watch::Sender<SystemTime>,
 }
 
 impl fmt::Debug for IamLogin {
@@ -74,7 +74,7 @@ impl IamLogin {
             region: aws.region()?.to_string(),
             credentials: aws.credentials_provider()?,
             clock: Arc::new(SystemTime::now),
-            used_at: watch::Sender::new(SystemTime::UNIX_EPOCH),
+            last_used_at: watch::Sender::new(SystemTime::UNIX_EPOCH),
         })
     }
 
@@ -87,10 +87,10 @@ impl IamLogin {
 
     /// Records that a call is about to use a connection. Connections with an old login then log in again,
     /// while the call goes on.
-    pub(super) fn note_use(&self) {
+    pub(super) fn record_use(&self) {
         let now = (self.clock)();
-        self.used_at.send_if_modified(|used_at| {
-            let is_news = now >= *used_at + NOTE;
+        self.last_used_at.send_if_modified(|used_at| {
+            let is_news = now >= *used_at + USE_RECORD_INTERVAL;
             if is_news {
                 *used_at = now;
             }
@@ -103,11 +103,11 @@ impl IamLogin {
     /// # Errors
     /// An authentication error if there are no AWS credentials, or if the names of cache and user cannot be
     /// signed as a URL.
-    pub async fn token(&self) -> RedisResult<String> {
+    pub async fn create_token(&self) -> RedisResult<String> {
         let credentials = self.credentials.provide_credentials().await.map_err(|error| {
             // The outer error is a general phrase. Its cause names the credential source that failed.
             let cause = std::error::Error::source(&error).map(ToString::to_string);
-            refused(
+            auth_error(
                 "cannot load AWS credentials for the IAM login",
                 cause.unwrap_or_else(|| error.to_string()),
             )
@@ -115,7 +115,7 @@ impl IamLogin {
         let identity = credentials.into();
         let mut settings = SigningSettings::default();
         settings.signature_location = SignatureLocation::QueryParams;
-        settings.expires_in = Some(TOKEN);
+        settings.expires_in = Some(TOKEN_LIFETIME);
         let params = v4::SigningParams::builder()
             .identity(&identity)
             .region(&self.region)
@@ -123,29 +123,29 @@ impl IamLogin {
             .time((self.clock)())
             .settings(settings)
             .build()
-            .map_err(|error| refused("cannot sign the IAM login", error.to_string()))?;
+            .map_err(|error| auth_error("cannot sign the IAM login", error.to_string()))?;
         let mut token = format!(
             "{}/?Action=connect&User={}&ResourceType=ServerlessCache",
             // The service accepts the name of the cache only in lower case.
             self.user.cache.to_lowercase(),
-            encoded(&self.user.user),
+            percent_encode(&self.user.user),
         );
         let unsigned = format!("http://{token}");
         let signature = SignableRequest::new("GET", &unsigned, std::iter::empty(), SignableBody::empty())
             .and_then(|request| sign(request, &params.into()))
-            .map_err(|error| refused("cannot sign the IAM login", error.to_string()))?;
+            .map_err(|error| auth_error("cannot sign the IAM login", error.to_string()))?;
         for (name, value) in signature.output().params() {
-            token.extend(["&", name, "=", &encoded(value)]);
+            token.extend(["&", name, "=", &percent_encode(value)]);
         }
         Ok(token)
     }
 
-    async fn login(&self) -> RedisResult<BasicAuth> {
-        Ok(BasicAuth::new(self.user.user.clone(), self.token().await?))
+    async fn create_credentials(&self) -> RedisResult<BasicAuth> {
+        Ok(BasicAuth::new(self.user.user.clone(), self.create_token().await?))
     }
 }
 
-fn refused(what: &'static str, why: String) -> RedisError {
+fn auth_error(what: &'static str, why: String) -> RedisError {
     RedisError::from((ErrorKind::AuthenticationFailed, what, why))
 }
 
@@ -154,13 +154,13 @@ impl StreamingCredentialsProvider for IamLogin {
     /// one stream, and follows the other stream for the life of the connection. So a connection logs in twice
     /// when it opens, which costs one message and does no harm.
     fn subscribe(&self) -> Pin<Box<dyn Stream<Item = RedisResult<BasicAuth>> + Send + 'static>> {
-        let start = (self.clone(), self.used_at.subscribe(), None);
+        let start = (self.clone(), self.last_used_at.subscribe(), None);
         Box::pin(stream::unfold(start, |(login, mut used_at, due)| async move {
             if let Some(due) = due {
                 used_at.wait_for(|used_at| *used_at >= due).await.ok()?;
             }
-            let made = login.login().await;
-            let due = (login.clock)() + if made.is_ok() { RENEW } else { RETRY };
+            let made = login.create_credentials().await;
+            let due = (login.clock)() + if made.is_ok() { RENEW_AFTER } else { RETRY_AFTER };
             Some((made, (login, used_at, Some(due))))
         }))
     }

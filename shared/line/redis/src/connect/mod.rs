@@ -19,9 +19,9 @@ use redis::{
     cluster_async::ClusterConnection,
 };
 use tokio::time::timeout;
-use vestibule_line::{Changes, LineError};
+use vestibule_line::{LineError, TickSubscription};
 
-use self::{address::hearing, cluster::Cluster, subscriber::Subscriber};
+use self::{address::with_resp3, cluster::Cluster, subscriber::SubscriberPool};
 pub use self::{
     address::{Address, AddressError},
     iam::{IamLogin, IamUser, WallClock},
@@ -38,23 +38,23 @@ const PING_TIMEOUT: Duration = Duration::from_millis(200);
 /// A link that was idle for longer than this is pinged before it is used, in milliseconds. Its socket may be
 /// dead without an error, because a Lambda thaws with the sockets that it froze with. The client of a cluster
 /// manages its many connections itself: it replaces a broken one and sends the command again.
-const IDLE_MS: u64 = 5_000;
+const PING_AFTER_IDLE_MS: u64 = 5_000;
 
 /// The connection that all clones of a [`RedisLine`](super::RedisLine) share.
 #[derive(Clone)]
 pub(super) struct Connection {
-    link: Link,
+    topology: Topology,
     login: Option<IamLogin>,
-    opened: Instant,
+    opened_at: Instant,
     last_used_ms: Arc<AtomicU64>,
     /// Whether the last call failed. The link may then be dead, or the server may be back and need a new
     /// link.
-    suspect: Arc<AtomicBool>,
-    subscriber: Arc<Subscriber>,
+    is_suspect: Arc<AtomicBool>,
+    subscriber: Arc<SubscriberPool>,
 }
 
 #[derive(Clone)]
-enum Link {
+enum Topology {
     Server(Arc<Server>),
     Cluster(Arc<Cluster>),
 }
@@ -75,23 +75,23 @@ impl Connection {
         let address = Address::parse(url)
             .map_err(|error| LineError::Unavailable(format!("the address of the line {error}")))?;
         let link = if address.is_cluster {
-            Link::Cluster(Arc::new(Cluster::new(address, login.clone())?))
+            Topology::Cluster(Arc::new(Cluster::new(address, login.clone())?))
         } else {
-            let client = address.server().map_err(failed)?;
-            let config = manager_config(login.as_ref());
+            let client = address.server_client().map_err(to_line_error)?;
+            let config = build_manager_config(login.as_ref());
             let manager = ConnectionManager::new_lazy_with_config(client.clone(), config.clone());
-            Link::Server(Arc::new(Server {
+            Topology::Server(Arc::new(Server {
                 client,
                 config,
-                manager: RwLock::new(manager.map_err(failed)?),
+                manager: RwLock::new(manager.map_err(to_line_error)?),
             }))
         };
         Ok(Self {
-            link,
+            topology: link,
             login,
-            opened: Instant::now(),
+            opened_at: Instant::now(),
             last_used_ms: Arc::default(),
-            suspect: Arc::default(),
+            is_suspect: Arc::default(),
             subscriber: Arc::default(),
         })
     }
@@ -99,9 +99,9 @@ impl Connection {
     /// Prepares a connection to `url` as [`new`](Self::new) does, and opens it.
     pub(super) async fn open(url: &str, login: Option<IamLogin>) -> Result<Self, LineError> {
         let connection = Self::new(url, login)?;
-        match &connection.link {
-            Link::Cluster(cluster) => drop(cluster.link(false).await?),
-            Link::Server(server) => drop(server.connect().await?),
+        match &connection.topology {
+            Topology::Cluster(cluster) => drop(cluster.acquire_link(false).await?),
+            Topology::Server(server) => drop(server.connect().await?),
         }
         Ok(connection)
     }
@@ -109,73 +109,76 @@ impl Connection {
     /// Makes a call and gives up after [`CALL_TIMEOUT`]. Redis may have carried out a call that timed out.
     pub(super) async fn call<T>(
         &self,
-        call: impl AsyncFnOnce(Sender) -> Result<T, LineError>,
+        call: impl AsyncFnOnce(CallLink) -> Result<T, LineError>,
     ) -> Result<T, LineError> {
-        let outcome = timeout(CALL_TIMEOUT, async { call(self.link().await?).await })
+        let outcome = timeout(CALL_TIMEOUT, async { call(self.acquire_link().await?).await })
             .await
             .unwrap_or_else(|_| Err(LineError::Unavailable("Redis did not answer in time".to_owned())));
         if let Err(LineError::Unavailable(_)) = &outcome {
-            self.suspect.store(true, Ordering::Relaxed);
+            self.is_suspect.store(true, Ordering::Relaxed);
         }
         outcome
     }
 
     /// Subscribes to a channel on the server that has its slot. Subscriptions use a connection of their own.
-    pub(super) async fn listen(&self, channel: String) -> Result<Changes, LineError> {
+    pub(super) async fn subscribe(&self, channel: String) -> Result<TickSubscription, LineError> {
         if let Some(login) = &self.login {
-            login.note_use();
+            login.record_use();
         }
-        let (server, client) = match &self.link {
-            Link::Server(server) => (String::new(), hearing(&server.client)),
-            Link::Cluster(cluster) => {
-                let owner = timeout(CALL_TIMEOUT, cluster.owner(&channel)).await;
+        let (server, client) = match &self.topology {
+            Topology::Server(server) => (String::new(), with_resp3(&server.client)),
+            Topology::Cluster(cluster) => {
+                let owner = timeout(CALL_TIMEOUT, cluster.find_owner(&channel)).await;
                 let owner = owner.unwrap_or_else(|_| {
                     let reason = "the cluster did not name the node of the channel in time";
                     Err(LineError::Unavailable(reason.to_owned()))
                 })?;
-                let client = cluster.subscriber(&owner);
+                let client = cluster.subscriber_client(&owner);
                 (owner, client)
             }
         };
-        let client = client.map_err(failed)?;
+        let client = client.map_err(to_line_error)?;
         self.subscriber
-            .listen(&server, &client, self.login.as_ref(), channel)
+            .subscribe(&server, &client, self.login.as_ref(), channel)
             .await
     }
 
     /// The link to send on. If the link was idle or the last call failed, it is tested first, and replaced if
     /// it is dead.
-    async fn link(&self) -> Result<Sender, LineError> {
+    async fn acquire_link(&self) -> Result<CallLink, LineError> {
         if let Some(login) = &self.login {
-            login.note_use();
+            login.record_use();
         }
-        let now_ms = u64::try_from(self.opened.elapsed().as_millis()).unwrap_or(u64::MAX);
-        let idle = now_ms - self.last_used_ms.swap(now_ms, Ordering::Relaxed).min(now_ms) > IDLE_MS;
-        let suspect = self.suspect.swap(false, Ordering::Relaxed);
-        match &self.link {
-            Link::Cluster(cluster) => Ok(Sender::Cluster(Box::new(cluster.link(suspect).await?))),
-            Link::Server(server) => server.link(idle || suspect).await,
+        let now_ms = u64::try_from(self.opened_at.elapsed().as_millis()).unwrap_or(u64::MAX);
+        let idle =
+            now_ms - self.last_used_ms.swap(now_ms, Ordering::Relaxed).min(now_ms) > PING_AFTER_IDLE_MS;
+        let suspect = self.is_suspect.swap(false, Ordering::Relaxed);
+        match &self.topology {
+            Topology::Cluster(cluster) => {
+                Ok(CallLink::Cluster(Box::new(cluster.acquire_link(suspect).await?)))
+            }
+            Topology::Server(server) => server.acquire_link(idle || suspect).await,
         }
     }
 }
 
 impl Server {
-    async fn link(&self, doubted: bool) -> Result<Sender, LineError> {
+    async fn acquire_link(&self, is_suspect: bool) -> Result<CallLink, LineError> {
         let mut current = self
             .manager
             .read()
             .unwrap_or_else(PoisonError::into_inner)
             .clone();
-        if doubted && !is_alive(&mut current).await {
+        if is_suspect && !is_alive(&mut current).await {
             current = self.connect().await?;
         }
-        Ok(Sender::Server(current))
+        Ok(CallLink::Server(current))
     }
 
     async fn connect(&self) -> Result<ConnectionManager, LineError> {
         let new = ConnectionManager::new_with_config(self.client.clone(), self.config.clone())
             .await
-            .map_err(failed)?;
+            .map_err(to_line_error)?;
         *self.manager.write().unwrap_or_else(PoisonError::into_inner) = new.clone();
         Ok(new)
     }
@@ -187,7 +190,7 @@ async fn is_alive(link: &mut ConnectionManager) -> bool {
     pinged.is_ok_and(|answer| answer.is_ok())
 }
 
-fn manager_config(login: Option<&IamLogin>) -> ConnectionManagerConfig {
+fn build_manager_config(login: Option<&IamLogin>) -> ConnectionManagerConfig {
     let config = ConnectionManagerConfig::new()
         .set_connection_timeout(Some(CONNECT_TIMEOUT))
         .set_response_timeout(Some(RESPONSE_TIMEOUT))
@@ -200,12 +203,12 @@ fn manager_config(login: Option<&IamLogin>) -> ConnectionManagerConfig {
 }
 
 /// The link that one call sends its commands on.
-pub(super) enum Sender {
+pub(super) enum CallLink {
     Server(ConnectionManager),
     Cluster(Box<ClusterConnection>),
 }
 
-impl ConnectionLike for Sender {
+impl ConnectionLike for CallLink {
     fn req_packed_command<'a>(&'a mut self, cmd: &'a Cmd) -> RedisFuture<'a, Value> {
         match self {
             Self::Server(server) => server.req_packed_command(cmd),
@@ -237,11 +240,11 @@ impl ConnectionLike for Sender {
 /// mistake of this program or its setup: [`LineError::Nonsense`]. Any other error may be temporary:
 /// [`LineError::Unavailable`].
 #[allow(clippy::needless_pass_by_value)] // `map_err` passes the error by value.
-pub(super) fn failed(error: RedisError) -> LineError {
+pub(super) fn to_line_error(error: RedisError) -> LineError {
     let ours = ["ERR", "WRONGTYPE", "NOPERM", "CROSSSLOT"];
     if error.is_timeout() || error.is_io_error() || !error.code().is_some_and(|code| ours.contains(&code)) {
         LineError::Unavailable(error.to_string())
     } else {
-        LineError::Nonsense(error.to_string())
+        LineError::Protocol(error.to_string())
     }
 }

@@ -21,57 +21,59 @@ use tokio::{
     },
     time::{Instant, sleep_until, timeout},
 };
-use vestibule_line::{Changes, LineError, Listeners};
+use vestibule_line::{LineError, Subscribers, TickSubscription};
 
-use super::{CONNECT_TIMEOUT, IDLE_MS, IamLogin, PING_TIMEOUT, RESPONSE_TIMEOUT, failed};
-use crate::changes::tick;
+use super::{CONNECT_TIMEOUT, IamLogin, PING_AFTER_IDLE_MS, PING_TIMEOUT, RESPONSE_TIMEOUT, to_line_error};
+use crate::changes::parse_tick;
 
 /// A connection that received nothing for this long is pinged: before a new subscription, and as long as it
 /// has subscriptions.
-const IDLE: Duration = Duration::from_millis(IDLE_MS);
+const PING_AFTER_IDLE: Duration = Duration::from_millis(PING_AFTER_IDLE_MS);
 
 /// The subscription connections of a process, by the name of the server.
 #[derive(Default)]
-pub(super) struct Subscriber(Mutex<HashMap<String, Arc<Slot>>>);
+pub(super) struct SubscriberPool(Mutex<HashMap<String, Arc<ConnectionSlot>>>);
 
 /// The command channel of the connection to one server. A task locks it while it opens the connection or
 /// sends a command, so that it opens once (single-flight).
-type Slot = tokio::sync::Mutex<Option<UnboundedSender<Order>>>;
+type ConnectionSlot = tokio::sync::Mutex<Option<UnboundedSender<SubscriberCommand>>>;
 
-enum Order {
-    Listen {
+enum SubscriberCommand {
+    Subscribe {
         channel: String,
-        answer: oneshot::Sender<Result<Changes, LineError>>,
+        answer: oneshot::Sender<Result<TickSubscription, LineError>>,
     },
-    Leave {
+    Unsubscribe {
         channel: String,
     },
 }
 
-impl Subscriber {
+impl SubscriberPool {
     /// Subscribes to a channel of a server. The subscription receives what is published after this method
     /// returns.
     ///
     /// # Errors
     /// [`LineError::Unavailable`] if the connection cannot be opened or breaks.
-    pub(super) async fn listen(
+    pub(super) async fn subscribe(
         &self,
         server: &str,
         client: &Client,
         login: Option<&IamLogin>,
         channel: String,
-    ) -> Result<Changes, LineError> {
-        let slot = self.slot(server);
+    ) -> Result<TickSubscription, LineError> {
+        let slot = self.slot_of_server(server);
         let mut open = slot.lock().await;
         if let Some(orders) = &*open
-            && let Some(answer) = ask(orders, &channel).await
+            && let Some(answer) = request_subscription(orders, &channel).await
         {
             return answer;
         }
         // There is no connection, or it is dead.
         *open = None;
-        let orders = Ear::open(client, login).await.map_err(failed)?;
-        let answer = ask(&orders, &channel).await;
+        let orders = SubscriberConnection::open(client, login)
+            .await
+            .map_err(to_line_error)?;
+        let answer = request_subscription(&orders, &channel).await;
         *open = Some(orders);
         answer.unwrap_or_else(|| {
             let reason = "the connection to Redis broke during the subscription";
@@ -79,16 +81,19 @@ impl Subscriber {
         })
     }
 
-    fn slot(&self, server: &str) -> Arc<Slot> {
+    fn slot_of_server(&self, server: &str) -> Arc<ConnectionSlot> {
         let mut slots = self.0.lock().unwrap_or_else(PoisonError::into_inner);
         slots.entry(server.to_owned()).or_default().clone()
     }
 }
 
 /// Sends the command to subscribe, and waits for the answer. `None` if the connection is dead.
-async fn ask(orders: &UnboundedSender<Order>, channel: &str) -> Option<Result<Changes, LineError>> {
+async fn request_subscription(
+    orders: &UnboundedSender<SubscriberCommand>,
+    channel: &str,
+) -> Option<Result<TickSubscription, LineError>> {
     let (answer, answered) = oneshot::channel();
-    let listen = Order::Listen {
+    let listen = SubscriberCommand::Subscribe {
         channel: channel.to_owned(),
         answer,
     };
@@ -97,23 +102,26 @@ async fn ask(orders: &UnboundedSender<Order>, channel: &str) -> Option<Result<Ch
 }
 
 /// A connection that serves subscriptions only. It runs as a task of its own.
-struct Ear {
+struct SubscriberConnection {
     link: MultiplexedConnection,
     pushes: UnboundedReceiver<PushInfo>,
-    listeners: Listeners<String>,
+    listeners: Subscribers<String>,
     /// Channels whose subscription this connection ended itself and whose confirmation has not come yet.
-    left: Vec<String>,
-    heard_at: Instant,
+    unconfirmed_unsubscribes: Vec<String>,
+    last_heard_at: Instant,
     /// The sender of its own commands, through which a listener that is dropped ends its subscription. It is
     /// weak, so that the task ends when no other sender is left.
-    orders: WeakUnboundedSender<Order>,
+    commands: WeakUnboundedSender<SubscriberCommand>,
 }
 
 /// The connection is dead. All its subscriptions end, and their listeners subscribe again.
-struct Broken;
+struct ConnectionBroken;
 
-impl Ear {
-    async fn open(client: &Client, login: Option<&IamLogin>) -> Result<UnboundedSender<Order>, RedisError> {
+impl SubscriberConnection {
+    async fn open(
+        client: &Client,
+        login: Option<&IamLogin>,
+    ) -> Result<UnboundedSender<SubscriberCommand>, RedisError> {
         let (push, pushes) = unbounded_channel();
         let mut config = AsyncConnectionConfig::new()
             .set_connection_timeout(Some(CONNECT_TIMEOUT))
@@ -128,126 +136,132 @@ impl Ear {
                 .get_multiplexed_async_connection_with_config(&config)
                 .await?,
             pushes,
-            listeners: Listeners::default(),
-            left: Vec::new(),
-            heard_at: Instant::now(),
-            orders: order.downgrade(),
+            listeners: Subscribers::default(),
+            unconfirmed_unsubscribes: Vec::new(),
+            last_heard_at: Instant::now(),
+            commands: order.downgrade(),
         };
         tokio::spawn(ear.run(orders));
         Ok(order)
     }
 
     /// Runs until the connection is dead, or until no sender of its commands is left.
-    async fn run(mut self, mut orders: UnboundedReceiver<Order>) {
+    async fn run(mut self, mut orders: UnboundedReceiver<SubscriberCommand>) {
         loop {
             let done = tokio::select! {
-                push = self.pushes.recv() => self.hear(push),
+                push = self.pushes.recv() => self.handle_push(push),
                 order = orders.recv() => match order {
-                    Some(Order::Listen { channel, answer }) => self.listen(channel, answer).await,
-                    Some(Order::Leave { channel }) => self.leave(channel).await,
+                    Some(SubscriberCommand::Subscribe { channel, answer }) => self.subscribe(channel, answer).await,
+                    Some(SubscriberCommand::Unsubscribe { channel }) => self.unsubscribe(channel).await,
                     None => return,
                 },
-                () = sleep_until(self.heard_at + IDLE), if !self.listeners.is_empty() => self.ping().await,
+                () = sleep_until(self.last_heard_at + PING_AFTER_IDLE), if !self.listeners.is_empty() => self.ping().await,
             };
-            if let Err(Broken) = done {
+            if let Err(ConnectionBroken) = done {
                 return;
             }
         }
     }
 
-    fn hear(&mut self, push: Option<PushInfo>) -> Result<(), Broken> {
-        let PushInfo { kind, data } = push.ok_or(Broken)?;
-        self.heard_at = Instant::now();
-        match (kind, channel_of(&data)) {
-            (PushKind::Disconnection, _) => Err(Broken),
+    fn handle_push(&mut self, push: Option<PushInfo>) -> Result<(), ConnectionBroken> {
+        let PushInfo { kind, data } = push.ok_or(ConnectionBroken)?;
+        self.last_heard_at = Instant::now();
+        match (kind, parse_channel(&data)) {
+            (PushKind::Disconnection, _) => Err(ConnectionBroken),
             (PushKind::SMessage, Some(channel)) => {
                 // A message of another form comes from another version during a deployment, and is ignored.
                 if let Some(Value::BulkString(message)) = data.get(1)
-                    && let Some(tick) = tick(message)
+                    && let Some(tick) = parse_tick(message)
                 {
-                    self.listeners.tell(&channel, tick);
+                    self.listeners.send_tick(&channel, tick);
                 }
                 Ok(())
             }
             (PushKind::SUnsubscribe, Some(channel)) => {
                 // If this connection did not ask for it, the queue moved to another server. The client could
                 // then match the next replies to the wrong commands, so the connection must end.
-                let at = self.left.iter().position(|left| *left == channel).ok_or(Broken)?;
-                self.left.swap_remove(at);
+                let at = self
+                    .unconfirmed_unsubscribes
+                    .iter()
+                    .position(|left| *left == channel)
+                    .ok_or(ConnectionBroken)?;
+                self.unconfirmed_unsubscribes.swap_remove(at);
                 Ok(())
             }
             _ => Ok(()),
         }
     }
 
-    async fn listen(
+    async fn subscribe(
         &mut self,
         channel: String,
-        answer: oneshot::Sender<Result<Changes, LineError>>,
-    ) -> Result<(), Broken> {
+        answer: oneshot::Sender<Result<TickSubscription, LineError>>,
+    ) -> Result<(), ConnectionBroken> {
         // The socket may be dead, because a Lambda thaws with the sockets that it froze with.
-        if self.heard_at.elapsed() > IDLE {
+        if self.last_heard_at.elapsed() > PING_AFTER_IDLE {
             self.ping().await?;
         }
-        if !self.listeners.has(&channel)
-            && let Err(error) = self.call("SSUBSCRIBE", &channel, &PushKind::SSubscribe).await?
+        if !self.listeners.has_subscribers(&channel)
+            && let Err(error) = self
+                .send_channel_command("SSUBSCRIBE", &channel, &PushKind::SSubscribe)
+                .await?
         {
-            let _ = answer.send(Err(failed(error)));
+            let _ = answer.send(Err(to_line_error(error)));
             return Ok(());
         }
-        let ticks = self.listeners.add(channel.clone());
-        let orders = self.orders.upgrade().ok_or(Broken)?;
-        let changes = Changes::new(ticks, move || {
+        let ticks = self.listeners.subscribe(channel.clone());
+        let orders = self.commands.upgrade().ok_or(ConnectionBroken)?;
+        let changes = TickSubscription::new(ticks, move || {
             // If the connection is dead, there is no subscription to end.
-            let _ = orders.send(Order::Leave { channel });
+            let _ = orders.send(SubscriberCommand::Unsubscribe { channel });
         });
         // If the caller gave up, the subscription is dropped here, which ends it.
         let _ = answer.send(Ok(changes));
         Ok(())
     }
 
-    async fn leave(&mut self, channel: String) -> Result<(), Broken> {
-        if !self.listeners.has(&channel) || !self.listeners.drop_closed(&channel) {
+    async fn unsubscribe(&mut self, channel: String) -> Result<(), ConnectionBroken> {
+        if !self.listeners.has_subscribers(&channel) || !self.listeners.drop_closed(&channel) {
             return Ok(());
         }
-        self.left.push(channel.clone());
-        self.call("SUNSUBSCRIBE", &channel, &PushKind::SUnsubscribe)
+        self.unconfirmed_unsubscribes.push(channel.clone());
+        self.send_channel_command("SUNSUBSCRIBE", &channel, &PushKind::SUnsubscribe)
             .await?
-            .map_err(|_| Broken)
+            .map_err(|_| ConnectionBroken)
     }
 
     /// Sends a command about a channel and returns the server's answer. A command that the server refuses
     /// leaves the connection as it was.
-    async fn call(
+    async fn send_channel_command(
         &mut self,
         command: &str,
         channel: &str,
         confirmed: &PushKind,
-    ) -> Result<Result<(), RedisError>, Broken> {
+    ) -> Result<Result<(), RedisError>, ConnectionBroken> {
         match redis::cmd(command).arg(channel).query_async(&mut self.link).await {
             Ok(Value::Push { kind, data })
-                if kind == *confirmed && channel_of(&data).as_deref() == Some(channel) =>
+                if kind == *confirmed && parse_channel(&data).as_deref() == Some(channel) =>
             {
-                self.heard_at = Instant::now();
+                self.last_heard_at = Instant::now();
                 Ok(Ok(()))
             }
             Err(error) if error.code().is_some() => Ok(Err(error)),
-            Ok(_) | Err(_) => Err(Broken),
+            Ok(_) | Err(_) => Err(ConnectionBroken),
         }
     }
 
-    async fn ping(&mut self) -> Result<(), Broken> {
+    async fn ping(&mut self) -> Result<(), ConnectionBroken> {
         let ping = redis::cmd("PING");
         let pinged = timeout(PING_TIMEOUT, ping.query_async::<String>(&mut self.link)).await;
-        self.heard_at = Instant::now();
+        self.last_heard_at = Instant::now();
         match pinged {
             Ok(Ok(_)) => Ok(()),
-            _ => Err(Broken),
+            _ => Err(ConnectionBroken),
         }
     }
 }
 
-fn channel_of(data: &[Value]) -> Option<String> {
+fn parse_channel(data: &[Value]) -> Option<String> {
     match data.first() {
         Some(Value::BulkString(channel)) => String::from_utf8(channel.clone()).ok(),
         _ => None,

@@ -5,25 +5,25 @@ use std::sync::Arc;
 use serde_json::json;
 use vestibule_line_memory::MemoryLine;
 
-use super::Desk;
+use super::AdminFixture;
 
 #[tokio::test]
-async fn an_operator_sees_that_and_why_a_queue_holds() {
+async fn commands_show_that_the_clocks_are_apart() {
     let (right_us, hour_us) = (1_800_000_000_000_000_u64, 3_600_000_000);
-    let mut desk = Desk::new();
+    let mut desk = AdminFixture::new();
     let line = MemoryLine::with_clock(Arc::new(move || right_us + hour_us));
     desk.admin.line = Arc::new(line.clone().with_witness(Arc::new(move || right_us)));
-    desk.done(json!({ "op": "create", "queue": "q" })).await;
+    desk.run(json!({ "op": "create", "queue": "q" })).await;
     desk.enter("a").await;
     let held = json!({ "apart": true, "ahead_ms": 3_600_000, "offset_ms": 0 });
     for op in ["stats", "describe"] {
-        let shown = desk.done(json!({ "op": op, "queue": "q" })).await;
+        let shown = desk.run(json!({ "op": op, "queue": "q" })).await;
         assert_eq!(shown["clock"], held, "{op}");
     }
-    let listed = desk.done(json!({ "op": "list" })).await;
+    let listed = desk.run(json!({ "op": "list" })).await;
     assert_eq!(listed["queues"][0]["clocks_apart"], true);
     let promoted = desk
-        .done(json!({ "op": "promote", "queue": "q", "count": 1 }))
+        .run(json!({ "op": "promote", "queue": "q", "count": 1 }))
         .await;
     assert_eq!(
         (&promoted["promoted"], &promoted["held_back_by"]),
@@ -31,7 +31,7 @@ async fn an_operator_sees_that_and_why_a_queue_holds() {
     );
 
     desk.admin.line = Arc::new(line);
-    let stats = desk.done(json!({ "op": "stats", "queue": "q" })).await;
+    let stats = desk.run(json!({ "op": "stats", "queue": "q" })).await;
     assert_eq!(
         stats["clock"],
         json!({ "apart": false, "ahead_ms": 0, "offset_ms": 0 })

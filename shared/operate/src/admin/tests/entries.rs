@@ -1,29 +1,30 @@
 //! Commands that act on entries.
 
 use serde_json::{Value, json};
-use vestibule_domain::state::State;
-use vestibule_line::{Look, Missing};
+use vestibule_domain::state::EntryState;
+use vestibule_line::{EntryLookup, NotFound};
 
-use super::{Desk, queue, shelf};
+use super::{AdminFixture, entry_partition, queue};
 
 #[tokio::test]
-async fn promoting_by_hand_spends_from_the_same_bucket() {
-    let desk =
-        Desk::with_queue(json!({ "capacity": 10, "batch": 3, "interval_seconds": 3600, "paused": true }))
-            .await;
+async fn manual_promote_spends_the_promoters_tokens() {
+    let desk = AdminFixture::with_queue(
+        json!({ "capacity": 10, "batch": 3, "interval_seconds": 3600, "paused": true }),
+    )
+    .await;
     let mut ids = Vec::new();
     for visitor in ["a", "b", "c", "d", "e"] {
         ids.push(desk.enter(visitor).await);
     }
     let promote = |count| json!({ "op": "promote", "queue": "q", "count": count });
-    let gate = desk.done(promote(5)).await;
+    let gate = desk.run(promote(5)).await;
     assert_eq!(
         (&gate["promoted"], &gate["held_back_by"]),
         (&json!(0), &json!("gate"))
     );
-    desk.done(json!({ "op": "resume", "queue": "q" })).await;
+    desk.run(json!({ "op": "resume", "queue": "q" })).await;
 
-    let first = desk.done(promote(1)).await;
+    let first = desk.run(promote(1)).await;
     assert_eq!(
         (&first["promoted"], &first["held_back_by"]),
         (&json!(1), &json!("asked"))
@@ -31,18 +32,18 @@ async fn promoting_by_hand_spends_from_the_same_bucket() {
     assert_eq!(first["durable"], true);
     let record = desk
         .backup()
-        .entry(&shelf(), ids[0])
+        .read_entry(&entry_partition(), ids[0])
         .await
         .expect("read")
         .expect("is there");
-    assert_eq!(record.state, State::Ready, "the journal is in the backup");
+    assert_eq!(record.state, EntryState::Ready, "the journal is in the backup");
 
-    let rest = desk.done(promote(9)).await;
+    let rest = desk.run(promote(9)).await;
     assert_eq!(
         (&rest["promoted"], &rest["held_back_by"], &rest["waiting"]),
         (&json!(2), &json!("pace"), &json!(2))
     );
-    let stats = desk.done(json!({ "op": "stats", "queue": "q" })).await;
+    let stats = desk.run(json!({ "op": "stats", "queue": "q" })).await;
     assert_eq!(stats["bucket_tokens"], 0);
     assert_eq!(
         stats["heartbeat_age_ms"],
@@ -52,8 +53,8 @@ async fn promoting_by_hand_spends_from_the_same_bucket() {
 }
 
 #[tokio::test]
-async fn an_evicted_entry_is_gone_in_both_places() {
-    let desk = Desk::with_queue(json!({ "paused": true })).await;
+async fn evict_removes_the_entry_from_line_and_backup() {
+    let desk = AdminFixture::with_queue(json!({ "paused": true })).await;
     let (by_token, by_visitor) = (desk.enter("ada").await, desk.enter("bob").await);
     let evict = |name: &str, value: String| {
         let mut order = json!({ "op": "evict", "queue": "q", "confirm": "q", "epoch": 1 });
@@ -64,36 +65,40 @@ async fn an_evicted_entry_is_gone_in_both_places() {
         (evict("token", by_token.to_string()), by_token),
         (evict("visitor", "bob".to_owned()), by_visitor),
     ] {
-        let evicted = desk.done(order.clone()).await;
+        let evicted = desk.run(order.clone()).await;
         assert_eq!(
             (&evicted["token"], &evicted["state"]),
             (&json!(id.to_string()), &json!("left"))
         );
         assert_eq!(evicted["durable"], true);
         let look = desk.line().status(&queue(), id).await.expect("answered");
-        assert_eq!(look, Look::Gone(Missing::Unknown));
+        assert_eq!(look, EntryLookup::NotFound(NotFound::Unknown));
         let record = desk
             .backup()
-            .entry(&shelf(), id)
+            .read_entry(&entry_partition(), id)
             .await
             .expect("read")
             .expect("is there");
-        assert_eq!(record.state, State::Left);
-        assert_eq!(desk.refused(order).await["code"], "unknown-entry", "gone already");
+        assert_eq!(record.state, EntryState::Left);
+        assert_eq!(
+            desk.run_refused(order).await["code"],
+            "unknown-entry",
+            "gone already"
+        );
     }
 }
 
 #[tokio::test]
-async fn an_entry_is_shown_as_line_and_backup_have_it_and_its_visitor_is_not() {
-    let desk = Desk::with_queue(json!({ "paused": true })).await;
+async fn inspect_shows_the_entry_and_never_the_visitor_id() {
+    let desk = AdminFixture::with_queue(json!({ "paused": true })).await;
     desk.enter("somebody").await;
     let id = desk.enter("ada@example.com").await;
     let by_visitor = json!({ "op": "inspect", "queue": "q", "visitor": "ada@example.com" });
     let by_token = json!({ "op": "inspect", "queue": "q", "token": id.to_string() });
 
-    let shown = desk.done(by_visitor.clone()).await;
+    let shown = desk.run(by_visitor.clone()).await;
 
-    assert_eq!(shown, desk.done(by_token).await);
+    assert_eq!(shown, desk.run(by_token).await);
     assert_eq!(
         (&shown["token"], &shown["kind"]),
         (&json!(id.to_string()), &json!("known"))
@@ -109,7 +114,7 @@ async fn an_entry_is_shown_as_line_and_backup_have_it_and_its_visitor_is_not() {
     let mut as_anon = by_visitor;
     as_anon["visitor"] = json!("e0a6b0ec-6c5d-4fd6-8a9c-9d1b3f1c2a77");
     as_anon["kind"] = json!("anon");
-    let nobody = desk.done(as_anon).await;
+    let nobody = desk.run(as_anon).await;
     assert_eq!(
         (&nobody["kind"], &nobody["place"], &nobody["record"]),
         (&json!("anon"), &Value::Null, &Value::Null)
@@ -117,17 +122,17 @@ async fn an_entry_is_shown_as_line_and_backup_have_it_and_its_visitor_is_not() {
 }
 
 #[tokio::test]
-async fn a_check_mends_and_says_what_it_did() {
-    let desk = Desk::with_queue(json!({ "paused": true })).await;
+async fn check_repairs_and_counts_differences() {
+    let desk = AdminFixture::with_queue(json!({ "paused": true })).await;
     for visitor in ["ada", "bob", "eve"] {
         desk.enter(visitor).await;
     }
-    let unwritten = [desk.id("dan").await, desk.id("kim").await];
+    let unwritten = [desk.entry_id("dan").await, desk.entry_id("kim").await];
     for id in unwritten {
         desk.admin.line.enter(&queue(), id).await.expect("entered");
     }
     let check = json!({ "op": "check", "queue": "q" });
-    let first = desk.done(check.clone()).await;
+    let first = desk.run(check.clone()).await;
     let counted = |result: &Value, name: &str| result[name].as_u64().expect("a count");
     assert_eq!(
         (counted(&first, "checked_line"), counted(&first, "checked_table")),
@@ -139,17 +144,21 @@ async fn a_check_mends_and_says_what_it_did() {
         (&json!(true), &Value::Null)
     );
     for id in unwritten {
-        let record = desk.backup().entry(&shelf(), id).await.expect("read");
-        assert_eq!(record.expect("written").state, State::Waiting);
+        let record = desk
+            .backup()
+            .read_entry(&entry_partition(), id)
+            .await
+            .expect("read");
+        assert_eq!(record.expect("written").state, EntryState::Waiting);
     }
-    let second = desk.done(check).await;
+    let second = desk.run(check).await;
     assert_eq!(
         (counted(&second, "checked_table"), counted(&second, "written")),
         (5, 0)
     );
     // A check from the last shard on sees only the entries of that shard.
     let rest = desk
-        .done(json!({ "op": "check", "queue": "q", "from_shard": 63 }))
+        .run(json!({ "op": "check", "queue": "q", "from_shard": 63 }))
         .await;
     assert!(counted(&rest, "checked_line") < 5);
     assert_eq!(rest["complete"], true);

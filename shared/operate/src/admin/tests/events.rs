@@ -4,7 +4,7 @@ use std::{collections::BTreeSet, fs, path::PathBuf};
 
 use serde_json::{Value, json};
 
-use super::{Desk, queue};
+use super::{AdminFixture, queue};
 use crate::admin::OPERATIONS;
 
 const PREFIX: &str = "admin-";
@@ -20,7 +20,7 @@ fn event(op: &str) -> Value {
 }
 
 #[test]
-fn each_operation_has_its_event_and_no_event_another() {
+fn test_events_and_operations_match() {
     let names = fs::read_dir(folder()).expect("the folder").map(|file| {
         let name = file.expect("readable").file_name();
         name.into_string().expect("UTF-8")
@@ -37,8 +37,8 @@ fn each_operation_has_its_event_and_no_event_another() {
 
 /// Sends every event in a realistic order. Only the queue's name is replaced by the name that the tests use.
 #[tokio::test]
-async fn every_event_is_carried_out() {
-    let desk = Desk::new();
+async fn every_test_event_succeeds() {
+    let desk = AdminFixture::new();
     let named = |op: &str| {
         let mut event = event(op);
         if event.get("queue").is_some() {
@@ -51,39 +51,42 @@ async fn every_event_is_carried_out() {
     };
     let mut sent: BTreeSet<&str> = BTreeSet::new();
     for op in ["create", "describe", "list", "pause"] {
-        desk.done(named(op)).await;
+        desk.run(named(op)).await;
         sent.insert(op);
     }
-    assert_eq!(desk.in_force("paused").await, true);
+    assert_eq!(desk.setting_in_force("paused").await, true);
     let in_line = desk.enter("ada").await;
     let mut results = Vec::new();
     for op in [
         "inspect", "resume", "promote", "update", "stats", "check", "drain", "open",
     ] {
-        results.push((op, desk.done(named(op)).await));
+        results.push((op, desk.run(named(op)).await));
         sent.insert(op);
     }
     let result = |op: &str| &results.iter().find(|(of, _)| *of == op).expect("sent").1;
     assert_eq!(result("inspect")["token"], in_line.to_string());
     assert_eq!(result("promote")["promoted"], 1);
     assert_eq!(result("stats")["ready"], 1);
-    assert_eq!(desk.in_force("batch").await, event("update")["settings"]["batch"]);
+    assert_eq!(
+        desk.setting_in_force("batch").await,
+        event("update")["settings"]["batch"]
+    );
 
     for op in ["evict", "restore", "reset", "close"] {
         // The event in the file does no harm, because the operator must look up the epoch first.
         let mut order = named(op);
-        let problem = desk.refused(order.clone()).await;
+        let problem = desk.run_refused(order.clone()).await;
         assert_eq!(problem["field"], "epoch", "{problem}");
-        let described = desk.done(named("describe")).await;
+        let described = desk.run(named("describe")).await;
         order["epoch"] = described["epoch"].clone();
-        desk.done(order).await;
+        desk.run(order).await;
         sent.insert(op);
     }
-    assert_eq!(desk.in_force("entrance").await, "closed");
+    assert_eq!(desk.setting_in_force("entrance").await, "closed");
     // Operations that need no queue are sent as well.
     for op in OPERATIONS {
         if !sent.contains(op) {
-            desk.done(named(op)).await;
+            desk.run(named(op)).await;
         }
     }
 }

@@ -12,22 +12,22 @@ use std::sync::Arc;
 
 use serde_json::{Value, json};
 use tempfile::TempDir;
-use vestibule_backup::{Backup, LinePart, Shelf, StoredQueue, StoredSettings};
+use vestibule_backup::{Backup, EntryPartition, QueueMetadata, StoredQueue, StoredSettings};
 use vestibule_backup_file::FileBackup;
 use vestibule_domain::id::{EntryId, IdKey, QueueId, RootKey, Visitor};
-use vestibule_engine::{sync::Policy, write_through::write_through};
-use vestibule_line::{Entered, Line};
+use vestibule_engine::{sync::SettingsPolicy, write_through::write_through};
+use vestibule_line::{EnterOutcome, Line};
 use vestibule_line_memory::MemoryLine;
 
 use super::Admin;
 
 /// The fixture: the admin function with the line and the backup behind it.
-struct Desk {
+struct AdminFixture {
     admin: Admin,
     dir: TempDir,
 }
 
-impl Desk {
+impl AdminFixture {
     fn new() -> Self {
         let dir = tempfile::tempdir().expect("a folder");
         let backup = FileBackup::open(dir.path().join("backup.redb")).expect("a new store");
@@ -35,7 +35,7 @@ impl Desk {
             line: Arc::new(MemoryLine::new()),
             backup: Arc::new(backup),
             root_key: RootKey::new(vec![1; 32]).expect("long enough"),
-            policy: Policy::default(),
+            policy: SettingsPolicy::default(),
         };
         Self { admin, dir }
     }
@@ -43,21 +43,21 @@ impl Desk {
     /// Creates the fixture with a queue `q`.
     async fn with_queue(settings: Value) -> Self {
         let desk = Self::new();
-        desk.done(json!({ "op": "create", "queue": "q", "settings": settings }))
+        desk.run(json!({ "op": "create", "queue": "q", "settings": settings }))
             .await;
         desk
     }
 
     /// Sends a command that must succeed. Returns its result.
-    async fn done(&self, order: Value) -> Value {
-        let mut answer = self.admin.answer(order.clone()).await;
+    async fn run(&self, order: Value) -> Value {
+        let mut answer = self.admin.handle(order.clone()).await;
         assert_eq!(answer["ok"], true, "{order}: {answer}");
         answer["result"].take()
     }
 
     /// Sends a command that must be refused. Returns its problem.
-    async fn refused(&self, order: Value) -> Value {
-        let mut answer = self.admin.answer(order.clone()).await;
+    async fn run_refused(&self, order: Value) -> Value {
+        let mut answer = self.admin.handle(order.clone()).await;
         assert_eq!(answer["ok"], false, "{order}: {answer}");
         let problem = answer["problem"].take();
         for part in ["type", "title", "code", "detail"] {
@@ -67,22 +67,22 @@ impl Desk {
         problem
     }
 
-    async fn in_force(&self, field: &str) -> Value {
-        self.done(json!({ "op": "describe", "queue": "q" })).await["settings"][field].take()
+    async fn setting_in_force(&self, field: &str) -> Value {
+        self.run(json!({ "op": "describe", "queue": "q" })).await["settings"][field].take()
     }
 
-    async fn stored(&self) -> StoredQueue {
+    async fn stored_queue(&self) -> StoredQueue {
         self.admin
             .backup
-            .queue(&queue())
+            .read_queue(&queue())
             .await
             .expect("read")
             .expect("is there")
     }
 
     /// Writes settings like an operator who edits the table, without any validation.
-    async fn edit(&self, settings: Value) {
-        let stored = self.stored().await;
+    async fn replace_stored_settings(&self, settings: Value) {
+        let stored = self.stored_queue().await;
         let Value::Object(settings) = settings else {
             panic!("an object")
         };
@@ -96,7 +96,7 @@ impl Desk {
 
     /// Replaces the backup by a new one whose stored settings are `left`, which need not be a map. An operator
     /// can write such a value into the table.
-    async fn leave(&mut self, left: Value) {
+    async fn store_raw_settings(&mut self, left: Value) {
         let settings = match left {
             Value::Object(map) => map.into(),
             Value::Null => StoredSettings::Missing,
@@ -104,7 +104,7 @@ impl Desk {
         };
         let stored = StoredQueue {
             settings,
-            ..self.stored().await
+            ..self.stored_queue().await
         };
         let path = self.dir.path().join(uuid::Uuid::new_v4().to_string());
         self.admin.backup = Arc::new(FileBackup::open(path).expect("a new store"));
@@ -113,22 +113,27 @@ impl Desk {
     }
 
     /// The entry id of a visitor, whether the visitor has entered or not.
-    async fn id(&self, visitor: &str) -> EntryId {
-        let LinePart { salt, .. } = self.stored().await.line;
-        let ids = IdKey::derive(&self.admin.root_key, &queue(), &salt);
+    async fn entry_id(&self, visitor: &str) -> EntryId {
+        let QueueMetadata { salt, .. } = self.stored_queue().await.metadata;
+        let ids = IdKey::derive_for_queue(&self.admin.root_key, &queue(), &salt);
         ids.entry_id(&Visitor::known(visitor).expect("valid"))
     }
 
     /// Lets a known visitor enter, and writes the entry through to the backup.
     async fn enter(&self, visitor: &str) -> EntryId {
-        let id = self.id(visitor).await;
+        let id = self.entry_id(visitor).await;
         match self.admin.line.enter(&queue(), id).await {
-            Ok(Entered::Joined {
+            Ok(EnterOutcome::Joined {
                 change: Some(change), ..
             }) => {
-                write_through(&*self.admin.line, &*self.admin.backup, &shelf(), &change)
-                    .await
-                    .expect("written");
+                write_through(
+                    &*self.admin.line,
+                    &*self.admin.backup,
+                    &entry_partition(),
+                    &change,
+                )
+                .await
+                .expect("written");
             }
             other => panic!("did not enter: {other:?}"),
         }
@@ -148,8 +153,8 @@ fn queue() -> QueueId {
     "q".parse().expect("a queue id")
 }
 
-fn shelf() -> Shelf {
-    Shelf {
+fn entry_partition() -> EntryPartition {
+    EntryPartition {
         queue: queue(),
         generation: 1,
         retain_hours: 24,

@@ -2,12 +2,12 @@
 
 use serde_json::json;
 
-use super::Desk;
+use super::AdminFixture;
 use crate::admin::OPERATIONS;
 
 #[tokio::test]
-async fn whatever_is_wrong_with_an_order_is_named() {
-    let desk = Desk::new();
+async fn invalid_command_is_refused_by_field_name() {
+    let desk = AdminFixture::new();
     for (order, field) in [
         (json!({}), "op"),
         (json!({ "op": 1 }), "op"),
@@ -93,7 +93,7 @@ async fn whatever_is_wrong_with_an_order_is_named() {
             "kind",
         ),
     ] {
-        let problem = desk.refused(order.clone()).await;
+        let problem = desk.run_refused(order.clone()).await;
         assert_eq!(problem["field"], field, "{order}: {problem}");
         assert_eq!(
             (&problem["status"], &problem["code"]),
@@ -101,24 +101,24 @@ async fn whatever_is_wrong_with_an_order_is_named() {
         );
     }
     for nothing in [json!(null), json!([]), json!("list")] {
-        assert_eq!(desk.refused(nothing).await["code"], "invalid-order");
+        assert_eq!(desk.run_refused(nothing).await["code"], "invalid-order");
     }
 }
 
 #[tokio::test]
-async fn a_check_begins_with_a_shard_that_there_is() {
-    let desk = Desk::with_queue(json!({})).await;
+async fn check_refuses_an_invalid_first_shard() {
+    let desk = AdminFixture::with_queue(json!({})).await;
     for wrong in [json!(64), json!(-1), json!("0")] {
         let order = json!({ "op": "check", "queue": "q", "from_shard": wrong });
-        assert_eq!(desk.refused(order).await["field"], "from_shard", "{wrong}");
+        assert_eq!(desk.run_refused(order).await["field"], "from_shard", "{wrong}");
     }
-    desk.done(json!({ "op": "check", "queue": "q", "from_shard": 63 }))
+    desk.run(json!({ "op": "check", "queue": "q", "from_shard": 63 }))
         .await;
 }
 
 #[tokio::test]
-async fn every_operation_on_a_queue_says_when_there_is_none() {
-    let desk = Desk::new();
+async fn operations_on_an_unknown_queue_are_refused() {
+    let desk = AdminFixture::new();
     for op in OPERATIONS
         .into_iter()
         .filter(|op| !matches!(*op, "create" | "list" | "plan"))
@@ -130,14 +130,14 @@ async fn every_operation_on_a_queue_says_when_there_is_none() {
             "evict" | "inspect" => order["visitor"] = json!("ada"),
             _ => {}
         }
-        assert_eq!(desk.refused(order).await["code"], "unknown-queue", "{op}");
+        assert_eq!(desk.run_refused(order).await["code"], "unknown-queue", "{op}");
     }
-    assert_eq!(desk.done(json!({ "op": "list" })).await["queues"], json!([]));
+    assert_eq!(desk.run(json!({ "op": "list" })).await["queues"], json!([]));
 }
 
 #[tokio::test]
-async fn what_takes_something_away_must_be_confirmed() {
-    let desk = Desk::with_queue(json!({})).await;
+async fn destructive_commands_need_confirmation() {
+    let desk = AdminFixture::with_queue(json!({})).await;
     let id = desk.enter("ada").await;
     // The last two commands change the epoch.
     for (op, now) in [("evict", 1), ("close", 1), ("restore", 1), ("reset", 2)] {
@@ -154,28 +154,28 @@ async fn what_takes_something_away_must_be_confirmed() {
             (json!("q"), json!(null), "epoch"),
             (json!("q"), json!(now + 1), "epoch"),
         ] {
-            let problem = desk.refused(order(confirm, epoch)).await;
+            let problem = desk.run_refused(order(confirm, epoch)).await;
             assert_eq!(
                 (&problem["code"], &problem["field"]),
                 (&json!("confirmation-needed"), &json!(field))
             );
             assert_eq!(problem["expected"], json!({ "confirm": "q", "epoch": now }));
         }
-        let described = desk.done(json!({ "op": "describe", "queue": "q" })).await;
+        let described = desk.run(json!({ "op": "describe", "queue": "q" })).await;
         assert_eq!(described["epoch"], now, "nothing happened");
-        desk.done(order(json!("q"), json!(now))).await;
+        desk.run(order(json!("q"), json!(now))).await;
     }
 }
 
 #[tokio::test]
-async fn a_plan_is_settings_that_a_queue_can_be_created_with() {
-    let desk = Desk::new();
+async fn create_accepts_the_settings_of_a_plan() {
+    let desk = AdminFixture::new();
     let order =
         json!({ "op": "plan", "tps": 1_000, "calls": 6, "session_seconds": 300, "failure_percent": 15 });
-    let planned = desk.done(order).await["settings"].take();
+    let planned = desk.run(order).await["settings"].take();
     let expected =
         json!({ "capacity": 43_478, "batch": 1_449, "interval_seconds": 10, "session_seconds": 300 });
     assert_eq!(planned, expected);
-    desk.done(json!({ "op": "create", "queue": "q", "settings": planned }))
+    desk.run(json!({ "op": "create", "queue": "q", "settings": planned }))
         .await;
 }

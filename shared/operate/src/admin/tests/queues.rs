@@ -3,79 +3,79 @@
 use std::sync::Arc;
 
 use serde_json::{Value, json};
-use vestibule_backup::LinePart;
+use vestibule_backup::QueueMetadata;
 use vestibule_domain::settings::FIELDS;
-use vestibule_engine::sync::Policy;
-use vestibule_line::{LineError, Look};
+use vestibule_engine::sync::SettingsPolicy;
+use vestibule_line::{EntryLookup, LineError};
 use vestibule_line_memory::MemoryLine;
 
-use super::{Desk, queue, switches};
+use super::{AdminFixture, queue, switches};
 
 fn create(settings: &Value) -> Value {
     json!({ "op": "create", "queue": "q", "settings": settings })
 }
 
 #[tokio::test]
-async fn a_queue_is_created_once_in_both_places() {
-    let desk = Desk::new();
-    let created = desk.done(create(&json!({ "capacity": 7 }))).await;
+async fn create_writes_line_and_backup_and_is_idempotent() {
+    let desk = AdminFixture::new();
+    let created = desk.run(create(&json!({ "capacity": 7 }))).await;
     assert_eq!(
         (&created["created"], &created["epoch"], &created["generation"]),
         (&json!(true), &json!(1), &json!(1))
     );
     assert_eq!(created["settings"]["capacity"], 7);
     assert_eq!(created["settings"]["batch"], 10, "the default");
-    let LinePart {
+    let QueueMetadata {
         epoch, generation, ..
-    } = desk.stored().await.line;
+    } = desk.stored_queue().await.metadata;
     assert_eq!((epoch, generation), (1, 1));
-    let view = desk.line().view(&queue()).await.expect("in the line");
+    let view = desk.line().queue_view(&queue()).await.expect("in the line");
     assert_eq!(created["revision"], view.configuration.revision.as_str());
     assert!(view.bucket.credit > 0, "one batch may go at once");
 
-    let again = desk.done(create(&json!({ "capacity": 7 }))).await;
+    let again = desk.run(create(&json!({ "capacity": 7 }))).await;
     assert_eq!(again["created"], false);
-    let other = desk.refused(create(&json!({ "capacity": 8 }))).await;
+    let other = desk.run_refused(create(&json!({ "capacity": 8 }))).await;
     assert_eq!(
         (&other["status"], &other["code"]),
         (&json!(409), &json!("queue-exists"))
     );
-    assert_eq!(desk.in_force("capacity").await, 7);
+    assert_eq!(desk.setting_in_force("capacity").await, 7);
 }
 
 #[tokio::test]
-async fn two_queues_never_share_a_salt() {
-    let desk = Desk::with_queue(json!({})).await;
-    desk.done(json!({ "op": "create", "queue": "p" })).await;
+async fn queues_get_different_salts() {
+    let desk = AdminFixture::with_queue(json!({})).await;
+    desk.run(json!({ "op": "create", "queue": "p" })).await;
     let other = desk
         .backup()
-        .queue(&"p".parse().expect("an id"))
+        .read_queue(&"p".parse().expect("an id"))
         .await
         .expect("read")
         .expect("is there");
-    assert_ne!(desk.stored().await.line.salt, other.line.salt);
+    assert_ne!(desk.stored_queue().await.metadata.salt, other.metadata.salt);
 }
 
 #[tokio::test]
-async fn creating_again_mends_a_lost_line_and_keeps_every_place() {
-    let mut desk = Desk::with_queue(json!({ "paused": true })).await;
+async fn repeated_create_restores_a_lost_queue() {
+    let mut desk = AdminFixture::with_queue(json!({ "paused": true })).await;
     let id = desk.enter("ada").await;
     let before = desk.line().status(&queue(), id).await.expect("answered");
     desk.admin.line = Arc::new(MemoryLine::new());
     assert!(matches!(
-        desk.line().view(&queue()).await,
-        Err(LineError::Unknown)
+        desk.line().queue_view(&queue()).await,
+        Err(LineError::QueueNotFound)
     ));
 
-    desk.done(create(&json!({ "paused": true }))).await;
+    desk.run(create(&json!({ "paused": true }))).await;
 
     assert_eq!(desk.line().status(&queue(), id).await.expect("answered"), before);
-    assert!(matches!(before, Look::Here(_)));
+    assert!(matches!(before, EntryLookup::Found(_)));
 }
 
 #[tokio::test]
-async fn wrong_settings_are_refused_by_name() {
-    let desk = Desk::with_queue(json!({})).await;
+async fn invalid_settings_are_refused_by_name() {
+    let desk = AdminFixture::with_queue(json!({})).await;
     for (settings, field) in [
         (json!({ "capacity": 0 }), "capacity"),
         (json!({ "batsh": 1 }), "batsh"),
@@ -88,7 +88,7 @@ async fn wrong_settings_are_refused_by_name() {
             create(&settings),
             json!({ "op": "update", "queue": "q", "settings": settings }),
         ] {
-            let problem = desk.refused(order).await;
+            let problem = desk.run_refused(order).await;
             assert_eq!(
                 (&problem["code"], &problem["field"]),
                 (&json!("invalid-setting"), &json!(field)),
@@ -99,46 +99,46 @@ async fn wrong_settings_are_refused_by_name() {
 }
 
 #[tokio::test]
-async fn callers_are_trusted_only_where_the_deployment_allows_it() {
-    let mut desk = Desk::new();
-    desk.admin.policy = Policy {
+async fn trusted_callers_need_a_policy_that_allows_them() {
+    let mut desk = AdminFixture::new();
+    desk.admin.policy = SettingsPolicy {
         trust_client_visitor_id: true,
     };
     let created = desk
-        .done(create(&json!({ "trust_client_visitor_id": true })))
+        .run(create(&json!({ "trust_client_visitor_id": true })))
         .await;
     assert_eq!(created["settings"]["trust_client_visitor_id"], true);
 }
 
 #[tokio::test]
-async fn an_update_changes_what_it_names_in_both_places() {
-    let desk = Desk::with_queue(json!({ "capacity": 7 })).await;
+async fn update_changes_only_the_given_settings() {
+    let desk = AdminFixture::with_queue(json!({ "capacity": 7 })).await;
     let update = json!({ "op": "update", "queue": "q", "settings": { "batch": "3", "message": "soon" } });
-    let updated = desk.done(update.clone()).await;
+    let updated = desk.run(update.clone()).await;
     assert_eq!(updated["changed"], true);
     let settings = &updated["settings"];
     assert_eq!(
         (&settings["capacity"], &settings["batch"], &settings["message"]),
         (&json!(7), &json!(3), &json!("soon"))
     );
-    assert_eq!(desk.in_force("batch").await, 3);
-    assert_eq!(desk.stored().await.settings.to_value()["batch"], 3);
-    assert_eq!(desk.done(update).await["changed"], false, "again is harmless");
+    assert_eq!(desk.setting_in_force("batch").await, 3);
+    assert_eq!(desk.stored_queue().await.settings.to_value()["batch"], 3);
+    assert_eq!(desk.run(update).await["changed"], false, "again is harmless");
 }
 
 #[tokio::test]
-async fn the_switches_of_a_queue() {
-    let desk = Desk::with_queue(json!({})).await;
+async fn switches_change_their_setting_and_are_idempotent() {
+    let desk = AdminFixture::with_queue(json!({})).await;
     for (order, field, value) in switches() {
+        assert_eq!(desk.run(order.clone()).await["settings"][field], value, "{order}");
+        assert_eq!(desk.setting_in_force(field).await, value, "{order}");
         assert_eq!(
-            desk.done(order.clone()).await["settings"][field],
+            desk.stored_queue().await.settings.to_value()[field],
             value,
             "{order}"
         );
-        assert_eq!(desk.in_force(field).await, value, "{order}");
-        assert_eq!(desk.stored().await.settings.to_value()[field], value, "{order}");
         assert_eq!(
-            desk.done(order.clone()).await["changed"],
+            desk.run(order.clone()).await["changed"],
             false,
             "{order}: again is harmless"
         );
@@ -146,12 +146,12 @@ async fn the_switches_of_a_queue() {
 }
 
 #[tokio::test]
-async fn help_lists_every_setting() {
-    let desk = Desk::with_queue(json!({})).await;
-    let without = desk.done(json!({ "op": "describe", "queue": "q" })).await;
+async fn describe_with_help_lists_every_setting() {
+    let desk = AdminFixture::with_queue(json!({})).await;
+    let without = desk.run(json!({ "op": "describe", "queue": "q" })).await;
     assert!(without.get("fields").is_none());
     let with = desk
-        .done(json!({ "op": "describe", "queue": "q", "help": true }))
+        .run(json!({ "op": "describe", "queue": "q", "help": true }))
         .await;
     let fields = with["fields"].as_array().expect("a list");
     assert_eq!(fields.len(), FIELDS.len());
@@ -165,11 +165,11 @@ async fn help_lists_every_setting() {
 }
 
 #[tokio::test]
-async fn every_queue_is_listed_also_one_that_the_line_lost() {
-    let mut desk = Desk::with_queue(json!({ "paused": true })).await;
+async fn list_includes_a_queue_that_the_line_lost() {
+    let mut desk = AdminFixture::with_queue(json!({ "paused": true })).await;
     desk.enter("ada").await;
-    desk.done(json!({ "op": "create", "queue": "a" })).await;
-    let listed = desk.done(json!({ "op": "list" })).await;
+    desk.run(json!({ "op": "create", "queue": "a" })).await;
+    let listed = desk.run(json!({ "op": "list" })).await;
     let rows = listed["queues"].as_array().expect("a list");
     assert_eq!(
         rows.iter().map(|row| row["queue"].clone()).collect::<Vec<_>>(),
@@ -181,21 +181,21 @@ async fn every_queue_is_listed_also_one_that_the_line_lost() {
     );
 
     desk.admin.line = Arc::new(MemoryLine::new());
-    let listed = desk.done(json!({ "op": "list" })).await;
+    let listed = desk.run(json!({ "op": "list" })).await;
     assert!(listed["queues"][1]["problem"].is_string(), "{listed}");
     assert_eq!(
-        desk.refused(json!({ "op": "stats", "queue": "q" })).await["code"],
+        desk.run_refused(json!({ "op": "stats", "queue": "q" })).await["code"],
         "recovering"
     );
 }
 
 #[tokio::test]
-async fn the_figures_of_a_queue() {
-    let desk = Desk::with_queue(json!({ "capacity": 1, "batch": 2 })).await;
+async fn stats_show_the_numbers_of_a_queue() {
+    let desk = AdminFixture::with_queue(json!({ "capacity": 1, "batch": 2 })).await;
     for visitor in ["a", "b"] {
         desk.enter(visitor).await;
     }
-    let stats = desk.done(json!({ "op": "stats", "queue": "q" })).await;
+    let stats = desk.run(json!({ "op": "stats", "queue": "q" })).await;
     assert_eq!(
         (&stats["waiting"], &stats["active"], &stats["capacity"]),
         (&json!(1), &json!(1), &json!(1))

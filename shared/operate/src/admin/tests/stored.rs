@@ -3,38 +3,39 @@
 use std::sync::Arc;
 
 use serde_json::json;
-use vestibule_engine::sync::{Synced, sync};
+use vestibule_engine::sync::{SyncOutcome, sync_settings};
 use vestibule_line_memory::MemoryLine;
 
-use super::{Desk, queue, switches};
+use super::{AdminFixture, queue, switches};
 
 #[tokio::test]
-async fn stored_settings_that_are_wrong_can_be_corrected() {
-    let desk = Desk::with_queue(json!({ "capacity": 7 })).await;
-    desk.edit(json!({ "capacity": "many", "batsh": 1 })).await;
-    let described = desk.done(json!({ "op": "describe", "queue": "q" })).await;
+async fn update_corrects_invalid_stored_settings() {
+    let desk = AdminFixture::with_queue(json!({ "capacity": 7 })).await;
+    desk.replace_stored_settings(json!({ "capacity": "many", "batsh": 1 }))
+        .await;
+    let described = desk.run(json!({ "op": "describe", "queue": "q" })).await;
     assert_eq!(described["settings"]["capacity"], 7, "the old ones are in force");
     assert_eq!(described["stored_settings"]["capacity"], "many");
     assert!(described["stored_settings_problem"].is_string(), "{described}");
 
     let half = json!({ "op": "update", "queue": "q", "settings": { "capacity": 9 } });
-    let problem = desk.refused(half).await;
+    let problem = desk.run_refused(half).await;
     assert_eq!(
         (&problem["code"], &problem["field"]),
         (&json!("invalid-stored-setting"), &json!("batsh"))
     );
     let whole = json!({ "op": "update", "queue": "q", "settings": { "capacity": 9, "batsh": null } });
-    desk.done(whole).await;
-    assert_eq!(desk.in_force("capacity").await, 9);
+    desk.run(whole).await;
+    assert_eq!(desk.setting_in_force("capacity").await, 9);
 }
 
 #[tokio::test]
-async fn the_switches_work_where_another_stored_setting_is_wrong() {
-    let desk = Desk::with_queue(json!({ "capacity": 7 })).await;
-    desk.edit(json!({ "capacity": "many", "batch": 3, "batsh": 1 }))
+async fn switches_work_beside_an_invalid_stored_setting() {
+    let desk = AdminFixture::with_queue(json!({ "capacity": 7 })).await;
+    desk.replace_stored_settings(json!({ "capacity": "many", "batch": 3, "batsh": 1 }))
         .await;
     for (order, field, value) in switches() {
-        let done = desk.done(order.clone()).await;
+        let done = desk.run(order.clone()).await;
         assert_eq!(
             (&done["settings"][field], &done["changed"]),
             (&value, &json!(true)),
@@ -45,25 +46,25 @@ async fn the_switches_work_where_another_stored_setting_is_wrong() {
             problem.contains("batsh") || problem.contains("capacity"),
             "{problem}"
         );
-        let synced = sync(desk.line(), desk.backup(), &queue(), desk.admin.policy).await;
-        assert!(matches!(synced, Ok(Synced::Refused { .. })), "{synced:?}");
+        let synced = sync_settings(desk.line(), desk.backup(), &queue(), desk.admin.policy).await;
+        assert!(matches!(synced, Ok(SyncOutcome::Refused { .. })), "{synced:?}");
         assert_eq!(
-            desk.in_force(field).await,
+            desk.setting_in_force(field).await,
             value,
             "{order}: a sync does not undo it"
         );
     }
-    assert_eq!(desk.in_force("capacity").await, 7, "nothing else acts");
-    assert_eq!(desk.in_force("batch").await, 10, "nothing else acts");
+    assert_eq!(desk.setting_in_force("capacity").await, 7, "nothing else acts");
+    assert_eq!(desk.setting_in_force("batch").await, 10, "nothing else acts");
     assert_eq!(
-        desk.stored().await.settings.to_value(),
+        desk.stored_queue().await.settings.to_value(),
         json!({ "capacity": "many", "batch": 3, "batsh": 1, "paused": false, "entrance": "open" })
     );
 }
 
 /// The stored value is not a map. The line keeps its settings, the switches work, and nothing is guessed.
 #[tokio::test]
-async fn what_is_no_map_of_settings_is_named_and_mended() {
+async fn stored_settings_that_are_no_map_are_replaced() {
     let right = json!({ "capacity": 7, "message": "soon" });
     let describe = json!({ "op": "describe", "queue": "q" });
     for (left, reason) in [
@@ -71,21 +72,21 @@ async fn what_is_no_map_of_settings_is_named_and_mended() {
         (json!([]), "settings: must be a map of settings"),
         (json!(null), "settings: is missing"),
     ] {
-        let mut desk = Desk::with_queue(right.clone()).await;
-        desk.leave(left.clone()).await;
-        let described = desk.done(describe.clone()).await;
+        let mut desk = AdminFixture::with_queue(right.clone()).await;
+        desk.store_raw_settings(left.clone()).await;
+        let described = desk.run(describe.clone()).await;
         assert_eq!(described["stored_settings"], left);
         let problem = described["stored_settings_problem"].as_str().expect("named");
         assert!(problem.starts_with(reason), "{problem}");
         assert_eq!(described["settings"]["capacity"], 7, "the old ones are in force");
-        match sync(desk.line(), desk.backup(), &queue(), desk.admin.policy).await {
-            Ok(Synced::Refused { error, .. }) => assert_eq!(error.field, "settings"),
+        match sync_settings(desk.line(), desk.backup(), &queue(), desk.admin.policy).await {
+            Ok(SyncOutcome::Refused { error, .. }) => assert_eq!(error.field, "settings"),
             other => panic!("{other:?}"),
         }
-        assert_eq!(desk.in_force("message").await, "soon");
+        assert_eq!(desk.setting_in_force("message").await, "soon");
 
-        desk.done(json!({ "op": "pause", "queue": "q" })).await;
-        let described = desk.done(describe.clone()).await;
+        desk.run(json!({ "op": "pause", "queue": "q" })).await;
+        let described = desk.run(describe.clone()).await;
         assert_eq!(described["stored_settings_problem"], json!(null));
         for settings in [&described["settings"], &described["stored_settings"]] {
             assert_eq!(
@@ -94,9 +95,9 @@ async fn what_is_no_map_of_settings_is_named_and_mended() {
             );
         }
 
-        desk.leave(left.clone()).await;
+        desk.store_raw_settings(left.clone()).await;
         desk.admin.line = Arc::new(MemoryLine::new());
-        let lost = desk.refused(json!({ "op": "pause", "queue": "q" })).await;
+        let lost = desk.run_refused(json!({ "op": "pause", "queue": "q" })).await;
         assert_eq!(
             lost["code"], "invalid-stored-setting",
             "nothing says what was in force"

@@ -10,26 +10,26 @@ use std::{
 };
 
 use serde_json::json;
-use vestibule_backup::{Backup, Shelf};
+use vestibule_backup::{Backup, EntryPartition};
 use vestibule_domain::id::{EntryId, QueueId};
-use vestibule_line::{CheckOrder, CheckTurn, ReportOrder, Reported};
+use vestibule_line::{CheckAssignment, CheckOrder, ReportOrder, ReportOutcome};
 use vestibule_line_memory::MemoryLine;
-use vestibule_telemetry::metrics::{CHECK_AGE, MENDED};
+use vestibule_telemetry::metrics::{CHECK_AGE, REPAIRED};
 
-use super::{Scene, id, until, written::Written};
+use super::{Fixture, entry_id, wait_until, written::CapturedMetrics};
 
 /// How far the line's clock is ahead of the system clock, in seconds.
 #[derive(Clone, Default)]
-struct Ahead(Arc<AtomicU64>);
+struct AdvancedClock(Arc<AtomicU64>);
 
-impl Ahead {
-    fn pass_seconds(&self, seconds: u64) {
+impl AdvancedClock {
+    fn advance_seconds(&self, seconds: u64) {
         self.0.fetch_add(seconds, Ordering::SeqCst);
     }
 
-    fn scene(&self) -> Scene {
+    fn scene(&self) -> Fixture {
         let ahead = self.0.clone();
-        Scene::new(Arc::new(MemoryLine::with_clock(Arc::new(move || {
+        Fixture::new(Arc::new(MemoryLine::with_clock(Arc::new(move || {
             let now = SystemTime::now().duration_since(UNIX_EPOCH).expect("after 1970");
             let micros = u64::try_from(now.as_micros()).expect("not that late");
             micros + ahead.load(Ordering::SeqCst) * 1_000_000
@@ -37,61 +37,71 @@ impl Ahead {
     }
 }
 
-impl Scene {
-    async fn is_written(&self, shelf: &Shelf, id: EntryId) -> bool {
-        self.backup.entry(shelf, id).await.expect("an answer").is_some()
+impl Fixture {
+    async fn is_written(&self, shelf: &EntryPartition, id: EntryId) -> bool {
+        self.backup
+            .read_entry(shelf, id)
+            .await
+            .expect("an answer")
+            .is_some()
     }
 }
 
 /// Finds an entry whose shard is below the given one, or is not, depending on `below`.
-fn visitor_of(queue: &QueueId, shard: u8, below: bool) -> EntryId {
-    let mut ids = (0..).map(|n| id(queue, &format!("visitor {n}")));
+fn find_entry_by_shard(queue: &QueueId, shard: u8, below: bool) -> EntryId {
+    let mut ids = (0..).map(|n| entry_id(queue, &format!("visitor {n}")));
     ids.find(|id| (id.shard() < shard) == below)
         .expect("there is one")
 }
 
 #[tokio::test]
-async fn what_a_killed_function_did_not_write_is_written_by_one_of_two_promoters() {
-    let ahead = Ahead::default();
+async fn one_of_two_promoters_writes_what_a_killed_request_did_not() {
+    let ahead = AdvancedClock::default();
     let scene = ahead.scene();
-    let (queue, shelf) = scene.queue("q", json!({ "paused": true })).await;
+    let (queue, shelf) = scene.create_queue("q", json!({ "paused": true })).await;
     scene.enter(&shelf, "ada").await;
-    let bob = id(&queue, "bob");
+    let bob = entry_id(&queue, "bob");
     scene.line.enter(&queue, bob).await.expect("entered");
-    ahead.pass_seconds(301);
-    let written = Written::default();
-    let [one, other] = [scene.reporter(&written), scene.reporter(&written)];
-    let mended = async || until(async || !written.values(MENDED).is_empty()).await;
+    ahead.advance_seconds(301);
+    let written = CapturedMetrics::default();
+    let [one, other] = [
+        scene.promoter_with_metrics(&written),
+        scene.promoter_with_metrics(&written),
+    ];
+    let mended = async || wait_until(async || !written.values(REPAIRED).is_empty()).await;
     tokio::join!(one.run(mended()), other.run(mended()));
     assert!(scene.is_written(&shelf, bob).await);
     assert_eq!(
-        written.values(MENDED),
+        written.values(REPAIRED),
         [1],
         "one of the two promoters took the turn"
     );
     assert!(written.values(CHECK_AGE)[0] >= 300_000);
-    ahead.pass_seconds(60);
+    ahead.advance_seconds(60);
     let order = ReportOrder {
         every_ms: 1,
         idle_ms: 1,
     };
-    let reported = scene.line.report(&queue, order).await.expect("answered");
+    let reported = scene.line.take_report(&queue, order).await.expect("answered");
     assert!(
-        matches!(&reported, Reported::Due(report) if (60_000..200_000).contains(&report.check_age_ms)),
+        matches!(&reported, ReportOutcome::Due(report) if (60_000..200_000).contains(&report.check_age_ms)),
         "{reported:?}"
     );
 }
 
 #[tokio::test]
-async fn a_check_that_was_cut_off_goes_on_where_it_stopped() {
-    let ahead = Ahead::default();
+async fn interrupted_check_continues_where_it_stopped() {
+    let ahead = AdvancedClock::default();
     let scene = ahead.scene();
-    let (queue, shelf) = scene.queue("q", json!({ "paused": true })).await;
-    let (early, late) = (visitor_of(&queue, 20, true), visitor_of(&queue, 20, false));
+    let (queue, shelf) = scene.create_queue("q", json!({ "paused": true })).await;
+    let (early, late) = (
+        find_entry_by_shard(&queue, 20, true),
+        find_entry_by_shard(&queue, 20, false),
+    );
     for id in [early, late] {
         scene.line.enter(&queue, id).await.expect("entered");
     }
-    ahead.pass_seconds(301);
+    ahead.advance_seconds(301);
     // Another process has checked the first twenty shards and was then stopped.
     let order = CheckOrder {
         every_ms: 300_000,
@@ -99,22 +109,22 @@ async fn a_check_that_was_cut_off_goes_on_where_it_stopped() {
         silent_ms: 60_000,
     };
     let turn = scene.line.take_check(&queue, order).await.expect("an answer");
-    assert_eq!(turn, CheckTurn::Due { from_shard: 0 });
-    scene.line.note_check(&queue, 20).await.expect("noted");
-    ahead.pass_seconds(61);
-    let written = Written::default();
-    let mended = async |times| until(async || written.values(MENDED).len() == times).await;
-    scene.reporter(&written).run(mended(1)).await;
+    assert_eq!(turn, CheckAssignment::Due { from_shard: 0 });
+    scene.line.record_check_progress(&queue, 20).await.expect("noted");
+    ahead.advance_seconds(61);
+    let written = CapturedMetrics::default();
+    let mended = async |times| wait_until(async || written.values(REPAIRED).len() == times).await;
+    scene.promoter_with_metrics(&written).run(mended(1)).await;
     assert!(scene.is_written(&shelf, late).await);
     assert!(
         !scene.is_written(&shelf, early).await,
         "the check did not start over"
     );
-    ahead.pass_seconds(301);
-    scene.reporter(&written).run(mended(2)).await;
+    ahead.advance_seconds(301);
+    scene.promoter_with_metrics(&written).run(mended(2)).await;
     assert!(
         scene.is_written(&shelf, early).await,
         "the next check starts over"
     );
-    assert_eq!(written.values(MENDED), [1, 1]);
+    assert_eq!(written.values(REPAIRED), [1, 1]);
 }

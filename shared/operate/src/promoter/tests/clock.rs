@@ -11,31 +11,31 @@ use std::{
 use serde_json::json;
 use tokio::time::{Instant, sleep};
 use vestibule_clock::Clock;
-use vestibule_domain::{id::QueueId, pace::HeldBackBy, state::State};
-use vestibule_line::{Line, Look, PromoteOrder};
+use vestibule_domain::{id::QueueId, pace::LimitedBy, state::EntryState};
+use vestibule_line::{EntryLookup, Line, PromoteOrder};
 use vestibule_line_memory::MemoryLine;
 use vestibule_telemetry::{emf::Metrics, metrics::CLOCKS_APART};
 
-use super::{Scene, id, written::Written};
+use super::{Fixture, entry_id, written::CapturedMetrics};
 use crate::promoter::Promoter;
 
 const HOUR_MS: i64 = 3_600_000;
 
 /// A clock that follows tokio's time until a test sets it off.
 #[derive(Clone)]
-struct Settable {
+struct SettableClock {
     start: Instant,
-    off_ms: Arc<AtomicI64>,
+    offset_ms: Arc<AtomicI64>,
 }
 
-impl Settable {
+impl SettableClock {
     fn new(start: Instant) -> Self {
-        let off_ms = Arc::default();
-        Self { start, off_ms }
+        let offset_ms = Arc::default();
+        Self { start, offset_ms }
     }
 
-    fn set_off(&self, ms: i64) {
-        self.off_ms.store(ms, Ordering::SeqCst);
+    fn set_offset_ms(&self, ms: i64) {
+        self.offset_ms.store(ms, Ordering::SeqCst);
     }
 
     fn clock(&self) -> Clock {
@@ -43,45 +43,45 @@ impl Settable {
         Arc::new(move || {
             let passed = Instant::now().duration_since(this.start).as_micros();
             let right_us = 1_800_000_000_000_000 + u64::try_from(passed).expect("a test is short");
-            right_us.saturating_add_signed(this.off_ms.load(Ordering::SeqCst) * 1_000)
+            right_us.saturating_add_signed(this.offset_ms.load(Ordering::SeqCst) * 1_000)
         })
     }
 }
 
 /// A promoter, a server and visitors whose clocks agree, until a test sets the clock of the server or the
 /// promoter.
-struct Clocks {
-    scene: Scene,
-    server: Settable,
-    promoter: Settable,
+struct ClockFixture {
+    scene: Fixture,
+    server: SettableClock,
+    promoter: SettableClock,
     /// The line as visitors reach it.
     line: MemoryLine,
-    written: Written,
+    written: CapturedMetrics,
 }
 
-impl Clocks {
+impl ClockFixture {
     fn new() -> Self {
         let start = Instant::now();
-        let [server, promoter, visitors] = [(); 3].map(|()| Settable::new(start));
+        let [server, promoter, visitors] = [(); 3].map(|()| SettableClock::new(start));
         let line = MemoryLine::with_clock(server.clock());
         Self {
-            scene: Scene::new(Arc::new(line.clone().with_witness(promoter.clock()))),
+            scene: Fixture::new(Arc::new(line.clone().with_witness(promoter.clock()))),
             server,
             promoter,
             line: line.with_witness(visitors.clock()),
-            written: Written::default(),
+            written: CapturedMetrics::default(),
         }
     }
 
     /// Starts a queue with 200 visitors, a pace of one entry per second and sessions of 100 s, and runs a
     /// promoter for 20 s.
-    async fn begin(&self) -> (QueueId, Arc<Promoter>) {
+    async fn start_queue(&self) -> (QueueId, Arc<Promoter>) {
         let pace = json!({
             "capacity": 1_000, "batch": 1, "interval_seconds": 1, "session_seconds": 100, "claim_seconds": 600,
         });
-        let (queue, _) = self.scene.queue("q", pace).await;
+        let (queue, _) = self.scene.create_queue("q", pace).await;
         for visitor in 0..200 {
-            let id = id(&queue, &visitor.to_string());
+            let id = entry_id(&queue, &visitor.to_string());
             self.line.enter(&queue, id).await.expect("entered");
         }
         let promoter = Arc::into_inner(self.scene.promoter()).expect("no other reference to the promoter");
@@ -96,7 +96,7 @@ impl Clocks {
     }
 
     async fn promoted(&self, queue: &QueueId) -> u64 {
-        self.line.view(queue).await.expect("seen").totals.promoted
+        self.line.queue_view(queue).await.expect("seen").totals.promoted
     }
 }
 
@@ -105,14 +105,14 @@ async fn run(promoter: &Arc<Promoter>, seconds: u64) {
 }
 
 #[tokio::test(start_paused = true)]
-async fn a_server_that_is_set_an_hour_off_is_put_right_within_seconds() {
+async fn server_clock_off_by_an_hour_is_corrected_in_seconds() {
     for off_ms in [HOUR_MS, -HOUR_MS] {
-        let clocks = Clocks::new();
-        let (queue, promoter) = clocks.begin().await;
+        let clocks = ClockFixture::new();
+        let (queue, promoter) = clocks.start_queue().await;
         // The first visitor took the fast track, so that session ends 100 s after entering.
-        let first = id(&queue, "0");
+        let first = entry_id(&queue, "0");
         let before = clocks.promoted(&queue).await;
-        clocks.server.set_off(off_ms);
+        clocks.server.set_offset_ms(off_ms);
         run(&promoter, 2).await;
         assert_eq!(
             clocks.promoted(&queue).await,
@@ -121,7 +121,7 @@ async fn a_server_that_is_set_an_hour_off_is_put_right_within_seconds() {
         );
         assert_eq!(clocks.written.last(CLOCKS_APART), 1);
         run(&promoter, 8).await;
-        let view = clocks.line.view(&queue).await.expect("seen");
+        let view = clocks.line.queue_view(&queue).await.expect("seen");
         assert_eq!((view.clocks.apart, view.clocks.offset_ms), (false, -off_ms));
         let promoted = view.totals.promoted - before;
         assert!(
@@ -132,31 +132,34 @@ async fn a_server_that_is_set_an_hour_off_is_put_right_within_seconds() {
 
         let look = clocks.line.status(&queue, first).await.expect("seen");
         assert!(
-            matches!(look, Look::Here(standing) if standing.state() == State::Active),
+            matches!(look, EntryLookup::Found(standing) if standing.state() == EntryState::Active),
             "{look:?}"
         );
         run(&promoter, 75).await;
-        let view = clocks.line.view(&queue).await.expect("seen");
+        let view = clocks.line.queue_view(&queue).await.expect("seen");
         assert_eq!(view.totals.expired, 1, "{off_ms}: the session ended on time");
     }
 }
 
 #[tokio::test(start_paused = true)]
-async fn a_promoter_whose_own_clock_jumps_sets_nothing() {
+async fn promoter_with_a_jumped_clock_adjusts_nothing() {
     for off_ms in [HOUR_MS, -HOUR_MS] {
-        let clocks = Clocks::new();
-        let (queue, promoter) = clocks.begin().await;
-        let before = clocks.line.view(&queue).await.expect("seen");
+        let clocks = ClockFixture::new();
+        let (queue, promoter) = clocks.start_queue().await;
+        let before = clocks.line.queue_view(&queue).await.expect("seen");
         let jump = async {
             sleep(Duration::from_millis(3_500)).await;
-            clocks.promoter.set_off(off_ms);
+            clocks.promoter.set_offset_ms(off_ms);
             // A visitor enters through a process whose clock is wrong in the same way. That process supports
             // the wrong time, but the promoter distrusts its own clock.
             let wrong = clocks.line.clone().with_witness(clocks.promoter.clock());
-            wrong.enter(&queue, id(&queue, "wrong")).await.expect("entered");
+            wrong
+                .enter(&queue, entry_id(&queue, "wrong"))
+                .await
+                .expect("entered");
         };
         tokio::join!(run(&promoter, 50), jump);
-        let view = clocks.line.view(&queue).await.expect("seen");
+        let view = clocks.line.queue_view(&queue).await.expect("seen");
         assert_eq!((view.clocks.apart, view.clocks.offset_ms), (false, 0), "{off_ms}");
         assert_eq!(
             clocks.written.last(CLOCKS_APART),
@@ -166,14 +169,14 @@ async fn a_promoter_whose_own_clock_jumps_sets_nothing() {
 
         // Another promoter continues at the pace, and no session has ended.
         let order = PromoteOrder {
-            asked: 1_000,
-            heartbeat: true,
-            fence: None,
+            max_entries: 1_000,
+            is_promoter: true,
+            min_watermark: None,
         };
         let other = clocks.line.promote(&queue, order).await.expect("promoted");
         assert_eq!(
-            (other.promoted, other.held_back_by),
-            (1, HeldBackBy::Pace),
+            (other.promoted, other.limited_by),
+            (1, LimitedBy::Pace),
             "{off_ms}"
         );
         assert_eq!((other.no_shows, other.expired), (0, 0));
@@ -181,13 +184,13 @@ async fn a_promoter_whose_own_clock_jumps_sets_nothing() {
 
         // The run is longer than the time for which the promoter distrusts itself.
         run(&promoter, 70).await;
-        let view = clocks.line.view(&queue).await.expect("seen");
+        let view = clocks.line.queue_view(&queue).await.expect("seen");
         assert_eq!(
             view.clocks.offset_ms, 0,
             "{off_ms}: no second clock supports the wrong time"
         );
         // The promoter's clock is corrected, and the clocks agree again.
-        clocks.promoter.set_off(0);
+        clocks.promoter.set_offset_ms(0);
         run(&promoter, 5).await;
         assert_eq!(clocks.written.last(CLOCKS_APART), 0);
     }

@@ -9,16 +9,18 @@ use std::{
 use async_trait::async_trait;
 use tokio::time::sleep;
 use vestibule_domain::{
-    change::{Change, Ending},
+    change::{Change, VisitEnd},
     id::{EntryId, QueueId},
     load::LoadReport,
     score::Visit,
 };
 use vestibule_line::{
-    Adjusted, Changes, Check, CheckOrder, CheckTurn, Claimed, Configuration, Configured, Cursor, Deferral,
-    Departed, Departure, Entered, Extended, Extension, HoldOrder, Holding, JournalRecord, Line, LineError,
-    Look, Marked, Mended, Mending, Page, Places, PromoteOrder, Promotion, Remains, ReportOrder, Reported,
-    Revival, Revived, SetAside, TickOrder, Validated, View,
+    AdjustClockOutcome, CheckAssignment, CheckOrder, ClaimOutcome, Configuration, ConfigureOutcome, Cursor,
+    DeadLetterOutcome, EnterOutcome, EntryLookup, ExtendOutcome, FallbackTickOrder, HoldOrder, HoldOutcome,
+    JournalRecord, LeaveOutcome, LeaveReason, Line, LineError, Page, PromoteOrder, Promotion, QueueView,
+    RaiseWatermarkOutcome, RepairOrder, RepairOutcome, ReportOrder, ReportOutcome, RequeueOrder,
+    RestoreEntryOrder, RestoreEntryOutcome, RestoredEntries, SessionExtension, TickSubscription,
+    UnflushedChanges, ValidateOutcome, Validation,
 };
 use vestibule_line_memory::MemoryLine;
 
@@ -31,13 +33,13 @@ pub(super) enum Fault {
     Slow(Duration),
 }
 
-pub(super) struct Faulty {
+pub(super) struct FaultyLine {
     line: Mutex<MemoryLine>,
     faults: Mutex<HashMap<String, Fault>>,
     calls: Mutex<HashMap<String, u64>>,
 }
 
-impl Faulty {
+impl FaultyLine {
     pub(super) fn new(line: MemoryLine) -> Self {
         Self {
             line: Mutex::new(line),
@@ -59,7 +61,7 @@ impl Faulty {
         *lock(&self.line) = MemoryLine::new();
     }
 
-    fn sound(&self) -> MemoryLine {
+    fn inner(&self) -> MemoryLine {
         lock(&self.line).clone()
     }
 }
@@ -69,7 +71,7 @@ fn lock<T>(mutex: &Mutex<T>) -> MutexGuard<'_, T> {
 }
 
 #[async_trait]
-impl Line for Faulty {
+impl Line for FaultyLine {
     async fn promote(&self, queue: &QueueId, order: PromoteOrder) -> Result<Promotion, LineError> {
         *lock(&self.calls).entry(queue.to_string()).or_default() += 1;
         let fault = lock(&self.faults).get(queue.as_str()).copied();
@@ -78,31 +80,31 @@ impl Line for Faulty {
             Some(Fault::Slow(time)) => sleep(time).await,
             None => {}
         }
-        self.sound().promote(queue, order).await
+        self.inner().promote(queue, order).await
     }
 
-    async fn enter(&self, queue: &QueueId, id: EntryId) -> Result<Entered, LineError> {
-        self.sound().enter(queue, id).await
+    async fn enter(&self, queue: &QueueId, id: EntryId) -> Result<EnterOutcome, LineError> {
+        self.inner().enter(queue, id).await
     }
 
-    async fn status(&self, queue: &QueueId, id: EntryId) -> Result<Look, LineError> {
-        self.sound().status(queue, id).await
+    async fn status(&self, queue: &QueueId, id: EntryId) -> Result<EntryLookup, LineError> {
+        self.inner().status(queue, id).await
     }
 
-    async fn looks(&self, queue: &QueueId, ids: &[EntryId]) -> Result<Vec<Look>, LineError> {
-        self.sound().looks(queue, ids).await
+    async fn status_many(&self, queue: &QueueId, ids: &[EntryId]) -> Result<Vec<EntryLookup>, LineError> {
+        self.inner().status_many(queue, ids).await
     }
 
-    async fn changes(&self, queue: &QueueId) -> Result<Changes, LineError> {
-        self.sound().changes(queue).await
+    async fn subscribe(&self, queue: &QueueId) -> Result<TickSubscription, LineError> {
+        self.inner().subscribe(queue).await
     }
 
-    async fn end(&self, queue: &QueueId, id: EntryId) -> Result<Option<Change>, LineError> {
-        self.sound().end(queue, id).await
+    async fn unsettled_end(&self, queue: &QueueId, id: EntryId) -> Result<Option<Change>, LineError> {
+        self.inner().unsettled_end(queue, id).await
     }
 
-    async fn claim(&self, queue: &QueueId, id: EntryId) -> Result<Claimed, LineError> {
-        self.sound().claim(queue, id).await
+    async fn claim(&self, queue: &QueueId, id: EntryId) -> Result<ClaimOutcome, LineError> {
+        self.inner().claim(queue, id).await
     }
 
     async fn leave(
@@ -110,38 +112,43 @@ impl Line for Faulty {
         queue: &QueueId,
         id: EntryId,
         visit: Option<Visit>,
-        departure: Departure,
-    ) -> Result<Departed, LineError> {
-        self.sound().leave(queue, id, visit, departure).await
+        departure: LeaveReason,
+    ) -> Result<LeaveOutcome, LineError> {
+        self.inner().leave(queue, id, visit, departure).await
     }
 
-    async fn validate(&self, queue: &QueueId, id: EntryId, check: Check) -> Result<Validated, LineError> {
-        self.sound().validate(queue, id, check).await
+    async fn validate(
+        &self,
+        queue: &QueueId,
+        id: EntryId,
+        check: Validation,
+    ) -> Result<ValidateOutcome, LineError> {
+        self.inner().validate(queue, id, check).await
     }
 
     async fn extend(
         &self,
         queue: &QueueId,
         id: EntryId,
-        extension: Extension,
-    ) -> Result<Extended, LineError> {
-        self.sound().extend(queue, id, extension).await
+        extension: SessionExtension,
+    ) -> Result<ExtendOutcome, LineError> {
+        self.inner().extend(queue, id, extension).await
     }
 
-    async fn take_tick(&self, queue: &QueueId, order: TickOrder) -> Result<bool, LineError> {
-        self.sound().take_tick(queue, order).await
+    async fn take_fallback_tick(&self, queue: &QueueId, order: FallbackTickOrder) -> Result<bool, LineError> {
+        self.inner().take_fallback_tick(queue, order).await
     }
 
-    async fn rest(&self, queue: &QueueId) -> Result<bool, LineError> {
-        self.sound().rest(queue).await
+    async fn park_idle_promoter(&self, queue: &QueueId) -> Result<bool, LineError> {
+        self.inner().park_idle_promoter(queue).await
     }
 
-    async fn adjust(&self, queue: &QueueId, offset_ms: i64) -> Result<Adjusted, LineError> {
-        self.sound().adjust(queue, offset_ms).await
+    async fn adjust_clock(&self, queue: &QueueId, offset_ms: i64) -> Result<AdjustClockOutcome, LineError> {
+        self.inner().adjust_clock(queue, offset_ms).await
     }
 
-    async fn report(&self, queue: &QueueId, order: ReportOrder) -> Result<Reported, LineError> {
-        self.sound().report(queue, order).await
+    async fn take_report(&self, queue: &QueueId, order: ReportOrder) -> Result<ReportOutcome, LineError> {
+        self.inner().take_report(queue, order).await
     }
 
     async fn configure(
@@ -149,8 +156,8 @@ impl Line for Faulty {
         queue: &QueueId,
         configuration: &Configuration,
         create: bool,
-    ) -> Result<Configured, LineError> {
-        self.sound().configure(queue, configuration, create).await
+    ) -> Result<ConfigureOutcome, LineError> {
+        self.inner().configure(queue, configuration, create).await
     }
 
     async fn restore(
@@ -158,88 +165,106 @@ impl Line for Faulty {
         queue: &QueueId,
         configuration: &Configuration,
         fence: u64,
-        places: Places,
-    ) -> Result<Configured, LineError> {
-        self.sound().restore(queue, configuration, fence, places).await
+        places: RestoredEntries,
+    ) -> Result<ConfigureOutcome, LineError> {
+        self.inner().restore(queue, configuration, fence, places).await
     }
 
-    async fn forget(&self, queue: &QueueId, epoch: u32) -> Result<bool, LineError> {
-        self.sound().forget(queue, epoch).await
+    async fn drop_queue(&self, queue: &QueueId, epoch: u32) -> Result<bool, LineError> {
+        self.inner().drop_queue(queue, epoch).await
     }
 
-    async fn remains(&self, queue: &QueueId, most: usize) -> Result<Remains, LineError> {
-        self.sound().remains(queue, most).await
+    async fn unflushed(&self, queue: &QueueId, most: usize) -> Result<UnflushedChanges, LineError> {
+        self.inner().unflushed(queue, most).await
     }
 
-    async fn mark(&self, queue: &QueueId, epoch: u32, fence: u64) -> Result<Marked, LineError> {
-        self.sound().mark(queue, epoch, fence).await
+    async fn raise_watermark(
+        &self,
+        queue: &QueueId,
+        epoch: u32,
+        fence: u64,
+    ) -> Result<RaiseWatermarkOutcome, LineError> {
+        self.inner().raise_watermark(queue, epoch, fence).await
     }
 
-    async fn revive(&self, queue: &QueueId, revival: &Revival) -> Result<Revived, LineError> {
-        self.sound().revive(queue, revival).await
+    async fn restore_entry(
+        &self,
+        queue: &QueueId,
+        revival: &RestoreEntryOrder,
+    ) -> Result<RestoreEntryOutcome, LineError> {
+        self.inner().restore_entry(queue, revival).await
     }
 
-    async fn page(&self, queue: &QueueId, from: &Cursor) -> Result<Page, LineError> {
-        self.sound().page(queue, from).await
+    async fn read_page(&self, queue: &QueueId, from: &Cursor) -> Result<Page, LineError> {
+        self.inner().read_page(queue, from).await
     }
 
-    async fn mend(&self, queue: &QueueId, mending: &Mending) -> Result<Mended, LineError> {
-        self.sound().mend(queue, mending).await
+    async fn repair(&self, queue: &QueueId, mending: &RepairOrder) -> Result<RepairOutcome, LineError> {
+        self.inner().repair(queue, mending).await
     }
 
-    async fn take_check(&self, queue: &QueueId, order: CheckOrder) -> Result<CheckTurn, LineError> {
-        self.sound().take_check(queue, order).await
+    async fn take_check(&self, queue: &QueueId, order: CheckOrder) -> Result<CheckAssignment, LineError> {
+        self.inner().take_check(queue, order).await
     }
 
-    async fn note_check(&self, queue: &QueueId, shards: u8) -> Result<(), LineError> {
-        self.sound().note_check(queue, shards).await
+    async fn record_check_progress(&self, queue: &QueueId, shards: u8) -> Result<(), LineError> {
+        self.inner().record_check_progress(queue, shards).await
     }
 
-    async fn keep_load(&self, queue: &QueueId, report: &LoadReport) -> Result<(), LineError> {
-        self.sound().keep_load(queue, report).await
+    async fn record_load(&self, queue: &QueueId, report: &LoadReport) -> Result<(), LineError> {
+        self.inner().record_load(queue, report).await
     }
 
-    async fn view(&self, queue: &QueueId) -> Result<View, LineError> {
-        self.sound().view(queue).await
+    async fn queue_view(&self, queue: &QueueId) -> Result<QueueView, LineError> {
+        self.inner().queue_view(queue).await
     }
 
-    async fn journal(&self, queue: &QueueId, most: usize) -> Result<Vec<JournalRecord>, LineError> {
-        self.sound().journal(queue, most).await
+    async fn due_journal_records(
+        &self,
+        queue: &QueueId,
+        most: usize,
+    ) -> Result<Vec<JournalRecord>, LineError> {
+        self.inner().due_journal_records(queue, most).await
     }
 
-    async fn whole_journal(&self, queue: &QueueId, most: usize) -> Result<Vec<JournalRecord>, LineError> {
-        self.sound().whole_journal(queue, most).await
+    async fn journal_records(&self, queue: &QueueId, most: usize) -> Result<Vec<JournalRecord>, LineError> {
+        self.inner().journal_records(queue, most).await
     }
 
-    async fn record(&self, queue: &QueueId, change: &Change) -> Result<(), LineError> {
-        self.sound().record(queue, change).await
+    async fn append_to_journal(&self, queue: &QueueId, change: &Change) -> Result<(), LineError> {
+        self.inner().append_to_journal(queue, change).await
     }
 
-    async fn defer(&self, queue: &QueueId, deferral: &Deferral) -> Result<(), LineError> {
-        self.sound().defer(queue, deferral).await
+    async fn requeue_with_backoff(&self, queue: &QueueId, deferral: &RequeueOrder) -> Result<(), LineError> {
+        self.inner().requeue_with_backoff(queue, deferral).await
     }
 
-    async fn set_aside(&self, queue: &QueueId, key: &str) -> Result<SetAside, LineError> {
-        self.sound().set_aside(queue, key).await
+    async fn dead_letter(&self, queue: &QueueId, key: &str) -> Result<DeadLetterOutcome, LineError> {
+        self.inner().dead_letter(queue, key).await
     }
 
-    async fn aside(&self, queue: &QueueId, most: usize) -> Result<Vec<JournalRecord>, LineError> {
-        self.sound().aside(queue, most).await
+    async fn dead_lettered(&self, queue: &QueueId, most: usize) -> Result<Vec<JournalRecord>, LineError> {
+        self.inner().dead_lettered(queue, most).await
     }
 
-    async fn settle(&self, queue: &QueueId, keys: &[String], ended: &[Ending]) -> Result<(), LineError> {
-        self.sound().settle(queue, keys, ended).await
+    async fn acknowledge(
+        &self,
+        queue: &QueueId,
+        keys: &[String],
+        ended: &[VisitEnd],
+    ) -> Result<(), LineError> {
+        self.inner().acknowledge(queue, keys, ended).await
     }
 
-    async fn hold(&self, order: &HoldOrder<'_>) -> Result<Holding, LineError> {
-        self.sound().hold(order).await
+    async fn take_hold(&self, order: &HoldOrder<'_>) -> Result<HoldOutcome, LineError> {
+        self.inner().take_hold(order).await
     }
 
-    async fn release(&self, deployment: &str, ids: &[EntryId]) -> Result<(), LineError> {
-        self.sound().release(deployment, ids).await
+    async fn release_holds(&self, deployment: &str, ids: &[EntryId]) -> Result<(), LineError> {
+        self.inner().release_holds(deployment, ids).await
     }
 
     async fn ping(&self) -> Result<(), LineError> {
-        self.sound().ping().await
+        self.inner().ping().await
     }
 }

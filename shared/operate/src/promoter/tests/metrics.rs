@@ -6,48 +6,51 @@ use serde_json::json;
 use tokio::time::{Instant, sleep};
 use vestibule_backup::Backup;
 use vestibule_domain::id::QueueId;
-use vestibule_line::Departure;
+use vestibule_line::LeaveReason;
 use vestibule_line_memory::MemoryLine;
 use vestibule_telemetry::{
     emf::Metrics,
     metrics::{
-        ACTIVE, ALL, COMPLETED, ENTERED, ESTIMATE_ERROR, LEFT, NO_SHOWS, PROMOTED, READY, SET_ASIDE,
-        SETTINGS_REFUSED, TICK_AGE, WAIT_MAX, WAIT_MEAN, WAITING,
+        ACTIVE, ALL, COMPLETED, DEAD_LETTERED_RECORDS, ENTERED, ESTIMATE_ERROR, LEFT, NO_SHOWS, PROMOTED,
+        READY, SETTINGS_REFUSED, TICK_AGE, WAIT_MAX, WAIT_MEAN, WAITING,
     },
 };
 
-use super::{Scene, id, memory, slow::paced_line, written::Written};
+use super::{Fixture, entry_id, memory_line, slow::paced_line, written::CapturedMetrics};
 use crate::promoter::Promoter;
 
-impl Scene {
+impl Fixture {
     /// A promoter that writes its metrics to `written`.
-    pub(super) fn reporter(&self, written: &Written) -> Arc<Promoter> {
+    pub(super) fn promoter_with_metrics(&self, written: &CapturedMetrics) -> Arc<Promoter> {
         let promoter = Arc::into_inner(self.promoter()).expect("no other reference to the promoter");
         Arc::new(promoter.with_metrics(Metrics::new("shop", written.clone())))
     }
 
     /// Sets up a queue with this many visitors. It is paused until the promoter runs.
-    async fn lined_up(&self, visitors: u32, capacity: u32, batch: u32) -> QueueId {
+    async fn queue_with_waiting_visitors(&self, visitors: u32, capacity: u32, batch: u32) -> QueueId {
         let settings =
             json!({ "capacity": capacity, "batch": batch, "interval_seconds": 10, "paused": true });
-        let (queue, _) = self.queue("q", settings.clone()).await;
+        let (queue, _) = self.create_queue("q", settings.clone()).await;
         for visitor in 0..visitors {
-            let id = id(&queue, &visitor.to_string());
+            let id = entry_id(&queue, &visitor.to_string());
             self.line.enter(&queue, id).await.expect("entered");
         }
         let mut going = settings;
         going["paused"] = json!(false);
-        self.edit(&queue, going).await;
+        self.replace_stored_settings(&queue, going).await;
         queue
     }
 }
 
 #[tokio::test]
-async fn two_promoters_at_once_count_each_event_once() {
-    let scene = Scene::new(paced_line());
-    let queue = scene.lined_up(100, 40, 40).await;
-    let written = Written::default();
-    let promoters = [scene.reporter(&written), scene.reporter(&written)];
+async fn two_promoters_count_each_event_once() {
+    let scene = Fixture::new(paced_line());
+    let queue = scene.queue_with_waiting_visitors(100, 40, 40).await;
+    let written = CapturedMetrics::default();
+    let promoters = [
+        scene.promoter_with_metrics(&written),
+        scene.promoter_with_metrics(&written),
+    ];
     let run = async |seconds| {
         let time = || sleep(Duration::from_secs(seconds));
         tokio::join!(promoters[0].run(time()), promoters[1].run(time()));
@@ -66,11 +69,13 @@ async fn two_promoters_at_once_count_each_event_once() {
 
     let line = &scene.line;
     for visitor in ["0", "1", "2"] {
-        line.claim(&queue, id(&queue, visitor)).await.expect("claimed");
+        line.claim(&queue, entry_id(&queue, visitor))
+            .await
+            .expect("claimed");
     }
     for visitor in ["0", "99"] {
         let left = line
-            .leave(&queue, id(&queue, visitor), None, Departure::Leave)
+            .leave(&queue, entry_id(&queue, visitor), None, LeaveReason::Leave)
             .await;
         left.expect("gone");
     }
@@ -80,7 +85,7 @@ async fn two_promoters_at_once_count_each_event_once() {
     run(40).await;
     assert_eq!(written.sum(NO_SHOWS), 37, "but for the three who claimed");
 
-    let totals = line.view(&queue).await.expect("seen").totals;
+    let totals = line.queue_view(&queue).await.expect("seen").totals;
     assert_eq!(
         written.sum(PROMOTED),
         i64::try_from(totals.promoted).expect("few")
@@ -105,13 +110,16 @@ async fn two_promoters_at_once_count_each_event_once() {
 }
 
 #[tokio::test]
-async fn what_people_are_told_is_compared_with_what_comes_of_it() {
-    let scene = Scene::new(paced_line());
+async fn estimates_are_compared_with_actual_waits() {
+    let scene = Fixture::new(paced_line());
     // The pace is one entry per second, so the estimate for the last of 100 visitors is 100 s.
-    scene.lined_up(100, 1_000, 10).await;
-    let written = Written::default();
+    scene.queue_with_waiting_visitors(100, 1_000, 10).await;
+    let written = CapturedMetrics::default();
     tokio::time::pause();
-    scene.reporter(&written).run(sleep(Duration::from_mins(3))).await;
+    scene
+        .promoter_with_metrics(&written)
+        .run(sleep(Duration::from_mins(3)))
+        .await;
     let errors = written.values(ESTIMATE_ERROR);
     assert!(errors.len() >= 9, "one each ten seconds of the wait: {errors:?}");
     // The estimate may be off by one interval in each direction, because the first batch goes at once.
@@ -119,13 +127,13 @@ async fn what_people_are_told_is_compared_with_what_comes_of_it() {
 }
 
 #[tokio::test]
-async fn a_queue_without_anybody_is_reported_once_a_minute() {
-    let scene = Scene::new(paced_line());
-    scene.queue("q", json!({})).await;
-    let written = Written::default();
+async fn empty_queue_is_reported_once_a_minute() {
+    let scene = Fixture::new(paced_line());
+    scene.create_queue("q", json!({})).await;
+    let written = CapturedMetrics::default();
     tokio::time::pause();
     scene
-        .reporter(&written)
+        .promoter_with_metrics(&written)
         .run(sleep(Duration::from_secs(185)))
         .await;
     assert_eq!(
@@ -138,35 +146,35 @@ async fn a_queue_without_anybody_is_reported_once_a_minute() {
 }
 
 #[tokio::test]
-async fn without_a_name_of_the_deployment_nothing_is_measured() {
-    let scene = Scene::new(paced_line());
-    let queue = scene.lined_up(3, 1, 1).await;
+async fn metrics_are_off_without_a_deployment_name() {
+    let scene = Fixture::new(paced_line());
+    let queue = scene.queue_with_waiting_visitors(3, 1, 1).await;
     tokio::time::pause();
     scene.promoter().run(sleep(Duration::from_secs(15))).await;
     let order = vestibule_line::ReportOrder {
         every_ms: 10_000,
         idle_ms: 60_000,
     };
-    let reported = scene.line.report(&queue, order).await.expect("answered");
+    let reported = scene.line.take_report(&queue, order).await.expect("answered");
     assert!(
-        matches!(&reported, vestibule_line::Reported::Due(report) if report.happened.entered == 3),
+        matches!(&reported, vestibule_line::ReportOutcome::Due(report) if report.events.entered == 3),
         "nobody took it before: {reported:?}"
     );
 }
 
 #[tokio::test]
-async fn an_edit_is_taken_soon_or_seen_to_be_refused() {
-    let metrics = Written::default();
-    let scene = Scene::new(memory());
-    let (queue, _) = scene.queue("q", json!({ "capacity": 7 })).await;
+async fn edit_is_applied_soon_or_reported_as_refused() {
+    let metrics = CapturedMetrics::default();
+    let scene = Fixture::new(memory_line());
+    let (queue, _) = scene.create_queue("q", json!({ "capacity": 7 })).await;
     let capacity = async || {
-        let view = scene.line.view(&queue).await.expect("seen");
+        let view = scene.line.queue_view(&queue).await.expect("seen");
         view.configuration.settings.capacity
     };
     let operator = async {
         for edited in 10..20 {
             scene
-                .edit(&queue, json!({ "capacity": edited.to_string() }))
+                .replace_stored_settings(&queue, json!({ "capacity": edited.to_string() }))
                 .await;
             let since = Instant::now();
             while capacity().await != edited {
@@ -176,7 +184,9 @@ async fn an_edit_is_taken_soon_or_seen_to_be_refused() {
             sleep(Duration::from_millis(730)).await;
         }
         for wrong in [json!("many"), json!("lots"), json!(0)] {
-            scene.edit(&queue, json!({ "capacity": wrong })).await;
+            scene
+                .replace_stored_settings(&queue, json!({ "capacity": wrong }))
+                .await;
             sleep(Duration::from_secs(31)).await;
             assert_eq!(capacity().await, 19);
             assert_eq!(metrics.last(SETTINGS_REFUSED), 1);
@@ -185,58 +195,68 @@ async fn an_edit_is_taken_soon_or_seen_to_be_refused() {
             metrics.sum(SETTINGS_REFUSED) >= 4,
             "as often as a queue is reported on"
         );
-        scene.edit(&queue, json!({})).await;
+        scene.replace_stored_settings(&queue, json!({})).await;
         sleep(Duration::from_secs(10)).await;
         assert_eq!(capacity().await, 100, "what was deleted is at its default again");
         assert_eq!(metrics.last(SETTINGS_REFUSED), 0);
     };
     tokio::time::pause();
-    scene.reporter(&metrics).run(operator).await;
+    scene.promoter_with_metrics(&metrics).run(operator).await;
 }
 
 #[tokio::test]
-async fn a_queue_that_cannot_be_put_back_is_seen_to_be_refused() {
-    let scene = Scene::new(Arc::new(MemoryLine::new()));
-    scene.store("q", json!({ "capacity": "many" })).await;
-    let written = Written::default();
+async fn unrestorable_queue_is_reported_as_refused() {
+    let scene = Fixture::new(Arc::new(MemoryLine::new()));
+    scene.store_queue("q", json!({ "capacity": "many" })).await;
+    let written = CapturedMetrics::default();
     tokio::time::pause();
-    scene.reporter(&written).run(sleep(Duration::from_secs(5))).await;
+    scene
+        .promoter_with_metrics(&written)
+        .run(sleep(Duration::from_secs(5)))
+        .await;
     assert_eq!(written.values(SETTINGS_REFUSED), [1]);
 }
 
 #[tokio::test]
-async fn what_is_set_aside_is_tried_again_every_ten_minutes() {
-    let scene = Scene::new(paced_line());
-    let (queue, shelf) = scene.queue("q", json!({ "paused": true })).await;
-    let written = Written::default();
-    let promoter = scene.reporter(&written);
+async fn dead_letters_are_retried_every_ten_minutes() {
+    let scene = Fixture::new(paced_line());
+    let (queue, shelf) = scene.create_queue("q", json!({ "paused": true })).await;
+    let written = CapturedMetrics::default();
+    let promoter = scene.promoter_with_metrics(&written);
     tokio::time::pause();
     promoter.run(sleep(Duration::from_mins(1))).await;
     let change = scene.enter_unwritten(&queue, "a").await;
-    scene.line.record(&queue, &change).await.expect("recorded");
-    let journal = scene.line.journal(&queue, 1).await.expect("read");
-    let done = scene.line.set_aside(&queue, &journal[0].key).await;
+    scene
+        .line
+        .append_to_journal(&queue, &change)
+        .await
+        .expect("recorded");
+    let journal = scene.line.due_journal_records(&queue, 1).await.expect("read");
+    let done = scene.line.dead_letter(&queue, &journal[0].key).await;
     done.expect("set aside");
     promoter.run(sleep(Duration::from_mins(5))).await;
     assert_eq!(
-        written.last(SET_ASIDE),
+        written.last(DEAD_LETTERED_RECORDS),
         1,
         "the dead letter is not retried before ten minutes"
     );
-    assert_eq!(scene.backup.entry(&shelf, change.id).await.expect("read"), None);
+    assert_eq!(
+        scene.backup.read_entry(&shelf, change.id).await.expect("read"),
+        None
+    );
     for _ in 0..5 {
         // The thread of the file backup may be too slow for paused time, which jumps. So the test tries several
         // times.
         promoter.run(sleep(Duration::from_mins(11))).await;
-        if written.last(SET_ASIDE) == 0 {
+        if written.last(DEAD_LETTERED_RECORDS) == 0 {
             break;
         }
     }
-    assert_eq!(written.last(SET_ASIDE), 0);
+    assert_eq!(written.last(DEAD_LETTERED_RECORDS), 0);
     assert!(
         scene
             .backup
-            .entry(&shelf, change.id)
+            .read_entry(&shelf, change.id)
             .await
             .expect("read")
             .is_some()

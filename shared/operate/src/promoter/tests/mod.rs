@@ -16,29 +16,29 @@ use std::{sync::Arc, time::Duration};
 use serde_json::{Map, Value};
 use tempfile::TempDir;
 use tokio::time::{sleep, timeout};
-use vestibule_backup::{Backup, LinePart, Shelf, StoredQueue};
+use vestibule_backup::{Backup, EntryPartition, QueueMetadata, StoredQueue};
 use vestibule_backup_file::FileBackup;
 use vestibule_domain::{
     change::Change,
     id::{EntryId, IdKey, QueueId, RootKey, Salt, Visitor},
 };
 use vestibule_engine::{
-    sync::{Policy, SyncError, Synced, configuration, sync},
+    sync::{SettingsPolicy, SyncError, SyncOutcome, build_configuration, sync_settings},
     write_through::write_through,
 };
-use vestibule_line::{Configured, Entered, Line};
+use vestibule_line::{ConfigureOutcome, EnterOutcome, Line};
 use vestibule_line_memory::MemoryLine;
 
 use super::Promoter;
 
 /// The fixture: a line, a backup in a temporary folder, and functions that set up queues in both.
-struct Scene {
+struct Fixture {
     line: Arc<dyn Line>,
     backup: Arc<FileBackup>,
     _dir: TempDir,
 }
 
-impl Scene {
+impl Fixture {
     fn new(line: Arc<dyn Line>) -> Self {
         let dir = tempfile::tempdir().expect("a folder");
         let backup = FileBackup::open(dir.path().join("backup.redb")).expect("a new store");
@@ -49,33 +49,33 @@ impl Scene {
         }
     }
 
-    async fn store(&self, name: &str, settings: Value) -> (QueueId, StoredQueue) {
+    async fn store_queue(&self, name: &str, settings: Value) -> (QueueId, StoredQueue) {
         let queue: QueueId = name.parse().expect("a queue id");
         let stored = StoredQueue {
-            settings: map(settings).into(),
+            settings: json_map(settings).into(),
             settings_order: 0,
-            line: LinePart::new(Salt::new([3; 32])),
+            metadata: QueueMetadata::new(Salt::new([3; 32])),
         };
         assert!(self.backup.create_queue(&queue, &stored).await.expect("stored"));
         (queue, stored)
     }
 
-    async fn sync(&self, queue: &QueueId) -> Result<Synced, SyncError> {
-        sync(&*self.line, &*self.backup, queue, Policy::default()).await
+    async fn sync(&self, queue: &QueueId) -> Result<SyncOutcome, SyncError> {
+        sync_settings(&*self.line, &*self.backup, queue, SettingsPolicy::default()).await
     }
 
     /// Creates a queue whose settings are in force. Returns its id and the partition of its entries.
-    async fn queue(&self, name: &str, settings: Value) -> (QueueId, Shelf) {
-        let (queue, stored) = self.store(name, settings).await;
-        let wanted = configuration(&stored, Policy::default()).expect("right settings");
+    async fn create_queue(&self, name: &str, settings: Value) -> (QueueId, EntryPartition) {
+        let (queue, stored) = self.store_queue(name, settings).await;
+        let wanted = build_configuration(&stored, SettingsPolicy::default()).expect("right settings");
         let configured = self.line.configure(&queue, &wanted, true).await;
-        assert_eq!(configured.expect("configured"), Configured::Created);
-        let shelf = Shelf::of(&queue, &wanted);
+        assert_eq!(configured.expect("configured"), ConfigureOutcome::Created);
+        let shelf = EntryPartition::from_configuration(&queue, &wanted);
         (queue, shelf)
     }
 
     /// Enters like a visitor and writes the entry through to the backup.
-    async fn enter(&self, shelf: &Shelf, visitor: &str) -> EntryId {
+    async fn enter(&self, shelf: &EntryPartition, visitor: &str) -> EntryId {
         let change = self.enter_unwritten(&shelf.queue, visitor).await;
         let through = write_through(&*self.line, &*self.backup, shelf, &change).await;
         assert!(through.expect("written").durable);
@@ -84,8 +84,8 @@ impl Scene {
 
     /// Enters like a visitor whose request dies before it writes the entry to the backup.
     async fn enter_unwritten(&self, queue: &QueueId, visitor: &str) -> Change {
-        match self.line.enter(queue, id(queue, visitor)).await {
-            Ok(Entered::Joined {
+        match self.line.enter(queue, entry_id(queue, visitor)).await {
+            Ok(EnterOutcome::Joined {
                 change: Some(change), ..
             }) => change,
             other => panic!("did not enter: {other:?}"),
@@ -93,11 +93,16 @@ impl Scene {
     }
 
     /// Replaces the stored settings, like an operator who edits the table.
-    async fn edit(&self, queue: &QueueId, settings: Value) {
-        let stored = self.backup.queue(queue).await.expect("read").expect("is there");
+    async fn replace_stored_settings(&self, queue: &QueueId, settings: Value) {
+        let stored = self
+            .backup
+            .read_queue(queue)
+            .await
+            .expect("read")
+            .expect("is there");
         let replaced = self
             .backup
-            .replace_settings(queue, &stored.settings, &map(settings))
+            .replace_settings(queue, &stored.settings, &json_map(settings))
             .await;
         assert!(replaced.expect("written").is_some());
     }
@@ -106,29 +111,30 @@ impl Scene {
         Arc::new(Promoter::new(
             self.line.clone(),
             self.backup.clone(),
-            Policy::default(),
+            SettingsPolicy::default(),
         ))
     }
 }
 
-fn map(value: Value) -> Map<String, Value> {
+fn json_map(value: Value) -> Map<String, Value> {
     match value {
         Value::Object(map) => map,
         other => panic!("not an object: {other}"),
     }
 }
 
-fn id(queue: &QueueId, visitor: &str) -> EntryId {
+fn entry_id(queue: &QueueId, visitor: &str) -> EntryId {
     let root = RootKey::new(vec![1; 32]).expect("long enough");
-    IdKey::derive(&root, queue, &Salt::new([3; 32])).entry_id(&Visitor::known(visitor).expect("valid"))
+    IdKey::derive_for_queue(&root, queue, &Salt::new([3; 32]))
+        .entry_id(&Visitor::known(visitor).expect("valid"))
 }
 
-fn memory() -> Arc<dyn Line> {
+fn memory_line() -> Arc<dyn Line> {
     Arc::new(MemoryLine::new())
 }
 
 /// Waits until the condition is true. The limit is generous, so that a busy machine passes too.
-async fn until(mut is_so: impl AsyncFnMut() -> bool) {
+async fn wait_until(mut is_so: impl AsyncFnMut() -> bool) {
     let waiting = async {
         while !is_so().await {
             sleep(Duration::from_millis(20)).await;

@@ -9,18 +9,18 @@ use vestibule_line::Line;
 use vestibule_line_memory::MemoryLine;
 
 use super::{
-    Scene,
-    faulty::{Fault, Faulty},
-    id, map, memory, until,
+    Fixture, entry_id,
+    faulty::{Fault, FaultyLine},
+    json_map, memory_line, wait_until,
 };
 
 /// Runs the loop in paused time with a broken, a slow and a sound queue. Returns how often each of them was
 /// ticked.
-async fn ticks_in(run: Duration) -> (u64, u64, u64) {
-    let line = Arc::new(Faulty::new(MemoryLine::new()));
-    let scene = Scene::new(line.clone());
+async fn count_ticks(run: Duration) -> (u64, u64, u64) {
+    let line = Arc::new(FaultyLine::new(MemoryLine::new()));
+    let scene = Fixture::new(line.clone());
     for name in ["broken", "slow", "sound"] {
-        scene.queue(name, json!({})).await;
+        scene.create_queue(name, json!({})).await;
     }
     line.inject("broken", Fault::Broken);
     line.inject("slow", Fault::Slow(Duration::from_hours(1)));
@@ -30,8 +30,8 @@ async fn ticks_in(run: Duration) -> (u64, u64, u64) {
 }
 
 #[tokio::test]
-async fn a_broken_and_a_slow_queue_delay_nobody() {
-    let (broken, slow, sound) = ticks_in(Duration::from_millis(30_500)).await;
+async fn broken_and_slow_queues_delay_no_other_queue() {
+    let (broken, slow, sound) = count_ticks(Duration::from_millis(30_500)).await;
     assert!(
         (28..=30).contains(&sound),
         "one tick a second, the first after a listing: {sound}"
@@ -44,10 +44,10 @@ async fn a_broken_and_a_slow_queue_delay_nobody() {
 }
 
 #[tokio::test]
-async fn the_loop_ends_on_time_whatever_is_under_way() {
-    let line = Arc::new(Faulty::new(MemoryLine::new()));
-    let scene = Scene::new(line.clone());
-    scene.queue("slow", json!({})).await;
+async fn run_ends_on_time_although_a_step_hangs() {
+    let line = Arc::new(FaultyLine::new(MemoryLine::new()));
+    let scene = Fixture::new(line.clone());
+    scene.create_queue("slow", json!({})).await;
     line.inject("slow", Fault::Slow(Duration::from_hours(1)));
     tokio::time::pause();
     let started = Instant::now();
@@ -63,14 +63,19 @@ async fn the_loop_ends_on_time_whatever_is_under_way() {
 }
 
 #[tokio::test]
-async fn the_loop_takes_edited_settings_over_and_puts_lost_queues_back() {
-    let line = Arc::new(Faulty::new(MemoryLine::new()));
-    let scene = Scene::new(line.clone());
-    let (queue, stored) = scene.store("q", json!({ "capacity": 7 })).await;
+async fn run_applies_edits_and_restores_lost_queues() {
+    let line = Arc::new(FaultyLine::new(MemoryLine::new()));
+    let scene = Fixture::new(line.clone());
+    let (queue, stored) = scene.store_queue("q", json!({ "capacity": 7 })).await;
     let promoter = scene.promoter();
     let edit_and_lose = async {
-        until(async || line.view(&queue).await.is_ok_and(|view| view.heartbeat_ms > 0)).await;
-        let nine = map(json!({ "capacity": 9 }));
+        wait_until(async || {
+            line.queue_view(&queue)
+                .await
+                .is_ok_and(|view| view.heartbeat_ms > 0)
+        })
+        .await;
+        let nine = json_map(json!({ "capacity": 9 }));
         assert!(
             scene
                 .backup
@@ -79,15 +84,15 @@ async fn the_loop_takes_edited_settings_over_and_puts_lost_queues_back() {
                 .expect("written")
                 .is_some()
         );
-        until(async || {
-            line.view(&queue)
+        wait_until(async || {
+            line.queue_view(&queue)
                 .await
                 .is_ok_and(|view| view.configuration.settings.capacity == 9)
         })
         .await;
         line.lose_everything();
-        until(async || {
-            line.view(&queue)
+        wait_until(async || {
+            line.queue_view(&queue)
                 .await
                 .is_ok_and(|view| view.configuration.settings.capacity == 9)
         })
@@ -97,15 +102,28 @@ async fn the_loop_takes_edited_settings_over_and_puts_lost_queues_back() {
 }
 
 #[tokio::test]
-async fn the_end_takes_every_journal_to_the_backup() {
-    let scene = Scene::new(memory());
-    let (queue, shelf) = scene.queue("q", json!({ "capacity": 1, "batch": 1 })).await;
-    let second = id(&queue, "b");
+async fn flush_all_writes_every_journal_to_the_backup() {
+    let scene = Fixture::new(memory_line());
+    let (queue, shelf) = scene
+        .create_queue("q", json!({ "capacity": 1, "batch": 1 }))
+        .await;
+    let second = entry_id(&queue, "b");
     let change = scene.enter_unwritten(&queue, "b").await;
-    scene.line.record(&queue, &change).await.expect("recorded");
+    scene
+        .line
+        .append_to_journal(&queue, &change)
+        .await
+        .expect("recorded");
     let promoter = scene.promoter();
     promoter.sync_all().await.expect("listed");
-    promoter.settle_all().await.expect("settled");
-    assert_eq!(scene.line.view(&queue).await.expect("seen").journal, 0);
-    assert!(scene.backup.entry(&shelf, second).await.expect("read").is_some());
+    promoter.flush_all().await.expect("settled");
+    assert_eq!(scene.line.queue_view(&queue).await.expect("seen").journal_len, 0);
+    assert!(
+        scene
+            .backup
+            .read_entry(&shelf, second)
+            .await
+            .expect("read")
+            .is_some()
+    );
 }

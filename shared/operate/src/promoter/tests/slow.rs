@@ -13,78 +13,91 @@ use serde_json::{Map, Value, json};
 use tokio::time::{Instant, sleep};
 use uuid::Uuid;
 use vestibule_backup::{
-    Backup, BackupError, Lease, Leased, LinePart, Placing, Shelf, StoredQueue, StoredSettings, Written,
+    Backup, BackupError, EntryPartition, Lease, LeaseOutcome, PlacePutOutcome, PutOutcome, QueueMetadata,
+    StoredQueue, StoredSettings,
 };
 use vestibule_backup_file::FileBackup;
 use vestibule_domain::{
     change::Change,
     id::{EntryId, QueueId, Salt},
-    record::Record,
+    record::EntryRecord,
 };
-use vestibule_engine::{drain::drain, sync::Policy};
+use vestibule_engine::{drain::flush_journal, sync::SettingsPolicy};
 use vestibule_line_memory::MemoryLine;
 
-use super::{Scene, id};
+use super::{Fixture, entry_id};
 use crate::promoter::Promoter;
 
 /// A test double: a backup that takes the time `record` for each batch of a flush and does not store it.
 /// Everything else goes to the file backup.
-pub(super) struct Slow {
+pub(super) struct SlowBackup {
     backup: Arc<FileBackup>,
-    record: Duration,
+    batch_duration: Duration,
     /// How many batches are being written now.
     writing: AtomicUsize,
-    most: AtomicUsize,
+    writing_max: AtomicUsize,
 }
 
-impl Slow {
-    pub(super) fn new(scene: &Scene, record: Duration) -> Arc<Self> {
+impl SlowBackup {
+    pub(super) fn new(scene: &Fixture, record: Duration) -> Arc<Self> {
         Arc::new(Self {
             backup: scene.backup.clone(),
-            record,
+            batch_duration: record,
             writing: AtomicUsize::new(0),
-            most: AtomicUsize::new(0),
+            writing_max: AtomicUsize::new(0),
         })
     }
 }
 
 #[async_trait]
-impl Backup for Slow {
-    async fn write_each(
+impl Backup for SlowBackup {
+    async fn put_changes(
         &self,
-        _: &Shelf,
+        _: &EntryPartition,
         changes: &[Change],
         _: Instant,
-    ) -> Vec<Result<Written, BackupError>> {
+    ) -> Vec<Result<PutOutcome, BackupError>> {
         let now = self.writing.fetch_add(1, Ordering::SeqCst) + 1;
-        self.most.fetch_max(now, Ordering::SeqCst);
-        sleep(self.record).await;
+        self.writing_max.fetch_max(now, Ordering::SeqCst);
+        sleep(self.batch_duration).await;
         self.writing.fetch_sub(1, Ordering::SeqCst);
-        changes.iter().map(|_| Ok(Written::Older)).collect()
+        changes.iter().map(|_| Ok(PutOutcome::Superseded)).collect()
     }
 
-    async fn write(&self, shelf: &Shelf, change: &Change) -> Result<Written, BackupError> {
-        self.backup.write(shelf, change).await
+    async fn put_change(&self, shelf: &EntryPartition, change: &Change) -> Result<PutOutcome, BackupError> {
+        self.backup.put_change(shelf, change).await
     }
 
-    async fn write_place(&self, shelf: &Shelf, change: &Change) -> Result<Placing, BackupError> {
-        self.backup.write_place(shelf, change).await
+    async fn put_place(
+        &self,
+        shelf: &EntryPartition,
+        change: &Change,
+    ) -> Result<PlacePutOutcome, BackupError> {
+        self.backup.put_place(shelf, change).await
     }
 
-    async fn entry(&self, shelf: &Shelf, id: EntryId) -> Result<Option<Record>, BackupError> {
-        self.backup.entry(shelf, id).await
+    async fn read_entry(
+        &self,
+        shelf: &EntryPartition,
+        id: EntryId,
+    ) -> Result<Option<EntryRecord>, BackupError> {
+        self.backup.read_entry(shelf, id).await
     }
 
-    async fn live_entries(&self, shelf: &Shelf, shard: u8) -> Result<Vec<Record>, BackupError> {
-        self.backup.live_entries(shelf, shard).await
+    async fn read_live_entries(
+        &self,
+        shelf: &EntryPartition,
+        shard: u8,
+    ) -> Result<Vec<EntryRecord>, BackupError> {
+        self.backup.read_live_entries(shelf, shard).await
     }
 
-    async fn queue(&self, queue: &QueueId) -> Result<Option<StoredQueue>, BackupError> {
-        self.backup.queue(queue).await
+    async fn read_queue(&self, queue: &QueueId) -> Result<Option<StoredQueue>, BackupError> {
+        self.backup.read_queue(queue).await
     }
 
-    async fn queues(&self) -> Result<Vec<QueueId>, BackupError> {
-        self.backup.queues().await
+    async fn list_queues(&self) -> Result<Vec<QueueId>, BackupError> {
+        self.backup.list_queues().await
     }
 
     async fn create_queue(&self, queue: &QueueId, stored: &StoredQueue) -> Result<bool, BackupError> {
@@ -106,7 +119,7 @@ impl Backup for Slow {
         epoch: u32,
         lease: Lease,
         now_ms: u64,
-    ) -> Result<Leased, BackupError> {
+    ) -> Result<LeaseOutcome, BackupError> {
         self.backup.take_lease(queue, epoch, lease, now_ms).await
     }
 
@@ -118,8 +131,8 @@ impl Backup for Slow {
         self.backup.release_lease(queue, epoch, holder).await
     }
 
-    async fn raise_fence(&self, queue: &QueueId, epoch: u32, fence: u64) -> Result<(), BackupError> {
-        self.backup.raise_fence(queue, epoch, fence).await
+    async fn raise_watermark(&self, queue: &QueueId, epoch: u32, fence: u64) -> Result<(), BackupError> {
+        self.backup.raise_watermark(queue, epoch, fence).await
     }
 
     async fn begin_generation(
@@ -127,7 +140,7 @@ impl Backup for Slow {
         queue: &QueueId,
         epoch: u32,
         salt: Salt,
-    ) -> Result<Option<LinePart>, BackupError> {
+    ) -> Result<Option<QueueMetadata>, BackupError> {
         self.backup.begin_generation(queue, epoch, salt).await
     }
 
@@ -147,32 +160,44 @@ pub(super) fn paced_line() -> Arc<MemoryLine> {
 
 /// Sets up a queue with a pace of one entry per second and this many visitors, whose entries are in the line
 /// only.
-async fn crowded(scene: &Scene, name: &str, visitors: u32) -> (QueueId, Shelf) {
+async fn queue_with_waiting_visitors(
+    scene: &Fixture,
+    name: &str,
+    visitors: u32,
+) -> (QueueId, EntryPartition) {
     let pace = json!({ "capacity": 1_000, "batch": 1, "interval_seconds": 1 });
-    let (queue, shelf) = scene.queue(name, pace).await;
+    let (queue, shelf) = scene.create_queue(name, pace).await;
     for visitor in 0..visitors {
         scene
             .line
-            .enter(&queue, id(&queue, &visitor.to_string()))
+            .enter(&queue, entry_id(&queue, &visitor.to_string()))
             .await
             .expect("entered");
     }
     (queue, shelf)
 }
 
-pub(super) fn promoter(scene: &Scene, backup: Arc<Slow>) -> Arc<Promoter> {
-    Arc::new(Promoter::new(scene.line.clone(), backup, Policy::default()))
+pub(super) fn promoter(scene: &Fixture, backup: Arc<SlowBackup>) -> Arc<Promoter> {
+    Arc::new(Promoter::new(
+        scene.line.clone(),
+        backup,
+        SettingsPolicy::default(),
+    ))
 }
 
 #[tokio::test]
-async fn a_slow_backup_delays_nobodys_turn() {
+async fn slow_backup_does_not_delay_promotion() {
     const QUEUES: u32 = 60;
-    let scene = Scene::new(paced_line());
+    let scene = Fixture::new(paced_line());
     let mut queues = Vec::new();
     for number in 0..QUEUES {
-        queues.push(crowded(&scene, &format!("q{number}"), 20).await.0);
+        queues.push(
+            queue_with_waiting_visitors(&scene, &format!("q{number}"), 20)
+                .await
+                .0,
+        );
     }
-    let slow = Slow::new(&scene, Duration::from_secs(20));
+    let slow = SlowBackup::new(&scene, Duration::from_secs(20));
     tokio::time::pause();
     let started = Instant::now();
     promoter(&scene, slow.clone())
@@ -183,10 +208,10 @@ async fn a_slow_backup_delays_nobodys_turn() {
         "the last drains are bounded"
     );
     for queue in queues {
-        let promoted = scene.line.view(&queue).await.expect("seen").totals.promoted;
+        let promoted = scene.line.queue_view(&queue).await.expect("seen").totals.promoted;
         assert!(promoted >= 13, "{queue}: {promoted} of 15");
     }
-    let most = slow.most.load(Ordering::SeqCst);
+    let most = slow.writing_max.load(Ordering::SeqCst);
     assert!(
         (2..=16).contains(&most),
         "drains go side by side, within a bound: {most}"
@@ -194,38 +219,42 @@ async fn a_slow_backup_delays_nobodys_turn() {
 }
 
 #[tokio::test]
-async fn a_record_that_takes_long_gets_there_and_no_queue_is_drained_twice_at_once() {
-    let scene = Scene::new(paced_line());
-    let (queue, _) = crowded(&scene, "q", 4).await;
-    let slow = Slow::new(&scene, Duration::from_secs(27));
+async fn slow_record_is_written_and_flushes_never_overlap() {
+    let scene = Fixture::new(paced_line());
+    let (queue, _) = queue_with_waiting_visitors(&scene, "q", 4).await;
+    let slow = SlowBackup::new(&scene, Duration::from_secs(27));
     tokio::time::pause();
     promoter(&scene, slow.clone())
         .run(sleep(Duration::from_mins(3)))
         .await;
-    let view = scene.line.view(&queue).await.expect("seen");
-    assert_eq!((view.totals.promoted, view.journal), (3, 0));
-    assert_eq!(slow.most.load(Ordering::SeqCst), 1);
+    let view = scene.line.queue_view(&queue).await.expect("seen");
+    assert_eq!((view.totals.promoted, view.journal_len), (3, 0));
+    assert_eq!(slow.writing_max.load(Ordering::SeqCst), 1);
 }
 
 #[tokio::test]
-async fn a_drain_ends_between_batches_never_within_one() {
-    let scene = Scene::new(paced_line());
-    let (queue, shelf) = scene.queue("q", json!({})).await;
+async fn flush_ends_only_between_batches() {
+    let scene = Fixture::new(paced_line());
+    let (queue, shelf) = scene.create_queue("q", json!({})).await;
     let change = scene.enter_unwritten(&queue, "a").await;
     // All records belong to one entry, so no two of them may be in the same batch.
     for _ in 0..4 {
-        scene.line.record(&queue, &change).await.expect("recorded");
+        scene
+            .line
+            .append_to_journal(&queue, &change)
+            .await
+            .expect("recorded");
     }
     tokio::time::pause();
-    let slow = Slow::new(&scene, Duration::from_secs(5));
+    let slow = SlowBackup::new(&scene, Duration::from_secs(5));
     let drained = async |time: u64| {
         let until = Instant::now() + Duration::from_secs(time);
-        drain(&*scene.line, &*slow, &shelf, 100, until).await
+        flush_journal(&*scene.line, &*slow, &shelf, 100, until).await
     };
     assert_eq!(drained(0).await.expect("drained").records, 1, "always the first");
     assert_eq!(drained(7).await.expect("drained").records, 2);
-    let hangs = Slow::new(&scene, Duration::from_hours(1));
-    let error = drain(&*scene.line, &*hangs, &shelf, 100, Instant::now()).await;
+    let hangs = SlowBackup::new(&scene, Duration::from_hours(1));
+    let error = flush_journal(&*scene.line, &*hangs, &shelf, 100, Instant::now()).await;
     assert!(error.expect_err("given up").to_string().contains("30s"));
-    assert_eq!(scene.line.view(&queue).await.expect("seen").journal, 1);
+    assert_eq!(scene.line.queue_view(&queue).await.expect("seen").journal_len, 1);
 }

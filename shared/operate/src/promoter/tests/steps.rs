@@ -4,28 +4,33 @@ use std::time::Duration;
 
 use serde_json::{Value, json};
 use tokio::time::Instant;
-use vestibule_backup::{Backup, revision};
-use vestibule_domain::{pace::HeldBackBy, settings::Settings, state::State};
+use vestibule_backup::{Backup, settings_revision};
+use vestibule_domain::{pace::LimitedBy, settings::Settings, state::EntryState};
 use vestibule_engine::{
-    drain::drain,
-    sync::{Policy, SyncError, Synced, configuration, put_in_force},
+    drain::flush_journal,
+    sync::{SettingsPolicy, SyncError, SyncOutcome, apply_configuration, build_configuration},
     tick::tick,
 };
-use vestibule_line::{Configuration, Configured, LineError};
+use vestibule_line::{Configuration, ConfigureOutcome, LineError};
 
-use super::{Scene, map, memory};
+use super::{Fixture, json_map, memory_line};
 
 #[tokio::test]
-async fn a_tick_promotes_and_a_drain_takes_the_journal_to_the_backup() {
-    let scene = Scene::new(memory());
+async fn tick_promotes_and_flush_writes_the_journal() {
+    let scene = Fixture::new(memory_line());
     let settings = json!({ "capacity": 2, "batch": 5, "paused": true });
-    let (queue, shelf) = scene.queue("q", settings).await;
+    let (queue, shelf) = scene.create_queue("q", settings).await;
     let mut ids = Vec::new();
     for visitor in ["a", "b", "c"] {
         ids.push(scene.enter(&shelf, visitor).await);
     }
-    let stored = scene.backup.queue(&queue).await.expect("read").expect("is there");
-    let open = map(json!({ "capacity": 2, "batch": 5 }));
+    let stored = scene
+        .backup
+        .read_queue(&queue)
+        .await
+        .expect("read")
+        .expect("is there");
+    let open = json_map(json!({ "capacity": 2, "batch": 5 }));
     assert!(
         scene
             .backup
@@ -39,15 +44,18 @@ async fn a_tick_promotes_and_a_drain_takes_the_journal_to_the_backup() {
     let ticked = tick(&*scene.line, &queue, None).await.expect("ticked");
 
     assert_eq!((ticked.promoted, ticked.waiting, ticked.ready), (2, 1, 2));
-    assert_eq!(ticked.held_back_by, HeldBackBy::Capacity);
+    assert_eq!(ticked.limited_by, LimitedBy::Capacity);
     let until = Instant::now() + Duration::from_secs(30);
-    let drained = drain(&*scene.line, &*scene.backup, &shelf, 10, until).await;
+    let drained = flush_journal(&*scene.line, &*scene.backup, &shelf, 10, until).await;
     assert_eq!(drained.expect("drained").changes, 2);
-    assert_eq!(scene.line.view(&queue).await.expect("seen").journal, 0);
-    for (id, state) in ids.into_iter().zip([State::Ready, State::Ready, State::Waiting]) {
+    assert_eq!(scene.line.queue_view(&queue).await.expect("seen").journal_len, 0);
+    for (id, state) in ids
+        .into_iter()
+        .zip([EntryState::Ready, EntryState::Ready, EntryState::Waiting])
+    {
         let record = scene
             .backup
-            .entry(&shelf, id)
+            .read_entry(&shelf, id)
             .await
             .expect("read")
             .expect("is there");
@@ -56,42 +64,47 @@ async fn a_tick_promotes_and_a_drain_takes_the_journal_to_the_backup() {
 }
 
 #[tokio::test]
-async fn a_tick_of_a_queue_that_the_line_does_not_have_says_so() {
-    let scene = Scene::new(memory());
-    let (queue, _) = scene.store("q", json!({})).await;
+async fn tick_of_an_unknown_queue_fails() {
+    let scene = Fixture::new(memory_line());
+    let (queue, _) = scene.store_queue("q", json!({})).await;
     let error = tick(&*scene.line, &queue, None).await.expect_err("lost");
-    assert!(matches!(error, LineError::Unknown), "{error}");
+    assert!(matches!(error, LineError::QueueNotFound), "{error}");
 }
 
 #[tokio::test]
-async fn settings_edited_in_the_backup_reach_the_line_and_wrong_ones_do_not() {
-    let scene = Scene::new(memory());
-    let (queue, _) = scene.queue("q", json!({ "capacity": 7 })).await;
+async fn valid_edits_reach_the_line_and_invalid_ones_do_not() {
+    let scene = Fixture::new(memory_line());
+    let (queue, _) = scene.create_queue("q", json!({ "capacity": 7 })).await;
     let edit = async |settings: Value| {
-        let stored = scene.backup.queue(&queue).await.expect("read").expect("is there");
+        let stored = scene
+            .backup
+            .read_queue(&queue)
+            .await
+            .expect("read")
+            .expect("is there");
         assert!(
             scene
                 .backup
-                .replace_settings(&queue, &stored.settings, &map(settings))
+                .replace_settings(&queue, &stored.settings, &json_map(settings))
                 .await
                 .expect("written")
                 .is_some()
         );
         scene.sync(&queue).await.expect("synced")
     };
-    let in_force = async || scene.line.view(&queue).await.expect("seen").configuration;
+    let in_force = async || scene.line.queue_view(&queue).await.expect("seen").configuration;
 
     let synced = edit(json!({ "capacity": "9" })).await;
     assert!(
         matches!(
             synced,
-            Synced::InForce { put, .. } if put.how == Configured::Changed
+            SyncOutcome::InForce { put, .. } if put.outcome == ConfigureOutcome::Changed
         ),
         "{synced:?}"
     );
     let right = in_force().await;
     assert_eq!(right.settings.capacity, 9);
-    assert_eq!(right.revision, revision(&right.settings));
+    assert_eq!(right.revision, settings_revision(&right.settings));
 
     for (wrong, field) in [
         (json!({ "capacity": 0 }), "capacity"),
@@ -102,7 +115,7 @@ async fn settings_edited_in_the_backup_reach_the_line_and_wrong_ones_do_not() {
         ),
     ] {
         match edit(wrong).await {
-            Synced::Refused { error, .. } => assert_eq!(error.field, field),
+            SyncOutcome::Refused { error, .. } => assert_eq!(error.field, field),
             other => panic!("{field} was taken: {other:?}"),
         }
         assert_eq!(
@@ -115,20 +128,27 @@ async fn settings_edited_in_the_backup_reach_the_line_and_wrong_ones_do_not() {
     assert!(
         matches!(
             synced,
-            Synced::InForce { put, .. } if put.how == Configured::Same
+            SyncOutcome::InForce { put, .. } if put.outcome == ConfigureOutcome::Unchanged
         ),
         "{synced:?}"
     );
 }
 
 #[tokio::test]
-async fn settings_that_were_read_before_a_change_do_not_undo_it() {
-    let scene = Scene::new(memory());
-    let (queue, _) = scene.queue("q", json!({ "capacity": 7 })).await;
-    let read = async || scene.backup.queue(&queue).await.expect("read").expect("is there");
-    let in_force = async || scene.line.view(&queue).await.expect("seen").configuration;
+async fn stale_settings_do_not_undo_a_later_change() {
+    let scene = Fixture::new(memory_line());
+    let (queue, _) = scene.create_queue("q", json!({ "capacity": 7 })).await;
+    let read = async || {
+        scene
+            .backup
+            .read_queue(&queue)
+            .await
+            .expect("read")
+            .expect("is there")
+    };
+    let in_force = async || scene.line.queue_view(&queue).await.expect("seen").configuration;
     let stale = read().await;
-    let paused = map(json!({ "capacity": 7, "paused": true }));
+    let paused = json_map(json!({ "capacity": 7, "paused": true }));
     let replaced = scene
         .backup
         .replace_settings(&queue, &stale.settings, &paused)
@@ -136,9 +156,9 @@ async fn settings_that_were_read_before_a_change_do_not_undo_it() {
     assert_eq!(replaced.expect("written"), Some(1));
     scene.sync(&queue).await.expect("synced");
 
-    let wanted = configuration(&stale, Policy::default()).expect("right");
-    let put = put_in_force(&*scene.line, &*scene.backup, &queue, &stale, &wanted).await;
-    assert_eq!(put.expect("answered").how, Configured::Older);
+    let wanted = build_configuration(&stale, SettingsPolicy::default()).expect("right");
+    let put = apply_configuration(&*scene.line, &*scene.backup, &queue, &stale, &wanted).await;
+    assert_eq!(put.expect("answered").outcome, ConfigureOutcome::Superseded);
     assert!(in_force().await.settings.paused);
 
     // After the table was restored, the stored order is lower than the one in force. The stored settings still
@@ -158,17 +178,17 @@ async fn settings_that_were_read_before_a_change_do_not_undo_it() {
 }
 
 #[tokio::test]
-async fn a_lost_queue_is_put_back_with_everybody_in_place() {
-    let scene = Scene::new(memory());
-    let (queue, shelf) = scene.queue("q", json!({ "paused": true })).await;
+async fn lost_queue_is_restored_with_every_place() {
+    let scene = Fixture::new(memory_line());
+    let (queue, shelf) = scene.create_queue("q", json!({ "paused": true })).await;
     let ids = [scene.enter(&shelf, "a").await, scene.enter(&shelf, "b").await];
     let before = [
         scene.line.status(&queue, ids[0]).await,
         scene.line.status(&queue, ids[1]).await,
     ];
 
-    let after_the_loss = Scene {
-        line: memory(),
+    let after_the_loss = Fixture {
+        line: memory_line(),
         ..scene
     };
     let synced = after_the_loss.sync(&queue).await.expect("synced");
@@ -176,7 +196,7 @@ async fn a_lost_queue_is_put_back_with_everybody_in_place() {
     assert!(
         matches!(
             synced,
-            Synced::InForce { put, .. } if put.how == Configured::Created
+            SyncOutcome::InForce { put, .. } if put.outcome == ConfigureOutcome::Created
         ),
         "{synced:?}"
     );
@@ -187,27 +207,27 @@ async fn a_lost_queue_is_put_back_with_everybody_in_place() {
 }
 
 #[tokio::test]
-async fn a_lost_queue_with_wrong_settings_is_not_guessed_at() {
-    let scene = Scene::new(memory());
-    let (queue, _) = scene.store("q", json!({ "capacity": "many" })).await;
+async fn lost_queue_with_invalid_settings_is_not_restored() {
+    let scene = Fixture::new(memory_line());
+    let (queue, _) = scene.store_queue("q", json!({ "capacity": "many" })).await;
     let error = scene.sync(&queue).await.expect_err("nothing says how");
     assert!(
-        matches!(&error, SyncError::Stuck(wrong) if wrong.field == "capacity"),
+        matches!(&error, SyncError::NotRestorable(wrong) if wrong.field == "capacity"),
         "{error}"
     );
 }
 
 #[tokio::test]
-async fn a_queue_that_was_removed_is_gone() {
-    let scene = Scene::new(memory());
+async fn sync_reports_a_removed_queue() {
+    let scene = Fixture::new(memory_line());
     assert_eq!(
         scene.sync(&"q".parse().expect("an id")).await.expect("answered"),
-        Synced::Gone
+        SyncOutcome::QueueRemoved
     );
 }
 
 #[test]
-fn a_revision_names_settings_and_nothing_else() {
+fn revision_depends_on_the_settings_alone() {
     let (a, b) = (
         Settings::default(),
         Settings {
@@ -215,22 +235,25 @@ fn a_revision_names_settings_and_nothing_else() {
             ..Settings::default()
         },
     );
-    assert_eq!(revision(&a), revision(&a.clone()));
-    assert_ne!(revision(&a), revision(&b));
-    assert_eq!(revision(&a).len(), 16);
+    assert_eq!(settings_revision(&a), settings_revision(&a.clone()));
+    assert_ne!(settings_revision(&a), settings_revision(&b));
+    assert_eq!(settings_revision(&a).len(), 16);
     let trusting = Settings {
         trust_client_visitor_id: true,
         ..a
     };
     assert!(
-        Policy {
+        SettingsPolicy {
             trust_client_visitor_id: true
         }
-        .check(trusting.clone())
+        .validate(trusting.clone())
         .is_ok()
     );
     assert_eq!(
-        Policy::default().check(trusting).expect_err("refused").field,
+        SettingsPolicy::default()
+            .validate(trusting)
+            .expect_err("refused")
+            .field,
         "trust_client_visitor_id"
     );
 }

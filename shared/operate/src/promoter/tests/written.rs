@@ -9,9 +9,9 @@ use serde_json::Value;
 use vestibule_telemetry::metrics::Metric;
 
 #[derive(Clone, Default)]
-pub(super) struct Written(Arc<Mutex<Vec<u8>>>);
+pub(super) struct CapturedMetrics(Arc<Mutex<Vec<u8>>>);
 
-impl Write for Written {
+impl Write for CapturedMetrics {
     fn write(&mut self, bytes: &[u8]) -> io::Result<usize> {
         self.0.lock().expect("whole").write(bytes)
     }
@@ -21,7 +21,7 @@ impl Write for Written {
     }
 }
 
-impl Written {
+impl CapturedMetrics {
     /// Returns every line, each parsed as JSON.
     pub(super) fn lines(&self) -> Vec<Value> {
         let text = String::from_utf8(self.0.lock().expect("whole").clone()).expect("UTF-8");

@@ -5,7 +5,7 @@ fn error(url: &str) -> AddressError {
 }
 
 #[test]
-fn addresses_of_servers_and_clusters() {
+fn server_and_cluster_addresses_are_parsed() {
     for (url, is_cluster, nodes) in [
         ("redis://cache:6379", false, &["redis://cache:6379"][..]),
         (
@@ -32,7 +32,7 @@ fn addresses_of_servers_and_clusters() {
 }
 
 #[test]
-fn what_is_no_address_is_refused() {
+fn malformed_address_is_refused() {
     for url in [
         "",
         "cache:6379",
@@ -43,12 +43,15 @@ fn what_is_no_address_is_refused() {
     ] {
         assert_eq!(error(url), AddressError::Malformed, "{url}");
     }
-    assert_eq!(error("redis://a:1,b:2"), AddressError::SeveralServers);
-    assert_eq!(error("redis://a:1?ca_file=/ca.pem"), AddressError::InTheClear);
+    assert_eq!(error("redis://a:1,b:2"), AddressError::MultipleServers);
+    assert_eq!(
+        error("redis://a:1?ca_file=/ca.pem"),
+        AddressError::CaFileWithoutTls
+    );
 }
 
 #[test]
-fn a_file_of_authorities_is_read_and_must_hold_one() {
+fn ca_file_without_certificate_is_refused() {
     let folder = tempfile::tempdir().expect("a temporary folder can be created");
     let path = folder.path().join("a b.pem");
     // The `+` is a space, as in an encoded form.
@@ -56,16 +59,22 @@ fn a_file_of_authorities_is_read_and_must_hold_one() {
         "rediss+cluster://cache?ca_file={}/a+b.pem",
         folder.path().display()
     );
-    assert!(matches!(error(&url), AddressError::Unreadable { .. }));
+    assert!(matches!(error(&url), AddressError::CaFileUnreadable { .. }));
     std::fs::write(&path, "-----BEGIN PRIVATE KEY-----").expect("the file can be written");
-    assert!(matches!(error(&url), AddressError::NoCertificate { .. }));
-    std::fs::write(&path, CERTIFICATE).expect("the file can be written");
+    assert!(matches!(
+        error(&url),
+        AddressError::CaFileWithoutCertificate { .. }
+    ));
+    std::fs::write(&path, CERTIFICATE_HEADER).expect("the file can be written");
     let address = Address::parse(&url).expect("an address with a certificate is valid");
-    assert_eq!(address.authorities.as_deref(), Some(CERTIFICATE.as_bytes()));
+    assert_eq!(
+        address.authorities.as_deref(),
+        Some(CERTIFICATE_HEADER.as_bytes())
+    );
 }
 
 #[test]
-fn an_error_shows_no_password() {
+fn address_error_shows_no_password() {
     for url in [
         "redis://app:secret@a,b",
         "rediss://app:secret@a?ca_file=/no/such",

@@ -67,15 +67,17 @@ fn parts(token: &str) -> (&str, BTreeSet<&str>) {
 }
 
 #[tokio::test]
-async fn a_token_is_what_another_signer_makes_of_the_same_request() {
+async fn token_equals_the_one_that_botocore_signs() {
     for (session, recorded) in RECORDED {
-        let token = login(session, &Arc::new(AtomicU64::new(START))).token().await;
+        let token = login(session, &Arc::new(AtomicU64::new(START)))
+            .create_token()
+            .await;
         assert_eq!(parts(&token.expect("the token is signed")), parts(recorded));
     }
 }
 
 #[tokio::test]
-async fn a_login_is_made_when_asked_for_and_again_when_it_is_old_and_in_use() {
+async fn connection_with_old_login_in_use_logs_in_again() {
     let clock = Arc::new(AtomicU64::new(START));
     let login = login(None, &clock);
     let hours = |hours: u64| clock.store(START + hours * 3_600, Ordering::SeqCst);
@@ -90,7 +92,7 @@ async fn a_login_is_made_when_asked_for_and_again_when_it_is_old_and_in_use() {
     assert!(first.password().contains("X-Amz-Date=20260901T120000Z"));
 
     hours(5);
-    login.note_use();
+    login.record_use();
     assert!(
         connection.next().now_or_never().is_none(),
         "a login of five hours is not renewed"
@@ -100,14 +102,14 @@ async fn a_login_is_made_when_asked_for_and_again_when_it_is_old_and_in_use() {
         connection.next().now_or_never().is_none(),
         "an unused connection does not log in again"
     );
-    login.note_use();
+    login.record_use();
     let second = connection
         .next()
         .await
         .expect("a second login comes")
         .expect("it is signed");
     assert!(second.password().contains("X-Amz-Date=20260901T190000Z"));
-    login.note_use();
+    login.record_use();
     assert!(
         connection.next().now_or_never().is_none(),
         "the connection logs in again only once"
@@ -125,7 +127,7 @@ async fn a_login_is_made_when_asked_for_and_again_when_it_is_old_and_in_use() {
 }
 
 #[test]
-fn what_is_secret_is_not_shown() {
+fn debug_output_shows_no_secret() {
     let shown = format!("{:?}", login(Some("SESSION"), &Arc::default()));
     assert!(shown.contains("vestibule-app"), "{shown}");
     assert!(!shown.contains("wJalr") && !shown.contains("SESSION"), "{shown}");
