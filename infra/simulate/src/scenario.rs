@@ -1,6 +1,6 @@
 //! Who comes, and what happens to the queue meanwhile.
 
-use vestibule_domain::{pacing::HELD_BUDGET, settings::Settings};
+use vestibule_domain::{poll_pacing::HELD_BUDGET, settings::Settings};
 
 /// How a crowd arrives.
 #[derive(Debug, Clone, Copy)]

@@ -15,7 +15,7 @@ use tokio::{runtime::Handle, spawn, task::JoinHandle};
 use tracing::Instrument;
 use vestibule_domain::{
     id::{EntryId, QueueId},
-    pacing::HOLD_LEASE_MAX_MS,
+    poll_pacing::HOLD_LEASE_MAX_MS,
 };
 use vestibule_line::{HoldOrder, HoldOutcome, Line};
 use vestibule_telemetry::{

@@ -10,21 +10,21 @@ use axum::{
 use uuid::Uuid;
 use vestibule_domain::{
     change::Change,
+    entry_status::EntryStatus,
     id::{EntryId, QueueId, Visitor},
     record::EntryRecord,
-    standing::EntryStatus,
 };
-use vestibule_engine::place::persist_entry;
+use vestibule_engine::persist_entry::persist_entry;
 use vestibule_line::{EnterOutcome, EntryLookup, JoinKind, LeaveOutcome, LeaveReason, LineError};
 
 use super::{
     ApiState,
     entry::{EntryViewInput, json},
     gateway::Gateway,
-    gone::MissingEntryOutcome,
+    missing_entry::MissingEntryOutcome,
     problem::Problem,
+    queue_cache::QueueSnapshot,
     request::{Body, EmptyBody, QueuePath},
-    views::QueueSnapshot,
     visitor::{Credentials, RawCredentials, build_visitor_cookie},
 };
 

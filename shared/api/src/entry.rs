@@ -6,18 +6,18 @@ use axum::{
 };
 use serde::Serialize;
 use vestibule_domain::{
+    entry_status::EntryStatus,
     estimate::Estimate,
     id::{EntryId, Visitor},
-    pacing::{RETRY_MIN_MS, RETRY_READY_MS, degraded_retry_after_ms, renew_after_ms, retry_after_ms},
+    poll_pacing::{RETRY_MIN_MS, RETRY_READY_MS, degraded_retry_after_ms, renew_after_ms, retry_after_ms},
     record::EntryRecord,
-    standing::EntryStatus,
     state::EntryState,
 };
 
 use super::{
     ApiState,
     problem::Problem,
-    views::{DegradedQueue, QueueSnapshot},
+    queue_cache::{DegradedQueue, QueueSnapshot},
 };
 use crate::pass::{Pass, PassGrant};
 

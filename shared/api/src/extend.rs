@@ -11,7 +11,7 @@ use axum::{
     response::{IntoResponse, Response},
 };
 use vestibule_backup::BackupError;
-use vestibule_domain::{id::EntryId, score::Visit, standing::EntryStatus};
+use vestibule_domain::{entry_status::EntryStatus, id::EntryId, score::Visit};
 use vestibule_line::{EntryLookup, ExtendOutcome, SessionExtension};
 
 use super::{
@@ -19,8 +19,8 @@ use super::{
     entry::EntryViewInput,
     gateway::Gateway,
     problem::Problem,
+    queue_cache::QueueSnapshot,
     request::{Body, EntryPath, Fields},
-    views::QueueSnapshot,
     visitor::{Ownership, RawCredentials, token_mismatch_problem},
 };
 

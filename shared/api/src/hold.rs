@@ -9,14 +9,14 @@ use std::{future::pending, sync::Arc, time::Duration};
 
 use futures_util::future::OptionFuture;
 use tokio::time::{Instant, sleep_until};
-use vestibule_domain::pacing::plan_hold;
+use vestibule_domain::poll_pacing::plan_hold;
 use vestibule_line::LineError;
 
 use super::{
     ApiState,
     budget::{self, HoldCandidate},
-    crowd::{EntryUpdate, HeldPoll, Wakeup},
     gateway::Gateway,
+    held_polls::{EntryUpdate, HeldPoll, Wakeup},
 };
 
 /// The time that must be left for the function when a hold ends: enough for one more status lookup and the

@@ -9,10 +9,10 @@ use vestibule_line::{LeaveOutcome, LeaveReason};
 
 use super::{
     ApiState,
-    gone::MissingEntryOutcome,
+    missing_entry::MissingEntryOutcome,
     problem::Problem,
+    queue_cache::QueueSnapshot,
     request::{EntryPath, QueryParams},
-    views::QueueSnapshot,
     visitor::RawCredentials,
 };
 

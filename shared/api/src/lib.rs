@@ -15,37 +15,37 @@
 //! - `fallback_ticks` runs the ticks of a promoter that is down.
 //! - [`serve`] hands events of API Gateway to the router that a local listener serves too.
 
-mod away;
-mod boundary;
 mod budget;
 mod claim;
 mod code;
 mod complete;
 pub mod config;
-mod crowd;
 pub mod deadline;
-mod drive;
+mod degraded;
+mod ended;
 mod enter;
 mod entry;
+mod entry_notifier;
 mod extend;
+mod fallback_ticks;
 mod gateway;
-mod gone;
+mod held_polls;
 mod hold;
 mod jwks;
 mod leave;
 mod load;
-mod over;
+mod missing_entry;
 pub mod pass;
 mod problem;
+mod public_document;
+mod queue_cache;
 mod request;
+mod request_context;
 mod routes;
 pub mod serve;
 mod status;
 mod validate;
-mod view;
-mod views;
 mod visitor;
-mod wakes;
 mod watcher;
 
 use std::{fmt, sync::Arc};
@@ -59,10 +59,10 @@ use vestibule_telemetry::emf::Metrics;
 
 use self::{
     budget::HoldBudget,
-    drive::FallbackTicker,
+    entry_notifier::EntryNotifier,
+    fallback_ticks::FallbackTicker,
     gateway::Gateway,
-    views::{QueueCache, QueueSnapshot},
-    wakes::EntryNotifier,
+    queue_cache::{QueueCache, QueueSnapshot},
     watcher::Watchers,
 };
 pub use self::{

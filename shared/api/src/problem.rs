@@ -1,7 +1,7 @@
 //! Turns every failure into an HTTP answer: problem details by RFC 9457, each with a stable `code`. No
 //! other module does so.
 //!
-//! A handler returns a [`Problem`]. The [request context](super::boundary) writes the body, because only
+//! A handler returns a [`Problem`]. The [request context](super::request_context) writes the body, because only
 //! that module knows the request id, and logs the problem once. A client never sees the cause, which goes
 //! to the log only.
 
@@ -14,11 +14,11 @@ use axum::{
 use serde::Serialize;
 use vestibule_backup::BackupError;
 use vestibule_domain::{
-    id::IdError, record::EntryRecord, score::Visit, standing::EntryStatus, state::EntryState,
+    entry_status::EntryStatus, id::IdError, record::EntryRecord, score::Visit, state::EntryState,
 };
 use vestibule_line::{LineError, Refusal};
 
-use super::{code::Code, views::QueueLookupError};
+use super::{code::Code, queue_cache::QueueLookupError};
 use crate::pass::PassError;
 
 /// How long a client should wait before it retries a request that failed because a store was unavailable,

@@ -17,8 +17,8 @@ use tower_http::{
 };
 
 use super::{
-    ApiState, boundary, claim, code::Code, complete, enter, extend, jwks, leave, load, problem::Problem,
-    request, status, validate, view, visitor,
+    ApiState, claim, code::Code, complete, enter, extend, jwks, leave, load, problem::Problem,
+    public_document, request, request_context, status, validate, visitor,
 };
 use crate::config::Origins;
 
@@ -57,7 +57,7 @@ pub fn router_with(edge: Arc<ApiState>, own: Router) -> Router {
 
 fn visitor_routes() -> Router<Arc<ApiState>> {
     Router::new()
-        .route("/queues/{queue}", get(view::handle))
+        .route("/queues/{queue}", get(public_document::handle))
         .route("/queues/{queue}/entries", post(enter::handle))
         .route("/queues/{queue}/entries/{token}", delete(leave::handle))
         .route("/queues/{queue}/entries/{token}/claim", post(claim::handle))
@@ -98,7 +98,7 @@ pub(super) fn add_layers(routes: Router<Arc<ApiState>>, own: Router, edge: Arc<A
     own.method_not_allowed_fallback(method_not_allowed)
         .layer(CatchPanicLayer::custom(answer_panic))
         .merge(routes)
-        .layer(from_fn(boundary::add_request_context))
+        .layer(from_fn(request_context::add_request_context))
 }
 
 async fn method_not_allowed() -> Problem {
@@ -134,7 +134,7 @@ fn cors_layer(origins: &Origins) -> CorsLayer {
             header::LOCATION,
             header::RETRY_AFTER,
             HeaderName::from_static("preference-applied"),
-            boundary::REQUEST_ID,
+            request_context::REQUEST_ID,
         ])
         .max_age(PREFLIGHT_MAX_AGE);
     match origins {

@@ -10,10 +10,10 @@ use axum::{
 };
 use vestibule_backup::PutOutcome;
 use vestibule_domain::{
+    entry_status::{EntryStatus, StoredPosition},
     id::{EntryId, QueueId},
     record::EntryRecord,
     score::DeadlineScore,
-    standing::{EntryStatus, StoredPosition},
     state,
 };
 use vestibule_engine::write_through::write_before_deadline;
@@ -21,14 +21,14 @@ use vestibule_line::{EntryLookup, LineError, RepairOrder, RepairOutcome};
 
 use super::{
     ApiState,
-    away::{DegradedContext, QueueSource},
-    crowd::HeldPoll,
+    degraded::{DegradedContext, QueueSource},
     entry::EntryViewInput,
     gateway::Gateway,
-    gone::QueryError,
+    held_polls::HeldPoll,
+    missing_entry::QueryError,
     problem::Problem,
+    queue_cache::QueueSnapshot,
     request::{EntryPath, QueryParams},
-    views::QueueSnapshot,
     visitor::{Ownership, RawCredentials, token_mismatch_problem},
 };
 

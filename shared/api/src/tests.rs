@@ -20,7 +20,7 @@ use vestibule_line_memory::MemoryLine;
 
 use super::{
     budget::HoldCandidate,
-    crowd::{HeldPoll, Wakeup},
+    held_polls::{HeldPoll, Wakeup},
     routes::add_layers,
     *,
 };

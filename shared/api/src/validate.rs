@@ -5,19 +5,19 @@ use std::sync::Arc;
 
 use axum::{extract::State, http::StatusCode, response::Response};
 use serde::Serialize;
-use vestibule_domain::{id::EntryId, score::Visit, standing::EntryStatus, state::EntryState};
+use vestibule_domain::{entry_status::EntryStatus, id::EntryId, score::Visit, state::EntryState};
 use vestibule_line::{ValidateOutcome, Validation};
 
 use super::{
     ApiState,
-    away::{AcceptedPass, DegradedContext, QueueSource},
     code::Code,
+    degraded::{AcceptedPass, DegradedContext, QueueSource},
     entry::json,
     gateway::Gateway,
-    gone::QueryError,
+    missing_entry::QueryError,
     problem::Problem,
+    queue_cache::QueueSnapshot,
     request::{Body, EntryPath, Fields},
-    views::QueueSnapshot,
     visitor::{is_owner, token_mismatch_problem},
 };
 

@@ -17,7 +17,7 @@ use vestibule_domain::{
     settings::Settings,
 };
 
-use super::{ApiState, code::Code, gateway::Gateway, problem::Problem, views::QueueSnapshot};
+use super::{ApiState, code::Code, gateway::Gateway, problem::Problem, queue_cache::QueueSnapshot};
 
 /// The header in which a client names the visitor.
 pub(super) const VISITOR_ID: HeaderName = HeaderName::from_static("x-visitor-id");

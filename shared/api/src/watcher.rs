@@ -1,7 +1,7 @@
 //! Watches a queue for all polls that are held on it. Each process has one watcher per queue, from the
 //! first held poll to the last.
 
-mod watching;
+mod watch_loop;
 
 use std::{
     collections::{HashMap, hash_map::Entry},
@@ -16,7 +16,7 @@ use vestibule_domain::id::QueueId;
 
 use super::{
     ApiState, budget,
-    crowd::{HeldPoll, HeldPollKey, Wakeup},
+    held_polls::{HeldPoll, HeldPollKey, Wakeup},
 };
 
 /// The watchers of one process.
@@ -58,7 +58,7 @@ impl Watchers {
         let key = (waiter.score, watched.polls_held_total);
         let watcher = watched.queues.entry(queue.clone()).or_insert_with(|| {
             let (order, orders) = unbounded_channel();
-            tokio::spawn(watching::run(edge.clone(), waiter.snapshot.clone(), orders));
+            tokio::spawn(watch_loop::run(edge.clone(), waiter.snapshot.clone(), orders));
             Watcher {
                 commands: order,
                 held: 0,

@@ -16,9 +16,9 @@
 //!
 //! The backup never receives a visitor id: it knows an entry by its token alone.
 
-pub mod each;
 mod lease;
-mod stored;
+mod stored_settings;
+pub mod throttled_writes;
 
 use async_trait::async_trait;
 use serde_json::{Map, Value};
@@ -34,7 +34,7 @@ use vestibule_line::Configuration;
 
 pub use self::{
     lease::{LEASE_DURATION, LEASE_PLAUSIBLE_MAX_MS, Lease, LeaseOutcome},
-    stored::{StoredSettings, json_fingerprint, settings_revision},
+    stored_settings::{StoredSettings, json_fingerprint, settings_revision},
 };
 
 /// Why a call to the backup failed.
@@ -221,7 +221,7 @@ pub trait Backup: Send + Sync + 'static {
         changes: &[Change],
         until: Instant,
     ) -> Vec<Result<PutOutcome, BackupError>> {
-        each::write_throttled(changes, until, |change| self.put_change(shelf, change)).await
+        throttled_writes::write_throttled(changes, until, |change| self.put_change(shelf, change)).await
     }
 
     /// Whether the backup accepts writes of entries at the moment. If it does, a write that it refuses is itself at

@@ -2,8 +2,8 @@
 //! backup.
 
 use super::{
+    entry_status::EntryStatus,
     score::{Visit, WaitScore},
-    standing::EntryStatus,
     state::EntryState,
 };
 use crate::id::EntryId;

@@ -3,18 +3,18 @@
 
 pub mod change;
 pub mod clock;
-pub mod driver;
+pub mod ended;
+pub mod entry_status;
 pub mod estimate;
+pub mod fallback_tick;
 pub mod id;
 pub mod load;
-pub mod over;
 pub mod pace;
-pub mod pacing;
 pub mod plan;
+pub mod poll_pacing;
 pub mod record;
 pub mod score;
 pub mod settings;
-pub mod standing;
 pub mod state;
 pub mod uri;
 pub mod visitor;

@@ -2,9 +2,9 @@
 
 use super::{
     change::{Change, EndReason, Event, Version},
+    entry_status::StoredPosition,
     id::EntryId,
     score::{Visit, WaitScore},
-    standing::StoredPosition,
     state::EntryState,
 };
 

@@ -1,16 +1,16 @@
 //! The use cases.
 
-pub mod aside;
 mod batch;
 pub mod check;
-pub mod drain;
-pub mod drive;
+pub mod dead_letter;
+pub mod ended;
+pub mod fallback_tick;
+pub mod flush;
 mod lease;
-pub mod outlasted;
-pub mod over;
-pub mod place;
+pub mod persist_entry;
 pub mod restore;
-pub mod revive;
+pub mod restore_entry;
+pub mod stale_end;
 pub mod sync;
 pub mod tick;
 pub mod write_through;

@@ -1,5 +1,5 @@
 //! A tick promotes the entries of one queue that may go now. It writes them to the journal, and a separate step
-//! [flushes](crate::backup::drain) the journal to the backup. The steps are separate because the backup may be
+//! [flushes](crate::backup::flush) the journal to the backup. The steps are separate because the backup may be
 //! slow, and no visitor should wait for it.
 
 use vestibule_domain::{clock::ClockDifference, id::QueueId, pace::LimitedBy};

@@ -15,9 +15,9 @@
 //! have that queue. [`Line::hold`], [`Line::release`] and [`Line::ping`] take no queue.
 
 mod answers;
-mod changes;
-mod limits;
-mod places;
+mod journal_limits;
+mod restored_entries;
+mod tick_subscription;
 
 use async_trait::async_trait;
 use vestibule_domain::{
@@ -29,9 +29,9 @@ use vestibule_domain::{
 
 pub use self::{
     answers::*,
-    changes::{Subscribers, Tick, TickSubscription},
-    limits::JournalLimits,
-    places::RestoredEntries,
+    journal_limits::JournalLimits,
+    restored_entries::RestoredEntries,
+    tick_subscription::{Subscribers, Tick, TickSubscription},
 };
 
 /// The maximum number of entries that one call of [`Line::promote`] moves or drops. A longer call would delay every

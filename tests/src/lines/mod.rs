@@ -13,9 +13,9 @@ use uuid::{Builder, Uuid};
 use vestibule_clock::Clock;
 use vestibule_domain::{
     change::Change,
+    entry_status::EntryStatus,
     id::{EntryId, QueueId, Salt},
     settings::Settings,
-    standing::EntryStatus,
 };
 use vestibule_line::{
     Configuration, ConfigureOutcome, EnterOutcome, LeaveOutcome, LeaveReason, Line, PromoteOrder,

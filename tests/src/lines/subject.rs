@@ -5,9 +5,9 @@ use std::{sync::Arc, time::Duration};
 use vestibule_clock::Clock;
 use vestibule_domain::{
     change::{Change, VisitEnd},
+    entry_status::EntryStatus,
     id::{EntryId, QueueId},
     settings::Settings,
-    standing::EntryStatus,
     state::EntryState,
 };
 use vestibule_line::{

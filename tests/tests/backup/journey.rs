@@ -6,9 +6,9 @@ use std::{
 };
 
 use vestibule_backup::{Backup, BackupError, QueueMetadata, StoredQueue, settings_revision};
-use vestibule_domain::{standing::EntryStatus, state::EntryState};
+use vestibule_domain::{entry_status::EntryStatus, state::EntryState};
 use vestibule_engine::{
-    drain::{FlushError, FlushOutcome, flush_journal},
+    flush::{FlushError, FlushOutcome, flush_journal},
     restore::{RestoreError, RestoreSummary, restore_queue},
     write_through::{WRITE_DEADLINE, WriteOutcome, write_through},
 };

@@ -10,7 +10,7 @@ use vestibule_domain::{
     settings::Settings,
     state::EntryState,
 };
-use vestibule_engine::drain::{FlushError, FlushOutcome, flush_journal};
+use vestibule_engine::flush::{FlushError, FlushOutcome, flush_journal};
 use vestibule_line::{JournalLimits, Line, QueueView};
 use vestibule_line_memory::MemoryLine;
 use vestibule_tests::{

@@ -4,8 +4,8 @@ use std::collections::HashSet;
 
 use vestibule_domain::state::EntryState;
 use vestibule_engine::{
-    aside,
-    drain::{FlushError, FlushOutcome, TRIES_MAX},
+    dead_letter,
+    flush::{FlushError, FlushOutcome, TRIES_MAX},
 };
 use vestibule_line::{JournalLimits, Line, ReplacedEntry, RestoreEntryOrder, RestoreEntryOutcome};
 
@@ -63,10 +63,10 @@ async fn one_change_that_is_refused_holds_up_nobody_and_is_set_aside() {
     assert_eq!(scene.view().await.journal_len, 0);
     assert_eq!(scene.kept().await, HashSet::from([ids[2]]));
 
-    let still = aside::retry_dead_letters(&scene.line, &*scene.backup, &scene.shelf).await;
+    let still = dead_letter::retry_dead_letters(&scene.line, &*scene.backup, &scene.shelf).await;
     assert_eq!(still.expect("tried").remaining, 1);
     scene.backup.turn(Mood::Takes);
-    let taken = aside::retry_dead_letters(&scene.line, &*scene.backup, &scene.shelf).await;
+    let taken = dead_letter::retry_dead_letters(&scene.line, &*scene.backup, &scene.shelf).await;
     let taken = taken.expect("taken");
     assert_eq!((taken.written, taken.remaining), (1, 0));
     assert_eq!(scene.state(ids[2]), Some(EntryState::Ready));
@@ -126,7 +126,7 @@ async fn a_backup_that_refuses_everything_loses_nothing() {
     assert_eq!(scene.kept().await, ids.iter().copied().collect());
     scene.backup.turn(Mood::Takes);
     scene.drain().await.expect("drained");
-    let retried = aside::retry_dead_letters(&scene.line, &*scene.backup, &scene.shelf).await;
+    let retried = dead_letter::retry_dead_letters(&scene.line, &*scene.backup, &scene.shelf).await;
     assert_eq!(retried.expect("taken").written, 20);
     assert!(scene.kept().await.is_empty());
     for id in ids {
@@ -192,7 +192,7 @@ async fn an_end_that_is_aside_still_counts() {
     );
 
     scene.backup.turn(Mood::Takes);
-    let retried = aside::retry_dead_letters(&scene.line, &*scene.backup, &scene.shelf).await;
+    let retried = dead_letter::retry_dead_letters(&scene.line, &*scene.backup, &scene.shelf).await;
     assert_eq!(retried.expect("taken").written, 1);
     assert_eq!(scene.state(id), Some(EntryState::Left));
     let end = scene

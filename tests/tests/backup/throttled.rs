@@ -20,7 +20,7 @@ use tokio::{net::TcpListener, time::Instant};
 use vestibule_backup::{Backup, BackupError};
 use vestibule_backup_dynamodb::{Connection, DynamoDbBackup, TableNames};
 use vestibule_domain::{change::Event, state::EntryState};
-use vestibule_engine::drain::{FlushError, flush_journal};
+use vestibule_engine::flush::{FlushError, flush_journal};
 use vestibule_line::JournalLimits;
 use vestibule_tests::{
     entries::{change, fresh_id, fresh_shelf, place},

@@ -18,8 +18,8 @@ use vestibule_domain::{
 };
 use vestibule_engine::{
     check::{CheckConfig, CheckError, CheckSummary, check_queue},
-    drain::flush_journal,
-    place::persist_entry,
+    flush::flush_journal,
+    persist_entry::persist_entry,
 };
 use vestibule_line::{ClaimOutcome, Configuration, EnterOutcome, EntryLookup, LeaveOutcome, LeaveReason};
 use vestibule_tests::{
@@ -148,7 +148,7 @@ async fn go_through(scene: &Scene, number: u64) {
     while !is_in {
         assert!(Instant::now() < until, "{number} was forgotten");
         match line.status(queue, id).await.expect("a look") {
-            EntryLookup::Found(vestibule_domain::standing::EntryStatus::Waiting { position, .. }) => {
+            EntryLookup::Found(vestibule_domain::entry_status::EntryStatus::Waiting { position, .. }) => {
                 assert!(position <= last, "{number} moved back");
                 last = position;
                 sleep(Duration::from_millis(5)).await;

@@ -4,8 +4,8 @@ use std::collections::BTreeMap;
 
 use vestibule_domain::{
     change::{Change, Event, Version},
+    entry_status::EntryStatus,
     score::WaitScore,
-    standing::EntryStatus,
     state::EntryState,
 };
 use vestibule_engine::check::CheckSummary;

@@ -7,11 +7,11 @@ use vestibule_backup::{Backup, EntryPartition};
 use vestibule_backup_file::FileBackup;
 use vestibule_domain::{
     change::{Change, Event, Version},
+    entry_status::EntryStatus,
     id::{EntryId, QueueId},
     record::EntryRecord,
     score::WaitScore,
     settings::Settings,
-    standing::EntryStatus,
     state::EntryState,
 };
 use vestibule_engine::{

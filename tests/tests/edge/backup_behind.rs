@@ -6,7 +6,7 @@ use serde_json::{Value, json};
 use tokio::time::Instant;
 use vestibule_backup::Backup;
 use vestibule_domain::state::EntryState;
-use vestibule_engine::drain::flush_journal;
+use vestibule_engine::flush::flush_journal;
 use vestibule_line::{JournalLimits, Line};
 use vestibule_tests::edge::{Ask, EdgeUnderTest, entry, queue};
 

@@ -9,7 +9,7 @@ use vestibule_domain::{
     record::EntryRecord,
     state::EntryState,
 };
-use vestibule_engine::drain::flush_journal;
+use vestibule_engine::flush::flush_journal;
 use vestibule_line::{ClaimOutcome, LeaveOutcome, LeaveReason, Line, ValidateOutcome, Validation};
 use vestibule_tests::{
     edge::{Ask, BOUND, EdgeUnderTest, entry, local, queue, send_to},

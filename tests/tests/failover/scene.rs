@@ -168,7 +168,7 @@ impl Scene {
     /// What the drain of a driver does.
     pub(crate) async fn drain(&self) {
         let until = Instant::now() + Duration::from_secs(10);
-        vestibule_engine::drain::flush_journal(&self.line, &*self.backup, &self.shelf(), 100, until)
+        vestibule_engine::flush::flush_journal(&self.line, &*self.backup, &self.shelf(), 100, until)
             .await
             .expect("drained");
     }

@@ -10,11 +10,11 @@ use std::{
 use rand::{RngExt, SeedableRng, rngs::StdRng};
 use vestibule_domain::{
     change::Event,
+    entry_status::EntryStatus,
     estimate::Forecast,
     id::{EntryId, QueueId},
-    pacing::retry_after_ms,
+    poll_pacing::retry_after_ms,
     settings::Settings,
-    standing::EntryStatus,
 };
 use vestibule_line::{ClaimOutcome, EnterOutcome, EntryLookup, LeaveOutcome, LeaveReason, Line};
 use vestibule_line_memory::MemoryLine;

@@ -3,7 +3,7 @@
 use std::time::Duration;
 
 use tokio::time::timeout;
-use vestibule_domain::{change::Event, settings::Settings, standing::EntryStatus};
+use vestibule_domain::{change::Event, entry_status::EntryStatus, settings::Settings};
 use vestibule_line::{EntryLookup, LeaveReason, NotFound, STATUS_CHUNK, Tick, TickSubscription};
 use vestibule_tests::lines::{Subject, visitor};
 

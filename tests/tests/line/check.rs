@@ -2,7 +2,7 @@
 
 use std::collections::{BTreeMap, BTreeSet};
 
-use vestibule_domain::{id::EntryId, settings::Settings, standing::StoredPosition, state::EntryState};
+use vestibule_domain::{entry_status::StoredPosition, id::EntryId, settings::Settings, state::EntryState};
 use vestibule_line::{CheckAssignment, CheckOrder, Cursor, LeaveReason, PAGE_ENTRIES, Page};
 use vestibule_tests::lines::{Subject, visitor};
 

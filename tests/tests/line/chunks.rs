@@ -1,6 +1,6 @@
 //! How many one call promotes at the most, whatever the pace allows.
 
-use vestibule_domain::{pace::LimitedBy, standing::EntryStatus};
+use vestibule_domain::{entry_status::EntryStatus, pace::LimitedBy};
 use vestibule_line::{PROMOTE_CHUNK, PromoteOrder};
 use vestibule_tests::lines::{Subject, tick_of, visitor};
 

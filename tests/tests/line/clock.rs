@@ -1,7 +1,7 @@
 //! The server's clock is wrong, or a caller's is: order stays, nothing ends before its time, nobody is let in by a guess.
 
 use vestibule_domain::{
-    clock::CLOCK_DIFFERENCE_MAX_MS, pace::LimitedBy, settings::Settings, standing::EntryStatus,
+    clock::CLOCK_DIFFERENCE_MAX_MS, entry_status::EntryStatus, pace::LimitedBy, settings::Settings,
     state::EntryState,
 };
 use vestibule_line::{AdjustClockOutcome, LeaveReason, Line, ValidateOutcome, Validation};

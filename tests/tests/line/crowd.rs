@@ -5,11 +5,11 @@ use std::{collections::HashSet, sync::Arc, time::Duration};
 use tokio::{task::JoinSet, time::Instant};
 use vestibule_domain::{
     change::Event,
+    entry_status::EntryStatus,
     id::{EntryId, QueueId},
     pace::LimitedBy,
     score::WaitScore,
     settings::Settings,
-    standing::EntryStatus,
 };
 use vestibule_line::{ConfigureOutcome, EnterOutcome, Line};
 use vestibule_tests::lines::{Backend, configuration, fresh_queue, tick_of, visitor};

@@ -1,9 +1,9 @@
 //! Who may enter, what a pause holds, and what deadlines do.
 
 use vestibule_domain::{
+    entry_status::EntryStatus,
     pace::LimitedBy,
     settings::{Entrance, ReEntry, Settings},
-    standing::EntryStatus,
     state::EntryState,
 };
 use vestibule_line::{ClaimOutcome, EnterOutcome, EntryLookup, JoinKind, LeaveReason, NotFound, Refusal};

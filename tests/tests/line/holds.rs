@@ -4,7 +4,7 @@ use std::time::Duration;
 
 use futures_util::future::join_all;
 use uuid::Uuid;
-use vestibule_domain::{id::EntryId, pacing::HOLD_LEASE_MAX_MS};
+use vestibule_domain::{id::EntryId, poll_pacing::HOLD_LEASE_MAX_MS};
 use vestibule_line::{HoldOrder, HoldOutcome};
 use vestibule_tests::lines::{Subject, visitor};
 

@@ -4,9 +4,9 @@ use std::collections::HashMap;
 
 use vestibule_domain::{
     change::{Change, EndReason, Event, Version},
+    entry_status::EntryStatus,
     score::Visit,
     settings::Settings,
-    standing::EntryStatus,
 };
 use vestibule_line::{ExtendOutcome, LeaveReason, NotFound, SessionExtension};
 use vestibule_tests::lines::{Subject, visitor};

@@ -1,9 +1,9 @@
 //! A journal that is at its limit: nobody new, and everybody who has a place keeps it.
 
 use vestibule_domain::{
+    entry_status::EntryStatus,
     pace::LimitedBy,
     settings::{ReEntry, Settings},
-    standing::EntryStatus,
     state::EntryState,
 };
 use vestibule_line::{EnterOutcome, JoinKind, JournalLimits, LeaveReason, LineError, Refusal};

@@ -2,9 +2,9 @@
 
 use vestibule_domain::{
     change::{Change, EndReason, Event, Version},
+    entry_status::{EntryStatus, StoredPosition},
     record::EntryRecord,
     score::DeadlineScore,
-    standing::{EntryStatus, StoredPosition},
     state::EntryState,
 };
 use vestibule_line::{Cursor, LeaveReason, LineError, NotFound, RepairOrder, RepairOutcome};

@@ -4,9 +4,9 @@ use std::time::Duration;
 
 use vestibule_domain::{
     change::Event,
+    entry_status::EntryStatus,
     score::WaitScore,
     settings::{ReEntry, Settings},
-    standing::EntryStatus,
     state::EntryState,
 };
 use vestibule_line::{JoinKind, LeaveReason};

@@ -1,7 +1,7 @@
 //! What is reported of a queue: each event once, however many ask.
 
 use futures_util::future::join_all;
-use vestibule_domain::{settings::Settings, standing::EntryStatus};
+use vestibule_domain::{entry_status::EntryStatus, settings::Settings};
 use vestibule_line::{LeaveReason, QueueEvents, Report, ReportOrder, ReportOutcome};
 use vestibule_tests::lines::{Subject, visitor};
 

@@ -3,7 +3,7 @@
 use std::{collections::HashMap, time::Duration};
 
 use vestibule_domain::{
-    change::Change, id::EntryId, record::EntryRecord, standing::EntryStatus, state::EntryState,
+    change::Change, entry_status::EntryStatus, id::EntryId, record::EntryRecord, state::EntryState,
 };
 use vestibule_line::{
     Configuration, ConfigureOutcome, EntryLookup, LeaveReason, NotFound, RaiseWatermarkOutcome,

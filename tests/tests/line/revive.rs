@@ -2,7 +2,7 @@
 
 mod in_the_way;
 
-use vestibule_domain::{change::Change, record::EntryRecord, standing::EntryStatus, state::EntryState};
+use vestibule_domain::{change::Change, entry_status::EntryStatus, record::EntryRecord, state::EntryState};
 use vestibule_line::{LeaveReason, NotFound, ReplacedEntry, RestoreEntryOrder, RestoreEntryOutcome};
 use vestibule_tests::lines::{Subject, visitor};
 

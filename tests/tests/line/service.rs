@@ -2,7 +2,7 @@
 
 use vestibule_domain::{
     change::{EndReason, Event},
-    standing::EntryStatus,
+    entry_status::EntryStatus,
     state::EntryState,
 };
 use vestibule_line::{

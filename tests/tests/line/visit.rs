@@ -2,9 +2,9 @@
 
 use vestibule_domain::{
     change::{EndReason, Event},
+    entry_status::EntryStatus,
     score::Visit,
     settings::Settings,
-    standing::EntryStatus,
     state::EntryState,
 };
 use vestibule_line::{

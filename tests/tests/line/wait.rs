@@ -1,6 +1,6 @@
 //! How long the wait is, and what that is told by.
 
-use vestibule_domain::{settings::Settings, standing::EntryStatus, state::EntryState};
+use vestibule_domain::{entry_status::EntryStatus, settings::Settings, state::EntryState};
 use vestibule_line::LeaveReason;
 use vestibule_tests::lines::{Subject, visitor};
 

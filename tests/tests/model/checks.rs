@@ -3,7 +3,7 @@
 use std::collections::BTreeMap;
 
 use vestibule_domain::{
-    change::Change, id::EntryId, score::DeadlineScore, standing::StoredPosition, state::EntryState,
+    change::Change, entry_status::StoredPosition, id::EntryId, score::DeadlineScore, state::EntryState,
 };
 use vestibule_line::{Cursor, Line, RepairOrder};
 use vestibule_tests::lines::visitor;

@@ -119,7 +119,9 @@ async fn places(
     let mut places = Vec::new();
     for number in numbers {
         match line.status(&deployment.queue, visitor(number)).await {
-            Ok(EntryLookup::Found(vestibule_domain::standing::EntryStatus::Waiting { score, .. })) => {
+            Ok(EntryLookup::Found(vestibule_domain::entry_status::EntryStatus::Waiting {
+                score, ..
+            })) => {
                 places.push((number, score.raw()));
             }
             other => panic!("{number}: {other:?}"),

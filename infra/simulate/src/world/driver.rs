@@ -1,8 +1,8 @@
 //! Where the promoter is away, those who call drive the line: each process that serves a call ticks once a second, for as
 //! long as the call lasts, where the line gives it the turn.
 
-use vestibule_domain::driver::fallback_tick_due_in_ms;
-use vestibule_engine::{drive::take_fallback_tick_turn, tick::run_fallback_tick};
+use vestibule_domain::fallback_tick::fallback_tick_due_in_ms;
+use vestibule_engine::{fallback_tick::take_fallback_tick_turn, tick::run_fallback_tick};
 
 use super::{FIXED_MS, VIEW_MS, World, now};
 

@@ -2,8 +2,8 @@
 
 use rand::RngExt;
 use vestibule_domain::{
-    pacing::{HOLD_MAX_MS, plan_hold, retry_after_ms},
-    standing::EntryStatus,
+    entry_status::EntryStatus,
+    poll_pacing::{HOLD_MAX_MS, plan_hold, retry_after_ms},
 };
 use vestibule_line::{ClaimOutcome, EnterOutcome, EntryLookup, LeaveOutcome, LeaveReason, Line};
 

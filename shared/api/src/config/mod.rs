@@ -1,21 +1,21 @@
-//! What the routes are configured with.
+//! The configuration of the routes and their secrets.
 
+mod api_config;
 mod callers;
-mod edge;
 
 use vestibule_domain::id::RootKey;
 
 pub use self::{
+    api_config::{ApiConfig, Origins, ServiceRoutes, VisitorRoutes},
     callers::ServiceCallers,
-    edge::{ApiConfig, Origins, ServiceRoutes, VisitorRoutes},
 };
 use crate::pass::PassSigner;
 
 /// The secrets of a deployment.
 #[derive(Debug, Clone)]
 pub struct Keys {
-    /// From which entry ids are derived.
+    /// The key from which the entry ids of every queue are derived.
     pub root: RootKey,
-    /// With which passes are signed.
+    /// The key that signs the passes.
     pub signer: PassSigner,
 }

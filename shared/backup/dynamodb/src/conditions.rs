@@ -9,7 +9,7 @@ use vestibule_domain::{
     state::EntryState,
 };
 
-use super::items::{
+use super::entry_items::{
     CAME_BACK_AT_MS, CLAIMED_AT_MS, ENDED_AT_MS, EXPIRES_AT_MS, Expression, Item, SCORE, number, statuses,
 };
 

@@ -5,14 +5,14 @@
 //! Every write is conditional: it requires that the item is older than the change. Repeated and late writes therefore
 //! have no effect.
 
-mod changes;
 mod client;
 mod conditions;
-mod items;
-mod parts;
-mod queues;
+mod entry_items;
+mod entry_writes;
+mod metadata_writes;
+mod queue_items;
+mod queue_writes;
 mod tables;
-mod writes;
 
 use std::{collections::BTreeSet, sync::Arc};
 
@@ -24,7 +24,7 @@ use tokio::{sync::Semaphore, time::Instant};
 use uuid::Uuid;
 use vestibule_backup::{
     Backup, BackupError, EntryPartition, Lease, LeaseOutcome, PlacePutOutcome, PutOutcome, QueueMetadata,
-    StoredQueue, StoredSettings, each::write_throttled,
+    StoredQueue, StoredSettings, throttled_writes::write_throttled,
 };
 use vestibule_domain::{
     change::Change,
@@ -34,7 +34,7 @@ use vestibule_domain::{
 };
 
 pub use self::{client::Connection, tables::TableNames};
-use self::{client::to_backup_error, items::attribute_names};
+use self::{client::to_backup_error, entry_items::attribute_names};
 
 /// The most journal writes that one process has in flight, however many queues it flushes. The remaining capacity of
 /// the tables is for visitors' requests.
@@ -130,10 +130,10 @@ impl Backup for DynamoDbBackup {
             .client
             .get_item()
             .table_name(&self.tables.entries)
-            .set_key(Some(items::key(shelf, id)))
+            .set_key(Some(entry_items::key(shelf, id)))
             .consistent_read(true);
         let answer = request.send().await.map_err(|e| to_backup_error("GetItem", &e))?;
-        answer.item().map(items::to_record).transpose()
+        answer.item().map(entry_items::to_record).transpose()
     }
 
     async fn read_live_entries(
@@ -146,22 +146,22 @@ impl Backup for DynamoDbBackup {
             .table_name(&self.tables.entries)
             .consistent_read(true)
             .key_condition_expression("#shard = :shard")
-            .expression_attribute_values(":shard", items::partition_key(shelf, shard))
+            .expression_attribute_values(":shard", entry_items::partition_key(shelf, shard))
             .filter_expression("#status IN (:waiting, :ready, :active)")
             .set_expression_attribute_names(Some(attribute_names(&["#shard #status"])))
             .set_limit(self.page_items);
-        for (name, status) in items::statuses(EntryState::is_live) {
+        for (name, status) in entry_items::statuses(EntryState::is_live) {
             query = query.expression_attribute_values(name, status);
         }
         let mut found = query.into_paginator().items().send();
         let mut records = Vec::new();
         while let Some(item) = found.next().await {
             let item = item.map_err(|e| to_backup_error("Query", &e))?;
-            match items::to_record(&item) {
+            match entry_items::to_record(&item) {
                 Ok(record) => records.push(record),
                 // The item was damaged by hand. The other entries of the shard are still returned.
                 Err(error) => {
-                    let entry = items::required_text(&item, items::ENTRY).unwrap_or_default();
+                    let entry = entry_items::required_text(&item, entry_items::ENTRY).unwrap_or_default();
                     tracing::error!(
                         event = "backup.entry_skipped", queue = %shelf.queue, entry, %error,
                         "skipped an item of the entries table that is not a readable entry: repair or delete the item"
@@ -182,7 +182,7 @@ impl Backup for DynamoDbBackup {
             .set_expression_attribute_names(Some(attribute_names(&["#queue"])))
             .expression_attribute_values(":queue", AttributeValue::S(queue.to_string()));
         let answer = request.send().await.map_err(|e| to_backup_error("Query", &e))?;
-        queues::from_items(answer.items())
+        queue_items::from_items(answer.items())
     }
 
     async fn list_queues(&self) -> Result<Vec<QueueId>, BackupError> {
@@ -200,7 +200,7 @@ impl Backup for DynamoDbBackup {
         let mut names = BTreeSet::new();
         while let Some(item) = found.next().await {
             let item = item.map_err(|e| to_backup_error("Scan", &e))?;
-            names.insert(items::required_text(&item, queues::QUEUE)?.to_owned());
+            names.insert(entry_items::required_text(&item, queue_items::QUEUE)?.to_owned());
         }
         let mut ids = Vec::with_capacity(names.len());
         for name in names {
@@ -268,7 +268,7 @@ impl Backup for DynamoDbBackup {
             .client
             .get_item()
             .table_name(&self.tables.queues)
-            .set_key(Some(queues::key(".ping", queues::SETTINGS_PART)));
+            .set_key(Some(queue_items::key(".ping", queue_items::SETTINGS_PART)));
         request.send().await.map_err(|e| to_backup_error("GetItem", &e))?;
         Ok(())
     }

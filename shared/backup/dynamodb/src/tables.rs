@@ -13,7 +13,7 @@ use aws_sdk_dynamodb::{
 use tokio::time::{sleep, timeout};
 use vestibule_backup::BackupError;
 
-use super::{client::to_backup_error, items, queues};
+use super::{client::to_backup_error, entry_items, queue_items};
 
 /// How long a new table may take until it is active.
 const ACTIVE_TIMEOUT: Duration = Duration::from_mins(1);
@@ -42,8 +42,8 @@ impl Default for TableNames {
 /// # Errors
 /// [`BackupError::Unavailable`] if DynamoDB cannot be reached, refuses the request, or takes longer than a minute.
 pub(super) async fn create_if_missing(client: &Client, tables: &TableNames) -> Result<(), BackupError> {
-    create_table(client, &tables.queues, queues::QUEUE, queues::PART).await?;
-    create_table(client, &tables.entries, items::SHARD, items::ENTRY).await?;
+    create_table(client, &tables.queues, queue_items::QUEUE, queue_items::PART).await?;
+    create_table(client, &tables.entries, entry_items::SHARD, entry_items::ENTRY).await?;
     for table in [&tables.queues, &tables.entries] {
         timeout(ACTIVE_TIMEOUT, wait_until_active(client, table))
             .await
@@ -122,7 +122,7 @@ async fn enable_time_to_live(client: &Client, table: &str) -> Result<(), BackupE
     }
     let specification = TimeToLiveSpecification::builder()
         .enabled(true)
-        .attribute_name(items::DELETE_AT_SECONDS)
+        .attribute_name(entry_items::DELETE_AT_SECONDS)
         .build()
         .map_err(|error| BackupError::Unavailable(error.to_string()))?;
     let request = client

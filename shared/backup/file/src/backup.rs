@@ -17,7 +17,7 @@ use vestibule_domain::{
 
 use super::{
     FileBackup, queues,
-    store::{self, ENTRIES, QUEUES, Tables, to_backup_error},
+    tables::{self, ENTRIES, QUEUES, Tables, to_backup_error},
 };
 
 #[async_trait]
@@ -73,7 +73,7 @@ impl Backup for FileBackup {
             let key = (shelf.queue.as_str(), shelf.generation, id.shard(), id.as_bytes());
             let value = entries.get(key).map_err(|e| to_backup_error(&e))?;
             value
-                .map(|value| store::decode_record(id, value.value()))
+                .map(|value| tables::decode_record(id, value.value()))
                 .transpose()
         })
         .await
@@ -92,8 +92,8 @@ impl Backup for FileBackup {
             let mut records = Vec::new();
             for found in entries.range(whole).map_err(|e| to_backup_error(&e))? {
                 let (key, value) = found.map_err(|e| to_backup_error(&e))?;
-                let id = store::decode_entry_id(key.value().3)?;
-                records.push(store::decode_record(id, value.value())?);
+                let id = tables::decode_entry_id(key.value().3)?;
+                records.push(tables::decode_record(id, value.value())?);
             }
             records.retain(|record| record.state.is_live());
             Ok(records)

@@ -2,7 +2,7 @@
 
 mod backup;
 mod queues;
-mod store;
+mod tables;
 mod writer;
 
 use std::{
@@ -17,7 +17,7 @@ use vestibule_backup::{BackupError, QueueMetadata};
 use vestibule_domain::id::QueueId;
 
 use self::{
-    store::{Tables, to_backup_error},
+    tables::{Tables, to_backup_error},
     writer::Writer,
 };
 

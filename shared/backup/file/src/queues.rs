@@ -9,7 +9,7 @@ use vestibule_backup::{
 };
 use vestibule_domain::id::{QueueId, Salt};
 
-use super::store::{Tables, to_backup_error};
+use super::tables::{Tables, to_backup_error};
 
 /// A queue as the file stores it, in JSON.
 #[derive(Serialize, Deserialize)]

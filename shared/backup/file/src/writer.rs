@@ -12,7 +12,7 @@ use tokio::sync::{mpsc, oneshot};
 use vestibule_backup::BackupError;
 use vestibule_clock::now_ms;
 
-use super::store::{SweepCursor, Tables, to_backup_error};
+use super::tables::{SweepCursor, Tables, to_backup_error};
 
 /// The most requests in one transaction.
 const REQUESTS_PER_COMMIT_MAX: usize = 1_024;

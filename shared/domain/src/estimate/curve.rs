@@ -5,9 +5,9 @@
 //! session runs out, or when a turn is not claimed in time. Entries that leave the line ahead of a position
 //! are not served at all.
 
-mod due;
+mod due_slots;
 
-use self::due::{DueSlots, NEAR_SECONDS, StepGrid, count_as_f64, seconds_from_ms};
+use self::due_slots::{DueSlots, NEAR_SECONDS, StepGrid, count_as_f64, seconds_from_ms};
 use super::{
     ObservedLine,
     rates::{RATE_DRIFT_SHARE, WindowRates},

@@ -8,9 +8,9 @@ use tokio::time::sleep;
 use vestibule_backup::{Backup, EntryPartition};
 use vestibule_domain::{
     change::{Change, Version},
+    entry_status::StoredPosition,
     id::EntryId,
     record::EntryRecord,
-    standing::StoredPosition,
 };
 use vestibule_line::{Cursor, Line};
 

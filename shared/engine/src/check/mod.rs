@@ -5,7 +5,7 @@
 //! stop between two calls.
 
 mod differences;
-mod mend;
+mod repair;
 
 use std::{ops::AddAssign, time::Duration};
 
@@ -17,11 +17,11 @@ use vestibule_line::{Line, LineError};
 
 use self::{
     differences::find_differences,
-    mend::{Repairer, find_journaled_entries},
+    repair::{Repairer, find_journaled_entries},
 };
 use super::{
-    drain::{FlushError, flush_journal},
-    revive::RestoreEntryError,
+    flush::{FlushError, flush_journal},
+    restore_entry::RestoreEntryError,
 };
 
 /// The most journal records that one flush before a read takes.

@@ -2,8 +2,8 @@
 
 use vestibule_domain::{
     change::{Change, EndReason, Event},
+    entry_status::{EntryStatus, StoredPosition},
     id::{EntryId, SHARD_COUNT},
-    standing::{EntryStatus, StoredPosition},
 };
 use vestibule_line::{
     CheckAssignment, CheckOrder, Cursor, PAGE_ENTRIES, Page, RepairAction, RepairOrder, RepairOutcome,

@@ -5,20 +5,20 @@
 
 mod check;
 mod clock;
-mod driver;
-mod entering;
-mod holds;
+mod deadline_set;
+mod dropped_queue;
+mod enter;
+mod fallback_tick;
+mod held_poll_leases;
 mod journal;
 mod line;
-mod lost;
-mod promotion;
+mod promote;
 mod queue;
-mod report;
-mod revival;
 #[cfg(feature = "given-time")]
-mod snapshot;
-mod timed;
-mod turns;
+mod queue_dump;
+mod report;
+mod restore_entry;
+mod transitions;
 mod waiting;
 
 use std::{
@@ -32,8 +32,8 @@ use vestibule_domain::{clock::LineTime, id::QueueId};
 use vestibule_line::{ConfigureOutcome, JournalLimits, LineError, Subscribers, Tick};
 
 #[cfg(feature = "given-time")]
-pub use self::snapshot::QueueDump;
-use self::{holds::HeldPollLeases, lost::DroppedQueue, queue::Queue};
+pub use self::queue_dump::QueueDump;
+use self::{dropped_queue::DroppedQueue, held_poll_leases::HeldPollLeases, queue::Queue};
 
 /// A line that holds all queues of one process in memory.
 #[derive(Clone)]

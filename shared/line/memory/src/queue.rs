@@ -5,13 +5,13 @@ use std::collections::HashMap;
 use vestibule_domain::{
     change::{Change, Event, Version},
     clock::LineTime,
+    entry_status::EntryStatus,
     estimate::MovingAverages,
     id::EntryId,
     load::{LastLoadReport, LoadReport},
     pace::PaceBucket,
     score::DeadlineScore,
     settings::Settings,
-    standing::EntryStatus,
 };
 use vestibule_line::{
     Configuration, ConfigureOutcome, EntryLookup, NotFound, QueueTotals, QueueView, RaiseWatermarkOutcome,
@@ -19,7 +19,7 @@ use vestibule_line::{
 };
 
 use super::{
-    check::CheckProgress, journal::Journal, report::PendingReport, timed::DeadlineSet,
+    check::CheckProgress, deadline_set::DeadlineSet, journal::Journal, report::PendingReport,
     waiting::WaitingEntries,
 };
 

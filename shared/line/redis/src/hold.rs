@@ -2,7 +2,7 @@
 
 use std::sync::LazyLock;
 
-use vestibule_domain::{id::EntryId, pacing::HOLD_LEASE_MAX_MS};
+use vestibule_domain::{id::EntryId, poll_pacing::HOLD_LEASE_MAX_MS};
 use vestibule_line::{HoldOrder, HoldOutcome, LineError};
 
 use super::{RedisLine, keys::holds_key, script::LuaScript};

@@ -4,44 +4,44 @@
 //! server's clock. Each `.lua` file has a `.rs` file of the same name that sends the script and turns its
 //! reply into an enum. `hold.rs` also sends `release.lua`. No Redis type leaves this folder.
 
-mod adjust;
+mod acknowledge;
+mod adjust_clock;
+mod append_to_journal;
 mod changes;
-mod check;
-mod checked;
 mod claim;
 mod configure;
 mod connect;
-mod defer;
+mod dead_letter;
+mod drop_queue;
 mod end;
 mod enter;
-mod forget;
 mod hold;
 mod journal;
+mod journal_records;
 mod keys;
 mod leave;
 mod line;
-mod load;
-mod looks;
-mod mark;
-mod mend;
 mod page;
+mod park_idle_promoter;
 mod promote;
-mod record;
-mod remains;
+mod queue_view;
+mod raise_watermark;
+mod record_check_progress;
+mod record_load;
+mod repair;
 mod reply;
-mod report;
-mod rest;
+mod requeue_with_backoff;
 mod restore;
-mod revive;
+mod restore_entry;
 mod script;
-mod set_aside;
-mod settle;
 mod stage;
 mod status;
-mod tick;
+mod status_many;
+mod take_check;
+mod take_fallback_tick;
+mod take_report;
+mod unflushed;
 mod validate;
-mod view;
-mod whole_journal;
 
 use std::{fmt, sync::Arc};
 

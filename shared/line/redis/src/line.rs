@@ -18,10 +18,12 @@ use vestibule_line::{
 };
 
 use super::{
-    RedisLine, adjust, changes, check, checked, claim, configure,
+    RedisLine, acknowledge, adjust_clock, append_to_journal, changes, claim, configure,
     connect::{CallLink, to_line_error},
-    defer, end, enter, forget, hold, journal, leave, load, looks, mark, mend, page, promote, record, remains,
-    report, rest, restore, revive, set_aside, settle, status, tick, validate, view, whole_journal,
+    dead_letter, drop_queue, end, enter, hold, journal, journal_records, leave, page, park_idle_promoter,
+    promote, queue_view, raise_watermark, record_check_progress, record_load, repair, requeue_with_backoff,
+    restore, restore_entry, status, status_many, take_check, take_fallback_tick, take_report, unflushed,
+    validate,
 };
 
 #[async_trait]
@@ -35,7 +37,7 @@ impl Line for RedisLine {
     }
 
     async fn status_many(&self, queue: &QueueId, ids: &[EntryId]) -> Result<Vec<EntryLookup>, LineError> {
-        looks::status_many(self, queue, ids).await
+        status_many::status_many(self, queue, ids).await
     }
 
     async fn subscribe(&self, queue: &QueueId) -> Result<TickSubscription, LineError> {
@@ -83,19 +85,19 @@ impl Line for RedisLine {
     }
 
     async fn take_fallback_tick(&self, queue: &QueueId, order: FallbackTickOrder) -> Result<bool, LineError> {
-        tick::take_fallback_tick(self, queue, order).await
+        take_fallback_tick::take_fallback_tick(self, queue, order).await
     }
 
     async fn park_idle_promoter(&self, queue: &QueueId) -> Result<bool, LineError> {
-        rest::park_idle_promoter(self, queue).await
+        park_idle_promoter::park_idle_promoter(self, queue).await
     }
 
     async fn adjust_clock(&self, queue: &QueueId, offset_ms: i64) -> Result<AdjustClockOutcome, LineError> {
-        adjust::adjust_clock(self, queue, offset_ms).await
+        adjust_clock::adjust_clock(self, queue, offset_ms).await
     }
 
     async fn take_report(&self, queue: &QueueId, order: ReportOrder) -> Result<ReportOutcome, LineError> {
-        report::take_report(self, queue, order).await
+        take_report::take_report(self, queue, order).await
     }
 
     async fn configure(
@@ -118,11 +120,11 @@ impl Line for RedisLine {
     }
 
     async fn drop_queue(&self, queue: &QueueId, epoch: u32) -> Result<bool, LineError> {
-        forget::drop_queue(self, queue, epoch).await
+        drop_queue::drop_queue(self, queue, epoch).await
     }
 
     async fn unflushed(&self, queue: &QueueId, most: usize) -> Result<UnflushedChanges, LineError> {
-        remains::unflushed(self, queue, most).await
+        unflushed::unflushed(self, queue, most).await
     }
 
     async fn raise_watermark(
@@ -131,7 +133,7 @@ impl Line for RedisLine {
         epoch: u32,
         fence: u64,
     ) -> Result<RaiseWatermarkOutcome, LineError> {
-        mark::raise_watermark(self, queue, epoch, fence).await
+        raise_watermark::raise_watermark(self, queue, epoch, fence).await
     }
 
     async fn restore_entry(
@@ -139,7 +141,7 @@ impl Line for RedisLine {
         queue: &QueueId,
         revival: &RestoreEntryOrder,
     ) -> Result<RestoreEntryOutcome, LineError> {
-        revive::restore_entry(self, queue, revival).await
+        restore_entry::restore_entry(self, queue, revival).await
     }
 
     async fn read_page(&self, queue: &QueueId, from: &Cursor) -> Result<Page, LineError> {
@@ -147,23 +149,23 @@ impl Line for RedisLine {
     }
 
     async fn repair(&self, queue: &QueueId, mending: &RepairOrder) -> Result<RepairOutcome, LineError> {
-        mend::repair(self, queue, mending).await
+        repair::repair(self, queue, mending).await
     }
 
     async fn take_check(&self, queue: &QueueId, order: CheckOrder) -> Result<CheckAssignment, LineError> {
-        check::take_check(self, queue, order).await
+        take_check::take_check(self, queue, order).await
     }
 
     async fn record_check_progress(&self, queue: &QueueId, shards: u8) -> Result<(), LineError> {
-        checked::record_check_progress(self, queue, shards).await
+        record_check_progress::record_check_progress(self, queue, shards).await
     }
 
     async fn record_load(&self, queue: &QueueId, report: &LoadReport) -> Result<(), LineError> {
-        load::record_load(self, queue, report).await
+        record_load::record_load(self, queue, report).await
     }
 
     async fn queue_view(&self, queue: &QueueId) -> Result<QueueView, LineError> {
-        view::queue_view(self, queue).await
+        queue_view::queue_view(self, queue).await
     }
 
     async fn due_journal_records(
@@ -175,23 +177,23 @@ impl Line for RedisLine {
     }
 
     async fn journal_records(&self, queue: &QueueId, most: usize) -> Result<Vec<JournalRecord>, LineError> {
-        whole_journal::read_journal_records(self, queue, most).await
+        journal_records::read_journal_records(self, queue, most).await
     }
 
     async fn append_to_journal(&self, queue: &QueueId, change: &Change) -> Result<(), LineError> {
-        record::append_to_journal(self, queue, change).await
+        append_to_journal::append_to_journal(self, queue, change).await
     }
 
     async fn requeue_with_backoff(&self, queue: &QueueId, deferral: &RequeueOrder) -> Result<(), LineError> {
-        defer::requeue_with_backoff(self, queue, deferral).await
+        requeue_with_backoff::requeue_with_backoff(self, queue, deferral).await
     }
 
     async fn dead_letter(&self, queue: &QueueId, key: &str) -> Result<DeadLetterOutcome, LineError> {
-        set_aside::dead_letter(self, queue, key).await
+        dead_letter::dead_letter(self, queue, key).await
     }
 
     async fn dead_lettered(&self, queue: &QueueId, most: usize) -> Result<Vec<JournalRecord>, LineError> {
-        whole_journal::read_dead_letters(self, queue, most).await
+        journal_records::read_dead_letters(self, queue, most).await
     }
 
     async fn acknowledge(
@@ -200,7 +202,7 @@ impl Line for RedisLine {
         keys: &[String],
         ended: &[VisitEnd],
     ) -> Result<(), LineError> {
-        settle::acknowledge(self, queue, keys, ended).await
+        acknowledge::acknowledge(self, queue, keys, ended).await
     }
 
     async fn take_hold(&self, order: &HoldOrder<'_>) -> Result<HoldOutcome, LineError> {

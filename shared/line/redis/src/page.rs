@@ -2,9 +2,9 @@
 //! entry that stays in its set during the scan. Each command blocks Redis for one page only.
 
 use vestibule_domain::{
+    entry_status::StoredPosition,
     id::QueueId,
     score::{DeadlineScore, WaitScore},
-    standing::StoredPosition,
 };
 use vestibule_line::{Cursor, LineError, PAGE_ENTRIES, Page};
 

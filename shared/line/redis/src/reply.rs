@@ -5,9 +5,9 @@ use std::{collections::HashMap, vec};
 use redis::Value;
 use vestibule_domain::{
     change::Version,
+    entry_status::EntryStatus,
     id::EntryId,
     score::{Visit, WaitScore},
-    standing::EntryStatus,
 };
 use vestibule_line::{LineError, NotFound};
 

@@ -5,9 +5,9 @@ use std::sync::LazyLock;
 
 use redis::{Cmd, Pipeline};
 use vestibule_domain::{
+    entry_status::EntryStatus,
     id::{EntryId, QueueId},
     score::WaitScore,
-    standing::EntryStatus,
 };
 use vestibule_line::{EntryLookup, LineError};
 

@@ -4,8 +4,8 @@ use std::sync::LazyLock;
 
 use vestibule_domain::{
     change::{Change, EndReason, Event},
+    entry_status::EntryStatus,
     id::{EntryId, QueueId},
-    standing::EntryStatus,
 };
 use vestibule_line::{ExtendOutcome, LineError, SessionExtension, ValidateOutcome, Validation};
 

@@ -2,9 +2,9 @@
 
 use vestibule_domain::{
     change::{Change, EndReason, Event},
+    entry_status::{EntryStatus, StoredPosition},
     id::EntryId,
     record::EntryRecord,
-    standing::{EntryStatus, StoredPosition},
     state::EntryState,
 };
 

@@ -2,9 +2,9 @@
 
 use vestibule_domain::{
     change::{Change, Event},
+    entry_status::EntryStatus,
     record::EntryRecord,
     score::Visit,
-    standing::EntryStatus,
     state::EntryState,
 };
 

@@ -1,10 +1,10 @@
 //! The inputs and results of the line's operations.
 
 mod check;
-mod driver;
 mod entry;
+mod fallback_tick;
 mod forecast;
 mod hold;
 mod queue;
 
-pub use self::{check::*, driver::*, entry::*, hold::*, queue::*};
+pub use self::{check::*, entry::*, fallback_tick::*, hold::*, queue::*};

@@ -6,8 +6,8 @@ use serde_json::{Value, json};
 use tokio::time::Instant;
 use vestibule_domain::id::QueueId;
 use vestibule_engine::{
-    aside,
     check::{CheckConfig, CheckError, CheckSummary, check_queue},
+    dead_letter,
 };
 
 use super::{Admin, Problem, entry_partition};
@@ -23,7 +23,7 @@ impl Admin {
         let shelf = entry_partition(queue, &self.read_stored_queue(queue).await?);
         let until = Instant::now() + CHECK_TIME_MAX;
         // The cause may be fixed by now, so the dead letters are retried first.
-        let retried = aside::retry_dead_letters(&*self.line, &*self.backup, &shelf).await;
+        let retried = dead_letter::retry_dead_letters(&*self.line, &*self.backup, &shelf).await;
         let set_aside = retried.map_err(CheckError::from)?.remaining;
         let mut checked = CheckSummary::default();
         let mut next = Some(from_shard);

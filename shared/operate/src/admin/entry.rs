@@ -3,9 +3,9 @@
 use serde_json::{Value, json};
 use vestibule_backup::StoredQueue;
 use vestibule_domain::{
+    entry_status::EntryStatus,
     id::{EntryId, IdKey, QueueId, VisitorKind},
     record::EntryRecord,
-    standing::EntryStatus,
 };
 use vestibule_engine::write_through;
 use vestibule_line::{EntryLookup, LeaveOutcome, LeaveReason, LineError, NotFound};

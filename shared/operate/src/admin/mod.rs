@@ -5,10 +5,10 @@
 //! the stored settings within seconds. In the other order, settings could be in force that are stored nowhere.
 
 mod check;
+mod command;
 mod create;
 mod describe;
 mod entry;
-mod order;
 mod plan;
 mod problem;
 mod promote;
@@ -32,7 +32,7 @@ use vestibule_line::Line;
 
 pub use self::{
     check::CHECK_TIME_MAX,
-    order::{Command, Confirmation, EntrySelector, OPERATIONS},
+    command::{Command, Confirmation, EntrySelector, OPERATIONS},
     problem::Problem,
 };
 

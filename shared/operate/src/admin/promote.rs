@@ -5,7 +5,7 @@ use std::time::Duration;
 use serde_json::{Value, json};
 use tokio::time::Instant;
 use vestibule_domain::id::QueueId;
-use vestibule_engine::drain::{RECORDS_MAX, flush_journal};
+use vestibule_engine::flush::{RECORDS_MAX, flush_journal};
 use vestibule_line::{MinWatermark, PROMOTE_CHUNK, PromoteOrder};
 
 use super::{Admin, Problem, entry_partition};

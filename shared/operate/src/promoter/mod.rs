@@ -13,17 +13,17 @@
 //! time and the state of the line. While no promoter runs, a request runs a fallback tick
 //! ([`drive`](fn@drive)).
 
-mod whole;
+mod all_queues;
 
 mod checks;
-mod known;
+mod clock_watch;
+mod park;
 mod probes;
+mod queue_registry;
 mod report;
-mod rest;
 mod run;
 mod steps;
 #[cfg(test)]
 mod tests;
-mod watch;
 
 pub use run::{Promoter, before_deadline};

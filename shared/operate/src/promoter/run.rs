@@ -12,8 +12,8 @@ use tracing::{debug, info, warn};
 use vestibule_backup::{Backup, BackupError};
 use vestibule_domain::id::QueueId;
 use vestibule_engine::{
-    aside,
-    drain::flush_journal_until,
+    dead_letter,
+    flush::flush_journal_until,
     sync::{SettingsPolicy, SyncError, SyncOutcome, sync_settings},
     tick::tick,
 };
@@ -22,10 +22,10 @@ use vestibule_telemetry::emf::Metrics;
 
 use super::{
     checks::{CheckSchedule, run_due_check},
-    known::QueueRegistry,
+    clock_watch::ClockWatch,
+    queue_registry::QueueRegistry,
     report::MetricsReporter,
     steps::{Step, StepRunner},
-    watch::ClockWatch,
 };
 
 /// The time between two ticks of a queue.
@@ -318,7 +318,9 @@ impl Promoter {
         let (line, backup, until) = (&*self.line, &*self.backup, Instant::now() + FLUSH_TIME);
         let mut outcome = flush_journal_until(line, backup, &shelf, until).await;
         if outcome.is_ok() && self.registry.take_retry_turn(queue, DEAD_LETTER_RETRY_INTERVAL) {
-            outcome = aside::retry_dead_letters(line, backup, &shelf).await.map(drop);
+            outcome = dead_letter::retry_dead_letters(line, backup, &shelf)
+                .await
+                .map(drop);
         }
         self.registry
             .log_step_outcome(queue, "drain", outcome.map_err(|error| error.to_string()));

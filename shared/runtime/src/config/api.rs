@@ -2,7 +2,7 @@
 
 use axum::http::HeaderValue;
 use vestibule_api::config::{ApiConfig, Origins, ServiceCallers, ServiceRoutes, VisitorRoutes};
-use vestibule_domain::pacing::HELD_BUDGET;
+use vestibule_domain::poll_pacing::HELD_BUDGET;
 
 use super::{ConfigError, VariableLookup, invalid_variable, read_process_variable};
 

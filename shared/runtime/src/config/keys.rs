@@ -25,6 +25,7 @@ const SIGNING_TEXT_LENGTH_MIN: usize = 64;
 /// same text.
 const SIGNING_LABEL: &[u8] = b"vestibule pass signing key 1";
 
+/// Where the keys of the visitor and service routes come from.
 #[derive(Debug, Clone)]
 pub struct KeysConfig {
     root: RootKeyConfig,

@@ -2,9 +2,9 @@
 
 use vestibule_domain::{
     change::{Change, EndReason, Event},
+    entry_status::EntryStatus,
     record::EntryRecord,
     score::{Visit, WaitScore},
-    standing::EntryStatus,
 };
 use vestibule_line::{EntryLookup, Line};
 use vestibule_tests::lines::visitor;

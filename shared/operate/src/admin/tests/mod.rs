@@ -1,10 +1,10 @@
 //! Every operation and every refusal, with the line in memory and the backup in a file.
 
 mod clock;
+mod commands;
 mod entries;
 mod events;
 mod load;
-mod orders;
 mod queues;
 mod stored;
 

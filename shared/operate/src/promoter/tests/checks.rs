@@ -16,7 +16,7 @@ use vestibule_line::{CheckAssignment, CheckOrder, ReportOrder, ReportOutcome};
 use vestibule_line_memory::MemoryLine;
 use vestibule_telemetry::metrics::{CHECK_AGE, REPAIRED};
 
-use super::{Fixture, entry_id, wait_until, written::CapturedMetrics};
+use super::{Fixture, captured_metrics::CapturedMetrics, entry_id, wait_until};
 
 /// How far the line's clock is ahead of the system clock, in seconds.
 #[derive(Clone, Default)]

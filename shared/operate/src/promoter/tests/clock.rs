@@ -16,7 +16,7 @@ use vestibule_line::{EntryLookup, Line, PromoteOrder};
 use vestibule_line_memory::MemoryLine;
 use vestibule_telemetry::{emf::Metrics, metrics::CLOCKS_APART};
 
-use super::{Fixture, entry_id, written::CapturedMetrics};
+use super::{Fixture, captured_metrics::CapturedMetrics, entry_id};
 use crate::promoter::Promoter;
 
 const HOUR_MS: i64 = 3_600_000;

@@ -16,7 +16,7 @@ use vestibule_telemetry::{
     },
 };
 
-use super::{Fixture, entry_id, memory_line, slow::paced_line, written::CapturedMetrics};
+use super::{Fixture, captured_metrics::CapturedMetrics, entry_id, memory_line, slow_backup::paced_line};
 use crate::promoter::Promoter;
 
 impl Fixture {

@@ -1,15 +1,15 @@
 //! Tests of the promoter's steps and rounds, and the fixture that they share.
 
+mod captured_metrics;
 mod checks;
 mod clock;
-mod drive;
-mod faulty;
+mod fallback_tick;
+mod faulty_line;
 mod metrics;
-mod rest;
+mod park;
 mod rounds;
-mod slow;
+mod slow_backup;
 mod steps;
-mod written;
 
 use std::{sync::Arc, time::Duration};
 

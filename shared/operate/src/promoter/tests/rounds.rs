@@ -10,7 +10,7 @@ use vestibule_line_memory::MemoryLine;
 
 use super::{
     Fixture, entry_id,
-    faulty::{Fault, FaultyLine},
+    faulty_line::{Fault, FaultyLine},
     json_map, memory_line, wait_until,
 };
 

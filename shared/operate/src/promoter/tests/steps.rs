@@ -7,7 +7,7 @@ use tokio::time::Instant;
 use vestibule_backup::{Backup, settings_revision};
 use vestibule_domain::{pace::LimitedBy, settings::Settings, state::EntryState};
 use vestibule_engine::{
-    drain::flush_journal,
+    flush::flush_journal,
     sync::{SettingsPolicy, SyncError, SyncOutcome, apply_configuration, build_configuration},
     tick::tick,
 };

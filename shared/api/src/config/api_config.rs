@@ -1,0 +1,99 @@
+//! The configuration of the HTTP API: origins, held polls, and how API Gateway guards the routes.
+
+use axum::http::HeaderValue;
+use vestibule_domain::poll_pacing::HELD_BUDGET;
+use vestibule_engine::sync::SettingsPolicy;
+
+use super::ServiceCallers;
+
+/// The default name of a deployment. All processes that share a line are one deployment and use the same name.
+const DEFAULT_DEPLOYMENT: &str = "local";
+
+/// The origins whose pages may call the API from a browser (CORS).
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub enum Origins {
+    /// The pages of every origin, without cookies.
+    Any,
+    /// The pages of these origins, with cookies. An empty list allows no page.
+    Listed(Vec<HeaderValue>),
+}
+
+/// How API Gateway guards the routes that visitors call.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum VisitorRoutes {
+    /// It does not guard them, or an authorizer names the visitor.
+    Open,
+    /// By AWS signatures (Signature Version 4).
+    Iam,
+    /// By API keys.
+    ApiKey,
+}
+
+/// How API Gateway guards the routes that the protected service calls.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum ServiceRoutes {
+    /// By AWS signatures (Signature Version 4).
+    Iam,
+    /// By API keys.
+    ApiKey,
+    /// It does not guard them. Only a process on a developer's machine may run like this.
+    Unguarded,
+}
+
+/// The configuration of the HTTP API.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct ApiConfig {
+    /// The origins whose pages may call the API from a browser (CORS).
+    pub origins: Origins,
+    /// The most polls that the whole deployment holds at the same time.
+    pub held_polls_max: u32,
+    /// The name of the deployment. The held polls of all its processes are counted together.
+    pub deployment: String,
+    /// The claim of the authorizer that names the visitor.
+    pub visitor_claim: String,
+    /// How API Gateway guards the visitors' routes.
+    pub visitor_routes: VisitorRoutes,
+    /// How API Gateway guards the protected service's routes.
+    pub service_routes: ServiceRoutes,
+    /// Which callers that API Gateway accepts on the service routes are the protected service. If the list is
+    /// empty, all of them are, unless visitors use the same kind of credential; then none is.
+    pub service_callers: ServiceCallers,
+    /// Whether this is one process on a developer's machine, without TLS. If so, cookies are plain, and a queue
+    /// may trust `X-Visitor-Id` although the visitor routes are open. Only the local runner sets it; no
+    /// environment variable does.
+    pub local: bool,
+}
+
+impl Default for ApiConfig {
+    /// The configuration of a deployment that sets no variable.
+    fn default() -> Self {
+        Self {
+            origins: Origins::Listed(Vec::new()),
+            held_polls_max: HELD_BUDGET,
+            deployment: DEFAULT_DEPLOYMENT.to_owned(),
+            visitor_claim: "sub".to_owned(),
+            visitor_routes: VisitorRoutes::Open,
+            service_routes: ServiceRoutes::Iam,
+            service_callers: ServiceCallers::default(),
+            local: false,
+        }
+    }
+}
+
+impl ApiConfig {
+    /// Whether visitors and the protected service use the same kind of credential.
+    pub fn has_shared_credential_kind(&self) -> bool {
+        matches!(
+            (self.visitor_routes, self.service_routes),
+            (VisitorRoutes::Iam, ServiceRoutes::Iam) | (VisitorRoutes::ApiKey, ServiceRoutes::ApiKey)
+        )
+    }
+}
+
+impl From<&ApiConfig> for SettingsPolicy {
+    fn from(config: &ApiConfig) -> Self {
+        Self {
+            trust_client_visitor_id: config.local || config.visitor_routes != VisitorRoutes::Open,
+        }
+    }
+}

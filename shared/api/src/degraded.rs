@@ -1,0 +1,247 @@
+//! Answers from the backup while the line is unavailable, and marks these answers as degraded.
+//!
+//! The backup has every acknowledged change, but not the order of the line. So a request can read an entry,
+//! but it can change none: entering, claiming, extending, leaving and completing fail.
+
+use std::{sync::Arc, time::Duration};
+
+use tokio::time::{Instant, timeout_at};
+use vestibule_backup::BackupError;
+use vestibule_domain::{
+    id::{EntryId, IdKey, QueueId},
+    record::EntryRecord,
+    score::Visit,
+    settings::{OnOutage, Settings},
+    state::EntryState,
+};
+
+use super::{
+    ApiState,
+    code::Code,
+    entry::EntryBody,
+    problem::Problem,
+    queue_cache::{DegradedQueue, QueueLookupError, QueueSnapshot, READ_TIMEOUT},
+    validate::{ValidateRequest, earlier_epoch_problem},
+    visitor::{Ownership, is_owner, token_mismatch_problem},
+};
+use crate::pass::{Pass, PassClaims, PassError, PassGrant};
+
+/// The longest time until an answer without the line, including the wait for the line.
+const ANSWER_TIMEOUT: Duration = Duration::from_millis(1_800);
+/// How far the clock of this process may be behind the line's clock, which dates the passes.
+const SKEW_SECONDS: u64 = 5;
+
+/// Where the data of a queue comes from.
+pub(super) enum QueueSource {
+    /// From its line.
+    Line(Arc<QueueSnapshot>),
+    /// From the backup, because the line is unavailable.
+    Backup(DegradedContext),
+}
+
+/// What a request needs in order to answer without the line.
+pub(super) struct DegradedContext {
+    pub(super) queue: Arc<DegradedQueue>,
+    /// Why the line gave no answer.
+    cause: String,
+    /// When the read of the entry from the backup times out.
+    read_deadline: Instant,
+}
+
+impl DegradedContext {
+    /// Builds the context for a line that became unavailable after it had returned a snapshot.
+    pub(super) fn from_snapshot(seen: &QueueSnapshot, cause: String) -> Self {
+        Self {
+            queue: Arc::new(DegradedQueue::from_snapshot(seen)),
+            cause,
+            read_deadline: Instant::now() + READ_TIMEOUT,
+        }
+    }
+
+    fn problem(&self) -> Problem {
+        Problem::line_unavailable(&self.cause)
+    }
+}
+
+impl QueueSource {
+    pub(super) fn settings(&self) -> &Settings {
+        match self {
+            Self::Line(seen) => seen.settings(),
+            Self::Backup(away) => &away.queue.settings,
+        }
+    }
+
+    pub(super) fn ids(&self) -> &IdKey {
+        match self {
+            Self::Line(seen) => &seen.ids,
+            Self::Backup(away) => &away.queue.ids,
+        }
+    }
+}
+
+/// A pass that was accepted although the line could not be asked.
+pub(super) struct AcceptedPass {
+    pub(super) visit: Visit,
+    /// Until when the pass is accepted without the line, in Unix milliseconds.
+    pub(super) accepted_until_ms: u64,
+}
+
+impl ApiState {
+    /// Returns the queue from its line, or from the backup if the line is unavailable.
+    pub(super) async fn queue_source(&self, queue: &QueueId) -> Result<QueueSource, Problem> {
+        let until = Instant::now() + ANSWER_TIMEOUT;
+        let cause = match self.queue_cache.get(queue).await {
+            Ok(seen) => return Ok(QueueSource::Line(seen)),
+            Err(QueueLookupError::LineUnavailable(cause)) => cause,
+            Err(absence) => return Err(Problem::from(&absence)),
+        };
+        match self.queue_cache.degraded_queue(queue).await {
+            Ok(known) => Ok(QueueSource::Backup(DegradedContext {
+                queue: known,
+                cause,
+                read_deadline: until,
+            })),
+            Err(QueueLookupError::BackupUnavailable(other)) => {
+                Err(Problem::line_unavailable(format!("{cause}; {other}")))
+            }
+            Err(absence) => Err(Problem::from(&absence)),
+        }
+    }
+
+    /// Builds the JSON of an entry as the backup has it.
+    pub(super) async fn stored_entry_body(
+        &self,
+        away: &DegradedContext,
+        id: EntryId,
+        ownership: Ownership,
+    ) -> Result<EntryBody, Problem> {
+        let stored = self.read_stored_entry(away, id).await;
+        let record = stored.map_err(|error| Problem::line_unavailable(format!("{}; {error}", away.cause)))?;
+        // A visitor who entered lately may be in the line only, and a client that is told of an end does
+        // not ask again. So a missing or ended record is answered like any other outage.
+        let Some(record) = record.filter(|record| record.state.is_live()) else {
+            return Err(away.problem());
+        };
+        tracing::warn!(
+            event = "entry.served_degraded",
+            cause = %away.cause,
+            "answered a status request from the backup because the line is unavailable"
+        );
+        // This is the clock of the process, because line time cannot be read.
+        let now_ms = vestibule_clock::now_ms();
+        let pass = match ownership {
+            Ownership::Proven => self.sign_stored_pass(&away.queue, &record, now_ms)?,
+            Ownership::Mismatch | Ownership::Unproven => None,
+        };
+        Ok(EntryBody::from_record(&away.queue, &record, pass, now_ms))
+    }
+
+    /// Signs a pass for an entry whose record is active. The record has every acknowledged change, so the
+    /// visitor is entitled to the pass until the session end that it shows.
+    fn sign_stored_pass(
+        &self,
+        known: &DegradedQueue,
+        record: &EntryRecord,
+        now_ms: u64,
+    ) -> Result<Option<Pass>, Problem> {
+        let Some(session_end_ms) = record.expires_at_ms.filter(|end| *end > now_ms) else {
+            return Ok(None);
+        };
+        if record.state != EntryState::Active {
+            return Ok(None);
+        }
+        let grant = PassGrant {
+            queue: &known.queue,
+            entry: record.id,
+            visit: record.visit,
+            epoch: known.epoch,
+            session_end_ms,
+            pass_seconds: known.settings.pass_seconds,
+        };
+        Ok(Some(self.keys.signer.sign(&grant, now_ms)?))
+    }
+
+    /// Accepts or refuses the presented pass without the line, as the queue's settings say.
+    pub(super) async fn accept_pass(
+        &self,
+        away: &DegradedContext,
+        id: EntryId,
+        question: &ValidateRequest,
+    ) -> Result<AcceptedPass, Problem> {
+        let known = &*away.queue;
+        let open = known.settings.on_outage == OnOutage::Open;
+        let Some(pass) = question.pass.as_ref().filter(|_| open && !question.consume) else {
+            return Err(away.problem());
+        };
+        if let Some(visitor) = &question.visitor
+            && !is_owner(&known.ids, id, visitor)?
+        {
+            return Err(token_mismatch_problem());
+        }
+        let claims = self.keys.signer.verify_ignoring_time(pass, &known.queue, id)?;
+        let until = claims.exp + u64::from(known.settings.outage_grace_seconds);
+        let now = vestibule_clock::now_ms() / 1_000;
+        if now + SKEW_SECONDS < claims.nbf {
+            return Err(PassError::TooEarly.into());
+        }
+        if now >= until {
+            return Err(PassError::Expired.into());
+        }
+        let visit = Visit::new(u64::from(claims.visit)).ok_or(PassError::Malformed)?;
+        if question.visit.is_some_and(|named| named != visit) {
+            return Err(other_visit_problem());
+        }
+        self.refuse_ended_visit(away, id, visit, &claims).await?;
+        tracing::warn!(
+            event = "entry.pass_honoured",
+            cause = %away.cause,
+            "accepted a pass without the line, as on_outage allows, because the line is unavailable"
+        );
+        Ok(AcceptedPass {
+            visit,
+            accepted_until_ms: until * 1_000,
+        })
+    }
+
+    /// Refuses a pass whose visit has ended according to the backup, and a pass from before the last reset.
+    async fn refuse_ended_visit(
+        &self,
+        away: &DegradedContext,
+        id: EntryId,
+        visit: Visit,
+        claims: &PassClaims,
+    ) -> Result<(), Problem> {
+        if claims.epoch < away.queue.min_epoch {
+            return Err(earlier_epoch_problem());
+        }
+        match self.read_stored_entry(away, id).await {
+            Ok(Some(record)) if record.visit != visit => Err(other_visit_problem()),
+            Ok(Some(record)) if !record.state.is_live() => Err(Problem::ended(&record, None)),
+            // The pass may be from an epoch before a restore, because a restore keeps active entries
+            // active.
+            Ok(Some(_)) => Ok(()),
+            Ok(None) | Err(_) if claims.epoch >= away.queue.epoch => Ok(()),
+            Ok(None) => Err(earlier_epoch_problem()),
+            Err(_) => Err(away.problem()),
+        }
+    }
+
+    async fn read_stored_entry(
+        &self,
+        away: &DegradedContext,
+        id: EntryId,
+    ) -> Result<Option<EntryRecord>, BackupError> {
+        let shelf = away.queue.partition();
+        timeout_at(away.read_deadline, self.backup.read_entry(&shelf, id))
+            .await
+            .unwrap_or_else(|_| {
+                Err(BackupError::Unavailable(
+                    "the backup did not answer in time".to_owned(),
+                ))
+            })
+    }
+}
+
+fn other_visit_problem() -> Problem {
+    Problem::new(Code::InvalidPass, "the pass belongs to another visit")
+}

@@ -1,0 +1,147 @@
+//! Runs fallback ticks: visitors' requests tick a queue while its promoter is down.
+//!
+//! Every request has a snapshot of the queue anyway, and the snapshot shows whether the promoter is down.
+//! While the promoter is up, requests ask the line for nothing more. While it is down, one request in
+//! flight per process ticks its queue every second. A held poll does so until its answer is due, and then
+//! another request takes over. A tick finishes before the answer is sent, because Lambda freezes a function
+//! after its answer.
+
+use std::{
+    collections::HashMap,
+    future::Future,
+    sync::{Arc, Mutex, PoisonError},
+    time::Duration,
+};
+
+use tokio::{
+    join,
+    sync::{Mutex as Turn, OwnedMutexGuard, oneshot},
+    time::{Instant, sleep, timeout},
+};
+use tracing::{debug, warn};
+use vestibule_domain::{fallback_tick::fallback_tick_due_in_ms, id::QueueId};
+use vestibule_engine::fallback_tick::{FallbackTickOutcome, fallback_tick};
+
+use super::{ApiState, queue_cache::QueueSnapshot};
+
+/// A fallback tick delays an answer by at most this time.
+const TICK_TIMEOUT: Duration = Duration::from_millis(800);
+/// A fallback tick takes no more records from the journal after this time.
+const FLUSH_TIME: Duration = Duration::from_millis(400);
+/// How many queues are remembered. A process serves few queues.
+const QUEUES_MAX: usize = 1_000;
+
+/// Which request of this process ticks which queue. That request holds the queue's lock, which contains the
+/// time of the last tick.
+#[derive(Default)]
+pub(super) struct FallbackTicker(Mutex<HashMap<QueueId, Arc<Turn<Option<Instant>>>>>);
+
+/// The right to tick a queue in this process.
+type TickGuard = OwnedMutexGuard<Option<Instant>>;
+
+impl FallbackTicker {
+    fn tick_lock(&self, queue: &QueueId) -> Arc<Turn<Option<Instant>>> {
+        // A panic elsewhere leaves the map intact, so the content of a poisoned lock is still valid.
+        let mut turns = self.0.lock().unwrap_or_else(PoisonError::into_inner);
+        if turns.len() >= QUEUES_MAX {
+            // A queue that is being ticked stays. The others lose only the time of their last tick, which
+            // the line knows too.
+            turns.retain(|_, turn| Arc::strong_count(turn) > 1);
+        }
+        turns.entry(queue.clone()).or_default().clone()
+    }
+}
+
+impl ApiState {
+    /// Does the work of a request, and runs fallback ticks beside it while the promoter is down.
+    pub(super) async fn with_fallback_tick<T>(&self, queue: &QueueId, work: impl Future<Output = T>) -> T {
+        let (is_answered, answered) = oneshot::channel::<()>();
+        let work = async move {
+            let answer = work.await;
+            drop(is_answered);
+            answer
+        };
+        // The work is polled first. So the tick loop sees the answer at once and needs no further wake-up.
+        let (answer, ()) = join!(biased; work, self.run_fallback_ticks(queue, answered));
+        answer
+    }
+
+    /// Runs each fallback tick when it is due. Once the request is answered, this starts no further tick.
+    async fn run_fallback_ticks(&self, queue: &QueueId, mut answered: oneshot::Receiver<()>) {
+        let mut wheel = None;
+        loop {
+            let due = tokio::select! {
+                biased;
+                // This branch is polled first, because a request that is answered at once must still tick.
+                due = self.wait_until_due(queue, &mut wheel) => due,
+                _ = &mut answered => None,
+            };
+            let Some(seen) = due else { return };
+            self.fallback_tick_once(&seen).await;
+        }
+    }
+
+    /// Waits until this request may tick the queue and a tick is due. Returns `None` if there is no
+    /// snapshot of the queue.
+    async fn wait_until_due(
+        &self,
+        queue: &QueueId,
+        wheel: &mut Option<TickGuard>,
+    ) -> Option<Arc<QueueSnapshot>> {
+        loop {
+            let seen = self.queue_cache.get(queue).await.ok()?;
+            if wheel.is_none() {
+                *wheel = self.fallback_ticker.tick_lock(queue).try_lock_owned().ok();
+            }
+            let Some(last) = wheel else {
+                *wheel = Some(self.fallback_ticker.tick_lock(queue).lock_owned().await);
+                // Waiting for the lock may have taken long, so the snapshot is read again.
+                continue;
+            };
+            let now = Instant::now();
+            let driven_ms = last.map(|last| {
+                let passed = now.duration_since(last);
+                u64::try_from(passed.as_millis()).unwrap_or(u64::MAX)
+            });
+            match fallback_tick_due_in_ms(seen.view.is_promoter_down(), driven_ms) {
+                0 => {
+                    **last = Some(now);
+                    return Some(seen);
+                }
+                later_ms => sleep(Duration::from_millis(later_ms)).await,
+            }
+        }
+    }
+
+    async fn fallback_tick_once(&self, seen: &QueueSnapshot) {
+        let (queue, shelf, pace) = (&seen.queue, seen.partition(), seen.settings().pace());
+        let until = Instant::now() + FLUSH_TIME;
+        let driving = fallback_tick(&*self.line, &*self.backup, &shelf, pace, until);
+        match timeout(TICK_TIMEOUT, driving).await {
+            Ok(Ok(FallbackTickOutcome::LineNotCurrent)) => warn!(
+                event = "line.fallback_tick_skipped",
+                %queue,
+                "skipped a fallback tick because the line lost the queue or holds stale data, or the \
+                 backup has no such queue; run restore if the promoter stays down"
+            ),
+            Ok(Ok(driven)) => debug!(
+                event = "line.fallback_tick_finished",
+                %queue,
+                ?driven,
+                "finished a fallback tick"
+            ),
+            Ok(Err(error)) => warn!(
+                event = "line.fallback_tick_failed",
+                %queue,
+                %error,
+                "could not run or finish a fallback tick; the next one is due in about a second"
+            ),
+            Err(_) => warn!(
+                event = "line.fallback_tick_cancelled",
+                %queue,
+                "cancelled a fallback tick at its time limit; the next one flushes what is left in the \
+                 journal"
+            ),
+        }
+    }
+}

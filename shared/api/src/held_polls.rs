@@ -1,0 +1,270 @@
+//! The polls that are held on one queue, ordered by place, so that a tick finds the polls that it concerns.
+
+use std::{
+    collections::{BTreeMap, BTreeSet, VecDeque},
+    sync::Arc,
+};
+
+use tokio::sync::oneshot;
+use vestibule_domain::{
+    entry_status::EntryStatus, id::EntryId, record::EntryRecord, score::WaitScore, settings::Entrance,
+};
+use vestibule_line::{EntryLookup, STATUS_CHUNK, Tick};
+
+use super::{budget, queue_cache::QueueSnapshot};
+
+/// How many ticks are remembered. A poll that a tick promoted is looked up long before this many more ticks
+/// have come.
+const TICKS_MAX: usize = 64;
+
+/// A waiting entry whose poll may be held.
+#[derive(Clone)]
+pub(super) struct HeldPoll {
+    pub(super) snapshot: Arc<QueueSnapshot>,
+    pub(super) id: EntryId,
+    pub(super) score: WaitScore,
+    pub(super) position: u64,
+}
+
+impl HeldPoll {
+    /// Whether a change between two snapshots may concern the entry. A waiting entry is promoted, leaves or
+    /// is removed. All other ends belong to entries that were promoted before.
+    fn is_concerned(&self, before: &QueueSnapshot, after: &QueueSnapshot) -> bool {
+        after.view.promoted_through >= self.score.raw()
+            || after.view.totals.left != before.view.totals.left
+            // Counts of different epochs cannot be compared, because the line was restored in between.
+            || after.view.configuration.epoch != before.view.configuration.epoch
+    }
+
+    /// Whether the entry still waits at the same place. The score decides, because an entry that came back
+    /// to its old place waits at or below a place that was already promoted. Another score belongs to
+    /// another visit.
+    pub(super) fn is_still_waiting(&self, look: EntryLookup) -> bool {
+        matches!(look, EntryLookup::Found(EntryStatus::Waiting { score, .. }) if score == self.score)
+    }
+}
+
+/// What a held poll is told. Each poll is told once.
+pub(super) enum Wakeup {
+    /// The entry changed. The poll was released before.
+    Update(EntryUpdate),
+    /// The line does not answer.
+    LineUnavailable(String),
+    /// The poll must look up the status itself. It is still counted.
+    LookUp(Option<budget::HoldPermit>),
+}
+
+/// The status of an entry whose poll was held.
+#[derive(Debug)]
+pub(super) struct EntryUpdate {
+    pub(super) look: EntryLookup,
+    /// The record that the promotion creates, if its tick was received. It saves a read of the backup.
+    pub(super) record: Option<EntryRecord>,
+}
+
+impl EntryUpdate {
+    /// Creates an update that has the status only.
+    pub(super) fn from_lookup(look: EntryLookup) -> Self {
+        Self { look, record: None }
+    }
+}
+
+/// The key of a held poll. Polls with lower places come first.
+pub(super) type HeldPollKey = (WaitScore, u64);
+
+struct TrackedPoll {
+    poll: HeldPoll,
+    /// The last snapshot that was compared for this poll.
+    last_snapshot: Arc<QueueSnapshot>,
+    permit: budget::HoldPermit,
+    reply: oneshot::Sender<Wakeup>,
+    /// The poll is answered after its next lookup, whatever the status is.
+    is_due: bool,
+}
+
+/// A reply for a poll that is no longer held.
+pub(super) struct PendingReply {
+    pub(super) permit: budget::HoldPermit,
+    pub(super) reply: oneshot::Sender<Wakeup>,
+    pub(super) update: EntryUpdate,
+}
+
+/// The polls that are held on one queue.
+#[derive(Default)]
+pub(super) struct HeldPolls {
+    polls: BTreeMap<HeldPollKey, TrackedPoll>,
+    /// The polls to look up, because their turn may have come.
+    marked: BTreeSet<HeldPollKey>,
+    /// The last ticks.
+    ticks: VecDeque<Tick>,
+}
+
+impl HeldPolls {
+    /// Adds a held poll.
+    pub(super) fn add(
+        &mut self,
+        key: HeldPollKey,
+        waiter: HeldPoll,
+        counted: budget::HoldPermit,
+        tell: oneshot::Sender<Wakeup>,
+    ) {
+        let held = TrackedPoll {
+            last_snapshot: waiter.snapshot.clone(),
+            poll: waiter,
+            permit: counted,
+            reply: tell,
+            is_due: false,
+        };
+        self.polls.insert(key, held);
+    }
+
+    /// Removes a held poll.
+    pub(super) fn remove(&mut self, key: HeldPollKey) {
+        drop(self.take(key));
+    }
+
+    /// Marks a poll for a lookup, because its entry may have changed.
+    pub(super) fn mark(&mut self, key: HeldPollKey) {
+        self.marked.insert(key);
+    }
+
+    /// Marks all polls for a lookup.
+    pub(super) fn mark_all(&mut self) {
+        self.marked.extend(self.polls.keys());
+    }
+
+    /// Marks the polls that a tick promoted: those at the tick's place or a lower one.
+    pub(super) fn mark_promoted(&mut self, tick: Tick) {
+        let called = self.polls.range(..=(tick.through, u64::MAX));
+        self.marked.extend(called.map(|(key, _)| key));
+        if self.ticks.len() == TICKS_MAX {
+            self.ticks.pop_front();
+        }
+        self.ticks.push_back(tick);
+    }
+
+    /// Marks the polls that a newer snapshot concerns.
+    pub(super) fn mark_concerned(&mut self, newer: &Arc<QueueSnapshot>) {
+        for (key, held) in &mut self.polls {
+            held.is_due |= announced_settings(newer) != announced_settings(&held.poll.snapshot);
+            if held.is_due || held.poll.is_concerned(&held.last_snapshot, newer) {
+                self.marked.insert(*key);
+            }
+            held.last_snapshot = newer.clone();
+        }
+    }
+
+    /// Whether enough polls are marked to fill one lookup.
+    pub(super) fn has_full_batch(&self) -> bool {
+        self.marked.len() >= STATUS_CHUNK
+    }
+
+    /// Takes marked polls for one lookup, those with the lowest places first.
+    pub(super) fn take_batch(&mut self) -> Vec<(HeldPollKey, EntryId)> {
+        let mut some = Vec::new();
+        while some.len() < STATUS_CHUNK
+            && let Some(key) = self.marked.pop_first()
+        {
+            some.extend(self.polls.get(&key).map(|held| (key, held.poll.id)));
+        }
+        some
+    }
+
+    /// Removes a poll after its lookup, unless its entry waits as before.
+    pub(super) fn take_if_changed(&mut self, key: HeldPollKey, look: EntryLookup) -> Option<PendingReply> {
+        let held = self.polls.get(&key)?;
+        if held.poll.is_still_waiting(look) && !held.is_due {
+            return None;
+        }
+        let record = self.promoted_record(held, look);
+        let TrackedPoll {
+            permit: counted,
+            reply: tell,
+            ..
+        } = self.take(key)?;
+        Some(PendingReply {
+            permit: counted,
+            reply: tell,
+            update: EntryUpdate { look, record },
+        })
+    }
+
+    /// Ends the hold of a poll, which then looks up the status itself.
+    pub(super) fn send_to_lookup(&mut self, key: HeldPollKey) {
+        if let Some(TrackedPoll {
+            permit: counted,
+            reply: tell,
+            ..
+        }) = self.take(key)
+        {
+            // If the request is gone, the message is dropped, and that releases the poll.
+            let _ = tell.send(Wakeup::LookUp(Some(counted)));
+        }
+    }
+
+    /// Does the same for all polls.
+    pub(super) fn send_all_to_lookup(&mut self) {
+        for (
+            _,
+            TrackedPoll {
+                permit: counted,
+                reply: tell,
+                ..
+            },
+        ) in self.take_all()
+        {
+            let _ = tell.send(Wakeup::LookUp(Some(counted)));
+        }
+    }
+
+    /// Tells all polls that the line does not answer.
+    pub(super) fn report_line_unavailable(&mut self, cause: &str) {
+        for (_, held) in self.take_all() {
+            let _ = held.reply.send(Wakeup::LineUnavailable(cause.to_owned()));
+        }
+    }
+
+    fn take(&mut self, key: HeldPollKey) -> Option<TrackedPoll> {
+        self.marked.remove(&key);
+        self.polls.remove(&key)
+    }
+
+    fn take_all(&mut self) -> BTreeMap<HeldPollKey, TrackedPoll> {
+        self.marked.clear();
+        std::mem::take(&mut self.polls)
+    }
+
+    /// Builds the record of an entry that one of the remembered ticks promoted. Claim deadlines tell ticks
+    /// apart, even if one tick was not received. If a pause moved the deadlines, the tick cannot be
+    /// identified and there is no record.
+    fn promoted_record(&self, held: &TrackedPoll, look: EntryLookup) -> Option<EntryRecord> {
+        let EntryLookup::Found(EntryStatus::Ready {
+            claim_by_ms, visit, ..
+        }) = look
+        else {
+            return None;
+        };
+        let HeldPoll {
+            id,
+            score,
+            snapshot: seen,
+            ..
+        } = &held.poll;
+        let mut of_this = self.ticks.iter().filter(|tick| tick.claim_by_ms == claim_by_ms);
+        let change = of_this.find_map(|tick| tick.change_for_entry(*id, *score))?;
+        (score.visit() == visit)
+            .then(|| EntryRecord::apply_change(None, &change, seen.partition().retain_hours))
+            .flatten()
+    }
+}
+
+/// The settings of which every waiting visitor is told at once when they change.
+fn announced_settings(seen: &QueueSnapshot) -> (u32, bool, Entrance, Option<&str>) {
+    let settings = seen.settings();
+    (
+        seen.view.configuration.generation,
+        settings.paused,
+        settings.entrance,
+        settings.message.as_deref(),
+    )
+}

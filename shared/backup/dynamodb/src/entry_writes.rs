@@ -1,0 +1,234 @@
+//! Writes one change under the condition that the item is older. The item is afterwards what [`Record::after`] makes of
+//! the item before.
+
+use aws_sdk_dynamodb::{
+    operation::{put_item::PutItemError, update_item::UpdateItemError},
+    types::{ReturnValue, ReturnValuesOnConditionCheckFailure},
+};
+use vestibule_backup::{BackupError, EntryPartition, PlacePutOutcome, PutOutcome};
+use vestibule_domain::{change::Change, record::EntryRecord};
+
+use super::{
+    DynamoDbBackup,
+    client::to_backup_error,
+    conditions,
+    entry_items::{self, Expression, Item, attribute_names},
+};
+
+/// How often a write starts over because another writer changed the item in between. Each time the item has a later
+/// version. So a second round is needed only if the write meets the change that began its visit.
+const ATTEMPTS_MAX: usize = 4;
+
+/// The outcome of a conditional write.
+enum Attempt {
+    /// The condition held. This is the record after the write.
+    Stored(EntryRecord),
+    /// The condition did not hold. This is the record that DynamoDB returned; `None` if the item does not exist.
+    Refused(Option<EntryRecord>),
+}
+
+impl DynamoDbBackup {
+    /// Writes one change.
+    pub(super) async fn write_change(
+        &self,
+        shelf: &EntryPartition,
+        change: &Change,
+    ) -> Result<PutOutcome, BackupError> {
+        match self.try_change(shelf, change, 0).await? {
+            Attempt::Stored(record) => Ok(PutOutcome::Stored(record)),
+            Attempt::Refused(standing) => self.replace_record(shelf, change, standing).await,
+        }
+    }
+
+    /// Writes the change of a visitor who entered, unless another visit is live or continues at its old place.
+    pub(super) async fn write_place_change(
+        &self,
+        shelf: &EntryPartition,
+        change: &Change,
+    ) -> Result<PlacePutOutcome, BackupError> {
+        let mut standing = match self.try_change(shelf, change, shelf.grace_seconds).await? {
+            Attempt::Stored(record) => return Ok(PlacePutOutcome::Put(PutOutcome::Stored(record))),
+            Attempt::Refused(standing) => standing,
+        };
+        if let Some(missed) = &standing
+            && let Some(back) = missed.restore_missed_place(change, shelf.grace_seconds)
+        {
+            match self
+                .put_item_if(shelf, back, conditions::unchanged_since_read(Some(missed)))
+                .await?
+            {
+                Attempt::Stored(back) => return Ok(PlacePutOutcome::for_restored_place(back, change)),
+                Attempt::Refused(now) => standing = now,
+            }
+        }
+        match standing {
+            Some(record) if record.is_another_live_visit(change) => Ok(PlacePutOutcome::Conflict(record)),
+            standing => {
+                let written = self.replace_record(shelf, change, standing).await;
+                written.map(PlacePutOutcome::Put)
+            }
+        }
+    }
+
+    /// Writes a change in the common case, with one request. Either the change begins a visit where none is live and
+    /// none may return within this grace, or it continues the visit that the item shows.
+    async fn try_change(
+        &self,
+        shelf: &EntryPartition,
+        change: &Change,
+        grace_seconds: u32,
+    ) -> Result<Attempt, BackupError> {
+        let Some(alone) = EntryRecord::apply_change(None, change, shelf.retain_hours) else {
+            return Ok(Attempt::Refused(None));
+        };
+        if change.event.begins_visit() {
+            return self
+                .put_item_if(shelf, alone, conditions::no_live_visit(change, grace_seconds))
+                .await;
+        }
+        let assignments = entry_items::assignments(&alone);
+        self.update_item_if(shelf, change, assignments, conditions::same_visit_before(change))
+            .await
+    }
+
+    /// Replaces the item with what the change makes of its record (optimistic concurrency): reads what a refused write
+    /// returned, and tries again.
+    async fn replace_record(
+        &self,
+        shelf: &EntryPartition,
+        change: &Change,
+        mut standing: Option<EntryRecord>,
+    ) -> Result<PutOutcome, BackupError> {
+        for _ in 0..ATTEMPTS_MAX {
+            if standing.as_ref().is_some_and(|record| record.supersedes(change)) {
+                return self.fill_gaps(shelf, change, standing).await;
+            }
+            let Some(record) = EntryRecord::apply_change(standing.as_ref(), change, shelf.retain_hours)
+            else {
+                return Ok(PutOutcome::Superseded);
+            };
+            match self
+                .put_item_if(shelf, record, conditions::unchanged_since_read(standing.as_ref()))
+                .await?
+            {
+                Attempt::Stored(record) => return Ok(PutOutcome::Stored(record)),
+                Attempt::Refused(now) => standing = now,
+            }
+        }
+        Err(BackupError::Unavailable(format!(
+            "other writers changed the entry {} during each of {ATTEMPTS_MAX} attempts to write it",
+            change.id
+        )))
+    }
+
+    /// Sends a write whose condition never holds, so it writes nothing. The answer shows whether the table accepts
+    /// writes.
+    pub(super) async fn send_refused_put(&self, shelf: &EntryPartition) -> Result<(), BackupError> {
+        let condition = "attribute_exists(#entry)";
+        let request = self
+            .client
+            .put_item()
+            .table_name(&self.tables.entries)
+            .set_item(Some(entry_items::unused_key(shelf)))
+            .set_expression_attribute_names(Some(attribute_names(&[condition])))
+            .condition_expression(condition);
+        match request.send().await {
+            Ok(_) => Ok(()),
+            Err(error) => match error.as_service_error() {
+                Some(PutItemError::ConditionalCheckFailedException(_)) => Ok(()),
+                _ => Err(to_backup_error("PutItem", &error)),
+            },
+        }
+    }
+
+    /// Adds what a late change determines and the record lacks.
+    async fn fill_gaps(
+        &self,
+        shelf: &EntryPartition,
+        change: &Change,
+        standing: Option<EntryRecord>,
+    ) -> Result<PutOutcome, BackupError> {
+        let Some(filled) = EntryRecord::apply_change(standing.as_ref(), change, shelf.retain_hours) else {
+            return Ok(PutOutcome::for_superseded(standing.as_ref(), change));
+        };
+        let additions = entry_items::additions(&filled);
+        match self
+            .update_item_if(shelf, change, additions, conditions::same_visit(change))
+            .await?
+        {
+            Attempt::Stored(record) => Ok(PutOutcome::Stored(record)),
+            // The item shows another visit by now.
+            Attempt::Refused(_) => Ok(PutOutcome::Superseded),
+        }
+    }
+
+    /// Replaces the item if the condition holds.
+    async fn put_item_if(
+        &self,
+        shelf: &EntryPartition,
+        record: EntryRecord,
+        condition: Expression,
+    ) -> Result<Attempt, BackupError> {
+        let request = self
+            .client
+            .put_item()
+            .table_name(&self.tables.entries)
+            .set_item(Some(entry_items::to_item(shelf, &record)))
+            .set_expression_attribute_names(Some(attribute_names(&[&condition.text])))
+            .set_expression_attribute_values(Some(condition.values).filter(|values| !values.is_empty()))
+            .condition_expression(condition.text)
+            .return_values_on_condition_check_failure(ReturnValuesOnConditionCheckFailure::AllOld);
+        match request.send().await {
+            Ok(_) => Ok(Attempt::Stored(record)),
+            Err(error) => match error.as_service_error() {
+                Some(PutItemError::ConditionalCheckFailedException(refused)) => parse_refused(refused.item()),
+                _ => Err(to_backup_error("PutItem", &error)),
+            },
+        }
+    }
+
+    /// Updates the item if the condition holds.
+    async fn update_item_if(
+        &self,
+        shelf: &EntryPartition,
+        change: &Change,
+        Expression {
+            text: assignments,
+            mut values,
+        }: Expression,
+        condition: Expression,
+    ) -> Result<Attempt, BackupError> {
+        values.extend(condition.values);
+        let request = self
+            .client
+            .update_item()
+            .table_name(&self.tables.entries)
+            .set_key(Some(entry_items::key(shelf, change.id)))
+            .set_expression_attribute_names(Some(attribute_names(&[&assignments, &condition.text])))
+            .set_expression_attribute_values(Some(values))
+            .update_expression(assignments)
+            .condition_expression(condition.text)
+            .return_values(ReturnValue::AllNew)
+            .return_values_on_condition_check_failure(ReturnValuesOnConditionCheckFailure::AllOld);
+        match request.send().await {
+            Ok(answer) => {
+                let item = answer
+                    .attributes()
+                    .ok_or_else(|| entry_items::invalid_attribute_error(entry_items::ENTRY))?;
+                Ok(Attempt::Stored(entry_items::to_record(item)?))
+            }
+            Err(error) => match error.as_service_error() {
+                Some(UpdateItemError::ConditionalCheckFailedException(refused)) => {
+                    parse_refused(refused.item())
+                }
+                _ => Err(to_backup_error("UpdateItem", &error)),
+            },
+        }
+    }
+}
+
+fn parse_refused(standing: Option<&Item>) -> Result<Attempt, BackupError> {
+    Ok(Attempt::Refused(
+        standing.map(entry_items::to_record).transpose()?,
+    ))
+}

@@ -1,0 +1,178 @@
+//! Changes Vestibule's own metadata of a queue. Each change requires that the epoch is the expected one
+//! (compare-and-swap).
+
+use std::collections::HashMap;
+
+use aws_sdk_dynamodb::{
+    operation::update_item::UpdateItemError,
+    types::{AttributeValue, ReturnValue, ReturnValuesOnConditionCheckFailure},
+};
+use uuid::Uuid;
+use vestibule_backup::{BackupError, LEASE_PLAUSIBLE_MAX_MS, Lease, LeaseOutcome, QueueMetadata};
+use vestibule_domain::id::{QueueId, Salt};
+
+use super::{
+    DynamoDbBackup,
+    client::to_backup_error,
+    entry_items::{self, Item, attribute_names, number},
+    queue_items,
+};
+
+const IS_LEASE_HOLDER: &str = "#epoch = :epoch AND #lease_holder = :holder";
+
+/// The outcome of a conditional change.
+enum Attempt {
+    /// The change was made. This is the metadata after it.
+    Changed(QueueMetadata),
+    /// The condition did not hold. This is the metadata that DynamoDB returned; `None` if the item does not exist.
+    Refused(Option<QueueMetadata>),
+}
+
+impl DynamoDbBackup {
+    pub(super) async fn put_lease(
+        &self,
+        queue: &QueueId,
+        epoch: u32,
+        lease: Lease,
+        now_ms: u64,
+    ) -> Result<LeaseOutcome, BackupError> {
+        let update = "SET #epoch = :next, #lease_holder = :holder, #lease_until_ms = :until";
+        let free =
+            "(attribute_not_exists(#lease_until_ms) OR #lease_until_ms <= :now OR #lease_until_ms > :latest)";
+        let values = [
+            (":epoch", number(epoch)),
+            (":next", number(epoch + 1)),
+            (":holder", holder_value(lease.holder)),
+            (":until", number(lease.until_ms)),
+            (":now", number(now_ms)),
+            (":latest", number(now_ms.saturating_add(LEASE_PLAUSIBLE_MAX_MS))),
+        ];
+        let condition = format!("#epoch = :epoch AND {free}");
+        Ok(
+            match self.update_metadata(queue, update, &condition, values).await? {
+                Attempt::Changed(part) => LeaseOutcome::Taken(part),
+                // An earlier attempt of this call succeeded, and its answer was lost.
+                Attempt::Refused(Some(part)) if part.lease == Some(lease) => LeaseOutcome::Taken(part),
+                Attempt::Refused(Some(part)) if part.epoch == epoch => match part.lease {
+                    Some(other) => LeaseOutcome::Held(other),
+                    None => LeaseOutcome::EpochChanged,
+                },
+                Attempt::Refused(_) => LeaseOutcome::EpochChanged,
+            },
+        )
+    }
+
+    pub(super) async fn extend_lease(
+        &self,
+        queue: &QueueId,
+        epoch: u32,
+        lease: Lease,
+    ) -> Result<bool, BackupError> {
+        let update = "SET #lease_until_ms = :until";
+        let values = [
+            (":epoch", number(epoch)),
+            (":holder", holder_value(lease.holder)),
+            (":until", number(lease.until_ms)),
+        ];
+        let renewed = self
+            .update_metadata(queue, update, IS_LEASE_HOLDER, values)
+            .await?;
+        Ok(matches!(renewed, Attempt::Changed(_)))
+    }
+
+    pub(super) async fn remove_lease(
+        &self,
+        queue: &QueueId,
+        epoch: u32,
+        by: Uuid,
+    ) -> Result<(), BackupError> {
+        let update = "REMOVE #lease_holder, #lease_until_ms";
+        let values = [(":epoch", number(epoch)), (":holder", holder_value(by))];
+        self.update_metadata(queue, update, IS_LEASE_HOLDER, values)
+            .await
+            .map(drop)
+    }
+
+    pub(super) async fn put_watermark(
+        &self,
+        queue: &QueueId,
+        epoch: u32,
+        fence: u64,
+    ) -> Result<(), BackupError> {
+        let update = "SET #fence = :fence";
+        let condition = "#epoch = :epoch AND (attribute_not_exists(#fence) OR #fence < :fence)";
+        let values = [(":epoch", number(epoch)), (":fence", number(fence))];
+        self.update_metadata(queue, update, condition, values)
+            .await
+            .map(drop)
+    }
+
+    pub(super) async fn put_generation(
+        &self,
+        queue: &QueueId,
+        epoch: u32,
+        salt: Salt,
+    ) -> Result<Option<QueueMetadata>, BackupError> {
+        let update = "SET #epoch = :next, #min_epoch = :next, #salt = :salt ADD #generation :one REMOVE #lease_holder, \
+                      #lease_until_ms";
+        let values = [
+            (":epoch", number(epoch)),
+            (":next", number(epoch + 1)),
+            (":salt", AttributeValue::S(salt.to_text())),
+            (":one", number(1_u32)),
+        ];
+        Ok(
+            match self
+                .update_metadata(queue, update, "#epoch = :epoch", values)
+                .await?
+            {
+                Attempt::Changed(part) => Some(part),
+                // An earlier attempt of this call succeeded, and its answer was lost.
+                Attempt::Refused(part) => part.filter(|part| part.salt == salt),
+            },
+        )
+    }
+
+    async fn update_metadata<const N: usize>(
+        &self,
+        queue: &QueueId,
+        update: &str,
+        condition: &str,
+        values: [(&str, AttributeValue); N],
+    ) -> Result<Attempt, BackupError> {
+        let values: HashMap<_, _> = values.map(|(name, value)| (name.to_owned(), value)).into();
+        let request = self
+            .client
+            .update_item()
+            .table_name(&self.tables.queues)
+            .set_key(Some(queue_items::key(queue.as_str(), queue_items::METADATA_PART)))
+            .update_expression(update)
+            .condition_expression(condition)
+            .set_expression_attribute_names(Some(attribute_names(&[update, condition])))
+            .set_expression_attribute_values(Some(values))
+            .return_values(ReturnValue::AllNew)
+            .return_values_on_condition_check_failure(ReturnValuesOnConditionCheckFailure::AllOld);
+        match request.send().await {
+            Ok(changed) => {
+                let item = changed
+                    .attributes()
+                    .ok_or_else(|| entry_items::invalid_attribute_error(queue_items::QUEUE))?;
+                queue_items::to_metadata(item).map(Attempt::Changed)
+            }
+            Err(error) => match error.as_service_error() {
+                Some(UpdateItemError::ConditionalCheckFailedException(refused)) => {
+                    parse_refused(refused.item()).map(Attempt::Refused)
+                }
+                _ => Err(to_backup_error("UpdateItem", &error)),
+            },
+        }
+    }
+}
+
+fn parse_refused(standing: Option<&Item>) -> Result<Option<QueueMetadata>, BackupError> {
+    standing.map(queue_items::to_metadata).transpose()
+}
+
+fn holder_value(holder: Uuid) -> AttributeValue {
+    AttributeValue::S(holder.to_string())
+}

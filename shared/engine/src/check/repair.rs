@@ -1,0 +1,186 @@
+//! The second read of the consistency check, one entry at a time. It repairs an entry that is as the first read
+//! observed it, and leaves a changed one to the next check.
+
+use std::collections::{HashMap, HashSet};
+
+use futures_util::{StreamExt, TryStreamExt, stream};
+use vestibule_backup::{Backup, BackupError, EntryPartition};
+use vestibule_domain::{
+    entry_status::StoredPosition,
+    id::{EntryId, QueueId},
+    record::EntryRecord,
+};
+use vestibule_line::{JoinKind, Line, RepairOrder, RepairOutcome};
+
+use super::{CheckError, CheckSummary, differences::EntryObservation};
+use crate::{
+    JOURNAL_RECORDS_MAX,
+    persist_entry::persist_entry,
+    restore_entry::{LostEntry, restore_entry},
+    write_through::write_through,
+};
+
+/// How many entries are repaired concurrently.
+const ENTRIES_AT_ONCE: usize = 16;
+
+/// The entries in the journal, due or not, and in the dead letters. Their differences are either on their way to the
+/// backup, or refused by it.
+pub(super) async fn find_journaled_entries(
+    line: &dyn Line,
+    queue: &QueueId,
+) -> Result<HashSet<EntryId>, CheckError> {
+    let records = line.journal_records(queue, JOURNAL_RECORDS_MAX).await?;
+    if records.len() == JOURNAL_RECORDS_MAX {
+        return Err(CheckError::JournalBehind);
+    }
+    let aside = line.dead_lettered(queue, JOURNAL_RECORDS_MAX).await?;
+    let changes = records.into_iter().chain(aside).flat_map(|record| record.changes);
+    Ok(changes.map(|change| change.id).collect())
+}
+
+/// Repairs the differences of one queue.
+pub(super) struct Repairer<'a> {
+    pub(super) line: &'a dyn Line,
+    pub(super) backup: &'a dyn Backup,
+    pub(super) shelf: &'a EntryPartition,
+    /// The epoch of the line.
+    pub(super) epoch: u32,
+    pub(super) journaled: HashSet<EntryId>,
+}
+
+impl Repairer<'_> {
+    pub(super) async fn repair_all(
+        &self,
+        sights: HashMap<EntryId, EntryObservation>,
+        checked: &mut CheckSummary,
+    ) -> Result<(), CheckError> {
+        let mends: Vec<_> = sights
+            .into_iter()
+            .map(|(id, sight)| self.repair(id, sight))
+            .collect();
+        let mut mends = stream::iter(mends).buffer_unordered(ENTRIES_AT_ONCE);
+        while let Some(one) = mends.try_next().await? {
+            *checked += CheckSummary {
+                next_shard: checked.next_shard,
+                ..one
+            };
+        }
+        Ok(())
+    }
+
+    async fn repair(&self, id: EntryId, sight: EntryObservation) -> Result<CheckSummary, CheckError> {
+        let mut checked = CheckSummary::default();
+        let is_done =
+            !self.journaled.contains(&id) && self.repair_if_unchanged(id, sight, &mut checked).await?;
+        checked.skipped = u64::from(!is_done);
+        Ok(checked)
+    }
+
+    /// Returns `false` if a part of the difference is left to the next check.
+    async fn repair_if_unchanged(
+        &self,
+        id: EntryId,
+        sight: EntryObservation,
+        checked: &mut CheckSummary,
+    ) -> Result<bool, CheckError> {
+        let mut record = match self.backup.read_entry(self.shelf, id).await {
+            // The item was damaged by hand. The other entries are repaired all the same.
+            Err(BackupError::Unreadable(_)) => return Ok(false),
+            answer => answer?,
+        };
+        let live = record.as_ref().filter(|record| record.state.is_live());
+        let of_later_epoch = |record: &EntryRecord| record.version.epoch > self.epoch;
+        if live.map(|record| record.version) != sight.live_version
+            || record.as_ref().is_some_and(of_later_epoch)
+        {
+            return Ok(false);
+        }
+        if let Some(seen) = sight.end {
+            // The end is written before the place, because the record of an entry shows its last visit.
+            let end = self.line.unsettled_end(&self.shelf.queue, id).await?;
+            let Some(end) = end.filter(|end| *end == seen) else {
+                return Ok(false);
+            };
+            write_through(self.line, self.backup, self.shelf, &end).await?;
+            checked.ended += 1;
+            record = self.backup.read_entry(self.shelf, id).await?;
+        }
+        match (sight.position, record) {
+            (Some(spot), record) => self.repair_place(id, spot, record, checked).await,
+            (None, Some(record)) if record.state.is_live() => self.restore_lost_entry(record, checked).await,
+            (None, _) => Ok(true),
+        }
+    }
+
+    /// Repairs an entry that has a place in the line.
+    async fn repair_place(
+        &self,
+        id: EntryId,
+        spot: StoredPosition,
+        record: Option<EntryRecord>,
+        checked: &mut CheckSummary,
+    ) -> Result<bool, CheckError> {
+        if record
+            .as_ref()
+            .is_some_and(|record| record.matches_position(spot))
+        {
+            return Ok(true);
+        }
+        let had_place = record.as_ref().is_some_and(|record| record.state.is_live());
+        let mending = RepairOrder {
+            id,
+            observed: spot,
+            generation: self.shelf.generation,
+            record,
+        };
+        let (line, queue) = (self.line, &self.shelf.queue);
+        match line.repair(queue, &mending).await? {
+            RepairOutcome::Rejected | RepairOutcome::Moved => return Ok(false),
+            RepairOutcome::Ended(end) => {
+                write_through(line, self.backup, self.shelf, &end).await?;
+                tracing::warn!(
+                    event = "entry.stale_removed", %queue, entry = %id,
+                    "removed an entry from Redis that DynamoDB shows as ended"
+                );
+                checked.removed += 1;
+            }
+            RepairOutcome::Live {
+                status: standing,
+                change,
+                has_adopted: moved_on,
+            } => {
+                // As for a visitor who enters: if the backup shows another live visit, the line had lost that visit.
+                match persist_entry(line, self.backup, self.shelf, JoinKind::Kept, standing, &change).await? {
+                    None => return Ok(false),
+                    Some(placed) if placed.is_restored => checked.revived += 1,
+                    Some(_) if moved_on => {
+                        let state = standing.state().name();
+                        tracing::warn!(
+                            event = "entry.state_advanced", %queue, entry = %id, state,
+                            "advanced an entry in Redis to the later state that DynamoDB shows"
+                        );
+                        checked.moved_on += 1;
+                    }
+                    Some(_) if had_place => checked.restated += 1,
+                    Some(_) => checked.written += 1,
+                }
+            }
+        }
+        Ok(true)
+    }
+
+    /// Repairs an entry that has no place in the line.
+    async fn restore_lost_entry(
+        &self,
+        record: EntryRecord,
+        checked: &mut CheckSummary,
+    ) -> Result<bool, CheckError> {
+        match restore_entry(self.line, self.backup, self.shelf, record).await? {
+            LostEntry::InLine => checked.revived += 1,
+            LostEntry::EndRecorded(Some(_)) => checked.ended += 1,
+            // The entry timed out and the line has not dropped it yet, or it changed in the meantime.
+            LostEntry::EndRecorded(None) | LostEntry::EndPending | LostEntry::Undecided => return Ok(false),
+        }
+        Ok(true)
+    }
+}

@@ -1,0 +1,93 @@
+//! Dead letters: journal records that the backup refused repeatedly. The line keeps them, and the promoter retries them
+//! now and then.
+
+use vestibule_backup::{Backup, EntryPartition};
+use vestibule_line::{DeadLetterOutcome, JournalRecord, Line, LineError};
+
+use super::{
+    batch::{self, BatchResult, split_into_batches},
+    flush::{FlushError, require_generation},
+};
+
+/// The most dead letters that one retry reads.
+const DEAD_LETTERS_MAX: usize = 10_000;
+
+/// The outcome of retrying dead letters.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
+pub struct DeadLetterRetry {
+    /// Records that the backup holds now. They are no longer dead letters.
+    pub written: usize,
+    /// Records that remain dead letters.
+    pub remaining: usize,
+}
+
+/// Moves a journal record to the dead letters, and logs the reason.
+///
+/// # Errors
+/// [`LineError`] if the line failed to answer.
+pub(super) async fn move_to_dead_letters(
+    line: &dyn Line,
+    shelf: &EntryPartition,
+    record: &JournalRecord,
+    reason: &str,
+) -> Result<DeadLetterOutcome, LineError> {
+    let (queue, key, tries) = (&shelf.queue, record.key.as_str(), record.attempts);
+    let entry = record.changes.first().map(|change| change.id.to_string());
+    let done = line.dead_letter(queue, key).await?;
+    match done {
+        DeadLetterOutcome::Moved => {
+            tracing::error!(
+                event = "journal.record_dead_lettered", %queue, key, entry, tries, reason,
+                "moved a journal record to the dead letters: read the reason and repair the entry's item"
+            );
+        }
+        DeadLetterOutcome::Full => {
+            tracing::error!(
+                event = "journal.dead_letters_full", %queue, key, entry, tries, reason,
+                "cannot move a journal record to the dead letters, which are full: it stays in the journal; \
+                 repair the items that earlier dead letters name"
+            );
+        }
+        DeadLetterOutcome::AlreadyHandled => {}
+    }
+    Ok(done)
+}
+
+/// Tries once more to write the dead letters. A record that the backup accepts now, or already holds, leaves the dead
+/// letters.
+///
+/// # Errors
+/// [`DrainError`] if the line fails or the backup accepts no writes at the moment.
+pub async fn retry_dead_letters(
+    line: &dyn Line,
+    backup: &dyn Backup,
+    shelf: &EntryPartition,
+) -> Result<DeadLetterRetry, FlushError> {
+    let queue = &shelf.queue;
+    let mut records = line.dead_lettered(queue, DEAD_LETTERS_MAX).await?;
+    if !records.is_empty() {
+        require_generation(line, shelf).await?;
+    }
+    let mut retried = DeadLetterRetry {
+        written: 0,
+        remaining: records.len(),
+    };
+    records.retain(|record| record.parse_error.is_none());
+    for batch in split_into_batches(&records) {
+        let tried = batch::write_batch(backup, shelf, batch).await;
+        let whole = tried.iter().filter(|tried| tried.is_complete());
+        let keys: Vec<_> = whole.map(|tried| tried.record.key.clone()).collect();
+        let ended: Vec<_> = tried.iter().flat_map(BatchResult::endings).collect();
+        if !keys.is_empty() {
+            line.acknowledge(queue, &keys, &ended).await?;
+            tracing::info!(
+                event = "journal.dead_letters_written", %queue, records = keys.len(),
+                "the backup accepted records that were dead letters; removed them from the dead letters"
+            );
+        }
+        retried.written += keys.len();
+        retried.remaining -= keys.len();
+        BatchResult::fail_if_postponed(tried)?;
+    }
+    Ok(retried)
+}

@@ -1,0 +1,66 @@
+//! Removes an entry from the line whose end the backup shows and the line lost.
+
+use vestibule_backup::{Backup, EntryPartition};
+use vestibule_domain::{
+    change::{Change, Event},
+    entry_status::{EntryStatus, StoredPosition},
+    record::EntryRecord,
+};
+use vestibule_line::{Line, LineError, RepairOrder, RepairOutcome};
+
+use super::{flush::FlushError, write_through::write_through};
+
+/// Removes an entry from the line, given its status there and the record of its end. It uses the same step as the
+/// consistency check. If the entry no longer has this status, nothing changes.
+///
+/// # Errors
+/// [`LineError`] if the line failed to answer.
+pub async fn remove_ended(
+    line: &dyn Line,
+    backup: &dyn Backup,
+    shelf: &EntryPartition,
+    standing: &EntryStatus,
+    record: &EntryRecord,
+) -> Result<(), LineError> {
+    let mending = RepairOrder {
+        id: record.id,
+        observed: StoredPosition::from_status(standing),
+        generation: shelf.generation,
+        record: Some(record.clone()),
+    };
+    if let RepairOutcome::Ended(end) = line.repair(&shelf.queue, &mending).await? {
+        write_through(line, backup, shelf, &end).await?;
+        tracing::warn!(
+            event = "entry.stale_removed", queue = %shelf.queue, entry = %record.id,
+            "removed an entry from Redis that DynamoDB shows as ended"
+        );
+    }
+    Ok(())
+}
+
+/// Removes an entry from the line that was promoted although the backup shows that its visit had ended. The flush calls
+/// it when the backup reports a conflict for the promotion. A promotion names the place, and no later visit has the
+/// same place, so the record proves the end. No other conflicting change proves one.
+///
+/// # Errors
+/// [`DrainError`] if the line or the backup failed to answer.
+pub(super) async fn remove_ended_promotion(
+    line: &dyn Line,
+    backup: &dyn Backup,
+    shelf: &EntryPartition,
+    change: &Change,
+) -> Result<(), FlushError> {
+    let Event::Promoted { score, claim_by_ms } = change.event else {
+        return Ok(());
+    };
+    let record = backup.read_entry(shelf, change.id).await?;
+    if let Some(record) = record.filter(|record| record.is_end_of_place(score)) {
+        let promoted = EntryStatus::Ready {
+            visit: score.visit(),
+            claim_by_ms,
+            now_ms: change.at_ms,
+        };
+        remove_ended(line, backup, shelf, &promoted, &record).await?;
+    }
+    Ok(())
+}

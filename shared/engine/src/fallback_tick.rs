@@ -1,0 +1,131 @@
+//! The fallback tick: a request does the promoter's work of one second for a queue while the promoter is down.
+
+use tokio::{join, time::Instant};
+use tracing::warn;
+use vestibule_backup::{Backup, BackupError, EntryPartition};
+use vestibule_domain::{fallback_tick::promoter_down_after_ms, id::QueueId, pace::Pace};
+use vestibule_line::{FallbackTickOrder, Line, LineError, MinWatermark, RaiseWatermarkOutcome};
+
+use super::tick::{TickSummary, run_fallback_tick};
+use crate::flush::{FlushError, flush_journal_until};
+
+/// The least time between two fallback ticks of a queue, in milliseconds, over all processes. Each process asks
+/// again after one second. The value is a little below that second, so that a request that takes a moment
+/// longer than the previous one does not lose a tick.
+const FALLBACK_TICK_INTERVAL_MS: u64 = 900;
+
+/// The outcome of a request's offer to run a fallback tick.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub enum FallbackTickOutcome {
+    /// The request ticked the queue and flushed its journal.
+    Ticked(TickSummary),
+    /// The promoter is running, or another request has just run a fallback tick.
+    NotDue,
+    /// The line has lost the queue, or its data is older than the fence, or the backup has no such queue. No
+    /// entry is promoted until the promoter has restored the queue.
+    LineNotCurrent,
+}
+
+/// Why a fallback tick failed or did not finish. The entries that it promoted are in the journal.
+#[derive(Debug, thiserror::Error)]
+pub enum FallbackTickError {
+    /// The line gave no usable answer.
+    #[error(transparent)]
+    Line(#[from] LineError),
+    /// The backup did not return the fence. Without it the line may be stale, so no entry is promoted.
+    #[error("the fallback tick promoted no entry, because it could not read the fence from the backup: {0}")]
+    FenceUnavailable(BackupError),
+    /// The journal could not be flushed.
+    #[error(transparent)]
+    Flush(#[from] FlushError),
+}
+
+/// Runs a fallback tick: ticks the queue if the promoter is down and no other request has just done so, and
+/// then flushes the journal until `until`.
+///
+/// It reads the fence from the backup each time and raises it as the promoter does. A line with data older than
+/// the fence is therefore never ticked by a request. If the line goes stale later, the fence shows it by the
+/// work of the requests.
+///
+/// # Errors
+/// [`DriveError`]. The call is idempotent: a fallback tick that was cut off may be repeated.
+pub async fn fallback_tick(
+    line: &dyn Line,
+    backup: &dyn Backup,
+    shelf: &EntryPartition,
+    pace: Pace,
+    until: Instant,
+) -> Result<FallbackTickOutcome, FallbackTickError> {
+    match fallback_tick_in_turn(line, backup, shelf, pace, until).await {
+        Err(
+            FallbackTickError::Line(LineError::QueueNotFound)
+            | FallbackTickError::Flush(FlushError::Line(LineError::QueueNotFound)),
+        ) => Ok(FallbackTickOutcome::LineNotCurrent),
+        outcome => outcome,
+    }
+}
+
+/// Takes the turn to run a fallback tick. Returns `false` if the promoter is running or another request has
+/// just taken a turn.
+///
+/// # Errors
+/// As [`Line::take_tick`].
+pub async fn take_fallback_tick_turn(
+    line: &dyn Line,
+    queue: &QueueId,
+    pace: Pace,
+) -> Result<bool, LineError> {
+    let order = FallbackTickOrder {
+        promoter_down_after_ms: promoter_down_after_ms(pace.interval_ms),
+        every_ms: FALLBACK_TICK_INTERVAL_MS,
+    };
+    line.take_fallback_tick(queue, order).await
+}
+
+async fn fallback_tick_in_turn(
+    line: &dyn Line,
+    backup: &dyn Backup,
+    shelf: &EntryPartition,
+    pace: Pace,
+    until: Instant,
+) -> Result<FallbackTickOutcome, FallbackTickError> {
+    let queue = &shelf.queue;
+    if !take_fallback_tick_turn(line, queue, pace).await? {
+        return Ok(FallbackTickOutcome::NotDue);
+    }
+    let Some(stored) = backup
+        .read_queue(queue)
+        .await
+        .map_err(FallbackTickError::FenceUnavailable)?
+    else {
+        return Ok(FallbackTickOutcome::LineNotCurrent);
+    };
+    let part = stored.metadata;
+    let (mark, is_new) = match line.raise_watermark(queue, part.epoch, part.watermark).await? {
+        RaiseWatermarkOutcome::Raised(mark) => (mark, true),
+        RaiseWatermarkOutcome::Unchanged => (part.watermark, false),
+        RaiseWatermarkOutcome::StaleLine | RaiseWatermarkOutcome::OtherEpoch => {
+            return Ok(FallbackTickOutcome::LineNotCurrent);
+        }
+    };
+    let fence = MinWatermark {
+        epoch: part.epoch,
+        watermark: mark,
+    };
+    // The tick comes first, because visitors wait for it.
+    let ticked = run_fallback_tick(line, queue, Some(fence)).await?;
+    let raise = async {
+        if is_new && let Err(error) = backup.raise_watermark(queue, part.epoch, mark).await {
+            // A failure is harmless: the next fallback tick raises the fence to the then current watermark.
+            warn!(
+                event = "queue.fence_raise_failed",
+                %queue,
+                %error,
+                "could not raise the fence of the queue in the backup; the next fallback tick tries again"
+            );
+        }
+    };
+    let ((), drained) = join!(raise, flush_journal_until(line, backup, shelf, until));
+    drained?;
+    Ok(FallbackTickOutcome::Ticked(ticked))
+}

@@ -1,0 +1,208 @@
+//! Flushes the journal, which is the outbox of the line, to the backup.
+
+use std::time::Duration;
+
+use tokio::time::Instant;
+use vestibule_backup::{Backup, BackupError, EntryPartition};
+use vestibule_line::{DeadLetterOutcome, JournalRecord, Line, LineError, RequeueOrder};
+
+use super::{
+    batch::{self, BatchResult, split_into_batches},
+    dead_letter, ended,
+};
+
+/// The most journal records that one read returns. A single record of a tick may hold a thousand changes.
+pub const RECORDS_MAX: usize = 100;
+/// A change that the backup refused this often, while it accepted others, becomes a dead letter.
+pub const TRIES_MAX: u32 = 10;
+/// The longest backoff after the first attempt. It doubles with each attempt, up to [`WAIT_MAX`]. All [`TRIES_MAX`]
+/// attempts together take some six minutes.
+const BACKOFF_FIRST: Duration = Duration::from_secs(2);
+const BACKOFF_MAX: Duration = Duration::from_mins(2);
+
+/// What one flush wrote to the backup, and what it did not.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
+pub struct FlushOutcome {
+    /// Journal records that the flush handled.
+    pub records: usize,
+    /// Changes in them that the backup holds now.
+    pub changes: usize,
+    /// Changes that the backup refused. A later flush tries them again.
+    pub refused: usize,
+    /// Records that became dead letters.
+    pub dead_lettered: usize,
+}
+
+/// Why a flush stopped. The changes written until then are in the backup and no longer in the journal.
+#[derive(Debug, thiserror::Error)]
+pub enum FlushError {
+    /// The line failed to answer.
+    #[error(transparent)]
+    Line(#[from] LineError),
+    /// The backup accepted no more changes.
+    #[error(transparent)]
+    Backup(#[from] BackupError),
+}
+
+/// Writes at most `most_records` of the oldest due journal records to the backup. A change that the backup holds leaves
+/// the journal. If the backup accepts only a part of a record, only that part leaves.
+///
+/// Delivery is at-least-once: any number of callers may flush at once, and a flush that was cut off may be repeated. A
+/// change that the backup already shows has no effect.
+///
+/// A change that the backup refuses while it accepts others is tried again later, and becomes a dead letter after
+/// [`TRIES_MAX`] attempts. So it never blocks the changes behind it. No batch begins after `until`, except the first
+/// one.
+///
+/// # Errors
+/// [`DrainError`] if the line fails or the backup accepts no more changes. Changes that were not written stay in the
+/// journal.
+pub async fn flush_journal(
+    line: &dyn Line,
+    backup: &dyn Backup,
+    shelf: &EntryPartition,
+    records_max: usize,
+    until: Instant,
+) -> Result<FlushOutcome, FlushError> {
+    let mut drained = FlushOutcome::default();
+    let due = line.due_journal_records(&shelf.queue, records_max).await?;
+    if !due.is_empty() {
+        require_generation(line, shelf).await?;
+    }
+    let (unreadable, records): (Vec<_>, Vec<_>) =
+        due.into_iter().partition(|record| record.parse_error.is_some());
+    for record in unreadable {
+        let reason = record.parse_error.as_deref().unwrap_or_default();
+        if dead_letter::move_to_dead_letters(line, shelf, &record, reason).await? == DeadLetterOutcome::Moved
+        {
+            drained.records += 1;
+            drained.dead_lettered += 1;
+        }
+    }
+    for (nth, batch) in split_into_batches(&records).into_iter().enumerate() {
+        if nth > 0 && Instant::now() >= until {
+            break;
+        }
+        let tried = batch::write_batch(backup, shelf, batch).await;
+        acknowledge_written(line, shelf, &tried, &mut drained).await?;
+        for change in tried.iter().flat_map(|tried| &tried.conflicting) {
+            ended::remove_ended_promotion(line, backup, shelf, change).await?;
+        }
+        for tried in &tried {
+            requeue_unwritten(line, shelf, tried, &mut drained).await?;
+        }
+        // The backup throttles or is unavailable: stop the flush and leave the rest in the journal.
+        BatchResult::fail_if_postponed(tried)?;
+    }
+    Ok(drained)
+}
+
+/// Succeeds if the partition is of the queue's current generation. Without this check, a flush after a reset would
+/// write records of the new generation into the old partition.
+///
+/// # Errors
+/// [`LineError::Unknown`] if the generation differs: the queue that the caller knew no longer exists.
+pub(super) async fn require_generation(line: &dyn Line, shelf: &EntryPartition) -> Result<(), LineError> {
+    let view = line.queue_view(&shelf.queue).await?;
+    if view.configuration.generation == shelf.generation {
+        Ok(())
+    } else {
+        Err(LineError::QueueNotFound)
+    }
+}
+
+/// Flushes repeatedly, until no record is due or `until` has passed.
+///
+/// # Errors
+/// The same as [`drain`].
+pub async fn flush_journal_until(
+    line: &dyn Line,
+    backup: &dyn Backup,
+    shelf: &EntryPartition,
+    until: Instant,
+) -> Result<(), FlushError> {
+    loop {
+        let drained = flush_journal(line, backup, shelf, RECORDS_MAX, until).await?;
+        tracing::debug!(
+            event = "journal.flushed", queue = %shelf.queue, ?drained,
+            "flushed journal records to the backup"
+        );
+        if drained.records < RECORDS_MAX || Instant::now() >= until {
+            return Ok(());
+        }
+    }
+}
+
+/// Removes from the journal each record that the backup holds completely, and tells the line which ends the backup
+/// holds.
+async fn acknowledge_written(
+    line: &dyn Line,
+    shelf: &EntryPartition,
+    tried: &[BatchResult<'_>],
+    drained: &mut FlushOutcome,
+) -> Result<(), LineError> {
+    let whole = tried.iter().filter(|tried| tried.is_complete());
+    let keys: Vec<_> = whole.map(|tried| tried.record.key.clone()).collect();
+    let ended: Vec<_> = tried.iter().flat_map(BatchResult::endings).collect();
+    if !keys.is_empty() || !ended.is_empty() {
+        line.acknowledge(&shelf.queue, &keys, &ended).await?;
+    }
+    drained.records += keys.len();
+    drained.changes += tried.iter().map(|tried| tried.written.len()).sum::<usize>();
+    Ok(())
+}
+
+/// Replaces a journal record with the changes of it that the backup does not hold, or moves it to the dead letters.
+async fn requeue_unwritten(
+    line: &dyn Line,
+    shelf: &EntryPartition,
+    tried: &BatchResult<'_>,
+    drained: &mut FlushOutcome,
+) -> Result<(), LineError> {
+    let is_untouched = tried.written.is_empty() && tried.refused.is_empty();
+    if tried.is_complete() || is_untouched {
+        return Ok(());
+    }
+    let record = tried.record;
+    let mut tries = record.attempts + 1;
+    if let [(_, reason)] = tried.refused.as_slice()
+        && tries >= TRIES_MAX
+    {
+        match dead_letter::move_to_dead_letters(line, shelf, record, &reason.to_string()).await? {
+            DeadLetterOutcome::Moved => {
+                drained.records += 1;
+                drained.dead_lettered += 1;
+                return Ok(());
+            }
+            DeadLetterOutcome::AlreadyHandled => return Ok(()),
+            DeadLetterOutcome::Full => tries = record.attempts,
+        }
+    }
+    for (change, reason) in &tried.refused {
+        let (queue, entry) = (&shelf.queue, change.id);
+        tracing::warn!(
+            event = "journal.change_refused", %queue, %entry, tries, %reason,
+            "the backup refused a change; the journal keeps it and the next flush after a pause tries it again"
+        );
+    }
+    line.requeue_with_backoff(&shelf.queue, &backoff_order(record, tried, tries))
+        .await?;
+    drained.records += 1;
+    drained.refused += tried.refused.len();
+    Ok(())
+}
+
+fn backoff_order(record: &JournalRecord, tried: &BatchResult<'_>, tries: u32) -> RequeueOrder {
+    let wait = BACKOFF_FIRST
+        .saturating_mul(1 << (tries.clamp(1, TRIES_MAX) - 1))
+        .min(BACKOFF_MAX);
+    // Jitter: changes that the backup refused together do not return together.
+    let wait = wait.mul_f64(0.5 + rand::random::<f64>() / 2.0);
+    RequeueOrder {
+        key: record.key.clone(),
+        untried: tried.postponed.iter().map(|(change, _)| *change).collect(),
+        rejected: tried.refused.iter().map(|(change, _)| *change).collect(),
+        attempts: tries,
+        backoff_ms: u64::try_from(wait.as_millis()).unwrap_or(u64::MAX),
+    }
+}

@@ -1,0 +1,201 @@
+//! Persists the place of a visitor who entered, unless the visitor already has a place that the line lost.
+
+use std::future::Future;
+
+use tokio::time::{Instant, timeout_at};
+use vestibule_backup::{Backup, BackupError, EntryPartition, PlacePutOutcome, PutOutcome};
+use vestibule_domain::{change::Change, entry_status::EntryStatus, record::EntryRecord};
+use vestibule_line::{JoinKind, Line, LineError, ReplacedEntry, RestoreEntryOrder, RestoreEntryOutcome};
+
+use super::{
+    ended::remove_ended,
+    stale_end::{StaleEndError, resolve_stale_end},
+    write_through::{WRITE_DEADLINE, write_through},
+};
+
+/// How often the write is tried again after the code resolved what was in its way.
+const ATTEMPTS_MAX: usize = 4;
+
+/// The place that a visitor who entered has.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct PersistedEntry {
+    /// The status of the entry. It is the earlier one if the line had lost that, or if the visitor missed the turn and
+    /// returned within the grace.
+    pub status: EntryStatus,
+    /// Whether the backup holds the place. Otherwise only the line's journal does.
+    pub durable: bool,
+    /// The record, if it was written or read.
+    pub record: Option<EntryRecord>,
+    /// Whether the visitor got an earlier place back instead of the place that the line gave.
+    pub is_restored: bool,
+}
+
+/// Writes to the backup the place that the line gave; `change` is the change that the line made for it.
+///
+/// - If the backup shows another live visit, the line had lost that visit. The line restores the old place and drops
+///   the new one, unless the visitor gave the old place up for the new one.
+/// - If the visitor missed the turn and returns within the grace, the backup stores the old place first. The line then
+///   restores it.
+/// - If the line remembers an end that the backup does not have yet, that end is written first.
+///
+/// Returns `None` if the line and the backup disagree about what has ended, or if the line had lost the end of this
+/// very visit and the entry has no place now. The caller then asks the line again.
+///
+/// # Errors
+/// [`LineError`] if neither the backup nor the line's journal accepted the change.
+pub async fn persist_entry(
+    line: &dyn Line,
+    backup: &dyn Backup,
+    shelf: &EntryPartition,
+    join_kind: JoinKind,
+    standing: EntryStatus,
+    change: &Change,
+) -> Result<Option<PersistedEntry>, LineError> {
+    let (queue, id) = (&shelf.queue, change.id);
+    let deadline = Instant::now() + WRITE_DEADLINE;
+    let placed = |durable, record| PersistedEntry {
+        status: standing,
+        durable,
+        record,
+        is_restored: false,
+    };
+    for _ in 0..ATTEMPTS_MAX {
+        let taken = match await_before(deadline, backup.put_place(shelf, change)).await {
+            Ok(PlacePutOutcome::Put(PutOutcome::Stored(record))) => {
+                return Ok(Some(placed(true, Some(record))));
+            }
+            Ok(PlacePutOutcome::Put(written @ (PutOutcome::Superseded | PutOutcome::Conflicting))) => {
+                let is_older = written == PutOutcome::Superseded;
+                return resolve_superseded_place(line, backup, shelf, placed(is_older, None), change).await;
+            }
+            // The stored visit is the one that the visitor gives up. The exception: this very change has already
+            // restored it.
+            Ok(PlacePutOutcome::Conflict(record))
+                if join_kind == JoinKind::Requeued && record.version != change.version =>
+            {
+                let through = write_through(line, backup, shelf, change).await?;
+                return Ok(Some(placed(through.durable, through.record)));
+            }
+            Ok(PlacePutOutcome::Conflict(record)) => record,
+            Err(error) => {
+                tracing::warn!(
+                    event = "entry.place_journaled", %queue, entry = %id, %error,
+                    "the backup did not accept the place of a visitor who entered; added it to the journal instead"
+                );
+                line.append_to_journal(queue, change).await?;
+                return Ok(Some(placed(false, None)));
+            }
+        };
+        // If the visit has ended, either the line remembers the end or the backup has it. The code therefore asks the
+        // line before it reads the record: an end that the line forgets in between is in that record.
+        if let Some(end) = line.unsettled_end(queue, id).await?
+            && end.version >= taken.version
+            && end.event.visit() == taken.visit
+        {
+            if taken.supersedes(&end) {
+                match resolve_stale_end(line, backup, shelf, &taken, &end).await {
+                    // If the backup is unavailable, the next write reports it.
+                    Ok(()) | Err(StaleEndError::Backup(_)) => continue,
+                    Err(StaleEndError::Line(error)) => return Err(error),
+                }
+            }
+            write_through(line, backup, shelf, &end).await?;
+            if end.version >= change.version {
+                // The end is later than the change, so writing the change would have no effect. The caller has to ask
+                // the line again.
+                return Ok(None);
+            }
+            continue;
+        }
+        let record = match await_before(deadline, backup.read_entry(shelf, id)).await {
+            Ok(Some(record)) if record.is_another_live_visit(change) => record,
+            // The visit ended in between, or the backup is unavailable. The next write reports which.
+            _ => continue,
+        };
+        let revival = RestoreEntryOrder {
+            record,
+            generation: shelf.generation,
+            replaced: ReplacedEntry::NewVisit(change.event.visit()),
+        };
+        match line.restore_entry(queue, &revival).await? {
+            RestoreEntryOutcome::Restored {
+                status: standing,
+                change,
+            } => {
+                let through = write_through(line, backup, shelf, &change).await?;
+                if revival.record.came_back_at_ms.is_some() {
+                    tracing::info!(
+                        event = "entry.missed_turn_restored", %queue, entry = %id,
+                        "gave a visitor who missed the turn and returned within the grace the old place"
+                    );
+                } else {
+                    tracing::warn!(
+                        event = "entry.place_restored", %queue, entry = %id,
+                        "gave an entering visitor the old place, which Redis had lost and DynamoDB still shows"
+                    );
+                }
+                return Ok(Some(PersistedEntry {
+                    status: standing,
+                    durable: through.durable,
+                    record: through.record,
+                    is_restored: true,
+                }));
+            }
+            // Another request restored it a moment ago.
+            RestoreEntryOutcome::AlreadyLive(standing) => {
+                return Ok(Some(PersistedEntry {
+                    status: standing,
+                    durable: standing.visit() == revival.record.visit,
+                    record: Some(revival.record),
+                    is_restored: true,
+                }));
+            }
+            RestoreEntryOutcome::SessionExpired(end) => {
+                write_through(line, backup, shelf, &end).await?;
+                return Ok(None);
+            }
+            RestoreEntryOutcome::AlreadyEnded => {}
+            RestoreEntryOutcome::Rejected | RestoreEntryOutcome::TicketIssued(_) => return Ok(None),
+        }
+    }
+    Ok(None)
+}
+
+/// Resolves a place that the backup did not store, because the record supersedes it. If the record certainly shows the
+/// end of this visit, the line had lost that end, and the entry is removed from the line. Otherwise either the backup
+/// already shows the place, or the change goes to the journal, behind anything that the journal holds of a new visit.
+async fn resolve_superseded_place(
+    line: &dyn Line,
+    backup: &dyn Backup,
+    shelf: &EntryPartition,
+    placed: PersistedEntry,
+    change: &Change,
+) -> Result<Option<PersistedEntry>, LineError> {
+    let record = backup.read_entry(shelf, change.id).await.ok().flatten();
+    let record = record.filter(|record| !record.state.is_live());
+    // A ready entry is identified by its claim deadline here, not by the time to claim (hence 0): only the consistency
+    // check persists a ready entry through this function.
+    if let Some(over) = record
+        .as_ref()
+        .filter(|record| record.is_end_of(&placed.status, 0))
+    {
+        remove_ended(line, backup, shelf, &placed.status, over).await?;
+        return Ok(None);
+    }
+    if !placed.durable {
+        if record.is_none() {
+            // The record changed since, or the backup cannot be read.
+            return Ok(None);
+        }
+        line.append_to_journal(&shelf.queue, change).await?;
+    }
+    Ok(Some(placed))
+}
+
+async fn await_before<T>(
+    deadline: Instant,
+    answer: impl Future<Output = Result<T, BackupError>>,
+) -> Result<T, BackupError> {
+    let late = |_| Err(BackupError::Unavailable("it did not answer in time".to_owned()));
+    timeout_at(deadline, answer).await.unwrap_or_else(late)
+}

@@ -1,0 +1,135 @@
+//! Reads the state of a whole queue: sends `queue_view.lua`.
+
+use std::sync::LazyLock;
+
+use vestibule_domain::{
+    change::Version,
+    clock::ClockDifference,
+    estimate::{CountWindow, LineCounts, MovingAverages},
+    id::{QueueId, Salt},
+    pace::PaceBucket,
+    settings::Settings,
+};
+use vestibule_line::{Configuration, LineError, QueueTotals, QueueView};
+
+use super::{RedisLine, record_load::read_last_load, reply::Fields, script::LuaScript};
+
+pub(super) static QUEUE_VIEW: LazyLock<LuaScript> =
+    LazyLock::new(|| LuaScript::new("queue_view", include_str!("queue_view.lua")));
+
+pub(super) async fn queue_view(line: &RedisLine, queue: &QueueId) -> Result<QueueView, LineError> {
+    let mut reply = line.begin_call(&QUEUE_VIEW, queue).send(line).await?;
+    let now_ms = reply.read_number()?;
+    let (waiting, ready, active) = (reply.read_number()?, reply.read_number()?, reply.read_number()?);
+    let (ended, journal, aside) = (reply.read_number()?, reply.read_number()?, reply.read_number()?);
+    let configuration = read_configuration(&reply.read_fields()?)?;
+    let (state, load) = (reply.read_fields()?, reply.read_fields()?);
+    let clocks = ClockDifference {
+        apart: reply.read_number()? == 1,
+        ahead_ms: reply.read_signed()?,
+        offset_ms: state.signed_or_zero("offset_ms")?,
+    };
+    let session_ends_in_ms = reply.read_numbers()?;
+    Ok(QueueView {
+        now_ms,
+        waiting,
+        ready,
+        active,
+        unsettled_ends: ended,
+        journal_len: journal,
+        dead_letters: aside,
+        promoted_through: state.number("promoted_through")?,
+        heartbeat_ms: state.number("heartbeat_ms")?,
+        // A queue from a release without fallback ticks has no such field.
+        fallback_ticked_at_ms: if state.has("driven_at_ms") {
+            state.number("driven_at_ms")?
+        } else {
+            0
+        },
+        bucket: PaceBucket {
+            credit: state.number("credit")?,
+            at_ms: state.number("credit_at_ms")?,
+        },
+        averages: MovingAverages {
+            last_tick_at_ms: state.number_or_zero("counted_at_ms")?,
+            taken_seconds: state.number_or_zero("taken_seconds")?,
+            waiting_seconds: state.number_or_zero("waiting_seconds")?,
+            line_since_ms: state.number_or_zero("line_since_ms")?,
+            moving_since_ms: state.number_or_zero("moving_since_ms")?,
+            short: read_window(&state, "short")?,
+            long: read_window(&state, "long")?,
+        },
+        version: Version {
+            epoch: configuration.epoch,
+            v: state.number("v")?,
+        },
+        totals: read_totals(&state)?,
+        clocks,
+        session_ends_in_ms,
+        load: read_last_load(&load)?.filter(|load| load.is_valid(now_ms)),
+        configuration,
+    })
+}
+
+fn read_configuration(config: &Fields) -> Result<Configuration, LineError> {
+    let nonsense =
+        |what: String| LineError::Protocol(format!("the hash `config` of a queue is not valid: {what}"));
+    let settings =
+        serde_json::from_str(config.text("settings")?).map_err(|error| nonsense(error.to_string()))?;
+    Ok(Configuration {
+        settings: Settings::from_map(&settings).map_err(|error| nonsense(error.to_string()))?,
+        revision: config.text("revision")?.to_owned(),
+        settings_order: config.number("settings_order")?,
+        epoch: config.number("epoch")?,
+        generation: config.number("generation")?,
+        // A queue from a release without resets has no such field.
+        min_epoch: if config.has("min_epoch") {
+            config.number("min_epoch")?
+        } else {
+            0
+        },
+        salt: Salt::from_text(config.text("salt")?)
+            .ok_or_else(|| nonsense("field `salt` is not a salt".to_owned()))?,
+    })
+}
+
+fn read_window(state: &Fields, name: &str) -> Result<CountWindow, LineError> {
+    Ok(CountWindow {
+        current_start: read_counts(state, name)?,
+        previous_start: read_counts(state, &format!("{name}_before"))?,
+    })
+}
+
+/// Reads the counts of a window. They are all zero if the window has not begun, because then the fields are
+/// missing, or if an earlier release began it, because then some of them are missing.
+fn read_counts(state: &Fields, name: &str) -> Result<LineCounts, LineError> {
+    let has = |of: &str| state.has(&format!("{name}_{of}"));
+    if !(has("at_ms") && has("expired") && has("no_shows")) {
+        return Ok(LineCounts::default());
+    }
+    let number = |of: &str| state.number(&format!("{name}_{of}"));
+    let signed = |of: &str| state.signed_or_zero(&format!("{name}_{of}"));
+    Ok(LineCounts {
+        at_ms: number("at_ms")?,
+        served: number("served")?,
+        freed: signed("gone")?,
+        expired: number("expired")?,
+        no_shows: number("no_shows")?,
+        left: signed("left")?,
+        taken_seconds: number("taken_seconds")?,
+        waiting_seconds: number("waiting_seconds")?,
+    })
+}
+
+fn read_totals(state: &Fields) -> Result<QueueTotals, LineError> {
+    Ok(QueueTotals {
+        entered: state.number("entered")?,
+        fast_tracked: state.number("fast_tracked")?,
+        promoted: state.number("promoted")?,
+        claimed: state.number("claimed")?,
+        completed: state.number("completed")?,
+        left: state.number("left")?,
+        expired: state.number("expired")?,
+        no_shows: state.number("no_shows")?,
+    })
+}

@@ -1,0 +1,50 @@
+//! Keeps the last load report of the protected service: sends `record_load.lua`, and reads what that script
+//! stores.
+
+use std::sync::LazyLock;
+
+use vestibule_domain::{
+    id::QueueId,
+    load::{LOAD_TTL_SECONDS, LastLoadReport, LoadReport},
+};
+use vestibule_line::LineError;
+
+use super::{RedisLine, reply::Fields, script::LuaScript};
+
+pub(super) static RECORD_LOAD: LazyLock<LuaScript> =
+    LazyLock::new(|| LuaScript::new("record_load", include_str!("record_load.lua")));
+
+pub(super) async fn record_load(
+    line: &RedisLine,
+    queue: &QueueId,
+    report: &LoadReport,
+) -> Result<(), LineError> {
+    let mut fields = vec![("tps", report.tps), ("healthy", report.healthy.into())];
+    fields.extend(report.latency_ms.map(|latency_ms| ("latency_ms", latency_ms)));
+    let fields = fields
+        .into_iter()
+        .flat_map(|(name, value)| [name.to_owned(), value.to_string()]);
+    let call = line
+        .begin_call(&RECORD_LOAD, queue)
+        .arg(LOAD_TTL_SECONDS * 1_000)
+        .args(fields);
+    call.send(line).await.map(|_| ())
+}
+
+/// Reads the last load report, if there is one.
+pub(super) fn read_last_load(load: &Fields) -> Result<Option<LastLoadReport>, LineError> {
+    if !load.has("at_ms") {
+        return Ok(None);
+    }
+    Ok(Some(LastLoadReport {
+        report: LoadReport {
+            tps: load.number("tps")?,
+            latency_ms: load
+                .has("latency_ms")
+                .then(|| load.number("latency_ms"))
+                .transpose()?,
+            healthy: load.number::<u8>("healthy")? == 1,
+        },
+        at_ms: load.number("at_ms")?,
+    }))
+}

@@ -1,0 +1,62 @@
+//! Takes the report of what happened in a queue since the last report: sends `take_report.lua`.
+
+use std::sync::LazyLock;
+
+use vestibule_domain::{id::QueueId, score::WaitScore};
+use vestibule_line::{LineError, QueueEvents, Report, ReportOrder, ReportOutcome};
+
+use super::{RedisLine, script::LuaScript};
+
+pub(super) static TAKE_REPORT: LazyLock<LuaScript> =
+    LazyLock::new(|| LuaScript::new("take_report", include_str!("take_report.lua")));
+
+pub(super) async fn take_report(
+    line: &RedisLine,
+    queue: &QueueId,
+    order: ReportOrder,
+) -> Result<ReportOutcome, LineError> {
+    let call = line
+        .begin_call(&TAKE_REPORT, queue)
+        .arg(order.every_ms)
+        .arg(order.idle_ms);
+    let mut reply = call.send(line).await?;
+    match reply.outcome() {
+        "early" => {
+            let due_in_ms = reply.read_number()?;
+            return Ok(ReportOutcome::NotDue { due_in_ms });
+        }
+        "report" => {}
+        _ => return Err(reply.protocol_error("a known outcome")),
+    }
+    let now_ms = reply.read_number()?;
+    let (waiting, ready, active) = (reply.read_number()?, reply.read_number()?, reply.read_number()?);
+    let (journal, aside) = (reply.read_number()?, reply.read_number()?);
+    let oldest_at_ms = Some(reply.read_number()?).filter(|at_ms| *at_ms > 0);
+    let (head, tail) = (reply.read_score()?, reply.read_score()?);
+    let is_place = |score: &WaitScore| score.raw() > 0;
+    Ok(ReportOutcome::Due(Box::new(Report {
+        now_ms,
+        waiting,
+        ready,
+        active,
+        journal_len: journal,
+        dead_letters: aside,
+        backup_lag_ms: oldest_at_ms.map_or(0, |at_ms| now_ms.saturating_sub(at_ms)),
+        head: Some(head).filter(is_place),
+        tail: Some(tail).filter(is_place),
+        tick_age_ms: reply.read_number()?,
+        waited_ms: reply.read_number()?,
+        waited_max_ms: reply.read_number()?,
+        events: QueueEvents {
+            entered: reply.read_number()?,
+            promoted: reply.read_number()?,
+            completed: reply.read_number()?,
+            left: reply.read_number()?,
+            expired: reply.read_number()?,
+            no_shows: reply.read_number()?,
+        },
+        generation: u32::try_from(reply.read_number()?)
+            .map_err(|_| reply.protocol_error("a valid generation"))?,
+        check_age_ms: reply.read_number()?,
+    })))
+}

@@ -1,0 +1,82 @@
+//! Syncs and flushes all queues of a process that keeps its line in memory: at its start and at its end.
+
+use tokio::time::Instant;
+use vestibule_backup::{BackupError, EntryPartition};
+use vestibule_domain::id::QueueId;
+use vestibule_engine::{
+    dead_letter,
+    flush::{FlushError, flush_journal},
+    sync::{SyncError, SyncOutcome, sync_settings},
+};
+
+use super::run::{FLUSH_TIME, Promoter};
+
+/// How many journal records one flush takes to the backup at the end of the process.
+const FLUSH_RECORDS_MAX: usize = 1_000;
+
+impl Promoter {
+    /// Syncs every queue once, one after the other. A process calls it at its start and serves no request
+    /// before it returns.
+    ///
+    /// # Errors
+    /// [`BackupError`] if the backup cannot list its queues. The outcome of each queue holds that queue's own
+    /// error.
+    pub async fn sync_all(&self) -> Result<Vec<(QueueId, Result<SyncOutcome, SyncError>)>, BackupError> {
+        let queues = self.backup.list_queues().await?;
+        self.registry.replace_queues(queues.clone());
+        let mut outcomes = Vec::with_capacity(queues.len());
+        for queue in queues {
+            let outcome = sync_settings(&*self.line, &*self.backup, &queue, self.policy).await;
+            self.record_sync_outcome(&queue, &outcome);
+            outcomes.push((queue, outcome));
+        }
+        Ok(outcomes)
+    }
+
+    /// Flushes the journals of all queues to the backup and retries the dead letters. A process calls it at its
+    /// end if its line ends with the process.
+    ///
+    /// # Errors
+    /// The error of the first queue that failed, as text that starts with the queue's id. The function flushes
+    /// the other queues too.
+    pub async fn flush_all(&self) -> Result<(), String> {
+        let mut outcome = Ok(());
+        for shelf in self
+            .registry
+            .queues()
+            .iter()
+            .filter_map(|queue| self.registry.partition(queue))
+        {
+            if let Err(trouble) = self.flush_queue_completely(&shelf).await {
+                outcome = outcome.and(Err(format!("{}: {trouble}", shelf.queue)));
+            }
+        }
+        outcome
+    }
+
+    async fn flush_queue_completely(&self, shelf: &EntryPartition) -> Result<(), String> {
+        let (line, backup) = (&*self.line, &*self.backup);
+        let settled = async {
+            while flush_journal(
+                line,
+                backup,
+                shelf,
+                FLUSH_RECORDS_MAX,
+                Instant::now() + FLUSH_TIME,
+            )
+            .await?
+            .records
+                > 0
+            {}
+            dead_letter::retry_dead_letters(line, backup, shelf).await?;
+            Ok::<_, FlushError>(line.queue_view(&shelf.queue).await?)
+        };
+        let view = settled.await.map_err(|error| error.to_string())?;
+        match view.journal_len + view.dead_letters {
+            0 => Ok(()),
+            left => Err(format!(
+                "{left} journal records could not be written to the backup"
+            )),
+        }
+    }
+}
