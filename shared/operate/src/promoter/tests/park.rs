@@ -105,7 +105,7 @@ async fn unflushed_journal_prevents_parking() {
         .expect("recorded");
     tokio::time::pause();
     // The backup takes 20 s to write the record.
-    let promoter = slow::promoter(&scene, SlowBackup::new(&scene, Duration::from_secs(20)));
+    let promoter = slow_backup::promoter(&scene, SlowBackup::new(&scene, Duration::from_secs(20)));
     let began = Instant::now();
     promoter.run_while_needed(sleep(MINUTE)).await;
     let took = began.elapsed();
