@@ -1,6 +1,6 @@
 SHELL := bash
 .DEFAULT_GOAL := help
-.PHONY: help run check test test-stack build watch sam-local test-sam chaos simulate bench-line bench-wake bench-drive bench-restore bench-estimate bench-cold clean
+.PHONY: help run check test test-stack build watch sam-local test-sam chaos simulate bench-line bench-wake bench-fallback-ticks bench-restore bench-estimate bench-cold clean
 
 SCRIPTS := infra/*.sh .ci/run
 
@@ -55,8 +55,8 @@ bench-estimate: ## Measure what 10,000 clients over HTTP are told of their wait 
 bench-wake: ## Measure how soon held polls are told of their turn, and what that asks of Redis
 	infra/bench-wake.sh $(ARGS)
 
-bench-drive: ## Measure how fast a line moves by the calls of those who wait, with the promoter off
-	infra/bench-drive.sh
+bench-fallback-ticks: ## Measure how fast a line moves by the calls of those who wait, with the promoter off
+	infra/bench-fallback-ticks.sh
 
 bench-cold: ## Measure how the functions start, and how large they are
 	infra/bench-cold.sh $(ARGS)

@@ -53,7 +53,7 @@ function headline(entry) {
 function standstill(entry) {
   if (entry?.state !== "waiting" || entry.estimated_wait_seconds) return "";
   if (view.entrance === "closed") return "The line is closed for now. Your place is kept.";
-  if (view.paused || view.held_back_by) return "The line stands still for a moment. Your place is kept.";
+  if (view.paused || view.limited_by) return "The line stands still for a moment. Your place is kept.";
   return "How long it takes is not known yet. Your place is kept.";
 }
 

@@ -102,7 +102,7 @@ impl Code {
                 StatusCode::FORBIDDEN,
                 "The request names a host that this server does not serve",
             ),
-            Self::InvalidPass => ("pass-refused", StatusCode::FORBIDDEN, "The pass is not valid"),
+            Self::InvalidPass => ("invalid-pass", StatusCode::FORBIDDEN, "The pass is not valid"),
             Self::NotYourTurn => (
                 "not-your-turn",
                 StatusCode::CONFLICT,

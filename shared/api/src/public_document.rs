@@ -22,7 +22,7 @@ struct PublicDocument<'a> {
     entrance: Entrance,
     /// `clock` while the clocks disagree. The line promotes no entry then.
     #[serde(skip_serializing_if = "Option::is_none")]
-    held_back_by: Option<LimitedBy>,
+    limited_by: Option<LimitedBy>,
     /// Passes of an earlier epoch are void. A service that verifies passes offline reads this.
     min_epoch: u32,
     #[serde(skip_serializing_if = "Option::is_none")]
@@ -44,7 +44,7 @@ pub(super) async fn handle(
         rate: seen.rate().map(|rate| (rate * 1_000.0).round() / 1_000.0),
         paused: settings.paused,
         entrance: settings.entrance,
-        held_back_by: seen.view.clocks.apart.then_some(LimitedBy::Clock),
+        limited_by: seen.view.clocks.apart.then_some(LimitedBy::Clock),
         min_epoch: seen.view.configuration.min_epoch,
         message: settings.message.as_deref(),
         target_url: settings.target_url.as_deref(),

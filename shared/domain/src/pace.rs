@@ -91,9 +91,9 @@ pub enum LimitedBy {
     /// The pace bucket has no token left.
     Pace,
     /// The caller asked for no more entries, or one call does not move more.
-    Asked,
+    Requested,
     /// The queue is paused or closed.
-    Gate,
+    Switch,
     /// The journal is full because the backup is far behind.
     Journal,
     /// The server's clock and the caller's differ too much to be trusted.
@@ -125,7 +125,7 @@ impl PromotionBounds {
         for (bound, name) in [
             (free, LimitedBy::Capacity),
             (self.tokens, LimitedBy::Pace),
-            (self.asked, LimitedBy::Asked),
+            (self.asked, LimitedBy::Requested),
         ] {
             if bound < least {
                 (least, by) = (bound, name);
@@ -219,7 +219,7 @@ mod tests {
         );
         assert_eq!(
             PromotionBounds { asked: 1, ..room }.compute_allowance(),
-            (1, LimitedBy::Asked)
+            (1, LimitedBy::Requested)
         );
         assert_eq!(
             PromotionBounds { waiting: 0, ..room }.compute_allowance(),

@@ -49,7 +49,7 @@ pub struct RestoreSummary {
     /// Active entries.
     pub active: usize,
     /// Changes that only the line held and that the backup holds now.
-    pub salvaged: usize,
+    pub flushed_changes: usize,
 }
 
 /// Why a restore failed. It may be repeated.
@@ -106,7 +106,7 @@ async fn rebuild_line(
         return Err(RestoreError::EpochChanged);
     }
     let shelf = EntryPartition::from_configuration(queue, &configuration);
-    let salvaged = salvage_changes(line, backup, &shelf).await?;
+    let flushed_changes = salvage_changes(line, backup, &shelf).await?;
     let places = read_restored_entries(backup, &shelf).await?;
     let (waiting, ready, active) = (
         places.waiting_count(),
@@ -120,7 +120,7 @@ async fn rebuild_line(
             waiting,
             ready,
             active,
-            salvaged,
+            flushed_changes,
         }),
         _ => Err(RestoreError::EpochChanged),
     }
@@ -134,7 +134,7 @@ async fn salvage_changes(
     backup: &dyn Backup,
     shelf: &EntryPartition,
 ) -> Result<usize, RestoreError> {
-    let mut salvaged = 0;
+    let mut flushed_changes = 0;
     loop {
         let remains = line.unflushed(&shelf.queue, SALVAGE_RECORDS_MAX).await?;
         let shelf = EntryPartition {
@@ -144,22 +144,22 @@ async fn salvage_changes(
         let mut records = remains.records;
         records.retain(|record| record.parse_error.is_none());
         records.extend(remains.ends.into_iter().map(to_journal_record));
-        let before = salvaged;
+        let before = flushed_changes;
         for batch in split_into_batches(&records) {
             let tried = batch::write_batch(backup, &shelf, batch).await;
             let whole = tried.iter().filter(|tried| tried.is_complete());
             let keys: Vec<_> = whole.map(|tried| tried.record.key.clone()).collect();
             let ended: Vec<_> = tried.iter().flat_map(BatchResult::endings).collect();
             line.acknowledge(&shelf.queue, &keys, &ended).await?;
-            salvaged += tried
+            flushed_changes += tried
                 .iter()
                 .filter(|tried| tried.is_complete())
                 .map(|tried| tried.written.len())
                 .sum::<usize>();
             BatchResult::fail_if_postponed(tried)?;
         }
-        if salvaged == before {
-            return Ok(salvaged);
+        if flushed_changes == before {
+            return Ok(flushed_changes);
         }
     }
 }

@@ -191,7 +191,7 @@ pub async fn apply_configuration(
         let settings = &configuration.settings;
         let restored = restore::restore_queue(line, backup, queue, stored, settings).await?;
         let (waiting, ready, active) = (restored.waiting, restored.ready, restored.active);
-        let (salvaged, epoch) = (restored.salvaged, restored.configuration.epoch);
+        let (flushed_changes, epoch) = (restored.flushed_changes, restored.configuration.epoch);
         warn!(
             event = "queue.restored",
             %queue,
@@ -199,7 +199,7 @@ pub async fn apply_configuration(
             waiting,
             ready,
             active,
-            salvaged,
+            flushed_changes,
             "restored the queue from the backup because the line had lost it or held stale data"
         );
         Ok(AppliedConfig {

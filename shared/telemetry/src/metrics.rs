@@ -41,7 +41,7 @@ pub const JOURNAL_LENGTH: Metric = count_metric("JournalLength");
 /// The age of the oldest record in the journal; 0 if the journal is empty.
 pub const BACKUP_LAG: Metric = milliseconds_metric("BackupLagMs");
 /// Journal records in the dead letter. The backup refuses them although it accepts other records.
-pub const DEAD_LETTERED_RECORDS: Metric = count_metric("RecordsSetAside");
+pub const DEAD_LETTERED_RECORDS: Metric = count_metric("DeadLetteredRecords");
 /// The longest time between two heartbeats since the last report. While the promoter is down, no process
 /// reports; the outage appears in the first report after it.
 pub const TICK_AGE: Metric = milliseconds_metric("TickAgeMs");
@@ -79,7 +79,7 @@ pub const HELD_POLLS_MAX: Metric = count_metric("HeldAtOnce");
 pub const SETTINGS_REFUSED: Metric = count_metric("SettingsRefused");
 /// Differences between the line and the backup that a consistency check repaired. The sum counts them. Each
 /// part of a check writes this metric, also if it found no difference.
-pub const REPAIRED: Metric = count_metric("Mended");
+pub const REPAIRED: Metric = count_metric("Repaired");
 /// The time since the last consistency check of the whole queue finished.
 pub const CHECK_AGE: Metric = milliseconds_metric("CheckAgeMs");
 /// 1 while the clocks of the server and of a promoter differ too much, so that the queue does not promote; 0

@@ -244,7 +244,7 @@ async fn a_line_that_was_lost_comes_back_in_order() {
             waiting: 13,
             ready: 1,
             active: 4,
-            salvaged: 0,
+            flushed_changes: 0,
         };
         assert_eq!(restored.expect("restored"), expected);
         // Whoever read the queue before that comes too late.

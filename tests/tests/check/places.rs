@@ -79,7 +79,7 @@ pub(crate) async fn what_changed_and_was_not_written_is_written_anew(scene: Scen
         checked,
         CheckSummary {
             written: 1,
-            restated: 1,
+            rewritten: 1,
             ..went_through(3, 2)
         }
     );
@@ -159,7 +159,7 @@ pub(crate) async fn a_lost_place_goes_back_where_it_was(scene: Scene) {
     assert_eq!(
         checked,
         CheckSummary {
-            revived: 6,
+            restored: 6,
             ..went_through(3, 9)
         }
     );
@@ -192,7 +192,7 @@ pub(crate) async fn a_lost_promotion_or_claim_is_taken_over(scene: Scene) {
     assert_eq!(
         checked,
         CheckSummary {
-            moved_on: 3,
+            adopted: 3,
             ..went_through(5, 5)
         }
     );
@@ -210,7 +210,7 @@ pub(crate) async fn a_lost_promotion_or_claim_is_taken_over(scene: Scene) {
     }
     assert_eq!(scene.positions([5]).await, [1]);
     // The claim of 3 was not written.
-    assert_eq!(scene.check().await.restated, 1);
+    assert_eq!(scene.check().await.rewritten, 1);
     scene.agrees().await;
 }
 
@@ -226,7 +226,7 @@ pub(crate) async fn the_place_that_somebody_was_told_of_replaces_a_new_one(scene
     assert_eq!(
         checked,
         CheckSummary {
-            revived: 1,
+            restored: 1,
             ..went_through(5, 5)
         }
     );

@@ -111,7 +111,7 @@ async fn a_pass_is_for_one_entry_of_one_queue(backend: &Backend) {
         "",
     ] {
         let answer = queue.service("validate", &guest, &json!({ "pass": pass })).await;
-        answer.is_problem(403, "pass-refused");
+        answer.is_problem(403, "invalid-pass");
     }
     queue
         .service("validate", &guest, &json!({ "pass": entered.text("pass") }))

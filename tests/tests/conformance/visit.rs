@@ -50,7 +50,7 @@ async fn what_names_another_visit_does_nothing(backend: &Backend) {
     queue
         .service("validate", &last, &late_pass)
         .await
-        .is_problem(403, "pass-refused");
+        .is_problem(403, "invalid-pass");
 
     let after = queue.looks(&this).await;
     for field in ["state", "visit", "expires_at_ms"] {

@@ -47,7 +47,7 @@ async fn with_the_backup_away_as_well_nobody_hears_that_a_place_is_gone() {
     let old = json!({ "pass": pass_of(&edge, &guest, &entered, 0, 0) });
     edge.send(validate(&guest, &old))
         .await
-        .is_problem(403, "pass-refused");
+        .is_problem(403, "invalid-pass");
 }
 
 #[tokio::test]
@@ -79,7 +79,7 @@ async fn an_open_queue_honours_a_pass_for_a_while_past_its_end() {
     }
     let refused = async |guest: &Guest, question: Value| {
         let answer = edge.send(validate(guest, &question)).await;
-        answer.is_problem(403, "pass-refused").text("detail").to_owned()
+        answer.is_problem(403, "invalid-pass").text("detail").to_owned()
     };
     assert_eq!(refused(&guest, pass(181)).await, "it has expired");
     assert_eq!(refused(&other, pass(0)).await, "it belongs to another entry");
@@ -140,7 +140,7 @@ async fn a_pass_of_before_a_restore_counts_and_one_of_before_a_reset_does_not() 
         .send_until(|| validate(&guest, &question), |answer| answer.status == 403)
         .await;
     assert_eq!(
-        refused.is_problem(403, "pass-refused").text("detail"),
+        refused.is_problem(403, "invalid-pass").text("detail"),
         "it is of an epoch that is over"
     );
 }

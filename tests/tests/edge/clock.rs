@@ -11,9 +11,9 @@ use crate::{Guest, enters, full};
 const HOUR_MS: i64 = 3_600_000;
 
 /// Looks until the public view says so: it is a second old at most.
-async fn view_says(edge: &EdgeUnderTest, held_back_by: serde_json::Value) {
+async fn view_says(edge: &EdgeUnderTest, limited_by: serde_json::Value) {
     let look = || Ask::get(format!("/queues/{QUEUE}"));
-    let says = |view: &Answer| view.is(200).body["held_back_by"] == held_back_by;
+    let says = |view: &Answer| view.is(200).body["limited_by"] == limited_by;
     edge.send_until(look, says).await;
 }
 

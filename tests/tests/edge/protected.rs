@@ -69,7 +69,7 @@ async fn nobody_acts_for_another_or_without_proof() {
         let answer = edge
             .send(at(&guest, "validate").json(&json!({ "pass": pass })))
             .await;
-        answer.is_problem(403, "pass-refused").text("detail").to_owned()
+        answer.is_problem(403, "invalid-pass").text("detail").to_owned()
     };
     assert_eq!(refused(other.text("pass")).await, "it belongs to another entry");
     assert_eq!(refused("nonsense").await, "it is not a pass");
@@ -108,7 +108,7 @@ async fn a_pass_of_another_queue_or_key_is_refused() {
         assert_eq!(
             edge.send(ask)
                 .await
-                .is_problem(403, "pass-refused")
+                .is_problem(403, "invalid-pass")
                 .text("detail"),
             why
         );

@@ -167,7 +167,7 @@ async fn a_late_retry_never_ends_the_next_visit() {
     let late_pass = json!({ "pass": first.text("pass"), "consume": true });
     let refused = edge.send(call("validate").json(&late_pass)).await;
     assert_eq!(
-        refused.is_problem(403, "pass-refused").text("detail"),
+        refused.is_problem(403, "invalid-pass").text("detail"),
         "it is of another visit"
     );
 

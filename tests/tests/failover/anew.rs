@@ -48,7 +48,7 @@ pub(crate) async fn a_reset_begins_anew_and_nothing_of_before_counts(on: Backend
         .settled_answer(|| scene.service(&guests[0], "validate", &question))
         .await;
     assert_eq!(
-        validated.is_problem(403, "pass-refused").text("detail"),
+        validated.is_problem(403, "invalid-pass").text("detail"),
         "it is of an epoch that is over"
     );
     let named = json!({ "visitor": guests[0].id });

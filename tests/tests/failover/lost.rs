@@ -228,7 +228,7 @@ pub(crate) async fn what_the_backup_did_not_have_yet_is_salvaged(on: Backend) {
     let order = json!({ "op": "restore", "queue": scene.queue.as_str(), "confirm": scene.queue.as_str(), "epoch": epoch });
     let restored = scene.order(order).await;
     assert_eq!(restored["epoch"], 2);
-    assert!(restored["salvaged"].as_u64() >= Some(2), "{restored}");
+    assert!(restored["flushed_changes"].as_u64() >= Some(2), "{restored}");
     let after = scene.view().await;
     assert_eq!((after.journal_len, after.unsettled_ends), (0, 0));
     assert_eq!(

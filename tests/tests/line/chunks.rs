@@ -63,8 +63,8 @@ pub(crate) async fn no_more_are_promoted_than_asked(mut subject: Subject) {
     subject.open(pace(100, 1)).await;
     subject.line_up(1..=5).await;
     for (asked, promoted, by) in [
-        (0, 0, LimitedBy::Asked),
-        (2, 2, LimitedBy::Asked),
+        (0, 0, LimitedBy::Requested),
+        (2, 2, LimitedBy::Requested),
         (10, 3, LimitedBy::Line),
     ] {
         let order = PromoteOrder {

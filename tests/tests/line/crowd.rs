@@ -132,7 +132,7 @@ async fn promote_until(line: &Arc<dyn Line>, queue: &QueueId, ready: u64) {
                 assert!(tick.ready <= ready, "{tick:?}");
                 assert_eq!((tick.no_shows, tick.active), (0, 0));
                 if tick.ready == ready {
-                    assert_ne!(tick.limited_by, LimitedBy::Gate);
+                    assert_ne!(tick.limited_by, LimitedBy::Switch);
                     return;
                 }
                 assert!(Instant::now() < deadline, "{tick:?}");

@@ -77,7 +77,7 @@ pub(crate) async fn a_closed_queue_refuses_newcomers_and_keeps_places(mut subjec
     subject.claim(visitor(1)).await;
     subject.pass_seconds(5);
     let tick = subject.tick().await;
-    assert_eq!((tick.promoted, tick.limited_by), (0, LimitedBy::Gate));
+    assert_eq!((tick.promoted, tick.limited_by), (0, LimitedBy::Switch));
     assert_eq!(subject.position(visitor(2)).await, 1);
     subject.set(|settings| settings.entrance = Entrance::Open).await;
     assert_eq!(subject.tick().await.promoted, 1);
@@ -117,7 +117,7 @@ pub(crate) async fn nothing_moves_while_paused_but_the_entrance(mut subject: Sub
     let tick = subject.tick().await;
     assert_eq!(
         (tick.promoted, tick.no_shows, tick.limited_by),
-        (0, 0, LimitedBy::Gate)
+        (0, 0, LimitedBy::Switch)
     );
     // Those who were let in are not the line's to hold.
     subject.pass_seconds(80);

@@ -71,8 +71,8 @@ fn here(mended: RepairOutcome) -> (EntryStatus, Change, bool) {
         RepairOutcome::Live {
             status: standing,
             change,
-            has_adopted: moved_on,
-        } => (standing, change, moved_on),
+            has_adopted: adopted,
+        } => (standing, change, adopted),
         other => panic!("not here: {other:?}"),
     }
 }
@@ -84,8 +84,8 @@ pub(crate) async fn what_the_backup_lacks_is_said_once_more(mut subject: Subject
             subject.standing(visitor(number)).await,
             subject.view().await.version,
         );
-        let (standing, change, moved_on) = here(mend(&subject, number, None).await);
-        assert_eq!((standing, moved_on), (before, false));
+        let (standing, change, adopted) = here(mend(&subject, number, None).await);
+        assert_eq!((standing, adopted), (before, false));
         assert!(change.version > version);
         assert_eq!(change.event.state(), before.state());
         assert_eq!(change.event.visit(), before.visit());
@@ -108,8 +108,8 @@ pub(crate) async fn a_visit_goes_on_from_where_the_backup_has_it(mut subject: Su
         record.state = EntryState::Ready;
         record.expires_at_ms = Some(end_ms);
     });
-    let (standing, change, moved_on) = here(mend(&subject, 3, Some(ready.await)).await);
-    assert!(moved_on && standing.state() == EntryState::Ready, "{standing:?}");
+    let (standing, change, adopted) = here(mend(&subject, 3, Some(ready.await)).await);
+    assert!(adopted && standing.state() == EntryState::Ready, "{standing:?}");
     assert_eq!(change.event.state(), EntryState::Ready);
     let claim_by_ms = subject.clock.now_ms() + subject.settings.claim_ms();
     assert!(
@@ -133,17 +133,17 @@ pub(crate) async fn a_visit_goes_on_from_where_the_backup_has_it(mut subject: Su
         (session_end_ms + 9_000, session_end_ms + 9_000, true),
     ] {
         let extended = record(&subject, 1, |record| record.expires_at_ms = Some(record_end_ms)).await;
-        let (standing, _, moved_on) = here(mend(&subject, 1, Some(extended)).await);
+        let (standing, _, adopted) = here(mend(&subject, 1, Some(extended)).await);
         assert!(
             matches!(standing, EntryStatus::Active { session_end_ms, .. } if session_end_ms == expected_ms)
         );
-        assert_eq!(moved_on, changed);
+        assert_eq!(adopted, changed);
     }
     // Nobody goes back.
     let before = subject.standing(visitor(2)).await;
     let waiting = record(&subject, 2, |record| record.state = EntryState::Waiting).await;
-    let (standing, _, moved_on) = here(mend(&subject, 2, Some(waiting)).await);
-    assert_eq!((standing, moved_on), (before, false));
+    let (standing, _, adopted) = here(mend(&subject, 2, Some(waiting)).await);
+    assert_eq!((standing, adopted), (before, false));
     // Two entries more are inside than there is room for: nobody else gets in.
     assert_eq!(subject.tick().await.promoted, 0);
 }
@@ -234,8 +234,8 @@ pub(crate) async fn a_visit_begun_since_is_never_touched(mut subject: Subject) {
         RepairOutcome::Moved
     );
     // Seen as it stands now: the place is a later one than that of the end.
-    let (standing, _, moved_on) = here(mend(&subject, 3, Some(over)).await);
-    assert_eq!((standing, moved_on), (before, false));
+    let (standing, _, adopted) = here(mend(&subject, 3, Some(over)).await);
+    assert_eq!((standing, adopted), (before, false));
     // Of the same number by chance, where the record never heard of a place: it began after that end.
     let mut ended = record(&subject, 3, |record| record.state = EntryState::Left).await;
     (ended.score, ended.ended_at_ms) = (None, Some(subject.clock.now_ms()));

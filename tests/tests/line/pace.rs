@@ -123,7 +123,7 @@ pub(crate) async fn a_new_pace_keeps_the_tokens(mut subject: Subject) {
         .promote(&subject.queue, order(4))
         .await
         .expect("promote");
-    assert_eq!((four.promoted, four.limited_by), (4, LimitedBy::Asked));
+    assert_eq!((four.promoted, four.limited_by), (4, LimitedBy::Requested));
     // Six tokens are left and stay six, whatever the new unit of time is.
     subject.set(|settings| settings.interval_seconds = 60).await;
     assert_eq!(subject.tick().await.promoted, 6);

@@ -73,8 +73,8 @@ async fn what_a_crash_and_a_failover_left_is_mended_by_order() {
     let check = json!({ "op": "check", "queue": queue.as_str() });
     let first = done(&admin, check.clone()).await;
     let expected = json!({
-        "queue": queue.as_str(), "checked_line": 29, "checked_table": 29, "written": 10, "restated": 0, "moved_on": 0,
-        "revived": 10, "ended": 1, "removed": 1, "set_aside": 0, "skipped": 0, "next_shard": null, "complete": true,
+        "queue": queue.as_str(), "checked_line": 29, "checked_table": 29, "written": 10, "rewritten": 0, "adopted": 0,
+        "restored": 10, "ended": 1, "removed": 1, "dead_lettered": 0, "skipped": 0, "next_shard": null, "complete": true,
     });
     assert_eq!(first, expected);
     let still: Vec<_> = places.into_iter().filter(|(n, _)| ![2, 3].contains(n)).collect();

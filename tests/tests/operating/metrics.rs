@@ -131,7 +131,10 @@ async fn what_is_set_aside_is_seen_until_it_is_mended() {
     };
     deployment.promoter().await.run(reported(1.0)).await;
     let stats = done(&admin, json!({ "op": "stats", "queue": name })).await;
-    assert_eq!((&stats["set_aside"], &stats["journal"]), (&json!(1), &json!(0)));
+    assert_eq!(
+        (&stats["dead_lettered"], &stats["journal"]),
+        (&json!(1), &json!(0))
+    );
 
     deployment.delete_entry(id).await;
     // A promoter that starts tries it at once, one that runs every ten minutes.

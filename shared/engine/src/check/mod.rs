@@ -63,11 +63,11 @@ pub struct CheckSummary {
     /// Places that the backup did not have, and that the check wrote.
     pub written: u64,
     /// Places that the backup had in another form than the line, and that the check wrote again.
-    pub restated: u64,
+    pub rewritten: u64,
     /// Places for which the backup showed a later state, which the line took over.
-    pub moved_on: u64,
+    pub adopted: u64,
     /// Places that the line had lost, and that the check restored.
-    pub revived: u64,
+    pub restored: u64,
     /// Ends that the line still remembered. The check wrote those that the backup did not have; the line then forgot
     /// them.
     pub ended: u64,
@@ -82,7 +82,7 @@ pub struct CheckSummary {
 impl CheckSummary {
     /// The number of differences that were repaired.
     pub fn repaired_count(&self) -> u64 {
-        self.written + self.restated + self.moved_on + self.revived + self.ended + self.removed
+        self.written + self.rewritten + self.adopted + self.restored + self.ended + self.removed
     }
 }
 
@@ -92,9 +92,9 @@ impl AddAssign for CheckSummary {
         self.checked_line += next.checked_line;
         self.checked_table += next.checked_table;
         self.written += next.written;
-        self.restated += next.restated;
-        self.moved_on += next.moved_on;
-        self.revived += next.revived;
+        self.rewritten += next.rewritten;
+        self.adopted += next.adopted;
+        self.restored += next.restored;
         self.ended += next.ended;
         self.removed += next.removed;
         self.skipped += next.skipped;
@@ -211,16 +211,16 @@ fn log_summary(queue: &QueueId, checked: &CheckSummary) {
     }
     let CheckSummary {
         written,
-        restated,
-        moved_on,
-        revived,
+        rewritten,
+        adopted,
+        restored,
         ended,
         removed,
         skipped,
         ..
     } = checked;
     tracing::warn!(
-        event = "queue.repaired", %queue, written, restated, moved_on, revived, ended, removed, skipped,
+        event = "queue.repaired", %queue, written, rewritten, adopted, restored, ended, removed, skipped,
         "the consistency check repaired differences between Redis and DynamoDB"
     );
 }

@@ -147,21 +147,21 @@ impl Repairer<'_> {
             RepairOutcome::Live {
                 status: standing,
                 change,
-                has_adopted: moved_on,
+                has_adopted: adopted,
             } => {
                 // As for a visitor who enters: if the backup shows another live visit, the line had lost that visit.
                 match persist_entry(line, self.backup, self.shelf, JoinKind::Kept, standing, &change).await? {
                     None => return Ok(false),
-                    Some(placed) if placed.is_restored => checked.revived += 1,
-                    Some(_) if moved_on => {
+                    Some(placed) if placed.is_restored => checked.restored += 1,
+                    Some(_) if adopted => {
                         let state = standing.state().name();
                         tracing::warn!(
                             event = "entry.state_advanced", %queue, entry = %id, state,
                             "advanced an entry in Redis to the later state that DynamoDB shows"
                         );
-                        checked.moved_on += 1;
+                        checked.adopted += 1;
                     }
-                    Some(_) if had_place => checked.restated += 1,
+                    Some(_) if had_place => checked.rewritten += 1,
                     Some(_) => checked.written += 1,
                 }
             }
@@ -176,7 +176,7 @@ impl Repairer<'_> {
         checked: &mut CheckSummary,
     ) -> Result<bool, CheckError> {
         match restore_entry(self.line, self.backup, self.shelf, record).await? {
-            LostEntry::InLine => checked.revived += 1,
+            LostEntry::InLine => checked.restored += 1,
             LostEntry::EndRecorded(Some(_)) => checked.ended += 1,
             // The entry timed out and the line has not dropped it yet, or it changed in the meantime.
             LostEntry::EndRecorded(None) | LostEntry::EndPending | LostEntry::Undecided => return Ok(false),

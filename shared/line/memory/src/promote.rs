@@ -60,7 +60,7 @@ impl Queue {
         } else if self.settings().can_promote() {
             room.compute_allowance()
         } else {
-            (0, LimitedBy::Gate)
+            (0, LimitedBy::Switch)
         };
         if !time.clocks.apart {
             self.proposed_offset_ms = None;

@@ -33,12 +33,12 @@ pub(super) async fn promote(
     let call = call.arg(SHORT_WINDOW_MS).arg(LONG_WINDOW_MS).arg(TICK_GAP_MAX_MS);
     let mut reply = call.send(line).await?;
     let (promoted, no_shows, expired) = (reply.read_number()?, reply.read_number()?, reply.read_number()?);
-    let held_back_by = match reply.read_text()?.as_str() {
+    let limited_by = match reply.read_text()?.as_str() {
         "line" => LimitedBy::Line,
         "capacity" => LimitedBy::Capacity,
         "pace" => LimitedBy::Pace,
-        "asked" => LimitedBy::Asked,
-        "gate" => LimitedBy::Gate,
+        "asked" => LimitedBy::Requested,
+        "gate" => LimitedBy::Switch,
         "journal" => LimitedBy::Journal,
         "clock" => LimitedBy::Clock,
         _ => return Err(reply.protocol_error("a known limit of the promotion")),
@@ -47,7 +47,7 @@ pub(super) async fn promote(
         promoted,
         no_shows,
         expired,
-        limited_by: held_back_by,
+        limited_by: limited_by,
         has_more: promoted + no_shows + expired == PROMOTE_CHUNK,
         waiting: reply.read_number()?,
         ready: reply.read_number()?,

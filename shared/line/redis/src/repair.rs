@@ -60,11 +60,11 @@ pub(super) async fn repair(
         let (visit, at_ms) = (reply.read_visit()?, reply.read_number()?);
         return Ok(RepairOutcome::Ended(change(at_ms, Event::Ended { visit, how })));
     }
-    let moved_on = reply.read_number()? == 1;
+    let adopted = reply.read_number()? == 1;
     let (standing, at_ms) = reply.read_status_with_time()?;
     Ok(RepairOutcome::Live {
         status: standing,
         change: change(at_ms, RepairOutcome::status_event(&standing)),
-        has_adopted: moved_on,
+        has_adopted: adopted,
     })
 }

@@ -40,7 +40,7 @@ impl Admin {
         }
         let mut result = json!(checked);
         result["queue"] = json!(queue.as_str());
-        result["set_aside"] = json!(set_aside);
+        result["dead_lettered"] = json!(set_aside);
         result["complete"] = json!(next.is_none());
         Ok(result)
     }

@@ -36,12 +36,12 @@ impl Problem {
     /// A field of the command is unknown, missing or invalid.
     pub(super) fn invalid_field(field: &str, reason: impl AsRef<str>) -> Self {
         let detail = format!("{field}: {}", reason.as_ref());
-        Self::new(400, "invalid-order", "The command is not valid", detail).with_member("field", field)
+        Self::new(400, "invalid-command", "The command is not valid", detail).with_member("field", field)
     }
 
     pub(super) fn not_an_object() -> Self {
         let detail = "a command must be a JSON object such as {\"op\": \"list\"}";
-        Self::new(400, "invalid-order", "The command is not valid", detail)
+        Self::new(400, "invalid-command", "The command is not valid", detail)
     }
 
     pub(super) fn invalid_setting(error: &SettingsError) -> Self {

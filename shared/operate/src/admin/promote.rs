@@ -39,9 +39,9 @@ impl Admin {
         let drained = flush_journal(&*self.line, &*self.backup, &shelf, RECORDS_MAX, until).await;
         Ok(json!({
             "queue": queue.as_str(),
-            "asked": count,
+            "requested": count,
             "promoted": promoted,
-            "held_back_by": last.limited_by,
+            "limited_by": last.limited_by,
             "waiting": last.waiting,
             "ready": last.ready,
             "active": last.active,

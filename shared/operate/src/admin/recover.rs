@@ -66,6 +66,6 @@ fn restore_to_json(queue: &QueueId, restored: &RestoreSummary) -> Value {
         "waiting": restored.waiting,
         "ready": restored.ready,
         "active": restored.active,
-        "salvaged": restored.salvaged,
+        "flushed_changes": restored.flushed_changes,
     })
 }

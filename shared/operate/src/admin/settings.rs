@@ -117,7 +117,7 @@ impl Admin {
             "queue": queue.as_str(),
             "changed": matches!(how, ConfigureOutcome::Created | ConfigureOutcome::Changed),
             // The settings were stored, but a later change replaced them before they came into force.
-            "overtaken": how == ConfigureOutcome::Superseded,
+            "superseded": how == ConfigureOutcome::Superseded,
             "settings": configuration.settings,
             "revision": configuration.revision,
         }))

@@ -47,8 +47,8 @@ impl Promoter {
             .iter()
             .filter_map(|queue| self.registry.partition(queue))
         {
-            if let Err(trouble) = self.flush_queue_completely(&shelf).await {
-                outcome = outcome.and(Err(format!("{}: {trouble}", shelf.queue)));
+            if let Err(problem) = self.flush_queue_completely(&shelf).await {
+                outcome = outcome.and(Err(format!("{}: {problem}", shelf.queue)));
             }
         }
         outcome

@@ -116,15 +116,15 @@ impl QueueRegistry {
         let mut known = self.lock();
         let Some(entry) = known.get_mut(queue) else { return };
         match outcome {
-            Err(trouble) if entry.problems.get(step) != Some(&trouble) => {
+            Err(problem) if entry.problems.get(step) != Some(&problem) => {
                 warn!(
                     event = "queue.step_failed",
                     %queue,
                     step,
-                    %trouble,
+                    %problem,
                     "a promoter step failed for the queue; the log shows the same problem only once"
                 );
-                entry.problems.insert(step, trouble);
+                entry.problems.insert(step, problem);
             }
             Ok(()) if entry.problems.remove(step).is_some() => {
                 info!(

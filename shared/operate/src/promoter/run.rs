@@ -199,7 +199,7 @@ impl Promoter {
     }
 
     pub(super) fn record_sync_outcome(&self, queue: &QueueId, outcome: &Result<SyncOutcome, SyncError>) {
-        let note = |trouble: Result<(), String>| self.registry.log_step_outcome(queue, "sync", trouble);
+        let note = |problem: Result<(), String>| self.registry.log_step_outcome(queue, "sync", problem);
         match outcome {
             Ok(SyncOutcome::InForce { put, revision, shelf }) => {
                 self.registry.record_sync(queue, shelf.clone(), *put);
@@ -323,6 +323,6 @@ impl Promoter {
                 .map(drop);
         }
         self.registry
-            .log_step_outcome(queue, "drain", outcome.map_err(|error| error.to_string()));
+            .log_step_outcome(queue, "flush", outcome.map_err(|error| error.to_string()));
     }
 }

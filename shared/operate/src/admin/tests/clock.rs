@@ -26,7 +26,7 @@ async fn commands_show_that_the_clocks_are_apart() {
         .run(json!({ "op": "promote", "queue": "q", "count": 1 }))
         .await;
     assert_eq!(
-        (&promoted["promoted"], &promoted["held_back_by"]),
+        (&promoted["promoted"], &promoted["limited_by"]),
         (&json!(0), &json!("clock"))
     );
 

@@ -97,11 +97,11 @@ async fn invalid_command_is_refused_by_field_name() {
         assert_eq!(problem["field"], field, "{order}: {problem}");
         assert_eq!(
             (&problem["status"], &problem["code"]),
-            (&json!(400), &json!("invalid-order"))
+            (&json!(400), &json!("invalid-command"))
         );
     }
     for nothing in [json!(null), json!([]), json!("list")] {
-        assert_eq!(desk.run_refused(nothing).await["code"], "invalid-order");
+        assert_eq!(desk.run_refused(nothing).await["code"], "invalid-command");
     }
 }
 

@@ -19,15 +19,15 @@ async fn manual_promote_spends_the_promoters_tokens() {
     let promote = |count| json!({ "op": "promote", "queue": "q", "count": count });
     let gate = desk.run(promote(5)).await;
     assert_eq!(
-        (&gate["promoted"], &gate["held_back_by"]),
-        (&json!(0), &json!("gate"))
+        (&gate["promoted"], &gate["limited_by"]),
+        (&json!(0), &json!("switch"))
     );
     desk.run(json!({ "op": "resume", "queue": "q" })).await;
 
     let first = desk.run(promote(1)).await;
     assert_eq!(
-        (&first["promoted"], &first["held_back_by"]),
-        (&json!(1), &json!("asked"))
+        (&first["promoted"], &first["limited_by"]),
+        (&json!(1), &json!("requested"))
     );
     assert_eq!(first["durable"], true);
     let record = desk
@@ -40,7 +40,7 @@ async fn manual_promote_spends_the_promoters_tokens() {
 
     let rest = desk.run(promote(9)).await;
     assert_eq!(
-        (&rest["promoted"], &rest["held_back_by"], &rest["waiting"]),
+        (&rest["promoted"], &rest["limited_by"], &rest["waiting"]),
         (&json!(2), &json!("pace"), &json!(2))
     );
     let stats = desk.run(json!({ "op": "stats", "queue": "q" })).await;

@@ -160,7 +160,7 @@ async fn fallback_tick_of_a_paused_queue_promotes_none() {
     scene.sync(&shelf.queue).await.expect("synced");
     match scene.fallback_tick(&shelf).await {
         Ok(FallbackTickOutcome::Ticked(ticked)) => {
-            assert_eq!((ticked.promoted, ticked.limited_by), (0, LimitedBy::Gate));
+            assert_eq!((ticked.promoted, ticked.limited_by), (0, LimitedBy::Switch));
         }
         other => panic!("no fallback tick: {other:?}"),
     }

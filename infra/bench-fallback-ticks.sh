@@ -9,7 +9,7 @@ source infra/tools.sh
 
 need_redis
 
-cargo build --profile local --locked --package vestibule-tests --bin bench-drive
+cargo build --profile local --locked --package vestibule-tests --bin bench-fallback-ticks
 
 binaries=${CARGO_TARGET_DIR:-$root/target}/local
-infra/servers.sh run --only redis -- "$binaries/bench-drive"
+infra/servers.sh run --only redis -- "$binaries/bench-fallback-ticks"

@@ -1,7 +1,7 @@
 //! Measures how fast a line moves by the calls of those who wait in it, with the promoter off, against the same line with the
 //! promoter on.
 //!
-//! Prints one `name=value` a line. Run it with `make bench-drive`, which starts a Redis of its own.
+//! Prints one `name=value` a line. Run it with `make bench-fallback-ticks`, which starts a Redis of its own.
 
 use std::{env, error::Error, sync::Arc, time::Duration};
 
@@ -54,7 +54,7 @@ struct Bench {
 #[tokio::main]
 async fn main() -> Result<(), Box<dyn Error>> {
     let url = env::var("TEST_REDIS_URL")
-        .map_err(|_| "TEST_REDIS_URL is not set: run this with `make bench-drive`")?;
+        .map_err(|_| "TEST_REDIS_URL is not set: run this with `make bench-fallback-ticks`")?;
     let promoter = measure(&Bench::open(&url).await?, true).await?;
     let calls = measure(&Bench::open(&url).await?, false).await?;
     println!("promoted_per_second_by_promoter={:.1}", promoter.per_second);
