@@ -142,7 +142,7 @@ impl ApiState {
     }
 
     /// Writes the place that the line gave to the backup, or returns the place that the visitor had before.
-    /// Returns `None` in the cases of [`enters`](Self::enters).
+    /// Returns `None` in the cases of [`enter_line`](Self::enter_line).
     async fn persist_place(
         &self,
         seen: &QueueSnapshot,

@@ -208,7 +208,7 @@ impl ApiState {
         }
     }
 
-    /// Like [`ask_line`](Self::ask_line), for a request that cannot be answered without the line.
+    /// Like [`query_line`](Self::query_line), for a request that cannot be answered without the line.
     pub(super) async fn query_line_or_fail<T: MaybeMissing, F: Future<Output = Result<T, LineError>>>(
         &self,
         seen: &QueueSnapshot,

@@ -57,7 +57,7 @@ pub(super) async fn move_to_dead_letters(
 /// letters.
 ///
 /// # Errors
-/// [`DrainError`] if the line fails or the backup accepts no writes at the moment.
+/// [`FlushError`] if the line fails or the backup accepts no writes at the moment.
 pub async fn retry_dead_letters(
     line: &dyn Line,
     backup: &dyn Backup,

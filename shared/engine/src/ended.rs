@@ -43,7 +43,7 @@ pub async fn remove_ended(
 /// same place, so the record proves the end. No other conflicting change proves one.
 ///
 /// # Errors
-/// [`DrainError`] if the line or the backup failed to answer.
+/// [`FlushError`] if the line or the backup failed to answer.
 pub(super) async fn remove_ended_promotion(
     line: &dyn Line,
     backup: &dyn Backup,

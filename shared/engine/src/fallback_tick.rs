@@ -48,7 +48,7 @@ pub enum FallbackTickError {
 /// work of the requests.
 ///
 /// # Errors
-/// [`DriveError`]. The call is idempotent: a fallback tick that was cut off may be repeated.
+/// [`FallbackTickError`]. The call is idempotent: a fallback tick that was cut off may be repeated.
 pub async fn fallback_tick(
     line: &dyn Line,
     backup: &dyn Backup,
@@ -69,7 +69,7 @@ pub async fn fallback_tick(
 /// just taken a turn.
 ///
 /// # Errors
-/// As [`Line::take_tick`].
+/// As [`Line::take_fallback_tick`].
 pub async fn take_fallback_tick_turn(
     line: &dyn Line,
     queue: &QueueId,

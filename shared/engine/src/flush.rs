@@ -55,7 +55,7 @@ pub enum FlushError {
 /// one.
 ///
 /// # Errors
-/// [`DrainError`] if the line fails or the backup accepts no more changes. Changes that were not written stay in the
+/// [`FlushError`] if the line fails or the backup accepts no more changes. Changes that were not written stay in the
 /// journal.
 pub async fn flush_journal(
     line: &dyn Line,

@@ -29,7 +29,7 @@ use crate::lease::HeldLease;
 const SHARDS_AT_ONCE: usize = 8;
 /// The most attempts to read one shard.
 const READ_ATTEMPTS_MAX: u32 = 6;
-/// The longest pause before a shard is read again. It doubles with each attempt, up to [`PAUSE_MAX`].
+/// The longest pause before a shard is read again. It doubles with each attempt, up to [`BACKOFF_MAX`].
 const BACKOFF_FIRST: Duration = Duration::from_millis(200);
 const BACKOFF_MAX: Duration = Duration::from_secs(3);
 /// How many of the journal records and ends that the dropped queue left are written to the backup at once.

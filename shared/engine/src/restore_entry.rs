@@ -39,7 +39,7 @@ pub enum RestoreEntryError {
 /// effect.
 ///
 /// # Errors
-/// [`ReviveError`] if the line or the backup failed to answer.
+/// [`RestoreEntryError`] if the line or the backup failed to answer.
 pub async fn restore_entry(
     line: &dyn Line,
     backup: &dyn Backup,

@@ -23,7 +23,7 @@ pub enum StaleEndError {
 /// end does not count, and the line forgets it.
 ///
 /// # Errors
-/// [`OutlastedError`] if the line or the backup failed to answer.
+/// [`StaleEndError`] if the line or the backup failed to answer.
 pub async fn resolve_stale_end(
     line: &dyn Line,
     backup: &dyn Backup,

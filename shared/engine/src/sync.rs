@@ -122,7 +122,7 @@ pub enum SyncError {
 ///
 /// # Errors
 /// [`SyncError`]. Invalid settings are an error only if the line has lost the queue. Otherwise they are
-/// [`Synced::Refused`].
+/// [`SyncOutcome::Refused`].
 pub async fn sync_settings(
     line: &dyn Line,
     backup: &dyn Backup,

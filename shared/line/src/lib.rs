@@ -4,7 +4,7 @@
 //! same conformance suite tests both.
 //!
 //! A line makes every decision that depends on order, pace or time. It makes each decision atomically. It reads its
-//! server's clock and uses the caller's clock as a [witness](crate::domain::clock).
+//! server's clock and uses the caller's clock as a [witness](vestibule_domain::clock).
 //!
 //! Two paths bring the line's decisions to the [backup](crate::backup):
 //!
@@ -12,7 +12,7 @@
 //! - The journal is the outbox for the changes that [`Line::promote`] makes.
 //!
 //! Most methods take the queue as their first argument and fail with [`LineError::Unknown`] if the line does not
-//! have that queue. [`Line::hold`], [`Line::release`] and [`Line::ping`] take no queue.
+//! have that queue. [`Line::take_hold`], [`Line::release_holds`] and [`Line::ping`] take no queue.
 
 mod answers;
 mod journal_limits;
@@ -38,7 +38,7 @@ pub use self::{
 /// other caller, because the line runs one call at a time.
 pub const PROMOTE_CHUNK: u64 = 1_000;
 
-/// The maximum number of entries in one query of [`Line::looks`]. A longer list takes several queries.
+/// The maximum number of entries in one query of [`Line::status_many`]. A longer list takes several queries.
 pub const STATUS_CHUNK: usize = 500;
 
 /// The reason why a call of the line failed.
@@ -76,14 +76,14 @@ pub trait Line: Send + Sync + 'static {
     async fn status(&self, queue: &QueueId, id: EntryId) -> Result<EntryLookup, LineError>;
 
     /// Returns the status of many entries, in the order of `ids`. Each answer equals that of
-    /// [`status`](Self::status). One query covers up to [`LOOKS_CHUNK`] entries.
+    /// [`status`](Self::status). One query covers up to [`STATUS_CHUNK`] entries.
     async fn status_many(&self, queue: &QueueId, ids: &[EntryId]) -> Result<Vec<EntryLookup>, LineError>;
 
     /// Subscribes to the promotions of a queue. The line need not have the queue.
     ///
     /// The subscription begins at some moment before this call returns, so the caller may miss earlier promotions.
     /// A caller that waits for an entry therefore reads its status once more after subscribing. A message may be
-    /// lost, and the subscription may end: see [`Changes`].
+    /// lost, and the subscription may end: see [`TickSubscription`].
     async fn subscribe(&self, queue: &QueueId) -> Result<TickSubscription, LineError>;
 
     /// Returns the end of an entry if the backup may not have it yet. The caller then writes the end to the backup.
@@ -139,7 +139,7 @@ pub trait Line: Send + Sync + 'static {
     /// Sets the offset that the line adds to its server's clock, in milliseconds.
     ///
     /// The line accepts the offset only if two of three clocks support it: see
-    /// [`outvotes`](crate::domain::clock::outvotes). Only a promoter calls this, because a promoter knows whether
+    /// [`outvotes`](vestibule_domain::clock::outvotes). Only a promoter calls this, because a promoter knows whether
     /// its own clock is steady.
     async fn adjust_clock(&self, queue: &QueueId, offset_ms: i64) -> Result<AdjustClockOutcome, LineError>;
 
@@ -153,10 +153,10 @@ pub trait Line: Send + Sync + 'static {
     ///
     /// The line applies optimistic concurrency:
     ///
-    /// - [`Configured::Older`]: the given epoch is earlier than the one in force, or the epochs are equal and the
+    /// - [`ConfigureOutcome::Older`]: the given epoch is earlier than the one in force, or the epochs are equal and the
     ///   given `settings_order` is lower. A newer configuration has overtaken the caller's copy.
     /// - At the same `settings_order` the last call wins, because an edit by hand does not raise the order.
-    /// - [`Configured::Behind`]: the given epoch is later. The caller has to restore the queue first.
+    /// - [`ConfigureOutcome::Behind`]: the given epoch is later. The caller has to restore the queue first.
     async fn configure(
         &self,
         queue: &QueueId,
@@ -167,11 +167,11 @@ pub trait Line: Send + Sync + 'static {
     /// Restores a queue that the line does not have, or that it has with an earlier epoch.
     ///
     /// Waiting entries return to their places. Ready entries get new claim deadlines. Active entries stay active
-    /// until their session ends. The pace bucket starts empty, and the watermark of [`mark`](Self::mark) starts at
+    /// until their session ends. The pace bucket starts empty, and the watermark of [`raise_watermark`](Self::raise_watermark) starts at
     /// `fence`.
     ///
-    /// Changes nothing if the queue has this epoch ([`Configured::Same`]), or if it has a later epoch or was
-    /// dropped for a later one ([`Configured::Older`]).
+    /// Changes nothing if the queue has this epoch ([`ConfigureOutcome::Same`]), or if it has a later epoch or was
+    /// dropped for a later one ([`ConfigureOutcome::Older`]).
     async fn restore(
         &self,
         queue: &QueueId,
@@ -181,14 +181,14 @@ pub trait Line: Send + Sync + 'static {
     ) -> Result<ConfigureOutcome, LineError>;
 
     /// Drops a queue before its restore with this epoch. From then on the line does not have the queue. The line
-    /// keeps the changes that the backup may not have yet: see [`remains`](Self::remains).
+    /// keeps the changes that the backup may not have yet: see [`unflushed`](Self::unflushed).
     ///
     /// Returns `false` and changes nothing if the queue has this epoch or a later one, or was dropped for a later
     /// one.
     async fn drop_queue(&self, queue: &QueueId, epoch: u32) -> Result<bool, LineError>;
 
     /// Returns the unflushed changes of a dropped queue: at most `most` journal records and at most `most` ends.
-    /// [`settle`](Self::settle) removes them.
+    /// [`acknowledge`](Self::acknowledge) removes them.
     async fn unflushed(&self, queue: &QueueId, most: usize) -> Result<UnflushedChanges, LineError>;
 
     /// Raises the watermark of a queue with this epoch. The watermark shows whether a line restarted with stale
@@ -206,7 +206,7 @@ pub trait Line: Send + Sync + 'static {
     /// Restores one entry that the line lost and the backup has. A waiting entry returns to its place, a ready
     /// entry gets a new claim deadline, and an active entry stays active until its session ends.
     ///
-    /// The first call for an entry that is not in the line returns [`Revived::Sought`] with a revival ticket. The
+    /// The first call for an entry that is not in the line returns [`RestoreEntryOutcome::Sought`] with a revival ticket. The
     /// caller then reads the record again and repeats the call with the ticket. That record shows every end that the
     /// line knew before it issued the ticket, and a later end makes the ticket invalid.
     async fn restore_entry(
@@ -234,7 +234,7 @@ pub trait Line: Send + Sync + 'static {
     async fn record_check_progress(&self, queue: &QueueId, covered_shards: u8) -> Result<(), LineError>;
 
     /// Stores the load report of the protected service and replaces the one before. The report expires after
-    /// [`LOAD_TTL_SECONDS`](crate::domain::load::LOAD_TTL_SECONDS).
+    /// [`LOAD_TTL_SECONDS`](vestibule_domain::load::LOAD_TTL_SECONDS).
     async fn record_load(&self, queue: &QueueId, report: &LoadReport) -> Result<(), LineError>;
 
     /// Returns the current state of the queue: its configuration, counts, clocks and averages.
@@ -265,7 +265,7 @@ pub trait Line: Send + Sync + 'static {
     /// rejecting or that cannot be read.
     async fn dead_letter(&self, queue: &QueueId, key: &str) -> Result<DeadLetterOutcome, LineError>;
 
-    /// Returns the oldest dead letters, oldest first, at most `most`. Pass their keys to [`settle`](Self::settle)
+    /// Returns the oldest dead letters, oldest first, at most `most`. Pass their keys to [`acknowledge`](Self::acknowledge)
     /// to remove them.
     async fn dead_lettered(&self, queue: &QueueId, most: usize) -> Result<Vec<JournalRecord>, LineError>;
 

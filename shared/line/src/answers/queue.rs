@@ -30,7 +30,7 @@ pub struct PromoteOrder {
 pub struct MinWatermark {
     /// The epoch of the queue.
     pub epoch: u32,
-    /// The [watermark](crate::line::Line::mark). The line has shown this value or a higher one.
+    /// The [watermark](crate::line::Line::raise_watermark). The line has shown this value or a higher one.
     pub watermark: u64,
 }
 
@@ -61,7 +61,7 @@ pub struct Promotion {
     pub clocks: ClockDifference,
 }
 
-/// The answer to [`Line::adjust`](crate::line::Line::adjust).
+/// The answer to [`Line::adjust_clock`](crate::line::Line::adjust_clock).
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum AdjustClockOutcome {
     /// The line now adds this offset to its server's clock.
@@ -81,7 +81,7 @@ pub struct ReportOrder {
     pub idle_ms: u64,
 }
 
-/// The answer to [`Line::report`](crate::line::Line::report).
+/// The answer to [`Line::take_report`](crate::line::Line::take_report).
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum ReportOutcome {
     /// A report was due. No other caller gets this one.
@@ -192,7 +192,7 @@ pub struct UnflushedChanges {
     pub ends: Vec<Change>,
 }
 
-/// The answer to [`Line::mark`](crate::line::Line::mark).
+/// The answer to [`Line::raise_watermark`](crate::line::Line::raise_watermark).
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum RaiseWatermarkOutcome {
     /// The watermark now has this value.
@@ -272,7 +272,7 @@ pub struct QueueTotals {
 /// A record of the journal, which is the outbox of changes that are not in the backup yet.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct JournalRecord {
-    /// The key of the record, for [`Line::settle`](crate::line::Line::settle).
+    /// The key of the record, for [`Line::acknowledge`](crate::line::Line::acknowledge).
     pub key: String,
     /// The changes. Each is of a different entry, so they may be written in any order.
     pub changes: Vec<Change>,
@@ -299,7 +299,7 @@ pub struct RequeueOrder {
     pub backoff_ms: u64,
 }
 
-/// The answer to [`Line::set_aside`](crate::line::Line::set_aside).
+/// The answer to [`Line::dead_letter`](crate::line::Line::dead_letter).
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum DeadLetterOutcome {
     /// The line moved the record from the journal to the dead letters.

@@ -144,7 +144,7 @@ impl ClockWatch {
         Some(difference.ticks)
     }
 
-    /// Whether the promoter's own clock has kept pace with the monotonic clock for the last [`DISTRUST`].
+    /// Whether the promoter's own clock has kept pace with the monotonic clock for the last [`DISTRUST_AFTER_JUMP`].
     fn sample_own_clock(&self) -> bool {
         let mut own = lock(&self.own_clock);
         let (wall_us, at) = ((self.wall)(), Instant::now());
