@@ -24,7 +24,7 @@ use vestibule_domain::{
     id::{EntryId, QueueId, Salt},
     settings::Settings,
 };
-use vestibule_line::{Configuration, ConfigureOutcome, Line, QueueView};
+use vestibule_line::{Configuration, ConfigureOutcome, QueueLine, QueueView, RecoveryLine};
 use vestibule_line_memory::MemoryLine;
 
 use self::{driver::Process, rhythm::Rhythm, visitor::Step};

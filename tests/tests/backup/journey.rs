@@ -12,7 +12,7 @@ use vestibule_engine::{
     restore::{RestoreError, RestoreSummary, restore_queue},
     write_through::{WRITE_DEADLINE, WriteOutcome, write_through},
 };
-use vestibule_line::{Configuration, EntryLookup, Line};
+use vestibule_line::{Configuration, EntryLine, EntryLookup, JournalLine};
 use vestibule_line_memory::MemoryLine;
 use vestibule_tests::entries::write_all;
 

@@ -20,7 +20,7 @@ use vestibule_domain::{
     state::EntryState,
 };
 use vestibule_engine::write_through::{WriteOutcome, write_through};
-use vestibule_line::{ClaimOutcome, Configuration, Line};
+use vestibule_line::{ClaimOutcome, Configuration, EntryLine, PromotionLine, QueueLine, RecoveryLine};
 use vestibule_line_memory::MemoryLine;
 use vestibule_tests::{
     entries::{fresh_id, now_ms},

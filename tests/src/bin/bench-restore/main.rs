@@ -21,7 +21,7 @@ use vestibule_domain::{
     settings::Settings,
 };
 use vestibule_engine::{restore::read_restored_entries, sync::SettingsPolicy};
-use vestibule_line::{Configuration, ConfigureOutcome, Line};
+use vestibule_line::{Configuration, ConfigureOutcome, QueueLine, RecoveryLine};
 use vestibule_line_redis::RedisLine;
 use vestibule_operate::promoter::Promoter;
 

@@ -21,7 +21,9 @@ use vestibule_domain::{
     id::{EntryId, IdKey, QueueId, RootKey, Salt, Visitor},
     settings::Settings,
 };
-use vestibule_line::{Configuration, EnterOutcome, Line, LineError, PromoteOrder};
+use vestibule_line::{
+    Configuration, EnterOutcome, EntryLine, LineError, PromoteOrder, PromotionLine, RecoveryLine,
+};
 use vestibule_line_redis::RedisLine;
 use vestibule_tests::edge::{local, signer};
 
