@@ -58,7 +58,7 @@ use vestibule_line::{Line, LineError};
 use vestibule_telemetry::emf::Metrics;
 
 use self::{
-    budget::HoldBudget,
+    budget::HoldPermits,
     entry_notifier::EntryNotifier,
     fallback_ticks::FallbackTicker,
     gateway::Gateway,
@@ -79,7 +79,7 @@ pub struct ApiState {
     keys: Keys,
     config: ApiConfig,
     queue_cache: QueueCache,
-    budget: HoldBudget,
+    budget: HoldPermits,
     fallback_ticker: FallbackTicker,
     entry_notifier: EntryNotifier,
     watchers: Watchers,
@@ -119,7 +119,7 @@ impl ApiState {
     ) -> Arc<Self> {
         Arc::new(Self {
             queue_cache: QueueCache::new(line.clone(), backup.clone(), keys.root.clone()),
-            budget: HoldBudget::new(line.clone(), &config, metrics),
+            budget: HoldPermits::new(line.clone(), &config, metrics),
             fallback_ticker: FallbackTicker::default(),
             entry_notifier: EntryNotifier::default(),
             watchers: Watchers::default(),

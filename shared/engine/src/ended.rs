@@ -6,7 +6,7 @@ use vestibule_domain::{
     entry_status::{EntryStatus, StoredPosition},
     record::EntryRecord,
 };
-use vestibule_line::{Line, LineError, RepairOrder, RepairOutcome};
+use vestibule_line::{JournalLine, LineError, RecoveryLine, RepairOrder, RepairOutcome};
 
 use super::{flush::FlushError, write_through::write_through};
 
@@ -16,7 +16,7 @@ use super::{flush::FlushError, write_through::write_through};
 /// # Errors
 /// [`LineError`] if the line failed to answer.
 pub async fn remove_ended(
-    line: &dyn Line,
+    line: &(impl JournalLine + RecoveryLine + ?Sized),
     backup: &dyn Backup,
     shelf: &EntryPartition,
     standing: &EntryStatus,
@@ -45,7 +45,7 @@ pub async fn remove_ended(
 /// # Errors
 /// [`FlushError`] if the line or the backup failed to answer.
 pub(super) async fn remove_ended_promotion(
-    line: &dyn Line,
+    line: &(impl JournalLine + RecoveryLine + ?Sized),
     backup: &dyn Backup,
     shelf: &EntryPartition,
     change: &Change,

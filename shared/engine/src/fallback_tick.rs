@@ -4,7 +4,10 @@ use tokio::{join, time::Instant};
 use tracing::warn;
 use vestibule_backup::{Backup, BackupError, EntryPartition};
 use vestibule_domain::{fallback_tick::promoter_down_after_ms, id::QueueId, pace::Pace};
-use vestibule_line::{FallbackTickOrder, Line, LineError, MinWatermark, RaiseWatermarkOutcome};
+use vestibule_line::{
+    FallbackTickOrder, JournalLine, LineError, MinWatermark, PromotionLine, RaiseWatermarkOutcome,
+    RecoveryLine,
+};
 
 use super::tick::{TickSummary, run_fallback_tick};
 use crate::flush::{FlushError, flush_journal_until};
@@ -50,7 +53,7 @@ pub enum FallbackTickError {
 /// # Errors
 /// [`FallbackTickError`]. The call is idempotent: a fallback tick that was cut off may be repeated.
 pub async fn fallback_tick(
-    line: &dyn Line,
+    line: &(impl JournalLine + PromotionLine + RecoveryLine + ?Sized),
     backup: &dyn Backup,
     shelf: &EntryPartition,
     pace: Pace,
@@ -71,7 +74,7 @@ pub async fn fallback_tick(
 /// # Errors
 /// As [`Line::take_fallback_tick`].
 pub async fn take_fallback_tick_turn(
-    line: &dyn Line,
+    line: &(impl PromotionLine + ?Sized),
     queue: &QueueId,
     pace: Pace,
 ) -> Result<bool, LineError> {
@@ -83,7 +86,7 @@ pub async fn take_fallback_tick_turn(
 }
 
 async fn fallback_tick_in_turn(
-    line: &dyn Line,
+    line: &(impl JournalLine + PromotionLine + RecoveryLine + ?Sized),
     backup: &dyn Backup,
     shelf: &EntryPartition,
     pace: Pace,

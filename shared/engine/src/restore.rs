@@ -20,7 +20,9 @@ use vestibule_domain::{
     record::EntryRecord,
     settings::Settings,
 };
-use vestibule_line::{Configuration, ConfigureOutcome, JournalRecord, Line, LineError, RestoredEntries};
+use vestibule_line::{
+    Configuration, ConfigureOutcome, JournalLine, JournalRecord, LineError, RecoveryLine, RestoredEntries,
+};
 
 use super::batch::{self, BatchResult, split_into_batches};
 use crate::lease::HeldLease;
@@ -76,7 +78,7 @@ pub enum RestoreError {
 /// # Errors
 /// [`RestoreError`]. The line then does not have the queue, or has it as another process restored it.
 pub async fn restore_queue(
-    line: &dyn Line,
+    line: &(impl JournalLine + RecoveryLine + ?Sized),
     backup: &dyn Backup,
     queue: &QueueId,
     stored: &StoredQueue,
@@ -96,7 +98,7 @@ pub async fn restore_queue(
 }
 
 async fn rebuild_line(
-    line: &dyn Line,
+    line: &(impl JournalLine + RecoveryLine + ?Sized),
     backup: &dyn Backup,
     queue: &QueueId,
     configuration: Configuration,
@@ -130,7 +132,7 @@ async fn rebuild_line(
 /// A change that the backup refuses while it accepts others stays in the journal, so that it does not delay the
 /// restore.
 async fn salvage_changes(
-    line: &dyn Line,
+    line: &(impl JournalLine + RecoveryLine + ?Sized),
     backup: &dyn Backup,
     shelf: &EntryPartition,
 ) -> Result<usize, RestoreError> {
