@@ -26,11 +26,11 @@ use tokio::time::Instant;
 use uuid::Uuid;
 use vestibule_domain::{
     change::Change,
+    configuration::Configuration,
     id::{EntryId, QueueId, Salt},
     record::EntryRecord,
     settings::Settings,
 };
-use vestibule_line::Configuration;
 
 pub use self::{
     lease::{LEASE_DURATION, LEASE_PLAUSIBLE_MAX_MS, Lease, LeaseOutcome},

@@ -16,12 +16,13 @@ use tokio::time::sleep;
 use vestibule_backup::{Backup, BackupError, EntryPartition, StoredQueue};
 use vestibule_domain::{
     change::Change,
+    configuration::Configuration,
     id::{QueueId, SHARD_COUNT},
     record::EntryRecord,
     settings::Settings,
 };
 use vestibule_line::{
-    Configuration, ConfigureOutcome, JournalLine, JournalRecord, LineError, RecoveryLine, RestoredEntries,
+    ConfigureOutcome, JournalLine, JournalRecord, LineError, RecoveryLine, RestoredEntries,
 };
 
 use super::batch::{self, BatchResult, split_into_batches};

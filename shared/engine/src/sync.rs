@@ -4,12 +4,12 @@
 use tracing::warn;
 use vestibule_backup::{Backup, BackupError, EntryPartition, StoredQueue};
 use vestibule_domain::{
+    configuration::Configuration,
     id::QueueId,
     settings::{Settings, SettingsError},
 };
 use vestibule_line::{
-    Configuration, ConfigureOutcome, JournalLine, LineError, MinWatermark, RaiseWatermarkOutcome,
-    RecoveryLine,
+    ConfigureOutcome, JournalLine, LineError, MinWatermark, RaiseWatermarkOutcome, RecoveryLine,
 };
 
 use crate::restore;

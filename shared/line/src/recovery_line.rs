@@ -1,12 +1,11 @@
 //! What brings the line into agreement with the backup.
 
 use async_trait::async_trait;
-use vestibule_domain::id::QueueId;
+use vestibule_domain::{configuration::Configuration, id::QueueId};
 
 use super::{
-    CheckAssignment, CheckOrder, Configuration, ConfigureOutcome, Cursor, LineError, Page, QueueLine,
-    RaiseWatermarkOutcome, RepairOrder, RepairOutcome, RestoreEntryOrder, RestoreEntryOutcome,
-    RestoredEntries, UnflushedChanges,
+    CheckAssignment, CheckOrder, ConfigureOutcome, Cursor, LineError, Page, QueueLine, RaiseWatermarkOutcome,
+    RepairOrder, RepairOutcome, RestoreEntryOrder, RestoreEntryOutcome, RestoredEntries, UnflushedChanges,
 };
 
 /// Configuration, restore, watermark, repair and the consistency check: what brings the line into agreement with the

@@ -3,8 +3,8 @@
 use vestibule_domain::{
     change::{Change, Version},
     clock::ClockDifference,
+    configuration::Configuration,
     estimate::MovingAverages,
-    id::Salt,
     load::LastLoadReport,
     pace::{LimitedBy, PaceBucket},
     score::WaitScore,
@@ -143,26 +143,6 @@ pub struct QueueEvents {
     pub expired: u64,
     /// Promoted entries whose visitors did not claim in time.
     pub no_shows: u64,
-}
-
-/// The configuration of a queue.
-#[derive(Debug, Clone, PartialEq, Eq)]
-pub struct Configuration {
-    /// The settings in force.
-    pub settings: Settings,
-    /// The revision of these settings. A different revision is a different configuration.
-    pub revision: String,
-    /// How often Vestibule has replaced the stored settings. Of two copies, the one with the higher number is
-    /// newer.
-    pub settings_order: u64,
-    /// The epoch. Each restore raises it.
-    pub epoch: u32,
-    /// The generation. Each reset raises it.
-    pub generation: u32,
-    /// The lowest epoch whose passes are valid.
-    pub min_epoch: u32,
-    /// The salt of this generation.
-    pub salt: Salt,
 }
 
 /// The answer to [`Line::configure`](crate::line::Line::configure) and
