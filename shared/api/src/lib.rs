@@ -171,20 +171,6 @@ impl ApiState {
         through
     }
 
-    /// Like `write`, for a change that the line keeps on its own and repeats to every request that asks. If
-    /// the journal is full, the change is not durable yet, but it is not lost either.
-    async fn write_idempotent(&self, seen: &QueueSnapshot, change: &Change) -> Result<WriteOutcome, Problem> {
-        match self.write_and_wake(seen, change).await {
-            Ok(through) => Ok(through),
-            Err(LineError::JournalFull) => Ok(WriteOutcome {
-                durable: false,
-                is_conflicting: false,
-                record: None,
-            }),
-            Err(error) => Err(self.line_problem(&seen.queue, error).await),
-        }
-    }
-
     /// Refuses a caller that is not the protected service.
     fn require_service(&self, gateway: &Gateway) -> Result<(), Problem> {
         if gateway.is_service(&self.config) {

@@ -89,3 +89,24 @@ pub async fn write_through(
         record,
     })
 }
+
+/// Like [`write_through`], for a change that the line keeps by itself and returns to every request that asks. The write is
+/// idempotent. If the journal is full, the change is not durable yet, but it is not lost either.
+///
+/// # Errors
+/// [`LineError`] if the line failed for any other reason.
+pub async fn write_idempotent(
+    line: &(impl JournalLine + ?Sized),
+    backup: &dyn Backup,
+    partition: &EntryPartition,
+    change: &Change,
+) -> Result<WriteOutcome, LineError> {
+    match write_through(line, backup, partition, change).await {
+        Err(LineError::JournalFull) => Ok(WriteOutcome {
+            durable: false,
+            is_conflicting: false,
+            record: None,
+        }),
+        outcome => outcome,
+    }
+}

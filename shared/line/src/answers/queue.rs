@@ -8,7 +8,6 @@ use vestibule_domain::{
     load::LastLoadReport,
     pace::{LimitedBy, PaceBucket},
     score::WaitScore,
-    settings::Settings,
 };
 
 /// The input of [`Line::promote`](crate::line::Line::promote).
