@@ -6,8 +6,9 @@
 #   stop_docker          stops the engine that need_docker started, and no other
 #   need_lambda_image    sets image_options, the options of `sam local` for the image of the functions
 #
-# The script's own engine keeps its images in .tools/docker. Its socket is in a temporary directory, which DOCKER_HOST then
-# names. It does not change the host's firewall or forwarding, so its containers reach the host and nothing behind it.
+# The script's own engine keeps its images in .tools/docker. Its socket is in a temporary directory, which DOCKER_HOST
+# then names. It does not change the host's firewall or forwarding, so its containers reach the host and nothing behind
+# it.
 
 readonly ENGINE_SECONDS=60 # The time limit of a start, and of a stop.
 readonly REGISTRY_SECONDS=10
@@ -23,7 +24,8 @@ engine_answers() { have docker && docker info >/dev/null 2>&1; }
 
 need_docker() {
   if engine_answers; then return; fi
-  [[ -z ${DOCKER_HOST:-} ]] || fail "no container engine answers at DOCKER_HOST=$DOCKER_HOST. Start it, or unset DOCKER_HOST, and run this again."
+  [[ -z ${DOCKER_HOST:-} ]] ||
+    fail "no container engine answers at DOCKER_HOST=$DOCKER_HOST. Start it, or unset DOCKER_HOST, and run this again."
   [[ $(uname -s) == Linux ]] || fail "no container engine answers. Start Docker, and run this again."
   if ! have dockerd || ! have docker; then
     have apt-get || fail "Docker is missing. Install its engine, start it, and run this again."
@@ -69,8 +71,8 @@ engine_came_up() {
   done
 }
 
-# Stops dockerd, which stops its containers and its containerd. Sends one SIGTERM only: after repeated ones, dockerd exits
-# at once and leaves both running.
+# Stops dockerd, which stops its containers and its containerd. Sends one SIGTERM only: after repeated ones, dockerd
+# exits at once and leaves both running.
 end_engine() {
   local deadline=$((SECONDS + ENGINE_SECONDS))
   kill -s TERM "$engine_pid" 2>/dev/null || true
@@ -104,7 +106,8 @@ need_lambda_image() { # x86_64|arm64
   local release stand_in
   release=$(apt-cache policy libc6 2>/dev/null | awk '$1 == "Candidate:" { gsub(/[^A-Za-z0-9.]/, "-", $2); print $2 }')
   stand_in=$STAND_IN:libc6-${release:-unknown}
-  say "the registry does not answer, so the functions run on a stand-in for Amazon's image: Debian's libc6 ${release:-} and busybox"
+  say "the registry does not answer, so the functions run on a stand-in for Amazon's image:" \
+    "Debian's libc6 ${release:-} and busybox"
   has_image "$stand_in" || make_stand_in "$stand_in"
   image_options+=(--invoke-image "$stand_in")
 }

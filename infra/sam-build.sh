@@ -6,8 +6,8 @@
 #
 # The last line on stdout is the path of the built template.
 #
-#   without --fast   builds for deployment: the release profile with fat LTO, in .aws-sam/build, where `sam deploy` looks
-#   --fast           builds for tests, in a fraction of the time: no LTO and little optimization, in .aws-sam/fast
+#   (default)   builds for deployment: the release profile with fat LTO, in .aws-sam/build, where `sam deploy` looks
+#   --fast      builds for tests, in a fraction of the time: no LTO and little optimization, in .aws-sam/fast
 #
 # The default processor is arm64, as in the template. TEMPLATE=FILE builds another template.
 set -euo pipefail
@@ -34,8 +34,9 @@ if [[ $directory == .aws-sam/fast ]]; then
   export CARGO_PROFILE_RELEASE_LTO=off CARGO_PROFILE_RELEASE_CODEGEN_UNITS=16 CARGO_PROFILE_RELEASE_OPT_LEVEL=1
 fi
 
-# Builds all functions at once and shows cargo's progress. `sam build` then builds each function and finds it up to date. It
-# names the target only for arm64, so this command does the same: with another target name cargo would build again.
+# Builds all functions at once and shows cargo's progress. `sam build` then builds each function and finds it up to
+# date. It names the target only for arm64, so this command does the same: with another target name cargo would build
+# again.
 target=()
 if [[ $architecture == arm64 ]]; then target=(--arm64); fi
 (cd functions && cargo lambda build --release --locked ${target[@]+"${target[@]}"}) >&2

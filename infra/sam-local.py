@@ -2,8 +2,8 @@
 
     sam-local.py TEMPLATE ENDPOINT
 
-Prints the environment variables with which the functions find them, as JSON. Existing tables and secrets stay unchanged.
-Runs in the virtual environment of the SAM CLI, because it uses its boto3 and its template parser.
+Prints the environment variables with which the functions find them, as JSON. Existing tables and secrets stay
+unchanged. Runs in the virtual environment of the SAM CLI, because it uses its boto3 and its template parser.
 """
 
 import json
