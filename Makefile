@@ -5,7 +5,7 @@ SHELL := bash
 SCRIPTS := infra/*.sh .ci/run
 
 help: ## Print this list
-	@awk -F ':.*## ' '/^[a-z-]+:.*## / { printf "make %-15s%s\n", $$1, $$2 }' $(MAKEFILE_LIST)
+	@awk -F ':.*## ' '/^[a-z-]+:.*## / { printf "make %-22s%s\n", $$1, $$2 }' $(MAKEFILE_LIST)
 
 run: ## Run all of Vestibule in one process on localhost (reads PORT=8080; ARGS="--help" lists the options)
 	cargo run --profile local --package vestibule-local -- $(ARGS)
