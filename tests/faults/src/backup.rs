@@ -47,7 +47,7 @@ fn backup_error(fault: Fault) -> BackupError {
 /// Implements operations whose first argument says where the entry or the queue is: each goes through the faults to the
 /// real backup.
 macro_rules! decorate {
-    ($($(#[$kind:ident])? fn $operation:ident($first:ident: $at:ty $(, $arg:ident: $type:ty)*) -> $answer:ty;)*
+    ($(fn $operation:ident($first:ident: $at:ty $(, $arg:ident: $type:ty)*) -> $answer:ty;)*
      ; $($extra:item)*) => {
         #[async_trait]
         impl Backup for FaultyBackup {
@@ -123,6 +123,9 @@ decorate! {
             Ok(call) => call,
             Err(fault) => return changes.iter().map(|_| Err(backup_error(fault))).collect(),
         };
+        if self.faults.discards_changes() {
+            return changes.iter().map(|_| Ok(PutOutcome::Superseded)).collect();
+        }
         let outcomes = write_throttled(changes, until, |change| self.put_change(partition, change)).await;
         call.end().await;
         outcomes

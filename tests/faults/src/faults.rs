@@ -41,6 +41,8 @@ struct State {
     /// What the line shows as the state of the queue, whatever it is.
     frozen_view: Option<QueueView>,
     refuses_fallback_ticks: bool,
+    /// Batches of changes are answered without being stored.
+    discards_changes: bool,
     /// How many calls failed because of [`Faults::fail_all`].
     failed_calls: u64,
 }
@@ -154,6 +156,12 @@ impl Faults {
         self.state().refuses_fallback_ticks = false;
     }
 
+    /// The backup answers batches of changes from now on as if it had them already, and stores none. A test that pauses
+    /// time needs this: a real backup writes in a thread of its own, which paused time does not wait for.
+    pub fn discard_changes(&self) {
+        self.state().discards_changes = true;
+    }
+
     /// Writes of these entries are rejected from now on, and no others.
     pub fn reject_entries(&self, entries: &[EntryId]) {
         self.state().rejected_entries = entries.to_vec();
@@ -175,6 +183,10 @@ impl Faults {
 
     pub(crate) fn frozen_view(&self) -> Option<QueueView> {
         self.state().frozen_view.clone()
+    }
+
+    pub(crate) fn discards_changes(&self) -> bool {
+        self.state().discards_changes
     }
 
     pub(crate) fn refuses_fallback_ticks(&self) -> bool {

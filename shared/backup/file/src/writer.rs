@@ -68,7 +68,7 @@ impl Writer {
             let _ = requests.send(request).await;
         }
         let lost = || BackupError::Unavailable("the store file accepts no more writes".to_owned());
-        #[cfg(test)]
+        #[cfg(any(test, feature = "paused-time"))]
         let answer = receive_with_clock_held(answer);
         answer.await.map_err(|_| lost())?
     }
@@ -76,7 +76,7 @@ impl Writer {
 
 /// Keeps the paused clock of a test from advancing while the writer works. Tokio advances it to the next deadline when
 /// its runtime is idle, and the writer's own thread does not count as work.
-#[cfg(test)]
+#[cfg(any(test, feature = "paused-time"))]
 async fn receive_with_clock_held<T: Send + 'static>(
     answer: oneshot::Receiver<T>,
 ) -> Result<T, oneshot::error::RecvError> {

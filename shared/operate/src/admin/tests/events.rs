@@ -10,7 +10,7 @@ use crate::admin::OPERATIONS;
 const PREFIX: &str = "admin-";
 
 fn folder() -> PathBuf {
-    PathBuf::from(env!("CARGO_MANIFEST_DIR")).join("../infra/events")
+    PathBuf::from(env!("CARGO_MANIFEST_DIR")).join("../../infra/events")
 }
 
 fn event(op: &str) -> Value {

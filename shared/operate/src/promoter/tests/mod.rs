@@ -4,7 +4,6 @@ mod captured_metrics;
 mod checks;
 mod clock;
 mod fallback_tick;
-mod faulty_line;
 mod metrics;
 mod park;
 mod rounds;

@@ -5,6 +5,7 @@ use std::{sync::Arc, time::Duration};
 use serde_json::json;
 use tokio::time::{Instant, sleep};
 use vestibule_domain::id::QueueId;
+use vestibule_faults::{Fault, Faults, FaultyLine};
 use vestibule_line::{LeaveOutcome, LeaveReason};
 use vestibule_line_memory::MemoryLine;
 use vestibule_telemetry::metrics::{ACTIVE, TICK_AGE, WAITING};
@@ -13,8 +14,7 @@ use super::{
     Fixture,
     captured_metrics::CapturedMetrics,
     entry_id,
-    faulty_line::{Fault, FaultyLine},
-    slow_backup::{self, SlowBackup, paced_line},
+    slow_backup::{self, paced_line, slow_backup},
 };
 
 /// The longest run of the scheduled promoter.
@@ -105,7 +105,7 @@ async fn unflushed_journal_prevents_parking() {
         .expect("recorded");
     tokio::time::pause();
     // The backup takes 20 s to write the record.
-    let promoter = slow_backup::promoter(&scene, SlowBackup::new(&scene, Duration::from_secs(20)));
+    let promoter = slow_backup::promoter(&scene, slow_backup(&scene, Duration::from_secs(20)));
     let began = Instant::now();
     promoter.run_while_needed(sleep(MINUTE)).await;
     let took = began.elapsed();
@@ -152,14 +152,15 @@ async fn new_run_forgets_the_emptiness_of_the_last() {
 
 #[tokio::test]
 async fn failing_tick_prevents_parking() {
-    let line = Arc::new(FaultyLine::new(MemoryLine::new()));
+    let line = FaultyLine::new(Arc::new(MemoryLine::new()), Faults::default());
     let scene = Fixture::new(line.clone());
     scene.create_queue("broken", json!({})).await;
-    line.inject("broken", Fault::Broken);
+    line.faults()
+        .fail_for_queue("promote", "broken", Fault::Unavailable);
     tokio::time::pause();
     assert!(run_for_at_most_a_minute(&scene).await >= MINUTE);
     assert!(
-        line.calls("broken") > 50,
+        line.faults().calls_for_queue("promote", "broken") > 50,
         "the promoter tries to the end of the run"
     );
 }

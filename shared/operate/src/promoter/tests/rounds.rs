@@ -5,28 +5,31 @@ use std::{sync::Arc, time::Duration};
 use serde_json::json;
 use tokio::time::{Instant, sleep};
 use vestibule_backup::Backup;
+use vestibule_faults::{Fault, Faults, FaultyLine};
 use vestibule_line::QueueLine;
 use vestibule_line_memory::MemoryLine;
 
-use super::{
-    Fixture, entry_id,
-    faulty_line::{Fault, FaultyLine},
-    json_map, memory_line, wait_until,
-};
+use super::{Fixture, entry_id, json_map, memory_line, wait_until};
 
 /// Runs the loop in paused time with a broken, a slow and a sound queue. Returns how often each of them was
 /// ticked.
 async fn count_ticks(run: Duration) -> (u64, u64, u64) {
-    let line = Arc::new(FaultyLine::new(MemoryLine::new()));
+    let line = FaultyLine::new(Arc::new(MemoryLine::new()), Faults::default());
     let scene = Fixture::new(line.clone());
     for name in ["broken", "slow", "sound"] {
         scene.create_queue(name, json!({})).await;
     }
-    line.inject("broken", Fault::Broken);
-    line.inject("slow", Fault::Slow(Duration::from_hours(1)));
+    line.faults()
+        .fail_for_queue("promote", "broken", Fault::Unavailable);
+    line.faults()
+        .delay_for_queue("promote", "slow", Duration::from_hours(1));
     tokio::time::pause();
     scene.promoter().run(sleep(run)).await;
-    (line.calls("broken"), line.calls("slow"), line.calls("sound"))
+    (
+        line.faults().calls_for_queue("promote", "broken"),
+        line.faults().calls_for_queue("promote", "slow"),
+        line.faults().calls_for_queue("promote", "sound"),
+    )
 }
 
 #[tokio::test]
@@ -45,10 +48,11 @@ async fn broken_and_slow_queues_delay_no_other_queue() {
 
 #[tokio::test]
 async fn run_ends_on_time_although_a_step_hangs() {
-    let line = Arc::new(FaultyLine::new(MemoryLine::new()));
+    let line = FaultyLine::new(Arc::new(MemoryLine::new()), Faults::default());
     let scene = Fixture::new(line.clone());
     scene.create_queue("slow", json!({})).await;
-    line.inject("slow", Fault::Slow(Duration::from_hours(1)));
+    line.faults()
+        .delay_for_queue("promote", "slow", Duration::from_hours(1));
     tokio::time::pause();
     let started = Instant::now();
     scene.promoter().run(sleep(Duration::from_secs(10))).await;
@@ -57,14 +61,18 @@ async fn run_ends_on_time_although_a_step_hangs() {
         "{:?}",
         started.elapsed()
     );
-    let calls = line.calls("slow");
+    let calls = line.faults().calls_for_queue("promote", "slow");
     sleep(Duration::from_mins(1)).await;
-    assert_eq!(line.calls("slow"), calls, "no step runs after the end");
+    assert_eq!(
+        line.faults().calls_for_queue("promote", "slow"),
+        calls,
+        "no step runs after the end"
+    );
 }
 
 #[tokio::test]
 async fn run_applies_edits_and_restores_lost_queues() {
-    let line = Arc::new(FaultyLine::new(MemoryLine::new()));
+    let line = FaultyLine::new(Arc::new(MemoryLine::new()), Faults::default());
     let scene = Fixture::new(line.clone());
     let (queue, stored) = scene.store_queue("q", json!({ "capacity": 7 })).await;
     let promoter = scene.promoter();
@@ -90,7 +98,7 @@ async fn run_applies_edits_and_restores_lost_queues() {
                 .is_ok_and(|view| view.configuration.settings.capacity == 9)
         })
         .await;
-        line.lose_everything();
+        line.replace_line(Arc::new(MemoryLine::new()));
         wait_until(async || {
             line.queue_view(&queue)
                 .await
