@@ -15,7 +15,7 @@ use serde_json::{Value, json};
 use crate::programs::built;
 
 /// A runner says its address, or ends, within this.
-const START: Duration = Duration::from_secs(30);
+const START_TIMEOUT: Duration = Duration::from_secs(30);
 /// What a runner's first line starts with.
 const GREETING: &str = "Vestibule is at ";
 
@@ -29,7 +29,7 @@ pub struct Runner {
 
 /// A runner that ended by itself.
 #[derive(Debug)]
-pub struct Ended {
+pub struct FailedStart {
     /// How.
     pub status: ExitStatus,
     /// What it said of it.
@@ -40,11 +40,11 @@ impl Runner {
     /// Starts a runner on a free port, with a folder and further arguments.
     ///
     /// # Errors
-    /// [`Ended`] where it did not come up.
+    /// [`FailedStart`] where it did not come up.
     ///
     /// # Panics
     /// Where it neither comes up nor ends.
-    pub fn start(dir: &Path, arguments: &[&str]) -> Result<Self, Ended> {
+    pub fn start(dir: &Path, arguments: &[&str]) -> Result<Self, FailedStart> {
         Self::start_on(dir, 0, arguments)
     }
 
@@ -55,8 +55,8 @@ impl Runner {
     ///
     /// # Panics
     /// As [`Runner::start`].
-    pub fn start_on(dir: &Path, port: u16, arguments: &[&str]) -> Result<Self, Ended> {
-        let mut child = Command::new(binary())
+    pub fn start_on(dir: &Path, port: u16, arguments: &[&str]) -> Result<Self, FailedStart> {
+        let mut child = Command::new(binary_path())
             .args(["--dir", &dir.display().to_string(), "--port", &port.to_string()])
             .args(arguments)
             .env_remove("RUST_LOG")
@@ -64,7 +64,7 @@ impl Runner {
             .stderr(Stdio::piped())
             .spawn()
             .expect("the runner can be started");
-        let Some(greeting) = greeting(&mut child) else {
+        let Some(greeting) = read_greeting(&mut child) else {
             let mut stderr = String::new();
             child
                 .stderr
@@ -73,9 +73,9 @@ impl Runner {
                 .read_to_string(&mut stderr)
                 .expect("text");
             let status = child.wait().expect("it ended");
-            return Err(Ended { status, stderr });
+            return Err(FailedStart { status, stderr });
         };
-        forward(&mut child);
+        forward_stderr(&mut child);
         Ok(Self {
             child,
             address: greeting.trim_end_matches('/').to_owned(),
@@ -89,7 +89,7 @@ impl Runner {
     }
 
     /// Its host and port.
-    pub fn host(&self) -> &str {
+    pub fn host_and_port(&self) -> &str {
         self.address.trim_start_matches("http://")
     }
 
@@ -109,7 +109,7 @@ impl Runner {
     ///
     /// # Panics
     /// Where it does not end in time.
-    pub async fn ended(&mut self, within: Duration) -> ExitStatus {
+    pub async fn wait_for_exit(&mut self, within: Duration) -> ExitStatus {
         let started = Instant::now();
         loop {
             if let Some(status) = self.child.try_wait().expect("a child can be waited for") {
@@ -124,7 +124,7 @@ impl Runner {
     ///
     /// # Panics
     /// Where it was refused.
-    pub async fn order(&self, order: Value) -> Value {
+    pub async fn run_command(&self, order: Value) -> Value {
         let answer = self
             .http
             .post(self.url("/_admin"))
@@ -156,7 +156,7 @@ impl Runner {
     ///
     /// # Errors
     /// What the connection ran into.
-    pub async fn status(&self, queue: &str, token: &str, wait: u32) -> reqwest::Result<Value> {
+    pub async fn entry_status(&self, queue: &str, token: &str, wait: u32) -> reqwest::Result<Value> {
         let url = self.url(&format!("/queues/{queue}/entries/{token}?wait={wait}"));
         self.http.get(url).send().await?.json().await
     }
@@ -179,13 +179,13 @@ impl Drop for Runner {
 ///
 /// # Panics
 /// Where the machine has no free port.
-pub fn taken_port() -> (u16, TcpListener) {
+pub fn reserve_port() -> (u16, TcpListener) {
     let listener = TcpListener::bind("127.0.0.1:0").expect("a free port");
     (listener.local_addr().expect("it has an address").port(), listener)
 }
 
 /// The address that a runner says first; `None` where it ends before.
-fn greeting(child: &mut Child) -> Option<String> {
+fn read_greeting(child: &mut Child) -> Option<String> {
     let stdout = BufReader::new(child.stdout.take().expect("piped"));
     let (sender, receiver) = mpsc::channel();
     thread::spawn(move || {
@@ -194,7 +194,7 @@ fn greeting(child: &mut Child) -> Option<String> {
             let _ = sender.send(line);
         }
     });
-    match receiver.recv_timeout(START) {
+    match receiver.recv_timeout(START_TIMEOUT) {
         Ok(line) => Some(
             line.strip_prefix(GREETING)
                 .unwrap_or_else(|| panic!("{line}"))
@@ -206,7 +206,7 @@ fn greeting(child: &mut Child) -> Option<String> {
 }
 
 /// What a runner logs is part of a failed test's output.
-fn forward(child: &mut Child) {
+fn forward_stderr(child: &mut Child) {
     let stderr = BufReader::new(child.stderr.take().expect("piped"));
     thread::spawn(move || {
         for line in stderr.lines().map_while(Result::ok) {
@@ -216,7 +216,7 @@ fn forward(child: &mut Child) {
 }
 
 /// The runner's program: `VESTIBULE_LOCAL_BIN`, or built beside this test.
-fn binary() -> &'static Path {
+fn binary_path() -> &'static Path {
     static BINARY: OnceLock<PathBuf> = OnceLock::new();
     BINARY.get_or_init(|| match std::env::var_os("VESTIBULE_LOCAL_BIN") {
         Some(path) => path.into(),

@@ -61,7 +61,7 @@ async fn line_up(runner: &Runner) -> Vec<String> {
         "capacity": 1, "batch": 1, "interval_seconds": 1, "claim_seconds": 3600, "session_seconds": 3600,
     });
     runner
-        .order(json!({ "op": "create", "queue": QUEUE, "settings": settings }))
+        .run_command(json!({ "op": "create", "queue": QUEUE, "settings": settings }))
         .await;
     let mut line = Vec::new();
     for _ in 0..8 {
@@ -71,10 +71,10 @@ async fn line_up(runner: &Runner) -> Vec<String> {
         line.push((visitor, entry["token"].as_str().expect("a token").to_owned()));
     }
     runner
-        .order(json!({ "op": "update", "queue": QUEUE, "settings": { "capacity": 2 } }))
+        .run_command(json!({ "op": "update", "queue": QUEUE, "settings": { "capacity": 2 } }))
         .await;
     let (visitor, token) = &line[1];
-    let look = async || runner.status(QUEUE, token, 0).await.expect("answered");
+    let look = async || runner.entry_status(QUEUE, token, 0).await.expect("answered");
     asked_until(BOUND, look, |entry| entry["state"] == json!("ready")).await;
     let claim = runner
         .http()
@@ -95,7 +95,7 @@ async fn places(runner: &Runner, line: &[String]) -> Vec<Value> {
     let mut places = Vec::new();
     for token in line {
         let found = runner
-            .order(json!({ "op": "inspect", "queue": QUEUE, "token": token }))
+            .run_command(json!({ "op": "inspect", "queue": QUEUE, "token": token }))
             .await;
         let (place, record) = (&found["place"], &found["record"]);
         for part in ["state", "visit"] {
@@ -119,7 +119,7 @@ async fn keeps_everything(deployment: &Deployment) {
     assert_eq!(states[..3], [json!("active"), json!("active"), json!("waiting")]);
     for signal in ["TERM", "KILL", "KILL"] {
         runner.signal(signal);
-        let status = runner.ended(BOUND).await;
+        let status = runner.wait_for_exit(BOUND).await;
         assert_eq!(status.success(), signal == "TERM", "{status}");
         runner = deployment.start();
         assert_eq!(places(&runner, &line).await, before, "after {signal}");

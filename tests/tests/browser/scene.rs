@@ -32,7 +32,7 @@ impl Scene {
         let folder = tempfile::tempdir().expect("a folder");
         let runner = start(&folder, 0);
         let create = json!({ "op": "create", "queue": QUEUE, "settings": settings });
-        let (browser, _) = tokio::join!(Chromium::start(), runner.order(create));
+        let (browser, _) = tokio::join!(Chromium::start(), runner.run_command(create));
         let scene = Self {
             browser,
             front: Front::before(runner.url("")).await,
@@ -115,18 +115,18 @@ impl Scene {
 
     /// Where an entry stands.
     pub(crate) async fn status(&self, token: &str) -> Value {
-        self.runner().status(QUEUE, token, 0).await.expect("answered")
+        self.runner().entry_status(QUEUE, token, 0).await.expect("answered")
     }
 
     /// An operator's word on the queue.
     pub(crate) async fn order(&self, op: &str) -> Value {
-        self.runner().order(json!({ "op": op, "queue": QUEUE })).await
+        self.runner().run_command(json!({ "op": op, "queue": QUEUE })).await
     }
 
     /// An operator changes settings.
     pub(crate) async fn update(&self, settings: Value) {
         let order = json!({ "op": "update", "queue": QUEUE, "settings": settings });
-        self.runner().order(order).await;
+        self.runner().run_command(order).await;
     }
 
     /// The token that the browser was given.
@@ -143,12 +143,12 @@ impl Scene {
     pub(crate) async fn kill(&mut self) -> Killed {
         let mut runner = self.runner.take().expect("it runs");
         let port = runner
-            .host()
+            .host_and_port()
             .rsplit(':')
             .next()
             .and_then(|port| port.parse().ok());
         runner.signal("KILL");
-        runner.ended(Duration::from_secs(10)).await;
+        runner.wait_for_exit(Duration::from_secs(10)).await;
         Killed {
             port: port.expect("a port"),
         }

@@ -14,7 +14,7 @@ use crate::{QUEUE, folder, start};
 async fn line_up(runner: &Runner, visitors: usize) -> Vec<(String, Value)> {
     let settings = json!({ "capacity": 1, "batch": 1, "interval_seconds": 3600, "session_seconds": 3600 });
     runner
-        .order(json!({ "op": "create", "queue": QUEUE, "settings": settings }))
+        .run_command(json!({ "op": "create", "queue": QUEUE, "settings": settings }))
         .await;
     let mut line = Vec::new();
     for _ in 0..visitors {
@@ -30,7 +30,7 @@ async fn line_up(runner: &Runner, visitors: usize) -> Vec<(String, Value)> {
 async fn same_places(runner: &Runner, line: &[(String, Value)]) {
     for (visitor, before) in line {
         let token = before["token"].as_str().expect("a token");
-        let status = runner.status(QUEUE, token, 0).await.expect("answered");
+        let status = runner.entry_status(QUEUE, token, 0).await.expect("answered");
         let entered = runner.enter(QUEUE, visitor).await;
         for part in [
             "token",
@@ -63,7 +63,7 @@ async fn stopping_and_starting_keeps_every_place() {
 
     for _ in 0..2 {
         runner.signal("TERM");
-        let status = runner.ended(Duration::from_secs(10)).await;
+        let status = runner.wait_for_exit(Duration::from_secs(10)).await;
         assert_eq!(status.code(), Some(0));
         runner = start(&dir);
         same_places(&runner, &line).await;
@@ -76,7 +76,7 @@ async fn killing_keeps_every_place() {
     let mut runner = start(&dir);
     let line = line_up(&runner, 25).await;
     runner.signal("KILL");
-    runner.ended(Duration::from_secs(10)).await;
+    runner.wait_for_exit(Duration::from_secs(10)).await;
     let runner = start(&dir);
     same_places(&runner, &line).await;
 }
@@ -87,12 +87,12 @@ async fn what_an_operator_changed_survives_a_restart() {
     let mut runner = start(&dir);
     let message = json!({ "message": "mine", "trust_client_visitor_id": true });
     runner
-        .order(json!({ "op": "update", "queue": "demo:1", "settings": message }))
+        .run_command(json!({ "op": "update", "queue": "demo:1", "settings": message }))
         .await;
     runner.signal("INT");
-    assert_eq!(runner.ended(Duration::from_secs(10)).await.code(), Some(0));
+    assert_eq!(runner.wait_for_exit(Duration::from_secs(10)).await.code(), Some(0));
     let runner = start(&dir);
-    let described = runner.order(json!({ "op": "describe", "queue": "demo:1" })).await;
+    let described = runner.run_command(json!({ "op": "describe", "queue": "demo:1" })).await;
     assert_eq!(described["settings"]["message"], json!("mine"));
     assert_eq!(described["settings"]["capacity"], json!(3));
 }
@@ -103,7 +103,7 @@ async fn a_wrong_stored_setting_keeps_its_queue_out_and_no_other() {
     let mut runner = start(&dir);
     let line = line_up(&runner, 3).await;
     runner.signal("TERM");
-    runner.ended(Duration::from_secs(10)).await;
+    runner.wait_for_exit(Duration::from_secs(10)).await;
     let right = {
         let backup = FileBackup::open(dir.path().join("backup.redb")).expect("the store");
         let queue = QUEUE.parse().expect("an id");
@@ -123,23 +123,23 @@ async fn a_wrong_stored_setting_keeps_its_queue_out_and_no_other() {
     let runner = start(&dir);
     runner.enter("demo:1", &Uuid::new_v4().to_string()).await;
     let token = line[1].1["token"].as_str().expect("a token");
-    let status = runner.status(QUEUE, token, 0).await.expect("answered");
+    let status = runner.entry_status(QUEUE, token, 0).await.expect("answered");
     assert_eq!(
         status["code"],
         json!("recovering"),
         "nobody lost a place, nobody is let in"
     );
-    let described = runner.order(json!({ "op": "describe", "queue": QUEUE })).await;
+    let described = runner.run_command(json!({ "op": "describe", "queue": QUEUE })).await;
     let problem = described["stored_settings_problem"].as_str().expect("named");
     assert!(problem.starts_with("capacity: "), "{problem}");
 
     let corrected = json!({ "capacity": right.to_value()["capacity"] });
     runner
-        .order(json!({ "op": "update", "queue": QUEUE, "settings": corrected }))
+        .run_command(json!({ "op": "update", "queue": QUEUE, "settings": corrected }))
         .await;
     // The edge remembers for a moment that the queue was away.
     until(Duration::from_secs(10), "the queue is back", async || {
-        runner.status(QUEUE, token, 0).await.expect("answered")["state"].is_string()
+        runner.entry_status(QUEUE, token, 0).await.expect("answered")["state"].is_string()
     })
     .await;
     same_places(&runner, &line).await;
@@ -150,7 +150,7 @@ async fn a_crowd_moves_through_and_takes_its_places_back() {
     const CROWD: u64 = 8;
     let dir = folder();
     let arguments = ["--crowd", "8", "--quiet"];
-    let stats = async |runner: &Runner| runner.order(json!({ "op": "stats", "queue": "demo:1" })).await;
+    let stats = async |runner: &Runner| runner.run_command(json!({ "op": "stats", "queue": "demo:1" })).await;
     let count = |stats: &Value, name: &str| stats[name].as_u64().expect("a count");
     let sound = |stats: &Value| {
         assert!(count(stats, "ready") + count(stats, "active") <= 3, "{stats}");
@@ -166,7 +166,7 @@ async fn a_crowd_moves_through_and_takes_its_places_back() {
     })
     .await;
     runner.signal("KILL");
-    runner.ended(Duration::from_secs(5)).await;
+    runner.wait_for_exit(Duration::from_secs(5)).await;
 
     let runner = Runner::start(dir.path(), &arguments).expect("it starts");
     until(Duration::from_mins(1), "they go on", async || {

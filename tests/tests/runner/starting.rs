@@ -7,7 +7,7 @@ use std::{
     os::unix::fs::PermissionsExt,
 };
 
-use vestibule_tests::runner::{Ended, Runner, taken_port};
+use vestibule_tests::runner::{FailedStart, Runner, reserve_port};
 
 use crate::{folder, start};
 
@@ -15,7 +15,7 @@ use crate::{folder, start};
 fn the_first_line_is_the_address() {
     let dir = folder();
     let runner = Runner::start(dir.path(), &["--crowd", "0", "--quiet"]).expect("it starts");
-    let mut stream = TcpStream::connect(runner.host()).expect("it listens at the address that it said");
+    let mut stream = TcpStream::connect(runner.host_and_port()).expect("it listens at the address that it said");
     stream
         .write_all(b"GET / HTTP/1.1\r\nHost: localhost\r\nConnection: close\r\n\r\n")
         .expect("sent");
@@ -38,7 +38,7 @@ async fn keys_are_for_their_owner_alone() {
 }
 
 /// One clear line, and an end that a script notices.
-fn one_line(started: Result<Runner, Ended>, named: &str) {
+fn one_line(started: Result<Runner, FailedStart>, named: &str) {
     let ended = started.expect_err("it must not start");
     assert_eq!(ended.status.code(), Some(1), "{ended:?}");
     assert_eq!(ended.stderr.lines().count(), 1, "{}", ended.stderr);
@@ -52,7 +52,7 @@ fn one_line(started: Result<Runner, Ended>, named: &str) {
 #[test]
 fn a_taken_port_is_named() {
     let dir = folder();
-    let (port, _listener) = taken_port();
+    let (port, _listener) = reserve_port();
     one_line(Runner::start_on(dir.path(), port, &[]), &port.to_string());
 }
 
@@ -84,7 +84,7 @@ fn a_folder_that_cannot_be_made_is_named() {
 #[test]
 fn an_unreachable_redis_or_dynamodb_is_named() {
     let dir = folder();
-    let (port, listener) = taken_port();
+    let (port, listener) = reserve_port();
     drop(listener);
     one_line(
         Runner::start(dir.path(), &["--redis", &format!("redis://127.0.0.1:{port}")]),
