@@ -55,7 +55,7 @@ pub enum ServiceAuth {
 
 /// How a deployment differs from the usual.
 #[derive(Debug, Clone)]
-pub struct Choices {
+pub struct DeploymentConfig {
     /// Where the line is.
     pub line: Backend,
     /// How the protected service's routes are guarded.
@@ -69,14 +69,14 @@ pub struct Choices {
     /// How many promoters may run at once.
     pub promoters_max: usize,
     /// How many polls may be held at once, where it is not the default.
-    pub held_budget: Option<u32>,
+    pub held_polls_max: Option<u32>,
     /// Where the functions find the line, where it is at neither of the servers that every suite has.
     pub redis_url: Option<String>,
     /// Where single functions find the table, by their names, where it is not [`dynamodb_url`].
     pub table_urls: BTreeMap<&'static str, String>,
 }
 
-impl Default for Choices {
+impl Default for DeploymentConfig {
     fn default() -> Self {
         Self {
             line: Backend::Redis,
@@ -85,7 +85,7 @@ impl Default for Choices {
             promoter_timeout: Duration::from_mins(1),
             environments_max: 20,
             promoters_max: 1,
-            held_budget: None,
+            held_polls_max: None,
             redis_url: None,
             table_urls: BTreeMap::new(),
         }
@@ -106,7 +106,7 @@ pub struct Deployment {
 
 impl Deployment {
     /// Makes the tables, and starts nothing else: Lambda starts what is called.
-    pub async fn start(choices: Choices) -> Self {
+    pub async fn start(config: DeploymentConfig) -> Self {
         let tables = fresh_tables();
         let connection = Connection {
             endpoint_url: Some(dynamodb_url()),
@@ -114,18 +114,18 @@ impl Deployment {
         };
         let backup = DynamoDbBackup::connect(connection).await;
         backup.create_tables_if_missing().await.expect("tables");
-        let lambda = Lambda::new(functions(&choices, &variables(&choices, &tables)));
+        let lambda = Lambda::new(function_definitions(&config, &function_variables(&config, &tables)));
         let gateway = Gateway {
             lambda: lambda.clone(),
             stage: STAGE.to_owned(),
-            document: Document::read(&conditions(&choices)),
+            document: Document::read(&template_conditions(&config)),
             api_keys: HashMap::from([(API_KEY.to_owned(), API_KEY_ID.to_owned())]),
             signers: HashMap::from([(SHOP_ACCESS_KEY_ID.to_owned(), SHOP_ARN.to_owned())]),
         };
         Self {
             lambda,
             backup,
-            name: name(&tables),
+            name: deployment_name(&tables),
             gateway: gateway.listen().await,
         }
     }
@@ -136,15 +136,15 @@ impl Deployment {
     }
 
     /// Carries an order of an operator out, by the function `admin`.
-    pub async fn order(&self, order: &Value) -> Value {
-        self.lambda.invoke("admin", order).await.expect("an answer")
+    pub async fn run_command(&self, command: &Value) -> Value {
+        self.lambda.invoke("admin", command).await.expect("an answer")
     }
 
     /// What the schedule does each minute.
     ///
     /// # Errors
     /// Where the run was killed, for example.
-    pub async fn promoter_runs(&self) -> Result<Value, Failure> {
+    pub async fn run_promoter(&self) -> Result<Value, Failure> {
         let event = json!({ "source": "aws.events", "detail-type": "Scheduled Event", "detail": {} });
         self.lambda.invoke("promoter", &event).await
     }
@@ -171,19 +171,19 @@ pub fn fresh_tables() -> TableNames {
 }
 
 /// The environment of every function of a deployment.
-pub fn variables(choices: &Choices, tables: &TableNames) -> BTreeMap<String, String> {
-    let service_routes = match choices.service {
+pub fn function_variables(config: &DeploymentConfig, tables: &TableNames) -> BTreeMap<String, String> {
+    let service_routes = match config.service {
         ServiceAuth::Iam => "iam",
         ServiceAuth::ApiKey => "api-key",
     };
-    let redis_url = match (&choices.redis_url, choices.line) {
+    let redis_url = match (&config.redis_url, config.line) {
         (Some(url), _) => url.clone(),
         (None, Backend::Redis) => redis_url(),
         (None, other) => other.url(),
     };
     // One that is empty counts as none.
-    let held_budget = choices
-        .held_budget
+    let held_polls_max = config
+        .held_polls_max
         .map_or_else(String::new, |budget| budget.to_string());
     [
         ("VESTIBULE_REDIS_URL", redis_url),
@@ -195,8 +195,8 @@ pub fn variables(choices: &Choices, tables: &TableNames) -> BTreeMap<String, Str
         ("VESTIBULE_ISSUER", "https://wait.example".to_owned()),
         ("VESTIBULE_CORS_ORIGINS", ORIGIN.to_owned()),
         ("VESTIBULE_SERVICE_ROUTES", service_routes.to_owned()),
-        ("VESTIBULE_DEPLOYMENT", name(tables)),
-        ("VESTIBULE_HELD_BUDGET", held_budget),
+        ("VESTIBULE_DEPLOYMENT", deployment_name(tables)),
+        ("VESTIBULE_HELD_BUDGET", held_polls_max),
         ("RUST_LOG", "warn".to_owned()),
     ]
     .map(|(name, value)| (name.to_owned(), value))
@@ -204,28 +204,28 @@ pub fn variables(choices: &Choices, tables: &TableNames) -> BTreeMap<String, Str
 }
 
 /// A deployment's name: it shares its Redis with others, and nothing else.
-fn name(tables: &TableNames) -> String {
+fn deployment_name(tables: &TableNames) -> String {
     format!("of-{}", tables.queues)
 }
 
-fn functions(choices: &Choices, variables: &BTreeMap<String, String>) -> Vec<Function> {
+fn function_definitions(config: &DeploymentConfig, variables: &BTreeMap<String, String>) -> Vec<Function> {
     let minute = Duration::from_mins(1);
     [
-        ("enter", Duration::from_secs(10), choices.environments_max),
-        ("status", choices.status_timeout, choices.environments_max),
-        ("validate", Duration::from_secs(10), choices.environments_max),
-        ("admin", minute, choices.environments_max),
-        ("promoter", choices.promoter_timeout, choices.promoters_max),
+        ("enter", Duration::from_secs(10), config.environments_max),
+        ("status", config.status_timeout, config.environments_max),
+        ("validate", Duration::from_secs(10), config.environments_max),
+        ("admin", minute, config.environments_max),
+        ("promoter", config.promoter_timeout, config.promoters_max),
     ]
     .into_iter()
     .map(|(name, timeout, environments_max)| {
         let mut variables = variables.clone();
-        if let Some(url) = choices.table_urls.get(name) {
+        if let Some(url) = config.table_urls.get(name) {
             variables.insert("VESTIBULE_DYNAMODB_ENDPOINT".to_owned(), url.clone());
         }
         Function {
             name,
-            program: binaries().join(name),
+            program: binaries_dir().join(name),
             variables,
             timeout,
             environments_max,
@@ -235,21 +235,21 @@ fn functions(choices: &Choices, variables: &BTreeMap<String, String>) -> Vec<Fun
 }
 
 /// The template's conditions, as this deployment decides them.
-fn conditions(choices: &Choices) -> Conditions {
+fn template_conditions(config: &DeploymentConfig) -> Conditions {
     [
         ("VisitorsAreOpen", true),
         ("VisitorsAreOfCognito", false),
         ("VisitorsAreOfAnAuthorizer", false),
         ("VisitorsHaveKeys", false),
         ("ServiceIsUnguarded", false),
-        ("ServiceHasKeys", choices.service == ServiceAuth::ApiKey),
+        ("ServiceHasKeys", config.service == ServiceAuth::ApiKey),
         ("AnyOrigin", false),
     ]
     .into()
 }
 
 /// Where the functions' programs are: `VESTIBULE_FUNCTIONS_DIR`, or built beside this test.
-fn binaries() -> &'static PathBuf {
+fn binaries_dir() -> &'static PathBuf {
     static BINARIES: OnceLock<PathBuf> = OnceLock::new();
     BINARIES.get_or_init(|| match std::env::var_os("VESTIBULE_FUNCTIONS_DIR") {
         Some(path) => path.into(),

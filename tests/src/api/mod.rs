@@ -21,7 +21,7 @@ pub use self::{
 };
 use crate::{
     edge::{Answer, Ask},
-    functions::{API_KEY, Choices, Deployment, ORIGIN, fresh_tables},
+    functions::{API_KEY, DeploymentConfig, Deployment, ORIGIN, fresh_tables},
     lines,
     runner::Runner,
     servers::{client_of, dynamodb_url, url},
@@ -82,11 +82,11 @@ impl Backend {
                     Kind::FunctionsOnCluster => lines::Backend::Cluster,
                     _ => lines::Backend::Redis,
                 };
-                let choices = Choices {
+                let config = DeploymentConfig {
                     line,
-                    ..Choices::default()
+                    ..DeploymentConfig::default()
                 };
-                let deployment = Deployment::start(choices).await;
+                let deployment = Deployment::start(config).await;
                 let url = deployment.url().to_owned();
                 Self {
                     service: Some(Credential::ApiKey(API_KEY.to_owned())),

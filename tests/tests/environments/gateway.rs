@@ -3,18 +3,18 @@
 use serde_json::json;
 use vestibule_tests::{
     edge::Ask,
-    functions::{Choices, SHOP_ACCESS_KEY_ID, ServiceAuth},
+    functions::{DeploymentConfig, SHOP_ACCESS_KEY_ID, ServiceAuth},
 };
 
 use crate::Stage;
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
 async fn the_protected_service_signs_where_the_deployment_wants_it() {
-    let choices = Choices {
+    let config = DeploymentConfig {
         service: ServiceAuth::Iam,
-        ..Choices::default()
+        ..DeploymentConfig::default()
     };
-    let stage = Stage::open(choices, json!({})).await;
+    let stage = Stage::open(config, json!({})).await;
     let (guest, _) = stage.enters().await;
     let ask = |what: &str, body| Ask::post(stage.of(&guest, what)).json(&body);
     let signed_by = |id: &str| {

@@ -7,16 +7,16 @@ use vestibule_domain::id::EntryId;
 use vestibule_line::QueueView;
 use vestibule_tests::{
     edge::Ask,
-    functions::{Choices, redis_url},
+    functions::{DeploymentConfig, redis_url},
     waiting::until,
 };
 
 use crate::{BOUND, Guest, Stage};
 
 /// A line that moves fast enough for its head to be held, and has no room.
-async fn full_stage(choices: Choices) -> (Stage, Guest) {
+async fn full_stage(config: DeploymentConfig) -> (Stage, Guest) {
     let settings = json!({ "capacity": 1, "batch": 1, "interval_seconds": 1 });
-    let stage = Stage::open(choices, settings).await;
+    let stage = Stage::open(config, settings).await;
     let (_, entered) = stage.enters().await;
     assert_eq!(entered.text("state"), "active");
     let (guest, _) = stage.enters().await;
@@ -74,11 +74,11 @@ async fn is_held(stage: &Stage) {
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
 async fn it_leaves_nothing_behind_when_its_time_is_over() {
-    let choices = Choices {
+    let config = DeploymentConfig {
         status_timeout: Duration::from_secs(6),
-        ..Choices::default()
+        ..DeploymentConfig::default()
     };
-    let (stage, guest) = full_stage(choices).await;
+    let (stage, guest) = full_stage(config).await;
     let before = left_in_redis(&stage).await;
     let view: QueueView = stage.view().await;
 
@@ -109,11 +109,11 @@ async fn it_leaves_nothing_behind_when_its_time_is_over() {
 /// What a function is told of its time it keeps: a poll that may be held for longer is answered before.
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
 async fn a_poll_is_answered_before_the_function_is_stopped() {
-    let choices = Choices {
+    let config = DeploymentConfig {
         status_timeout: Duration::from_secs(4),
-        ..Choices::default()
+        ..DeploymentConfig::default()
     };
-    let (stage, guest) = full_stage(choices).await;
+    let (stage, guest) = full_stage(config).await;
     let answer = stage
         .send(Ask::get(stage.of(&guest, "?wait=20")).visitor(&guest.id))
         .await;
@@ -123,11 +123,11 @@ async fn a_poll_is_answered_before_the_function_is_stopped() {
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
 async fn one_poll_too_many_is_refused_by_the_gateway_and_harms_nobody() {
-    let choices = Choices {
+    let config = DeploymentConfig {
         environments_max: 1,
-        ..Choices::default()
+        ..DeploymentConfig::default()
     };
-    let (stage, guest) = full_stage(choices).await;
+    let (stage, guest) = full_stage(config).await;
     let held = stage.send(Ask::get(stage.of(&guest, "?wait=3")).visitor(&guest.id));
     let one_more = async {
         is_held(&stage).await;
@@ -142,12 +142,12 @@ async fn one_poll_too_many_is_refused_by_the_gateway_and_harms_nobody() {
 /// What it held is held for others when its lease is over, and not before.
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
 async fn what_a_killed_environment_held_is_free_again_in_a_moment() {
-    let choices = Choices {
+    let config = DeploymentConfig {
         status_timeout: Duration::from_secs(4),
-        held_budget: Some(1),
-        ..Choices::default()
+        held_polls_max: Some(1),
+        ..DeploymentConfig::default()
     };
-    let (stage, guest) = full_stage(choices).await;
+    let (stage, guest) = full_stage(config).await;
     let (next, _) = stage.enters().await;
     let member = |guest: &Guest| vec![guest.token.parse::<EntryId>().expect("a token").to_member()];
 

@@ -14,7 +14,7 @@ use vestibule_line::{Line, QueueView};
 use vestibule_line_redis::RedisLine;
 use vestibule_tests::{
     edge::{Answer, Ask},
-    functions::{API_KEY, Choices, Deployment, redis_url},
+    functions::{API_KEY, DeploymentConfig, Deployment, redis_url},
 };
 
 /// The longest that anything here takes.
@@ -36,11 +36,11 @@ struct Guest {
 }
 
 impl Stage {
-    async fn open(choices: Choices, settings: Value) -> Self {
-        let deployment = Arc::new(Deployment::start(choices).await);
+    async fn open(config: DeploymentConfig, settings: Value) -> Self {
+        let deployment = Arc::new(Deployment::start(config).await);
         let queue = format!("test:{}", Uuid::new_v4());
         let order = json!({ "op": "create", "queue": queue, "settings": settings });
-        let created = deployment.order(&order).await;
+        let created = deployment.run_command(&order).await;
         assert_eq!(created["ok"], true, "{created}");
         Self {
             deployment,

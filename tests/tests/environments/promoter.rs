@@ -11,7 +11,7 @@ use tokio::{task::JoinHandle, time::sleep};
 use vestibule_backup::{Backup, EntryPartition};
 use vestibule_domain::{change::Event, id::EntryId, state::EntryState};
 use vestibule_line::{JournalRecord, Line, QueueView};
-use vestibule_tests::{functions::Choices, lambda::Failure, waiting::until};
+use vestibule_tests::{functions::DeploymentConfig, lambda::Failure, waiting::until};
 
 use crate::{BOUND, Guest, Stage};
 
@@ -118,13 +118,13 @@ async fn go_through(stage: Arc<Stage>, mut outside: Vec<Guest>, mut inside: Vec<
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
 async fn the_next_run_goes_on_and_nobody_is_promoted_twice() {
-    let choices = Choices {
+    let config = DeploymentConfig {
         // A short minute. A run that nobody kills ends by itself 2 s before.
         promoter_timeout: Duration::from_secs(20),
-        ..Choices::default()
+        ..DeploymentConfig::default()
     };
     let settings = json!({ "capacity": CAPACITY, "batch": BATCH, "interval_seconds": INTERVAL_MS / 1_000 });
-    let stage = Arc::new(Stage::open(choices, settings).await);
+    let stage = Arc::new(Stage::open(config, settings).await);
     let (outside, inside) = everybody_enters(&stage).await;
     let (waited, everybody) = (outside.clone(), [outside.clone(), inside.clone()].concat());
     let (stop, stopped) = tokio::sync::oneshot::channel();
@@ -163,7 +163,7 @@ async fn the_next_run_goes_on_and_nobody_is_promoted_twice() {
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
 async fn without_a_next_run_people_bring_themselves_through() {
     let settings = json!({ "capacity": CAPACITY, "batch": BATCH, "interval_seconds": INTERVAL_MS / 1_000 });
-    let stage = Arc::new(Stage::open(Choices::default(), settings).await);
+    let stage = Arc::new(Stage::open(DeploymentConfig::default(), settings).await);
     let (outside, inside) = everybody_enters(&stage).await;
     let (waited, everybody) = (outside.clone(), [outside.clone(), inside.clone()].concat());
     let (stop, stopped) = tokio::sync::oneshot::channel();
@@ -192,7 +192,7 @@ async fn without_a_next_run_people_bring_themselves_through() {
 
 fn scheduled(stage: &Arc<Stage>) -> JoinHandle<Result<Value, Failure>> {
     let deployment = stage.deployment.clone();
-    tokio::spawn(async move { deployment.promoter_runs().await })
+    tokio::spawn(async move { deployment.run_promoter().await })
 }
 
 /// A run of the schedule that is killed as soon as it has promoted anybody.

@@ -5,7 +5,7 @@ use std::collections::{HashMap, HashSet};
 use futures_util::{StreamExt, stream};
 use serde_json::json;
 use uuid::Uuid;
-use vestibule_tests::functions::Choices;
+use vestibule_tests::functions::DeploymentConfig;
 
 use crate::Stage;
 
@@ -16,11 +16,11 @@ const TRIES: usize = 5;
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
 async fn nobody_gets_a_second_place() {
-    let choices = Choices {
+    let config = DeploymentConfig {
         environments_max: ENVIRONMENTS,
-        ..Choices::default()
+        ..DeploymentConfig::default()
     };
-    let stage = Stage::open(choices, json!({ "paused": true })).await;
+    let stage = Stage::open(config, json!({ "paused": true })).await;
     let visitors: Vec<_> = (0..VISITORS).map(|_| Uuid::new_v4().to_string()).collect();
     let tries = (0..TRIES).flat_map(|_| &visitors);
     let answers: Vec<_> = stream::iter(tries)
