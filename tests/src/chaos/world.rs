@@ -23,7 +23,7 @@ use super::{
 };
 use crate::{
     entries::now_ms,
-    functions::{DeploymentConfig, Deployment},
+    functions::{Deployment, DeploymentConfig},
     servers::dynamodb_url,
 };
 

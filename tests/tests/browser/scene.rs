@@ -115,12 +115,17 @@ impl Scene {
 
     /// Where an entry stands.
     pub(crate) async fn status(&self, token: &str) -> Value {
-        self.runner().entry_status(QUEUE, token, 0).await.expect("answered")
+        self.runner()
+            .entry_status(QUEUE, token, 0)
+            .await
+            .expect("answered")
     }
 
     /// An operator's word on the queue.
     pub(crate) async fn order(&self, op: &str) -> Value {
-        self.runner().run_command(json!({ "op": op, "queue": QUEUE })).await
+        self.runner()
+            .run_command(json!({ "op": op, "queue": QUEUE }))
+            .await
     }
 
     /// An operator changes settings.

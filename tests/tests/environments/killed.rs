@@ -67,7 +67,7 @@ async fn counted(stage: &Stage) -> Vec<String> {
 /// Until the function says that it holds a poll.
 async fn is_held(stage: &Stage) {
     until(BOUND, "the poll is held", async || {
-        stage.deployment.lambda.logged("status", "\"HeldPolls\":1")
+        stage.deployment.lambda.has_logged("status", "\"HeldPolls\":1")
     })
     .await;
 }
@@ -90,7 +90,7 @@ async fn it_leaves_nothing_behind_when_its_time_is_over() {
     };
     let (answer, ()) = futures_util::future::join(held, stop).await;
     answer.is_problem(500, "internal");
-    assert_eq!(stage.deployment.lambda.busy("status"), 0);
+    assert_eq!(stage.deployment.lambda.busy_count("status"), 0);
 
     assert_eq!(left_in_redis(&stage).await, before, "the line is as it was");
     assert_eq!(stage.view().await.version, view.version);
@@ -100,7 +100,7 @@ async fn it_leaves_nothing_behind_when_its_time_is_over() {
         ("waiting", 1)
     );
     assert_eq!(
-        stage.deployment.lambda.started("status"),
+        stage.deployment.lambda.started_count("status"),
         2,
         "in another environment"
     );
@@ -118,7 +118,7 @@ async fn a_poll_is_answered_before_the_function_is_stopped() {
         .send(Ask::get(stage.of(&guest, "?wait=20")).visitor(&guest.id))
         .await;
     assert_eq!(answer.is(200).text("state"), "waiting");
-    assert_eq!(stage.deployment.lambda.started("status"), 1);
+    assert_eq!(stage.deployment.lambda.started_count("status"), 1);
 }
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]

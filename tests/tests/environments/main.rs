@@ -14,7 +14,7 @@ use vestibule_line::{Line, QueueView};
 use vestibule_line_redis::RedisLine;
 use vestibule_tests::{
     edge::{Answer, Ask},
-    functions::{API_KEY, DeploymentConfig, Deployment, redis_url},
+    functions::{API_KEY, Deployment, DeploymentConfig, redis_url},
 };
 
 /// The longest that anything here takes.

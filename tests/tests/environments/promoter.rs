@@ -11,7 +11,7 @@ use tokio::{task::JoinHandle, time::sleep};
 use vestibule_backup::{Backup, EntryPartition};
 use vestibule_domain::{change::Event, id::EntryId, state::EntryState};
 use vestibule_line::{JournalRecord, Line, QueueView};
-use vestibule_tests::{functions::DeploymentConfig, lambda::Failure, waiting::until};
+use vestibule_tests::{functions::DeploymentConfig, lambda::InvocationError, waiting::until};
 
 use crate::{BOUND, Guest, Stage};
 
@@ -190,7 +190,7 @@ async fn without_a_next_run_people_bring_themselves_through() {
     backup_agrees(&stage, &everybody, &waited).await;
 }
 
-fn scheduled(stage: &Arc<Stage>) -> JoinHandle<Result<Value, Failure>> {
+fn scheduled(stage: &Arc<Stage>) -> JoinHandle<Result<Value, InvocationError>> {
     let deployment = stage.deployment.clone();
     tokio::spawn(async move { deployment.run_promoter().await })
 }
@@ -205,7 +205,7 @@ async fn a_run_is_killed(stage: &Arc<Stage>) {
     .await;
     assert_eq!(stage.deployment.lambda.kill("promoter"), 1, "it was at work");
     let ended = run.await.expect("no panic");
-    assert!(matches!(ended, Err(Failure::Exited(_))), "{ended:?}");
+    assert!(matches!(ended, Err(InvocationError::Exited(_))), "{ended:?}");
 }
 
 /// The durable record of everybody is whole, and they were promoted in the order in which they came.

@@ -29,7 +29,7 @@ async fn nobody_gets_a_second_place() {
         .collect()
         .await;
     assert_eq!(
-        stage.deployment.lambda.started("enter"),
+        stage.deployment.lambda.started_count("enter"),
         ENVIRONMENTS,
         "several at once"
     );

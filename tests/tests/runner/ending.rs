@@ -62,6 +62,9 @@ async fn a_second_ctrl_c_ends_at_once() {
     .await;
     let asked = Instant::now();
     runner.signal("INT");
-    assert_eq!(runner.wait_for_exit(Duration::from_secs(3)).await.code(), Some(130));
+    assert_eq!(
+        runner.wait_for_exit(Duration::from_secs(3)).await.code(),
+        Some(130)
+    );
     assert!(asked.elapsed() < Duration::from_secs(2));
 }

@@ -90,9 +90,14 @@ async fn what_an_operator_changed_survives_a_restart() {
         .run_command(json!({ "op": "update", "queue": "demo:1", "settings": message }))
         .await;
     runner.signal("INT");
-    assert_eq!(runner.wait_for_exit(Duration::from_secs(10)).await.code(), Some(0));
+    assert_eq!(
+        runner.wait_for_exit(Duration::from_secs(10)).await.code(),
+        Some(0)
+    );
     let runner = start(&dir);
-    let described = runner.run_command(json!({ "op": "describe", "queue": "demo:1" })).await;
+    let described = runner
+        .run_command(json!({ "op": "describe", "queue": "demo:1" }))
+        .await;
     assert_eq!(described["settings"]["message"], json!("mine"));
     assert_eq!(described["settings"]["capacity"], json!(3));
 }
@@ -129,7 +134,9 @@ async fn a_wrong_stored_setting_keeps_its_queue_out_and_no_other() {
         json!("recovering"),
         "nobody lost a place, nobody is let in"
     );
-    let described = runner.run_command(json!({ "op": "describe", "queue": QUEUE })).await;
+    let described = runner
+        .run_command(json!({ "op": "describe", "queue": QUEUE }))
+        .await;
     let problem = described["stored_settings_problem"].as_str().expect("named");
     assert!(problem.starts_with("capacity: "), "{problem}");
 
@@ -150,7 +157,11 @@ async fn a_crowd_moves_through_and_takes_its_places_back() {
     const CROWD: u64 = 8;
     let dir = folder();
     let arguments = ["--crowd", "8", "--quiet"];
-    let stats = async |runner: &Runner| runner.run_command(json!({ "op": "stats", "queue": "demo:1" })).await;
+    let stats = async |runner: &Runner| {
+        runner
+            .run_command(json!({ "op": "stats", "queue": "demo:1" }))
+            .await
+    };
     let count = |stats: &Value, name: &str| stats[name].as_u64().expect("a count");
     let sound = |stats: &Value| {
         assert!(count(stats, "ready") + count(stats, "active") <= 3, "{stats}");
