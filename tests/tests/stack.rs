@@ -10,7 +10,7 @@ use tokio::time::{Instant, sleep};
 use uuid::Uuid;
 use vestibule_tests::{
     servers::client_of,
-    stack::{Stack, signed},
+    stack::{Stack, sign_request},
 };
 
 /// The schedule fires each minute, an emulator's somewhat later; what a run logs may come at its end.
@@ -46,7 +46,7 @@ impl<'a> Caller<'a> {
     /// A call of the protected service, which signs what it sends.
     async fn call_signed(&self, path: &str, body: Value) -> (u16, Value) {
         let request = self.request(Method::POST, path, Some(body));
-        self.send(signed("execute-api", request.build().expect("a request")))
+        self.send(sign_request("execute-api", request.build().expect("a request")))
             .await
     }
 
@@ -156,11 +156,10 @@ async fn edit_setting(stack: &Stack, queue: &str, name: &str, value: AttributeVa
 
 #[tokio::test]
 async fn visitors_go_through_and_are_promoted() {
-    let stack = Stack::deployed();
+    let stack = Stack::from_environment();
     let caller = Caller::of(&stack);
     let queue = format!("stack-{}", Uuid::new_v4());
-    stack
-        .order(json!({ "op": "create", "queue": queue, "settings":
+    stack.run_command(json!({ "op": "create", "queue": queue, "settings":
             { "capacity": 2, "batch": 2, "interval_seconds": 1, "claim_seconds": 120 } }))
         .await;
 
@@ -222,7 +221,7 @@ async fn visitors_go_through_and_are_promoted() {
     // A wrong one is refused, and says so where operators look.
     edit_setting(&stack, &queue, "capacity", AttributeValue::S("many".to_owned())).await;
     eventually("the refusal is described", async || {
-        let described = stack.order(json!({ "op": "describe", "queue": queue })).await;
+        let described = stack.run_command(json!({ "op": "describe", "queue": queue })).await;
         let problem = described["stored_settings_problem"].as_str()?;
         (problem.contains("capacity") && described["settings"]["capacity"] == 3).then_some(())
     })
@@ -248,7 +247,7 @@ async fn visitors_go_through_and_are_promoted() {
     let group = &format!("/vestibule/{}/promoter", stack.name);
     for (name, expected) in [("Entered", 5), ("Promoted", 3), ("Completed", 2)] {
         eventually(&format!("{name} is {expected}"), async || {
-            let values = stack.metric(group, &queue, name).await;
+            let values = stack.read_metric(group, &queue, name).await;
             let sum: u64 = values.iter().sum();
             assert!(sum <= expected, "{name}: {values:?}");
             (sum == expected).then_some(())
@@ -256,7 +255,7 @@ async fn visitors_go_through_and_are_promoted() {
         .await;
     }
     eventually("the refused setting is counted", async || {
-        let values = stack.metric(group, &queue, "SettingsRefused").await;
+        let values = stack.read_metric(group, &queue, "SettingsRefused").await;
         values.contains(&1).then_some(())
     })
     .await;

@@ -4,14 +4,14 @@ use serde_json::{Value, json};
 use uuid::Uuid;
 use vestibule_tests::{
     edge::{Answer, Ask, EdgeUnderTest, QUEUE, entry},
-    template::document,
+    template::read_api_document,
 };
 
 const ENTRY: &str = "/queues/{queue}/entries/{token}";
 
 #[tokio::test]
 async fn a_visit_answers_as_documented() {
-    let document = document();
+    let document = read_api_document();
     let edge =
         EdgeUnderTest::open(json!({ "capacity": 1, "batch": 1, "interval_seconds": 1, "message": "hello" }))
             .await;
@@ -24,7 +24,7 @@ async fn a_visit_answers_as_documented() {
     // Drawn by the server: the answer names the visitor.
     let first = edge.send(Ask::enter().json(&json!({}))).await;
     is("post", "/queues/{queue}/entries", first.is(201));
-    let (visitor, token) = (first.text("visitor").to_owned(), first.text("token").to_owned());
+    let (visitor, token) = (first.read_text("visitor").to_owned(), first.read_text("token").to_owned());
     let at = |verb: &str| format!("{}{verb}", entry(&token));
     let again = edge.send(Ask::enter().visitor(&visitor)).await;
     is("post", "/queues/{queue}/entries", again.is(200));
@@ -32,7 +32,7 @@ async fn a_visit_answers_as_documented() {
     let id = Uuid::new_v4().to_string();
     let second = edge.send(Ask::enter().visitor(&id)).await;
     is("post", "/queues/{queue}/entries", second.is(201));
-    let waiting = entry(second.text("token"));
+    let waiting = entry(second.read_text("token"));
     is("get", ENTRY, edge.send(Ask::get(&waiting)).await.is(200));
     let early = edge
         .send(Ask::post(format!("{waiting}/claim")).visitor(&id))
@@ -88,7 +88,7 @@ async fn a_visit_answers_as_documented() {
     edge.pass_seconds(5);
     edge.promote().await;
     let ready = edge.send(Ask::get(&waiting)).await;
-    assert_eq!(ready.text("state"), "ready");
+    assert_eq!(ready.read_text("state"), "ready");
     is("get", ENTRY, &ready);
     let claimed = edge
         .send(Ask::post(format!("{waiting}/claim")).visitor(&id))
@@ -100,10 +100,10 @@ async fn a_visit_answers_as_documented() {
 
 #[tokio::test]
 async fn bodies_are_taken_as_documented() {
-    let document = document();
+    let document = read_api_document();
     let edge = EdgeUnderTest::open(json!({})).await;
     let entered = edge.send(Ask::enter()).await;
-    let (visitor, token) = (entered.text("visitor"), entered.text("token"));
+    let (visitor, token) = (entered.read_text("visitor"), entered.read_text("token"));
     let entry = "/queues/{queue}/entries/{token}";
     for (path, mut body, done) in [
         ("/queues/{queue}/load".to_owned(), json!({ "tps": 1 }), 204),
@@ -144,7 +144,7 @@ async fn an_outage_answers_as_documented() {
     let edge = EdgeUnderTest::without_backup(json!({})).await;
     let nowhere = entry("1777853d-5d52-8cab-a8ce-928d525f6d31");
     matches(
-        &document(),
+        &read_api_document(),
         "get",
         ENTRY,
         edge.send(Ask::get(nowhere)).await.is(503),
@@ -153,7 +153,7 @@ async fn an_outage_answers_as_documented() {
 
 #[test]
 fn the_gateway_answers_in_problems_that_pages_can_read() {
-    let document = document();
+    let document = read_api_document();
     let answers = document["x-amazon-apigateway-gateway-responses"]
         .as_object()
         .expect("answers");

@@ -1,11 +1,11 @@
 //! What the functions may do to the table of queues, which holds what operators edit.
 
 use serde_json::{Value, json};
-use vestibule_tests::template::template;
+use vestibule_tests::template::read_template;
 
 /// The statements of a role about the table of queues that let it do this.
 fn statements(role: &str, action: &str) -> Vec<Value> {
-    let template = template();
+    let template = read_template();
     let policies = &template["Resources"][role]["Properties"]["Policies"];
     let policies = policies.as_array().expect("policies");
     let all = policies.iter().flat_map(|policy| {

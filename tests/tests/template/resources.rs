@@ -10,7 +10,7 @@ use vestibule_operate::admin::CHECK_TIME_MAX;
 use vestibule_telemetry::metrics;
 use vestibule_tests::{
     servers,
-    template::{document, each, sources, template, text, words_with},
+    template::{for_each_named, read_api_document, read_rust_sources, read_template, read_text, words_with_prefix},
 };
 
 /// For a process without Secrets Manager: a deployment has no secret in a variable.
@@ -18,15 +18,15 @@ const ELSEWHERE: [&str; 2] = ["VESTIBULE_ROOT_KEY", "VESTIBULE_SIGNING_KEY"];
 
 #[test]
 fn functions_are_given_the_variables_that_the_code_reads() {
-    let template = template();
+    let template = read_template();
     let mut given = BTreeSet::new();
-    each(&template, "Variables", &mut |variables| {
+    for_each_named(&template, "Variables", &mut |variables| {
         let names = variables.as_object().expect("variables").keys().cloned();
         given.extend(names.filter(|name| name.starts_with("VESTIBULE_")));
     });
-    let mut read: BTreeSet<String> = sources("shared/src")
+    let mut read: BTreeSet<String> = read_rust_sources("shared/src")
         .iter()
-        .flat_map(|source| words_with(source, "VESTIBULE_"))
+        .flat_map(|source| words_with_prefix(source, "VESTIBULE_"))
         .collect();
     for name in ELSEWHERE {
         assert!(read.remove(name), "{name} is not read any more");
@@ -36,8 +36,8 @@ fn functions_are_given_the_variables_that_the_code_reads() {
 
 #[test]
 fn every_function_finds_its_binary() {
-    let template = template();
-    let manifest = text("functions/Cargo.toml");
+    let template = read_template();
+    let manifest = read_text("functions/Cargo.toml");
     for (name, resource) in of_type(&template, "AWS::Serverless::Function") {
         let binary = &resource["Metadata"]["BuildProperties"]["Binary"];
         let line = format!("name = {binary}");
@@ -55,7 +55,7 @@ async fn the_tables_are_those_that_the_code_makes() {
         .await;
     let client = Client::new(&config);
     let names = TableNames::default();
-    let template = template();
+    let template = read_template();
     for (id, name) in [("QueuesTable", &names.queues), ("EntriesTable", &names.entries)] {
         let said = &template["Resources"][id]["Properties"];
         let answer = client
@@ -98,7 +98,7 @@ async fn the_tables_are_those_that_the_code_makes() {
 
 #[test]
 fn what_is_kept_outlives_the_stack() {
-    let template = template();
+    let template = read_template();
     for kind in ["AWS::DynamoDB::Table", "AWS::SecretsManager::Secret"] {
         for (name, resource) in of_type(&template, kind) {
             assert_eq!(resource["DeletionPolicy"], "Retain", "{name}");
@@ -121,11 +121,11 @@ fn what_is_kept_outlives_the_stack() {
 
 #[test]
 fn permissions_name_what_they_are_for() {
-    let template = template();
+    let template = read_template();
     let resources = template["Resources"].as_object().expect("resources");
     for (name, resource) in resources {
         let mut all = 0;
-        each(resource, "Resource", &mut |of| all += usize::from(of == "*"));
+        for_each_named(resource, "Resource", &mut |of| all += usize::from(of == "*"));
         // Traces have no ARN, and network interfaces are made by Lambda.
         assert_eq!(
             all,
@@ -134,7 +134,7 @@ fn permissions_name_what_they_are_for() {
         );
     }
     for (name, role) in of_type(&template, "AWS::IAM::Role") {
-        each(role, "Action", &mut |action| {
+        for_each_named(role, "Action", &mut |action| {
             assert!(!action.to_string().contains('*'), "{name} may do {action}");
         });
     }
@@ -142,7 +142,7 @@ fn permissions_name_what_they_are_for() {
 
 #[test]
 fn what_else_is_in_a_given_network_goes_on_as_before() {
-    let template = template();
+    let template = read_template();
     let resources = &template["Resources"];
     let tables = &resources["DynamoDbGateway"]["Properties"]["PolicyDocument"]["Fn::If"];
     assert_eq!(tables[0], "MakesNetwork");
@@ -160,19 +160,19 @@ fn what_else_is_in_a_given_network_goes_on_as_before() {
 
 #[test]
 fn a_cache_in_other_subnets_has_another_name() {
-    let template = template();
+    let template = read_template();
     let name = &template["Resources"]["Cache"]["Properties"]["ServerlessCacheName"];
     for subnet in ["SubnetIds", "SubnetA"] {
         let mut named = false;
-        each(name, "Ref", &mut |of| named |= of == subnet);
+        for_each_named(name, "Ref", &mut |of| named |= of == subnet);
         assert!(named, "{subnet}");
     }
 }
 
 #[test]
 fn every_parameter_is_in_the_guide() {
-    let template = template();
-    let guide = text("docs/deploying.md");
+    let template = read_template();
+    let guide = read_text("docs/deploying.md");
     for name in template["Parameters"].as_object().expect("parameters").keys() {
         assert!(guide.contains(&format!("`{name}`")), "{name}");
     }
@@ -180,11 +180,11 @@ fn every_parameter_is_in_the_guide() {
 
 #[test]
 fn every_condition_is_used() {
-    let (template, document) = (template(), document());
+    let (template, document) = (read_template(), read_api_document());
     let mut used = BTreeSet::new();
     for place in [&template, &document] {
-        each(place, "Fn::If", &mut |choice| used.extend(choice[0].as_str()));
-        each(place, "Condition", &mut |name| used.extend(name.as_str()));
+        for_each_named(place, "Fn::If", &mut |choice| used.extend(choice[0].as_str()));
+        for_each_named(place, "Condition", &mut |name| used.extend(name.as_str()));
     }
     let conditions = template["Conditions"].as_object().expect("conditions");
     for name in conditions.keys() {
@@ -194,11 +194,11 @@ fn every_condition_is_used() {
 
 #[test]
 fn every_metric_is_shown_and_alarms_watch_none_that_is_not_written() {
-    let template = template();
+    let template = read_template();
     let body = &template["Resources"]["Dashboard"]["Properties"]["DashboardBody"]["Fn::Sub"];
     let body: Value = serde_json::from_str(body.as_str().expect("a text")).expect("JSON");
     let mut shown = BTreeSet::new();
-    each(&body, "expression", &mut |expression| {
+    for_each_named(&body, "expression", &mut |expression| {
         let search = expression.as_str().expect("a text");
         if let Some(rest) = search.strip_prefix("SEARCH('{Vestibule,Deployment,Queue} MetricName=\"") {
             shown.extend(rest.split('"').next().map(str::to_owned));
@@ -234,7 +234,7 @@ fn every_metric_is_shown_and_alarms_watch_none_that_is_not_written() {
 /// What a check has begun when its time is up is brought to its end.
 #[test]
 fn an_order_to_check_has_time_to_end() {
-    let template = template();
+    let template = read_template();
     let seconds = template["Resources"]["AdminFunction"]["Properties"]["Timeout"].as_u64();
     let left = seconds.expect("a number").checked_sub(CHECK_TIME_MAX.as_secs());
     assert!(left.is_some_and(|seconds| seconds >= 60), "{left:?}");
@@ -243,9 +243,9 @@ fn an_order_to_check_has_time_to_end() {
 /// A version that SAM publishes would keep the old variables where a parameter alone has changed.
 #[test]
 fn what_the_api_calls_is_the_latest_unless_it_is_started_ahead() {
-    let template = template();
+    let template = read_template();
     let mut called = BTreeSet::new();
-    let document = text("infra/openapi.yaml");
+    let document = read_text("infra/openapi.yaml");
     for (uri, _) in document.match_indices("/functions/${") {
         let rest = &document[uri + "/functions/${".len()..];
         let (name, rest) = rest.split_once('}').expect("a name ends");

@@ -20,7 +20,7 @@ use vestibule_backup_file::FileBackup;
 use vestibule_line_memory::MemoryLine;
 use vestibule_tests::{
     edge::keys,
-    template::{document, template, text},
+    template::{read_api_document, read_template, read_text},
 };
 
 /// A method, a path, and the logical id of the function that serves it.
@@ -63,7 +63,7 @@ async fn a_route_is_known_to_its_function_and_to_no_other() {
 fn the_routers_have_no_other_paths() {
     let listed: BTreeSet<_> = of_document().into_iter().map(|(_, path, _)| path).collect();
     // A router does not say what it knows; its source does.
-    let source = text("shared/src/http/routes.rs");
+    let source = read_text("shared/src/http/routes.rs");
     let known: BTreeSet<_> = source
         .split('"')
         .filter(|literal| literal.starts_with('/') && !literal.contains(char::is_whitespace))
@@ -102,7 +102,7 @@ async fn preflights_are_answered_where_the_document_sends_them() {
     }
     // Whatever a visitor's page calls with a header of ours has one.
     let has_preflight: BTreeSet<_> = preflights.iter().map(|(_, path, _)| path.as_str()).collect();
-    for (path, _, operation) in operations(&document()) {
+    for (path, _, operation) in operations(&read_api_document()) {
         if operation["tags"][0] == "visitor" {
             assert!(has_preflight.contains(path.as_str()), "{path}");
         }
@@ -110,7 +110,7 @@ async fn preflights_are_answered_where_the_document_sends_them() {
 }
 
 fn of_document() -> BTreeSet<Route> {
-    operations(&document())
+    operations(&read_api_document())
         .into_iter()
         .map(|(path, method, operation)| {
             let integration = &operation["x-amazon-apigateway-integration"];
@@ -126,7 +126,7 @@ fn of_document() -> BTreeSet<Route> {
 }
 
 fn of_events() -> BTreeSet<Route> {
-    let template = template();
+    let template = read_template();
     let resources = template["Resources"].as_object().expect("resources");
     let mut routes = BTreeSet::new();
     for (function, resource) in resources {
