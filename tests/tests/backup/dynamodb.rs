@@ -1,4 +1,4 @@
-//! Tests for DynamoDB alone: items that operators edit by hand, and a service that is connect_to.
+//! Tests for DynamoDB alone: items that operators edit by hand, and a service that is unreachable.
 
 use std::time::{Duration, Instant};
 
