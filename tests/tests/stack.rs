@@ -159,7 +159,8 @@ async fn visitors_go_through_and_are_promoted() {
     let stack = Stack::from_environment();
     let caller = Caller::of(&stack);
     let queue = format!("stack-{}", Uuid::new_v4());
-    stack.run_command(json!({ "op": "create", "queue": queue, "settings":
+    stack
+        .run_command(json!({ "op": "create", "queue": queue, "settings":
             { "capacity": 2, "batch": 2, "interval_seconds": 1, "claim_seconds": 120 } }))
         .await;
 
@@ -221,7 +222,9 @@ async fn visitors_go_through_and_are_promoted() {
     // A wrong one is refused, and says so where operators look.
     edit_setting(&stack, &queue, "capacity", AttributeValue::S("many".to_owned())).await;
     eventually("the refusal is described", async || {
-        let described = stack.run_command(json!({ "op": "describe", "queue": queue })).await;
+        let described = stack
+            .run_command(json!({ "op": "describe", "queue": queue }))
+            .await;
         let problem = described["stored_settings_problem"].as_str()?;
         (problem.contains("capacity") && described["settings"]["capacity"] == 3).then_some(())
     })

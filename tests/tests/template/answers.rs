@@ -24,7 +24,10 @@ async fn a_visit_answers_as_documented() {
     // Drawn by the server: the answer names the visitor.
     let first = edge.send(Ask::enter().json(&json!({}))).await;
     is("post", "/queues/{queue}/entries", first.is(201));
-    let (visitor, token) = (first.read_text("visitor").to_owned(), first.read_text("token").to_owned());
+    let (visitor, token) = (
+        first.read_text("visitor").to_owned(),
+        first.read_text("token").to_owned(),
+    );
     let at = |verb: &str| format!("{}{verb}", entry(&token));
     let again = edge.send(Ask::enter().visitor(&visitor)).await;
     is("post", "/queues/{queue}/entries", again.is(200));

@@ -10,7 +10,9 @@ use vestibule_operate::admin::CHECK_TIME_MAX;
 use vestibule_telemetry::metrics;
 use vestibule_tests::{
     servers,
-    template::{for_each_named, read_api_document, read_rust_sources, read_template, read_text, words_with_prefix},
+    template::{
+        for_each_named, read_api_document, read_rust_sources, read_template, read_text, words_with_prefix,
+    },
 };
 
 /// For a process without Secrets Manager: a deployment has no secret in a variable.
