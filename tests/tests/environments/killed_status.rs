@@ -1,4 +1,4 @@
-//! An environment of `status` that is killed while it holds a poll.
+//! A process of the function `status` that is killed while it holds a poll.
 
 use std::time::Duration;
 
@@ -11,20 +11,20 @@ use vestibule_tests::{
     waiting::until,
 };
 
-use crate::{BOUND, Guest, Stage};
+use crate::{BOUND, Stage, Visitor};
 
-/// A line that moves fast enough for its head to be held, and has no room.
-async fn full_stage(config: DeploymentConfig) -> (Stage, Guest) {
+/// A full queue that moves fast enough for polls at its head to be held.
+async fn full_stage(config: DeploymentConfig) -> (Stage, Visitor) {
     let settings = json!({ "capacity": 1, "batch": 1, "interval_seconds": 1 });
     let stage = Stage::open(config, settings).await;
-    let (_, entered) = stage.enters().await;
+    let (_, entered) = stage.enter().await;
     assert_eq!(entered.text("state"), "active");
-    let (guest, _) = stage.enters().await;
-    (stage, guest)
+    let (visitor, _) = stage.enter().await;
+    (stage, visitor)
 }
 
-/// Everything that stands in Redis of a queue.
-async fn left_in_redis(stage: &Stage) -> Vec<(String, Vec<u8>)> {
+/// Dumps all keys of the queue in Redis.
+async fn dump_keys(stage: &Stage) -> Vec<(String, Vec<u8>)> {
     let client = redis::Client::open(redis_url()).expect("an address");
     let mut connection = client
         .get_multiplexed_async_connection()
@@ -48,8 +48,8 @@ async fn left_in_redis(stage: &Stage) -> Vec<(String, Vec<u8>)> {
     dumps
 }
 
-/// The entries whose polls the deployment counts as held.
-async fn counted(stage: &Stage) -> Vec<String> {
+/// The entries whose polls Redis counts as held.
+async fn read_held_entries(stage: &Stage) -> Vec<String> {
     let client = redis::Client::open(redis_url()).expect("an address");
     let mut connection = client
         .get_multiplexed_async_connection()
@@ -61,11 +61,11 @@ async fn counted(stage: &Stage) -> Vec<String> {
         .arg(-1)
         .query_async(&mut connection)
         .await
-        .expect("the polls that are held")
+        .expect("the held polls")
 }
 
-/// Until the function says that it holds a poll.
-async fn is_held(stage: &Stage) {
+/// Waits until the function reports that it holds a poll.
+async fn wait_until_held(stage: &Stage) {
     until(BOUND, "the poll is held", async || {
         stage.deployment.lambda.has_logged("status", "\"HeldPolls\":1")
     })
@@ -73,88 +73,91 @@ async fn is_held(stage: &Stage) {
 }
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
-async fn it_leaves_nothing_behind_when_its_time_is_over() {
+async fn process_killed_at_its_timeout_changes_nothing() {
     let config = DeploymentConfig {
         status_timeout: Duration::from_secs(6),
         ..DeploymentConfig::default()
     };
-    let (stage, guest) = full_stage(config).await;
-    let before = left_in_redis(&stage).await;
+    let (stage, visitor) = full_stage(config).await;
+    let before = dump_keys(&stage).await;
     let view: QueueView = stage.view().await;
 
-    let held = stage.send(Ask::get(stage.of(&guest, "?wait=20")).visitor(&guest.id));
+    let held = stage.send(Ask::get(stage.entry_path(&visitor, "?wait=20")).visitor(&visitor.id));
     let stop = async {
-        is_held(&stage).await;
-        // It would answer before its time is over. A process that is not scheduled any more cannot.
+        wait_until_held(&stage).await;
+        // The function answers before its timeout. A stopped process cannot, so Lambda kills it.
         stage.deployment.lambda.signal("status", "STOP");
     };
     let (answer, ()) = futures_util::future::join(held, stop).await;
     answer.is_problem(500, "internal");
     assert_eq!(stage.deployment.lambda.busy_count("status"), 0);
 
-    assert_eq!(left_in_redis(&stage).await, before, "the line is as it was");
+    assert_eq!(dump_keys(&stage).await, before, "the keys in Redis are unchanged");
     assert_eq!(stage.view().await.version, view.version);
-    let again = stage.looks(&guest).await;
+    let answer_after = stage.get_status(&visitor).await;
     assert_eq!(
-        (again.is(200).text("state"), again.number("position")),
+        (
+            answer_after.is(200).text("state"),
+            answer_after.number("position")
+        ),
         ("waiting", 1)
     );
     assert_eq!(
         stage.deployment.lambda.started_count("status"),
         2,
-        "in another environment"
+        "a second process answers the next request"
     );
 }
 
-/// What a function is told of its time it keeps: a poll that may be held for longer is answered before.
+/// The function knows its timeout from Lambda and answers before it, even if the client asked for a longer hold.
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
-async fn a_poll_is_answered_before_the_function_is_stopped() {
+async fn held_poll_is_answered_before_the_function_times_out() {
     let config = DeploymentConfig {
         status_timeout: Duration::from_secs(4),
         ..DeploymentConfig::default()
     };
-    let (stage, guest) = full_stage(config).await;
+    let (stage, visitor) = full_stage(config).await;
     let answer = stage
-        .send(Ask::get(stage.of(&guest, "?wait=20")).visitor(&guest.id))
+        .send(Ask::get(stage.entry_path(&visitor, "?wait=20")).visitor(&visitor.id))
         .await;
     assert_eq!(answer.is(200).text("state"), "waiting");
     assert_eq!(stage.deployment.lambda.started_count("status"), 1);
 }
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
-async fn one_poll_too_many_is_refused_by_the_gateway_and_harms_nobody() {
+async fn poll_beyond_the_concurrency_limit_gets_a_503() {
     let config = DeploymentConfig {
         environments_max: 1,
         ..DeploymentConfig::default()
     };
-    let (stage, guest) = full_stage(config).await;
-    let held = stage.send(Ask::get(stage.of(&guest, "?wait=3")).visitor(&guest.id));
-    let one_more = async {
-        is_held(&stage).await;
-        stage.looks(&guest).await
+    let (stage, visitor) = full_stage(config).await;
+    let held = stage.send(Ask::get(stage.entry_path(&visitor, "?wait=3")).visitor(&visitor.id));
+    let second_poll = async {
+        wait_until_held(&stage).await;
+        stage.get_status(&visitor).await
     };
-    let (held, one_more) = futures_util::future::join(held, one_more).await;
+    let (held, second_poll) = futures_util::future::join(held, second_poll).await;
     assert_eq!(held.is(200).text("state"), "waiting");
-    let refused = one_more.is_problem(503, "function-unavailable");
+    let refused = second_poll.is_problem(503, "function-unavailable");
     assert!(refused.header("retry-after").parse::<u64>().expect("seconds") >= 1);
 }
 
-/// What it held is held for others when its lease is over, and not before.
+/// The killed process cannot release its held poll, so another poll is held only after the lease has expired.
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
-async fn what_a_killed_environment_held_is_free_again_in_a_moment() {
+async fn held_poll_of_a_killed_process_is_freed_by_its_lease() {
     let config = DeploymentConfig {
         status_timeout: Duration::from_secs(4),
         held_polls_max: Some(1),
         ..DeploymentConfig::default()
     };
-    let (stage, guest) = full_stage(config).await;
-    let (next, _) = stage.enters().await;
-    let member = |guest: &Guest| vec![guest.token.parse::<EntryId>().expect("a token").to_member()];
+    let (stage, visitor) = full_stage(config).await;
+    let (next, _) = stage.enter().await;
+    let member = |visitor: &Visitor| vec![visitor.token.parse::<EntryId>().expect("a token").to_member()];
 
-    let held = stage.send(Ask::get(stage.of(&guest, "?wait=20")).visitor(&guest.id));
+    let held = stage.send(Ask::get(stage.entry_path(&visitor, "?wait=20")).visitor(&visitor.id));
     let kill = async {
         until(BOUND, "the poll is counted", async || {
-            counted(&stage).await == member(&guest)
+            read_held_entries(&stage).await == member(&visitor)
         })
         .await;
         assert_eq!(stage.deployment.lambda.kill("status"), 1);
@@ -162,29 +165,29 @@ async fn what_a_killed_environment_held_is_free_again_in_a_moment() {
     let (answer, ()) = futures_util::future::join(held, kill).await;
     answer.is_problem(500, "internal");
     assert_eq!(
-        counted(&stage).await,
-        member(&guest),
-        "nobody said that it is over"
+        read_held_entries(&stage).await,
+        member(&visitor),
+        "the killed process did not release the poll"
     );
 
-    // The budget is for the one whose turn is next.
+    // The first visitor leaves, so the next visitor is at the head of the line and may be held.
     stage
-        .send(Ask::delete(stage.of(&guest, "")).visitor(&guest.id))
+        .send(Ask::delete(stage.entry_path(&visitor, "")).visitor(&visitor.id))
         .await
         .is(204);
-    until(BOUND, "the next one is held", async || {
-        let poll = stage.send(Ask::get(stage.of(&next, "?wait=2")).visitor(&next.id));
-        let seen = async {
+    until(BOUND, "the next visitor's poll is held", async || {
+        let poll = stage.send(Ask::get(stage.entry_path(&next, "?wait=2")).visitor(&next.id));
+        let held_entries = async {
             tokio::time::sleep(Duration::from_secs(1)).await;
-            counted(&stage).await
+            read_held_entries(&stage).await
         };
-        let (answer, seen) = futures_util::future::join(poll, seen).await;
+        let (answer, held_entries) = futures_util::future::join(poll, held_entries).await;
         assert_eq!(answer.is(200).text("state"), "waiting");
-        seen == member(&next)
+        held_entries == member(&next)
     })
     .await;
     assert!(
-        counted(&stage).await.is_empty(),
-        "released before it was answered"
+        read_held_entries(&stage).await.is_empty(),
+        "the poll is released before its answer"
     );
 }
