@@ -1,4 +1,4 @@
-//! What survives a restart, however the process before it ended.
+//! What survives a restart after a stop or a kill.
 
 use std::time::Duration;
 
@@ -8,9 +8,10 @@ use vestibule_backup::Backup;
 use vestibule_backup_file::FileBackup;
 use vestibule_tests::{runner::Runner, waiting::until};
 
-use crate::{QUEUE, folder, start};
+use crate::{QUEUE, start_runner, temporary_folder};
 
-/// A queue where one is let in and the others stay where they are; answers the visitors and their entries.
+/// Creates a queue where the first visitor is active and the others wait for an hour. Returns the visitors and their
+/// entries.
 async fn line_up(runner: &Runner, visitors: usize) -> Vec<(String, Value)> {
     let settings = json!({ "capacity": 1, "batch": 1, "interval_seconds": 3600, "session_seconds": 3600 });
     runner
@@ -26,8 +27,8 @@ async fn line_up(runner: &Runner, visitors: usize) -> Vec<(String, Value)> {
     line
 }
 
-/// Everybody stands where they stood, also those who enter once more.
-async fn same_places(runner: &Runner, line: &[(String, Value)]) {
+/// Asserts that each entry is unchanged, both in its status and when the visitor enters again.
+async fn assert_same_entries(runner: &Runner, line: &[(String, Value)]) {
     for (visitor, before) in line {
         let token = before["token"].as_str().expect("a token");
         let status = runner.entry_status(QUEUE, token, 0).await.expect("answered");
@@ -53,38 +54,38 @@ async fn same_places(runner: &Runner, line: &[(String, Value)]) {
 }
 
 #[tokio::test]
-async fn stopping_and_starting_keeps_every_place() {
-    let dir = folder();
-    let mut runner = start(&dir);
+async fn restart_after_a_stop_keeps_every_place() {
+    let dir = temporary_folder();
+    let mut runner = start_runner(&dir);
     let line = line_up(&runner, 25).await;
     assert_eq!(line[0].1["state"], json!("active"));
     assert_eq!(line[24].1["position"], json!(24));
-    same_places(&runner, &line).await;
+    assert_same_entries(&runner, &line).await;
 
     for _ in 0..2 {
         runner.signal("TERM");
         let status = runner.wait_for_exit(Duration::from_secs(10)).await;
         assert_eq!(status.code(), Some(0));
-        runner = start(&dir);
-        same_places(&runner, &line).await;
+        runner = start_runner(&dir);
+        assert_same_entries(&runner, &line).await;
     }
 }
 
 #[tokio::test]
-async fn killing_keeps_every_place() {
-    let dir = folder();
-    let mut runner = start(&dir);
+async fn restart_after_a_kill_keeps_every_place() {
+    let dir = temporary_folder();
+    let mut runner = start_runner(&dir);
     let line = line_up(&runner, 25).await;
     runner.signal("KILL");
     runner.wait_for_exit(Duration::from_secs(10)).await;
-    let runner = start(&dir);
-    same_places(&runner, &line).await;
+    let runner = start_runner(&dir);
+    assert_same_entries(&runner, &line).await;
 }
 
 #[tokio::test]
-async fn what_an_operator_changed_survives_a_restart() {
-    let dir = folder();
-    let mut runner = start(&dir);
+async fn changed_settings_survive_a_restart() {
+    let dir = temporary_folder();
+    let mut runner = start_runner(&dir);
     let message = json!({ "message": "mine", "trust_client_visitor_id": true });
     runner
         .run_command(json!({ "op": "update", "queue": "demo:1", "settings": message }))
@@ -94,7 +95,7 @@ async fn what_an_operator_changed_survives_a_restart() {
         runner.wait_for_exit(Duration::from_secs(10)).await.code(),
         Some(0)
     );
-    let runner = start(&dir);
+    let runner = start_runner(&dir);
     let described = runner
         .run_command(json!({ "op": "describe", "queue": "demo:1" }))
         .await;
@@ -103,59 +104,59 @@ async fn what_an_operator_changed_survives_a_restart() {
 }
 
 #[tokio::test]
-async fn a_wrong_stored_setting_keeps_its_queue_out_and_no_other() {
-    let dir = folder();
-    let mut runner = start(&dir);
+async fn invalid_stored_setting_stops_only_its_own_queue() {
+    let dir = temporary_folder();
+    let mut runner = start_runner(&dir);
     let line = line_up(&runner, 3).await;
     runner.signal("TERM");
     runner.wait_for_exit(Duration::from_secs(10)).await;
-    let right = {
+    let valid = {
         let backup = FileBackup::open(dir.path().join("backup.redb")).expect("the store");
         let queue = QUEUE.parse().expect("an id");
-        let right = backup
+        let valid = backup
             .read_queue(&queue)
             .await
             .expect("read")
-            .expect("is there")
+            .expect("the queue exists")
             .settings;
-        let mut wrong = right.as_map().expect("a map").clone();
-        wrong.insert("capacity".to_owned(), json!("many"));
-        let replaced = backup.replace_settings(&queue, &right, &wrong).await;
+        let mut invalid = valid.as_map().expect("a map").clone();
+        invalid.insert("capacity".to_owned(), json!("many"));
+        let replaced = backup.replace_settings(&queue, &valid, &invalid).await;
         assert!(replaced.expect("written").is_some());
-        right
+        valid
     };
 
-    let runner = start(&dir);
+    let runner = start_runner(&dir);
     runner.enter("demo:1", &Uuid::new_v4().to_string()).await;
     let token = line[1].1["token"].as_str().expect("a token");
     let status = runner.entry_status(QUEUE, token, 0).await.expect("answered");
     assert_eq!(
         status["code"],
         json!("recovering"),
-        "nobody lost a place, nobody is let in"
+        "the queue waits for a valid setting"
     );
     let described = runner
         .run_command(json!({ "op": "describe", "queue": QUEUE }))
         .await;
-    let problem = described["stored_settings_problem"].as_str().expect("named");
+    let problem = described["stored_settings_problem"].as_str().expect("a problem");
     assert!(problem.starts_with("capacity: "), "{problem}");
 
-    let corrected = json!({ "capacity": right.to_value()["capacity"] });
+    let corrected = json!({ "capacity": valid.to_value()["capacity"] });
     runner
         .run_command(json!({ "op": "update", "queue": QUEUE, "settings": corrected }))
         .await;
-    // The edge remembers for a moment that the queue was away.
+    // The API caches for a moment that the queue was missing.
     until(Duration::from_secs(10), "the queue is back", async || {
         runner.entry_status(QUEUE, token, 0).await.expect("answered")["state"].is_string()
     })
     .await;
-    same_places(&runner, &line).await;
+    assert_same_entries(&runner, &line).await;
 }
 
 #[tokio::test]
-async fn a_crowd_moves_through_and_takes_its_places_back() {
-    const CROWD: u64 = 8;
-    let dir = folder();
+async fn demo_visitors_move_on_after_a_kill() {
+    const DEMO_VISITORS: u64 = 8;
+    let dir = temporary_folder();
     let arguments = ["--crowd", "8", "--quiet"];
     let stats = async |runner: &Runner| {
         runner
@@ -163,26 +164,30 @@ async fn a_crowd_moves_through_and_takes_its_places_back() {
             .await
     };
     let count = |stats: &Value, name: &str| stats[name].as_u64().expect("a count");
-    let sound = |stats: &Value| {
+    let check_counts = |stats: &Value| {
         assert!(count(stats, "ready") + count(stats, "active") <= 3, "{stats}");
-        let standing = count(stats, "waiting") + count(stats, "ready") + count(stats, "active");
-        assert!(standing <= CROWD, "one place each: {stats}");
-        standing
+        let present = count(stats, "waiting") + count(stats, "ready") + count(stats, "active");
+        assert!(present <= DEMO_VISITORS, "a demo visitor has two places: {stats}");
+        present
     };
-    let mut runner = Runner::start(dir.path(), &arguments).expect("it starts");
-    until(Duration::from_mins(1), "two are through", async || {
-        let stats = stats(&runner).await;
-        sound(&stats);
-        count(&stats["totals"], "completed") >= 2
-    })
+    let mut runner = Runner::start(dir.path(), &arguments).expect("the runner starts");
+    until(
+        Duration::from_mins(1),
+        "two visitors have completed",
+        async || {
+            let stats = stats(&runner).await;
+            check_counts(&stats);
+            count(&stats["totals"], "completed") >= 2
+        },
+    )
     .await;
     runner.signal("KILL");
     runner.wait_for_exit(Duration::from_secs(5)).await;
 
-    let runner = Runner::start(dir.path(), &arguments).expect("it starts");
-    until(Duration::from_mins(1), "they go on", async || {
+    let runner = Runner::start(dir.path(), &arguments).expect("the runner starts");
+    until(Duration::from_mins(1), "the demo visitors go on", async || {
         let stats = stats(&runner).await;
-        sound(&stats) > 0 && count(&stats["totals"], "completed") >= 1
+        check_counts(&stats) > 0 && count(&stats["totals"], "completed") >= 1
     })
     .await;
 }
