@@ -73,7 +73,7 @@ impl Runner {
                 .expect("piped")
                 .read_to_string(&mut stderr)
                 .expect("text");
-            let status = child.wait().expect("it ended");
+            let status = child.wait().expect("the process can be waited for");
             return Err(FailedStart { status, stderr });
         };
         forward_stderr(&mut child);

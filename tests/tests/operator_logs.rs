@@ -1,4 +1,5 @@
-//! The log events for settings that an operator edits. This is the only test of its process, because a process has one log.
+//! The log events for settings that an operator edits. This is the only test of its process, because a process has one
+//! log.
 
 use std::{sync::Arc, time::Duration};
 

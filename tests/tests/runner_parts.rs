@@ -36,7 +36,8 @@ impl RunnerFactory {
     }
 }
 
-/// Arguments for the DynamoDB emulator, with tables that no other test uses, because a runner serves every queue in them.
+/// Arguments for the DynamoDB emulator, with tables that no other test uses, because a runner serves every queue in
+/// them.
 fn dynamodb_arguments() -> [[String; 2]; 3] {
     let table = |values: &str| format!("test-{values}-{}", Uuid::new_v4());
     [
@@ -55,7 +56,8 @@ fn redis_arguments(database: u8) -> [String; 2] {
     ]
 }
 
-/// Creates a queue with two active visitors, one of them after a claim, and six who wait. Returns their tokens in order.
+/// Creates a queue with two active visitors, one of them after a claim, and six who wait. Returns their tokens in
+/// order.
 async fn line_up(runner: &Runner) -> Vec<String> {
     let settings = json!({
         "capacity": 1, "batch": 1, "interval_seconds": 1, "claim_seconds": 3600, "session_seconds": 3600,

@@ -216,7 +216,8 @@ async fn visitors_pass_through_the_deployed_stack() {
         .await;
     assert_eq!((status, &valid["valid"]), (200, &json!(true)), "{valid}");
 
-    // An edit of the table raises the capacity, with a number as text as a form may send it. So the last visitor is promoted.
+    // An edit of the table raises the capacity, with a number as text as a form may send it. So the last visitor is
+    // promoted.
     edit_setting(&stack, &queue, "capacity", AttributeValue::S("3".to_owned())).await;
     caller.poll_until(&queue, &visitors[4], "ready").await;
     // An invalid edit is refused, and `describe` shows the problem.

@@ -73,7 +73,8 @@ impl Document {
         }
     }
 
-    /// The gateway response for a case such as `MISSING_AUTHENTICATION_TOKEN`. `status` applies if the document names none.
+    /// The gateway response for a case such as `MISSING_AUTHENTICATION_TOKEN`. `status` applies if the document names
+    /// none.
     pub(super) fn gateway_response(&self, case: &str, status: u16) -> GatewayResponse {
         let answers = &self.0["x-amazon-apigateway-gateway-responses"];
         let default = if status < 500 {

@@ -67,7 +67,7 @@ impl Environment {
                 InitState::Failed(error) => Err(InvocationError::Init(error.to_string())),
                 InitState::Starting | InitState::Ready => Ok(()),
             },
-            ended = self.child.wait() => Err(InvocationError::Init(format!("{:?}", ended.expect("the process can be waited for")))),
+            exit = wait_for_exit(&mut self.child) => Err(InvocationError::Init(exit)),
             () = sleep(INIT_TIMEOUT) => Err(InvocationError::Init(format!("not ready after {INIT_TIMEOUT:?}"))),
         }
     }
@@ -86,7 +86,7 @@ impl Environment {
                 Ok(answer) => answer.expect("the runtime API answers each invocation that it accepts"),
                 Err(_) => Err(InvocationError::TimedOut),
             },
-            ended = self.child.wait() => Err(InvocationError::Exited(format!("{:?}", ended.expect("the process can be waited for")))),
+            exit = wait_for_exit(&mut self.child) => Err(InvocationError::Exited(exit)),
         };
         match outcome {
             Err(InvocationError::TimedOut) => {
@@ -97,6 +97,12 @@ impl Environment {
             _ => (Some(self), outcome),
         }
     }
+}
+
+/// Waits until a process exits and describes how it did.
+async fn wait_for_exit(process: &mut Child) -> String {
+    let status = process.wait().await.expect("the process can be waited for");
+    format!("{status:?}")
 }
 
 fn process_command(function: &Function, runtime_api: &str) -> Command {

@@ -117,8 +117,8 @@ impl Lambda {
         self.signal(function, "KILL")
     }
 
-    /// Sends a signal to every busy environment of a function. Returns how many received it; a process that has just ended
-    /// does not.
+    /// Sends a signal to every busy environment of a function. Returns how many received it; a process that has just
+    /// ended does not.
     pub fn signal(&self, function: &str, signal: &str) -> usize {
         let busy = lock(&self.pool(function).busy).clone();
         let reached = busy.iter().filter(|pid| {

@@ -76,7 +76,7 @@ fn watch(stage: &Arc<Stage>, mut stop: tokio::sync::oneshot::Receiver<()>) -> Jo
                 .line
                 .due_journal_records(&stage.queue, 1_000)
                 .await
-                .expect("there is the queue");
+                .expect("the queue exists");
             history.record(&stage.view().await, &journal);
             sleep(Duration::from_millis(10)).await;
         }

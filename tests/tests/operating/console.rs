@@ -291,8 +291,8 @@ async fn saving_an_item_opened_earlier_overwrites_a_command() {
     promoter.run(operator).await;
 }
 
-/// If the item is damaged or deleted, the queue continues with the settings in force. The operator sees the problem until
-/// the item is put back.
+/// If the item is damaged or deleted, the queue continues with the settings in force. The operator sees the problem
+/// until the item is put back.
 #[tokio::test]
 async fn damaged_or_deleted_item_is_shown_and_can_be_put_back() {
     let deployment = create_queue(json!({ "capacity": 7 })).await;

@@ -261,8 +261,8 @@ fn admin_timeout_leaves_time_to_finish_a_check() {
     );
 }
 
-/// The alias names `$LATEST` unless provisioned concurrency is on. A published version would keep the old variables when
-/// only a parameter changes.
+/// The alias names `$LATEST` unless provisioned concurrency is on. A published version would keep the old variables
+/// when only a parameter changes.
 #[test]
 fn api_calls_the_live_alias_of_every_function() {
     let template = read_template();

@@ -188,8 +188,8 @@ fn fill_path(path: &str) -> String {
         .replace("{token}", "1777853d-5d52-8cab-a8ce-928d525f6d31")
 }
 
-/// Whether a router serves a route. No queue exists, so every request fails, and the code of the problem tells a missing
-/// route from an existing one.
+/// Whether a router serves a route. No queue exists, so every request fails, and the code of the problem tells a
+/// missing route from an existing one.
 async fn serves_route(router: &Router, method: &str, path: &str) -> bool {
     let request = Request::builder()
         .method(method)

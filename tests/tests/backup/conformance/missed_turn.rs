@@ -33,8 +33,8 @@ struct MissedTurn {
 }
 
 impl MissedTurn {
-    /// An hour ago the visitor entered, was promoted a second later and did not claim within a minute. The visitor returns
-    /// ten seconds after the turn was missed.
+    /// An hour ago the visitor entered, was promoted a second later and did not claim within a minute. The visitor
+    /// returns ten seconds after the turn was missed.
     fn new() -> Self {
         let entered_ms = now_ms() - 3_600_000;
         let missed_ms = entered_ms + 61_000;
