@@ -39,7 +39,7 @@ impl RunnerFactory {
 /// Arguments for the DynamoDB emulator, with tables that no other test uses, because a runner serves every queue in
 /// them.
 fn dynamodb_arguments() -> [[String; 2]; 3] {
-    let table = |values: &str| format!("test-{values}-{}", Uuid::new_v4());
+    let table = |kind: &str| format!("test-{kind}-{}", Uuid::new_v4());
     [
         ["--dynamodb".to_owned(), dynamodb_url()],
         ["--queues-table".to_owned(), table("queues")],

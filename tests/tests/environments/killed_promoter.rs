@@ -228,10 +228,10 @@ async fn kill_a_run(stage: &Arc<Stage>) {
 
 /// Asserts that the backup shows every entry as completed, and promoted in the order of entering.
 async fn assert_backup_is_complete(stage: &Stage, visitors: &[Visitor], waiting_visitors: &[Visitor]) {
-    let shelf = EntryPartition::from_configuration(&stage.queue, &stage.view().await.configuration);
+    let partition = EntryPartition::from_configuration(&stage.queue, &stage.view().await.configuration);
     let record = async |visitor: &Visitor| {
         let id = visitor.token.parse().expect("a token");
-        let record = stage.deployment.backup.read_entry(&shelf, id).await;
+        let record = stage.deployment.backup.read_entry(&partition, id).await;
         record.expect("the backup answers").expect("a record")
     };
     for visitor in visitors {
