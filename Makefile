@@ -5,12 +5,12 @@ SHELL := bash
 SCRIPTS := infra/*.sh .ci/run
 
 help: ## Print this list
-	@awk -F ':.*## ' '/^[a-z-]+:.*## / { printf "make %-15s%s\n", $$1, $$2 }' $(MAKEFILE_LIST)
+	@awk -F ':.*## ' '/^[a-z-]+:.*## / { printf "make %-22s%s\n", $$1, $$2 }' $(MAKEFILE_LIST)
 
-run: ## Run all of Vestibule in one process on localhost (PORT=8080 and ARGS="--help" are passed on)
+run: ## Run all of Vestibule in one process on localhost (reads PORT=8080; ARGS="--help" lists the options)
 	cargo run --profile local --package vestibule-local -- $(ARGS)
 
-check: ## Check formatting, lints, documentation, dependencies, the template and scripts
+check: ## Check formatting, lints, documentation, dependencies, the template and the scripts
 	cargo fmt --all --check
 	cargo clippy --workspace --all-targets --features vestibule-tests/stack --locked -- -D warnings
 	RUSTDOCFLAGS="-D warnings" cargo doc --workspace --no-deps --locked
@@ -18,49 +18,49 @@ check: ## Check formatting, lints, documentation, dependencies, the template and
 	@source infra/tools.sh && check_template
 	@source infra/tools.sh && check_scripts $(SCRIPTS)
 
-test: ## Run every test, against servers that it installs and starts itself
+test: ## Run every test, against servers that this command installs and starts
 	infra/test.sh
 	infra/test-stack.sh
 
-test-stack: ## Deploy template.yaml to an emulator of AWS and send visitors through (AWS_ENDPOINT_URL for one that runs)
+test-stack: ## Deploy template.yaml to an emulator of AWS and send visitors through (AWS_ENDPOINT_URL uses a running one)
 	infra/test-stack.sh $(ARGS)
 
-watch: ## Serve the functions with cargo lambda watch, built anew at every change (PORT=9000, REDIS_URL, AWS_ENDPOINT_URL)
+watch: ## Serve the functions with cargo lambda watch, which rebuilds them on change (PORT=9000, REDIS_URL, AWS_ENDPOINT_URL)
 	infra/watch.sh
 
-build: ## Build every function as AWS runs it and print the sizes (ARCHITECTURE=x86_64 for the other processor)
+build: ## Build every function for AWS and print the sizes (ARCHITECTURE=x86_64 for the other processor)
 	infra/build.sh
 
-sam-local: ## Serve the functions in containers by `sam local` (PORT=3000, REDIS_URL, AWS_ENDPOINT_URL and ARGS are passed on)
+sam-local: ## Serve the functions in containers with `sam local` (PORT=3000, REDIS_URL, AWS_ENDPOINT_URL, ARGS)
 	infra/sam-local.sh $(ARGS)
 
-test-sam: ## Hold `sam local` to the suite over HTTP (ARGS are passed to the test runner)
+test-sam: ## Run the HTTP suite against `sam local` (ARGS go to the test runner)
 	infra/test-sam.sh $(ARGS)
 
-chaos: ## Send visitors through while everything fails at random, and check (SEEDS=50 of them, or SEED=7 alone)
+chaos: ## Send visitors through while parts fail at random, and check the history (SEEDS=50 runs, or only SEED=7)
 	infra/chaos.sh
 
-simulate: ## Send a crowd through the rules by a virtual clock (VISITORS=1000000, SCENARIO=flash or all, SEED=1, SEEDS=1)
+simulate: ## Simulate many visitors with a virtual clock (VISITORS=1000000, SCENARIO=flash or all, SEED=1, SEEDS=1)
 	infra/simulate.sh
 
-bench-restore: ## Measure how long a lost Redis of a million entries takes to come back (ARGS=100000 for fewer)
+bench-restore: ## Measure how long the restore of a million entries takes (ARGS=100000 for fewer)
 	infra/bench-restore.sh $(ARGS)
 
-bench-line: ## Measure the line's operations against Redis (ARGS are passed on)
+bench-line: ## Measure the operations of the line against Redis (ARGS go to the benchmark)
 	infra/bench-line.sh $(ARGS)
 
-bench-estimate: ## Measure what 10,000 clients over HTTP are told of their wait (ARGS=2000 for fewer)
+bench-estimate: ## Measure the wait estimates that 10,000 HTTP clients get (ARGS=2000 for fewer)
 	infra/bench-estimate.sh $(ARGS)
 
-bench-wake: ## Measure how soon held polls are told of their turn, and what that asks of Redis
+bench-wake: ## Measure how soon held polls learn of a turn, and the load that this puts on Redis
 	infra/bench-wake.sh $(ARGS)
 
-bench-fallback-ticks: ## Measure how fast a line moves by the calls of those who wait, with the promoter off
+bench-fallback-ticks: ## Measure how fast requests move a line while the promoter is off
 	infra/bench-fallback-ticks.sh
 
-bench-cold: ## Measure how the functions start, and how large they are
+bench-cold: ## Measure the cold start and the size of the functions
 	infra/bench-cold.sh $(ARGS)
 
-clean: ## Remove what was built, the tools under .tools and the local line under .vestibule
+clean: ## Remove the build output, the tools in .tools and the local data in .vestibule
 	cargo clean
 	rm -rf .tools .vestibule .aws-sam

@@ -1,11 +1,11 @@
 #!/usr/bin/env bash
 #
-# Builds every function as AWS runs it, and says how large each one is.
+# Builds every function for AWS, and prints the size of each.
 #
-#   infra/build.sh                   for arm64, which template.yaml deploys unless told otherwise
+#   infra/build.sh                   for arm64, the default of template.yaml
 #   ARCHITECTURE=x86_64 infra/build.sh
 #
-# Each is then at target/lambda/NAME/bootstrap. `sam build` does the same by itself on the way to a deployment.
+# The binaries are in target/lambda/NAME/bootstrap. A deployment does not need this script: `sam build` builds them too.
 set -euo pipefail
 cd "$(dirname "${BASH_SOURCE[0]}")/.."
 
@@ -15,7 +15,7 @@ source infra/tools.sh
 case ${ARCHITECTURE:=arm64} in
   arm64) target=aarch64-unknown-linux-gnu ;;
   x86_64) target=x86_64-unknown-linux-gnu ;;
-  *) fail "ARCHITECTURE is '$ARCHITECTURE'; Lambda has arm64 and x86_64" ;;
+  *) fail "ARCHITECTURE is '$ARCHITECTURE'. Set it to arm64 or x86_64." ;;
 esac
 
 need_cargo_lambda
@@ -23,7 +23,7 @@ python=$(need_python)
 need_rust_target "$target"
 cargo lambda build --locked --release --package functions "--${ARCHITECTURE/x86_64/x86-64}"
 
-# Zipped as SAM zips it: at zlib's default level. Binary megabytes, as Lambda counts them.
+# Compresses at zlib's default level, as SAM does. Lambda counts binary megabytes (2^20 bytes).
 "$python" - "${CARGO_TARGET_DIR:-target}/lambda" <<'PYTHON'
 import pathlib, sys, zlib
 

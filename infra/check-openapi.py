@@ -1,8 +1,8 @@
-"""Says whether the document of the API is OpenAPI, once CloudFormation has put in what it fills in.
+"""Checks that the API's document is valid OpenAPI after CloudFormation has resolved its intrinsics.
 
     check-openapi.py infra/openapi.yaml
 
-Of each Fn::If, both ways are looked at, all choices taken alike.
+It checks the document twice: once with every condition true, once with every condition false.
 """
 
 import sys
@@ -11,29 +11,30 @@ import yaml
 from openapi_spec_validator import OpenAPIV30SpecValidator
 from referencing.exceptions import Unresolvable
 
-LEFT_OUT = {"Ref": "AWS::NoValue"}
+NO_VALUE = {"Ref": "AWS::NoValue"}
 
 
-def filled(node, yes):
-    """The node with every intrinsic filled in; conditions are `yes`."""
+def resolve(node, condition):
+    """Returns the node with every intrinsic resolved. All conditions have the value `condition`."""
     if isinstance(node, list):
-        return [filled(item, yes) for item in node if chosen(item, yes) != LEFT_OUT]
+        return [resolve(item, condition) for item in node if choose(item, condition) != NO_VALUE]
     if not isinstance(node, dict):
         return node
-    node = chosen(node, yes)
+    node = choose(node, condition)
     if not isinstance(node, dict):
         return node
     if set(node) == {"Fn::Sub"}:
         return node["Fn::Sub"]
     if set(node) == {"Ref"}:
         return node["Ref"]
-    return {name: filled(value, yes) for name, value in node.items() if chosen(value, yes) != LEFT_OUT}
+    return {name: resolve(value, condition) for name, value in node.items() if choose(value, condition) != NO_VALUE}
 
 
-def chosen(node, yes):
+def choose(node, condition):
+    """Returns the branch of Fn::If that `condition` selects; any other node unchanged."""
     while isinstance(node, dict) and set(node) == {"Fn::If"}:
-        _, if_so, else_so = node["Fn::If"]
-        node = if_so if yes else else_so
+        _, if_true, if_false = node["Fn::If"]
+        node = if_true if condition else if_false
     return node
 
 
@@ -41,13 +42,13 @@ def main(path):
     with open(path, encoding="utf-8") as file:
         document = yaml.safe_load(file)
     try:
-        for yes in (True, False):
-            for error in OpenAPIV30SpecValidator(filled(document, yes)).iter_errors():
+        for condition in (True, False):
+            for error in OpenAPIV30SpecValidator(resolve(document, condition)).iter_errors():
                 place = "/".join(str(part) for part in error.absolute_path)
                 print(f"{path}: at {place}: {error.message}", file=sys.stderr)
                 return 1
     except Unresolvable as error:
-        print(f"{path}: there is no {error.ref}", file=sys.stderr)
+        print(f"{path}: the reference {error.ref} does not exist", file=sys.stderr)
         return 1
     return 0
 

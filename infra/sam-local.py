@@ -1,9 +1,9 @@
-"""Makes what a stack has besides its functions, in an emulator: the tables and the secrets, as the template says.
+"""Creates the tables and secrets of the template in an emulator.
 
     sam-local.py TEMPLATE ENDPOINT
 
-Prints the variables of the functions that name them, as JSON. What is there already stays as it is. Runs in the SAM
-CLI's own environment, for its boto3 and its reader of templates.
+Prints the environment variables with which the functions find them, as JSON. Existing tables and secrets stay
+unchanged. Runs in the virtual environment of the SAM CLI, because it uses its boto3 and its template parser.
 """
 
 import json
@@ -17,17 +17,17 @@ TABLES = {"QueuesTable": "VESTIBULE_QUEUES_TABLE", "EntriesTable": "VESTIBULE_EN
 SECRETS = {"RootKeySecret": "VESTIBULE_ROOT_KEY_SECRET", "SigningKeySecret": "VESTIBULE_SIGNING_KEY_SECRET"}
 
 
-def make_table(dynamodb, name, properties):
-    asked = {key: properties[key] for key in ("KeySchema", "AttributeDefinitions")}
+def create_table(dynamodb, name, properties):
+    schema = {key: properties[key] for key in ("KeySchema", "AttributeDefinitions")}
     try:
-        dynamodb.create_table(TableName=name, BillingMode="PAY_PER_REQUEST", **asked)
+        dynamodb.create_table(TableName=name, BillingMode="PAY_PER_REQUEST", **schema)
     except dynamodb.exceptions.ResourceInUseException:
         pass
     dynamodb.get_waiter("table_exists").wait(TableName=name, WaiterConfig={"Delay": 1, "MaxAttempts": 60})
 
 
-def make_secret(secrets, name, properties):
-    # CloudFormation's words for a generated secret are those of the service's own operation.
+def create_secret(secrets, name, properties):
+    # The properties of GenerateSecretString in CloudFormation are the arguments of this operation.
     text = secrets.get_random_password(**properties["GenerateSecretString"])["RandomPassword"]
     try:
         secrets.create_secret(Name=name, SecretString=text)
@@ -42,10 +42,10 @@ def main(template, endpoint):
     variables = {}
     for logical_id, variable in TABLES.items():
         variables[variable] = f"vestibule-{logical_id}"
-        make_table(dynamodb, variables[variable], resources[logical_id]["Properties"])
+        create_table(dynamodb, variables[variable], resources[logical_id]["Properties"])
     for logical_id, variable in SECRETS.items():
         variables[variable] = f"vestibule-{logical_id}"
-        make_secret(secrets, variables[variable], resources[logical_id]["Properties"])
+        create_secret(secrets, variables[variable], resources[logical_id]["Properties"])
     print(json.dumps(variables))
 
 

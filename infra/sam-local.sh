@@ -1,20 +1,20 @@
 #!/usr/bin/env bash
 #
-# Builds the functions and serves them with `sam local`, in containers, beside a Redis and an emulator of AWS on the host.
+# Builds the functions and serves them with `sam local`, in containers. A Redis and an emulator of AWS run on the host.
 #
 #   infra/sam-local.sh [OPTION...]         serves until Ctrl-C; options go to `sam local start-api`
-#   infra/sam-local.sh run -- COMMAND...   serves on free ports, runs a command, stops; the exit status is the command's
+#   infra/sam-local.sh run -- COMMAND...   serves on free ports, runs the command, stops; exits with the command's status
 #
-#   REDIS_URL          your own Redis; without it, one is started (infra/servers.sh)
-#   AWS_ENDPOINT_URL   your own emulator of DynamoDB and Secrets Manager; without it, MiniStack is started
-#   PORT, LAMBDA_PORT  where the API (3000) and Lambda's own interface (3001) listen
+#   REDIS_URL          your own Redis; without it, the script starts one (infra/servers.sh)
+#   AWS_ENDPOINT_URL   your own emulator of DynamoDB and Secrets Manager; without it, the script starts MiniStack
+#   PORT, LAMBDA_PORT  the ports of the API (3000) and of Lambda's own interface (3001)
 #   CORS_ORIGINS       pages that may call from a browser (*)
 #
-# The command finds the API in TEST_API_URL (TEST_GATEWAY and TEST_CORS_ORIGIN say more of it), and what is behind it in
-# TEST_REDIS_URL, TEST_DYNAMODB_URL, TEST_QUEUES_TABLE and TEST_ENTRIES_TABLE.
+# The command finds the API in TEST_API_URL, its kind in TEST_GATEWAY and its allowed origin in TEST_CORS_ORIGIN. It
+# finds the stores in TEST_REDIS_URL, TEST_DYNAMODB_URL, TEST_QUEUES_TABLE and TEST_ENTRIES_TABLE.
 #
-# `sam local` fires no schedule: here a loop invokes PromoterFunction each minute with the event of the schedule, so that it
-# is the real function in a container with the real deadline that ticks.
+# `sam local` fires no schedule. A loop invokes PromoterFunction each minute with the event of the schedule, so the real
+# function ticks, in a container and with its real deadline.
 set -euo pipefail
 cd "$(dirname "${BASH_SOURCE[0]}")/.."
 
@@ -23,7 +23,7 @@ source infra/tools.sh
 # shellcheck source=infra/docker.sh
 source infra/docker.sh
 
-readonly READY_SECONDS=120 # The first call makes the image that the functions run on.
+readonly READY_SECONDS=120 # The first request builds the image of the functions.
 readonly STOP_SECONDS=20
 readonly MINUTE=60
 readonly SCHEDULE_EVENT=infra/events/promoter-schedule.json
@@ -38,7 +38,7 @@ case ${1:-} in
   *) options=("$@") ;;
 esac
 
-# Servers that are not given are started around this very script.
+# Starts the missing servers, which then run this script again.
 if [[ -z ${VESTIBULE_SERVERS_STARTED:-} ]]; then
   missing=
   if [[ -z ${REDIS_URL:-} ]]; then missing=redis; fi
@@ -52,7 +52,7 @@ else
   AWS_ENDPOINT_URL=${AWS_ENDPOINT_URL:-$TEST_DYNAMODB_URL}
 fi
 redis_url=$REDIS_URL aws_url=$AWS_ENDPOINT_URL
-# The tools below must not take these for theirs. An emulator takes any credentials.
+# The tools below must not read these variables. An emulator accepts any credentials.
 unset REDIS_URL AWS_ENDPOINT_URL
 export AWS_ACCESS_KEY_ID=${AWS_ACCESS_KEY_ID:-test} AWS_SECRET_ACCESS_KEY=${AWS_SECRET_ACCESS_KEY:-test}
 export AWS_REGION=${AWS_REGION:-us-east-1} SAM_CLI_TELEMETRY=0
@@ -65,11 +65,11 @@ trap 'exit 129' HUP
 trap 'exit 130' INT
 trap 'exit 143' TERM
 
-# Ends what this script started, by its own ids, the containers before the engine that runs them.
+# Stops the processes that this script started, by their ids, and the containers before the engine.
 # shellcheck disable=SC2317 # The trap calls it.
 stop_all() {
   trap '' INT TERM HUP # A second Ctrl-C must not leave a container behind.
-  # As Ctrl-C would, since that is when the SAM CLI takes its containers away.
+  # Sends SIGINT, as Ctrl-C does, because the SAM CLI then removes its containers.
   local deadline=$((SECONDS + STOP_SECONDS)) signal=INT group
   while [[ -n $(jobs -pr) ]]; do
     for group in $(jobs -pr); do
@@ -81,7 +81,7 @@ stop_all() {
   done
   if [[ -n $network ]]; then
     docker ps --all --quiet --filter "network=$network" | xargs -r docker rm --force >/dev/null 2>&1 || true
-    docker network rm "$network" >/dev/null 2>&1 || say "the network $network of the engine could not be removed"
+    docker network rm "$network" >/dev/null 2>&1 || say "could not remove the network $network of the container engine"
   fi
   stop_docker
   rm -rf "$work"
@@ -90,41 +90,43 @@ stop_all() {
 launch() { # NAME COMMAND...
   local name=$1
   shift
-  set -m # A process group of its own: Ctrl-C must reach the command, and not the servers under it.
+  set -m # Its own process group, so that Ctrl-C reaches the command and not the servers.
   "$@" >"$work/$name.log" 2>&1 </dev/null &
   set +m
   printf '%s\n' $! >"$work/$name.pid"
 }
 
-clock=$SECONDS
-took() { # WHAT
-  say "$1: $((SECONDS - clock)) s"
-  clock=$SECONDS
+step_started_at=$SECONDS
+report_step() { # STEP
+  say "$1: $((SECONDS - step_started_at)) s"
+  step_started_at=$SECONDS
 }
 
 free_port() { "$python" -c 'import socket; print(socket.create_server(("127.0.0.1", 0)).getsockname()[1])'; }
 
-# Sets `reached` to the address under which containers find a server. What listens on the host's loopback is not theirs
-# to see: it is passed on from the address that the host has in their network.
-reach() { # URL
-  reached=$1
+# Sets `container_url` to the address under which containers reach a server. Containers cannot reach the host's
+# loopback, so socat forwards to it from the address that the host has in their network.
+expose_to_containers() { # URL
+  container_url=$1
   [[ $1 =~ ^([a-z+]+)://([^/@]*@)?(127\.[0-9.]+|localhost|\[::1\])(:([0-9]+))?(/.*)?$ ]] || return 0
   local scheme=${BASH_REMATCH[1]} user=${BASH_REMATCH[2]} host=${BASH_REMATCH[3]}
   local port=${BASH_REMATCH[5]} rest=${BASH_REMATCH[6]}
   if [[ $scheme == *+cluster ]]; then
-    fail "containers cannot reach a Redis cluster on loopback: it sends them to 127.0.0.1."
+    fail "containers cannot reach a Redis cluster on loopback, because it redirects them to 127.0.0.1."
   fi
   if [[ -z $port ]]; then case $scheme in redis*) port=6379 ;; https) port=443 ;; *) port=80 ;; esac; fi
   if [[ $gateway != host.docker.internal ]]; then
     launch "forward-$port" socat "TCP-LISTEN:$port,bind=$gateway,fork,reuseaddr" "TCP:$host:$port"
   fi
-  reached=$scheme://$user$gateway:$port$rest
+  container_url=$scheme://$user$gateway:$port$rest
 }
 
-# A network of our own: its containers are ours, and the engine says what the host is called in it. Where that is no
-# address of this host, the engine is in a machine of its own (Docker Desktop), which has a name for the host's loopback.
-make_network() {
-  docker network create "vestibule-sam-$$" >/dev/null || fail "the container engine made no network. Its own message is above."
+# Creates a network for this run, so that all containers in it belong to this run. The engine gives the address of the
+# host in it. If this host does not have that address, the engine runs in a virtual machine (Docker Desktop), which has
+# a name for the host's loopback.
+create_network() {
+  docker network create "vestibule-sam-$$" >/dev/null ||
+    fail "the container engine could not create a network. See its message above."
   network=vestibule-sam-$$
   gateway=$(docker network inspect "$network" --format '{{(index .IPAM.Config 0).Gateway}}')
   if ! "$python" -c 'import socket, sys; socket.create_server((sys.argv[1], 0))' "$gateway" 2>/dev/null; then
@@ -135,23 +137,24 @@ make_network() {
   fi
 }
 
-# The variables of the functions that differ from the template's, for all of them.
+# Writes the environment variables in which the functions differ from the template.
 write_variables() {
-  local made
-  made=$("$python" infra/sam-local.py "$template" "$aws_url") || fail "the tables and secrets could not be made at $aws_url."
-  reach "$redis_url"
-  local redis=$reached
-  reach "$aws_url"
+  local names
+  names=$("$python" infra/sam-local.py "$template" "$aws_url") ||
+    fail "could not create the tables and secrets at $aws_url."
+  expose_to_containers "$redis_url"
+  local redis=$container_url
+  expose_to_containers "$aws_url"
   "$python" -c '
 import json, sys
-made, redis, aws, api = sys.argv[1:]
-print(json.dumps({"Parameters": json.loads(made) | {
+names, redis, aws, api = sys.argv[1:]
+print(json.dumps({"Parameters": json.loads(names) | {
     "VESTIBULE_REDIS_URL": redis, "VESTIBULE_DYNAMODB_ENDPOINT": aws, "VESTIBULE_SECRETS_ENDPOINT": aws,
-    "VESTIBULE_ISSUER": api}}))' "$made" "$redis" "$reached" "$api_url" >"$work/variables.json"
+    "VESTIBULE_ISSUER": api}}))' "$names" "$redis" "$container_url" "$api_url" >"$work/variables.json"
 }
 
-# `sam local` without warm containers: one container a request, as slow as that is. A warm one answers one request at a time,
-# and a held poll would keep every other visitor waiting for it.
+# Starts `sam local` without warm containers. One container per request is slow, but a warm container answers one
+# request at a time, so a held poll would delay every other visitor.
 launch_sam() { # api|lambda PORT OPTION...
   launch "$1" "$sam" local "start-$1" --template "$template" --port "$2" --env-vars "$work/variables.json" \
     --docker-network "$network" "${image_options[@]}" "${@:3}" \
@@ -164,14 +167,14 @@ invoke() { # FUNCTION BODY
 }
 
 await() { # NAME COMMAND...
-  local name=$1 deadline=$((SECONDS + READY_SECONDS)) trouble
+  local name=$1 deadline=$((SECONDS + READY_SECONDS)) problem
   shift
   until "$@" >"$work/answer" 2>&1; do
-    trouble=
-    if ((SECONDS >= deadline)); then trouble="was not ready after $READY_SECONDS seconds"; fi
-    kill -0 "$(cat "$work/$name.pid")" 2>/dev/null || trouble="ended before it was ready"
-    if [[ -n $trouble ]]; then
-      say "sam local start-$name $trouble. The end of its log:"
+    problem=
+    if ((SECONDS >= deadline)); then problem="was not ready after $READY_SECONDS seconds"; fi
+    kill -0 "$(cat "$work/$name.pid")" 2>/dev/null || problem="ended before it was ready"
+    if [[ -n $problem ]]; then
+      say "sam local start-$name $problem. The end of its log:"
       show_log "$name"
       exit 1
     fi
@@ -183,14 +186,14 @@ show_log() { # NAME
   tail -n 40 "$work/$1.log" | sed 's/^/  | /' >&2
 }
 
-# One run a minute, whether it lasts to its deadline or, with every line empty, ends at once.
+# Starts one run per minute. A run lasts to its deadline, or ends earlier if every queue is empty.
 promote_each_minute() {
-  local began
+  local started_at
   while true; do
-    began=$SECONDS
+    started_at=$SECONDS
     invoke PromoterFunction "@$SCHEDULE_EVENT" || true
     echo
-    if ((SECONDS < began + MINUTE)); then sleep $((began + MINUTE - SECONDS)); fi
+    if ((SECONDS < started_at + MINUTE)); then sleep $((started_at + MINUTE - SECONDS)); fi
   done
 }
 
@@ -204,36 +207,36 @@ have curl || { have apt-get && apt_install curl; } || fail "curl is missing. Ins
 case $(uname -m) in
   x86_64 | amd64) architecture=x86_64 ;;
   aarch64 | arm64) architecture=arm64 ;;
-  *) fail "Lambda has no processor like $(uname -m)." ;;
+  *) fail "Lambda does not support the processor $(uname -m)." ;;
 esac
 need_docker
 need_lambda_image "$architecture"
-took "container engine and image"
+report_step "container engine and image"
 
 template=$(infra/sam-build.sh "$architecture" --fast | tail -n 1)
-took "functions built"
+report_step "functions built"
 
 cors_origins=${CORS_ORIGINS:-*}
 if [[ ${#command[@]} -gt 0 ]]; then
   PORT=$(free_port) LAMBDA_PORT=$(free_port)
-  cors_origins=https://shop.example # One that is named: what holds for any page says little.
+  cors_origins=https://shop.example # A named origin, because tests against * prove little.
 fi
 api_url=http://127.0.0.1:${PORT:=3000} lambda_url=http://127.0.0.1:${LAMBDA_PORT:=3001}
-make_network
+create_network
 write_variables
 launch_sam lambda "$LAMBDA_PORT"
 launch_sam api "$PORT" ${options[@]+"${options[@]}"}
 await lambda has_demo_queue
 launch promoter promote_each_minute
 await api curl --silent --fail "$api_url/queues/demo:1"
-took "serving"
+report_step "serving"
 
 if [[ ${#command[@]} -gt 0 ]]; then
   export TEST_API_URL=$api_url TEST_GATEWAY=sam-local TEST_CORS_ORIGIN=$cors_origins TEST_REDIS_URL=$redis_url TEST_DYNAMODB_URL=$aws_url
   export TEST_QUEUES_TABLE=vestibule-QueuesTable TEST_ENTRIES_TABLE=vestibule-EntriesTable
   status=0
   "${command[@]}" || status=$?
-  took "the command"
+  report_step "the command"
   if ((status != 0)); then
     for log in api lambda; do
       say "the end of the log of '$log':"
@@ -243,9 +246,9 @@ if [[ ${#command[@]} -gt 0 ]]; then
   exit "$status"
 fi
 
-say "the API is at $api_url, and queue demo:1 is open. Enter it (a request starts a container, which takes a moment):"
+say "the API is at $api_url, and queue demo:1 is open. Enter it (each request starts a container, which takes a moment):"
 say "  curl -s $api_url/queues/demo:1/entries -H 'Content-Type: application/json' -d '{}'"
-say "an operator's order:"
+say "run an operator's command:"
 say "  curl -s $lambda_url/2015-03-31/functions/AdminFunction/invocations -d '{\"op\": \"describe\", \"queue\": \"demo:1\"}'"
-say "the logs of the functions follow; Ctrl-C ends it all."
+say "the logs of the functions follow; Ctrl-C stops everything."
 tail -n 0 -f "$work/api.log" "$work/lambda.log" "$work/promoter.log"

@@ -1,41 +1,41 @@
 #!/usr/bin/env bash
 #
-# Starts the servers that tests talk to, runs a command, and stops them again.
+# Starts the servers that tests need, runs a command, and stops the servers.
 #
 #   infra/servers.sh run [--only NAME,NAME...] -- COMMAND...
 #
-#   name       server                                   the command finds it in
+#   name       server                                   variable for the command
 #   redis      Redis                                    TEST_REDIS_URL
 #   valkey     Valkey                                   TEST_VALKEY_URL
-#   cluster    Redis Cluster of three primaries and     TEST_REDIS_CLUSTER_URL, whose certificates are of the
-#              three replicas, by TLS alone             authority in the file TEST_REDIS_CLUSTER_CA
+#   cluster    Redis Cluster of three primaries and     TEST_REDIS_CLUSTER_URL; TEST_REDIS_CLUSTER_CA is the file
+#              three replicas, with TLS only            of the authority that signed its certificates
 #   dynamodb   MiniStack, which emulates DynamoDB       TEST_DYNAMODB_URL
 #              and, at the same address, Secrets Manager
-#   aws        MiniStack with all that a deployment     AWS_ENDPOINT_URL
-#              needs; only where it is asked for
+#   aws        MiniStack with every service that a      AWS_ENDPOINT_URL
+#              deployment needs; only if --only names it
 #
-# Every server gets free loopback ports and a temporary directory, and keeps nothing: runs do not disturb each other.
-# The exit status is that of COMMAND. `infra/servers.sh run -- bash` gives a shell to try things in.
+# Every server gets free loopback ports and a temporary directory, and keeps no data, so runs do not disturb each other.
+# The script exits with the status of COMMAND. `infra/servers.sh run -- bash` opens a shell beside the servers.
 set -euo pipefail
 
 # shellcheck source=infra/tools.sh
 source "$(dirname "${BASH_SOURCE[0]}")/tools.sh"
 
-readonly READY_SECONDS=60 # Machines that compile at the same time are slow.
+readonly READY_SECONDS=60 # A machine that compiles at the same time is slow.
 readonly STOP_SECONDS=5
 readonly AWS_SERVICES=apigateway,cloudformation,cloudwatch,dynamodb,ec2,events,iam,lambda,logs,s3,secretsmanager,sns,sts
-readonly ATTEMPTS=3 # For a port that somebody took between our look and the server's.
-# Servers by themselves until they are joined: the first three have the slots, and each of the others follows one of those.
+readonly ATTEMPTS=3 # Another process may take a port between our check and the start of the server.
+# The nodes start as single servers and then join. The first three get the slots; each other one replicates one of them.
 readonly CLUSTER_NODES=(cluster-1 cluster-2 cluster-3 cluster-4 cluster-5 cluster-6)
 readonly CLUSTER_SLOTS=("0 5460" "5461 10922" "10923 16383")
-readonly JOINING_MS=1000  # How long nodes may be silent; they tell each other the news in half of it.
-readonly JOINED_MS=60000 # On a busy machine nobody is to be taken for dead: tests decide who is.
+readonly JOINING_MS=1000  # The node timeout while joining. Nodes exchange news within half of it.
+readonly JOINED_MS=60000 # The node timeout afterwards. A slow node must not look dead: tests decide which one fails.
 
 usage() {
   fail "usage: infra/servers.sh run [--only redis,valkey,cluster,dynamodb,aws] -- COMMAND..."
 }
 
-# Prints that many different free ports.
+# Prints COUNT different free ports.
 free_ports() { # COUNT
   "$python" -c '
 import socket, sys
@@ -43,7 +43,7 @@ sockets = [socket.create_server(("127.0.0.1", 0)) for _ in range(int(sys.argv[1]
 print(*(s.getsockname()[1] for s in sockets))' "$1"
 }
 
-# What the script knows about a server lies in its directory: the files port, bus_port, pid and log.
+# The directory of a server contains the files port, bus_port, pid and log.
 port_of() { cat "$work/$1/port"; }
 bus_port_of() { cat "$work/$1/bus_port"; }
 pid_of() { cat "$work/$1/pid"; }
@@ -57,7 +57,7 @@ cli() {
 launch() { # NAME COMMAND...
   local name=$1
   shift
-  set -m # A process group of its own: Ctrl-C must reach the command, and not the servers under it.
+  set -m # Its own process group, so that Ctrl-C reaches the command and not the servers.
   "$@" >"$work/$name/log" 2>&1 </dev/null &
   set +m
   printf '%s\n' $! >"$work/$name/pid"
@@ -68,7 +68,8 @@ launch_redis_like() { # NAME SERVER PORT OPTION...
     --enable-debug-command local "${@:4}"
 }
 
-# Only the services asked for: others of MiniStack listen on fixed ports, where two runs would meet.
+# Starts the requested services only, because others of MiniStack listen on fixed ports, on which two runs would
+# collide.
 launch_ministack() { # NAME PORT SERVICES
   launch "$1" env TMPDIR="$work/$1" BIND_HOST=127.0.0.1 GATEWAY_PORT="$2" SERVICES="$3" \
     IOT_MTLS_ENABLED=0 SFTP_ENABLED=0 USE_SSL=0 PERSIST_STATE=0 LOG_LEVEL=INFO "$ministack_python" -m ministack
@@ -78,7 +79,7 @@ start() { # NAME
   local name=$1 port bus_port
   rm -rf "${work:?}/$name"
   mkdir "$work/$name"
-  # The bus port is 10000 above the other by default, and so may be taken or past the last port.
+  # The default bus port is 10000 above the other. It may be in use, or above the highest port.
   read -r port bus_port <<<"$(free_ports 2)"
   printf '%s\n' "$port" >"$work/$name/port"
   printf '%s\n' "$bus_port" >"$work/$name/bus_port"
@@ -96,18 +97,18 @@ start() { # NAME
       launch_ministack dynamodb "$port" dynamodb,secretsmanager
       ;;
     aws)
-      # Functions run as processes of this machine and inherit the address.
+      # MiniStack runs functions as local processes, which inherit this address.
       AWS_ENDPOINT_URL="http://127.0.0.1:$port" LAMBDA_EXECUTOR=local launch_ministack aws "$port" "$AWS_SERVICES"
       ;;
   esac
 }
 
-# True once the server answers, and the one that answers is ours: after a lost race for the port it would be another's.
+# True once our server answers. If another process took the port first, its server would answer instead.
 is_ready() { # NAME
   case $1 in
     redis | valkey | cluster-*) answers_as_ours "$1" ;;
     dynamodb | aws)
-      # The line comes after binding, so it says whose the port is; the request loads the service, too.
+      # MiniStack logs this line after it has the port, so the port is ours. The request also loads the service.
       grep -q 'Running on http' "$work/$1/log" && "$python" -c '
 import http.client, sys
 connection = http.client.HTTPConnection("127.0.0.1", int(sys.argv[1]), timeout=5)
@@ -141,7 +142,7 @@ await() { # NAME
   done
 }
 
-# An authority of our own, and the certificate of every node, as an owner of servers would make them.
+# Creates a certificate authority and the certificate of the nodes.
 make_certificates() {
   (
     cd "$work"
@@ -151,10 +152,10 @@ make_certificates() {
       -keyout server.key -out server.csr
     printf 'subjectAltName=IP:127.0.0.1,DNS:localhost\nbasicConstraints=CA:FALSE\n' >server.ext
     openssl x509 -req -in server.csr -CA ca.pem -CAkey ca.key -CAcreateserial -days 2 -extfile server.ext -out server.pem
-  ) >"$work/openssl.log" 2>&1 || fail "openssl made no certificates: $(tail -n 1 "$work/openssl.log")"
+  ) >"$work/openssl.log" 2>&1 || fail "openssl could not create the certificates: $(tail -n 1 "$work/openssl.log")"
 }
 
-# Makes one cluster of the nodes, once all of them run.
+# Joins the running nodes to one cluster.
 join_cluster() {
   local at other deadline=$((SECONDS + READY_SECONDS))
   for at in 0 1 2; do
@@ -183,14 +184,14 @@ until_joined() { # NAME CONDITION
   done
 }
 
-# shellcheck disable=SC2317 # Called by its name, as the next one is.
+# shellcheck disable=SC2317 # until_joined calls this function and the next by name.
 knows_all() { # NAME
   local nodes
   nodes=$(cli "$1" cluster nodes)
   [[ $(grep -c ' connected' <<<"$nodes") == 6 && $nodes != *handshake* ]]
 }
 
-# The node takes calls for every slot, knows who follows whom, and is in step with the primary it follows.
+# True once the node serves every slot, knows all replicas, and is in sync with its primary.
 # shellcheck disable=SC2317
 has_joined() { # NAME
   knows_all "$1" && [[ $(cli "$1" cluster info) == *cluster_state:ok* ]] &&
@@ -204,7 +205,7 @@ give_up() { # NAME WHAT
   exit 1
 }
 
-# Ends the servers by the ids of their own processes, politely first; some or none may have been started.
+# Stops the started servers by their process ids, first with SIGTERM.
 # shellcheck disable=SC2317 # The traps call it.
 stop_all() {
   trap '' INT TERM HUP # A second Ctrl-C must not leave a server behind.
@@ -231,11 +232,11 @@ for name in $names; do
       need_openssl
       ;;
     valkey)
-      need_redis # For redis-cli; the package has none.
+      need_redis # For redis-cli, which the Valkey package lacks.
       valkey_server=$(need_valkey)
       ;;
     dynamodb | aws) ministack_python=$(need_ministack) ;;
-    *) fail "there is no server '$name'; there are redis, valkey, cluster, dynamodb and aws" ;;
+    *) fail "unknown server '$name'. Use redis, valkey, cluster, dynamodb or aws." ;;
   esac
 done
 
@@ -251,7 +252,7 @@ servers=
 for name in $names; do
   if [[ $name == cluster ]]; then servers+=" ${CLUSTER_NODES[*]}"; else servers+=" $name"; fi
 done
-for name in $servers; do start "$name"; done # All at once, since each takes a second or two.
+for name in $servers; do start "$name"; done # All at once, because each takes one or two seconds.
 for name in $servers; do await "$name"; done
 if [[ " $names " == *" cluster "* ]]; then join_cluster; fi
 ready=
@@ -268,7 +269,7 @@ for name in $names; do
 done
 say "servers ready after $((SECONDS - started_at)) s:$ready"
 
-# The emulator takes any credentials. Nothing of the developer's own account is left for a test to find.
+# The emulator accepts any credentials. Tests must not find those of the developer's own account.
 export AWS_ACCESS_KEY_ID=test AWS_SECRET_ACCESS_KEY=test AWS_REGION=us-east-1
 export AWS_CONFIG_FILE=/dev/null AWS_SHARED_CREDENTIALS_FILE=/dev/null AWS_EC2_METADATA_DISABLED=true
 unset AWS_PROFILE AWS_SESSION_TOKEN

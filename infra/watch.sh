@@ -1,17 +1,17 @@
 #!/usr/bin/env bash
 #
-# Serves the functions with `cargo lambda watch`, which builds them anew whenever a file changes, beside a Redis and an
-# emulator of DynamoDB.
+# Serves the functions with `cargo lambda watch`, which rebuilds them when a file changes. A Redis and an emulator of
+# DynamoDB run beside it.
 #
 #   infra/watch.sh                   serves until Ctrl-C
-#   infra/watch.sh run -- COMMAND... serves on a free port, runs a command, stops; the exit status is the command's
+#   infra/watch.sh run -- COMMAND... serves on a free port, runs the command, stops; exits with the command's status
 #
-#   REDIS_URL         your own Redis; without it, one is started (infra/servers.sh)
-#   AWS_ENDPOINT_URL  your own emulator of DynamoDB; without it, MiniStack is started
-#   PORT              where the API listens (9000)
+#   REDIS_URL         your own Redis; without it, the script starts one (infra/servers.sh)
+#   AWS_ENDPOINT_URL  your own emulator of DynamoDB; without it, the script starts MiniStack
+#   PORT              the port of the API (9000)
 #
-# The command finds the API in TEST_API_URL, and what is behind it in TEST_REDIS_URL, TEST_DYNAMODB_URL, TEST_QUEUES_TABLE
-# and TEST_ENTRIES_TABLE. Nothing fires the schedule of the promoter here: a loop invokes it again whenever it is done.
+# The command finds the API in TEST_API_URL, and the stores in TEST_REDIS_URL, TEST_DYNAMODB_URL, TEST_QUEUES_TABLE and
+# TEST_ENTRIES_TABLE. No schedule fires here. A loop invokes the promoter again whenever a run ends.
 set -euo pipefail
 cd "$(dirname "${BASH_SOURCE[0]}")/.."
 
@@ -32,7 +32,7 @@ case ${1:-} in
   *) fail "usage: infra/watch.sh [run -- COMMAND...]" ;;
 esac
 
-# Servers that are not given are started around this very script.
+# Starts the missing servers, which then run this script again.
 if [[ -z ${VESTIBULE_SERVERS_STARTED:-} ]]; then
   missing=
   if [[ -z ${REDIS_URL:-} ]]; then missing=redis; fi
@@ -43,14 +43,14 @@ if [[ -z ${VESTIBULE_SERVERS_STARTED:-} ]]; then
   fi
 fi
 redis_url=${REDIS_URL:-${TEST_REDIS_URL:-}} aws_url=${AWS_ENDPOINT_URL:-${TEST_DYNAMODB_URL:-}}
-unset AWS_ENDPOINT_URL # The functions are told by a variable of their own.
+unset AWS_ENDPOINT_URL # The functions get the address in a variable of Vestibule.
 
 need_cargo_lambda
 python=$(need_python)
 have curl || { have apt-get && apt_install curl; } || fail "curl is missing. Install it and run this again."
 
-# Sends one order to DynamoDB; tables that are there already are as good.
-make_table() { # NAME PARTITION_KEY SORT_KEY
+# Creates a table in DynamoDB, unless it exists.
+create_table() { # NAME PARTITION_KEY SORT_KEY
   "$python" - "$aws_url" "$@" <<'PYTHON'
 import json, sys, urllib.error, urllib.request
 url, name, partition_key, sort_key = sys.argv[1:]
@@ -73,8 +73,8 @@ except urllib.error.HTTPError as error:
         sys.exit(f"{name}: {answer.decode()}")
 PYTHON
 }
-make_table "$QUEUES_TABLE" queue part || fail "the table $QUEUES_TABLE could not be made at $aws_url."
-make_table "$ENTRIES_TABLE" shard entry || fail "the table $ENTRIES_TABLE could not be made at $aws_url."
+create_table "$QUEUES_TABLE" queue part || fail "could not create the table $QUEUES_TABLE at $aws_url."
+create_table "$ENTRIES_TABLE" shard entry || fail "could not create the table $ENTRIES_TABLE at $aws_url."
 
 free_port() { "$python" -c 'import socket; print(socket.create_server(("127.0.0.1", 0)).getsockname()[1])'; }
 random_text() { "$python" -c 'import secrets; print(secrets.token_hex(32))'; }
@@ -82,7 +82,7 @@ random_text() { "$python" -c 'import secrets; print(secrets.token_hex(32))'; }
 if ((${#command[@]})); then port=$(free_port); else port=${PORT:-9000}; fi
 api_url=http://127.0.0.1:$port
 
-# As good as any for one run: who stays in line from one run to the next needs the same ones again.
+# Random keys suffice for one run. To keep entries valid from run to run, set the same keys each time.
 export VESTIBULE_ROOT_KEY=${VESTIBULE_ROOT_KEY:-$(random_text)}
 export VESTIBULE_SIGNING_KEY=${VESTIBULE_SIGNING_KEY:-$(random_text)}
 export VESTIBULE_REDIS_URL=$redis_url VESTIBULE_DYNAMODB_ENDPOINT=$aws_url VESTIBULE_ISSUER=$api_url
@@ -95,7 +95,7 @@ trap 'exit 129' HUP
 trap 'exit 130' INT
 trap 'exit 143' TERM
 
-# Ends what this script started, by the ids of its own process groups.
+# Stops the processes that this script started, by the ids of their process groups.
 # shellcheck disable=SC2317 # The trap calls it.
 stop_all() {
   trap '' INT TERM HUP # A second Ctrl-C must not leave a function behind.
@@ -103,10 +103,10 @@ stop_all() {
   rm -rf "$work"
 }
 
-# So that a fault in the code shows here, and the first call does not wait for it.
+# Builds first, so that a compile error shows here and the first request does not wait for the build.
 cargo build --package functions --locked
 
-set -m # A process group of its own, with the functions that it starts.
+set -m # Its own process group, which includes the functions that it starts.
 cargo lambda watch --package functions --invoke-address 127.0.0.1 --invoke-port "$port" >"$work/log" 2>&1 </dev/null &
 watch_pid=$!
 set +m
@@ -115,22 +115,22 @@ is_ready() { curl --fail --silent --max-time 5 --output /dev/null "$api_url/.wel
 deadline=$((SECONDS + READY_SECONDS))
 until is_ready; do
   if ! kill -0 "$watch_pid" 2>/dev/null || ((SECONDS >= deadline)); then
-    say "cargo lambda watch does not serve. The end of its log:"
+    say "cargo lambda watch did not start. The end of its log:"
     tail -n 20 "$work/log" | sed 's/^/  | /' >&2
     exit 1
   fi
   sleep 0.5
 done
 
-tick() {
+invoke_promoter() {
   while true; do
-    # A minute, as that of the schedule. One that was built anew meanwhile never answers.
+    # A run lasts a minute, as with the schedule. A function that was rebuilt meanwhile never answers.
     curl --silent --max-time 75 --output /dev/null --data '{}' "$api_url/2015-03-31/functions/promoter/invocations" || true
     sleep 1
   done
 }
 set -m
-tick &
+invoke_promoter &
 if ((${#command[@]} == 0)); then tail -n +1 -f "$work/log" & fi
 set +m
 
@@ -141,5 +141,5 @@ if ((${#command[@]})); then
   "${command[@]}"
   exit
 fi
-say "operators' orders: curl $api_url/2015-03-31/functions/admin/invocations --data '{\"op\": \"create\", \"queue\": \"demo:1\"}'"
+say "run an operator's command: curl $api_url/2015-03-31/functions/admin/invocations --data '{\"op\": \"create\", \"queue\": \"demo:1\"}'"
 wait "$watch_pid"

@@ -1,18 +1,18 @@
-// The waiting page around a Place. What the server says is shown as text, never as markup.
+// The waiting page around a Place. It shows texts of the server as text, never as markup.
 
 import { Place } from "./vestibule.js";
 
-// A screen reader says the position so often at most.
-const SPOKEN_MS = 30_000;
+// The shortest time between two announcements of the position to a screen reader.
+const ANNOUNCE_INTERVAL_MS = 30_000;
 
 const queue = new URLSearchParams(location.search).get("queue") || "demo:1";
 const place = new Place({ queue });
 const part = (name) => document.querySelector(`[data-part="${name}"]`);
-let view = {};
-let joining = false;
-let leaving = false;
-let goneOn = false;
-let spokenAtMs = -Infinity;
+let publicDocument = {};
+let isJoining = false;
+let isLeaving = false;
+let isRedirected = false;
+let announcedAtMs = -Infinity;
 
 const HEADLINES = {
   waiting: "You are in line",
@@ -20,7 +20,7 @@ const HEADLINES = {
   active: "You are in",
   completed: "Done. Thank you for waiting",
   left: "You left the line",
-  expired: "Your time is over",
+  expired: "Your session has ended",
 };
 
 const HINTS = {
@@ -28,159 +28,163 @@ const HINTS = {
   ready: "Come back to this page to be let in.",
 };
 
-const TROUBLES = {
+const PROBLEM_TEXTS = {
   "queue-closed": "This line is closed.",
-  "queue-draining": "Nobody new is let into this line.",
-  "unknown-queue": "There is no such line.",
-  "unknown-entry": "The line was begun anew. Please join again.",
-  "token-owner-mismatch": "The line was begun anew. Please join again.",
+  "queue-draining": "This line does not accept new visitors.",
+  "unknown-queue": "This line does not exist.",
+  "unknown-entry": "The line was reset. Please join again.",
+  "token-owner-mismatch": "The line was reset. Please join again.",
 };
 
-function set(name, text) {
+function setText(name, text) {
   const element = part(name);
   element.hidden = text === "";
   if (element.textContent !== text) element.textContent = text;
 }
 
-function headline(entry) {
-  if (!entry) return joining ? "One moment" : "You are not in line";
-  // Whoever was never let in has no session that could have ended.
+function headlineText(entry) {
+  if (!entry) return isJoining ? "One moment" : "You are not in line";
+  // An entry that expired without a session was never let in.
   return entry.state === "expired" && !entry.expires_at_ms ? "You missed your turn" : HEADLINES[entry.state];
 }
 
-// Nobody can say how long it takes while nothing moves, or before enough of it was seen; the view, which may be older,
-// says which it is.
-function standstill(entry) {
+// Explains why there is no estimate: the line does not move, or too few visitors have been let in to estimate. The
+// public document, which may be older than the entry, tells which.
+function standstillText(entry) {
   if (entry?.state !== "waiting" || entry.estimated_wait_seconds) return "";
-  if (view.entrance === "closed") return "The line is closed for now. Your place is kept.";
-  if (view.paused || view.limited_by) return "The line stands still for a moment. Your place is kept.";
-  return "How long it takes is not known yet. Your place is kept.";
+  if (publicDocument.entrance === "closed") return "The line is closed for now. Your place is kept.";
+  if (publicDocument.paused || publicDocument.limited_by) {
+    return "The line stands still for a moment. Your place is kept.";
+  }
+  return "The expected wait is not known yet. Your place is kept.";
 }
 
-function wait(range) {
+function waitText(range) {
   if (!range) return "";
-  if (range.high < 90) return between(range.low, range.high, "seconds");
+  if (range.high < 90) return rangeText(range.low, range.high, "seconds");
   const [low, high] = [Math.max(1, Math.floor(range.low / 60)), Math.ceil(range.high / 60)];
-  return high < 120 ? between(low, high, "minutes") : between(Math.floor(low / 60), Math.ceil(high / 60), "hours");
+  return high < 120
+    ? rangeText(low, high, "minutes")
+    : rangeText(Math.floor(low / 60), Math.ceil(high / 60), "hours");
 }
 
-function between(low, high, unit) {
+function rangeText(low, high, unit) {
   return low === high ? `about ${high} ${unit}` : `${low} to ${high} ${unit}`;
 }
 
-function clock(ms) {
+function countdownText(ms) {
   const seconds = Math.max(0, Math.round(ms / 1_000));
   return `${Math.floor(seconds / 60)}:${String(seconds % 60).padStart(2, "0")}`;
 }
 
-// Whoever missed the turn has the old place for a while.
-function keptMs(entry) {
+// Returns how long the place of a missed turn is still kept.
+function graceMs(entry) {
   return entry?.state === "expired" && entry.grace_until_ms ? place.msUntil(entry.grace_until_ms) : 0;
 }
 
-function show() {
+function render() {
   const { entry, position } = place;
   const { activeElement: focused } = document;
   const state = entry?.state ?? "none";
-  const here = ["waiting", "ready", "active"].includes(state);
+  const isInQueue = ["waiting", "ready", "active"].includes(state);
   document.body.dataset.state = state;
-  set("headline", headline(entry));
-  set("message", view.message ?? "");
-  set("standstill", standstill(entry));
-  set("position", position?.toLocaleString("en") ?? "");
-  set("wait", wait(entry?.estimated_wait_seconds));
+  setText("headline", headlineText(entry));
+  setText("message", publicDocument.message ?? "");
+  setText("standstill", standstillText(entry));
+  setText("position", position?.toLocaleString("en") ?? "");
+  setText("wait", waitText(entry?.estimated_wait_seconds));
   part("position").classList.toggle("long", position >= 100_000);
   part("figures").hidden = position === null;
   part("wait-row").hidden = part("wait").hidden;
-  part("leave").hidden = !here;
+  part("leave").hidden = !isInQueue;
   part("leave").textContent = state === "active" ? "I am done" : "Leave the line";
-  part("join").hidden = here || joining;
+  part("join").hidden = isInQueue || isJoining;
   document.title = [part("position").textContent, part("headline").textContent].filter(Boolean).join(" · ");
-  countdown();
-  speak();
+  renderCountdown();
+  announcePosition();
   if (focused?.hidden) part("headline").focus({ preventScroll: true });
 }
 
-function countdown() {
+function renderCountdown() {
   const { state, claim_by_ms: claimBy, expires_at_ms: expiresAt, grace_until_ms: graceUntil } = place.entry ?? {};
-  const isKept = keptMs(place.entry) > 0;
-  const until = { ready: claimBy, active: expiresAt, expired: isKept ? graceUntil : undefined }[state];
-  set("countdown", until ? clock(place.msUntil(until)) : "");
+  const isPlaceKept = graceMs(place.entry) > 0;
+  const until = { ready: claimBy, active: expiresAt, expired: isPlaceKept ? graceUntil : undefined }[state];
+  setText("countdown", until ? countdownText(place.msUntil(until)) : "");
   part("countdown-row").hidden = !until;
-  set("hint", isKept ? "Your place is kept for you until the time is over." : (HINTS[state] ?? ""));
-  const join = isKept ? "Take my place back" : place.entry ? "Join again" : "Join the line";
-  if (part("join").textContent !== join) part("join").textContent = join;
+  setText("hint", isPlaceKept ? "Your place is kept until the time runs out." : (HINTS[state] ?? ""));
+  const joinText = isPlaceKept ? "Take my place back" : place.entry ? "Join again" : "Join the line";
+  if (part("join").textContent !== joinText) part("join").textContent = joinText;
 }
 
-function speak() {
-  if (place.position === null) spokenAtMs = -Infinity;
-  if (performance.now() - spokenAtMs < SPOKEN_MS) return;
+function announcePosition() {
+  if (place.position === null) announcedAtMs = -Infinity;
+  if (performance.now() - announcedAtMs < ANNOUNCE_INTERVAL_MS) return;
   const [position, expected] = [part("position").textContent, part("wait").textContent];
   part("spoken").textContent = position && [`Position ${position}`, expected].filter(Boolean).join(", ");
-  if (position) spokenAtMs = performance.now();
+  if (position) announcedAtMs = performance.now();
 }
 
-function trouble(problem) {
+function showProblem(problem) {
   const { entry } = place;
-  const other = problem.passing
+  const defaultText = problem.retryable
     ? `No answer at the moment. Trying again${entry ? "; your place is kept" : ""}.`
     : `${problem.message}.${entry ? " Please reload the page." : ""}`;
-  set("trouble", TROUBLES[problem.code] ?? other);
+  setText("trouble", PROBLEM_TEXTS[problem.code] ?? defaultText);
 }
 
-// At the pace of the polls, which end at once when the line is paused or the message changes.
-async function look() {
+// Runs after each poll. A held poll ends at once when the line is paused or the message changes.
+async function refreshPublicDocument() {
   try {
-    view = await place.view();
-    show();
+    publicDocument = await place.fetchPublicDocument();
+    render();
   } catch {
-    // The place's own polls say what is wrong.
+    // The polls of the place report the problem.
   }
-  goOn();
+  redirectToTarget();
 }
 
-// To what is behind the line, where there is an address: the pass is in the fragment, which no server's log has. The
-// address takes this page's stead, so that nobody who goes back is sent there once more.
-function goOn() {
+// Sends an admitted visitor to the page behind the line, if the queue has its address. The pass is in the fragment,
+// which no server logs. The address replaces this page in the history, so that going back does not redirect again.
+function redirectToTarget() {
   const pass = place.entry?.pass;
-  if (goneOn || !pass || !view.target_url) return;
-  goneOn = true;
-  const target = new URL(view.target_url);
+  if (isRedirected || !pass || !publicDocument.target_url) return;
+  isRedirected = true;
+  const target = new URL(publicDocument.target_url);
   target.hash = new URLSearchParams({ pass });
   location.replace(target);
 }
 
 async function join() {
-  joining = true;
-  set("trouble", "");
-  show();
-  // What is wrong comes as an event.
+  isJoining = true;
+  setText("trouble", "");
+  render();
+  // The event `problem` reports a failure.
   await place.join().catch(() => {});
-  joining = false;
-  show();
+  isJoining = false;
+  render();
 }
 
 async function leave() {
-  // Once is enough. The button stays enabled meanwhile, and so keeps the focus.
-  if (leaving) return;
-  leaving = true;
-  await place.leave().catch(() => set("trouble", "That did not work. Please try again."));
-  leaving = false;
+  // Ignores a second click. The button stays enabled, so that it keeps the focus.
+  if (isLeaving) return;
+  isLeaving = true;
+  await place.leave().catch(() => setText("trouble", "The request failed. Please try again."));
+  isLeaving = false;
 }
 
 place.addEventListener("change", () => {
-  set("trouble", "");
-  show();
-  look();
+  setText("trouble", "");
+  render();
+  refreshPublicDocument();
 });
-place.addEventListener("trouble", (event) => {
-  show();
-  trouble(event.detail);
+place.addEventListener("problem", (event) => {
+  render();
+  showProblem(event.detail);
 });
 part("leave").addEventListener("click", leave);
 part("join").addEventListener("click", join);
 
-set("queue", queue);
-setInterval(countdown, 250);
-look();
+setText("queue", queue);
+setInterval(renderCountdown, 250);
+refreshPublicDocument();
 join();

@@ -1,245 +1,254 @@
-// A place in a Vestibule queue, for browsers: joins, polls at the pace that the server tells, claims by itself while
-// the page is visible, and leaves. No dependencies, no build step.
+// A client for one visitor's place in a Vestibule queue, for browsers. It joins the queue, polls at the pace that the
+// server sets, claims the turn while the page is visible, and leaves. It has no dependencies and no build step.
 //
 //   const place = new Place({ queue: "demo:1" });
 //   place.addEventListener("change", () => show(place.entry, place.position));
-//   place.addEventListener("trouble", (event) => show(event.detail));
+//   place.addEventListener("problem", (event) => show(event.detail));
 //   await place.join();
 
-// How long the server may hold a poll, in seconds, while the turn is near. It answers at once when the turn comes, but
-// never for a mere step forward: whoever looks at the page is given a new position more often.
+// How long the server may hold a poll near the turn, in seconds. The server answers a held poll at once when the turn
+// comes, but not when the position changes. A visible page therefore polls more often, to show new positions.
 const HOLD_SECONDS = 20;
 const HOLD_SECONDS_VISIBLE = 5;
-// What takes longer, the hold aside, is lost: with the longest hold, API Gateway has given up by then.
-const ANSWER_MS = 10_000;
-// Where the server does not say when to come back.
-const POLL_MS = 2_000;
-// Whatever the server says, never faster.
+// The timeout of a request, without the hold. With the longest hold, API Gateway has given up by then.
+const ANSWER_TIMEOUT_MS = 10_000;
+// The interval of polls if the server sets none.
+const POLL_MS_DEFAULT = 2_000;
+// The shortest interval of polls, whatever the server says.
 const POLL_MS_MIN = 250;
-// After errors: anything from 0 to 1 s, 2 s, 4 s and so on, up to a fifth of claim_seconds, so that no error costs a
-// turn. The server does not tell claim_seconds: they are 10 at least, and retry_after_ms is two thirds of them at most.
+// Exponential backoff after errors: a random time up to 1 s, 2 s, 4 s and so on, at most a fifth of claim_seconds, so
+// that no error costs a turn. The server does not send claim_seconds. It is at least 10, and retry_after_ms is at most
+// two thirds of it.
 const BACKOFF_MS = 1_000;
 const BACKOFF_MS_BOUND_MIN = 2_000;
 const BACKOFF_MS_BOUND_MAX = 12_000;
-const BACKOFF_BY_RETRY_AFTER = 0.3;
+const BACKOFF_SHARE_OF_INTERVAL = 0.3;
 
-const VISITOR = "vestibule:visitor";
-const GONE = new Set(["completed", "left", "expired"]);
-// The queue was reset, or the visit is long over.
-const LOST = new Set(["unknown-entry", "token-owner-mismatch"]);
+const VISITOR_KEY = "vestibule:visitor";
+const ENDED_STATES = new Set(["completed", "left", "expired"]);
+// The server answers with these codes if the queue was reset, or if the record of an ended visit has expired.
+const LOST_ENTRY_CODES = new Set(["unknown-entry", "token-owner-mismatch"]);
 
 /**
- * Why the server did not do what was asked: an RFC 9457 problem with its stable `code`, `code: "network"` where no
- * answer came, or `code: "no-problem"` where an answer of that `status` says nothing more.
+ * A request that the server did not carry out. It is an RFC 9457 problem with its stable `code`, or has
+ * `code: "network"` if no answer came, or `code: "no-problem"` if the answer has a `status` and no problem.
  */
-export class Trouble extends Error {
+export class ProblemError extends Error {
   constructor({ status = 0, code, title, detail = "", ...more } = {}, retryAfterMs) {
-    const [kind, what] = status === 0 ? ["network", "No answer"] : ["no-problem", `The server answered ${status}`];
-    super(detail || title || what);
-    this.name = "Trouble";
-    Object.assign(this, { status, code: code ?? kind, title: title ?? what, detail, more, retryAfterMs });
+    const [defaultCode, defaultTitle] =
+      status === 0 ? ["network", "The server did not answer"] : ["no-problem", `The server answered ${status}`];
+    super(detail || title || defaultTitle);
+    this.name = "ProblemError";
+    const problem = { status, code: code ?? defaultCode, title: title ?? defaultTitle, detail, more };
+    Object.assign(this, problem, { retryAfterMs });
   }
 
-  /** Whether asking again later may help. */
-  get passing() {
+  /** Whether a later retry may succeed. */
+  get retryable() {
     return this.status === 0 || this.status === 429 || this.status >= 500;
   }
 
-  /** Whether the place that was asked about is no more. */
-  get ends() {
-    return this.status === 410 || LOST.has(this.code);
+  /** Whether the place no longer exists. */
+  get endsPlace() {
+    return this.status === 410 || LOST_ENTRY_CODES.has(this.code);
   }
 }
 
 /**
- * One visitor's place in one queue. When the turn comes it is claimed at once while the page is visible, else as soon
- * as it is: nobody's session runs where nobody looks.
+ * One visitor's place in one queue. When the turn comes, the client claims it as soon as the page is visible, so that
+ * no session runs while the visitor does not see the page.
  *
- * Emits `change` whenever the server has said how the entry stands, and `trouble`, with a `Trouble` as its `detail`,
- * when it has not: a `passing` one is tried again, after any other the place is not followed any more.
+ * Emits `change` after each answer with the state of the entry. Emits `problem`, with a `ProblemError` as its `detail`,
+ * after a request that failed: the client retries a `retryable` one, and stops polling after any other.
  */
 export class Place extends EventTarget {
   /**
-   * The entry as the server last described it; `null` before joining, and when the server knows of none any more. When
-   * the visit is over it stays, and its `state` is `completed`, `left` or `expired`; of a turn that was missed it has
-   * `grace_until_ms`: a `join` by then takes the old place back. While it is `active`, `pass` is what the protected
-   * service wants to see; it is renewed in time.
+   * The entry in the last answer of the server. It is `null` before joining, and when the server no longer has the
+   * entry. When the visit ends, the entry stays, and its `state` is `completed`, `left` or `expired`. After a missed
+   * turn it has `grace_until_ms`: a `join` before that time gets the old place back. While the entry is `active`,
+   * `pass` is the pass for the protected service; polling renews it in time.
    */
   entry = null;
-  /** The position to show: within a visit it only ever falls, also by a reload. `null` when not waiting. */
+  /** The position to show, or `null` if the entry is not waiting. It never rises within a visit, even after a reload. */
   position = null;
   #queue;
   #base;
   #visitor;
   #clockOffsetMs = null;
-  // The lowest position so far, behind the visit that it is of.
-  #lowest;
-  // Whoever follows the place stops when this is no longer theirs.
-  #run = 0;
+  // The visit and the lowest position in it so far, as text.
+  #lowestPosition;
+  // The number of the current polling loop. A loop with another number ends.
+  #loop = 0;
 
-  /** `queue` is its id; `base` is what stands before `/queues` in the address of the API, such as `/Prod`. */
+  /** `queue` is the id of the queue. `base` is the part of the API's address before `/queues`, such as `/Prod`. */
   constructor({ queue, base = "" }) {
     super();
     this.#queue = queue;
     this.#base = `${base}/queues/${encodeURIComponent(queue)}`;
-    // Drawn here, so that a retry of the first enter is safe; where the page's origin is not secure, by the server.
-    this.#visitor = recall("localStorage", VISITOR) || crypto.randomUUID?.();
-    if (this.#visitor) keep("localStorage", VISITOR, this.#visitor);
-    this.#lowest = recall("sessionStorage", this.#positionKey) ?? "";
+    // The client generates the visitor id, so that a retry of the first enter is safe. If the page's origin is not
+    // secure, randomUUID does not exist and the server generates the id.
+    this.#visitor = readStorage("localStorage", VISITOR_KEY) || crypto.randomUUID?.();
+    if (this.#visitor) writeStorage("localStorage", VISITOR_KEY, this.#visitor);
+    this.#lowestPosition = readStorage("sessionStorage", this.#positionKey) ?? "";
   }
 
   /**
-   * Takes a place, or takes up the one that this browser holds already, and follows it. Tries again as long as that may
-   * help; throws the `Trouble` where it cannot.
+   * Enters the queue, or continues with the place that this browser already has, and starts polling. Retries while a
+   * retry may succeed. Throws any other `ProblemError`.
    */
   async join() {
-    const run = ++this.#run;
+    const loop = ++this.#loop;
     for (let failures = 0; ; failures++) {
       try {
-        const entry = await this.#found();
-        if (run !== this.#run) return;
-        this.#take(entry);
-        this.#follow(run);
+        const entry = await this.#findOrEnter();
+        if (loop !== this.#loop) return;
+        this.#setEntry(entry);
+        this.#pollUntilEnd(loop);
         return;
-      } catch (trouble) {
-        if (run !== this.#run) return;
-        this.#tell(trouble);
-        if (!trouble.passing) throw trouble;
-        await this.#sleep(backoffMs(failures, trouble));
-        if (run !== this.#run) return;
+      } catch (problem) {
+        if (loop !== this.#loop) return;
+        this.#emitProblem(problem);
+        if (!problem.retryable) throw problem;
+        await this.#sleep(backoffMs(failures, problem));
+        if (loop !== this.#loop) return;
       }
     }
   }
 
   /**
-   * Gives the place up: in line it goes to the next one, after being let in the visit is complete. Where this throws,
-   * the place is kept and still followed.
+   * Gives up the place. A waiting or ready entry leaves the line; an active entry completes its visit. If this throws,
+   * the visitor keeps the place and polling goes on.
    */
   async leave() {
     const { entry } = this;
-    if (!entry || GONE.has(entry.state)) return this.stop();
+    if (!entry || ENDED_STATES.has(entry.state)) return this.stop();
     try {
-      await this.#ask("DELETE", `/entries/${entry.token}?visit=${entry.visit}`);
-    } catch (trouble) {
-      if (!trouble.ends) throw trouble;
+      await this.#request("DELETE", `/entries/${entry.token}?visit=${entry.visit}`);
+    } catch (problem) {
+      if (!problem.endsPlace) throw problem;
     }
     this.stop();
-    this.#end(entry.state === "active" ? "completed" : "left");
+    this.#endEntry(entry.state === "active" ? "completed" : "left");
   }
 
-  /** Stops following, and claims nothing any more. The server keeps the place for a while: `join` takes it up again. */
+  /** Stops polling and claiming. The server keeps the place for a while; `join` continues with it. */
   stop() {
-    this.#run++;
+    this.#loop++;
   }
 
-  /** What everybody may know of the queue: how many wait, the message, whether it is paused. */
-  view() {
-    return this.#ask("GET", "");
+  /** Fetches the public information about the queue: how many entries wait, the message, whether it is paused. */
+  fetchPublicDocument() {
+    return this.#request("GET", "");
   }
 
   /**
-   * Milliseconds until a time of the server's clock, such as `entry.expires_at_ms`: good to half a second, or as good
-   * as the visitor's clock where the API is of another origin and does not expose `Date`.
+   * Milliseconds until a time of the server's clock, such as `entry.expires_at_ms`. The result is precise to half a
+   * second. If the API has another origin and does not expose `Date`, it is only as precise as the visitor's clock.
    */
   msUntil(serverMs) {
     return serverMs - (Date.now() + (this.#clockOffsetMs ?? 0));
   }
 
-  async #found() {
-    const token = recall("sessionStorage", this.#tokenKey);
+  async #findOrEnter() {
+    const token = readStorage("sessionStorage", this.#tokenKey);
     if (token) {
       try {
-        return await this.#ask("GET", `/entries/${token}`);
-      } catch (trouble) {
-        if (!trouble.ends) throw trouble;
-        // A new visit begins.
-        this.#forget();
+        return await this.#request("GET", `/entries/${token}`);
+      } catch (problem) {
+        if (!problem.endsPlace) throw problem;
+        // The old visit has ended, so the client enters again.
+        this.#clearStorage();
       }
     }
-    return this.#ask("POST", "/entries", {});
+    return this.#request("POST", "/entries", {});
   }
 
-  async #follow(run) {
+  async #pollUntilEnd(loop) {
     let failures = 0;
-    let refused = false;
+    let claimRefused = false;
     let pauseMs = this.#pauseMs();
     for (;;) {
       await this.#sleep(pauseMs, failures === 0);
-      if (run !== this.#run) return;
+      if (loop !== this.#loop) return;
       try {
-        const answer = await this.#next(refused);
-        if (run !== this.#run) return;
+        const entry = await this.#claimOrPoll(claimRefused);
+        if (loop !== this.#loop) return;
         failures = 0;
-        refused = false;
-        this.#take(answer);
+        claimRefused = false;
+        this.#setEntry(entry);
         pauseMs = this.#pauseMs();
-      } catch (trouble) {
-        if (run !== this.#run) return;
-        if (trouble.ends) return this.#over(trouble);
-        // The turn is not what it was a moment ago: a look says what it is.
-        refused = trouble.status === 409;
-        if (!refused) {
-          this.#tell(trouble);
-          if (!trouble.passing) return;
+      } catch (problem) {
+        if (loop !== this.#loop) return;
+        if (problem.endsPlace) return this.#handleEnd(problem);
+        // A claim was refused, so the entry is no longer ready. The next status request shows its state.
+        claimRefused = problem.status === 409;
+        if (!claimRefused) {
+          this.#emitProblem(problem);
+          if (!problem.retryable) return;
         }
-        pauseMs = refused ? (trouble.retryAfterMs ?? POLL_MS) : backoffMs(failures++, trouble, this.entry.retry_after_ms);
+        pauseMs = claimRefused
+          ? (problem.retryAfterMs ?? POLL_MS_DEFAULT)
+          : backoffMs(failures++, problem, this.entry.retry_after_ms);
       }
     }
   }
 
-  #next(refused) {
+  #claimOrPoll(claimRefused) {
     const { state, token } = this.entry;
-    if (state === "ready" && visible() && !refused) return this.#ask("POST", `/entries/${token}/claim`, {});
-    const wait = visible() ? HOLD_SECONDS_VISIBLE : HOLD_SECONDS;
-    return this.#ask("GET", `/entries/${token}`, undefined, state === "waiting" ? wait : 0);
+    if (state === "ready" && isVisible() && !claimRefused) return this.#request("POST", `/entries/${token}/claim`, {});
+    const holdSeconds = isVisible() ? HOLD_SECONDS_VISIBLE : HOLD_SECONDS;
+    return this.#request("GET", `/entries/${token}`, undefined, state === "waiting" ? holdSeconds : 0);
   }
 
   #pauseMs() {
-    const { state, retry_after_ms: told = POLL_MS } = this.entry;
-    return state === "ready" && visible() ? 0 : Math.max(POLL_MS_MIN, told);
+    const { state, retry_after_ms: intervalMs = POLL_MS_DEFAULT } = this.entry;
+    return state === "ready" && isVisible() ? 0 : Math.max(POLL_MS_MIN, intervalMs);
   }
 
-  #take(entry) {
-    this.position = entry?.state === "waiting" ? this.#shown(entry) : null;
+  #setEntry(entry) {
+    this.position = entry?.state === "waiting" ? this.#boundPosition(entry) : null;
     this.entry = entry;
     if (entry?.visitor) {
       this.#visitor = entry.visitor;
-      keep("localStorage", VISITOR, entry.visitor);
+      writeStorage("localStorage", VISITOR_KEY, entry.visitor);
     }
-    if (entry && !GONE.has(entry.state)) keep("sessionStorage", this.#tokenKey, entry.token);
+    if (entry && !ENDED_STATES.has(entry.state)) writeStorage("sessionStorage", this.#tokenKey, entry.token);
     this.dispatchEvent(new Event("change"));
   }
 
-  #shown({ token, visit, position = null }) {
-    // An answer out of the backup has none.
+  // Returns the position of the answer, or the lowest one of this visit if that is lower.
+  #boundPosition({ token, visit, position = null }) {
+    // A degraded answer, from the backup, has no position.
     if (position === null) return null;
-    const of = `${token} ${visit} `;
-    const lowest = this.#lowest.startsWith(of) ? Math.min(position, Number(this.#lowest.slice(of.length))) : position;
-    this.#lowest = of + lowest;
-    keep("sessionStorage", this.#positionKey, this.#lowest);
+    const prefix = `${token} ${visit} `;
+    const lowest = this.#lowestPosition.startsWith(prefix)
+      ? Math.min(position, Number(this.#lowestPosition.slice(prefix.length)))
+      : position;
+    this.#lowestPosition = prefix + lowest;
+    writeStorage("sessionStorage", this.#positionKey, this.#lowestPosition);
     return lowest;
   }
 
-  #over(trouble) {
-    if (trouble.status === 410) return this.#end(trouble.more.state ?? "expired", trouble.more.grace_until_ms);
-    this.#forget();
-    this.#take(null);
-    this.#tell(trouble);
+  #handleEnd(problem) {
+    if (problem.status === 410) return this.#endEntry(problem.more.state ?? "expired", problem.more.grace_until_ms);
+    this.#clearStorage();
+    this.#setEntry(null);
+    this.#emitProblem(problem);
   }
 
-  #end(state, graceUntilMs) {
-    this.#forget();
-    this.#take({ ...this.entry, state, pass: undefined, grace_until_ms: graceUntilMs });
+  #endEntry(state, graceUntilMs) {
+    this.#clearStorage();
+    this.#setEntry({ ...this.entry, state, pass: undefined, grace_until_ms: graceUntilMs });
   }
 
-  #tell(trouble) {
-    this.dispatchEvent(new CustomEvent("trouble", { detail: trouble }));
+  #emitProblem(problem) {
+    this.dispatchEvent(new CustomEvent("problem", { detail: problem }));
   }
 
-  #forget() {
-    this.#lowest = "";
-    keep("sessionStorage", this.#positionKey, "");
-    keep("sessionStorage", this.#tokenKey, "");
+  #clearStorage() {
+    this.#lowestPosition = "";
+    writeStorage("sessionStorage", this.#positionKey, "");
+    writeStorage("sessionStorage", this.#tokenKey, "");
   }
 
   get #tokenKey() {
@@ -250,7 +259,7 @@ export class Place extends EventTarget {
     return `vestibule:position:${this.#queue}`;
   }
 
-  async #ask(method, path, body, holdSeconds = 0) {
+  async #request(method, path, body, holdSeconds = 0) {
     const headers = { Accept: "application/json" };
     if (this.#visitor) headers["X-Visitor-Id"] = this.#visitor;
     if (method !== "GET") headers["Content-Type"] = "application/json";
@@ -261,62 +270,65 @@ export class Place extends EventTarget {
         method,
         headers,
         body: body && JSON.stringify(body),
-        signal: AbortSignal.timeout(holdSeconds * 1_000 + ANSWER_MS),
+        signal: AbortSignal.timeout(holdSeconds * 1_000 + ANSWER_TIMEOUT_MS),
       });
       if (response.status !== 204) answer = await response.json();
     } catch {
-      // No answer, or one that is not the API's own: something in between may still say when to come back.
-      throw new Trouble({ status: response?.ok ? 0 : response?.status }, retryAfterMs(response));
+      // There is no answer, or one that is not from the API. A proxy may have sent it, and may say when to retry.
+      throw new ProblemError({ status: response?.ok ? 0 : response?.status }, retryAfterMs(response));
     }
-    // The public view may come out of a cache, with an old time.
+    // The public document may come from a cache, with an old Date.
     if (path !== "") this.#setClock(Date.parse(response.headers.get("Date") ?? ""));
     if (response.ok) return answer;
-    throw new Trouble({ ...answer, status: response.status }, retryAfterMs(response));
+    throw new ProblemError({ ...answer, status: response.status }, retryAfterMs(response));
   }
 
-  // The header tells whole seconds: what is known already stays within the one that it names.
+  // Date has whole seconds, so the offset is known to a second. The estimate moves only if it is outside that second.
   #setClock(serverMs) {
     if (Number.isNaN(serverMs)) return;
-    const least = serverMs - Date.now();
-    this.#clockOffsetMs = Math.min(least + 1_000, Math.max(least, this.#clockOffsetMs ?? least + 500));
+    const offsetMinMs = serverMs - Date.now();
+    const estimateMs = this.#clockOffsetMs ?? offsetMinMs + 500;
+    this.#clockOffsetMs = Math.min(offsetMinMs + 1_000, Math.max(offsetMinMs, estimateMs));
   }
 
-  // When the page comes back into view it ends early: where the time has passed, which the timers of a phone that slept
-  // did not notice, and, if `claims`, where a turn waits to be claimed.
-  #sleep(ms, claims = false) {
+  // Completes after a time. When the page becomes visible, it completes early in two cases: if the time has passed (the
+  // timers of a phone that slept did not run), and, with `wakeToClaim`, if a turn can be claimed.
+  #sleep(ms, wakeToClaim = false) {
     return new Promise((done) => {
       const dueMs = Date.now() + ms;
       const end = () => {
         clearTimeout(timer);
-        document.removeEventListener("visibilitychange", look);
+        document.removeEventListener("visibilitychange", endIfVisible);
         done();
       };
-      const look = () => {
-        if (visible() && (Date.now() >= dueMs || (claims && this.entry?.state === "ready"))) end();
+      const endIfVisible = () => {
+        if (isVisible() && (Date.now() >= dueMs || (wakeToClaim && this.entry?.state === "ready"))) end();
       };
       const timer = setTimeout(end, ms);
-      document.addEventListener("visibilitychange", look);
+      document.addEventListener("visibilitychange", endIfVisible);
     });
   }
 }
 
-function visible() {
+function isVisible() {
   return document.visibilityState === "visible";
 }
 
-function backoffMs(failures, trouble, toldMs = Infinity) {
-  const bound = Math.min(BACKOFF_MS_BOUND_MAX, Math.max(BACKOFF_MS_BOUND_MIN, BACKOFF_BY_RETRY_AFTER * toldMs));
-  return trouble.retryAfterMs ?? Math.random() * Math.min(bound, BACKOFF_MS * 2 ** failures);
+function backoffMs(failures, problem, intervalMs = Infinity) {
+  const bound = Math.min(BACKOFF_MS_BOUND_MAX, Math.max(BACKOFF_MS_BOUND_MIN, BACKOFF_SHARE_OF_INTERVAL * intervalMs));
+  return problem.retryAfterMs ?? Math.random() * Math.min(bound, BACKOFF_MS * 2 ** failures);
 }
 
-// Whole seconds; a date, which something in between may say, is no better than the visitor's clock, and ignored.
+// Reads whole seconds. A proxy may send a date instead. The client ignores it, because it could compare a date only
+// with the visitor's clock.
 function retryAfterMs(response) {
   const seconds = Number(response?.headers.get("Retry-After") ?? Number.NaN);
   return seconds > 0 ? seconds * 1_000 : undefined;
 }
 
-// Storage may be full or forbidden, and even its name may throw: the place is kept then as long as the page is open.
-function recall(storage, key) {
+// Storage may be full or forbidden, and even reading its name may throw. The place then lasts as long as the page is
+// open.
+function readStorage(storage, key) {
   try {
     return globalThis[storage].getItem(key);
   } catch {
@@ -324,10 +336,10 @@ function recall(storage, key) {
   }
 }
 
-function keep(storage, key, value) {
+function writeStorage(storage, key, value) {
   try {
     globalThis[storage].setItem(key, value);
   } catch {
-    // See above.
+    // The page works without storage, see above.
   }
 }

@@ -15,7 +15,7 @@ use vestibule_backup::{Backup, EntryPartition, QueueMetadata, StoredQueue};
 use vestibule_backup_dynamodb::{Connection, DynamoDbBackup, TableNames};
 use vestibule_domain::{id::QueueId, settings::Settings, state::EntryState};
 use vestibule_engine::sync::SettingsPolicy;
-use vestibule_line::{Line, QueueView};
+use vestibule_line::{QueueLine, QueueView, RecoveryLine};
 use vestibule_line_redis::RedisLine;
 use vestibule_operate::promoter::Promoter;
 use vestibule_tests::{

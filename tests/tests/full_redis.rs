@@ -7,7 +7,9 @@ use std::{
 };
 
 use tokio::time::sleep;
-use vestibule_line::{ClaimOutcome, LeaveOutcome, LeaveReason, Line, LineError};
+use vestibule_line::{
+    ClaimOutcome, EntryLine, JournalLine, LeaveOutcome, LeaveReason, LineError, PromotionLine, RecoveryLine,
+};
 use vestibule_line_redis::RedisLine;
 use vestibule_tests::{
     lines::{configuration, fresh_queue, tick_of, visitor},

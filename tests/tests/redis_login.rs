@@ -18,7 +18,7 @@ use futures_util::future::join_all;
 use redis::{FromRedisValue, aio::MultiplexedConnection};
 use tokio::sync::watch;
 use uuid::Uuid;
-use vestibule_line::Line;
+use vestibule_line::{EntryLine, PromotionLine, QueueLine};
 use vestibule_line_redis::{IamLogin, IamUser, RedisLine};
 use vestibule_tests::{
     lines::{Backend, fresh_queue, open_with_one_waiting, tick_of},

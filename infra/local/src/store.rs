@@ -6,7 +6,7 @@ use tokio::time::timeout;
 use vestibule_backup::Backup;
 use vestibule_backup_dynamodb::{Connection, DynamoDbBackup, TableNames};
 use vestibule_backup_file::FileBackup;
-use vestibule_line::Line;
+use vestibule_line::{Line, QueueLine};
 use vestibule_line_memory::MemoryLine;
 use vestibule_line_redis::RedisLine;
 

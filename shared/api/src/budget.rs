@@ -17,7 +17,7 @@ use vestibule_domain::{
     id::{EntryId, QueueId},
     poll_pacing::HOLD_LEASE_MAX_MS,
 };
-use vestibule_line::{HoldOrder, HoldOutcome, Line};
+use vestibule_line::{HoldBudget, HoldOrder, HoldOutcome};
 use vestibule_telemetry::{
     emf::Metrics,
     metrics::{HELD_POLLS, HELD_POLLS_MAX},
@@ -40,13 +40,13 @@ pub(super) struct HoldCandidate<'a> {
 }
 
 /// The limit of held polls for one deployment.
-pub(super) struct HoldBudget {
+pub(super) struct HoldPermits {
     count: Arc<HoldCounter>,
     started_holds: StartCounter,
 }
 
-impl HoldBudget {
-    pub(super) fn new(line: Arc<dyn Line>, config: &ApiConfig, metrics: Metrics) -> Self {
+impl HoldPermits {
+    pub(super) fn new(line: Arc<dyn HoldBudget>, config: &ApiConfig, metrics: Metrics) -> Self {
         Self {
             count: Arc::new(HoldCounter {
                 line,
@@ -143,7 +143,7 @@ impl Drop for HoldPermit {
 }
 
 struct HoldCounter {
-    line: Arc<dyn Line>,
+    line: Arc<dyn HoldBudget>,
     deployment: String,
     /// The entries whose polls have ended and are not released yet.
     ended: Mutex<Vec<EntryId>>,

@@ -1,10 +1,10 @@
 //! Removes an entry that the line still lists although its visit has ended.
 //!
 //! The line can lose the end of a visit, for example in a failover. A request that reads the record anyway
-//! then believes the record. See `docs/decisions/lost-ends.md`.
+//! then believes the record. See `docs/adr/0006-failover-losses.md`.
 
 use vestibule_domain::{change::Change, entry_status::EntryStatus, id::EntryId, record::EntryRecord};
-use vestibule_engine::{ended::remove_ended, write_through::WriteOutcome};
+use vestibule_engine::{ended::remove_if_ended, write_through::WriteOutcome};
 use vestibule_line::EntryLookup;
 
 use super::{ApiState, problem::Problem, queue_cache::QueueSnapshot};
@@ -19,16 +19,12 @@ impl ApiState {
         standing: &EntryStatus,
         record: &EntryRecord,
     ) -> Result<bool, Problem> {
-        if !record.is_end_of(standing, seen.settings().claim_ms()) {
-            return Ok(false);
-        }
-        let shelf = seen.partition();
-        // This is rare. The box keeps it from enlarging the future of every request.
-        let out = Box::pin(remove_ended(&*self.line, &*self.backup, &shelf, standing, record)).await;
+        let (partition, claim_ms) = (seen.partition(), seen.settings().claim_ms());
+        let removed =
+            remove_if_ended(&*self.line, &*self.backup, &partition, standing, record, claim_ms).await;
         self.entry_notifier.wake(record.id);
-        match out {
-            // If the entry moved meanwhile, the next request to the line shows that.
-            Ok(()) => Ok(true),
+        match removed {
+            Ok(removed) => Ok(removed),
             Err(error) => Err(self.line_problem(&seen.queue, error).await),
         }
     }

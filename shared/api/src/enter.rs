@@ -14,14 +14,14 @@ use vestibule_domain::{
     id::{EntryId, QueueId, Visitor},
     record::EntryRecord,
 };
-use vestibule_engine::persist_entry::persist_entry;
+use vestibule_engine::{missing_entry::MissingEntryOutcome, persist_entry::persist_entry};
 use vestibule_line::{EnterOutcome, EntryLookup, JoinKind, LeaveOutcome, LeaveReason, LineError};
 
 use super::{
     ApiState,
     entry::{EntryViewInput, json},
     gateway::Gateway,
-    missing_entry::MissingEntryOutcome,
+    missing_entry::grace_until_ms,
     problem::Problem,
     queue_cache::QueueSnapshot,
     request::{Body, EmptyBody, QueuePath},
@@ -142,7 +142,7 @@ impl ApiState {
     }
 
     /// Writes the place that the line gave to the backup, or returns the place that the visitor had before.
-    /// Returns `None` in the cases of [`enters`](Self::enters).
+    /// Returns `None` in the cases of [`enter_line`](Self::enter_line).
     async fn persist_place(
         &self,
         seen: &QueueSnapshot,
@@ -197,8 +197,9 @@ impl ApiState {
                     // The line may have lost the entry, or the visitor missed the turn and is back within
                     // the grace.
                     Ok(EntryLookup::NotFound(missing)) => {
-                        let fate = self.resolve_missing_entry(seen, id, missing).await?;
-                        matches!(fate, MissingEntryOutcome::Restored) || fate.grace_until_ms(seen).is_some()
+                        let outcome = self.resolve_missing_entry(seen, id, missing).await?;
+                        matches!(outcome, MissingEntryOutcome::Restored)
+                            || grace_until_ms(&outcome, seen).is_some()
                     }
                     Err(error) => return Err(self.line_problem(&seen.queue, error).await),
                 };

@@ -5,11 +5,12 @@ use std::sync::Arc;
 
 use axum::{extract::State, http::StatusCode};
 use vestibule_domain::{id::EntryId, score::Visit};
+use vestibule_engine::missing_entry::MissingEntryOutcome;
 use vestibule_line::{LeaveOutcome, LeaveReason};
 
 use super::{
     ApiState,
-    missing_entry::MissingEntryOutcome,
+    missing_entry::outcome_problem,
     problem::Problem,
     queue_cache::QueueSnapshot,
     request::{EntryPath, QueryParams},
@@ -52,12 +53,12 @@ impl ApiState {
                         | MissingEntryOutcome::Unconfirmed(_) => return Ok(()),
                         // The line had lost the entry and has it again, so the next round can end it.
                         MissingEntryOutcome::Restored => {}
-                        other => return Err(other.into_problem(seen)),
+                        other => return Err(outcome_problem(other, seen)),
                     }
                 }
                 Err(error) => return Err(self.line_problem(&seen.queue, error).await),
             }
         }
-        Err(MissingEntryOutcome::Unclear.into_problem(seen))
+        Err(outcome_problem(MissingEntryOutcome::Unclear, seen))
     }
 }

@@ -58,7 +58,7 @@ use vestibule_line::{Line, LineError};
 use vestibule_telemetry::emf::Metrics;
 
 use self::{
-    budget::HoldBudget,
+    budget::HoldPermits,
     entry_notifier::EntryNotifier,
     fallback_ticks::FallbackTicker,
     gateway::Gateway,
@@ -79,7 +79,7 @@ pub struct ApiState {
     keys: Keys,
     config: ApiConfig,
     queue_cache: QueueCache,
-    budget: HoldBudget,
+    budget: HoldPermits,
     fallback_ticker: FallbackTicker,
     entry_notifier: EntryNotifier,
     watchers: Watchers,
@@ -119,7 +119,7 @@ impl ApiState {
     ) -> Arc<Self> {
         Arc::new(Self {
             queue_cache: QueueCache::new(line.clone(), backup.clone(), keys.root.clone()),
-            budget: HoldBudget::new(line.clone(), &config, metrics),
+            budget: HoldPermits::new(line.clone(), &config, metrics),
             fallback_ticker: FallbackTicker::default(),
             entry_notifier: EntryNotifier::default(),
             watchers: Watchers::default(),
@@ -169,20 +169,6 @@ impl ApiState {
         let through = write_through(&*self.line, &*self.backup, &seen.partition(), change).await;
         self.entry_notifier.wake(change.id);
         through
-    }
-
-    /// Like `write`, for a change that the line keeps on its own and repeats to every request that asks. If
-    /// the journal is full, the change is not durable yet, but it is not lost either.
-    async fn write_idempotent(&self, seen: &QueueSnapshot, change: &Change) -> Result<WriteOutcome, Problem> {
-        match self.write_and_wake(seen, change).await {
-            Ok(through) => Ok(through),
-            Err(LineError::JournalFull) => Ok(WriteOutcome {
-                durable: false,
-                is_conflicting: false,
-                record: None,
-            }),
-            Err(error) => Err(self.line_problem(&seen.queue, error).await),
-        }
     }
 
     /// Refuses a caller that is not the protected service.

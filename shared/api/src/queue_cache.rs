@@ -20,7 +20,7 @@ use vestibule_domain::{
     record::EntryRecord,
     settings::{Entrance, Settings},
 };
-use vestibule_line::{Line, LineError, QueueView};
+use vestibule_line::{LineError, QueueLine, QueueView};
 
 use self::known::FallbackCache;
 pub(crate) use self::known::{DegradedQueue, READ_TIMEOUT};
@@ -160,14 +160,14 @@ impl CacheSlot {
 
 /// The snapshots of the queues that one process serves.
 pub(crate) struct QueueCache {
-    line: Arc<dyn Line>,
+    line: Arc<dyn QueueLine>,
     backup: Arc<dyn Backup>,
     root: RootKey,
     slots: Mutex<HashMap<QueueId, Arc<CacheSlot>>>,
 }
 
 impl QueueCache {
-    pub(crate) fn new(line: Arc<dyn Line>, backup: Arc<dyn Backup>, root: RootKey) -> Self {
+    pub(crate) fn new(line: Arc<dyn QueueLine>, backup: Arc<dyn Backup>, root: RootKey) -> Self {
         Self {
             line,
             backup,

@@ -8,16 +8,13 @@ use axum::{
     http::{HeaderMap, HeaderValue, request::Parts},
     response::{IntoResponse, Response},
 };
-use vestibule_backup::PutOutcome;
 use vestibule_domain::{
-    entry_status::{EntryStatus, StoredPosition},
+    entry_status::EntryStatus,
     id::{EntryId, QueueId},
     record::EntryRecord,
-    score::DeadlineScore,
-    state,
 };
-use vestibule_engine::write_through::write_before_deadline;
-use vestibule_line::{EntryLookup, LineError, RepairOrder, RepairOutcome};
+use vestibule_engine::missing_entry::{MissingEntryError, PersistedLookup};
+use vestibule_line::{EntryLookup, LineError};
 
 use super::{
     ApiState,
@@ -25,7 +22,7 @@ use super::{
     entry::EntryViewInput,
     gateway::Gateway,
     held_polls::HeldPoll,
-    missing_entry::QueryError,
+    missing_entry::{QueryError, outcome_problem},
     problem::Problem,
     queue_cache::QueueSnapshot,
     request::{EntryPath, QueryParams},
@@ -70,59 +67,65 @@ async fn answer(
         QueueSource::Line(seen) => seen,
         QueueSource::Backup(away) => return stored(away).await,
     };
-    let asked = edge.query_line(&seen, id, || edge.line.status(queue, id));
-    let mut look = match asked.await {
-        Ok(look) => look,
-        Err(QueryError::LineUnavailable(cause)) => {
-            return stored(DegradedContext::from_snapshot(&seen, cause)).await;
-        }
-        Err(QueryError::Problem(problem)) => return Err(problem),
+    let degraded =
+        async |seen: &QueueSnapshot, cause| stored(DegradedContext::from_snapshot(seen, cause)).await;
+    let mut lookup = match edge.line.status(queue, id).await {
+        Ok(lookup) => lookup,
+        Err(LineError::Unavailable(cause)) => return degraded(&seen, cause).await,
+        Err(error) => return Err(edge.line_problem(queue, error).await),
     };
-    let (mut held, mut told) = (false, None);
+    if matches!(lookup, EntryLookup::NotFound(_)) {
+        lookup = match edge.restore_lost_entry(&seen, id, lookup).await {
+            Ok(status) => EntryLookup::Found(status),
+            Err(QueryError::LineUnavailable(cause)) => return degraded(&seen, cause).await,
+            Err(QueryError::Problem(problem)) => return Err(problem),
+        };
+    }
+    let (mut held, mut record_of_update) = (false, None);
     if let (EntryLookup::Found(EntryStatus::Waiting { score, position }), false) =
-        (look, wait.offered.is_zero())
+        (lookup, wait.offered.is_zero())
     {
-        let waiter = HeldPoll {
+        let poll = HeldPoll {
             snapshot: seen.clone(),
             id,
             score,
             position,
         };
-        match edge.hold_poll(&waiter, wait.offered, &gateway).await {
-            Ok(Some(news)) => {
-                (look, told, held) = (news.look, news.record, true);
+        match edge.hold_poll(&poll, wait.offered, &gateway).await {
+            Ok(Some(update)) => {
+                (lookup, record_of_update, held) = (update.look, update.record, true);
                 seen = edge.snapshot(queue).await?;
-                if matches!(look, EntryLookup::NotFound(_)) {
-                    // The line may have lost the entry while the poll was held.
-                    look = edge.look_up_status(&seen, id).await?;
-                }
             }
             Ok(None) => {}
-            Err(LineError::Unavailable(cause)) => {
-                return stored(DegradedContext::from_snapshot(&seen, cause)).await;
-            }
+            Err(LineError::Unavailable(cause)) => return degraded(&seen, cause).await,
             Err(error) => return Err(edge.line_problem(queue, error).await),
         }
     }
-    let standing = match look {
-        EntryLookup::Found(standing) => standing,
-        EntryLookup::NotFound(missing) => return Err(edge.missing_entry_problem(&seen, id, missing).await),
-    };
     let mut durable = None;
-    let (standing, record) = match (standing, told) {
-        // The place of a waiting entry contains everything that its record would add.
-        (EntryStatus::Waiting { .. }, _) => (standing, None),
-        (_, Some(record)) => (standing, Some(record)),
-        (_, None) => {
-            let record;
-            (record, durable) = edge.read_or_write_record(&seen, id, standing).await?;
-            edge.recheck(&seen, id, standing, record).await?
-        }
+    let (status, record) = match (lookup, record_of_update) {
+        (EntryLookup::Found(status), Some(record)) => (status, Some(record)),
+        (lookup, _) => match edge.persist_interrupted_change(&seen, id, lookup).await {
+            // The place of a waiting entry contains everything that its record would add.
+            Ok(PersistedLookup::Live {
+                status: status @ EntryStatus::Waiting { .. },
+                ..
+            }) => (status, None),
+            Ok(PersistedLookup::Live {
+                status,
+                record,
+                durable: written,
+            }) => {
+                durable = written;
+                edge.recheck(&seen, id, status, record).await?
+            }
+            Ok(PersistedLookup::Missing(outcome)) => return Err(outcome_problem(outcome, &seen)),
+            Err(error) => return Err(edge.missing_entry_error_problem(&seen, error).await),
+        },
     };
     let body = edge.entry_body(EntryViewInput {
         snapshot: &seen,
         id,
-        status: standing,
+        status,
         record,
         durable,
         is_owner_proven: ownership == Ownership::Proven,
@@ -146,85 +149,50 @@ impl ApiState {
             .await
     }
 
-    /// Reads the record of an entry that was promoted. If a visitor was admitted but the claim request died
-    /// before it wrote to the backup, this writes the record now, because the visitor relies on it from
-    /// here on.
-    ///
-    /// The second value says whether that write succeeded; it is `None` if there was nothing to write. If
-    /// the line does not answer any more, the request fails, so no visitor is told to be active without a
-    /// record.
-    async fn read_or_write_record(
-        &self,
-        seen: &QueueSnapshot,
-        id: EntryId,
-        standing: EntryStatus,
-    ) -> Result<(Option<EntryRecord>, Option<bool>), Problem> {
-        let Some(record) = self.read_record(seen, id).await else {
-            return Ok((None, None));
-        };
-        let EntryStatus::Active {
-            visit,
-            session_end_ms,
-            ..
-        } = standing
-        else {
-            return Ok((Some(record), None));
-        };
-        if record.visit != visit
-            || !matches!(
-                record.state,
-                state::EntryState::Waiting | state::EntryState::Ready
-            )
-        {
-            return Ok((Some(record), None));
-        }
-        let mending = RepairOrder {
-            id,
-            observed: StoredPosition::Active(DeadlineScore::new(session_end_ms, visit)),
-            generation: seen.view.configuration.generation,
-            record: Some(record.clone()),
-        };
-        let change = match self.line.repair(&seen.queue, &mending).await {
-            Ok(RepairOutcome::Live { change, .. }) => change,
-            // The entry moved on meanwhile.
-            Ok(_) => return Ok((Some(record), None)),
-            Err(error) => return Err(self.line_problem(&seen.queue, error).await),
-        };
-        Ok(
-            match write_before_deadline(&*self.backup, &seen.partition(), &change).await {
-                Ok(PutOutcome::Stored(record)) => (Some(record), Some(true)),
-                Ok(PutOutcome::Superseded | PutOutcome::Conflicting) => (Some(record), None),
-                // The failed write is not added to the journal, which may have it already. Repeated status
-                // requests would fill the journal.
-                Err(error) => {
-                    tracing::warn!(
-                        event = "entry.claim_write_failed",
-                        queue = %seen.queue,
-                        entry = %id,
-                        cause = %error,
-                        "could not write a claim to the backup; the next status request tries again"
-                    );
-                    (Some(record), Some(false))
-                }
-            },
-        )
-    }
-
     /// Reads the record of an entry, for a request that can do without it. If the backup is unavailable,
     /// this returns `None`.
     pub(super) async fn read_record(&self, seen: &QueueSnapshot, id: EntryId) -> Option<EntryRecord> {
-        match self.backup.read_entry(&seen.partition(), id).await {
-            Ok(record) => record,
-            Err(error) => {
-                tracing::warn!(
-                    event = "entry.record_unavailable",
-                    cause = %error,
-                    "continued a request without the record of the entry because the backup did not return \
-                     it"
-                );
-                None
+        let partition = seen.partition();
+        self.entry_context(seen, &partition).read_record(id).await
+    }
+
+    /// Restores an entry that the line lost, and returns its status. Fails with the problem that says what became of an
+    /// entry that has no place any more.
+    async fn restore_lost_entry(
+        &self,
+        seen: &QueueSnapshot,
+        id: EntryId,
+        lookup: EntryLookup,
+    ) -> Result<EntryStatus, QueryError> {
+        match self.persist_interrupted_change(seen, id, lookup).await {
+            Ok(PersistedLookup::Live { status, .. }) => Ok(status),
+            Ok(PersistedLookup::Missing(outcome)) => Err(QueryError::Problem(outcome_problem(outcome, seen))),
+            Err(MissingEntryError::Line(LineError::Unavailable(cause))) => {
+                Err(QueryError::LineUnavailable(cause))
             }
+            Err(error) => Err(QueryError::Problem(
+                self.missing_entry_error_problem(seen, error).await,
+            )),
         }
+    }
+
+    /// Writes what a killed request left unwritten about the entry, and returns the entry as it is then. Nothing else in
+    /// a status request writes to the backup, except the removal of an entry that has ended
+    /// ([`recheck`](Self::recheck)).
+    async fn persist_interrupted_change(
+        &self,
+        seen: &QueueSnapshot,
+        id: EntryId,
+        lookup: EntryLookup,
+    ) -> Result<PersistedLookup, MissingEntryError> {
+        let partition = seen.partition();
+        let context = self.entry_context(seen, &partition);
+        let persisted = context.persist_interrupted_change(id, lookup).await;
+        if matches!(lookup, EntryLookup::NotFound(_)) {
+            // An end that was written may concern other polls that this process holds for the entry.
+            self.entry_notifier.wake(id);
+        }
+        persisted
     }
 }
 

@@ -11,11 +11,11 @@ use serde_json::Value;
 use tower::ServiceExt;
 use vestibule_backup_file::FileBackup;
 use vestibule_domain::{
+    configuration::Configuration,
     id::{RootKey, Salt},
     score::WaitScore,
     settings::Settings,
 };
-use vestibule_line::Configuration;
 use vestibule_line_memory::MemoryLine;
 
 use super::{

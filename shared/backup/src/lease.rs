@@ -21,7 +21,7 @@ pub struct Lease {
 }
 
 impl Lease {
-    /// A lease that begins now and lasts [`LEASE`].
+    /// A lease that begins now and lasts [`LEASE_DURATION`].
     pub fn new(holder: Uuid) -> Self {
         let length_ms = u64::try_from(LEASE_DURATION.as_millis()).unwrap_or(u64::MAX);
         Self {

@@ -26,11 +26,11 @@ use tokio::time::Instant;
 use uuid::Uuid;
 use vestibule_domain::{
     change::Change,
+    configuration::Configuration,
     id::{EntryId, QueueId, Salt},
     record::EntryRecord,
     settings::Settings,
 };
-use vestibule_line::Configuration;
 
 pub use self::{
     lease::{LEASE_DURATION, LEASE_PLAUSIBLE_MAX_MS, Lease, LeaseOutcome},
@@ -113,7 +113,7 @@ pub enum PlacePutOutcome {
 }
 
 impl PlacePutOutcome {
-    /// The outcome for a record whose old place this change [restored](Record::come_back).
+    /// The outcome for a record whose old place this change [restored](EntryRecord::come_back).
     pub fn for_restored_place(record: EntryRecord, change: &Change) -> Self {
         if record.visit == change.event.visit() {
             Self::Put(PutOutcome::Stored(record))
@@ -204,7 +204,7 @@ pub trait Backup: Send + Sync + 'static {
     async fn put_change(&self, shelf: &EntryPartition, change: &Change) -> Result<PutOutcome, BackupError>;
 
     /// Writes the change of a visitor who entered, as [`write`](Self::write) does, unless another visit of the entry is
-    /// live. If the visitor missed the turn and [returns](Record::come_back) within the grace, this writes the old
+    /// live. If the visitor missed the turn and [returns](EntryRecord::come_back) within the grace, this writes the old
     /// place instead.
     async fn put_place(
         &self,
@@ -237,7 +237,7 @@ pub trait Backup: Send + Sync + 'static {
         id: EntryId,
     ) -> Result<Option<EntryRecord>, BackupError>;
 
-    /// The live entries of one of the [`SHARDS`](crate::domain::id::SHARDS), as of the last acknowledged write. An
+    /// The live entries of one of the [`SHARD_COUNT`](vestibule_domain::id::SHARD_COUNT), as of the last acknowledged write. An
     /// implementation may skip a record that it cannot read, and then logs it.
     async fn read_live_entries(
         &self,

@@ -12,7 +12,7 @@ use super::{BackupError, PutOutcome};
 const CONCURRENT_WRITES_MAX: u32 = 32;
 /// A single write that takes longer is abandoned.
 const WRITE_TIMEOUT: Duration = Duration::from_secs(10);
-/// The longest pause before a throttled write is tried again. It doubles, up to [`PAUSE_MAX`], until a write succeeds.
+/// The longest pause before a throttled write is tried again. It doubles, up to [`BACKOFF_MAX`], until a write succeeds.
 const BACKOFF_FIRST: Duration = Duration::from_millis(100);
 const BACKOFF_MAX: Duration = Duration::from_secs(3);
 

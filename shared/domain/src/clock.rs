@@ -33,7 +33,7 @@ pub struct LineTime {
 /// The difference between the server's clock and the clock of a caller.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default, serde::Serialize)]
 pub struct ClockDifference {
-    /// Whether they differ by more than [`APART_MS`]. The line then promotes and drops no entry.
+    /// Whether they differ by more than [`CLOCK_DIFFERENCE_MAX_MS`]. The line then promotes and drops no entry.
     pub apart: bool,
     /// How far the server's clock with its offset is ahead of the caller's, in milliseconds; negative if it
     /// is behind.
@@ -75,7 +75,7 @@ impl LineTime {
 
 impl ClockDifference {
     /// The offset that would make the server's clock agree with the caller's, in milliseconds. It is zero if
-    /// the server's own clock is less than [`NOISE_MS`] off.
+    /// the server's own clock is less than [`CLOCK_NOISE_MS`] off.
     pub fn wanted_offset_ms(self) -> i64 {
         let wanted_ms = self.offset_ms - self.ahead_ms;
         if wanted_ms.unsigned_abs() < CLOCK_NOISE_MS {
@@ -89,7 +89,7 @@ impl ClockDifference {
 /// Whether two of three clocks contradict the server's clock, which is `clocks.ahead_ms` ahead of the
 /// caller's. One of the two is the caller's own clock. The other is one of these:
 ///
-/// - The last line time, provided that it is not later than the caller's clock and at most [`RECENT_MS`]
+/// - The last line time, provided that it is not later than the caller's clock and at most [`LAST_TIME_AGE_MAX_MS`]
 ///   earlier. If the server's clock is behind, the last line time must also be later than the server's.
 /// - The clock of another caller, which asked for the offset `testified_ms`.
 pub fn is_server_outvoted(
@@ -129,7 +129,7 @@ mod tests {
     }
 
     proptest! {
-        /// The documented bound: if one of the two clocks is right, nothing ends more than [`APART_MS`]
+        /// The documented bound: if one of the two clocks is right, nothing ends more than [`CLOCK_DIFFERENCE_MAX_MS`]
         /// early.
         #[test]
         fn line_time_is_not_ahead_if_one_clock_is_right(

@@ -212,7 +212,7 @@ impl EntryId {
             .ok_or(IdError::Member)
     }
 
-    /// The partition of the table that holds the entry, below [`SHARDS`]. The low bits of the id select it.
+    /// The partition of the table that holds the entry, below [`SHARD_COUNT`]. The low bits of the id select it.
     pub fn shard(self) -> u8 {
         self.0.as_bytes()[15] % SHARD_COUNT
     }

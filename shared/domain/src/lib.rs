@@ -3,6 +3,7 @@
 
 pub mod change;
 pub mod clock;
+pub mod configuration;
 pub mod ended;
 pub mod entry_status;
 pub mod estimate;

@@ -27,7 +27,7 @@ const SCORE_END: u64 = 1 << 53;
 pub struct Visit(u16);
 
 impl Visit {
-    /// A visit number; `None` for [`VISITS`] and above.
+    /// A visit number; `None` for [`VISIT_MODULUS`] and above.
     pub fn new(number: u64) -> Option<Self> {
         u16::try_from(number)
             .ok()
@@ -35,7 +35,7 @@ impl Visit {
             .map(Self)
     }
 
-    /// The number, below [`VISITS`].
+    /// The number, below [`VISIT_MODULUS`].
     pub fn number(self) -> u16 {
         self.0
     }
@@ -87,7 +87,7 @@ impl WaitScore {
     }
 
     /// The visit that began with this score: the millisecond, plus 16 for each earlier arrival within it,
-    /// modulo [`VISITS`]. Two places have different visits if they are less than 4 s apart and arrivals are
+    /// modulo [`VISIT_MODULUS`]. Two places have different visits if they are less than 4 s apart and arrivals are
     /// not crowded, or if they are within one millisecond. The low bits of the score would not do: they are
     /// mostly the count within the millisecond, which is usually 0.
     pub fn visit(self) -> Visit {

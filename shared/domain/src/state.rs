@@ -84,7 +84,7 @@ impl EntryState {
         }
     }
 
-    /// Parses the output of [`State::table_name`]; `None` for any other text.
+    /// Parses the output of [`EntryState::table_name`]; `None` for any other text.
     pub fn from_table_name(name: &str) -> Option<Self> {
         Self::ALL.into_iter().find(|state| state.table_name() == name)
     }

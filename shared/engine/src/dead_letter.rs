@@ -2,7 +2,7 @@
 //! now and then.
 
 use vestibule_backup::{Backup, EntryPartition};
-use vestibule_line::{DeadLetterOutcome, JournalRecord, Line, LineError};
+use vestibule_line::{DeadLetterOutcome, JournalLine, JournalRecord, LineError};
 
 use super::{
     batch::{self, BatchResult, split_into_batches},
@@ -26,7 +26,7 @@ pub struct DeadLetterRetry {
 /// # Errors
 /// [`LineError`] if the line failed to answer.
 pub(super) async fn move_to_dead_letters(
-    line: &dyn Line,
+    line: &(impl JournalLine + ?Sized),
     shelf: &EntryPartition,
     record: &JournalRecord,
     reason: &str,
@@ -57,9 +57,9 @@ pub(super) async fn move_to_dead_letters(
 /// letters.
 ///
 /// # Errors
-/// [`DrainError`] if the line fails or the backup accepts no writes at the moment.
+/// [`FlushError`] if the line fails or the backup accepts no writes at the moment.
 pub async fn retry_dead_letters(
-    line: &dyn Line,
+    line: &(impl JournalLine + ?Sized),
     backup: &dyn Backup,
     shelf: &EntryPartition,
 ) -> Result<DeadLetterRetry, FlushError> {

@@ -6,7 +6,7 @@ use vestibule_domain::{
     entry_status::{EntryStatus, StoredPosition},
     record::EntryRecord,
 };
-use vestibule_line::{Line, LineError, RepairOrder, RepairOutcome};
+use vestibule_line::{JournalLine, LineError, RecoveryLine, RepairOrder, RepairOutcome};
 
 use super::{flush::FlushError, write_through::write_through};
 
@@ -16,7 +16,7 @@ use super::{flush::FlushError, write_through::write_through};
 /// # Errors
 /// [`LineError`] if the line failed to answer.
 pub async fn remove_ended(
-    line: &dyn Line,
+    line: &(impl JournalLine + RecoveryLine + ?Sized),
     backup: &dyn Backup,
     shelf: &EntryPartition,
     standing: &EntryStatus,
@@ -38,14 +38,35 @@ pub async fn remove_ended(
     Ok(())
 }
 
+/// Removes an entry from the line if the record proves that its visit has ended, that is, if both refer to the same
+/// visit. Returns whether it did. `claim_ms` is the claim time in force, in milliseconds.
+///
+/// # Errors
+/// [`LineError`] if the line failed to answer.
+pub async fn remove_if_ended(
+    line: &(impl JournalLine + RecoveryLine + ?Sized),
+    backup: &dyn Backup,
+    partition: &EntryPartition,
+    status: &EntryStatus,
+    record: &EntryRecord,
+    claim_ms: u64,
+) -> Result<bool, LineError> {
+    if !record.is_end_of(status, claim_ms) {
+        return Ok(false);
+    }
+    // This is rare. The box keeps it from enlarging the future of every request.
+    Box::pin(remove_ended(line, backup, partition, status, record)).await?;
+    Ok(true)
+}
+
 /// Removes an entry from the line that was promoted although the backup shows that its visit had ended. The flush calls
 /// it when the backup reports a conflict for the promotion. A promotion names the place, and no later visit has the
 /// same place, so the record proves the end. No other conflicting change proves one.
 ///
 /// # Errors
-/// [`DrainError`] if the line or the backup failed to answer.
+/// [`FlushError`] if the line or the backup failed to answer.
 pub(super) async fn remove_ended_promotion(
-    line: &dyn Line,
+    line: &(impl JournalLine + RecoveryLine + ?Sized),
     backup: &dyn Backup,
     shelf: &EntryPartition,
     change: &Change,

@@ -4,7 +4,10 @@ use tokio::{join, time::Instant};
 use tracing::warn;
 use vestibule_backup::{Backup, BackupError, EntryPartition};
 use vestibule_domain::{fallback_tick::promoter_down_after_ms, id::QueueId, pace::Pace};
-use vestibule_line::{FallbackTickOrder, Line, LineError, MinWatermark, RaiseWatermarkOutcome};
+use vestibule_line::{
+    FallbackTickOrder, JournalLine, LineError, MinWatermark, PromotionLine, RaiseWatermarkOutcome,
+    RecoveryLine,
+};
 
 use super::tick::{TickSummary, run_fallback_tick};
 use crate::flush::{FlushError, flush_journal_until};
@@ -48,9 +51,9 @@ pub enum FallbackTickError {
 /// work of the requests.
 ///
 /// # Errors
-/// [`DriveError`]. The call is idempotent: a fallback tick that was cut off may be repeated.
+/// [`FallbackTickError`]. The call is idempotent: a fallback tick that was cut off may be repeated.
 pub async fn fallback_tick(
-    line: &dyn Line,
+    line: &(impl JournalLine + PromotionLine + RecoveryLine + ?Sized),
     backup: &dyn Backup,
     shelf: &EntryPartition,
     pace: Pace,
@@ -69,9 +72,9 @@ pub async fn fallback_tick(
 /// just taken a turn.
 ///
 /// # Errors
-/// As [`Line::take_tick`].
+/// As [`Line::take_fallback_tick`].
 pub async fn take_fallback_tick_turn(
-    line: &dyn Line,
+    line: &(impl PromotionLine + ?Sized),
     queue: &QueueId,
     pace: Pace,
 ) -> Result<bool, LineError> {
@@ -83,7 +86,7 @@ pub async fn take_fallback_tick_turn(
 }
 
 async fn fallback_tick_in_turn(
-    line: &dyn Line,
+    line: &(impl JournalLine + PromotionLine + RecoveryLine + ?Sized),
     backup: &dyn Backup,
     shelf: &EntryPartition,
     pace: Pace,

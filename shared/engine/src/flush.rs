@@ -4,7 +4,9 @@ use std::time::Duration;
 
 use tokio::time::Instant;
 use vestibule_backup::{Backup, BackupError, EntryPartition};
-use vestibule_line::{DeadLetterOutcome, JournalRecord, Line, LineError, RequeueOrder};
+use vestibule_line::{
+    DeadLetterOutcome, JournalLine, JournalRecord, LineError, QueueLine, RecoveryLine, RequeueOrder,
+};
 
 use super::{
     batch::{self, BatchResult, split_into_batches},
@@ -55,10 +57,10 @@ pub enum FlushError {
 /// one.
 ///
 /// # Errors
-/// [`DrainError`] if the line fails or the backup accepts no more changes. Changes that were not written stay in the
+/// [`FlushError`] if the line fails or the backup accepts no more changes. Changes that were not written stay in the
 /// journal.
 pub async fn flush_journal(
-    line: &dyn Line,
+    line: &(impl JournalLine + RecoveryLine + ?Sized),
     backup: &dyn Backup,
     shelf: &EntryPartition,
     records_max: usize,
@@ -102,7 +104,10 @@ pub async fn flush_journal(
 ///
 /// # Errors
 /// [`LineError::Unknown`] if the generation differs: the queue that the caller knew no longer exists.
-pub(super) async fn require_generation(line: &dyn Line, shelf: &EntryPartition) -> Result<(), LineError> {
+pub(super) async fn require_generation(
+    line: &(impl QueueLine + ?Sized),
+    shelf: &EntryPartition,
+) -> Result<(), LineError> {
     let view = line.queue_view(&shelf.queue).await?;
     if view.configuration.generation == shelf.generation {
         Ok(())
@@ -116,7 +121,7 @@ pub(super) async fn require_generation(line: &dyn Line, shelf: &EntryPartition) 
 /// # Errors
 /// The same as [`drain`].
 pub async fn flush_journal_until(
-    line: &dyn Line,
+    line: &(impl JournalLine + RecoveryLine + ?Sized),
     backup: &dyn Backup,
     shelf: &EntryPartition,
     until: Instant,
@@ -136,7 +141,7 @@ pub async fn flush_journal_until(
 /// Removes from the journal each record that the backup holds completely, and tells the line which ends the backup
 /// holds.
 async fn acknowledge_written(
-    line: &dyn Line,
+    line: &(impl JournalLine + ?Sized),
     shelf: &EntryPartition,
     tried: &[BatchResult<'_>],
     drained: &mut FlushOutcome,
@@ -154,7 +159,7 @@ async fn acknowledge_written(
 
 /// Replaces a journal record with the changes of it that the backup does not hold, or moves it to the dead letters.
 async fn requeue_unwritten(
-    line: &dyn Line,
+    line: &(impl JournalLine + ?Sized),
     shelf: &EntryPartition,
     tried: &BatchResult<'_>,
     drained: &mut FlushOutcome,

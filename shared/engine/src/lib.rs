@@ -7,6 +7,7 @@ pub mod ended;
 pub mod fallback_tick;
 pub mod flush;
 mod lease;
+pub mod missing_entry;
 pub mod persist_entry;
 pub mod restore;
 pub mod restore_entry;

@@ -5,7 +5,10 @@ use std::future::Future;
 use tokio::time::{Instant, timeout_at};
 use vestibule_backup::{Backup, BackupError, EntryPartition, PlacePutOutcome, PutOutcome};
 use vestibule_domain::{change::Change, entry_status::EntryStatus, record::EntryRecord};
-use vestibule_line::{JoinKind, Line, LineError, ReplacedEntry, RestoreEntryOrder, RestoreEntryOutcome};
+use vestibule_line::{
+    EntryLine, JoinKind, JournalLine, LineError, RecoveryLine, ReplacedEntry, RestoreEntryOrder,
+    RestoreEntryOutcome,
+};
 
 use super::{
     ended::remove_ended,
@@ -44,7 +47,7 @@ pub struct PersistedEntry {
 /// # Errors
 /// [`LineError`] if neither the backup nor the line's journal accepted the change.
 pub async fn persist_entry(
-    line: &dyn Line,
+    line: &(impl EntryLine + JournalLine + RecoveryLine + ?Sized),
     backup: &dyn Backup,
     shelf: &EntryPartition,
     join_kind: JoinKind,
@@ -165,7 +168,7 @@ pub async fn persist_entry(
 /// end of this visit, the line had lost that end, and the entry is removed from the line. Otherwise either the backup
 /// already shows the place, or the change goes to the journal, behind anything that the journal holds of a new visit.
 async fn resolve_superseded_place(
-    line: &dyn Line,
+    line: &(impl EntryLine + JournalLine + RecoveryLine + ?Sized),
     backup: &dyn Backup,
     shelf: &EntryPartition,
     placed: PersistedEntry,

@@ -16,11 +16,14 @@ use tokio::time::sleep;
 use vestibule_backup::{Backup, BackupError, EntryPartition, StoredQueue};
 use vestibule_domain::{
     change::Change,
+    configuration::Configuration,
     id::{QueueId, SHARD_COUNT},
     record::EntryRecord,
     settings::Settings,
 };
-use vestibule_line::{Configuration, ConfigureOutcome, JournalRecord, Line, LineError, RestoredEntries};
+use vestibule_line::{
+    ConfigureOutcome, JournalLine, JournalRecord, LineError, RecoveryLine, RestoredEntries,
+};
 
 use super::batch::{self, BatchResult, split_into_batches};
 use crate::lease::HeldLease;
@@ -29,7 +32,7 @@ use crate::lease::HeldLease;
 const SHARDS_AT_ONCE: usize = 8;
 /// The most attempts to read one shard.
 const READ_ATTEMPTS_MAX: u32 = 6;
-/// The longest pause before a shard is read again. It doubles with each attempt, up to [`PAUSE_MAX`].
+/// The longest pause before a shard is read again. It doubles with each attempt, up to [`BACKOFF_MAX`].
 const BACKOFF_FIRST: Duration = Duration::from_millis(200);
 const BACKOFF_MAX: Duration = Duration::from_secs(3);
 /// How many of the journal records and ends that the dropped queue left are written to the backup at once.
@@ -76,7 +79,7 @@ pub enum RestoreError {
 /// # Errors
 /// [`RestoreError`]. The line then does not have the queue, or has it as another process restored it.
 pub async fn restore_queue(
-    line: &dyn Line,
+    line: &(impl JournalLine + RecoveryLine + ?Sized),
     backup: &dyn Backup,
     queue: &QueueId,
     stored: &StoredQueue,
@@ -96,7 +99,7 @@ pub async fn restore_queue(
 }
 
 async fn rebuild_line(
-    line: &dyn Line,
+    line: &(impl JournalLine + RecoveryLine + ?Sized),
     backup: &dyn Backup,
     queue: &QueueId,
     configuration: Configuration,
@@ -130,7 +133,7 @@ async fn rebuild_line(
 /// A change that the backup refuses while it accepts others stays in the journal, so that it does not delay the
 /// restore.
 async fn salvage_changes(
-    line: &dyn Line,
+    line: &(impl JournalLine + RecoveryLine + ?Sized),
     backup: &dyn Backup,
     shelf: &EntryPartition,
 ) -> Result<usize, RestoreError> {

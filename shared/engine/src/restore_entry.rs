@@ -2,7 +2,9 @@
 
 use vestibule_backup::{Backup, BackupError, EntryPartition};
 use vestibule_domain::record::EntryRecord;
-use vestibule_line::{Line, LineError, ReplacedEntry, RestoreEntryOrder, RestoreEntryOutcome};
+use vestibule_line::{
+    JournalLine, LineError, RecoveryLine, ReplacedEntry, RestoreEntryOrder, RestoreEntryOutcome,
+};
 
 use super::write_through::write_through;
 
@@ -39,9 +41,9 @@ pub enum RestoreEntryError {
 /// effect.
 ///
 /// # Errors
-/// [`ReviveError`] if the line or the backup failed to answer.
+/// [`RestoreEntryError`] if the line or the backup failed to answer.
 pub async fn restore_entry(
-    line: &dyn Line,
+    line: &(impl JournalLine + RecoveryLine + ?Sized),
     backup: &dyn Backup,
     shelf: &EntryPartition,
     mut record: EntryRecord,

@@ -3,7 +3,7 @@
 
 use vestibule_backup::{Backup, BackupError, EntryPartition};
 use vestibule_domain::{change::Change, record::EntryRecord};
-use vestibule_line::{Line, LineError};
+use vestibule_line::{JournalLine, LineError};
 
 use super::JOURNAL_RECORDS_MAX;
 
@@ -23,9 +23,9 @@ pub enum StaleEndError {
 /// end does not count, and the line forgets it.
 ///
 /// # Errors
-/// [`OutlastedError`] if the line or the backup failed to answer.
+/// [`StaleEndError`] if the line or the backup failed to answer.
 pub async fn resolve_stale_end(
-    line: &dyn Line,
+    line: &(impl JournalLine + ?Sized),
     backup: &dyn Backup,
     shelf: &EntryPartition,
     record: &EntryRecord,

@@ -4,10 +4,13 @@
 use tracing::warn;
 use vestibule_backup::{Backup, BackupError, EntryPartition, StoredQueue};
 use vestibule_domain::{
+    configuration::Configuration,
     id::QueueId,
     settings::{Settings, SettingsError},
 };
-use vestibule_line::{Configuration, ConfigureOutcome, Line, LineError, MinWatermark, RaiseWatermarkOutcome};
+use vestibule_line::{
+    ConfigureOutcome, JournalLine, LineError, MinWatermark, RaiseWatermarkOutcome, RecoveryLine,
+};
 
 use crate::restore;
 
@@ -122,9 +125,9 @@ pub enum SyncError {
 ///
 /// # Errors
 /// [`SyncError`]. Invalid settings are an error only if the line has lost the queue. Otherwise they are
-/// [`Synced::Refused`].
+/// [`SyncOutcome::Refused`].
 pub async fn sync_settings(
-    line: &dyn Line,
+    line: &(impl JournalLine + RecoveryLine + ?Sized),
     backup: &dyn Backup,
     queue: &QueueId,
     policy: SettingsPolicy,
@@ -156,7 +159,7 @@ pub async fn sync_settings(
 /// # Errors
 /// [`SyncError::Stuck`] if the line does not have the queue, because then no settings are in force.
 pub async fn keep_settings_with_stored_switches(
-    line: &dyn Line,
+    line: &(impl JournalLine + RecoveryLine + ?Sized),
     queue: &QueueId,
     stored: &StoredQueue,
     wrong: &SettingsError,
@@ -181,7 +184,7 @@ pub async fn keep_settings_with_stored_switches(
 /// # Errors
 /// As [`sync`].
 pub async fn apply_configuration(
-    line: &dyn Line,
+    line: &(impl JournalLine + RecoveryLine + ?Sized),
     backup: &dyn Backup,
     queue: &QueueId,
     stored: &StoredQueue,
@@ -263,7 +266,7 @@ pub async fn apply_configuration(
 /// or by a restored table. The stored settings still count, so the function applies them with the order in
 /// force.
 async fn resolve_older_configuration(
-    line: &dyn Line,
+    line: &(impl JournalLine + RecoveryLine + ?Sized),
     backup: &dyn Backup,
     queue: &QueueId,
     configuration: &Configuration,

@@ -3,7 +3,7 @@
 //! slow, and no visitor should wait for it.
 
 use vestibule_domain::{clock::ClockDifference, id::QueueId, pace::LimitedBy};
-use vestibule_line::{Line, LineError, MinWatermark, PROMOTE_CHUNK, PromoteOrder};
+use vestibule_line::{LineError, MinWatermark, PROMOTE_CHUNK, PromoteOrder, PromotionLine};
 
 /// The most calls of [`Line::promote`] in one tick. The next tick handles what is left, so that one long queue
 /// does not keep the promoter from the other queues.
@@ -41,7 +41,7 @@ pub struct TickSummary {
 /// - [`LineError::Unknown`] if the line has lost the queue or is older than the fence.
 /// - Another [`LineError`] if the line gave no usable answer.
 pub async fn tick(
-    line: &dyn Line,
+    line: &(impl PromotionLine + ?Sized),
     queue: &QueueId,
     fence: Option<MinWatermark>,
 ) -> Result<TickSummary, LineError> {
@@ -53,7 +53,7 @@ pub async fn tick(
 /// # Errors
 /// As [`tick`].
 pub async fn run_fallback_tick(
-    line: &dyn Line,
+    line: &(impl PromotionLine + ?Sized),
     queue: &QueueId,
     fence: Option<MinWatermark>,
 ) -> Result<TickSummary, LineError> {
@@ -61,7 +61,7 @@ pub async fn run_fallback_tick(
 }
 
 async fn tick_with_heartbeat(
-    line: &dyn Line,
+    line: &(impl PromotionLine + ?Sized),
     queue: &QueueId,
     fence: Option<MinWatermark>,
     heartbeat: bool,

@@ -5,7 +5,7 @@ use std::time::Duration;
 use tokio::time::timeout;
 use vestibule_backup::{Backup, BackupError, EntryPartition, PutOutcome};
 use vestibule_domain::{change::Change, record::EntryRecord};
-use vestibule_line::{Line, LineError};
+use vestibule_line::{JournalLine, LineError};
 
 /// How long a visitor's request waits for the backup, including all attempts and pauses.
 pub const WRITE_DEADLINE: Duration = Duration::from_secs(2);
@@ -42,7 +42,7 @@ pub async fn write_before_deadline(
 /// # Errors
 /// [`LineError`] if neither the backup nor the journal accepted the change. It is then unknown whether one of them did.
 pub async fn write_through(
-    line: &dyn Line,
+    line: &(impl JournalLine + ?Sized),
     backup: &dyn Backup,
     shelf: &EntryPartition,
     change: &Change,
@@ -88,4 +88,25 @@ pub async fn write_through(
         is_conflicting: overruled,
         record,
     })
+}
+
+/// Like [`write_through`], for a change that the line keeps by itself and returns to every request that asks. The write is
+/// idempotent. If the journal is full, the change is not durable yet, but it is not lost either.
+///
+/// # Errors
+/// [`LineError`] if the line failed for any other reason.
+pub async fn write_idempotent(
+    line: &(impl JournalLine + ?Sized),
+    backup: &dyn Backup,
+    partition: &EntryPartition,
+    change: &Change,
+) -> Result<WriteOutcome, LineError> {
+    match write_through(line, backup, partition, change).await {
+        Err(LineError::JournalFull) => Ok(WriteOutcome {
+            durable: false,
+            is_conflicting: false,
+            record: None,
+        }),
+        outcome => outcome,
+    }
 }

@@ -6,7 +6,7 @@ use std::sync::Arc;
 use tokio::sync::watch;
 use vestibule_api::ApiState;
 use vestibule_backup_dynamodb::{Connection, DynamoDbBackup};
-use vestibule_line::{Line, LineError};
+use vestibule_line::{LineError, QueueLine};
 use vestibule_line_redis::{IamLogin, RedisLine};
 use vestibule_operate::admin::Admin;
 

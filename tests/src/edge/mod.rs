@@ -21,10 +21,11 @@ use vestibule_api::{
 };
 use vestibule_backup::Backup;
 use vestibule_domain::{
+    configuration::Configuration,
     id::{QueueId, Salt},
     settings::Settings,
 };
-use vestibule_line::{Configuration, Line};
+use vestibule_line::Line;
 
 pub use self::{
     ask::{Answer, Ask, entry},

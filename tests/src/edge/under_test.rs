@@ -18,7 +18,7 @@ use vestibule_backup::{Backup, EntryPartition, QueueMetadata, StoredQueue};
 use vestibule_backup_dynamodb::{Connection, DynamoDbBackup};
 use vestibule_backup_file::FileBackup;
 use vestibule_domain::id::Salt;
-use vestibule_line::{JournalLimits, Line, Promotion};
+use vestibule_line::{JournalLimits, Promotion, PromotionLine, RecoveryLine};
 use vestibule_line_memory::MemoryLine;
 
 use super::{Answer, Ask, BOUND, QUEUE, configuration, keys, local, queue, send_to};

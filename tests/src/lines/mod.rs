@@ -13,13 +13,12 @@ use uuid::{Builder, Uuid};
 use vestibule_clock::Clock;
 use vestibule_domain::{
     change::Change,
+    configuration::Configuration,
     entry_status::EntryStatus,
     id::{EntryId, QueueId, Salt},
     settings::Settings,
 };
-use vestibule_line::{
-    Configuration, ConfigureOutcome, EnterOutcome, LeaveOutcome, LeaveReason, Line, PromoteOrder,
-};
+use vestibule_line::{ConfigureOutcome, EnterOutcome, LeaveOutcome, LeaveReason, Line, PromoteOrder};
 use vestibule_line_memory::MemoryLine;
 use vestibule_line_redis::RedisLine;
 

@@ -9,17 +9,19 @@ use async_trait::async_trait;
 use tokio::time::sleep;
 use vestibule_domain::{
     change::{Change, VisitEnd},
+    configuration::Configuration,
     id::{EntryId, QueueId},
     load::LoadReport,
     score::Visit,
 };
 use vestibule_line::{
-    AdjustClockOutcome, CheckAssignment, CheckOrder, ClaimOutcome, Configuration, ConfigureOutcome, Cursor,
-    DeadLetterOutcome, EnterOutcome, EntryLookup, ExtendOutcome, FallbackTickOrder, HoldOrder, HoldOutcome,
-    JournalRecord, LeaveOutcome, LeaveReason, Line, LineError, Page, PromoteOrder, Promotion, QueueView,
-    RaiseWatermarkOutcome, RepairOrder, RepairOutcome, ReportOrder, ReportOutcome, RequeueOrder,
-    RestoreEntryOrder, RestoreEntryOutcome, RestoredEntries, SessionExtension, TickSubscription,
-    UnflushedChanges, ValidateOutcome, Validation,
+    AdjustClockOutcome, CheckAssignment, CheckOrder, ClaimOutcome, ConfigureOutcome, Cursor,
+    DeadLetterOutcome, EnterOutcome, EntryLine, EntryLookup, ExtendOutcome, FallbackTickOrder, HoldBudget,
+    HoldOrder, HoldOutcome, JournalLine, JournalRecord, LeaveOutcome, LeaveReason, Line, LineError, Page,
+    PromoteOrder, Promotion, PromotionLine, QueueLine, QueueView, RaiseWatermarkOutcome, RecoveryLine,
+    RepairOrder, RepairOutcome, ReportOrder, ReportOutcome, RequeueOrder, RestoreEntryOrder,
+    RestoreEntryOutcome, RestoredEntries, SessionExtension, TickSubscription, UnflushedChanges,
+    ValidateOutcome, Validation,
 };
 
 use super::Switch;
@@ -40,7 +42,22 @@ impl Switched {
 }
 
 #[async_trait]
-impl Line for Switched {
+impl QueueLine for Switched {
+    async fn queue_view(&self, queue: &QueueId) -> Result<QueueView, LineError> {
+        let frozen = self.switch.frozen().clone();
+        match frozen {
+            Some(view) => Ok(view),
+            None => self.reach()?.queue_view(queue).await,
+        }
+    }
+
+    async fn ping(&self) -> Result<(), LineError> {
+        self.reach()?.ping().await
+    }
+}
+
+#[async_trait]
+impl EntryLine for Switched {
     async fn enter(&self, queue: &QueueId, id: EntryId) -> Result<EnterOutcome, LineError> {
         self.reach()?.enter(queue, id).await
     }
@@ -102,7 +119,10 @@ impl Line for Switched {
     ) -> Result<ExtendOutcome, LineError> {
         self.reach()?.extend(queue, id, extension).await
     }
+}
 
+#[async_trait]
+impl PromotionLine for Switched {
     async fn promote(&self, queue: &QueueId, order: PromoteOrder) -> Result<Promotion, LineError> {
         self.reach()?.promote(queue, order).await
     }
@@ -128,6 +148,53 @@ impl Line for Switched {
         self.reach()?.take_report(queue, order).await
     }
 
+    async fn record_load(&self, queue: &QueueId, report: &LoadReport) -> Result<(), LineError> {
+        self.reach()?.record_load(queue, report).await
+    }
+}
+
+#[async_trait]
+impl JournalLine for Switched {
+    async fn due_journal_records(
+        &self,
+        queue: &QueueId,
+        most: usize,
+    ) -> Result<Vec<JournalRecord>, LineError> {
+        self.reach()?.due_journal_records(queue, most).await
+    }
+
+    async fn journal_records(&self, queue: &QueueId, most: usize) -> Result<Vec<JournalRecord>, LineError> {
+        self.reach()?.journal_records(queue, most).await
+    }
+
+    async fn append_to_journal(&self, queue: &QueueId, change: &Change) -> Result<(), LineError> {
+        self.reach()?.append_to_journal(queue, change).await
+    }
+
+    async fn requeue_with_backoff(&self, queue: &QueueId, deferral: &RequeueOrder) -> Result<(), LineError> {
+        self.reach()?.requeue_with_backoff(queue, deferral).await
+    }
+
+    async fn dead_letter(&self, queue: &QueueId, key: &str) -> Result<DeadLetterOutcome, LineError> {
+        self.reach()?.dead_letter(queue, key).await
+    }
+
+    async fn dead_lettered(&self, queue: &QueueId, most: usize) -> Result<Vec<JournalRecord>, LineError> {
+        self.reach()?.dead_lettered(queue, most).await
+    }
+
+    async fn acknowledge(
+        &self,
+        queue: &QueueId,
+        keys: &[String],
+        ended: &[VisitEnd],
+    ) -> Result<(), LineError> {
+        self.reach()?.acknowledge(queue, keys, ended).await
+    }
+}
+
+#[async_trait]
+impl RecoveryLine for Switched {
     async fn configure(
         &self,
         queue: &QueueId,
@@ -187,56 +254,10 @@ impl Line for Switched {
     async fn record_check_progress(&self, queue: &QueueId, shards: u8) -> Result<(), LineError> {
         self.reach()?.record_check_progress(queue, shards).await
     }
+}
 
-    async fn record_load(&self, queue: &QueueId, report: &LoadReport) -> Result<(), LineError> {
-        self.reach()?.record_load(queue, report).await
-    }
-
-    async fn queue_view(&self, queue: &QueueId) -> Result<QueueView, LineError> {
-        let frozen = self.switch.frozen().clone();
-        match frozen {
-            Some(view) => Ok(view),
-            None => self.reach()?.queue_view(queue).await,
-        }
-    }
-
-    async fn due_journal_records(
-        &self,
-        queue: &QueueId,
-        most: usize,
-    ) -> Result<Vec<JournalRecord>, LineError> {
-        self.reach()?.due_journal_records(queue, most).await
-    }
-
-    async fn journal_records(&self, queue: &QueueId, most: usize) -> Result<Vec<JournalRecord>, LineError> {
-        self.reach()?.journal_records(queue, most).await
-    }
-
-    async fn append_to_journal(&self, queue: &QueueId, change: &Change) -> Result<(), LineError> {
-        self.reach()?.append_to_journal(queue, change).await
-    }
-
-    async fn requeue_with_backoff(&self, queue: &QueueId, deferral: &RequeueOrder) -> Result<(), LineError> {
-        self.reach()?.requeue_with_backoff(queue, deferral).await
-    }
-
-    async fn dead_letter(&self, queue: &QueueId, key: &str) -> Result<DeadLetterOutcome, LineError> {
-        self.reach()?.dead_letter(queue, key).await
-    }
-
-    async fn dead_lettered(&self, queue: &QueueId, most: usize) -> Result<Vec<JournalRecord>, LineError> {
-        self.reach()?.dead_lettered(queue, most).await
-    }
-
-    async fn acknowledge(
-        &self,
-        queue: &QueueId,
-        keys: &[String],
-        ended: &[VisitEnd],
-    ) -> Result<(), LineError> {
-        self.reach()?.acknowledge(queue, keys, ended).await
-    }
-
+#[async_trait]
+impl HoldBudget for Switched {
     async fn take_hold(&self, order: &HoldOrder<'_>) -> Result<HoldOutcome, LineError> {
         let taking = Duration::from_millis(self.switch.holds_take_ms.load(Ordering::SeqCst));
         sleep(taking).await;
@@ -251,9 +272,5 @@ impl Line for Switched {
         let taking = Duration::from_millis(self.switch.releases_take_ms.load(Ordering::SeqCst));
         sleep(taking).await;
         self.reach()?.release_holds(deployment, ids).await
-    }
-
-    async fn ping(&self) -> Result<(), LineError> {
-        self.reach()?.ping().await
     }
 }

@@ -7,7 +7,10 @@ use vestibule_engine::{
     dead_letter,
     flush::{FlushError, FlushOutcome, TRIES_MAX},
 };
-use vestibule_line::{JournalLimits, Line, ReplacedEntry, RestoreEntryOrder, RestoreEntryOutcome};
+use vestibule_line::{
+    EntryLine, JournalLimits, JournalLine, RecoveryLine, ReplacedEntry, RestoreEntryOrder,
+    RestoreEntryOutcome,
+};
 
 use crate::{faulty_backup::WriteBehavior, faulty_scene::FaultyScene};
 

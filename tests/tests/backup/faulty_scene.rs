@@ -11,7 +11,7 @@ use vestibule_domain::{
     state::EntryState,
 };
 use vestibule_engine::flush::{FlushError, FlushOutcome, flush_journal};
-use vestibule_line::{JournalLimits, Line, QueueView};
+use vestibule_line::{JournalLimits, JournalLine, PromotionLine, QueueLine, QueueView, RecoveryLine};
 use vestibule_line_memory::MemoryLine;
 use vestibule_tests::{
     entries::fresh_id,

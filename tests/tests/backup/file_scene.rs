@@ -15,12 +15,13 @@ use vestibule_backup_dynamodb::{Connection, DynamoDbBackup, TableNames};
 use vestibule_backup_file::FileBackup;
 use vestibule_domain::{
     change::Change,
+    configuration::Configuration,
     id::{EntryId, QueueId},
     settings::Settings,
     state::EntryState,
 };
 use vestibule_engine::write_through::{self, WriteOutcome};
-use vestibule_line::{ClaimOutcome, Configuration, Line};
+use vestibule_line::{ClaimOutcome, EntryLine, PromotionLine, QueueLine, RecoveryLine};
 use vestibule_line_memory::MemoryLine;
 use vestibule_tests::{
     entries::{fresh_id, now_ms},

@@ -6,13 +6,13 @@ use std::{
 };
 
 use vestibule_backup::{Backup, QueueMetadata, StoredQueue, settings_revision};
-use vestibule_domain::{entry_status::EntryStatus, state::EntryState};
+use vestibule_domain::{configuration::Configuration, entry_status::EntryStatus, state::EntryState};
 use vestibule_engine::{
     flush::{FlushOutcome, flush_journal},
     restore::{RestoreError, RestoreSummary, restore_queue},
     write_through::{WRITE_DEADLINE, WriteOutcome, write_through},
 };
-use vestibule_line::{Configuration, EntryLookup, Line};
+use vestibule_line::{EntryLine, EntryLookup, JournalLine};
 use vestibule_line_memory::MemoryLine;
 use vestibule_tests::entries::write_all;
 

@@ -5,7 +5,7 @@ use std::sync::Arc;
 use serde_json::Value;
 use tokio::sync::watch;
 use vestibule_domain::state::EntryState;
-use vestibule_line::{ClaimOutcome, JournalLimits, Line};
+use vestibule_line::{ClaimOutcome, EntryLine, JournalLimits};
 use vestibule_tests::edge::{Ask, local, process, send_to};
 
 use crate::{faulty_backup::WriteBehavior, faulty_scene::FaultyScene};

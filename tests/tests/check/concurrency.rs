@@ -12,6 +12,7 @@ use tokio::time::{Instant, sleep};
 use vestibule_backup::EntryPartition;
 use vestibule_domain::{
     change::{EndReason, Event},
+    configuration::Configuration,
     score::WaitScore,
     settings::Settings,
     state::EntryState,
@@ -21,7 +22,7 @@ use vestibule_engine::{
     flush::flush_journal,
     persist_entry::persist_entry,
 };
-use vestibule_line::{ClaimOutcome, Configuration, EnterOutcome, EntryLookup, LeaveOutcome, LeaveReason};
+use vestibule_line::{ClaimOutcome, EnterOutcome, EntryLookup, LeaveOutcome, LeaveReason};
 use vestibule_tests::{
     entries::now_ms,
     lines::{configuration, visitor},

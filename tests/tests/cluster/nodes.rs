@@ -1,6 +1,6 @@
 //! Whom the line asks, and whom it trusts.
 
-use vestibule_line::{Line, LineError};
+use vestibule_line::{LineError, QueueLine};
 use vestibule_line_redis::RedisLine;
 use vestibule_tests::cluster::Cluster;
 

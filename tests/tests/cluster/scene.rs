@@ -18,7 +18,7 @@ use vestibule_domain::{
     record::EntryRecord,
 };
 use vestibule_engine::sync::SettingsPolicy;
-use vestibule_line::Line;
+use vestibule_line::QueueLine;
 use vestibule_line_redis::RedisLine;
 use vestibule_operate::{admin::Admin, promoter::Promoter};
 use vestibule_tests::{

@@ -2,7 +2,7 @@
 
 use futures_util::future::join_all;
 use serde_json::json;
-use vestibule_line::Line;
+use vestibule_line::JournalLine;
 use vestibule_tests::{
     edge::{Ask, BOUND, EdgeUnderTest, entry, queue, signer},
     entries::write_all,

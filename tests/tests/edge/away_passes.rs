@@ -5,7 +5,7 @@ use uuid::Uuid;
 use vestibule_api::pass::PassGrant;
 use vestibule_backup::{Backup, Lease, LeaseOutcome};
 use vestibule_domain::{id::Salt, score::Visit};
-use vestibule_line::{LeaveOutcome, LeaveReason, Line};
+use vestibule_line::{EntryLine, LeaveOutcome, LeaveReason};
 use vestibule_tests::edge::{Answer, Ask, EdgeUnderTest, entry, queue, signer};
 
 use crate::{Guest, away::look, enters};

@@ -7,7 +7,7 @@ use tokio::time::Instant;
 use vestibule_backup::Backup;
 use vestibule_domain::state::EntryState;
 use vestibule_engine::flush::flush_journal;
-use vestibule_line::{JournalLimits, Line};
+use vestibule_line::{JournalLimits, QueueLine};
 use vestibule_tests::edge::{Ask, EdgeUnderTest, entry, queue};
 
 use crate::{Guest, enters, stranger};

@@ -2,7 +2,7 @@
 
 use axum::http::Method;
 use serde_json::{Value, json};
-use vestibule_line::Line;
+use vestibule_line::QueueLine;
 use vestibule_tests::edge::{Ask, EdgeUnderTest, QUEUE, entry, queue};
 
 use crate::{enters, stranger};

@@ -7,7 +7,7 @@ use futures_util::future::{Either, select};
 use serde_json::{Value, json};
 use tokio::time::{Instant, sleep, timeout};
 use vestibule_api::config::ApiConfig;
-use vestibule_line::{HoldOrder, HoldOutcome, Line};
+use vestibule_line::{HoldBudget, HoldOrder, HoldOutcome};
 use vestibule_tests::{
     edge::{Answer, Ask, BOUND, EdgeUnderTest, QUEUE, entry, event, local, send_to},
     lines::visitor,

@@ -3,7 +3,7 @@
 use serde_json::json;
 use tokio::time::timeout;
 use vestibule_domain::pace::LimitedBy;
-use vestibule_line::{AdjustClockOutcome, Line};
+use vestibule_line::{AdjustClockOutcome, PromotionLine, QueueLine};
 use vestibule_tests::edge::{Answer, Ask, BOUND, EdgeUnderTest, QUEUE, entry, queue};
 
 use crate::{Guest, enters, full};

@@ -7,7 +7,7 @@ use serde_json::{Value, json};
 use tokio::time::{Instant, sleep};
 use vestibule_backup::Backup;
 use vestibule_domain::state::EntryState;
-use vestibule_line::{JournalLimits, Line, QueueView};
+use vestibule_line::{JournalLimits, QueueLine, QueueView};
 use vestibule_tests::edge::{Ask, BOUND, EdgeUnderTest, QUEUE, entry, queue};
 
 use crate::{Guest, enters, full};

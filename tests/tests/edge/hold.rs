@@ -6,7 +6,7 @@ use futures_util::future::{Either, join, join_all, select};
 use serde_json::{Value, json};
 use tokio::time::Instant;
 use vestibule_api::config::ApiConfig;
-use vestibule_line::{LeaveOutcome, LeaveReason, Line};
+use vestibule_line::{EntryLine, LeaveOutcome, LeaveReason};
 use vestibule_tests::{
     edge::{Answer, Ask, BOUND, EdgeUnderTest, QUEUE, entry, event, local, queue},
     waiting::until,

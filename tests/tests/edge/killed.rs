@@ -10,7 +10,7 @@ use vestibule_domain::{
     state::EntryState,
 };
 use vestibule_engine::flush::flush_journal;
-use vestibule_line::{ClaimOutcome, LeaveOutcome, LeaveReason, Line, ValidateOutcome, Validation};
+use vestibule_line::{ClaimOutcome, EntryLine, LeaveOutcome, LeaveReason, ValidateOutcome, Validation};
 use vestibule_tests::{
     edge::{Ask, BOUND, EdgeUnderTest, entry, local, queue, send_to},
     functions::root_key,

@@ -3,7 +3,7 @@
 use serde_json::json;
 use vestibule_api::config::ApiConfig;
 use vestibule_domain::load::LoadReport;
-use vestibule_line::Line;
+use vestibule_line::QueueLine;
 use vestibule_tests::edge::{Ask, EdgeUnderTest, QUEUE, event, queue, with_header};
 
 fn load() -> Ask {

@@ -10,7 +10,7 @@ use tokio::{
     time::{Instant, advance, pause, resume, sleep},
 };
 use vestibule_api::config::ApiConfig;
-use vestibule_line::{ClaimOutcome, EnterOutcome, LeaveReason, Line};
+use vestibule_line::{ClaimOutcome, EnterOutcome, EntryLine, LeaveReason};
 use vestibule_tests::{
     edge::{Ask, EdgeUnderTest, entry, local, queue},
     lines::visitor,

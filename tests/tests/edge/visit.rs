@@ -2,7 +2,7 @@
 
 use serde_json::json;
 use vestibule_backup::Backup;
-use vestibule_line::Line;
+use vestibule_line::JournalLine;
 use vestibule_tests::edge::{Answer, Ask, EdgeUnderTest, QUEUE, entry, queue, signer};
 
 use crate::{enters, full, stranger};

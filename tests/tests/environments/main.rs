@@ -10,7 +10,7 @@ use std::{sync::Arc, time::Duration};
 use serde_json::{Value, json};
 use uuid::Uuid;
 use vestibule_domain::id::QueueId;
-use vestibule_line::{Line, QueueView};
+use vestibule_line::{QueueLine, QueueView};
 use vestibule_line_redis::RedisLine;
 use vestibule_tests::{
     edge::{Answer, Ask},

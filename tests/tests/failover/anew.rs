@@ -4,7 +4,7 @@ use serde_json::{Value, json};
 use vestibule_api::pass::PassGrant;
 use vestibule_backup::Backup;
 use vestibule_domain::id::Salt;
-use vestibule_line::{LeaveReason, Line};
+use vestibule_line::{EntryLine, LeaveReason};
 use vestibule_tests::{
     edge::{Ask, BOUND, signer},
     lines::Backend,

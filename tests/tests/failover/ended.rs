@@ -4,7 +4,7 @@ use std::time::Duration;
 
 use serde_json::json;
 use vestibule_domain::state::EntryState;
-use vestibule_line::{ClaimOutcome, EnterOutcome, Line};
+use vestibule_line::{ClaimOutcome, EnterOutcome, EntryLine, JournalLine};
 use vestibule_tests::{
     edge::{Answer, Ask, BOUND},
     lines::{Backend, HandClock},

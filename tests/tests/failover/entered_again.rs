@@ -3,7 +3,7 @@
 use serde_json::json;
 use tokio::join;
 use vestibule_domain::state::EntryState;
-use vestibule_line::{LeaveReason, Line};
+use vestibule_line::{EntryLine, LeaveReason, QueueLine};
 use vestibule_tests::{
     edge::{Ask, BOUND, send_to},
     lines::Backend,

@@ -4,8 +4,8 @@ use serde_json::json;
 use tokio::join;
 use vestibule_domain::state::EntryState;
 use vestibule_line::{
-    EntryLookup, LeaveOutcome, LeaveReason, Line, NotFound, ReplacedEntry, RestoreEntryOrder,
-    RestoreEntryOutcome,
+    EntryLine, EntryLookup, LeaveOutcome, LeaveReason, NotFound, QueueLine, RecoveryLine, ReplacedEntry,
+    RestoreEntryOrder, RestoreEntryOutcome,
 };
 use vestibule_tests::{
     edge::{Ask, send_to},

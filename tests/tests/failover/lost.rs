@@ -5,7 +5,7 @@ use serde_json::json;
 use tokio::time::{Instant, sleep, timeout};
 use uuid::Uuid;
 use vestibule_backup::{Backup, Lease, LeaseOutcome};
-use vestibule_line::{LeaveReason, Line, RestoredEntries};
+use vestibule_line::{EntryLine, LeaveReason, QueueLine, RecoveryLine, RestoredEntries};
 use vestibule_tests::{
     edge::{Answer, Ask, BOUND},
     lines::Backend,

@@ -4,7 +4,7 @@ use std::time::Duration;
 
 use serde_json::json;
 use vestibule_domain::state::EntryState;
-use vestibule_line::Line;
+use vestibule_line::{EntryLine, QueueLine};
 use vestibule_tests::{
     edge::{Answer, BOUND},
     lines::{Backend, HandClock},

@@ -15,7 +15,7 @@ use vestibule_domain::{
     settings::Settings,
 };
 use vestibule_engine::sync::SettingsPolicy;
-use vestibule_line::{Line, QueueView};
+use vestibule_line::{PromotionLine, QueueLine, QueueView, RecoveryLine};
 use vestibule_line_redis::RedisLine;
 use vestibule_operate::{admin::Admin, promoter::Promoter};
 use vestibule_tests::{

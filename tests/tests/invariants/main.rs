@@ -3,7 +3,7 @@
 
 mod simulation;
 
-use vestibule_line::Line;
+use vestibule_line::QueueLine;
 
 use self::simulation::{Manner, Simulation, VISITORS};
 

@@ -16,7 +16,10 @@ use vestibule_domain::{
     poll_pacing::retry_after_ms,
     settings::Settings,
 };
-use vestibule_line::{ClaimOutcome, EnterOutcome, EntryLookup, LeaveOutcome, LeaveReason, Line};
+use vestibule_line::{
+    ClaimOutcome, EnterOutcome, EntryLine, EntryLookup, JournalLine, LeaveOutcome, LeaveReason,
+    PromotionLine, QueueLine,
+};
 use vestibule_line_memory::MemoryLine;
 use vestibule_tests::lines::{HandClock, fresh_queue, tick_of, visitor};
 

@@ -4,7 +4,10 @@ use vestibule_domain::{
     clock::CLOCK_DIFFERENCE_MAX_MS, entry_status::EntryStatus, pace::LimitedBy, settings::Settings,
     state::EntryState,
 };
-use vestibule_line::{AdjustClockOutcome, LeaveReason, Line, ValidateOutcome, Validation};
+use vestibule_line::{
+    AdjustClockOutcome, EntryLine, LeaveReason, PromotionLine, QueueLine, RecoveryLine, ValidateOutcome,
+    Validation,
+};
 use vestibule_line_redis::RedisLine;
 use vestibule_tests::lines::{Backend, HandClock, Subject, configuration, fresh_queue, tick_of, visitor};
 

@@ -1,7 +1,7 @@
 //! How settings come into force, and which.
 
-use vestibule_domain::{id::Salt, settings::Settings};
-use vestibule_line::{Configuration, ConfigureOutcome, LineError};
+use vestibule_domain::{configuration::Configuration, id::Salt, settings::Settings};
+use vestibule_line::{ConfigureOutcome, LineError};
 use vestibule_tests::lines::{Subject, configuration, visitor};
 
 use crate::settings::three_at_a_time;

@@ -1,6 +1,7 @@
 //! A queue between its loss and the day that it is put back: nobody can use it, and what only the line knew is kept.
 
-use vestibule_line::{Configuration, ConfigureOutcome, LeaveReason, LineError, NotFound, RestoredEntries};
+use vestibule_domain::configuration::Configuration;
+use vestibule_line::{ConfigureOutcome, LeaveReason, LineError, NotFound, RestoredEntries};
 use vestibule_tests::lines::{Subject, visitor};
 
 use crate::{restore::of_epoch, settings::three_at_a_time};

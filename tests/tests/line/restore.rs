@@ -3,11 +3,12 @@
 use std::{collections::HashMap, time::Duration};
 
 use vestibule_domain::{
-    change::Change, entry_status::EntryStatus, id::EntryId, record::EntryRecord, state::EntryState,
+    change::Change, configuration::Configuration, entry_status::EntryStatus, id::EntryId,
+    record::EntryRecord, state::EntryState,
 };
 use vestibule_line::{
-    Configuration, ConfigureOutcome, EntryLookup, LeaveReason, NotFound, RaiseWatermarkOutcome,
-    RestoredEntries, ValidateOutcome, Validation,
+    ConfigureOutcome, EntryLookup, LeaveReason, NotFound, RaiseWatermarkOutcome, RestoredEntries,
+    ValidateOutcome, Validation,
 };
 use vestibule_tests::lines::{Subject, configuration, fresh_queue, visitor};
 

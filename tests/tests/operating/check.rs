@@ -4,7 +4,7 @@ use serde_json::{Value, json};
 use vestibule_backup::{Backup, EntryPartition};
 use vestibule_domain::{id::EntryId, state::EntryState};
 use vestibule_engine::write_through::write_through;
-use vestibule_line::{EnterOutcome, EntryLookup, LeaveOutcome, LeaveReason, Line, NotFound};
+use vestibule_line::{EnterOutcome, EntryLine, EntryLookup, LeaveOutcome, LeaveReason, NotFound, QueueLine};
 use vestibule_line_redis::RedisLine;
 use vestibule_tests::lines::{Backend, visitor};
 

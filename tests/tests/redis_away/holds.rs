@@ -2,7 +2,7 @@
 
 use serde_json::json;
 use vestibule_domain::id::QueueId;
-use vestibule_line::Line;
+use vestibule_line::{PromotionLine, RecoveryLine};
 use vestibule_line_redis::RedisLine;
 use vestibule_tests::{
     edge::{Ask, BOUND, configuration, send_to},

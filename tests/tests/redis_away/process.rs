@@ -8,7 +8,7 @@ use tokio::{sync::watch, time::Instant};
 use uuid::Uuid;
 use vestibule_backup::{Backup, QueueMetadata, StoredQueue};
 use vestibule_domain::id::QueueId;
-use vestibule_line::Line;
+use vestibule_line::RecoveryLine;
 use vestibule_line_redis::RedisLine;
 use vestibule_tests::{
     edge::{Answer, Ask, BOUND, configuration, local, process, send_to},

@@ -1,7 +1,7 @@
 //! An operator who turns things now and then: the pace, the capacity, and the whole line off for a while.
 
 use rand::RngExt;
-use vestibule_line::{ConfigureOutcome, Line};
+use vestibule_line::{ConfigureOutcome, RecoveryLine};
 
 use super::{World, configuration, now};
 

@@ -6,7 +6,7 @@ use vestibule_domain::{
     id::EntryId,
 };
 use vestibule_engine::tick::{TickSummary, tick};
-use vestibule_line::Line;
+use vestibule_line::JournalLine;
 
 use super::{SAMPLE_MS, Sample, World, now};
 use crate::scenario::Promoter;

@@ -14,7 +14,7 @@ use futures_util::{
 };
 use tokio::{sync::mpsc::UnboundedReceiver, time::sleep};
 use vestibule_domain::id::{EntryId, QueueId};
-use vestibule_line::{EntryLookup, Line, LineError, Tick, TickSubscription};
+use vestibule_line::{EntryLine, EntryLookup, LineError, Tick, TickSubscription};
 
 use super::WatcherCommand;
 use crate::{
@@ -96,7 +96,7 @@ fn next_snapshot(
 type Batch = Vec<(HeldPollKey, EntryId)>;
 
 async fn look_up_batch(
-    line: &dyn Line,
+    line: &dyn EntryLine,
     queue: &QueueId,
     batch: Batch,
 ) -> (Batch, Result<Vec<EntryLookup>, LineError>) {
@@ -141,7 +141,7 @@ enum SubscriptionEvent {
 }
 
 /// Subscribes to the ticks of a queue, for as long as the caller polls the stream.
-fn subscribe_to_ticks(line: Arc<dyn Line>, queue: QueueId) -> impl Stream<Item = SubscriptionEvent> {
+fn subscribe_to_ticks(line: Arc<dyn EntryLine>, queue: QueueId) -> impl Stream<Item = SubscriptionEvent> {
     stream::unfold(
         (line, queue, None::<TickSubscription>),
         |(line, queue, mut open)| async move {
@@ -161,7 +161,7 @@ fn subscribe_to_ticks(line: Arc<dyn Line>, queue: QueueId) -> impl Stream<Item =
 }
 
 /// Subscribes to a queue, and tries again until it succeeds.
-async fn subscribe_with_retry(line: &dyn Line, queue: &QueueId) -> TickSubscription {
+async fn subscribe_with_retry(line: &dyn EntryLine, queue: &QueueId) -> TickSubscription {
     let mut is_told = false;
     loop {
         match line.subscribe(queue).await {

@@ -16,7 +16,7 @@ const OPERATION_TIMEOUT: Duration = Duration::from_millis(1_500);
 /// The timeout of one attempt, including the answer.
 const ATTEMPT_TIMEOUT: Duration = Duration::from_millis(700);
 const CONNECT_TIMEOUT: Duration = Duration::from_millis(500);
-/// With these attempts and the SDK's jittered pauses between them, most operations end within [`OPERATION`].
+/// With these attempts and the SDK's jittered pauses between them, most operations end within [`OPERATION_TIMEOUT`].
 const ATTEMPTS_MAX: u32 = 3;
 const BACKOFF_FIRST: Duration = Duration::from_millis(50);
 

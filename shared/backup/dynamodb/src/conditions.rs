@@ -1,4 +1,4 @@
-//! The conditions under which a change is written. They express [`Record::outlasts`] and [`Record::come_back`] in
+//! The conditions under which a change is written. They express [`EntryRecord::outlasts`] and [`EntryRecord::come_back`] in
 //! DynamoDB's condition language.
 
 use std::collections::HashMap;
@@ -38,7 +38,7 @@ pub(super) fn no_live_visit(change: &Change, grace_seconds: u32) -> Expression {
         }
         _ => String::new(),
     };
-    // As in `Record::is_end_of_place`: a line that lost an end gives the same place again.
+    // As in `EntryRecord::is_end_of_place`: a line that lost an end gives the same place again.
     let place = change
         .event
         .place()
@@ -69,7 +69,7 @@ pub(super) fn same_visit_before(change: &Change) -> Expression {
         names.join(", ")
     );
     values.extend(before);
-    // As in `Record::lasts_longer`. The values are those that the change sets.
+    // As in `EntryRecord::lasts_longer`. The values are those that the change sets.
     let lasts_no_longer = match change.event {
         Event::Ended {
             how: EndReason::Expired,

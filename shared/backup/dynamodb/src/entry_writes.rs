@@ -1,4 +1,4 @@
-//! Writes one change under the condition that the item is older. The item is afterwards what [`Record::after`] makes of
+//! Writes one change under the condition that the item is older. The item is afterwards what [`EntryRecord::after`] makes of
 //! the item before.
 
 use aws_sdk_dynamodb::{

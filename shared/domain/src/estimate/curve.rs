@@ -88,7 +88,7 @@ pub(super) struct Curve {
     final_rate: f64,
     /// The rate at which an entry in line leaves it after the last point, per second.
     final_leaving_rate: f64,
-    /// Entries served per second in the next [`NEXT_SECONDS`].
+    /// Entries served per second in the next [`NEXT_RATE_SECONDS`].
     pub(super) next_rate: f64,
 }
 

@@ -4,9 +4,10 @@ use std::collections::{HashMap, hash_map::Entry};
 
 use vestibule_domain::{
     change::{Change, VisitEnd},
+    configuration::Configuration,
     id::{EntryId, QueueId},
 };
-use vestibule_line::{Configuration, ConfigureOutcome, LineError, RestoredEntries, UnflushedChanges};
+use vestibule_line::{ConfigureOutcome, LineError, RestoredEntries, UnflushedChanges};
 
 use super::{MemoryLine, Queues, journal::Journal, queue::Queue};
 

@@ -3,23 +3,36 @@
 use async_trait::async_trait;
 use vestibule_domain::{
     change::{Change, VisitEnd},
+    configuration::Configuration,
     id::{EntryId, QueueId},
     load::LoadReport,
     score::Visit,
 };
 use vestibule_line::{
-    AdjustClockOutcome, CheckAssignment, CheckOrder, ClaimOutcome, Configuration, ConfigureOutcome, Cursor,
-    DeadLetterOutcome, EnterOutcome, EntryLookup, ExtendOutcome, FallbackTickOrder, HoldOrder, HoldOutcome,
-    JournalRecord, LeaveOutcome, LeaveReason, Line, LineError, MinWatermark, Page, PromoteOrder, Promotion,
-    QueueView, RaiseWatermarkOutcome, RepairOrder, RepairOutcome, ReportOrder, ReportOutcome, RequeueOrder,
-    RestoreEntryOrder, RestoreEntryOutcome, RestoredEntries, SessionExtension, TickSubscription,
-    UnflushedChanges, ValidateOutcome, Validation,
+    AdjustClockOutcome, CheckAssignment, CheckOrder, ClaimOutcome, ConfigureOutcome, Cursor,
+    DeadLetterOutcome, EnterOutcome, EntryLine, EntryLookup, ExtendOutcome, FallbackTickOrder, HoldBudget,
+    HoldOrder, HoldOutcome, JournalLine, JournalRecord, LeaveOutcome, LeaveReason, LineError, MinWatermark,
+    Page, PromoteOrder, Promotion, PromotionLine, QueueLine, QueueView, RaiseWatermarkOutcome, RecoveryLine,
+    RepairOrder, RepairOutcome, ReportOrder, ReportOutcome, RequeueOrder, RestoreEntryOrder,
+    RestoreEntryOutcome, RestoredEntries, SessionExtension, TickSubscription, UnflushedChanges,
+    ValidateOutcome, Validation,
 };
 
 use super::{MemoryLine, lock_subscribers, queue::Queue};
 
 #[async_trait]
-impl Line for MemoryLine {
+impl QueueLine for MemoryLine {
+    async fn queue_view(&self, queue: &QueueId) -> Result<QueueView, LineError> {
+        self.with_queue(queue, |queue, time| queue.queue_view(time))
+    }
+
+    async fn ping(&self) -> Result<(), LineError> {
+        Ok(())
+    }
+}
+
+#[async_trait]
+impl EntryLine for MemoryLine {
     async fn enter(&self, queue: &QueueId, id: EntryId) -> Result<EnterOutcome, LineError> {
         let most = self.journal_limits.new_entries;
         self.with_queue(queue, |queue, time| queue.enter(time, id, most))
@@ -78,7 +91,10 @@ impl Line for MemoryLine {
     ) -> Result<ExtendOutcome, LineError> {
         self.with_queue(queue, |queue, time| queue.extend(time.us, id, extension))
     }
+}
 
+#[async_trait]
+impl PromotionLine for MemoryLine {
     async fn promote(&self, queue: &QueueId, order: PromoteOrder) -> Result<Promotion, LineError> {
         let most = self.journal_limits.new_entries;
         let is_lost = |queue: &Queue, fence: MinWatermark| {
@@ -112,6 +128,63 @@ impl Line for MemoryLine {
         self.with_queue(queue, |queue, time| queue.take_report(time, order))
     }
 
+    async fn record_load(&self, queue: &QueueId, report: &LoadReport) -> Result<(), LineError> {
+        self.with_queue(queue, |queue, time| queue.record_load(time.us, *report))
+    }
+}
+
+#[async_trait]
+impl JournalLine for MemoryLine {
+    async fn due_journal_records(
+        &self,
+        queue: &QueueId,
+        most: usize,
+    ) -> Result<Vec<JournalRecord>, LineError> {
+        self.with_queue(queue, |queue, _| queue.due_journal_records((self.clock)(), most))
+    }
+
+    async fn journal_records(&self, queue: &QueueId, most: usize) -> Result<Vec<JournalRecord>, LineError> {
+        self.with_queue(queue, |queue, _| queue.due_journal_records(u64::MAX, most))
+    }
+
+    async fn append_to_journal(&self, queue: &QueueId, change: &Change) -> Result<(), LineError> {
+        let most = self.journal_limits.all_changes;
+        self.with_queue(queue, |queue, _| {
+            if queue.journal.is_full(most) {
+                return Err(LineError::JournalFull);
+            }
+            queue.append_to_journal(vec![*change]);
+            Ok(())
+        })?
+    }
+
+    async fn requeue_with_backoff(&self, queue: &QueueId, order: &RequeueOrder) -> Result<(), LineError> {
+        self.with_queue(queue, |queue, _| {
+            queue.requeue_with_backoff((self.clock)(), order)
+        })
+    }
+
+    async fn dead_letter(&self, queue: &QueueId, key: &str) -> Result<DeadLetterOutcome, LineError> {
+        let most = self.journal_limits.dead_letters;
+        self.with_queue(queue, |queue, _| queue.dead_letter(key, most))
+    }
+
+    async fn dead_lettered(&self, queue: &QueueId, most: usize) -> Result<Vec<JournalRecord>, LineError> {
+        self.with_queue(queue, |queue, _| queue.dead_lettered(most))
+    }
+
+    async fn acknowledge(
+        &self,
+        queue: &QueueId,
+        keys: &[String],
+        ended: &[VisitEnd],
+    ) -> Result<(), LineError> {
+        self.acknowledge_changes(queue, keys, ended)
+    }
+}
+
+#[async_trait]
+impl RecoveryLine for MemoryLine {
     async fn configure(
         &self,
         queue: &QueueId,
@@ -177,72 +250,16 @@ impl Line for MemoryLine {
     async fn record_check_progress(&self, queue: &QueueId, shards: u8) -> Result<(), LineError> {
         self.with_queue(queue, |queue, time| queue.record_check_progress(time.us, shards))
     }
+}
 
-    async fn record_load(&self, queue: &QueueId, report: &LoadReport) -> Result<(), LineError> {
-        self.with_queue(queue, |queue, time| queue.record_load(time.us, *report))
-    }
-
-    async fn queue_view(&self, queue: &QueueId) -> Result<QueueView, LineError> {
-        self.with_queue(queue, |queue, time| queue.queue_view(time))
-    }
-
-    async fn due_journal_records(
-        &self,
-        queue: &QueueId,
-        most: usize,
-    ) -> Result<Vec<JournalRecord>, LineError> {
-        self.with_queue(queue, |queue, _| queue.due_journal_records((self.clock)(), most))
-    }
-
-    async fn journal_records(&self, queue: &QueueId, most: usize) -> Result<Vec<JournalRecord>, LineError> {
-        self.with_queue(queue, |queue, _| queue.due_journal_records(u64::MAX, most))
-    }
-
-    async fn append_to_journal(&self, queue: &QueueId, change: &Change) -> Result<(), LineError> {
-        let most = self.journal_limits.all_changes;
-        self.with_queue(queue, |queue, _| {
-            if queue.journal.is_full(most) {
-                return Err(LineError::JournalFull);
-            }
-            queue.append_to_journal(vec![*change]);
-            Ok(())
-        })?
-    }
-
-    async fn requeue_with_backoff(&self, queue: &QueueId, order: &RequeueOrder) -> Result<(), LineError> {
-        self.with_queue(queue, |queue, _| {
-            queue.requeue_with_backoff((self.clock)(), order)
-        })
-    }
-
-    async fn dead_letter(&self, queue: &QueueId, key: &str) -> Result<DeadLetterOutcome, LineError> {
-        let most = self.journal_limits.dead_letters;
-        self.with_queue(queue, |queue, _| queue.dead_letter(key, most))
-    }
-
-    async fn dead_lettered(&self, queue: &QueueId, most: usize) -> Result<Vec<JournalRecord>, LineError> {
-        self.with_queue(queue, |queue, _| queue.dead_lettered(most))
-    }
-
-    async fn acknowledge(
-        &self,
-        queue: &QueueId,
-        keys: &[String],
-        ended: &[VisitEnd],
-    ) -> Result<(), LineError> {
-        self.acknowledge_changes(queue, keys, ended)
-    }
-
+#[async_trait]
+impl HoldBudget for MemoryLine {
     async fn take_hold(&self, order: &HoldOrder<'_>) -> Result<HoldOutcome, LineError> {
         Ok(self.holds.take_hold((self.clock)() / 1_000, order))
     }
 
     async fn release_holds(&self, deployment: &str, ids: &[EntryId]) -> Result<(), LineError> {
         self.holds.release_holds(deployment, ids);
-        Ok(())
-    }
-
-    async fn ping(&self) -> Result<(), LineError> {
         Ok(())
     }
 }

@@ -5,6 +5,7 @@ use std::collections::HashMap;
 use vestibule_domain::{
     change::{Change, Event, Version},
     clock::LineTime,
+    configuration::Configuration,
     entry_status::EntryStatus,
     estimate::MovingAverages,
     id::EntryId,
@@ -14,8 +15,7 @@ use vestibule_domain::{
     settings::Settings,
 };
 use vestibule_line::{
-    Configuration, ConfigureOutcome, EntryLookup, NotFound, QueueTotals, QueueView, RaiseWatermarkOutcome,
-    RestoredEntries,
+    ConfigureOutcome, EntryLookup, NotFound, QueueTotals, QueueView, RaiseWatermarkOutcome, RestoredEntries,
 };
 
 use super::{

@@ -1,36 +1,48 @@
 #!lua flags=allow-oom
--- Sets what is added to the server's clock, where two of three clocks speak for it: see domain/clock.rs.
--- It writes numbers over numbers, so it runs also where the server's memory is full.
--- include: clock
+-- Sets the offset that is added to the server's clock, if two of three clocks agree on it: see domain/clock.rs.
+-- allow-oom: this script only overwrites numbers, which takes no more memory, so it may run at maxmemory.
+-- include: clock fields
 -- KEYS: config state
--- ARGV: given_us witness_ms wanted_ms
--- Output: {'no-queue'}
---         {'adjusted'}
---         {'agree'}, nothing is to be done
---         {'doubtful'}, nothing is certain enough, or the clocks moved since they were read
+--   config: hash, the queue's configuration; without it Redis does not have the queue
+--   state: hash, the queue's version, totals, clocks and pace bucket
+-- ARGV: given_us witness_ms new_offset_ms
+--   given_us: the server's clock as a test sets it, in Unix microseconds; empty in production: Redis's TIME counts
+--   witness_ms: the caller's clock, in Unix milliseconds
+--   new_offset_ms: the offset that the caller proposes, in milliseconds; negative if the server's clock is ahead
+-- Output: {'no-queue'}: Redis does not have the queue
+--         {'adjusted'}: the offset is stored
+--         {'agree'}: the server's clock and the caller's agree, so nothing changed
+--         {'doubtful'}: no second clock agrees, or the clocks moved since the caller read them, so nothing changed
 local config, state = KEYS[1], KEYS[2]
-local given_us, witness_ms, wanted_ms = ARGV[1], tonumber(ARGV[2]), tonumber(ARGV[3])
+local given_us, witness_ms, new_offset_ms = ARGV[1], tonumber(ARGV[2]), tonumber(ARGV[3])
+
+local APART_MS = 5000 -- clocks that differ by less agree: APART_MS in domain/clock.rs
+local NOISE_MS = 1000 -- a smaller difference comes from measuring: NOISE_MS in domain/clock.rs
+local RECENT_MS = 60000 -- the last line time is evidence for this long: RECENT_MS in domain/clock.rs
 
 if redis.call('EXISTS', config) == 0 then
   return { 'no-queue' }
 end
-local s = redis.call('HMGET', state, 'v', 'heartbeat_ms', 'offset_ms', 'testified_ms')
-local offset_ms, testified_ms = tonumber(s[3] or 0), tonumber(s[4] or '')
-local _, apart, ahead_ms = line_time(given_us, witness_ms, offset_ms, tonumber(s[1]), tonumber(s[2]))
-if not apart then
+local stored = read_numbers(state, { 'v', 'heartbeat_ms', 'offset_ms', 'testified_ms' })
+local offset_ms = stored.offset_ms or 0
+local _, clocks_apart, ahead_ms = read_line_time(given_us, witness_ms, offset_ms, stored.v, stored.heartbeat_ms)
+if not clocks_apart then
   return { 'agree' }
 end
-local here_ms = offset_ms - ahead_ms
-if math.abs(wanted_ms - here_ms) > 1000 then
+local measured_offset_ms = offset_ms - ahead_ms
+if math.abs(new_offset_ms - measured_offset_ms) > NOISE_MS then
   return { 'doubtful' }
 end
-local last_ms = math.max(math.floor(tonumber(s[1]) / 1000), tonumber(s[2]))
-local recent = last_ms <= witness_ms + 5000 and last_ms + 60000 >= witness_ms
-local line_agrees = recent and (ahead_ms > 0 or last_ms > witness_ms + ahead_ms)
-local other_agrees = testified_ms and math.abs(testified_ms - here_ms) <= 5000
-if not line_agrees and not other_agrees then
+
+-- The caller's clock is the first that speaks against the server's. The second is the last line time or another
+-- caller's clock, which `enter` stored in `testified_ms`.
+local last_ms = math.max(math.floor(stored.v / 1000), stored.heartbeat_ms)
+local is_recent = last_ms <= witness_ms + APART_MS and last_ms + RECENT_MS >= witness_ms
+local line_agrees = is_recent and (ahead_ms > 0 or last_ms > witness_ms + ahead_ms)
+local other_caller_agrees = stored.testified_ms and math.abs(stored.testified_ms - measured_offset_ms) <= APART_MS
+if not line_agrees and not other_caller_agrees then
   return { 'doubtful' }
 end
-redis.call('HSET', state, 'offset_ms', wanted_ms)
+redis.call('HSET', state, 'offset_ms', new_offset_ms)
 redis.call('HDEL', state, 'testified_ms')
 return { 'adjusted' }

@@ -4,10 +4,11 @@ use std::sync::LazyLock;
 
 use serde_json::Value;
 use vestibule_domain::{
+    configuration::Configuration,
     id::QueueId,
     settings::{Entrance, ReEntry},
 };
-use vestibule_line::{Configuration, ConfigureOutcome, LineError};
+use vestibule_line::{ConfigureOutcome, LineError};
 
 use super::{RedisLine, script::LuaScript};
 

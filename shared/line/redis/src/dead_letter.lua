@@ -1,26 +1,33 @@
 #!lua flags=allow-oom
--- Takes a record out of the journal and keeps it aside, word for word: it may be one that makes no sense.
--- What frees room, or keeps an acknowledged change, runs also where the server's memory is full.
+-- Moves a journal record to the dead letters without reading it: it may be one that no code understands.
+-- allow-oom: this script frees memory or preserves acknowledged changes, so it must run at maxmemory.
 -- KEYS: journal aside config
--- ARGV: key aside_max
--- Output: {'no-queue'}
---         {'set-aside'}
---         {'gone'}
---         {'full'}
+--   journal: stream, changes that the backup does not have yet
+--   aside: stream, dead letters, the records that could not be written to the backup
+--   config: hash, the queue's configuration; without it Redis does not have the queue
+-- ARGV: record_key aside_max
+--   record_key: the stream id of the record
+--   aside_max: how many dead letters are kept at most
+-- Output: {'no-queue'}: Redis does not have the queue
+--         {'set-aside'}: the record is a dead letter now
+--         {'gone'}: the journal has no such record
+--         {'full'}: there are too many dead letters, or the record is too large to move; it stays in the journal
 local journal, aside, config = KEYS[1], KEYS[2], KEYS[3]
-local key, aside_max = ARGV[1], tonumber(ARGV[2])
+local record_key, aside_max = ARGV[1], tonumber(ARGV[2])
+
+local RECORD_VALUES_MAX = 1000 -- `unpack` is bounded; Vestibule's own records have less than 100 fields
 
 if redis.call('EXISTS', config) == 0 then
   return { 'no-queue' }
 end
-local record = redis.call('XRANGE', journal, key, key)[1]
+local record = redis.call('XRANGE', journal, record_key, record_key)[1]
 if not record then
   return { 'gone' }
 end
--- No record of ours has a hundred fields: one that has cannot be taken apart in one call.
-if redis.call('XLEN', aside) >= aside_max or #record[2] > 1000 then
+local _, values = unpack(record) -- a stream id, and a list of field, value, field, value
+if redis.call('XLEN', aside) >= aside_max or #values > RECORD_VALUES_MAX then
   return { 'full' }
 end
-redis.call('XADD', aside, '*', unpack(record[2]))
-redis.call('XDEL', journal, key)
+redis.call('XADD', aside, '*', unpack(values))
+redis.call('XDEL', journal, record_key)
 return { 'set-aside' }

@@ -1,21 +1,32 @@
 #!lua flags=allow-oom
--- Drops a queue that is to be put back, so that every script says that there is none, and notes for which epoch: a
--- restore of an earlier one then comes too late. What may not be in the backup yet stays, and of which generation it is.
--- What frees room, or keeps an acknowledged change, runs also where the server's memory is full.
+-- Drops a queue that is about to be restored, so that every script answers that Redis does not have it. Stores the
+-- epoch of the restore in `lost`, so that a restore of an earlier epoch comes too late. `journal`, `aside` and `ended`
+-- stay, because the backup may lack what they hold, and `lost` keeps their generation.
+-- allow-oom: this script frees memory or preserves acknowledged changes, so it must run at maxmemory.
 -- KEYS: waiting ready active sought load config state lost
+--   waiting: sorted set, entry -> place; the lowest place is promoted first
+--   ready: sorted set, entry -> claim deadline (by the claim clock) and visit
+--   active: sorted set, entry -> session end and visit
+--   sought: hash, entry -> ticket of a restore of this entry that has begun
+--   load: hash, the protected service's last load report
+--   config: hash, the queue's configuration; without it Redis does not have the queue
+--   state: hash, the queue's version, totals, clocks and pace bucket
+--   lost: hash, epoch and generation of a restore of the queue that has begun
 -- ARGV: epoch
--- Output: {'forgotten'}
---         {'later'}, it is of this epoch or a later one, or somebody with a later one is at work
+--   epoch: the epoch that the restore gives the queue
+-- Output: {'forgotten'}: the queue is dropped
+--         {'later'}: nothing changed: the queue is of this epoch or a later one, or a restore of a later epoch is
+--           under way
 local waiting, ready, active, sought, load = KEYS[1], KEYS[2], KEYS[3], KEYS[4], KEYS[5]
 local config, state, lost = KEYS[6], KEYS[7], KEYS[8]
 local epoch = tonumber(ARGV[1])
 
-local c = redis.call('HMGET', config, 'epoch', 'generation')
-if tonumber(c[1] or 0) >= epoch or tonumber(redis.call('HGET', lost, 'epoch') or 0) > epoch then
+local old_epoch, old_generation = unpack(redis.call('HMGET', config, 'epoch', 'generation'))
+if tonumber(old_epoch or 0) >= epoch or tonumber(redis.call('HGET', lost, 'epoch') or 0) > epoch then
   return { 'later' }
 end
-if c[2] then
-  redis.call('HSET', lost, 'generation', c[2])
+if old_generation then
+  redis.call('HSET', lost, 'generation', old_generation)
 end
 redis.call('HSET', lost, 'epoch', ARGV[1])
 redis.call('UNLINK', waiting, ready, active, sought, load, config, state)

@@ -14,7 +14,7 @@ use super::{
     keys::Keys,
 };
 
-/// Parses the [name](End::name) of an end.
+/// Parses the [name](EndReason::name) of an end.
 pub(super) fn parse_end_kind(name: &str) -> Option<EndReason> {
     match name {
         "completed" => Some(EndReason::Completed),

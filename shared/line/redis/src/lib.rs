@@ -64,7 +64,7 @@ pub struct RedisLine {
     /// Replaces the server's clock in tests. `None` in production.
     given_clock: Option<Clock>,
     journal_limits: JournalLimits,
-    /// The caller's own clock, which scripts compare with the server's. See [`clock`](crate::domain::clock).
+    /// The caller's own clock, which scripts compare with the server's. See [`clock`](vestibule_domain::clock).
     witness: Clock,
     round_trips: Arc<DurationSamples>,
 }

@@ -4,17 +4,19 @@
 use async_trait::async_trait;
 use vestibule_domain::{
     change::{Change, VisitEnd},
+    configuration::Configuration,
     id::{EntryId, QueueId},
     load::LoadReport,
     score::Visit,
 };
 use vestibule_line::{
-    AdjustClockOutcome, CheckAssignment, CheckOrder, ClaimOutcome, Configuration, ConfigureOutcome, Cursor,
-    DeadLetterOutcome, EnterOutcome, EntryLookup, ExtendOutcome, FallbackTickOrder, HoldOrder, HoldOutcome,
-    JournalRecord, LeaveOutcome, LeaveReason, Line, LineError, Page, PromoteOrder, Promotion, QueueView,
-    RaiseWatermarkOutcome, RepairOrder, RepairOutcome, ReportOrder, ReportOutcome, RequeueOrder,
-    RestoreEntryOrder, RestoreEntryOutcome, RestoredEntries, SessionExtension, TickSubscription,
-    UnflushedChanges, ValidateOutcome, Validation,
+    AdjustClockOutcome, CheckAssignment, CheckOrder, ClaimOutcome, ConfigureOutcome, Cursor,
+    DeadLetterOutcome, EnterOutcome, EntryLine, EntryLookup, ExtendOutcome, FallbackTickOrder, HoldBudget,
+    HoldOrder, HoldOutcome, JournalLine, JournalRecord, LeaveOutcome, LeaveReason, LineError, Page,
+    PromoteOrder, Promotion, PromotionLine, QueueLine, QueueView, RaiseWatermarkOutcome, RecoveryLine,
+    RepairOrder, RepairOutcome, ReportOrder, ReportOutcome, RequeueOrder, RestoreEntryOrder,
+    RestoreEntryOutcome, RestoredEntries, SessionExtension, TickSubscription, UnflushedChanges,
+    ValidateOutcome, Validation,
 };
 
 use super::{
@@ -27,7 +29,24 @@ use super::{
 };
 
 #[async_trait]
-impl Line for RedisLine {
+impl QueueLine for RedisLine {
+    async fn queue_view(&self, queue: &QueueId) -> Result<QueueView, LineError> {
+        queue_view::queue_view(self, queue).await
+    }
+
+    async fn ping(&self) -> Result<(), LineError> {
+        let ping = async |mut link: CallLink| {
+            redis::cmd("PING")
+                .query_async(&mut link)
+                .await
+                .map_err(to_line_error)
+        };
+        self.connection.call(ping).await
+    }
+}
+
+#[async_trait]
+impl EntryLine for RedisLine {
     async fn enter(&self, queue: &QueueId, id: EntryId) -> Result<EnterOutcome, LineError> {
         enter::enter(self, queue, id).await
     }
@@ -79,7 +98,10 @@ impl Line for RedisLine {
     ) -> Result<ExtendOutcome, LineError> {
         validate::extend(self, queue, id, extension).await
     }
+}
 
+#[async_trait]
+impl PromotionLine for RedisLine {
     async fn promote(&self, queue: &QueueId, order: PromoteOrder) -> Result<Promotion, LineError> {
         promote::promote(self, queue, order).await
     }
@@ -100,6 +122,53 @@ impl Line for RedisLine {
         take_report::take_report(self, queue, order).await
     }
 
+    async fn record_load(&self, queue: &QueueId, report: &LoadReport) -> Result<(), LineError> {
+        record_load::record_load(self, queue, report).await
+    }
+}
+
+#[async_trait]
+impl JournalLine for RedisLine {
+    async fn due_journal_records(
+        &self,
+        queue: &QueueId,
+        most: usize,
+    ) -> Result<Vec<JournalRecord>, LineError> {
+        journal::read_due_records(self, queue, most).await
+    }
+
+    async fn journal_records(&self, queue: &QueueId, most: usize) -> Result<Vec<JournalRecord>, LineError> {
+        journal_records::read_journal_records(self, queue, most).await
+    }
+
+    async fn append_to_journal(&self, queue: &QueueId, change: &Change) -> Result<(), LineError> {
+        append_to_journal::append_to_journal(self, queue, change).await
+    }
+
+    async fn requeue_with_backoff(&self, queue: &QueueId, deferral: &RequeueOrder) -> Result<(), LineError> {
+        requeue_with_backoff::requeue_with_backoff(self, queue, deferral).await
+    }
+
+    async fn dead_letter(&self, queue: &QueueId, key: &str) -> Result<DeadLetterOutcome, LineError> {
+        dead_letter::dead_letter(self, queue, key).await
+    }
+
+    async fn dead_lettered(&self, queue: &QueueId, most: usize) -> Result<Vec<JournalRecord>, LineError> {
+        journal_records::read_dead_letters(self, queue, most).await
+    }
+
+    async fn acknowledge(
+        &self,
+        queue: &QueueId,
+        keys: &[String],
+        ended: &[VisitEnd],
+    ) -> Result<(), LineError> {
+        acknowledge::acknowledge(self, queue, keys, ended).await
+    }
+}
+
+#[async_trait]
+impl RecoveryLine for RedisLine {
     async fn configure(
         &self,
         queue: &QueueId,
@@ -159,67 +228,15 @@ impl Line for RedisLine {
     async fn record_check_progress(&self, queue: &QueueId, shards: u8) -> Result<(), LineError> {
         record_check_progress::record_check_progress(self, queue, shards).await
     }
+}
 
-    async fn record_load(&self, queue: &QueueId, report: &LoadReport) -> Result<(), LineError> {
-        record_load::record_load(self, queue, report).await
-    }
-
-    async fn queue_view(&self, queue: &QueueId) -> Result<QueueView, LineError> {
-        queue_view::queue_view(self, queue).await
-    }
-
-    async fn due_journal_records(
-        &self,
-        queue: &QueueId,
-        most: usize,
-    ) -> Result<Vec<JournalRecord>, LineError> {
-        journal::read_due_records(self, queue, most).await
-    }
-
-    async fn journal_records(&self, queue: &QueueId, most: usize) -> Result<Vec<JournalRecord>, LineError> {
-        journal_records::read_journal_records(self, queue, most).await
-    }
-
-    async fn append_to_journal(&self, queue: &QueueId, change: &Change) -> Result<(), LineError> {
-        append_to_journal::append_to_journal(self, queue, change).await
-    }
-
-    async fn requeue_with_backoff(&self, queue: &QueueId, deferral: &RequeueOrder) -> Result<(), LineError> {
-        requeue_with_backoff::requeue_with_backoff(self, queue, deferral).await
-    }
-
-    async fn dead_letter(&self, queue: &QueueId, key: &str) -> Result<DeadLetterOutcome, LineError> {
-        dead_letter::dead_letter(self, queue, key).await
-    }
-
-    async fn dead_lettered(&self, queue: &QueueId, most: usize) -> Result<Vec<JournalRecord>, LineError> {
-        journal_records::read_dead_letters(self, queue, most).await
-    }
-
-    async fn acknowledge(
-        &self,
-        queue: &QueueId,
-        keys: &[String],
-        ended: &[VisitEnd],
-    ) -> Result<(), LineError> {
-        acknowledge::acknowledge(self, queue, keys, ended).await
-    }
-
+#[async_trait]
+impl HoldBudget for RedisLine {
     async fn take_hold(&self, order: &HoldOrder<'_>) -> Result<HoldOutcome, LineError> {
         hold::take_hold(self, order).await
     }
 
     async fn release_holds(&self, deployment: &str, ids: &[EntryId]) -> Result<(), LineError> {
         hold::release_holds(self, deployment, ids).await
-    }
-
-    async fn ping(&self) -> Result<(), LineError> {
-        let ping = async |mut link: CallLink| {
-            redis::cmd("PING")
-                .query_async(&mut link)
-                .await
-                .map_err(to_line_error)
-        };
-        self.connection.call(ping).await
     }
 }

@@ -1,17 +1,23 @@
 #!lua flags=allow-oom
--- Takes the promoter's heartbeat back, so that the next call drives: where nobody is in the queue, and nothing waits for the
--- backup.
--- It writes a number over a number, so it runs also where the server's memory is full.
+-- Removes the promoter's heartbeat, so that the next request runs a fallback tick. It does so only if the queue is
+-- empty and the journal has nothing to flush: then the promoter can stop early.
+-- allow-oom: this script only overwrites a number, which takes no more memory, so it may run at maxmemory.
 -- KEYS: waiting ready active config state journal
--- Output: {'no-queue'}
---         {'busy'}
---         {'resting'}
+--   waiting: sorted set, entry -> place; the lowest place is promoted first
+--   ready: sorted set, entry -> claim deadline (by the claim clock) and visit
+--   active: sorted set, entry -> session end and visit
+--   config: hash, the queue's configuration; without it Redis does not have the queue
+--   state: hash, the queue's version, totals, clocks and pace bucket
+--   journal: stream, changes that the backup does not have yet
+-- Output: {'no-queue'}: Redis does not have the queue
+--         {'busy'}: the queue or the journal is not empty, so nothing changed
+--         {'resting'}: the heartbeat is removed
 local waiting, ready, active, config, state, journal = KEYS[1], KEYS[2], KEYS[3], KEYS[4], KEYS[5], KEYS[6]
 
 if redis.call('EXISTS', config) == 0 then
   return { 'no-queue' }
 end
--- A set is there while somebody is in it; a stream stays when its last record goes.
+-- Redis deletes a sorted set with its last entry. It keeps a stream without records, so that needs XLEN.
 if redis.call('EXISTS', waiting, ready, active) > 0 or redis.call('XLEN', journal) > 0 then
   return { 'busy' }
 end

@@ -1,151 +1,192 @@
 #!lua flags=allow-oom
--- Drops what timed out and promotes as many as may go: min(waiting, capacity - ready - active, tokens), at most `chunk`
--- entries in all, so that nobody else waits long. Whatever it does is one record of the journal. At the journal's limit,
--- or where it is not certain what time it is, it does neither.
--- What frees room, or keeps an acknowledged change, runs also where the server's memory is full.
+-- Removes the entries that timed out, and promotes as many waiting entries as min(waiting, capacity - ready - active,
+-- tokens). One call removes and promotes `chunk` entries at most, so that it does not block Redis for long. One journal
+-- record holds all of it. It removes and promotes nothing if the journal is full or the server's clock is not trusted.
+-- allow-oom: this script frees memory or preserves acknowledged changes, so it must run at maxmemory.
 -- include: clock scores claim_clock pace end averages
 -- KEYS: waiting ready active ended config state journal changes
--- ARGV: given_us witness_ms asked chunk heartbeat journal_max fence_epoch fence short_ms long_ms silent_ms
--- Output: {'no-queue'}, also where it is of another epoch than the fence, or came back as it was before
---         {'promoted', promoted, no_shows, expired, held_back_by, in line, ready, active, promoted_through, now_ms,
---          1 where the clocks are apart or 0, how far the server's is ahead in ms, offset_ms}
+--   waiting: sorted set, entry -> place; the lowest place is promoted first
+--   ready: sorted set, entry -> claim deadline (by the claim clock) and visit
+--   active: sorted set, entry -> session end and visit
+--   ended: hash, entry -> its end, until the backup has it
+--   config: hash, the queue's configuration; without it Redis does not have the queue
+--   state: hash, the queue's version, totals, clocks and pace bucket
+--   journal: stream, changes that the backup does not have yet
+--   changes: channel, one message for each tick that promotes entries
+-- ARGV: given_us witness_ms requested chunk heartbeat journal_max fence_epoch fence short_ms long_ms silent_ms
+--   given_us: the server's clock as a test sets it, in Unix microseconds; empty in production: Redis's TIME counts
+--   witness_ms: the caller's clock, in Unix milliseconds
+--   requested: promote this many entries at most
+--   chunk: promote and remove this many entries at most, in all
+--   heartbeat: 1 if the promoter calls, which stores the time as its heartbeat; 0 for any other caller
+--   journal_max: the script removes and promotes nothing when the journal has this many records
+--   fence_epoch: the epoch that the queue must have; empty if the caller knows no fence
+--   fence: the watermark that the queue must have reached; 0 if the caller knows no fence
+--   short_ms, long_ms: the lengths of the two windows for moving averages, in milliseconds
+--   silent_ms: after a longer time without a tick, the speed of the line is measured anew, in milliseconds
+-- Output: {'no-queue'}: Redis does not have the queue, or has it with another epoch or a watermark below the fence
+--         {'promoted', promoted, no_shows, expired, limited_by, waiting, ready, active, promoted_through, now_ms,
+--          clocks_apart, ahead_ms, offset_ms}:
+--           promoted, no_shows, expired: how many entries this call promoted and removed
+--           limited_by: why it promoted no more: 'line' (no entry waits), 'capacity', 'pace', 'asked' (`requested` or
+--             `chunk`), 'gate' (paused or closed), 'journal' (full) or 'clock' (not trusted)
+--           waiting, ready, active: how many entries are in each state afterwards
+--           promoted_through: the highest place that was ever promoted
+--           clocks_apart, ahead_ms: 1 if the server's clock and the caller's are too far apart, else 0; and how far the
+--             server's is ahead, in milliseconds
+--           offset_ms: what is added to the server's clock, in milliseconds
 local waiting, ready, active, ended, config, state = KEYS[1], KEYS[2], KEYS[3], KEYS[4], KEYS[5], KEYS[6]
 local journal, changes = KEYS[7], KEYS[8]
-local given_us, witness_ms, asked, chunk = ARGV[1], tonumber(ARGV[2]), tonumber(ARGV[3]), tonumber(ARGV[4])
+local given_us, witness_ms, requested, chunk = ARGV[1], tonumber(ARGV[2]), tonumber(ARGV[3]), tonumber(ARGV[4])
 local heartbeat, journal_max, fence_epoch, fence = ARGV[5], tonumber(ARGV[6]), ARGV[7], tonumber(ARGV[8])
 local short_ms, long_ms, silent_ms = tonumber(ARGV[9]), tonumber(ARGV[10]), tonumber(ARGV[11])
 
-local c = redis.call('HMGET', config, 'epoch', 'paused', 'entrance', 'capacity', 'batch', 'interval_ms', 'claim_ms')
-if not c[1] then
+local epoch, paused, entrance, capacity, batch, interval_ms, claim_ms = unpack(redis.call('HMGET', config,
+  'epoch', 'paused', 'entrance', 'capacity', 'batch', 'interval_ms', 'claim_ms'))
+if not epoch then
   return { 'no-queue' }
 end
-local s = redis.call('HMGET', state, 'v', 'paused_at_ms', 'paused_ms', 'credit', 'credit_at_ms', 'claim_floor_ms',
-  'claim_floor_until_ms', 'taken_seconds', 'waiting_seconds', 'moving_since_ms', 'promoted_through', 'heartbeat_ms',
-  'tick_gap_ms', 'waited_ms', 'waited_max_ms', 'offset_ms', 'testified_ms', 'fence', 'line_since_ms', 'counted_at_ms')
-if fence_epoch ~= '' and (c[1] ~= fence_epoch or tonumber(s[18] or 0) < fence) then
+local v, paused_at_ms, paused_ms, credit, credit_at_ms, claim_floor_ms, claim_floor_until_ms, taken_seconds,
+  waiting_seconds, moving_since_ms, promoted_through, heartbeat_ms, tick_gap_ms, waited_ms, waited_max_ms, offset_ms,
+  testified_ms, watermark, line_since_ms, counted_at_ms = unpack(redis.call('HMGET', state,
+  'v', 'paused_at_ms', 'paused_ms', 'credit', 'credit_at_ms', 'claim_floor_ms', 'claim_floor_until_ms', 'taken_seconds',
+  'waiting_seconds', 'moving_since_ms', 'promoted_through', 'heartbeat_ms', 'tick_gap_ms', 'waited_ms', 'waited_max_ms',
+  'offset_ms', 'testified_ms', 'fence', 'line_since_ms', 'counted_at_ms'))
+if fence_epoch ~= '' and (epoch ~= fence_epoch or tonumber(watermark or 0) < fence) then
   return { 'no-queue' }
 end
-local v = tonumber(s[1])
-local us, apart, ahead_ms = line_time(given_us, witness_ms, s[16], v, s[12])
+v, credit_at_ms, promoted_through = tonumber(v), tonumber(credit_at_ms), tonumber(promoted_through)
+local us, clocks_apart, ahead_ms = read_line_time(given_us, witness_ms, offset_ms, v, heartbeat_ms)
 local now_ms = math.floor(us / 1000)
--- Of whatever this call does: nothing else can come between.
+-- One version for everything that this call does: no other change can come in between.
 local change_v = next_version(us, v)
-local clock_ms = claim_clock_ms(now_ms, c[2], tonumber(s[2]), tonumber(s[3]))
+local claim_clock_ms = compute_claim_clock_ms(now_ms, paused, tonumber(paused_at_ms), tonumber(paused_ms))
 
--- Every score below it has a deadline that has come. Written out, since Lua's own way would round it.
-local function due_bound(now_ms)
-  return string.format('(%.0f', deadline_score(now_ms + 1, 0))
+-- Formats the bound below which every score has a deadline that has passed. Lua's own conversion would round the
+-- number.
+local function format_timeout_bound(clock_ms)
+  return string.format('(%.0f', encode_deadline(clock_ms + 1, 0))
 end
 
--- Takes entries whose deadline has come out of a set; returns how many, and for the journal 'id visit id visit …'.
-local function drop_due(set, at_ms, most, how, total)
-  if apart then
+-- Removes at most `limit` entries whose deadline has passed from a set. Returns how many, and their part of the journal
+-- record: 'id visit id visit …'.
+local function remove_timed_out(set, clock_ms, limit, how, total)
+  if clocks_apart then
     return 0, ''
   end
-  local due = redis.call('ZRANGEBYSCORE', set, '-inf', due_bound(at_ms), 'WITHSCORES', 'LIMIT', 0, most)
+  local bound = format_timeout_bound(clock_ms)
+  local due = redis.call('ZRANGEBYSCORE', set, '-inf', bound, 'WITHSCORES', 'LIMIT', 0, limit)
   local count = #due / 2
   if count == 0 then
     return 0, ''
   end
   local ends = {}
-  for i = 1, count do
-    ends[i * 2 - 1] = due[i * 2 - 1]
-    due[i * 2] = tonumber(due[i * 2]) % 4096
-    ends[i * 2] = end_text(tonumber(c[1]), change_v, due[i * 2], how, now_ms)
+  for i = 1, #due, 2 do
+    local id, visit = due[i], tonumber(due[i + 1]) % VISITS
+    due[i + 1] = visit
+    ends[i], ends[i + 1] = id, format_end(tonumber(epoch), change_v, visit, how, now_ms)
   end
   redis.call('ZREMRANGEBYRANK', set, 0, count - 1)
   redis.call('HSET', ended, unpack(ends))
   redis.call('HINCRBY', state, total, count)
   return count, table.concat(due, ' ')
 end
-local is_full = redis.call('XLEN', journal) >= journal_max
-local most = is_full and 0 or chunk
-local no_shows, no_show_list = drop_due(ready, clock_ms, most, 'no-show', 'no_shows')
-local expired, expired_list = drop_due(active, now_ms, most - no_shows, 'expired', 'expired')
+local is_journal_full = redis.call('XLEN', journal) >= journal_max
+local remove_limit = is_journal_full and 0 or chunk
+local no_shows, no_show_list = remove_timed_out(ready, claim_clock_ms, remove_limit, 'no-show', 'no_shows')
+local expired, expired_list = remove_timed_out(active, now_ms, remove_limit - no_shows, 'expired', 'expired')
 
--- How many may go, and what keeps it from being more.
+-- How many entries to promote, and which limit keeps it from being more.
 local in_line = redis.call('ZCARD', waiting)
 local taken = redis.call('ZCARD', ready) + redis.call('ZCARD', active)
-local batch, interval_ms = tonumber(c[5]), tonumber(c[6])
-local credit = refilled(tonumber(s[4]), tonumber(s[5]), now_ms, batch, interval_ms)
-local going, held_back_by = in_line, 'line'
-local function bound(by, most)
-  if most < going then
-    going, held_back_by = most, by
+batch, interval_ms = tonumber(batch), tonumber(interval_ms)
+credit = refill_credit(tonumber(credit), credit_at_ms, now_ms, batch, interval_ms)
+local promoted, limited_by = in_line, 'line'
+local function apply_limit(name, maximum)
+  if maximum < promoted then
+    promoted, limited_by = maximum, name
   end
 end
-bound('capacity', math.max(tonumber(c[4]) - taken, 0))
-bound('pace', math.floor(credit / interval_ms))
-bound('asked', math.min(asked, chunk - no_shows - expired))
-if c[2] == '1' or c[3] == 'closed' then
-  going, held_back_by = 0, 'gate'
+apply_limit('capacity', math.max(tonumber(capacity) - taken, 0))
+apply_limit('pace', math.floor(credit / interval_ms))
+apply_limit('asked', math.min(requested, chunk - no_shows - expired))
+if paused == '1' or entrance == 'closed' then
+  promoted, limited_by = 0, 'gate'
 end
-if is_full then
-  going, held_back_by = 0, 'journal'
+if is_journal_full then
+  promoted, limited_by = 0, 'journal'
 end
-if apart then
-  going, held_back_by = 0, 'clock'
-elseif s[17] then
+if clocks_apart then
+  promoted, limited_by = 0, 'clock'
+elseif testified_ms then
   redis.call('HDEL', state, 'testified_ms')
 end
 
--- Moves the head of the line up.
-local moved, claim_by_ms, through = '', 0, tonumber(s[11])
-if going > 0 then
-  local claim_ms = tonumber(c[7])
-  if now_ms < tonumber(s[7]) then
-    claim_ms = math.max(claim_ms, tonumber(s[6]))
+-- Moves the head of the line from waiting to ready.
+local promoted_list, claim_by_ms = '', 0
+if promoted > 0 then
+  claim_ms = tonumber(claim_ms)
+  if now_ms < tonumber(claim_floor_until_ms) then
+    claim_ms = math.max(claim_ms, tonumber(claim_floor_ms))
   end
   claim_by_ms = now_ms + claim_ms
-  local first = redis.call('ZRANGE', waiting, 0, going - 1, 'WITHSCORES')
-  moved = table.concat(first, ' ')
+  local head = redis.call('ZRANGE', waiting, 0, promoted - 1, 'WITHSCORES')
+  promoted_list = table.concat(head, ' ')
   local additions = {}
-  local waited_ms, waited_max_ms = 0, tonumber(s[15] or 0)
-  for i = 1, going do
-    local score = tonumber(first[i * 2])
-    additions[i * 2 - 1] = deadline_score(clock_ms + claim_ms, visit_of(score))
-    additions[i * 2] = first[i * 2 - 1]
-    -- A place in a crowded millisecond may lie ahead of the clock.
-    local wait_ms = now_ms - joined_at_ms(score)
+  local waited_sum_ms = 0
+  waited_max_ms = tonumber(waited_max_ms or 0)
+  for i = 1, #head, 2 do
+    local id, place = head[i], tonumber(head[i + 1])
+    additions[i], additions[i + 1] = encode_deadline(claim_clock_ms + claim_ms, derive_visit(place)), id
+    -- In a crowded millisecond the join time of a place may be ahead of the clock.
+    local joined_at_ms = math.floor(place / ARRIVALS_PER_MS) % MS_RANGE + ERA_MS
+    local wait_ms = now_ms - joined_at_ms
     if wait_ms > 0 then
-      waited_ms = waited_ms + wait_ms
+      waited_sum_ms = waited_sum_ms + wait_ms
       if wait_ms > waited_max_ms then
         waited_max_ms = wait_ms
       end
     end
   end
-  redis.call('ZREMRANGEBYRANK', waiting, 0, going - 1)
+  redis.call('ZREMRANGEBYRANK', waiting, 0, promoted - 1)
   redis.call('ZADD', ready, unpack(additions))
 
-  local highest = tonumber(first[going * 2])
-  through = math.max(through, highest)
-  redis.call('HSET', state, 'credit', credit - going * interval_ms, 'credit_at_ms', math.max(now_ms, tonumber(s[5])),
-    'promoted_through', through, 'waited_ms', tonumber(s[14] or 0) + waited_ms, 'waited_max_ms', waited_max_ms)
-  redis.call('HINCRBY', state, 'promoted', going)
-  -- What became of everybody who waited up to there, for those who hold: see changes.rs.
-  redis.call('SPUBLISH', changes, string.format('%.0f %.0f %.0f %.0f %.0f', highest, c[1], change_v, now_ms, claim_by_ms))
+  local highest_place = tonumber(head[#head])
+  promoted_through = math.max(promoted_through, highest_place)
+  redis.call('HSET', state, 'credit', credit - promoted * interval_ms, 'credit_at_ms', math.max(now_ms, credit_at_ms),
+    'promoted_through', promoted_through, 'waited_ms', tonumber(waited_ms or 0) + waited_sum_ms,
+    'waited_max_ms', waited_max_ms)
+  redis.call('HINCRBY', state, 'promoted', promoted)
+  -- Tells held polls up to which place the line was promoted: see changes.rs.
+  redis.call('SPUBLISH', changes,
+    string.format('%.0f %.0f %.0f %.0f %.0f', highest_place, epoch, change_v, now_ms, claim_by_ms))
 end
 
-if going + no_shows + expired > 0 then
+if promoted + no_shows + expired > 0 then
   redis.call('HSET', state, 'v', change_v)
-  redis.call('XADD', journal, '*', 'event', 'tick', 'epoch', c[1], 'v', change_v, 'at_ms', now_ms, 'claim_by_ms', claim_by_ms,
-    'no_shows', no_show_list, 'expired', expired_list, 'promoted', moved)
+  redis.call('XADD', journal, '*', 'event', 'tick', 'epoch', epoch, 'v', change_v, 'at_ms', now_ms,
+    'claim_by_ms', claim_by_ms, 'no_shows', no_show_list, 'expired', expired_list, 'promoted', promoted_list)
 end
 if heartbeat == '1' then
-  local beat_ms = tonumber(s[12])
-  local gap_ms = beat_ms > 0 and now_ms - beat_ms or 0
-  redis.call('HSET', state, 'heartbeat_ms', now_ms, 'tick_gap_ms', math.max(gap_ms, tonumber(s[13] or 0)))
+  heartbeat_ms = tonumber(heartbeat_ms)
+  local gap_ms = heartbeat_ms > 0 and now_ms - heartbeat_ms or 0
+  redis.call('HSET', state, 'heartbeat_ms', now_ms, 'tick_gap_ms', math.max(gap_ms, tonumber(tick_gap_ms or 0)))
 end
--- For the moving averages: seconds of the clock, so that many ticks add up to no less than one.
-local counted_at_ms = tonumber(s[20] or 0)
+
+-- Adds the time since the last tick to the sums for the moving averages. Counts the seconds at which the clock turned,
+-- so that many ticks within a second add up to the same as one.
+counted_at_ms = tonumber(counted_at_ms or 0)
 local passed_ms = counted_at_ms > 0 and math.max(now_ms - counted_at_ms, 0) or 0
 local passed_seconds = math.floor(now_ms / 1000) - math.floor((now_ms - passed_ms) / 1000)
-local taken_seconds = tonumber(s[8] or 0) + taken * passed_seconds
-local waiting_seconds = tonumber(s[9] or 0) + in_line * passed_seconds
-local moves = in_line > going and held_back_by ~= 'gate' and held_back_by ~= 'journal' and held_back_by ~= 'clock'
+taken_seconds = tonumber(taken_seconds or 0) + taken * passed_seconds
+waiting_seconds = tonumber(waiting_seconds or 0) + in_line * passed_seconds
+local is_stopped = limited_by == 'gate' or limited_by == 'journal' or limited_by == 'clock'
+local is_moving = in_line > promoted and not is_stopped
+-- After a silence the speed of the line is measured anew.
+local previous_moving_since_ms = passed_ms <= silent_ms and tonumber(moving_since_ms or 0) or 0
 redis.call('HSET', state, 'counted_at_ms', now_ms, 'taken_seconds', taken_seconds, 'waiting_seconds', waiting_seconds,
-  'line_since_ms', since_ms(moves, tonumber(s[19] or 0), now_ms),
-  'moving_since_ms', since_ms(moves, passed_ms <= silent_ms and tonumber(s[10] or 0) or 0, now_ms))
-turn_windows(state, now_ms, short_ms, long_ms, in_line - going, taken + going, taken_seconds, waiting_seconds)
-return { 'promoted', going, no_shows, expired, held_back_by, in_line - going, redis.call('ZCARD', ready),
-  redis.call('ZCARD', active), through, now_ms, apart and 1 or 0, ahead_ms, tonumber(s[16] or 0) }
+  'line_since_ms', update_since_ms(is_moving, tonumber(line_since_ms or 0), now_ms),
+  'moving_since_ms', update_since_ms(is_moving, previous_moving_since_ms, now_ms))
+rotate_windows(state, now_ms, short_ms, long_ms, in_line - promoted, taken + promoted, taken_seconds, waiting_seconds)
+return { 'promoted', promoted, no_shows, expired, limited_by, in_line - promoted, redis.call('ZCARD', ready),
+  redis.call('ZCARD', active), promoted_through, now_ms, clocks_apart and 1 or 0, ahead_ms, tonumber(offset_ms or 0) }

@@ -1,30 +1,50 @@
 #!lua flags=no-writes
--- Says how a queue stands.
+-- Returns a snapshot of a queue.
 -- include: clock scores
 -- KEYS: waiting ready active ended config state journal aside load
+--   waiting: sorted set, entry -> place; the lowest place is promoted first
+--   ready: sorted set, entry -> claim deadline (by the claim clock) and visit
+--   active: sorted set, entry -> session end and visit
+--   ended: hash, entry -> its end, until the backup has it
+--   config: hash, the queue's configuration; without it Redis does not have the queue
+--   state: hash, the queue's version, totals, clocks and pace bucket
+--   journal: stream, changes that the backup does not have yet
+--   aside: stream, dead letters, the records that could not be written to the backup
+--   load: hash, the protected service's last load report
 -- ARGV: given_us witness_ms
--- Output: {'no-queue'}
---         {'view', now_ms, in line, ready, active, ended, journal records, records set aside,
---          fields of config, fields of state, fields of load, 1 where the clocks are apart or 0,
---          how far the server's is ahead in ms, in how many ms the sessions of the active end: the first, those at each
---          twentieth of the way, and the last}
+--   given_us: the server's clock as a test sets it, in Unix microseconds; empty in production: Redis's TIME counts
+--   witness_ms: the caller's clock, in Unix milliseconds
+-- Output: {'no-queue'}: Redis does not have the queue
+--         {'view', now_ms, waiting, ready, active, ended, journal records, dead letters, config, state, load,
+--          clocks_apart, ahead_ms, session_ends_in_ms}:
+--           waiting, ready, active, ended: how many entries each of these keys holds
+--           config, state, load: the fields and values of these hashes, each as one list
+--           clocks_apart, ahead_ms: 1 if the server's clock and the caller's are too far apart, else 0; and how far the
+--             server's is ahead, in milliseconds
+--           session_ends_in_ms: in how many milliseconds the sessions of active entries end: the first one, the one at
+--             each twentieth of all sessions by their end, and the last one; empty if no entry is active
 local waiting, ready, active, ended, config, state = KEYS[1], KEYS[2], KEYS[3], KEYS[4], KEYS[5], KEYS[6]
 local journal, aside, load = KEYS[7], KEYS[8], KEYS[9]
 local given_us, witness_ms = ARGV[1], tonumber(ARGV[2])
 
-local fields = redis.call('HGETALL', config)
-if #fields == 0 then
+local SESSION_QUANTILES = 20
+
+local config_fields = redis.call('HGETALL', config)
+if #config_fields == 0 then
   return { 'no-queue' }
 end
-local s = redis.call('HMGET', state, 'v', 'heartbeat_ms', 'offset_ms')
-local us, apart, ahead_ms = line_time(given_us, witness_ms, s[3], tonumber(s[1]), s[2])
--- By rank, so that one long session among many short ones hides nothing.
-local count, ends = redis.call('ZCARD', active), {}
-for parts = 0, count > 0 and 20 or -1 do
-  local rank = math.floor((count - 1) * parts / 20)
-  local found = redis.call('ZRANGE', active, rank, rank, 'WITHSCORES')
-  ends[parts + 1] = math.max(deadline_of(tonumber(found[2])) - math.floor(us / 1000), 0)
+local v, heartbeat_ms, offset_ms = unpack(redis.call('HMGET', state, 'v', 'heartbeat_ms', 'offset_ms'))
+local us, clocks_apart, ahead_ms = read_line_time(given_us, witness_ms, offset_ms, tonumber(v), heartbeat_ms)
+local now_ms = math.floor(us / 1000)
+-- The samples go by rank, so that one long session among many short ones hides nothing.
+local active_count, session_ends_in_ms = redis.call('ZCARD', active), {}
+if active_count > 0 then
+  for quantile = 0, SESSION_QUANTILES do
+    local rank = math.floor((active_count - 1) * quantile / SESSION_QUANTILES)
+    local _, score = unpack(redis.call('ZRANGE', active, rank, rank, 'WITHSCORES'))
+    session_ends_in_ms[quantile + 1] = math.max(decode_deadline_ms(tonumber(score)) - now_ms, 0)
+  end
 end
-return { 'view', math.floor(us / 1000), redis.call('ZCARD', waiting), redis.call('ZCARD', ready), count,
-  redis.call('HLEN', ended), redis.call('XLEN', journal), redis.call('XLEN', aside), fields, redis.call('HGETALL', state),
-  redis.call('HGETALL', load), apart and 1 or 0, ahead_ms, ends }
+return { 'view', now_ms, redis.call('ZCARD', waiting), redis.call('ZCARD', ready), active_count,
+  redis.call('HLEN', ended), redis.call('XLEN', journal), redis.call('XLEN', aside), config_fields,
+  redis.call('HGETALL', state), redis.call('HGETALL', load), clocks_apart and 1 or 0, ahead_ms, session_ends_in_ms }

@@ -5,12 +5,13 @@ use std::sync::LazyLock;
 use vestibule_domain::{
     change::Version,
     clock::ClockDifference,
+    configuration::Configuration,
     estimate::{CountWindow, LineCounts, MovingAverages},
     id::{QueueId, Salt},
     pace::PaceBucket,
     settings::Settings,
 };
-use vestibule_line::{Configuration, LineError, QueueTotals, QueueView};
+use vestibule_line::{LineError, QueueTotals, QueueView};
 
 use super::{RedisLine, record_load::read_last_load, reply::Fields, script::LuaScript};
 

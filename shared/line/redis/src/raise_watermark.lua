@@ -1,31 +1,36 @@
 #!lua flags=allow-oom
--- Raises the mark by which a line that comes back old is known: the backup's fence is never above it but then. A queue
--- where nothing changed since the last mark keeps that one.
--- What frees room, or keeps an acknowledged change, runs also where the server's memory is full.
+-- Raises the queue's watermark, which serves as a fencing token. The backup stores the watermark as its fence, so a
+-- watermark below the fence shows that Redis restarted with stale data. The watermark stays if nothing changed since it
+-- was raised.
+-- allow-oom: this script frees memory or preserves acknowledged changes, so it must run at maxmemory.
 -- KEYS: config state
+--   config: hash, the queue's configuration; without it Redis does not have the queue
+--   state: hash, the queue's version, totals, clocks and pace bucket
 -- ARGV: epoch fence
--- Output: {'no-queue'}
---         {'other'}, the queue is of another epoch
---         {'old'}, the mark is below the fence
---         {'same'}
---         {'marked', mark}
+--   epoch: the epoch of the queue in the backup
+--   fence: the fence in the backup
+-- Output: {'no-queue'}: Redis does not have the queue
+--         {'other'}: the queue is of another epoch, so nothing changed
+--         {'old'}: the watermark is below the fence: the data is stale
+--         {'same'}: nothing changed since the watermark was raised last
+--         {'marked', watermark}: the new watermark
 local config, state = KEYS[1], KEYS[2]
 local epoch, fence = ARGV[1], tonumber(ARGV[2])
 
-local of = redis.call('HGET', config, 'epoch')
-if not of then
+local queue_epoch = redis.call('HGET', config, 'epoch')
+if not queue_epoch then
   return { 'no-queue' }
 end
-if of ~= epoch then
+if queue_epoch ~= epoch then
   return { 'other' }
 end
-local s = redis.call('HMGET', state, 'v', 'fence', 'fence_v')
-local mark = tonumber(s[2] or 0)
-if mark < fence then
+local v, watermark, watermark_v = unpack(redis.call('HMGET', state, 'v', 'fence', 'fence_v'))
+watermark = tonumber(watermark or 0)
+if watermark < fence then
   return { 'old' }
 end
-if s[1] == s[3] then
+if v == watermark_v then
   return { 'same' }
 end
-redis.call('HSET', state, 'fence', mark + 1, 'fence_v', s[1])
-return { 'marked', mark + 1 }
+redis.call('HSET', state, 'fence', watermark + 1, 'fence_v', v)
+return { 'marked', watermark + 1 }

@@ -1,21 +1,29 @@
 #!lua flags=allow-oom
--- Notes how many shards a check of a queue has been through: all of them is the end of it.
--- It writes numbers over numbers, so it runs also where the server's memory is full.
+-- Stores how many shards a consistency check has finished. With the last shard the check ends.
+-- allow-oom: this script only overwrites numbers, which takes no more memory, so it may run at maxmemory.
 -- include: clock
 -- KEYS: config state
--- ARGV: given_us witness_ms shards all
--- Output: {'no-queue'}
---         {'noted', now_ms}
+--   config: hash, the queue's configuration; without it Redis does not have the queue
+--   state: hash, the queue's version, totals, clocks and pace bucket
+-- ARGV: given_us witness_ms shards shard_count
+--   given_us: the server's clock as a test sets it, in Unix microseconds; empty in production: Redis's TIME counts
+--   witness_ms: the caller's clock, in Unix milliseconds
+--   shards: how many shards the check has finished
+--   shard_count: how many shards there are; the check ends when `shards` is the same
+-- Output: {'no-queue'}: Redis does not have the queue
+--         {'noted', now_ms}: the progress is stored
 local config, state = KEYS[1], KEYS[2]
-local given_us, witness_ms, shards, all = ARGV[1], tonumber(ARGV[2]), ARGV[3], ARGV[4]
+local given_us, witness_ms, shards, shard_count = ARGV[1], tonumber(ARGV[2]), ARGV[3], ARGV[4]
 
 if redis.call('EXISTS', config) == 0 then
   return { 'no-queue' }
 end
-local s = redis.call('HMGET', state, 'v', 'check_v', 'offset_ms', 'heartbeat_ms')
-local now_ms = math.floor(line_time(given_us, witness_ms, s[3], tonumber(s[1]), s[4]) / 1000)
-if shards == all then
-  redis.call('HSET', state, 'check_shards', 0, 'check_heard_ms', 0, 'checked_at_ms', now_ms, 'checked_v', s[2] or 0)
+local v, check_v, offset_ms, heartbeat_ms =
+  unpack(redis.call('HMGET', state, 'v', 'check_v', 'offset_ms', 'heartbeat_ms'))
+local us = read_line_time(given_us, witness_ms, offset_ms, tonumber(v), heartbeat_ms)
+local now_ms = math.floor(us / 1000)
+if shards == shard_count then
+  redis.call('HSET', state, 'check_shards', 0, 'check_heard_ms', 0, 'checked_at_ms', now_ms, 'checked_v', check_v or 0)
 else
   redis.call('HSET', state, 'check_shards', shards, 'check_heard_ms', now_ms)
 end

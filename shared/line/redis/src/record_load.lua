@@ -1,25 +1,34 @@
 #!lua
--- Keeps the protected service's last load report. Nothing acts on it yet: the adaptive pace will read it.
+-- Stores the last load report of the protected service. Only the statistics show it yet: the adaptive pace will read
+-- it.
 -- include: clock
 -- KEYS: load config state
+--   load: hash, the protected service's last load report
+--   config: hash, the queue's configuration; without it Redis does not have the queue
+--   state: hash, the queue's version, totals, clocks and pace bucket
 -- ARGV: given_us witness_ms ttl_ms ...
--- ...: field value field value …
--- Output: {'no-queue'}
---         {'kept', now_ms}
+--   given_us: the server's clock as a test sets it, in Unix microseconds; empty in production: Redis's TIME counts
+--   witness_ms: the caller's clock, in Unix milliseconds
+--   ttl_ms: Redis drops the report after this many milliseconds
+--   ...: the report, as field value field value …
+-- Output: {'no-queue'}: Redis does not have the queue
+--         {'kept', now_ms}: the report is stored
 local load, config, state = KEYS[1], KEYS[2], KEYS[3]
 local given_us, witness_ms, ttl_ms = ARGV[1], tonumber(ARGV[2]), ARGV[3]
+
+local FIRST_VALUE = 4 -- the index in ARGV at which fields and values begin
 
 if redis.call('EXISTS', config) == 0 then
   return { 'no-queue' }
 end
-local s = redis.call('HMGET', state, 'v', 'heartbeat_ms', 'offset_ms')
-local us = line_time(given_us, witness_ms, s[3], tonumber(s[1]), s[2])
+local v, heartbeat_ms, offset_ms = unpack(redis.call('HMGET', state, 'v', 'heartbeat_ms', 'offset_ms'))
+local us = read_line_time(given_us, witness_ms, offset_ms, tonumber(v), heartbeat_ms)
 local now_ms = math.floor(us / 1000)
 local fields = { 'at_ms', now_ms }
-for i = 4, #ARGV do
-  fields[i - 1] = ARGV[i]
+for i = FIRST_VALUE, #ARGV do
+  fields[#fields + 1] = ARGV[i]
 end
--- A field that this report leaves out must not be the last one's.
+-- A field that this report lacks must not keep the value of the last report.
 redis.call('DEL', load)
 redis.call('HSET', load, unpack(fields))
 redis.call('PEXPIRE', load, ttl_ms)

@@ -1,10 +1,11 @@
 #!lua flags=allow-oom
--- Counts held polls out: at most 1,000 of them.
--- What frees room, or keeps an acknowledged change, runs also where the server's memory is full.
+-- Ends the count of held polls: the opposite of hold.lua.
+-- allow-oom: this script frees memory or preserves acknowledged changes, so it must run at maxmemory.
 -- KEYS: holds
+--   holds: sorted set, entry -> end of the lease of its held poll, in Unix milliseconds; one per deployment
 -- ARGV: ...
--- ...:  the entries that they waited for
--- Output: {'released', how many}
+--   ...: the entries that the polls waited for, 1,000 at most, because `unpack` is bounded
+-- Output: {'released', count}: this many polls were counted until now
 local holds = KEYS[1]
 
 return { 'released', redis.call('ZREM', holds, unpack(ARGV)) }

@@ -1,30 +1,44 @@
 #!lua flags=allow-oom
--- Puts what the backup did not take of a journal record in its place: what nobody tried as one record that is due at once,
--- and each change that it refused as a record that is due later. Whoever comes second changes nothing.
--- What frees room, or keeps an acknowledged change, runs also where the server's memory is full.
+-- Replaces a journal record that the backup did not take completely. Its untried changes become one record that is due
+-- at once. Each refused change becomes a record of its own that is due later (backoff). Only the first caller changes
+-- anything.
+-- allow-oom: this script frees memory or preserves acknowledged changes, so it must run at maxmemory.
 -- include: clock
 -- KEYS: journal config
--- ARGV: given_us witness_ms key tries wait_ms rest ...
--- ...:  field value field value … of the rest, as many as `rest` says, then 14 for each refused change
--- Output: {'no-queue'}
---         {'deferred'}
---         {'gone'}
+--   journal: stream, changes that the backup does not have yet
+--   config: hash, the queue's configuration; without it Redis does not have the queue
+-- ARGV: given_us witness_ms record_key tries wait_ms untried_values ...
+--   given_us: the server's clock as a test sets it, in Unix microseconds; empty in production: Redis's TIME counts
+--   witness_ms: the caller's clock, in Unix milliseconds; not used
+--   record_key: the stream id of the record
+--   tries: how often the backup refused the refused changes by now
+--   wait_ms: the refused changes are due again in this many milliseconds
+--   untried_values: how many of the following arguments are fields and values of the untried changes; 0 for none
+--   ...: field value field value … of the untried changes, then 7 fields with values for each refused change
+-- Output: {'no-queue'}: Redis does not have the queue
+--         {'deferred'}: the record is replaced
+--         {'gone'}: the journal has no such record, so nothing changed
 local journal, config = KEYS[1], KEYS[2]
-local given_us, witness_ms, key, tries = ARGV[1], ARGV[2], ARGV[3], ARGV[4]
-local wait_ms, rest = tonumber(ARGV[5]), tonumber(ARGV[6])
+local given_us, witness_ms, record_key, tries = ARGV[1], ARGV[2], ARGV[3], ARGV[4]
+local wait_ms, untried_values = tonumber(ARGV[5]), tonumber(ARGV[6])
+
+local FIRST_VALUE = 7 -- the index in ARGV at which fields and values begin
+local VALUES_PER_CHANGE = 14 -- journal.rs writes a change as 7 fields, each with its value
 
 if redis.call('EXISTS', config) == 0 then
   return { 'no-queue' }
 end
-if redis.call('XDEL', journal, key) == 0 then
+if redis.call('XDEL', journal, record_key) == 0 then
   return { 'gone' }
 end
-if rest > 0 then
-  redis.call('XADD', journal, '*', unpack(ARGV, 7, 6 + rest))
+local first_refused = FIRST_VALUE + untried_values
+if untried_values > 0 then
+  redis.call('XADD', journal, '*', unpack(ARGV, FIRST_VALUE, first_refused - 1))
 end
--- By the server's clock alone: line time may be far ahead of it for a while.
-local retry_at_ms = math.floor(server_time_us(given_us) / 1000) + wait_ms
-for i = 7 + rest, #ARGV, 14 do
-  redis.call('XADD', journal, '*', 'tries', tries, 'retry_at_ms', string.format('%.0f', retry_at_ms), unpack(ARGV, i, i + 13))
+-- The time to try again is by the server's clock alone, since line time may be far ahead of it for a while.
+local retry_at_ms = math.floor(read_server_time_us(given_us) / 1000) + wait_ms
+for first = first_refused, #ARGV, VALUES_PER_CHANGE do
+  redis.call('XADD', journal, '*', 'tries', tries, 'retry_at_ms', string.format('%.0f', retry_at_ms),
+    unpack(ARGV, first, first + VALUES_PER_CHANGE - 1))
 end
 return { 'deferred' }

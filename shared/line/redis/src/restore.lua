@@ -1,49 +1,73 @@
 #!lua
--- Puts a queue back from its staged sets, `config` last: until then every script says that there is no queue. It takes the
--- place of a queue of a lower epoch; where there is one of this epoch or a later one, or where somebody with a later one
--- is at work, nothing changes: of any number of restorers the last to begin wins, however late the others are.
--- What is left in `journal`, `aside` and `ended` stays, unless it is of another generation.
+-- Restores a queue from the sets that the caller staged. It writes `config` last: until then every script answers that
+-- Redis does not have the queue.
+-- The restore of the highest epoch wins, however late the others are: this script replaces a queue of a lower epoch,
+-- and changes nothing if the queue is of this epoch or a later one, or if a restore of a later epoch is under way.
+-- `journal`, `aside` and `ended` stay, unless they are of another generation.
 -- include: new_state fields
 -- KEYS: waiting ready active ended sought journal aside load config state lost staged_waiting staged_ready staged_active
+--   waiting: sorted set, entry -> place; the lowest place is promoted first
+--   ready: sorted set, entry -> claim deadline (by the claim clock) and visit
+--   active: sorted set, entry -> session end and visit
+--   ended: hash, entry -> its end, until the backup has it
+--   sought: hash, entry -> ticket of a restore of this entry that has begun
+--   journal: stream, changes that the backup does not have yet
+--   aside: stream, dead letters, the records that could not be written to the backup
+--   load: hash, the protected service's last load report
+--   config: hash, the queue's configuration; without it Redis does not have the queue
+--   state: hash, the queue's version, totals, clocks and pace bucket
+--   lost: hash, epoch and generation of a restore of the queue that has begun
+--   staged_waiting, staged_ready, staged_active: the sorted sets that the caller prepared, as waiting, ready and active
 -- ARGV: now_us last_order v fence entries ...
--- ...:  field value field value …, the whole of the configuration
--- Output: {'created'} | {'same'} | {'older'}
---         {'incomplete'}, a staged set is gone: the server's clock jumped past its time to live
+--   now_us: line time, in Unix microseconds
+--   last_order: the highest order of the restored places; the next place is behind it
+--   v: the highest version in the backup
+--   fence: the watermark that the queue begins with
+--   entries: how many entries the caller staged
+--   ...: the whole configuration, as field value field value …
+-- Output: {'created'}: the queue is restored
+--         {'same'}: Redis already has the queue with this epoch
+--         {'older'}: Redis has the queue with a later epoch, or a restore of a later epoch is under way
+--         {'incomplete'}: a staged set expired because the server's clock jumped forward; nothing changed
 local waiting, ready, active, ended, sought = KEYS[1], KEYS[2], KEYS[3], KEYS[4], KEYS[5]
 local journal, aside, load, config, state, lost = KEYS[6], KEYS[7], KEYS[8], KEYS[9], KEYS[10], KEYS[11]
 local staged_waiting, staged_ready, staged_active = KEYS[12], KEYS[13], KEYS[14]
 local now_us, last_order, v, fence = tonumber(ARGV[1]), tonumber(ARGV[2]), tonumber(ARGV[3]), ARGV[4]
 local entries = tonumber(ARGV[5])
 
-local new, list = given_fields(6)
-local epoch = tonumber(new.epoch)
-local old = redis.call('HMGET', config, 'epoch', 'generation')
-local left = redis.call('HMGET', lost, 'epoch', 'generation')
-local there, begun = tonumber(old[1] or 0), tonumber(left[1] or 0)
-if there >= epoch or begun > epoch then
+local new, new_fields = read_configuration(6)
+local new_epoch = tonumber(new.epoch)
+local queue_epoch, queue_generation = unpack(redis.call('HMGET', config, 'epoch', 'generation'))
+local restore_epoch, lost_generation = unpack(redis.call('HMGET', lost, 'epoch', 'generation'))
+queue_epoch = tonumber(queue_epoch or 0)
+if queue_epoch >= new_epoch or tonumber(restore_epoch or 0) > new_epoch then
   redis.call('UNLINK', staged_waiting, staged_ready, staged_active)
-  return { there == epoch and 'same' or 'older' }
+  return { queue_epoch == new_epoch and 'same' or 'older' }
 end
-local held = 0
-for _, staged in ipairs({ staged_waiting, staged_ready, staged_active }) do
-  held = held + redis.call('ZCARD', staged)
+local moves = {
+  { from = staged_waiting, to = waiting },
+  { from = staged_ready, to = ready },
+  { from = staged_active, to = active },
+}
+local staged_entries = 0
+for _, move in ipairs(moves) do
+  staged_entries = staged_entries + redis.call('ZCARD', move.from)
 end
-if held ~= entries then
+if staged_entries ~= entries then
   return { 'incomplete' }
 end
-local generation = left[2] or old[2]
-if generation and generation ~= new.generation then
+local old_generation = lost_generation or queue_generation
+if old_generation and old_generation ~= new.generation then
   redis.call('UNLINK', journal, aside, ended)
 end
 redis.call('UNLINK', waiting, ready, active, sought, load, config, lost)
-local staged = { { staged_waiting, waiting }, { staged_ready, ready }, { staged_active, active } }
-for _, move in ipairs(staged) do
-  if redis.call('EXISTS', move[1]) == 1 then
-    redis.call('RENAME', move[1], move[2])
-    redis.call('PERSIST', move[2])
+for _, move in ipairs(moves) do
+  if redis.call('EXISTS', move.from) == 1 then
+    redis.call('RENAME', move.from, move.to)
+    redis.call('PERSIST', move.to)
   end
 end
-new_state(state, math.max(now_us, v), math.floor(now_us / 1000), 0, last_order, new)
+write_new_state(state, math.max(now_us, v), math.floor(now_us / 1000), 0, last_order, new)
 redis.call('HSET', state, 'fence', fence)
-redis.call('HSET', config, unpack(list))
+redis.call('HSET', config, unpack(new_fields))
 return { 'created' }

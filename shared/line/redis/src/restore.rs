@@ -3,8 +3,8 @@
 use std::sync::LazyLock;
 
 use uuid::Uuid;
-use vestibule_domain::{clock::LineTime, id::QueueId, score::DeadlineScore};
-use vestibule_line::{Configuration, ConfigureOutcome, LineError, RestoredEntries};
+use vestibule_domain::{clock::LineTime, configuration::Configuration, id::QueueId, score::DeadlineScore};
+use vestibule_line::{ConfigureOutcome, LineError, RestoredEntries};
 
 use super::{
     RedisLine,

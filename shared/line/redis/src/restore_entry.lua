@@ -1,24 +1,45 @@
 #!lua flags=allow-oom
--- Puts an entry back that the line lost and the backup has, where it was: or says why not. Two callers come to the same.
--- What stands nowhere is sought first: the record that counts is one that was read after that, so that no visit that
--- began and ended in between is taken for one that was lost. See docs/decisions/partial-loss.md.
--- What frees room, or keeps an acknowledged change, runs also where the server's memory is full.
+-- Restores an entry that Redis lost and the backup has, or says why it does not. It is idempotent for two callers. For
+-- an entry that is not in the line, the first call only returns a ticket. The caller then reads the record again, and
+-- the second call with that ticket restores the entry. So a visit that began and ended after the first read is not
+-- taken for one that was lost. See docs/decisions/partial-loss.md.
+-- allow-oom: this script frees memory or preserves acknowledged changes, so it must run at maxmemory.
 -- include: clock scores claim_clock queue end put
 -- KEYS: waiting ready active ended sought config state
--- ARGV: given_us witness_ms id generation epoch v was visit score end_ms mark instead
--- Output: {'no-queue'}
---         {'refused'}, the record is of another line than this one
---         {'here', state, score or visit, position or deadline_ms, now_ms}
---         {'ended'}
---         {'sought', mark}
---         {'expired', epoch, v, visit, now_ms}
---         {'back', epoch, v, state, score or visit, position or deadline_ms, now_ms}
+--   waiting: sorted set, entry -> place; the lowest place is promoted first
+--   ready: sorted set, entry -> claim deadline (by the claim clock) and visit
+--   active: sorted set, entry -> session end and visit
+--   ended: hash, entry -> its end, until the backup has it
+--   sought: hash, entry -> ticket of a restore of this entry that has begun
+--   config: hash, the queue's configuration; without it Redis does not have the queue
+--   state: hash, the queue's version, totals, clocks and pace bucket
+-- ARGV: given_us witness_ms id generation epoch v record_state visit place session_end_ms ticket replaced_visit
+--   given_us: the server's clock as a test sets it, in Unix microseconds; empty in production: Redis's TIME counts
+--   witness_ms: the caller's clock, in Unix milliseconds
+--   id: the entry
+--   generation, epoch, v: the generation and the version of the backup's record
+--   record_state: the state in the record: 'waiting', 'ready' or 'active'
+--   visit: the visit in the record
+--   place: the place in the record; empty if the record has none
+--   session_end_ms: the end of the session in the record, in Unix milliseconds; empty if the entry is not active
+--   ticket: the ticket of an earlier call, after which the record was read; empty if there was none
+--   replaced_visit: the new visit that this entry got after Redis lost the old one, and that the old one replaces;
+--     empty if the entry is not in the line
+-- Output: {'no-queue'}: Redis does not have the queue
+--         {'refused'}: the record is of another generation, or of a later epoch than the queue; nothing changed
+--         {'here', state, score or visit, position or deadline_ms, now_ms}: the entry is in the line already
+--         {'ended'}: the visit ended, so nothing changed
+--         {'sought', ticket}: read the record again and call with this ticket
+--         {'expired', epoch, v, visit, now_ms}: the session ended while Redis did not have the entry, so it expires
+--         {'back', epoch, v, state, score or visit, position or deadline_ms, now_ms}: the entry is restored
 local waiting, ready, active, ended, sought = KEYS[1], KEYS[2], KEYS[3], KEYS[4], KEYS[5]
 local config, state = KEYS[6], KEYS[7]
 local given_us, witness_ms, id, generation = ARGV[1], tonumber(ARGV[2]), ARGV[3], tonumber(ARGV[4])
 local epoch, v = tonumber(ARGV[5]), tonumber(ARGV[6])
-local was, visit, score, end_ms = ARGV[7], tonumber(ARGV[8]), tonumber(ARGV[9]), tonumber(ARGV[10])
-local mark, instead = ARGV[11], tonumber(ARGV[12])
+local record_state, visit, place, session_end_ms = ARGV[7], tonumber(ARGV[8]), tonumber(ARGV[9]), tonumber(ARGV[10])
+local ticket, replaced_visit = ARGV[11], tonumber(ARGV[12])
+
+local TICKETS_TTL_SECONDS = 600
 
 local queue = read_queue(config, state, given_us, witness_ms)
 if not queue then
@@ -27,59 +48,61 @@ end
 if tonumber(redis.call('HGET', config, 'generation')) ~= generation or queue.epoch < epoch then
   return { 'refused' }
 end
-local at = standing(queue, waiting, ready, active, ended, id)
-if at.visit and (at.visit ~= instead or at.visit == visit) then
-  return { 'here', unpack(reply_standing(queue, waiting, id, at)) }
+local entry = find_entry(queue, waiting, ready, active, ended, id)
+if entry.visit and (entry.visit ~= replaced_visit or entry.visit == visit) then
+  return { 'here', unpack(build_status(queue, waiting, id, entry)) }
 end
 
--- Over: timed out and not dropped yet, or this visit ended after what the record shows. An end before that, or of another
--- visit, is of an earlier one.
-local due = not at.visit and (redis.call('ZSCORE', ready, id) or redis.call('ZSCORE', active, id))
+-- The visit ended if it timed out and `promote` did not remove it yet, or if `ended` holds a later end of it than the
+-- record's version. An earlier end, or one of another visit, belongs to a visit before this one.
+local has_timed_out = not entry.visit and (redis.call('ZSCORE', ready, id) or redis.call('ZSCORE', active, id))
 local ended_epoch, ended_v, ended_visit = string.match(redis.call('HGET', ended, id) or '', '^(%d+) (%d+) (%d+)')
-local over = ended_v and tonumber(ended_visit) == visit
-  and (tonumber(ended_epoch) > epoch or (tonumber(ended_epoch) == epoch and tonumber(ended_v) >= v))
-if due or over or (instead and not at.visit) then
+ended_epoch, ended_v, ended_visit = tonumber(ended_epoch), tonumber(ended_v), tonumber(ended_visit)
+local has_ended = ended_v and ended_visit == visit and (ended_epoch > epoch or (ended_epoch == epoch and ended_v >= v))
+if has_timed_out or has_ended or (replaced_visit and not entry.visit) then
   return { 'ended' }
 end
 
-if not instead then
-  local marked = redis.call('HGET', sought, id)
-  if not marked then
-    marked = string.format('%.0f', take_version(queue, state))
-    redis.call('HSET', sought, id, marked)
-    redis.call('EXPIRE', sought, 600)
+if not replaced_visit then
+  local stored_ticket = redis.call('HGET', sought, id)
+  if not stored_ticket then
+    stored_ticket = string.format('%.0f', take_version(queue, state))
+    redis.call('HSET', sought, id, stored_ticket)
+    redis.call('EXPIRE', sought, TICKETS_TTL_SECONDS)
   end
-  if marked ~= mark then
-    return { 'sought', marked }
+  if stored_ticket ~= ticket then
+    return { 'sought', stored_ticket }
   end
-  -- Whatever visit it was: it came and went since, and the record may be older than that. An end of an epoch before did not.
-  if ended_v and tonumber(ended_epoch) == queue.epoch and tonumber(ended_v) > tonumber(marked) then
+  -- An end of this epoch that is later than the ticket belongs to a visit that began and ended since, and the record
+  -- may be older than that visit. An end of an earlier epoch is not.
+  if ended_v and ended_epoch == queue.epoch and ended_v > tonumber(stored_ticket) then
     return { 'ended' }
   end
   redis.call('HDEL', sought, id)
 end
 
--- Whatever the lost history did has a lower version, and whoever comes later a later place.
+-- Versions and orders go on from the highest ones in the record: every lost change has a lower version, and the next
+-- visitor gets a place behind this one.
 queue.v = math.max(queue.v, v)
-if was == 'active' and end_ms <= queue.now_ms then
+if record_state == 'active' and session_end_ms <= queue.now_ms then
   v = take_version(queue, state)
-  redis.call('HSET', ended, id, end_text(queue.epoch, v, visit, 'expired', queue.now_ms))
+  redis.call('HSET', ended, id, format_end(queue.epoch, v, visit, 'expired', queue.now_ms))
   redis.call('HINCRBY', state, 'expired', 1)
   return { 'expired', queue.epoch, v, visit, queue.now_ms }
 end
 v = take_version(queue, state)
-if score then
+if place then
   local last_order = tonumber(redis.call('HGET', state, 'last_order'))
-  redis.call('HSET', state, 'last_order', math.max(last_order, score % 562949953421312))
+  redis.call('HSET', state, 'last_order', math.max(last_order, place % ORDER_RANGE))
 end
-if at.visit then
+if entry.visit then
   redis.call('ZREM', waiting, id)
   redis.call('ZREM', ready, id)
   redis.call('ZREM', active, id)
 else
-  -- The count of who entered was lost with the place.
+  -- Redis lost the count of this entry together with its place.
   redis.call('HINCRBY', state, 'entered', 1)
 end
-at = { state = was, visit = visit, score = score, deadline_ms = end_ms }
-put(queue, { waiting = waiting, ready = ready, active = active }, config, state, id, at)
-return { 'back', queue.epoch, v, unpack(reply_standing(queue, waiting, id, at)) }
+entry = { state = record_state, visit = visit, score = place, deadline_ms = session_end_ms }
+put_entry(queue, { waiting = waiting, ready = ready, active = active }, config, state, id, entry)
+return { 'back', queue.epoch, v, unpack(build_status(queue, waiting, id, entry)) }

@@ -1,4 +1,4 @@
-//! Reads the status of many entries: sends `status_many.lua`, once per [`LOOKS_CHUNK`] entries.
+//! Reads the status of many entries: sends `status_many.lua`, once per [`STATUS_CHUNK`] entries.
 
 use std::sync::LazyLock;
 

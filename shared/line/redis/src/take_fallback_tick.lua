@@ -1,28 +1,36 @@
 #!lua flags=allow-oom
--- Gives a tick of a queue to whoever asks first, where its promoter is away: one each `every_ms`, however many ask. A caller
--- whose clock and the server's are apart would promote nobody, so it gets none.
--- It writes a number over a number, so it runs also where the server's memory is full.
+-- Gives the caller a fallback tick of a queue, if the promoter is down and no other caller got one within the interval.
+-- A caller whose clock is too far from the server's gets none, because its tick would promote no entry.
+-- allow-oom: this script only overwrites a number, which takes no more memory, so it may run at maxmemory.
 -- include: clock
 -- KEYS: config state
--- ARGV: given_us witness_ms away_after_ms every_ms
--- Output: {'no-queue'}
---         {'early'}
---         {'due'}
+--   config: hash, the queue's configuration; without it Redis does not have the queue
+--   state: hash, the queue's version, totals, clocks and pace bucket
+-- ARGV: given_us witness_ms promoter_timeout_ms interval_ms
+--   given_us: the server's clock as a test sets it, in Unix microseconds; empty in production: Redis's TIME counts
+--   witness_ms: the caller's clock, in Unix milliseconds
+--   promoter_timeout_ms: the promoter counts as down when its heartbeat is this old, in milliseconds
+--   interval_ms: the time between two fallback ticks, in milliseconds
+-- Output: {'no-queue'}: Redis does not have the queue
+--         {'early'}: the promoter is up, another caller got the tick, or the clocks are too far apart
+--         {'due'}: the tick is the caller's
 local config, state = KEYS[1], KEYS[2]
 local given_us, witness_ms = ARGV[1], tonumber(ARGV[2])
-local away_after_ms, every_ms = tonumber(ARGV[3]), tonumber(ARGV[4])
+local promoter_timeout_ms, interval_ms = tonumber(ARGV[3]), tonumber(ARGV[4])
 
 if redis.call('EXISTS', config) == 0 then
   return { 'no-queue' }
 end
-local s = redis.call('HMGET', state, 'v', 'heartbeat_ms', 'offset_ms', 'driven_at_ms')
-local us, apart = line_time(given_us, witness_ms, s[3], tonumber(s[1]), s[2])
-local now_ms, beat_ms = math.floor(us / 1000), tonumber(s[2])
--- As domain/driver.rs has it.
-local is_away = beat_ms == 0 or now_ms - beat_ms >= away_after_ms
--- A clock that was set back keeps nobody from driving.
-local passed_ms = now_ms - tonumber(s[4] or 0)
-if apart or not is_away or (passed_ms >= 0 and passed_ms < every_ms) then
+local v, heartbeat_ms, offset_ms, fallback_tick_at_ms =
+  unpack(redis.call('HMGET', state, 'v', 'heartbeat_ms', 'offset_ms', 'driven_at_ms'))
+local us, clocks_apart = read_line_time(given_us, witness_ms, offset_ms, tonumber(v), heartbeat_ms)
+local now_ms = math.floor(us / 1000)
+heartbeat_ms = tonumber(heartbeat_ms)
+-- The same rule as in domain/driver.rs.
+local is_promoter_down = heartbeat_ms == 0 or now_ms - heartbeat_ms >= promoter_timeout_ms
+-- If the clock was set back, `passed_ms` is negative and the tick is due: it must not wait until the clock catches up.
+local passed_ms = now_ms - tonumber(fallback_tick_at_ms or 0)
+if clocks_apart or not is_promoter_down or (passed_ms >= 0 and passed_ms < interval_ms) then
   return { 'early' }
 end
 redis.call('HSET', state, 'driven_at_ms', now_ms)

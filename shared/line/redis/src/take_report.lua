@@ -1,67 +1,90 @@
 #!lua flags=allow-oom
--- Takes what happened since the last report, and says how the queue stands: once each `every_ms`, or each `idle_ms` where
--- nobody is there and nothing happened, however many ask.
--- It writes numbers over numbers, so it runs also where the server's memory is full: that is when it is wanted.
--- include: clock scores
+-- Returns what happened in a queue since the last report, and its state. Only one caller gets a report each interval.
+-- allow-oom: this script only overwrites numbers, which takes no more memory, so it may run at maxmemory. At that
+-- time an operator needs the report most.
+-- include: clock scores fields
 -- KEYS: waiting ready active config state journal aside
--- ARGV: given_us witness_ms every_ms idle_ms
--- Output: {'no-queue'}
---         {'early', due_in_ms}
---         {'report', now_ms, in line, ready, active, journal records, records set aside,
---          when the oldest of the journal happened or 0, score of the head or 0, score of the tail or 0, tick_age_ms, waited_ms, waited_max_ms, entered, promoted,
---          completed, left, expired, no_shows, generation, check_age_ms}
+--   waiting: sorted set, entry -> place; the lowest place is promoted first
+--   ready: sorted set, entry -> claim deadline (by the claim clock) and visit
+--   active: sorted set, entry -> session end and visit
+--   config: hash, the queue's configuration; without it Redis does not have the queue
+--   state: hash, the queue's version, totals, clocks and pace bucket
+--   journal: stream, changes that the backup does not have yet
+--   aside: stream, dead letters, the records that could not be written to the backup
+-- ARGV: given_us witness_ms interval_ms idle_interval_ms
+--   given_us: the server's clock as a test sets it, in Unix microseconds; empty in production: Redis's TIME counts
+--   witness_ms: the caller's clock, in Unix milliseconds
+--   interval_ms: the time between two reports, in milliseconds
+--   idle_interval_ms: the same for a queue that is empty and in which nothing happened, in milliseconds
+-- Output: {'no-queue'}: Redis does not have the queue
+--         {'early', due_in_ms}: no report is due; ask again in due_in_ms
+--         {'report', now_ms, waiting, ready, active, journal records, dead letters, oldest_at_ms, head, tail,
+--          tick_age_ms, waited_ms, waited_max_ms, entered, promoted, completed, left, expired, no_shows, generation,
+--          check_age_ms}:
+--           waiting, ready, active: how many entries are in each state now
+--           oldest_at_ms: when the oldest change in the journal happened, in Unix milliseconds; 0 for an empty journal
+--           head, tail: the first and the last place in line; 0 if no entry waits
+--           tick_age_ms: the longest time without a heartbeat of the promoter since the last report, in milliseconds
+--           waited_ms, waited_max_ms: sum and maximum of the waits of promoted entries since the last report
+--           entered to no_shows: how many entries did so since the last report
+--           generation: of the queue
+--           check_age_ms: the time since the last consistency check ended, in milliseconds
 local waiting, ready, active, config, state, journal = KEYS[1], KEYS[2], KEYS[3], KEYS[4], KEYS[5], KEYS[6]
 local aside = KEYS[7]
 local given_us, witness_ms = ARGV[1], tonumber(ARGV[2])
-local every_ms, idle_ms = tonumber(ARGV[3]), tonumber(ARGV[4])
+local interval_ms, idle_interval_ms = tonumber(ARGV[3]), tonumber(ARGV[4])
 
-local c = redis.call('HMGET', config, 'generation')
-if not c[1] then
+local generation = redis.call('HGET', config, 'generation')
+if not generation then
   return { 'no-queue' }
 end
-local s = redis.call('HMGET', state, 'v', 'reported_at_ms', 'heartbeat_ms', 'tick_gap_ms', 'waited_ms', 'waited_max_ms',
-  'checked_at_ms', 'offset_ms')
-local us, apart = line_time(given_us, witness_ms, s[8], tonumber(s[1]), s[3])
+local stored = read_numbers(state, { 'v', 'reported_at_ms', 'heartbeat_ms', 'tick_gap_ms', 'waited_ms', 'waited_max_ms',
+  'checked_at_ms', 'offset_ms' })
+local us, clocks_apart = read_line_time(given_us, witness_ms, stored.offset_ms, stored.v, stored.heartbeat_ms)
 local now_ms = math.floor(us / 1000)
--- A clock that was set back does not silence it, nor does line time that stands still.
-local passed_ms = now_ms - tonumber(s[2] or 0)
-if not apart and passed_ms >= 0 and passed_ms < every_ms then
-  return { 'early', every_ms - passed_ms }
+-- A clock that was set back, or line time that stands still, must not delay the report.
+local passed_ms = now_ms - (stored.reported_at_ms or 0)
+local is_time_certain = not clocks_apart and passed_ms >= 0
+if is_time_certain and passed_ms < interval_ms then
+  return { 'early', interval_ms - passed_ms }
 end
 
 local totals = { 'entered', 'promoted', 'completed', 'left', 'expired', 'no_shows' }
 local counts = redis.call('HMGET', state, unpack(totals))
-local reported = redis.call('HMGET', state, 'reported_entered', 'reported_promoted', 'reported_completed', 'reported_left',
-  'reported_expired', 'reported_no_shows')
-local in_line, is_ready, is_active = redis.call('ZCARD', waiting), redis.call('ZCARD', ready), redis.call('ZCARD', active)
-local records = redis.call('XLEN', journal)
-local happened = in_line + is_ready + is_active + records
+local reported = redis.call('HMGET', state, 'reported_entered', 'reported_promoted', 'reported_completed',
+  'reported_left', 'reported_expired', 'reported_no_shows')
+local waiting_count, ready_count = redis.call('ZCARD', waiting), redis.call('ZCARD', ready)
+local active_count, record_count = redis.call('ZCARD', active), redis.call('XLEN', journal)
+local activity = waiting_count + ready_count + active_count + record_count
 local updates = { 'reported_at_ms', now_ms, 'tick_gap_ms', 0, 'waited_ms', 0, 'waited_max_ms', 0 }
+local since_report = {}
 for i, total in ipairs(totals) do
   updates[#updates + 1] = 'reported_' .. total
   updates[#updates + 1] = counts[i]
-  counts[i] = counts[i] - (reported[i] or 0)
-  happened = happened + counts[i]
+  since_report[total] = counts[i] - (reported[i] or 0)
+  activity = activity + since_report[total]
 end
-if not apart and happened == 0 and passed_ms >= 0 and passed_ms < idle_ms then
-  return { 'early', math.min(every_ms, idle_ms - passed_ms) }
+if is_time_certain and activity == 0 and passed_ms < idle_interval_ms then
+  return { 'early', math.min(interval_ms, idle_interval_ms - passed_ms) }
 end
 redis.call('HSET', state, unpack(updates))
 
--- A record is a list of field, value, field, value.
 local oldest_at_ms = 0
 local oldest = redis.call('XRANGE', journal, '-', '+', 'COUNT', 1)[1]
 if oldest then
-  for i = 1, #oldest[2], 2 do
-    if oldest[2][i] == 'at_ms' then
-      oldest_at_ms = tonumber(oldest[2][i + 1])
+  local _, values = unpack(oldest) -- a stream id, and a list of field, value, field, value
+  for i = 1, #values, 2 do
+    if values[i] == 'at_ms' then
+      oldest_at_ms = tonumber(values[i + 1])
     end
   end
 end
-local head = redis.call('ZRANGE', waiting, 0, 0, 'WITHSCORES')
-local tail = redis.call('ZRANGE', waiting, -1, -1, 'WITHSCORES')
-local beat_ms = tonumber(s[3])
-local tick_age_ms = math.max(beat_ms > 0 and now_ms - beat_ms or 0, tonumber(s[4] or 0))
-return { 'report', now_ms, in_line, is_ready, is_active, records, redis.call('XLEN', aside), oldest_at_ms,
-  tonumber(head[2] or 0), tonumber(tail[2] or 0), tick_age_ms, tonumber(s[5] or 0), tonumber(s[6] or 0), counts[1], counts[2], counts[3], counts[4],
-  counts[5], counts[6], tonumber(c[1]), math.max(now_ms - tonumber(s[7] or now_ms), 0) }
+local _, head = unpack(redis.call('ZRANGE', waiting, 0, 0, 'WITHSCORES'))
+local _, tail = unpack(redis.call('ZRANGE', waiting, -1, -1, 'WITHSCORES'))
+local heartbeat_age_ms = stored.heartbeat_ms > 0 and now_ms - stored.heartbeat_ms or 0
+local tick_age_ms = math.max(heartbeat_age_ms, stored.tick_gap_ms or 0)
+local check_age_ms = math.max(now_ms - (stored.checked_at_ms or now_ms), 0)
+return { 'report', now_ms, waiting_count, ready_count, active_count, record_count, redis.call('XLEN', aside),
+  oldest_at_ms, tonumber(head or 0), tonumber(tail or 0), tick_age_ms, stored.waited_ms or 0, stored.waited_max_ms or 0,
+  since_report.entered, since_report.promoted, since_report.completed, since_report.left, since_report.expired,
+  since_report.no_shows, tonumber(generation), check_age_ms }

@@ -1,65 +1,81 @@
 #!lua flags=allow-oom
--- Says whether an entry may act now; claims a ready one or completes an active one where asked, or makes its session
--- longer, never shorter. One that was let in before the line was lost, and stands in line again, is let in until the end
--- of its pass.
--- What frees room, or keeps an acknowledged change, runs also where the server's memory is full.
+-- Says whether an entry may act now. On request it also claims a ready entry, completes an active one, or extends a
+-- session, which never makes it shorter. If the caller shows a pass of an entry that is waiting or ready again because
+-- Redis lost its claim, the entry becomes active until the end of the pass.
+-- allow-oom: this script frees memory or preserves acknowledged changes, so it must run at maxmemory.
 -- include: clock scores claim_clock queue end
 -- KEYS: waiting ready active ended config state
--- ARGV: given_us witness_ms id visit claims consumes pass_end_ms extend_ms latest_end_ms
--- Output: {'no-queue'}
---         {'active', epoch, v or 0 where nothing changed, 'none' | 'claimed' | 'completed' | 'extended',
---          state, visit, session_end_ms, now_ms}
---         {'not-yet', state, score or visit, position or deadline_ms, now_ms}
---         {'other-visit'}
---         {'gone', 'ended' | 'unknown'}
+--   waiting: sorted set, entry -> place; the lowest place is promoted first
+--   ready: sorted set, entry -> claim deadline (by the claim clock) and visit
+--   active: sorted set, entry -> session end and visit
+--   ended: hash, entry -> its end, until the backup has it
+--   config: hash, the queue's configuration; without it Redis does not have the queue
+--   state: hash, the queue's version, totals, clocks and pace bucket
+-- ARGV: given_us witness_ms id expected_visit claims completes pass_end_ms extend_ms latest_end_ms
+--   given_us: the server's clock as a test sets it, in Unix microseconds; empty in production: Redis's TIME counts
+--   witness_ms: the caller's clock, in Unix milliseconds
+--   id: the entry
+--   expected_visit: the visit that the entry must have; empty for any
+--   claims: 1 to claim a ready entry, else 0
+--   completes: 1 to complete an active entry, else 0
+--   pass_end_ms: the end of a pass of an earlier epoch, in Unix milliseconds; empty if there is none
+--   extend_ms: extends the session to this many milliseconds from now; empty to leave it
+--   latest_end_ms: the latest end of an extended session, in Unix milliseconds; empty without `extend_ms`
+-- Output: {'no-queue'}: Redis does not have the queue
+--         {'active', epoch, v, 'none' | 'claimed' | 'completed' | 'extended', 'active', visit, session_end_ms, now_ms}:
+--           the entry may act; v is 0 if nothing changed; the word is the last change
+--         {'not-yet', state, score or visit, position or deadline_ms, now_ms}: the entry is not active
+--         {'other-visit'}: the entry has another visit than expected
+--         {'gone', 'ended' | 'unknown'}: the entry is not in the line
 local waiting, ready, active, ended, config, state = KEYS[1], KEYS[2], KEYS[3], KEYS[4], KEYS[5], KEYS[6]
-local given_us, witness_ms, id, visit, claims = ARGV[1], tonumber(ARGV[2]), ARGV[3], ARGV[4], ARGV[5]
-local consumes, pass_end_ms, extend_ms, latest_end_ms = ARGV[6], tonumber(ARGV[7]), tonumber(ARGV[8]), tonumber(ARGV[9])
+local given_us, witness_ms, id, expected_visit, claims = ARGV[1], tonumber(ARGV[2]), ARGV[3], ARGV[4], ARGV[5]
+local completes, pass_end_ms = ARGV[6], tonumber(ARGV[7])
+local extend_ms, latest_end_ms = tonumber(ARGV[8]), tonumber(ARGV[9])
 
 local queue = read_queue(config, state, given_us, witness_ms)
 if not queue then
   return { 'no-queue' }
 end
-local at = standing(queue, waiting, ready, active, ended, id)
-if not at.visit then
-  return { 'gone', at.state }
+local entry = find_entry(queue, waiting, ready, active, ended, id)
+if not entry.visit then
+  return { 'gone', entry.state }
 end
-if is_other_visit(visit, at) then
+if is_other_visit(expected_visit, entry) then
   return { 'other-visit' }
 end
-local not_yet = at.state == 'waiting' or (at.state == 'ready' and claims ~= '1')
-local was_let_in = not_yet and pass_end_ms and pass_end_ms > queue.now_ms
-if not_yet and not was_let_in then
-  return { 'not-yet', unpack(reply_standing(queue, waiting, id, at)) }
+local is_not_yet = entry.state == 'waiting' or (entry.state == 'ready' and claims ~= '1')
+local has_valid_pass = is_not_yet and pass_end_ms and pass_end_ms > queue.now_ms
+if is_not_yet and not has_valid_pass then
+  return { 'not-yet', unpack(build_status(queue, waiting, id, entry)) }
 end
 
 local change, v = 'none', 0
-if was_let_in then
-  redis.call('ZREM', at.state == 'waiting' and waiting or ready, id)
+if has_valid_pass then
+  redis.call('ZREM', entry.state == 'waiting' and waiting or ready, id)
   redis.call('HINCRBY', state, 'claimed', 1)
-  at.state, at.deadline_ms = 'active', pass_end_ms
-  redis.call('ZADD', active, deadline_score(pass_end_ms, at.visit), id)
+  entry.state, entry.deadline_ms = 'active', pass_end_ms
+  redis.call('ZADD', active, encode_deadline(pass_end_ms, entry.visit), id)
   change = 'claimed'
   v = take_version(queue, state)
   queue.v = v
-elseif at.state == 'ready' then
+elseif entry.state == 'ready' then
   redis.call('ZREM', ready, id)
   redis.call('HINCRBY', state, 'claimed', 1)
-  let_in(queue, active, id, at)
+  start_session(queue, active, id, entry)
   change = 'claimed'
   v = take_version(queue, state)
   queue.v = v
 end
-if consumes == '1' then
+if completes == '1' then
   redis.call('ZREM', active, id)
   redis.call('HINCRBY', state, 'completed', 1)
   change = 'completed'
   v = take_version(queue, state)
-  redis.call('HSET', ended, id, end_text(queue.epoch, v, at.visit, 'completed', queue.now_ms))
+  redis.call('HSET', ended, id, format_end(queue.epoch, v, entry.visit, 'completed', queue.now_ms))
 elseif extend_ms then
-  at.deadline_ms = math.max(at.deadline_ms, math.min(queue.now_ms + extend_ms, latest_end_ms))
-  redis.call('ZADD', active, deadline_score(at.deadline_ms, at.visit), id)
+  entry.deadline_ms = math.max(entry.deadline_ms, math.min(queue.now_ms + extend_ms, latest_end_ms))
+  redis.call('ZADD', active, encode_deadline(entry.deadline_ms, entry.visit), id)
   change = 'extended'
   v = take_version(queue, state)
 end
-return { 'active', queue.epoch, v, change, unpack(reply_standing(queue, waiting, id, at)) }
+return { 'active', queue.epoch, v, change, unpack(build_status(queue, waiting, id, entry)) }

@@ -117,7 +117,7 @@ impl RepairOrder {
     }
 }
 
-/// The answer to [`Line::mend`](crate::line::Line::mend).
+/// The answer to [`Line::repair`](crate::line::Line::repair).
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum RepairOutcome {
     /// The entry is in the line.

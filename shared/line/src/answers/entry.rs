@@ -214,7 +214,7 @@ impl RestoreEntryOrder {
     }
 }
 
-/// The answer to [`Line::revive`](crate::line::Line::revive).
+/// The answer to [`Line::restore_entry`](crate::line::Line::restore_entry).
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum RestoreEntryOutcome {
     /// The line has restored the entry.
@@ -226,7 +226,7 @@ pub enum RestoreEntryOutcome {
     },
     /// The entry is already in the line, at this place or another one. Nothing changed.
     AlreadyLive(EntryStatus),
-    /// The entry is not in the line. The value is the revival ticket: see [`Instead::Sought`].
+    /// The entry is not in the line. The value is the revival ticket: see [`ReplacedEntry::Sought`].
     TicketIssued(u64),
     /// The session ended while the line did not have the entry. This is the change to write.
     SessionExpired(Change),

@@ -3,12 +3,11 @@
 use vestibule_domain::{
     change::{Change, Version},
     clock::ClockDifference,
+    configuration::Configuration,
     estimate::MovingAverages,
-    id::Salt,
     load::LastLoadReport,
     pace::{LimitedBy, PaceBucket},
     score::WaitScore,
-    settings::Settings,
 };
 
 /// The input of [`Line::promote`](crate::line::Line::promote).
@@ -30,7 +29,7 @@ pub struct PromoteOrder {
 pub struct MinWatermark {
     /// The epoch of the queue.
     pub epoch: u32,
-    /// The [watermark](crate::line::Line::mark). The line has shown this value or a higher one.
+    /// The [watermark](crate::line::Line::raise_watermark). The line has shown this value or a higher one.
     pub watermark: u64,
 }
 
@@ -61,7 +60,7 @@ pub struct Promotion {
     pub clocks: ClockDifference,
 }
 
-/// The answer to [`Line::adjust`](crate::line::Line::adjust).
+/// The answer to [`Line::adjust_clock`](crate::line::Line::adjust_clock).
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum AdjustClockOutcome {
     /// The line now adds this offset to its server's clock.
@@ -81,7 +80,7 @@ pub struct ReportOrder {
     pub idle_ms: u64,
 }
 
-/// The answer to [`Line::report`](crate::line::Line::report).
+/// The answer to [`Line::take_report`](crate::line::Line::take_report).
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum ReportOutcome {
     /// A report was due. No other caller gets this one.
@@ -145,26 +144,6 @@ pub struct QueueEvents {
     pub no_shows: u64,
 }
 
-/// The configuration of a queue.
-#[derive(Debug, Clone, PartialEq, Eq)]
-pub struct Configuration {
-    /// The settings in force.
-    pub settings: Settings,
-    /// The revision of these settings. A different revision is a different configuration.
-    pub revision: String,
-    /// How often Vestibule has replaced the stored settings. Of two copies, the one with the higher number is
-    /// newer.
-    pub settings_order: u64,
-    /// The epoch. Each restore raises it.
-    pub epoch: u32,
-    /// The generation. Each reset raises it.
-    pub generation: u32,
-    /// The lowest epoch whose passes are valid.
-    pub min_epoch: u32,
-    /// The salt of this generation.
-    pub salt: Salt,
-}
-
 /// The answer to [`Line::configure`](crate::line::Line::configure) and
 /// [`Line::restore`](crate::line::Line::restore).
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -192,7 +171,7 @@ pub struct UnflushedChanges {
     pub ends: Vec<Change>,
 }
 
-/// The answer to [`Line::mark`](crate::line::Line::mark).
+/// The answer to [`Line::raise_watermark`](crate::line::Line::raise_watermark).
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum RaiseWatermarkOutcome {
     /// The watermark now has this value.
@@ -272,7 +251,7 @@ pub struct QueueTotals {
 /// A record of the journal, which is the outbox of changes that are not in the backup yet.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct JournalRecord {
-    /// The key of the record, for [`Line::settle`](crate::line::Line::settle).
+    /// The key of the record, for [`Line::acknowledge`](crate::line::Line::acknowledge).
     pub key: String,
     /// The changes. Each is of a different entry, so they may be written in any order.
     pub changes: Vec<Change>,
@@ -299,7 +278,7 @@ pub struct RequeueOrder {
     pub backoff_ms: u64,
 }
 
-/// The answer to [`Line::set_aside`](crate::line::Line::set_aside).
+/// The answer to [`Line::dead_letter`](crate::line::Line::dead_letter).
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum DeadLetterOutcome {
     /// The line moved the record from the journal to the dead letters.

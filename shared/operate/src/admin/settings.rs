@@ -4,11 +4,12 @@ use serde_json::{Map, Value, json};
 use tracing::warn;
 use vestibule_backup::StoredQueue;
 use vestibule_domain::{
+    configuration::Configuration,
     id::QueueId,
     settings::{FIELDS, Settings},
 };
 use vestibule_engine::sync::{apply_configuration, build_configuration, keep_settings_with_stored_switches};
-use vestibule_line::{Configuration, ConfigureOutcome, LineError};
+use vestibule_line::{ConfigureOutcome, LineError};
 
 use super::{Admin, Problem};
 

@@ -14,7 +14,7 @@ use vestibule_domain::{
     clock::{CLOCK_NOISE_MS, ClockDifference},
     id::QueueId,
 };
-use vestibule_line::{AdjustClockOutcome, Line, LineError};
+use vestibule_line::{AdjustClockOutcome, LineError, PromotionLine};
 
 /// The server's clock must be off by the same amount in this many consecutive ticks before the promoter adjusts
 /// it.
@@ -81,7 +81,7 @@ impl ClockWatch {
     /// The text says which clock problem remains.
     pub(super) async fn adjust_if_needed(
         &self,
-        line: &dyn Line,
+        line: &dyn PromotionLine,
         queue: &QueueId,
         clocks: ClockDifference,
     ) -> Result<(), String> {
@@ -144,7 +144,7 @@ impl ClockWatch {
         Some(difference.ticks)
     }
 
-    /// Whether the promoter's own clock has kept pace with the monotonic clock for the last [`DISTRUST`].
+    /// Whether the promoter's own clock has kept pace with the monotonic clock for the last [`DISTRUST_AFTER_JUMP`].
     fn sample_own_clock(&self) -> bool {
         let mut own = lock(&self.own_clock);
         let (wall_us, at) = ((self.wall)(), Instant::now());

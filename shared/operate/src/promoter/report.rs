@@ -11,7 +11,7 @@ use serde_json::{Value, json};
 use tokio::time::Instant;
 use vestibule_domain::id::QueueId;
 use vestibule_engine::{check::CheckSummary, tick::TickSummary};
-use vestibule_line::{Line, LineError, QueueView, Report, ReportOrder, ReportOutcome};
+use vestibule_line::{LineError, PromotionLine, QueueView, Report, ReportOrder, ReportOutcome};
 use vestibule_telemetry::{
     emf::Metrics,
     metrics::{
@@ -87,7 +87,7 @@ impl MetricsReporter {
     }
 
     /// Asks the line for a report and writes its metrics, if one is due.
-    pub(super) async fn report(&self, line: &dyn Line, queue: &QueueId) -> Result<(), LineError> {
+    pub(super) async fn report(&self, line: &dyn PromotionLine, queue: &QueueId) -> Result<(), LineError> {
         let reported = line.take_report(queue, REPORT_INTERVALS).await?;
         let due_in_ms = match reported {
             ReportOutcome::Due(_) => REPORT_INTERVALS.every_ms,

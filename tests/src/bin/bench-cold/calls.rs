@@ -8,7 +8,7 @@ use uuid::Uuid;
 use vestibule_backup_dynamodb::{Connection, DynamoDbBackup};
 use vestibule_domain::id::{IdKey, RootKey, Visitor};
 use vestibule_engine::sync::SettingsPolicy;
-use vestibule_line::Line;
+use vestibule_line::{EntryLine, QueueLine};
 use vestibule_line_redis::RedisLine;
 use vestibule_operate::admin::Admin;
 use vestibule_tests::{

@@ -20,7 +20,7 @@ use vestibule_domain::{
     settings::Settings,
 };
 use vestibule_engine::sync::SettingsPolicy;
-use vestibule_line::{Line, QueueView};
+use vestibule_line::{EntryLine, QueueLine, QueueView, RecoveryLine};
 use vestibule_line_redis::RedisLine;
 use vestibule_operate::promoter::Promoter;
 use vestibule_tests::{

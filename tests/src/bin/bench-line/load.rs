@@ -6,10 +6,10 @@ use std::{
 };
 
 use vestibule_domain::{
+    configuration::Configuration,
     id::{EntryId, IdKey, QueueId, RootKey, Salt, Visitor},
     settings::Settings,
 };
-use vestibule_line::Configuration;
 
 /// Callers side by side, each with a connection of its own.
 pub(crate) const CONNECTIONS: usize = 50;

@@ -19,7 +19,7 @@ use vestibule_domain::{
     record::EntryRecord,
     score::WaitScore,
 };
-use vestibule_line::{Line, PROMOTE_CHUNK};
+use vestibule_line::{EntryLine, PROMOTE_CHUNK, PromotionLine, RecoveryLine};
 use vestibule_line_redis::RedisLine;
 use vestibule_tests::lines::tick_of;
 

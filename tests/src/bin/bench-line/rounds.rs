@@ -4,7 +4,7 @@ use std::{error::Error, sync::Arc};
 
 use redis::{Client, Script, aio::ConnectionManager};
 use vestibule_domain::id::{EntryId, QueueId};
-use vestibule_line::Line;
+use vestibule_line::{EntryLine, RecoveryLine};
 use vestibule_line_redis::RedisLine;
 
 use crate::{

@@ -17,11 +17,12 @@ use tokio::{sync::watch, time::sleep};
 use vestibule_backup::{Backup, EntryPartition, QueueMetadata, StoredQueue};
 use vestibule_backup_dynamodb::{Connection, DynamoDbBackup, TableNames};
 use vestibule_domain::{
+    configuration::Configuration,
     id::{QueueId, Salt},
     settings::Settings,
 };
 use vestibule_engine::{restore::read_restored_entries, sync::SettingsPolicy};
-use vestibule_line::{Configuration, ConfigureOutcome, Line};
+use vestibule_line::{ConfigureOutcome, QueueLine, RecoveryLine};
 use vestibule_line_redis::RedisLine;
 use vestibule_operate::promoter::Promoter;
 

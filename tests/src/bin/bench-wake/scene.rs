@@ -18,10 +18,11 @@ use vestibule_api::{
 use vestibule_backup::{Backup, QueueMetadata, StoredQueue};
 use vestibule_backup_file::FileBackup;
 use vestibule_domain::{
+    configuration::Configuration,
     id::{EntryId, IdKey, QueueId, RootKey, Salt, Visitor},
     settings::Settings,
 };
-use vestibule_line::{Configuration, EnterOutcome, Line, LineError, PromoteOrder};
+use vestibule_line::{EnterOutcome, EntryLine, LineError, PromoteOrder, PromotionLine, RecoveryLine};
 use vestibule_line_redis::RedisLine;
 use vestibule_tests::edge::{local, signer};
 

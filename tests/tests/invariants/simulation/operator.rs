@@ -1,7 +1,7 @@
 //! The operator.
 
 use rand::RngExt;
-use vestibule_line::Line;
+use vestibule_line::RecoveryLine;
 use vestibule_tests::lines::configuration;
 
 use super::{Due, Simulation};

@@ -3,7 +3,7 @@
 use std::{collections::BTreeMap, fmt::Debug};
 
 use vestibule_domain::{change::Change, id::EntryId};
-use vestibule_line::{JournalRecord, Line};
+use vestibule_line::{JournalLine, JournalRecord};
 use vestibule_line_memory::QueueDump;
 use vestibule_tests::lines::visitor;
 

@@ -6,7 +6,7 @@ use vestibule_domain::{
     record::EntryRecord,
     score::{Visit, WaitScore},
 };
-use vestibule_line::{EntryLookup, Line};
+use vestibule_line::{EntryLine, EntryLookup, QueueLine};
 use vestibule_tests::lines::visitor;
 
 use super::Pair;

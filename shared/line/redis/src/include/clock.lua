@@ -1,27 +1,33 @@
--- The server's clock in Unix microseconds. `given_us` is empty but for tests.
-local function server_time_us(given_us)
+-- Reads the server's clock and computes line time: see domain/clock.rs.
+
+-- Reads the server's clock, in Unix microseconds. Only a test sets `given_us`, and then that is the time.
+local function read_server_time_us(given_us)
   local us = tonumber(given_us)
   if not us then
-    local time = redis.call('TIME')
-    us = time[1] * 1000000 + time[2]
+    local seconds, microseconds = unpack(redis.call('TIME'))
+    us = seconds * 1000000 + microseconds
   end
   return us
 end
 
--- Line time in Unix microseconds, whether the clocks are too far apart to go by, and how far the server's is ahead of
--- the caller's, in milliseconds: see domain/clock.rs. `v` and `heartbeat_ms` are the last times that the line took down:
--- it never goes back behind them.
-local function line_time(given_us, witness_ms, offset_ms, v, heartbeat_ms)
-  local us = server_time_us(given_us) + (offset_ms or 0) * 1000
+-- Computes line time. Returns
+--   1. line time in Unix microseconds,
+--   2. whether the server's clock and the caller's are too far apart to be trusted,
+--   3. how far the server's clock is ahead of the caller's, in milliseconds.
+-- `v` (microseconds) and `heartbeat_ms` are the last times that the queue stored. Line time never goes back behind
+-- them.
+local function read_line_time(given_us, witness_ms, offset_ms, v, heartbeat_ms)
+  local APART_US = 5000000 -- the server's clock and the caller's may differ by this much: APART_MS in domain/clock.rs
+  local us = read_server_time_us(given_us) + (offset_ms or 0) * 1000
   local ahead_us = us - witness_ms * 1000
-  local apart = math.abs(ahead_us) > 5000000
-  if apart then
+  local clocks_apart = math.abs(ahead_us) > APART_US
+  if clocks_apart then
     us = math.min(us, witness_ms * 1000)
   end
-  return math.max(us, v, (heartbeat_ms or 0) * 1000), apart, math.floor(ahead_us / 1000)
+  return math.max(us, v, (heartbeat_ms or 0) * 1000), clocks_apart, math.floor(ahead_us / 1000)
 end
 
--- The version of a change made now.
+-- Returns the version of a change that is made at `us`, where `v` is the queue's last version.
 local function next_version(us, v)
   return math.max(v + 1, us)
 end

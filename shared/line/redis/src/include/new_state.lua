@@ -1,21 +1,26 @@
--- What of the configuration stands in `state` as well: see enter.lua.
-local function gate(new)
-  return 'epoch', new.epoch, 'entrance', new.entrance, 're_entry', new.re_entry, 'paused', new.paused
+-- Writes the hash `state`.
+
+-- Returns, as fields and values for HSET, the part of the configuration that `state` repeats for enter.lua.
+local function entrance_fields(configuration)
+  return 'epoch', configuration.epoch, 'entrance', configuration.entrance, 're_entry', configuration.re_entry, 'paused',
+    configuration.paused
 end
 
--- Writes the state of a queue that the line did not have. A small hash is searched from its front, so what every entering
--- visitor needs comes first.
-local function new_state(state, v, now_ms, credit, last_order, new)
+-- Writes the state of a queue that Redis did not have. `enter` needs the fields that come first: Redis searches a small
+-- hash from its front, so they are found fastest there.
+local function write_new_state(state, v, now_ms, credit, last_order, configuration)
   redis.call('DEL', state)
-  redis.call('HSET', state, gate(new))
+  redis.call('HSET', state, entrance_fields(configuration))
   redis.call('HSET', state, 'v', v, 'last_order', last_order, 'entered', 0,
-    'paused_at_ms', new.paused == '1' and now_ms or 0, 'paused_ms', 0, 'offset_ms', 0, 'heartbeat_ms', 0, 'credit', credit,
-    'credit_at_ms', now_ms, 'claim_floor_ms', 0, 'claim_floor_until_ms', 0, 'promoted_through', 0, 'fast_tracked', 0, 'promoted', 0, 'claimed', 0, 'completed', 0,
-    'left', 0, 'expired', 0, 'no_shows', 0, 'tick_gap_ms', 0, 'waited_ms', 0, 'waited_max_ms', 0, 'reported_at_ms', 0,
+    'paused_at_ms', configuration.paused == '1' and now_ms or 0, 'paused_ms', 0, 'offset_ms', 0, 'heartbeat_ms', 0,
+    'credit', credit, 'credit_at_ms', now_ms, 'claim_floor_ms', 0, 'claim_floor_until_ms', 0,
+    'promoted_through', 0, 'fast_tracked', 0, 'promoted', 0, 'claimed', 0, 'completed', 0, 'left', 0, 'expired', 0,
+    'no_shows', 0, 'tick_gap_ms', 0, 'waited_ms', 0, 'waited_max_ms', 0, 'reported_at_ms', 0,
     'fence', 0, 'fence_v', 0, 'driven_at_ms', 0, 'counted_at_ms', 0, 'taken_seconds', 0, 'waiting_seconds', 0,
     'line_since_ms', 0, 'moving_since_ms', 0)
-  -- A queue that is new, or just back, agrees with the backup.
-  redis.call('HSET', state, 'checked_at_ms', now_ms, 'checked_v', 0, 'check_v', 0, 'check_heard_ms', 0, 'check_shards', 0)
+  -- A queue that was just created or restored agrees with the backup, so its first consistency check can wait.
+  redis.call('HSET', state, 'checked_at_ms', now_ms, 'checked_v', 0, 'check_v', 0,
+    'check_heard_ms', 0, 'check_shards', 0)
   for _, total in ipairs({ 'entered', 'promoted', 'completed', 'left', 'expired', 'no_shows' }) do
     redis.call('HSET', state, 'reported_' .. total, 0)
   end

@@ -1,81 +1,89 @@
--- What every script that deals with one entry reads first; nil where the line has no such queue.
+-- Finds and changes one entry of a queue. An entry is a table: `state`, `visit`, `score` (its place, while it is
+-- waiting) and `deadline_ms` (Unix milliseconds, while it is ready or active).
+
+-- Reads what every script about one entry needs of its queue. Returns nil if Redis does not have the queue.
 local function read_queue(config, state, given_us, witness_ms)
-  local c = redis.call('HMGET', config, 'epoch', 'paused', 'session_ms')
-  if not c[1] then
+  local epoch, paused, session_ms = unpack(redis.call('HMGET', config, 'epoch', 'paused', 'session_ms'))
+  if not epoch then
     return nil
   end
-  local s = redis.call('HMGET', state, 'v', 'paused_at_ms', 'paused_ms', 'offset_ms', 'heartbeat_ms')
-  local us = line_time(given_us, witness_ms, s[4], tonumber(s[1]), s[5])
+  local v, paused_at_ms, paused_ms, offset_ms, heartbeat_ms =
+    unpack(redis.call('HMGET', state, 'v', 'paused_at_ms', 'paused_ms', 'offset_ms', 'heartbeat_ms'))
+  v = tonumber(v)
+  local us = read_line_time(given_us, witness_ms, offset_ms, v, heartbeat_ms)
   local now_ms = math.floor(us / 1000)
   return {
-    epoch = tonumber(c[1]),
-    session_ms = tonumber(c[3]),
+    epoch = tonumber(epoch),
+    session_ms = tonumber(session_ms),
     us = us,
     now_ms = now_ms,
-    v = tonumber(s[1]),
-    claim_clock_ms = claim_clock_ms(now_ms, c[2], tonumber(s[2]), tonumber(s[3])),
+    v = v,
+    claim_clock_ms = compute_claim_clock_ms(now_ms, paused, tonumber(paused_at_ms), tonumber(paused_ms)),
   }
 end
 
--- Takes the next version for a change of one entry.
+-- Gives a change of one entry the queue's next version, stores it and returns it.
 local function take_version(queue, state)
   local v = next_version(queue.us, queue.v)
   redis.call('HSET', state, 'v', v)
   return v
 end
 
--- What the score of an entry says in each of the sets, and nothing where it has none: its state, its visit, and for a
--- deadline its moment on the wall clock. One whose deadline has come is not there any more, though nobody dropped it yet.
-local function in_line(score)
-  return score and { state = 'waiting', score = tonumber(score), visit = visit_of(tonumber(score)) }
+-- The next three functions read the score that an entry has in one of the sets. They return nil or false if it has
+-- none. If its deadline has passed, its state is 'ended' and it has no visit, although the set still holds it: the next
+-- `promote` removes it.
+local function read_waiting(score)
+  return score and { state = 'waiting', score = tonumber(score), visit = derive_visit(tonumber(score)) }
 end
 
-local function called(queue, score)
-  local deadline_ms = score and deadline_of(tonumber(score))
+-- The deadline of a ready entry is by the claim clock in the set, and by line time in the table that this returns.
+local function read_ready(queue, score)
+  local deadline_ms = score and decode_deadline_ms(tonumber(score))
   if deadline_ms and deadline_ms <= queue.claim_clock_ms then
     return { state = 'ended' }
   end
-  local wall_ms = deadline_ms and deadline_ms + queue.now_ms - queue.claim_clock_ms
-  return wall_ms and { state = 'ready', visit = tonumber(score) % 4096, deadline_ms = wall_ms }
+  local line_deadline_ms = deadline_ms and deadline_ms + queue.now_ms - queue.claim_clock_ms
+  return line_deadline_ms and { state = 'ready', visit = tonumber(score) % VISITS, deadline_ms = line_deadline_ms }
 end
 
-local function inside(queue, score)
-  local deadline_ms = score and deadline_of(tonumber(score))
+local function read_active(queue, score)
+  local deadline_ms = score and decode_deadline_ms(tonumber(score))
   if deadline_ms and deadline_ms <= queue.now_ms then
     return { state = 'ended' }
   end
-  return deadline_ms and { state = 'active', visit = tonumber(score) % 4096, deadline_ms = deadline_ms }
+  return deadline_ms and { state = 'active', visit = tonumber(score) % VISITS, deadline_ms = deadline_ms }
 end
 
--- One that is in no set: `ended` where the backup may not have its end.
-local function nowhere(has_end)
+-- Describes an entry that no set holds: 'ended' if `ended` still has its end, else 'unknown'.
+local function describe_missing(has_end)
   return { state = has_end and 'ended' or 'unknown' }
 end
 
--- Where an entry stands.
-local function standing(queue, waiting, ready, active, ended, id)
-  return in_line(redis.call('ZSCORE', waiting, id))
-    or called(queue, redis.call('ZSCORE', ready, id))
-    or inside(queue, redis.call('ZSCORE', active, id))
-    or nowhere(redis.call('HEXISTS', ended, id) == 1)
+-- Finds an entry. The result has no `visit` if the entry is not in the line; its state is then 'ended' or 'unknown'.
+local function find_entry(queue, waiting, ready, active, ended, id)
+  return read_waiting(redis.call('ZSCORE', waiting, id))
+    or read_ready(queue, redis.call('ZSCORE', ready, id))
+    or read_active(queue, redis.call('ZSCORE', active, id))
+    or describe_missing(redis.call('HEXISTS', ended, id) == 1)
 end
 
--- The reply that says where an entry stands: {state, score or visit, position or deadline, line time}.
-local function reply_standing(queue, waiting, id, at)
-  if at.state == 'waiting' then
-    return { 'waiting', at.score, redis.call('ZRANK', waiting, id) + 1, queue.now_ms }
+-- Builds the part of a reply that says where an entry is: {'waiting', score, position, now_ms}, or
+-- {'ready' | 'active', visit, deadline_ms, now_ms}.
+local function build_status(queue, waiting, id, entry)
+  if entry.state == 'waiting' then
+    return { 'waiting', entry.score, redis.call('ZRANK', waiting, id) + 1, queue.now_ms }
   end
-  return { at.state, at.visit or 0, at.deadline_ms or 0, queue.now_ms }
+  return { entry.state, entry.visit or 0, entry.deadline_ms or 0, queue.now_ms }
 end
 
--- Whether the caller named another visit than the one that stands; an empty name is any.
-local function is_other_visit(named, at)
-  return at.visit ~= nil and named ~= '' and tonumber(named) ~= at.visit
+-- Whether the caller expects another visit than the entry has. An empty `expected_visit` accepts any.
+local function is_other_visit(expected_visit, entry)
+  return entry.visit ~= nil and expected_visit ~= '' and tonumber(expected_visit) ~= entry.visit
 end
 
--- Lets an entry in until its session ends.
-local function let_in(queue, active, id, at)
-  at.state = 'active'
-  at.deadline_ms = queue.now_ms + queue.session_ms
-  redis.call('ZADD', active, deadline_score(at.deadline_ms, at.visit), id)
+-- Makes an entry active for one session, beginning now.
+local function start_session(queue, active, id, entry)
+  entry.state = 'active'
+  entry.deadline_ms = queue.now_ms + queue.session_ms
+  redis.call('ZADD', active, encode_deadline(entry.deadline_ms, entry.visit), id)
 end

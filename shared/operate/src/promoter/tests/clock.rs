@@ -12,7 +12,7 @@ use serde_json::json;
 use tokio::time::{Instant, sleep};
 use vestibule_clock::Clock;
 use vestibule_domain::{id::QueueId, pace::LimitedBy, state::EntryState};
-use vestibule_line::{EntryLookup, Line, PromoteOrder};
+use vestibule_line::{EntryLine, EntryLookup, PromoteOrder, PromotionLine, QueueLine};
 use vestibule_line_memory::MemoryLine;
 use vestibule_telemetry::{emf::Metrics, metrics::CLOCKS_APART};
 

@@ -10,17 +10,19 @@ use async_trait::async_trait;
 use tokio::time::sleep;
 use vestibule_domain::{
     change::{Change, VisitEnd},
+    configuration::Configuration,
     id::{EntryId, QueueId},
     load::LoadReport,
     score::Visit,
 };
 use vestibule_line::{
-    AdjustClockOutcome, CheckAssignment, CheckOrder, ClaimOutcome, Configuration, ConfigureOutcome, Cursor,
-    DeadLetterOutcome, EnterOutcome, EntryLookup, ExtendOutcome, FallbackTickOrder, HoldOrder, HoldOutcome,
-    JournalRecord, LeaveOutcome, LeaveReason, Line, LineError, Page, PromoteOrder, Promotion, QueueView,
-    RaiseWatermarkOutcome, RepairOrder, RepairOutcome, ReportOrder, ReportOutcome, RequeueOrder,
-    RestoreEntryOrder, RestoreEntryOutcome, RestoredEntries, SessionExtension, TickSubscription,
-    UnflushedChanges, ValidateOutcome, Validation,
+    AdjustClockOutcome, CheckAssignment, CheckOrder, ClaimOutcome, ConfigureOutcome, Cursor,
+    DeadLetterOutcome, EnterOutcome, EntryLine, EntryLookup, ExtendOutcome, FallbackTickOrder, HoldBudget,
+    HoldOrder, HoldOutcome, JournalLine, JournalRecord, LeaveOutcome, LeaveReason, LineError, Page,
+    PromoteOrder, Promotion, PromotionLine, QueueLine, QueueView, RaiseWatermarkOutcome, RecoveryLine,
+    RepairOrder, RepairOutcome, ReportOrder, ReportOutcome, RequeueOrder, RestoreEntryOrder,
+    RestoreEntryOutcome, RestoredEntries, SessionExtension, TickSubscription, UnflushedChanges,
+    ValidateOutcome, Validation,
 };
 use vestibule_line_memory::MemoryLine;
 
@@ -71,18 +73,18 @@ fn lock<T>(mutex: &Mutex<T>) -> MutexGuard<'_, T> {
 }
 
 #[async_trait]
-impl Line for FaultyLine {
-    async fn promote(&self, queue: &QueueId, order: PromoteOrder) -> Result<Promotion, LineError> {
-        *lock(&self.calls).entry(queue.to_string()).or_default() += 1;
-        let fault = lock(&self.faults).get(queue.as_str()).copied();
-        match fault {
-            Some(Fault::Broken) => return Err(LineError::Unavailable("broken by a test".to_owned())),
-            Some(Fault::Slow(time)) => sleep(time).await,
-            None => {}
-        }
-        self.inner().promote(queue, order).await
+impl QueueLine for FaultyLine {
+    async fn queue_view(&self, queue: &QueueId) -> Result<QueueView, LineError> {
+        self.inner().queue_view(queue).await
     }
 
+    async fn ping(&self) -> Result<(), LineError> {
+        self.inner().ping().await
+    }
+}
+
+#[async_trait]
+impl EntryLine for FaultyLine {
     async fn enter(&self, queue: &QueueId, id: EntryId) -> Result<EnterOutcome, LineError> {
         self.inner().enter(queue, id).await
     }
@@ -134,6 +136,20 @@ impl Line for FaultyLine {
     ) -> Result<ExtendOutcome, LineError> {
         self.inner().extend(queue, id, extension).await
     }
+}
+
+#[async_trait]
+impl PromotionLine for FaultyLine {
+    async fn promote(&self, queue: &QueueId, order: PromoteOrder) -> Result<Promotion, LineError> {
+        *lock(&self.calls).entry(queue.to_string()).or_default() += 1;
+        let fault = lock(&self.faults).get(queue.as_str()).copied();
+        match fault {
+            Some(Fault::Broken) => return Err(LineError::Unavailable("broken by a test".to_owned())),
+            Some(Fault::Slow(time)) => sleep(time).await,
+            None => {}
+        }
+        self.inner().promote(queue, order).await
+    }
 
     async fn take_fallback_tick(&self, queue: &QueueId, order: FallbackTickOrder) -> Result<bool, LineError> {
         self.inner().take_fallback_tick(queue, order).await
@@ -151,6 +167,53 @@ impl Line for FaultyLine {
         self.inner().take_report(queue, order).await
     }
 
+    async fn record_load(&self, queue: &QueueId, report: &LoadReport) -> Result<(), LineError> {
+        self.inner().record_load(queue, report).await
+    }
+}
+
+#[async_trait]
+impl JournalLine for FaultyLine {
+    async fn due_journal_records(
+        &self,
+        queue: &QueueId,
+        most: usize,
+    ) -> Result<Vec<JournalRecord>, LineError> {
+        self.inner().due_journal_records(queue, most).await
+    }
+
+    async fn journal_records(&self, queue: &QueueId, most: usize) -> Result<Vec<JournalRecord>, LineError> {
+        self.inner().journal_records(queue, most).await
+    }
+
+    async fn append_to_journal(&self, queue: &QueueId, change: &Change) -> Result<(), LineError> {
+        self.inner().append_to_journal(queue, change).await
+    }
+
+    async fn requeue_with_backoff(&self, queue: &QueueId, deferral: &RequeueOrder) -> Result<(), LineError> {
+        self.inner().requeue_with_backoff(queue, deferral).await
+    }
+
+    async fn dead_letter(&self, queue: &QueueId, key: &str) -> Result<DeadLetterOutcome, LineError> {
+        self.inner().dead_letter(queue, key).await
+    }
+
+    async fn dead_lettered(&self, queue: &QueueId, most: usize) -> Result<Vec<JournalRecord>, LineError> {
+        self.inner().dead_lettered(queue, most).await
+    }
+
+    async fn acknowledge(
+        &self,
+        queue: &QueueId,
+        keys: &[String],
+        ended: &[VisitEnd],
+    ) -> Result<(), LineError> {
+        self.inner().acknowledge(queue, keys, ended).await
+    }
+}
+
+#[async_trait]
+impl RecoveryLine for FaultyLine {
     async fn configure(
         &self,
         queue: &QueueId,
@@ -210,61 +273,15 @@ impl Line for FaultyLine {
     async fn record_check_progress(&self, queue: &QueueId, shards: u8) -> Result<(), LineError> {
         self.inner().record_check_progress(queue, shards).await
     }
+}
 
-    async fn record_load(&self, queue: &QueueId, report: &LoadReport) -> Result<(), LineError> {
-        self.inner().record_load(queue, report).await
-    }
-
-    async fn queue_view(&self, queue: &QueueId) -> Result<QueueView, LineError> {
-        self.inner().queue_view(queue).await
-    }
-
-    async fn due_journal_records(
-        &self,
-        queue: &QueueId,
-        most: usize,
-    ) -> Result<Vec<JournalRecord>, LineError> {
-        self.inner().due_journal_records(queue, most).await
-    }
-
-    async fn journal_records(&self, queue: &QueueId, most: usize) -> Result<Vec<JournalRecord>, LineError> {
-        self.inner().journal_records(queue, most).await
-    }
-
-    async fn append_to_journal(&self, queue: &QueueId, change: &Change) -> Result<(), LineError> {
-        self.inner().append_to_journal(queue, change).await
-    }
-
-    async fn requeue_with_backoff(&self, queue: &QueueId, deferral: &RequeueOrder) -> Result<(), LineError> {
-        self.inner().requeue_with_backoff(queue, deferral).await
-    }
-
-    async fn dead_letter(&self, queue: &QueueId, key: &str) -> Result<DeadLetterOutcome, LineError> {
-        self.inner().dead_letter(queue, key).await
-    }
-
-    async fn dead_lettered(&self, queue: &QueueId, most: usize) -> Result<Vec<JournalRecord>, LineError> {
-        self.inner().dead_lettered(queue, most).await
-    }
-
-    async fn acknowledge(
-        &self,
-        queue: &QueueId,
-        keys: &[String],
-        ended: &[VisitEnd],
-    ) -> Result<(), LineError> {
-        self.inner().acknowledge(queue, keys, ended).await
-    }
-
+#[async_trait]
+impl HoldBudget for FaultyLine {
     async fn take_hold(&self, order: &HoldOrder<'_>) -> Result<HoldOutcome, LineError> {
         self.inner().take_hold(order).await
     }
 
     async fn release_holds(&self, deployment: &str, ids: &[EntryId]) -> Result<(), LineError> {
         self.inner().release_holds(deployment, ids).await
-    }
-
-    async fn ping(&self) -> Result<(), LineError> {
-        self.inner().ping().await
     }
 }

@@ -5,7 +5,7 @@ use std::{sync::Arc, time::Duration};
 use serde_json::json;
 use tokio::time::{Instant, sleep};
 use vestibule_backup::Backup;
-use vestibule_line::Line;
+use vestibule_line::QueueLine;
 use vestibule_line_memory::MemoryLine;
 
 use super::{

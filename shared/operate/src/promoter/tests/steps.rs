@@ -5,13 +5,15 @@ use std::time::Duration;
 use serde_json::{Value, json};
 use tokio::time::Instant;
 use vestibule_backup::{Backup, settings_revision};
-use vestibule_domain::{pace::LimitedBy, settings::Settings, state::EntryState};
+use vestibule_domain::{
+    configuration::Configuration, pace::LimitedBy, settings::Settings, state::EntryState,
+};
 use vestibule_engine::{
     flush::flush_journal,
     sync::{SettingsPolicy, SyncError, SyncOutcome, apply_configuration, build_configuration},
     tick::tick,
 };
-use vestibule_line::{Configuration, ConfigureOutcome, LineError};
+use vestibule_line::{ConfigureOutcome, LineError};
 
 use super::{Fixture, json_map, memory_line};
 

@@ -1,0 +1,72 @@
+//! What visitors and the protected service do with one entry.
+
+use async_trait::async_trait;
+use vestibule_domain::{
+    change::Change,
+    id::{EntryId, QueueId},
+    score::Visit,
+};
+
+use super::{
+    ClaimOutcome, EnterOutcome, EntryLookup, ExtendOutcome, LeaveOutcome, LeaveReason, LineError, QueueLine,
+    SessionExtension, TickSubscription, ValidateOutcome, Validation,
+};
+
+/// Entering, looking up, claiming, leaving and validating one entry.
+#[async_trait]
+pub trait EntryLine: QueueLine {
+    /// Gives the visitor a place.
+    ///
+    /// A visitor who already has a place keeps it, or moves to the back of the line with `re_entry: requeue`. A visitor
+    /// without a place gets one only while the journal is below its limit for new entries:
+    ///
+    /// - The visitor becomes active at once (the fast track) if promotion is allowed, the queue has free capacity, the
+    ///   pace bucket has a token and no entry waits.
+    /// - Otherwise the visitor joins at the back of the line.
+    async fn enter(&self, queue: &QueueId, id: EntryId) -> Result<EnterOutcome, LineError>;
+
+    /// Returns the status of an entry. Changes nothing.
+    async fn status(&self, queue: &QueueId, id: EntryId) -> Result<EntryLookup, LineError>;
+
+    /// Returns the status of many entries, in the order of `ids`. Each answer equals that of
+    /// [`status`](Self::status). One query covers up to [`STATUS_CHUNK`] entries.
+    async fn status_many(&self, queue: &QueueId, ids: &[EntryId]) -> Result<Vec<EntryLookup>, LineError>;
+
+    /// Subscribes to the promotions of a queue. The line need not have the queue.
+    ///
+    /// The subscription begins at some moment before this call returns, so the caller may miss earlier promotions.
+    /// A caller that waits for an entry therefore reads its status once more after subscribing. A message may be
+    /// lost, and the subscription may end: see [`TickSubscription`].
+    async fn subscribe(&self, queue: &QueueId) -> Result<TickSubscription, LineError>;
+
+    /// Returns the end of an entry if the backup may not have it yet. The caller then writes the end to the backup.
+    async fn unsettled_end(&self, queue: &QueueId, id: EntryId) -> Result<Option<Change>, LineError>;
+
+    /// Makes a ready entry active.
+    async fn claim(&self, queue: &QueueId, id: EntryId) -> Result<ClaimOutcome, LineError>;
+
+    /// Ends a visit. If `visit` is given, the line ends the entry only if its current visit is that one.
+    async fn leave(
+        &self,
+        queue: &QueueId,
+        id: EntryId,
+        visit: Option<Visit>,
+        reason: LeaveReason,
+    ) -> Result<LeaveOutcome, LineError>;
+
+    /// Says whether an entry may act now. Claims or completes the entry if the caller asks for it.
+    async fn validate(
+        &self,
+        queue: &QueueId,
+        id: EntryId,
+        validation: Validation,
+    ) -> Result<ValidateOutcome, LineError>;
+
+    /// Extends the session of an active entry. Never shortens it.
+    async fn extend(
+        &self,
+        queue: &QueueId,
+        id: EntryId,
+        extension: SessionExtension,
+    ) -> Result<ExtendOutcome, LineError>;
+}

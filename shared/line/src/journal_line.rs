@@ -1,0 +1,54 @@
+//! The journal: the outbox of changes that the backup does not have yet.
+
+use async_trait::async_trait;
+use vestibule_domain::{
+    change::{Change, VisitEnd},
+    id::QueueId,
+};
+
+use super::{DeadLetterOutcome, JournalRecord, LineError, QueueLine, RequeueOrder};
+
+/// The journal, its dead letters, and the acknowledgement of what the backup has.
+#[async_trait]
+pub trait JournalLine: QueueLine {
+    /// Returns the oldest journal records that are due, oldest first, at most `most`.
+    async fn due_journal_records(
+        &self,
+        queue: &QueueId,
+        most: usize,
+    ) -> Result<Vec<JournalRecord>, LineError>;
+
+    /// Returns the oldest journal records, due or not, oldest first, at most `most`. The backup does not have their
+    /// changes yet.
+    async fn journal_records(&self, queue: &QueueId, most: usize) -> Result<Vec<JournalRecord>, LineError>;
+
+    /// Appends a change to the journal after the backup failed to take it.
+    ///
+    /// # Errors
+    /// [`LineError::JournalFull`] if the journal is at its overall limit.
+    async fn append_to_journal(&self, queue: &QueueId, change: &Change) -> Result<(), LineError>;
+
+    /// Replaces a journal record with those of its changes that the backup did not take. The rejected changes are
+    /// due again after a backoff. Does nothing if another caller has already handled the record.
+    async fn requeue_with_backoff(&self, queue: &QueueId, order: &RequeueOrder) -> Result<(), LineError>;
+
+    /// Moves a journal record to the dead letters. The caller does this with a record that the backup keeps
+    /// rejecting or that cannot be read.
+    async fn dead_letter(&self, queue: &QueueId, key: &str) -> Result<DeadLetterOutcome, LineError>;
+
+    /// Returns the oldest dead letters, oldest first, at most `most`. Pass their keys to [`acknowledge`](Self::acknowledge)
+    /// to remove them.
+    async fn dead_lettered(&self, queue: &QueueId, most: usize) -> Result<Vec<JournalRecord>, LineError>;
+
+    /// Acknowledges what the backup has: drops these records from the journal and the dead letters, and removes
+    /// these ends.
+    ///
+    /// The line keeps the end of an entry that entered and ended again since then, because that end has a later
+    /// version.
+    async fn acknowledge(
+        &self,
+        queue: &QueueId,
+        keys: &[String],
+        ended: &[VisitEnd],
+    ) -> Result<(), LineError>;
+}

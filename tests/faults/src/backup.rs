@@ -1,0 +1,140 @@
+//! A backup with injected faults.
+
+use std::sync::Arc;
+
+use async_trait::async_trait;
+use serde_json::{Map, Value};
+use tokio::time::Instant;
+use uuid::Uuid;
+use vestibule_backup::{
+    Backup, BackupError, EntryPartition, Lease, LeaseOutcome, PlacePutOutcome, PutOutcome, QueueMetadata,
+    StoredQueue, StoredSettings, throttled_writes::write_throttled,
+};
+use vestibule_domain::{
+    change::Change,
+    id::{EntryId, QueueId, Salt},
+    record::EntryRecord,
+};
+
+use crate::{Fault, Faults};
+
+/// Decorates a backup with [`Faults`].
+pub struct FaultyBackup {
+    backup: Arc<dyn Backup>,
+    faults: Faults,
+}
+
+impl FaultyBackup {
+    /// Decorates a backup.
+    pub fn new(backup: Arc<dyn Backup>, faults: Faults) -> Arc<Self> {
+        Arc::new(Self { backup, faults })
+    }
+
+    /// The faults of this backup.
+    pub fn faults(&self) -> &Faults {
+        &self.faults
+    }
+}
+
+fn backup_error(fault: Fault) -> BackupError {
+    match fault {
+        Fault::Unavailable => BackupError::Unavailable("a test made the backup unavailable".to_owned()),
+        Fault::Throttled => BackupError::Throttled("a test made the backup throttle".to_owned()),
+        Fault::Rejected => BackupError::Unreadable("a test made the backup reject the call".to_owned()),
+    }
+}
+
+/// Implements operations whose first argument says where the entry or the queue is: each goes through the faults to the
+/// real backup.
+macro_rules! decorate {
+    ($($(#[$kind:ident])? fn $operation:ident($first:ident: $at:ty $(, $arg:ident: $type:ty)*) -> $answer:ty;)*
+     ; $($extra:item)*) => {
+        #[async_trait]
+        impl Backup for FaultyBackup {
+            $(async fn $operation(&self, $first: $at $(, $arg: $type)*) -> Result<$answer, BackupError> {
+                let call = self.faults.begin(stringify!($operation), queue_of($first)).await.map_err(backup_error)?;
+                let answer = self.backup.$operation($first $(, $arg)*).await;
+                call.end().await;
+                answer
+            })*
+            $($extra)*
+        }
+    };
+}
+
+/// The queue that an argument names.
+trait NamesQueue {
+    fn queue(&self) -> &QueueId;
+}
+
+impl NamesQueue for QueueId {
+    fn queue(&self) -> &QueueId {
+        self
+    }
+}
+
+impl NamesQueue for EntryPartition {
+    fn queue(&self) -> &QueueId {
+        &self.queue
+    }
+}
+
+fn queue_of(named: &impl NamesQueue) -> Option<&QueueId> {
+    Some(named.queue())
+}
+
+decorate! {
+    fn probe_writes(partition: &EntryPartition) -> ();
+    fn read_entry(partition: &EntryPartition, id: EntryId) -> Option<EntryRecord>;
+    fn read_live_entries(partition: &EntryPartition, shard: u8) -> Vec<EntryRecord>;
+    fn read_queue(queue: &QueueId) -> Option<StoredQueue>;
+    fn create_queue(queue: &QueueId, stored: &StoredQueue) -> bool;
+    fn replace_settings(queue: &QueueId, expected: &StoredSettings, settings: &Map<String, Value>) -> Option<u64>;
+    fn take_lease(queue: &QueueId, epoch: u32, lease: Lease, now_ms: u64) -> LeaseOutcome;
+    fn renew_lease(queue: &QueueId, epoch: u32, lease: Lease) -> bool;
+    fn release_lease(queue: &QueueId, epoch: u32, holder: Uuid) -> ();
+    fn raise_watermark(queue: &QueueId, epoch: u32, fence: u64) -> ();
+    fn begin_generation(queue: &QueueId, epoch: u32, salt: Salt) -> Option<QueueMetadata>;
+    ;
+    async fn put_change(&self, partition: &EntryPartition, change: &Change) -> Result<PutOutcome, BackupError> {
+        let call = self.faults.begin("put_change", Some(&partition.queue)).await.map_err(backup_error)?;
+        self.faults.decide_write(change.id).map_err(backup_error)?;
+        let outcome = self.backup.put_change(partition, change).await;
+        call.end().await;
+        outcome
+    }
+
+    async fn put_place(&self, partition: &EntryPartition, change: &Change) -> Result<PlacePutOutcome, BackupError> {
+        let call = self.faults.begin("put_place", Some(&partition.queue)).await.map_err(backup_error)?;
+        self.faults.decide_write(change.id).map_err(backup_error)?;
+        let outcome = self.backup.put_place(partition, change).await;
+        call.end().await;
+        outcome
+    }
+
+    /// Writes each change through [`put_change`](Backup::put_change), so that its faults count here too.
+    async fn put_changes(
+        &self,
+        partition: &EntryPartition,
+        changes: &[Change],
+        until: Instant,
+    ) -> Vec<Result<PutOutcome, BackupError>> {
+        let call = match self.faults.begin("put_changes", Some(&partition.queue)).await {
+            Ok(call) => call,
+            Err(fault) => return changes.iter().map(|_| Err(backup_error(fault))).collect(),
+        };
+        let outcomes = write_throttled(changes, until, |change| self.put_change(partition, change)).await;
+        call.end().await;
+        outcomes
+    }
+
+    async fn list_queues(&self) -> Result<Vec<QueueId>, BackupError> {
+        self.faults.begin("list_queues", None).await.map_err(backup_error)?;
+        self.backup.list_queues().await
+    }
+
+    async fn ping(&self) -> Result<(), BackupError> {
+        self.faults.begin("ping", None).await.map_err(backup_error)?;
+        self.backup.ping().await
+    }
+}

@@ -1,0 +1,18 @@
+//! Fault injection for tests: [`FaultyLine`] and [`FaultyBackup`] decorate a real line and a real backup. What goes wrong
+//! is said by [`Faults`], which a test changes while the decorated line or backup is in use.
+//!
+//! An operation is named by its method, for example `"promote"`. Each call goes through these steps: it is counted; it
+//! waits at the gate before the operation; it waits for the delay; it fails, if a fault says so; it reaches the real line
+//! or backup; and it waits at the gate after the operation.
+
+mod backup;
+mod faults;
+mod gate;
+mod line;
+
+pub use self::{
+    backup::FaultyBackup,
+    faults::{Fault, Faults},
+    gate::Gate,
+    line::FaultyLine,
+};

@@ -1,0 +1,173 @@
+//! A line with injected faults.
+
+use std::sync::{Arc, Mutex, PoisonError};
+
+use async_trait::async_trait;
+use vestibule_domain::{
+    change::{Change, VisitEnd},
+    configuration::Configuration,
+    id::{EntryId, QueueId},
+    load::LoadReport,
+    score::Visit,
+};
+use vestibule_line::{
+    AdjustClockOutcome, CheckAssignment, CheckOrder, ClaimOutcome, ConfigureOutcome, Cursor,
+    DeadLetterOutcome, EnterOutcome, EntryLine, EntryLookup, ExtendOutcome, FallbackTickOrder, HoldBudget,
+    HoldOrder, HoldOutcome, JournalLine, JournalRecord, LeaveOutcome, LeaveReason, Line, LineError, Page,
+    PromoteOrder, Promotion, PromotionLine, QueueLine, QueueView, RaiseWatermarkOutcome, RecoveryLine,
+    RepairOrder, RepairOutcome, ReportOrder, ReportOutcome, RequeueOrder, RestoreEntryOrder,
+    RestoreEntryOutcome, RestoredEntries, SessionExtension, TickSubscription, UnflushedChanges,
+    ValidateOutcome, Validation,
+};
+
+use crate::{Fault, Faults};
+
+/// Decorates a line with [`Faults`].
+pub struct FaultyLine {
+    line: Mutex<Arc<dyn Line>>,
+    faults: Faults,
+}
+
+impl FaultyLine {
+    /// Decorates a line.
+    pub fn new(line: Arc<dyn Line>, faults: Faults) -> Arc<Self> {
+        Arc::new(Self {
+            line: Mutex::new(line),
+            faults,
+        })
+    }
+
+    /// The faults of this line.
+    pub fn faults(&self) -> &Faults {
+        &self.faults
+    }
+
+    /// Puts another line behind the same faults, for example an empty one, as if the server had lost everything.
+    pub fn replace_line(&self, line: Arc<dyn Line>) {
+        *self.line.lock().unwrap_or_else(PoisonError::into_inner) = line;
+    }
+
+    fn line(&self) -> Arc<dyn Line> {
+        self.line.lock().unwrap_or_else(PoisonError::into_inner).clone()
+    }
+}
+
+fn line_error(fault: Fault) -> LineError {
+    match fault {
+        Fault::Unavailable => LineError::Unavailable("a test made the line unavailable".to_owned()),
+        Fault::Throttled => LineError::JournalFull,
+        Fault::Rejected => LineError::Protocol("a test made the line reject the call".to_owned()),
+    }
+}
+
+/// Implements operations that take a queue first: each goes through the faults to the real line.
+macro_rules! decorate {
+    ($capability:ident { $(fn $operation:ident($($arg:ident: $type:ty),*) -> $answer:ty;)* $(; $($extra:item)*)? }) => {
+        #[async_trait]
+        impl $capability for FaultyLine {
+            $(async fn $operation(&self, queue: &QueueId $(, $arg: $type)*) -> Result<$answer, LineError> {
+                let call = self.faults.begin(stringify!($operation), Some(queue)).await.map_err(line_error)?;
+                let answer = self.line().$operation(queue $(, $arg)*).await;
+                call.end().await;
+                answer
+            })*
+            $($($extra)*)?
+        }
+    };
+}
+
+#[async_trait]
+impl QueueLine for FaultyLine {
+    async fn queue_view(&self, queue: &QueueId) -> Result<QueueView, LineError> {
+        if let Some(view) = self.faults.frozen_view() {
+            return Ok(view);
+        }
+        let call = self
+            .faults
+            .begin("queue_view", Some(queue))
+            .await
+            .map_err(line_error)?;
+        let view = self.line().queue_view(queue).await;
+        call.end().await;
+        view
+    }
+
+    async fn ping(&self) -> Result<(), LineError> {
+        self.faults.begin("ping", None).await.map_err(line_error)?;
+        self.line().ping().await
+    }
+}
+
+decorate! { EntryLine {
+    fn enter(id: EntryId) -> EnterOutcome;
+    fn status(id: EntryId) -> EntryLookup;
+    fn status_many(ids: &[EntryId]) -> Vec<EntryLookup>;
+    fn subscribe() -> TickSubscription;
+    fn unsettled_end(id: EntryId) -> Option<Change>;
+    fn claim(id: EntryId) -> ClaimOutcome;
+    fn leave(id: EntryId, visit: Option<Visit>, reason: LeaveReason) -> LeaveOutcome;
+    fn validate(id: EntryId, validation: Validation) -> ValidateOutcome;
+    fn extend(id: EntryId, extension: SessionExtension) -> ExtendOutcome;
+} }
+
+decorate! { JournalLine {
+    fn due_journal_records(most: usize) -> Vec<JournalRecord>;
+    fn journal_records(most: usize) -> Vec<JournalRecord>;
+    fn append_to_journal(change: &Change) -> ();
+    fn requeue_with_backoff(order: &RequeueOrder) -> ();
+    fn dead_letter(key: &str) -> DeadLetterOutcome;
+    fn dead_lettered(most: usize) -> Vec<JournalRecord>;
+    fn acknowledge(keys: &[String], ended: &[VisitEnd]) -> ();
+} }
+
+decorate! { RecoveryLine {
+    fn configure(configuration: &Configuration, create: bool) -> ConfigureOutcome;
+    fn restore(configuration: &Configuration, fence: u64, entries: RestoredEntries) -> ConfigureOutcome;
+    fn drop_queue(epoch: u32) -> bool;
+    fn unflushed(most: usize) -> UnflushedChanges;
+    fn raise_watermark(epoch: u32, fence: u64) -> RaiseWatermarkOutcome;
+    fn restore_entry(order: &RestoreEntryOrder) -> RestoreEntryOutcome;
+    fn read_page(from: &Cursor) -> Page;
+    fn repair(order: &RepairOrder) -> RepairOutcome;
+    fn take_check(order: CheckOrder) -> CheckAssignment;
+    fn record_check_progress(covered_shards: u8) -> ();
+} }
+
+decorate! { PromotionLine {
+    fn promote(order: PromoteOrder) -> Promotion;
+    fn park_idle_promoter() -> bool;
+    fn adjust_clock(offset_ms: i64) -> AdjustClockOutcome;
+    fn take_report(order: ReportOrder) -> ReportOutcome;
+    fn record_load(report: &LoadReport) -> ();
+    ;
+    async fn take_fallback_tick(&self, queue: &QueueId, order: FallbackTickOrder) -> Result<bool, LineError> {
+        if self.faults.refuses_fallback_ticks() {
+            return Ok(false);
+        }
+        let call = self.faults.begin("take_fallback_tick", Some(queue)).await.map_err(line_error)?;
+        let granted = self.line().take_fallback_tick(queue, order).await;
+        call.end().await;
+        granted
+    }
+} }
+
+#[async_trait]
+impl HoldBudget for FaultyLine {
+    async fn take_hold(&self, order: &HoldOrder<'_>) -> Result<HoldOutcome, LineError> {
+        let call = self.faults.begin("take_hold", None).await.map_err(line_error)?;
+        let outcome = self.line().take_hold(order).await;
+        call.end().await;
+        outcome
+    }
+
+    async fn release_holds(&self, deployment: &str, ids: &[EntryId]) -> Result<(), LineError> {
+        let call = self
+            .faults
+            .begin("release_holds", None)
+            .await
+            .map_err(line_error)?;
+        let outcome = self.line().release_holds(deployment, ids).await;
+        call.end().await;
+        outcome
+    }
+}
