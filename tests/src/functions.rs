@@ -1,6 +1,7 @@
-//! The deployment's own functions under Lambda on this machine, with tables of their own and API Gateway in front.
+//! A deployment on this machine: the real function binaries under an emulated Lambda, with an emulated API Gateway in
+//! front and tables that no other test uses.
 
-// A harness panics where a test is to fail.
+// A panic in the harness fails the test.
 #![allow(clippy::missing_panics_doc)]
 
 use std::{
@@ -18,65 +19,65 @@ use vestibule_domain::id::RootKey;
 
 use crate::{
     lambda::{
-        Failure, Function, Lambda,
+        Function, InvocationError, Lambda,
         document::{Conditions, Document},
-        gateway::{Gateway, Listening},
+        gateway::{GatewayConfig, RunningGateway},
     },
     lines::Backend,
     programs::built,
     servers::{dynamodb_url, url},
 };
 
-/// The origin whose pages may call.
+/// The only origin that the deployment allows in cross-origin requests.
 pub const ORIGIN: &str = "https://shop.example";
-/// The key of the protected service.
+/// The API key of the protected service.
 pub const API_KEY: &str = "a-key-of-the-shop";
-/// What API Gateway calls that key.
+/// The id of that key in API Gateway.
 const API_KEY_ID: &str = "key1";
-/// Who signs as the protected service.
+/// The ARN of the role that signs requests of the protected service.
 pub const SHOP_ARN: &str = "arn:aws:sts::000000000000:assumed-role/shop/i-0123";
-/// With which access key.
+/// The access key id that those signatures name.
 pub const SHOP_ACCESS_KEY_ID: &str = "AKIDSHOP";
-/// In hex.
+/// The root key in hex.
 const ROOT_KEY: &str = "0707070707070707070707070707070707070707070707070707070707070707";
-/// The deployment's stage.
+/// The stage of the deployment.
 const STAGE: &str = "v1";
-/// A Redis database of its own, beside those of the runners.
+/// The Redis database of the deployments. The runners of other tests use other databases.
 const REDIS_DATABASE: u8 = 13;
 
-/// How the protected service's routes are guarded: the template's parameter.
+/// How API Gateway guards the routes of the protected service. This is a parameter of the template.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum ServiceAuth {
-    /// By an API key.
+    /// The caller sends an API key.
     ApiKey,
-    /// By an AWS signature.
+    /// The caller signs with AWS Signature Version 4.
     Iam,
 }
 
-/// How a deployment differs from the usual.
+/// The settings of a deployment. The default suits most tests.
 #[derive(Debug, Clone)]
-pub struct Choices {
-    /// Where the line is.
+pub struct DeploymentConfig {
+    /// The server that holds the line.
     pub line: Backend,
-    /// How the protected service's routes are guarded.
+    /// How API Gateway guards the routes of the protected service.
     pub service: ServiceAuth,
-    /// How long the function `status` may run.
+    /// The longest that one invocation of the function `status` may take.
     pub status_timeout: Duration,
-    /// How long the promoter may run.
+    /// The longest that one run of the promoter may take.
     pub promoter_timeout: Duration,
-    /// How many environments a function may have.
+    /// The most execution environments of each function except the promoter.
     pub environments_max: usize,
-    /// How many promoters may run at once.
+    /// The most promoters that run at once.
     pub promoters_max: usize,
-    /// How many polls may be held at once, where it is not the default.
-    pub held_budget: Option<u32>,
-    /// Where the functions find the line, where it is at neither of the servers that every suite has.
+    /// The most polls that the deployment holds at once. `None` means the default of the code.
+    pub held_polls_max: Option<u32>,
+    /// The URL of the Redis that holds the line. `None` means the server that `line` selects.
     pub redis_url: Option<String>,
-    /// Where single functions find the table, by their names, where it is not [`dynamodb_url`].
+    /// The DynamoDB endpoints of single functions, by function name. Other functions use [`dynamodb_url`].
     pub table_urls: BTreeMap<&'static str, String>,
 }
 
-impl Default for Choices {
+impl Default for DeploymentConfig {
     fn default() -> Self {
         Self {
             line: Backend::Redis,
@@ -85,28 +86,28 @@ impl Default for Choices {
             promoter_timeout: Duration::from_mins(1),
             environments_max: 20,
             promoters_max: 1,
-            held_budget: None,
+            held_polls_max: None,
             redis_url: None,
             table_urls: BTreeMap::new(),
         }
     }
 }
 
-/// A deployment.
+/// A running deployment.
 #[derive(Debug)]
 pub struct Deployment {
-    /// Its functions.
+    /// The functions.
     pub lambda: Lambda,
-    /// Its tables.
+    /// The backup, which is the deployment's tables in DynamoDB.
     pub backup: DynamoDbBackup,
-    /// What its functions call it.
+    /// The name of the deployment, as the functions know it.
     pub name: String,
-    gateway: Listening,
+    gateway: RunningGateway,
 }
 
 impl Deployment {
-    /// Makes the tables, and starts nothing else: Lambda starts what is called.
-    pub async fn start(choices: Choices) -> Self {
+    /// Creates the tables and starts the gateway. Lambda starts a function when it is invoked.
+    pub async fn start(config: DeploymentConfig) -> Self {
         let tables = fresh_tables();
         let connection = Connection {
             endpoint_url: Some(dynamodb_url()),
@@ -114,54 +115,57 @@ impl Deployment {
         };
         let backup = DynamoDbBackup::connect(connection).await;
         backup.create_tables_if_missing().await.expect("tables");
-        let lambda = Lambda::new(functions(&choices, &variables(&choices, &tables)));
-        let gateway = Gateway {
+        let lambda = Lambda::new(function_definitions(
+            &config,
+            &function_variables(&config, &tables),
+        ));
+        let gateway = GatewayConfig {
             lambda: lambda.clone(),
             stage: STAGE.to_owned(),
-            document: Document::read(&conditions(&choices)),
+            document: Document::read(&template_conditions(&config)),
             api_keys: HashMap::from([(API_KEY.to_owned(), API_KEY_ID.to_owned())]),
             signers: HashMap::from([(SHOP_ACCESS_KEY_ID.to_owned(), SHOP_ARN.to_owned())]),
         };
         Self {
             lambda,
             backup,
-            name: name(&tables),
+            name: deployment_name(&tables),
             gateway: gateway.listen().await,
         }
     }
 
-    /// Where its API is, with the stage.
+    /// The URL of the API, with the stage.
     pub fn url(&self) -> &str {
         &self.gateway.url
     }
 
-    /// Carries an order of an operator out, by the function `admin`.
-    pub async fn order(&self, order: &Value) -> Value {
-        self.lambda.invoke("admin", order).await.expect("an answer")
+    /// Runs a command of an operator with the function `admin`.
+    pub async fn run_command(&self, command: &Value) -> Value {
+        self.lambda.invoke("admin", command).await.expect("an answer")
     }
 
-    /// What the schedule does each minute.
+    /// Runs the promoter once, as the schedule does each minute.
     ///
     /// # Errors
-    /// Where the run was killed, for example.
-    pub async fn promoter_runs(&self) -> Result<Value, Failure> {
+    /// [`InvocationError`], for example if a test killed the run.
+    pub async fn run_promoter(&self) -> Result<Value, InvocationError> {
         let event = json!({ "source": "aws.events", "detail-type": "Scheduled Event", "detail": {} });
         self.lambda.invoke("promoter", &event).await
     }
 }
 
-/// The database in Redis that every deployment of a test has.
+/// The URL of the Redis database that all deployments of the tests share.
 pub fn redis_url() -> String {
     let server = url("TEST_REDIS_URL");
     format!("{}/{REDIS_DATABASE}", server.trim_end_matches('/'))
 }
 
-/// The root key of every deployment of a test.
+/// The root key that all deployments of the tests share.
 pub fn root_key() -> RootKey {
     RootKey::new(vec![7; 32]).expect("long enough")
 }
 
-/// Tables that nobody else has: a promoter serves every queue that it finds in them.
+/// Names for tables that no other test uses, because a promoter serves every queue that it finds in its tables.
 pub fn fresh_tables() -> TableNames {
     let run = Uuid::new_v4();
     TableNames {
@@ -170,20 +174,20 @@ pub fn fresh_tables() -> TableNames {
     }
 }
 
-/// The environment of every function of a deployment.
-pub fn variables(choices: &Choices, tables: &TableNames) -> BTreeMap<String, String> {
-    let service_routes = match choices.service {
+/// The environment variables of every function of a deployment.
+pub fn function_variables(config: &DeploymentConfig, tables: &TableNames) -> BTreeMap<String, String> {
+    let service_routes = match config.service {
         ServiceAuth::Iam => "iam",
         ServiceAuth::ApiKey => "api-key",
     };
-    let redis_url = match (&choices.redis_url, choices.line) {
+    let redis_url = match (&config.redis_url, config.line) {
         (Some(url), _) => url.clone(),
         (None, Backend::Redis) => redis_url(),
         (None, other) => other.url(),
     };
-    // One that is empty counts as none.
-    let held_budget = choices
-        .held_budget
+    // The code treats an empty variable as unset.
+    let held_polls_max = config
+        .held_polls_max
         .map_or_else(String::new, |budget| budget.to_string());
     [
         ("VESTIBULE_REDIS_URL", redis_url),
@@ -195,37 +199,37 @@ pub fn variables(choices: &Choices, tables: &TableNames) -> BTreeMap<String, Str
         ("VESTIBULE_ISSUER", "https://wait.example".to_owned()),
         ("VESTIBULE_CORS_ORIGINS", ORIGIN.to_owned()),
         ("VESTIBULE_SERVICE_ROUTES", service_routes.to_owned()),
-        ("VESTIBULE_DEPLOYMENT", name(tables)),
-        ("VESTIBULE_HELD_BUDGET", held_budget),
+        ("VESTIBULE_DEPLOYMENT", deployment_name(tables)),
+        ("VESTIBULE_HELD_BUDGET", held_polls_max),
         ("RUST_LOG", "warn".to_owned()),
     ]
     .map(|(name, value)| (name.to_owned(), value))
     .into()
 }
 
-/// A deployment's name: it shares its Redis with others, and nothing else.
-fn name(tables: &TableNames) -> String {
+/// The name of a deployment. It keeps the deployment's keys apart from those of others in the same Redis.
+fn deployment_name(tables: &TableNames) -> String {
     format!("of-{}", tables.queues)
 }
 
-fn functions(choices: &Choices, variables: &BTreeMap<String, String>) -> Vec<Function> {
+fn function_definitions(config: &DeploymentConfig, variables: &BTreeMap<String, String>) -> Vec<Function> {
     let minute = Duration::from_mins(1);
     [
-        ("enter", Duration::from_secs(10), choices.environments_max),
-        ("status", choices.status_timeout, choices.environments_max),
-        ("validate", Duration::from_secs(10), choices.environments_max),
-        ("admin", minute, choices.environments_max),
-        ("promoter", choices.promoter_timeout, choices.promoters_max),
+        ("enter", Duration::from_secs(10), config.environments_max),
+        ("status", config.status_timeout, config.environments_max),
+        ("validate", Duration::from_secs(10), config.environments_max),
+        ("admin", minute, config.environments_max),
+        ("promoter", config.promoter_timeout, config.promoters_max),
     ]
     .into_iter()
     .map(|(name, timeout, environments_max)| {
         let mut variables = variables.clone();
-        if let Some(url) = choices.table_urls.get(name) {
+        if let Some(url) = config.table_urls.get(name) {
             variables.insert("VESTIBULE_DYNAMODB_ENDPOINT".to_owned(), url.clone());
         }
         Function {
             name,
-            program: binaries().join(name),
+            program: binaries_dir().join(name),
             variables,
             timeout,
             environments_max,
@@ -234,22 +238,22 @@ fn functions(choices: &Choices, variables: &BTreeMap<String, String>) -> Vec<Fun
     .collect()
 }
 
-/// The template's conditions, as this deployment decides them.
-fn conditions(choices: &Choices) -> Conditions {
+/// The values that the conditions of the template have in this deployment.
+fn template_conditions(config: &DeploymentConfig) -> Conditions {
     [
         ("VisitorsAreOpen", true),
         ("VisitorsAreOfCognito", false),
         ("VisitorsAreOfAnAuthorizer", false),
         ("VisitorsHaveKeys", false),
         ("ServiceIsUnguarded", false),
-        ("ServiceHasKeys", choices.service == ServiceAuth::ApiKey),
+        ("ServiceHasKeys", config.service == ServiceAuth::ApiKey),
         ("AnyOrigin", false),
     ]
     .into()
 }
 
-/// Where the functions' programs are: `VESTIBULE_FUNCTIONS_DIR`, or built beside this test.
-fn binaries() -> &'static PathBuf {
+/// The folder of the function binaries: `VESTIBULE_FUNCTIONS_DIR`, or the one built beside this test.
+fn binaries_dir() -> &'static PathBuf {
     static BINARIES: OnceLock<PathBuf> = OnceLock::new();
     BINARIES.get_or_init(|| match std::env::var_os("VESTIBULE_FUNCTIONS_DIR") {
         Some(path) => path.into(),

@@ -1,4 +1,5 @@
-//! The one-process runner as a process: started in a folder, stopped by signals, asked over HTTP.
+//! The one-process runner as a child process: a test starts it in a folder, sends it HTTP requests, and stops it with
+//! signals.
 
 use std::{
     io::{BufRead, BufReader, Read},
@@ -14,12 +15,12 @@ use serde_json::{Value, json};
 
 use crate::programs::built;
 
-/// A runner says its address, or ends, within this.
-const START: Duration = Duration::from_secs(30);
-/// What a runner's first line starts with.
+/// A runner prints its address or exits within this time.
+const START_TIMEOUT: Duration = Duration::from_secs(30);
+/// The beginning of the first line that a runner prints.
 const GREETING: &str = "Vestibule is at ";
 
-/// A running runner; killed when dropped.
+/// A running runner. Dropping it kills the process.
 #[derive(Debug)]
 pub struct Runner {
     child: Child,
@@ -27,36 +28,36 @@ pub struct Runner {
     http: reqwest::Client,
 }
 
-/// A runner that ended by itself.
+/// A runner that exited instead of serving.
 #[derive(Debug)]
-pub struct Ended {
-    /// How.
+pub struct FailedStart {
+    /// The exit status.
     pub status: ExitStatus,
-    /// What it said of it.
+    /// What the process wrote to standard error.
     pub stderr: String,
 }
 
 impl Runner {
-    /// Starts a runner on a free port, with a folder and further arguments.
+    /// Starts a runner on a free port, in the folder `dir`, with further arguments.
     ///
     /// # Errors
-    /// [`Ended`] where it did not come up.
+    /// [`FailedStart`] if the process exits before it prints its address.
     ///
     /// # Panics
-    /// Where it neither comes up nor ends.
-    pub fn start(dir: &Path, arguments: &[&str]) -> Result<Self, Ended> {
+    /// Panics if the process neither prints its address nor exits in time.
+    pub fn start(dir: &Path, arguments: &[&str]) -> Result<Self, FailedStart> {
         Self::start_on(dir, 0, arguments)
     }
 
-    /// The same on a port.
+    /// Starts a runner on the given port. Port 0 means a free one.
     ///
     /// # Errors
     /// As [`Runner::start`].
     ///
     /// # Panics
     /// As [`Runner::start`].
-    pub fn start_on(dir: &Path, port: u16, arguments: &[&str]) -> Result<Self, Ended> {
-        let mut child = Command::new(binary())
+    pub fn start_on(dir: &Path, port: u16, arguments: &[&str]) -> Result<Self, FailedStart> {
+        let mut child = Command::new(binary_path())
             .args(["--dir", &dir.display().to_string(), "--port", &port.to_string()])
             .args(arguments)
             .env_remove("RUST_LOG")
@@ -64,7 +65,7 @@ impl Runner {
             .stderr(Stdio::piped())
             .spawn()
             .expect("the runner can be started");
-        let Some(greeting) = greeting(&mut child) else {
+        let Some(greeting) = read_greeting(&mut child) else {
             let mut stderr = String::new();
             child
                 .stderr
@@ -72,10 +73,10 @@ impl Runner {
                 .expect("piped")
                 .read_to_string(&mut stderr)
                 .expect("text");
-            let status = child.wait().expect("it ended");
-            return Err(Ended { status, stderr });
+            let status = child.wait().expect("the process can be waited for");
+            return Err(FailedStart { status, stderr });
         };
-        forward(&mut child);
+        forward_stderr(&mut child);
         Ok(Self {
             child,
             address: greeting.trim_end_matches('/').to_owned(),
@@ -83,85 +84,92 @@ impl Runner {
         })
     }
 
-    /// An address on it.
+    /// The URL of a path on this runner.
     pub fn url(&self, path: &str) -> String {
         format!("{}{path}", self.address)
     }
 
-    /// Its host and port.
-    pub fn host(&self) -> &str {
+    /// The host and port, such as `127.0.0.1:8080`.
+    pub fn host_and_port(&self) -> &str {
         self.address.trim_start_matches("http://")
     }
 
-    /// Sends a signal, such as `TERM`.
+    /// Sends the signal of this name, such as `TERM`.
     ///
     /// # Panics
-    /// Where it has ended already.
+    /// Panics if the process has exited already.
     pub fn signal(&self, name: &str) {
         let sent = Command::new("kill")
             .args([&format!("-{name}"), &self.child.id().to_string()])
             .status()
             .expect("kill can be started");
-        assert!(sent.success(), "{name} was not sent");
+        assert!(sent.success(), "the signal {name} could not be sent");
     }
 
-    /// Waits for its end.
+    /// Waits until the process exits.
     ///
     /// # Panics
-    /// Where it does not end in time.
-    pub async fn ended(&mut self, within: Duration) -> ExitStatus {
+    /// Panics if the process still runs after `within`.
+    pub async fn wait_for_exit(&mut self, within: Duration) -> ExitStatus {
         let started = Instant::now();
         loop {
             if let Some(status) = self.child.try_wait().expect("a child can be waited for") {
                 return status;
             }
-            assert!(started.elapsed() < within, "still running after {within:?}");
+            assert!(
+                started.elapsed() < within,
+                "the runner still runs after {within:?}"
+            );
             tokio::time::sleep(Duration::from_millis(10)).await;
         }
     }
 
-    /// Carries an order of an operator out.
+    /// Runs a command of an operator and returns its result.
     ///
     /// # Panics
-    /// Where it was refused.
-    pub async fn order(&self, order: Value) -> Value {
+    /// Panics if the runner refuses the command.
+    pub async fn run_command(&self, command: Value) -> Value {
         let answer = self
             .http
             .post(self.url("/_admin"))
-            .json(&order)
+            .json(&command)
             .send()
             .await
             .expect("answered");
         let mut answer: Value = answer.json().await.expect("JSON");
-        assert_eq!(answer["ok"], json!(true), "{order}: {answer}");
+        assert_eq!(answer["ok"], json!(true), "{command}: {answer}");
         answer["result"].take()
     }
 
-    /// A visitor enters.
+    /// Enters the queue as a visitor and returns the entry.
     ///
     /// # Panics
-    /// Where the visitor is refused.
+    /// Panics if the runner refuses the visitor.
     pub async fn enter(&self, queue: &str, visitor: &str) -> Value {
-        let entering = self
+        let request = self
             .http
             .post(self.url(&format!("/queues/{queue}/entries")))
             .header("X-Visitor-Id", visitor)
             .json(&json!({}));
-        let answer = entering.send().await.expect("answered");
-        assert!(answer.status().is_success(), "{}", answer.status());
+        let answer = request.send().await.expect("answered");
+        assert!(
+            answer.status().is_success(),
+            "the visitor was refused: {}",
+            answer.status()
+        );
         answer.json().await.expect("JSON")
     }
 
-    /// Where an entry stands, after `wait` seconds at most.
+    /// Reads the status of an entry with a poll that the runner may hold for up to `wait` seconds.
     ///
     /// # Errors
-    /// What the connection ran into.
-    pub async fn status(&self, queue: &str, token: &str, wait: u32) -> reqwest::Result<Value> {
+    /// Any error of the connection or of decoding the JSON.
+    pub async fn entry_status(&self, queue: &str, token: &str, wait: u32) -> reqwest::Result<Value> {
         let url = self.url(&format!("/queues/{queue}/entries/{token}?wait={wait}"));
         self.http.get(url).send().await?.json().await
     }
 
-    /// For whatever else there is to ask.
+    /// The HTTP client, for requests that no other method sends.
     pub fn http(&self) -> &reqwest::Client {
         &self.http
     }
@@ -169,44 +177,44 @@ impl Runner {
 
 impl Drop for Runner {
     fn drop(&mut self) {
-        // One that has ended already cannot be killed: all the same.
+        // Killing fails if the process has exited already, which is as good.
         let _ = self.child.kill();
         let _ = self.child.wait();
     }
 }
 
-/// A port that nobody listens on; and to keep it so for a moment, its listener.
+/// Reserves a free port. The port stays taken as long as the listener lives.
 ///
 /// # Panics
-/// Where the machine has no free port.
-pub fn taken_port() -> (u16, TcpListener) {
+/// Panics if the machine has no free port.
+pub fn reserve_port() -> (u16, TcpListener) {
     let listener = TcpListener::bind("127.0.0.1:0").expect("a free port");
     (listener.local_addr().expect("it has an address").port(), listener)
 }
 
-/// The address that a runner says first; `None` where it ends before.
-fn greeting(child: &mut Child) -> Option<String> {
+/// Reads the address that a runner prints first. `None` if the process exits before that.
+fn read_greeting(child: &mut Child) -> Option<String> {
     let stdout = BufReader::new(child.stdout.take().expect("piped"));
     let (sender, receiver) = mpsc::channel();
     thread::spawn(move || {
-        // Read to the end, so that the runner never writes into a pipe that is full or gone.
+        // Read to the end, so that the runner never writes into a full or closed pipe.
         for line in stdout.lines().map_while(Result::ok) {
             let _ = sender.send(line);
         }
     });
-    match receiver.recv_timeout(START) {
+    match receiver.recv_timeout(START_TIMEOUT) {
         Ok(line) => Some(
             line.strip_prefix(GREETING)
-                .unwrap_or_else(|| panic!("{line}"))
+                .unwrap_or_else(|| panic!("not a greeting: {line}"))
                 .to_owned(),
         ),
         Err(mpsc::RecvTimeoutError::Disconnected) => None,
-        Err(mpsc::RecvTimeoutError::Timeout) => panic!("the runner neither came up nor ended"),
+        Err(mpsc::RecvTimeoutError::Timeout) => panic!("the runner neither printed its address nor exited"),
     }
 }
 
-/// What a runner logs is part of a failed test's output.
-fn forward(child: &mut Child) {
+/// Copies the log of a runner to the output of the test, so that a failed test shows it.
+fn forward_stderr(child: &mut Child) {
     let stderr = BufReader::new(child.stderr.take().expect("piped"));
     thread::spawn(move || {
         for line in stderr.lines().map_while(Result::ok) {
@@ -215,8 +223,8 @@ fn forward(child: &mut Child) {
     });
 }
 
-/// The runner's program: `VESTIBULE_LOCAL_BIN`, or built beside this test.
-fn binary() -> &'static Path {
+/// The program of the runner: `VESTIBULE_LOCAL_BIN`, or the one built beside this test.
+fn binary_path() -> &'static Path {
     static BINARY: OnceLock<PathBuf> = OnceLock::new();
     BINARY.get_or_init(|| match std::env::var_os("VESTIBULE_LOCAL_BIN") {
         Some(path) => path.into(),

@@ -1,8 +1,9 @@
-//! A stack deployed from `template.yaml` on an emulator of AWS: `infra/test-stack.sh` makes it and says where it is.
+//! A stack that `infra/test-stack.sh` deploys from `template.yaml` on an emulator of AWS. The script passes its address
+//! in environment variables.
 //!
-//! Everything goes through the interfaces of AWS, signed as AWS wants it: nothing here knows which emulator answers.
+//! All requests use the interfaces of AWS and AWS signatures, so the code does not depend on the emulator.
 
-// A harness panics where a test is to fail.
+// A panic in the harness fails the test.
 #![allow(clippy::missing_panics_doc)]
 
 use std::{
@@ -23,24 +24,21 @@ use crate::servers::url;
 
 const REGION: &str = "us-east-1";
 
-/// What the stack's outputs say, and how to reach it.
+/// A deployed stack: its outputs and its endpoint.
 pub struct Stack {
-    /// Its name, which is that of the deployment.
+    /// The name of the stack, which is also the name of the deployment.
     pub name: String,
-    /// The API with its stage, without a slash at its end.
+    /// The URL of the API with the stage, without a slash at the end.
     pub api: Url,
-    /// By their names in `template.yaml`.
+    /// The outputs of the stack, by their names in `template.yaml`.
     pub outputs: BTreeMap<String, String>,
     http: Client,
     endpoint: Url,
 }
 
-/// One line that a function has logged.
-pub type Logged = Value;
-
 impl Stack {
-    /// The deployed one.
-    pub fn deployed() -> Self {
+    /// Reads the address and the outputs of the stack from the environment.
+    pub fn from_environment() -> Self {
         let endpoint: Url = url("AWS_ENDPOINT_URL").parse().expect("an address");
         let outputs: Vec<Value> = serde_json::from_str(&url("TEST_STACK_OUTPUTS")).expect("a list in JSON");
         let text = |output: &Value, name: &str| output[name].as_str().expect("a text").to_owned();
@@ -60,14 +58,14 @@ impl Stack {
         }
     }
 
-    /// An output of the stack.
+    /// The value of an output.
     pub fn output(&self, name: &str) -> &str {
         self.outputs
             .get(name)
-            .unwrap_or_else(|| panic!("template.yaml has no output {name}: {:?}", self.outputs))
+            .unwrap_or_else(|| panic!("the stack has no output {name}: {:?}", self.outputs))
     }
 
-    /// Calls a function and waits for what it answers.
+    /// Invokes a function and waits for its answer.
     pub async fn invoke(&self, function: &str, event: &Value) -> Value {
         let path = format!("/2015-03-31/functions/{function}/invocations");
         let request = self
@@ -77,28 +75,28 @@ impl Stack {
         self.call("lambda", request.build().expect("a request")).await
     }
 
-    /// Gives the admin function an order, and the result where it took it.
-    pub async fn order(&self, order: Value) -> Value {
-        let mut answer = self.invoke(self.output("AdminFunction"), &order).await;
-        assert_eq!(answer["ok"], true, "{order}: {answer}");
+    /// Runs a command of an operator and returns its result.
+    pub async fn run_command(&self, command: Value) -> Value {
+        let mut answer = self.invoke(self.output("AdminFunction"), &command).await;
+        assert_eq!(answer["ok"], true, "{command}: {answer}");
         answer["result"].take()
     }
 
-    /// Every line in JSON that a log group has, oldest first.
-    pub async fn logged(&self, group: &str) -> Vec<Logged> {
+    /// Reads all lines of a log group that are JSON, oldest first.
+    pub async fn read_log(&self, group: &str) -> Vec<Value> {
         let mut lines = Vec::new();
         let mut token = Value::Null;
         loop {
-            let mut ask = json!({ "logGroupName": group });
+            let mut query = json!({ "logGroupName": group });
             if !token.is_null() {
-                ask["nextToken"] = token;
+                query["nextToken"] = token;
             }
             let request = self
                 .http
                 .request(Method::POST, self.endpoint.clone())
                 .header("x-amz-target", "Logs_20140328.FilterLogEvents")
                 .header("content-type", "application/x-amz-json-1.1")
-                .body(ask.to_string());
+                .body(query.to_string());
             let page = self.call("logs", request.build().expect("a request")).await;
             for event in page["events"].as_array().into_iter().flatten() {
                 let message = event["message"].as_str().expect("a message");
@@ -111,9 +109,9 @@ impl Stack {
         }
     }
 
-    /// The documents of metrics that a log group has: all whole numbers of one metric of one queue.
-    pub async fn metric(&self, group: &str, queue: &str, name: &str) -> Vec<u64> {
-        let lines = self.logged(group).await;
+    /// Reads all integer values of one metric of one queue from the metric documents in a log group.
+    pub async fn read_metric(&self, group: &str, queue: &str, name: &str) -> Vec<u64> {
+        let lines = self.read_log(group).await;
         let of_queue = lines
             .iter()
             .filter(|line| !line["_aws"].is_null() && line["Queue"] == queue);
@@ -128,7 +126,7 @@ impl Stack {
         let what = format!("{} {}", request.method(), request.url());
         let answer = self
             .http
-            .execute(signed(service, request))
+            .execute(sign_request(service, request))
             .await
             .expect("the emulator answers");
         let status = answer.status();
@@ -138,9 +136,9 @@ impl Stack {
     }
 }
 
-/// Signs a request with the credentials of the environment, for a service of AWS: `execute-api` is an API of one's own.
-/// Emulators look at the signature to tell services apart.
-pub fn signed(service: &str, mut request: Request) -> Request {
+/// Signs a request for a service of AWS with the credentials of the environment. The service of a deployed API is
+/// `execute-api`. Emulators read the service from the signature.
+pub fn sign_request(service: &str, mut request: Request) -> Request {
     let (id, secret) = (url("AWS_ACCESS_KEY_ID"), url("AWS_SECRET_ACCESS_KEY"));
     let identity = Credentials::new(id, secret, None, None, "environment").into();
     let params = SigningParams::builder()
@@ -150,7 +148,7 @@ pub fn signed(service: &str, mut request: Request) -> Request {
         .time(SystemTime::now())
         .settings(SigningSettings::default())
         .build()
-        .expect("complete")
+        .expect("the signing parameters are complete")
         .into();
     let body = request
         .body()
@@ -166,8 +164,10 @@ pub fn signed(service: &str, mut request: Request) -> Request {
         headers,
         SignableBody::Bytes(body),
     )
-    .expect("signable");
-    let (instructions, _) = sign(signable, &params).expect("signed").into_parts();
+    .expect("the request can be signed");
+    let (instructions, _) = sign(signable, &params)
+        .expect("the request is signed")
+        .into_parts();
     for (name, value) in instructions.headers() {
         let name: http::HeaderName = name.parse().expect("a name");
         request

@@ -1,6 +1,6 @@
-//! The template and the document of the API as JSON, intrinsics in their long form: `!Ref X` as `{"Ref": "X"}`.
+//! Reads the template and the API document as JSON. Intrinsics get their long form: `!Ref X` becomes `{"Ref": "X"}`.
 
-// A harness panics where a test is to fail.
+// A panic in the harness fails the test.
 #![allow(clippy::missing_panics_doc)]
 
 use std::{collections::BTreeSet, fs, path::Path};
@@ -8,28 +8,28 @@ use std::{collections::BTreeSet, fs, path::Path};
 use saphyr::{LoadableYamlNode, Scalar, Yaml};
 use serde_json::{Map, Number, Value, json};
 
-/// `template.yaml`.
-pub fn template() -> Value {
-    read("template.yaml")
+/// Reads `template.yaml`.
+pub fn read_template() -> Value {
+    read_yaml("template.yaml")
 }
 
-/// `infra/openapi.yaml`.
-pub fn document() -> Value {
-    read("infra/openapi.yaml")
+/// Reads `infra/openapi.yaml`.
+pub fn read_api_document() -> Value {
+    read_yaml("infra/openapi.yaml")
 }
 
-/// A file of the repository as text.
-pub fn text(path: &str) -> String {
+/// Reads a file of the repository as text.
+pub fn read_text(path: &str) -> String {
     let path = Path::new(env!("CARGO_MANIFEST_DIR")).join("..").join(path);
     fs::read_to_string(&path).unwrap_or_else(|error| panic!("{}: {error}", path.display()))
 }
 
-/// The Rust files under a folder of the repository as texts, but for tests.
-pub fn sources(folder: &str) -> Vec<String> {
+/// Reads all Rust files under a folder of the repository, except tests.
+pub fn read_rust_sources(folder: &str) -> Vec<String> {
     let mut found = Vec::new();
     let mut folders = vec![Path::new(env!("CARGO_MANIFEST_DIR")).join("..").join(folder)];
     while let Some(folder) = folders.pop() {
-        for entry in fs::read_dir(&folder).expect("a folder") {
+        for entry in fs::read_dir(&folder).expect("the folder can be read") {
             let path = entry.expect("an entry").path();
             let name = path.file_stem().unwrap_or_default();
             if name == "tests" {
@@ -38,18 +38,18 @@ pub fn sources(folder: &str) -> Vec<String> {
             if path.is_dir() {
                 folders.push(path);
             } else if path.extension().is_some_and(|extension| extension == "rs") {
-                found.push(fs::read_to_string(&path).expect("a text"));
+                found.push(fs::read_to_string(&path).expect("the file is text"));
             }
         }
     }
     found
 }
 
-fn read(path: &str) -> Value {
-    let text = text(path);
+fn read_yaml(path: &str) -> Value {
+    let text = read_text(path);
     let documents = Yaml::load_from_str(&text).unwrap_or_else(|error| panic!("{path}: {error}"));
     let [document] = documents.as_slice() else {
-        panic!("{path} holds {} documents", documents.len());
+        panic!("{path} has {} documents instead of one", documents.len());
     };
     to_json(document)
 }
@@ -66,7 +66,7 @@ fn to_json(node: &Yaml<'_>) -> Value {
         Yaml::Sequence(items) => items.iter().map(to_json).collect(),
         Yaml::Mapping(pairs) => pairs
             .iter()
-            .map(|(name, value)| (word(name), to_json(value)))
+            .map(|(name, value)| (key_text(name), to_json(value)))
             .collect(),
         Yaml::Tagged(tag, node) => {
             let name = match tag.suffix.as_str() {
@@ -75,35 +75,36 @@ fn to_json(node: &Yaml<'_>) -> Value {
             };
             Value::Object(Map::from_iter([(name, to_json(node))]))
         }
-        other => panic!("no value: {other:?}"),
+        other => panic!("a YAML node that this reader does not support: {other:?}"),
     }
 }
 
-fn word(node: &Yaml<'_>) -> String {
+fn key_text(node: &Yaml<'_>) -> String {
     match to_json(node) {
         Value::String(text) => text,
         other => other.to_string(),
     }
 }
 
-/// Calls back with every value that stands under a name, however deep.
-pub fn each<'a>(value: &'a Value, name: &str, found: &mut dyn FnMut(&'a Value)) {
+/// Calls `found` with every value of the key `name`, at any depth.
+pub fn for_each_named<'a>(value: &'a Value, name: &str, found: &mut dyn FnMut(&'a Value)) {
     match value {
         Value::Object(map) => {
             for (key, value) in map {
                 if key == name {
                     found(value);
                 }
-                each(value, name, found);
+                for_each_named(value, name, found);
             }
         }
-        Value::Array(items) => items.iter().for_each(|item| each(item, name, found)),
+        Value::Array(items) => items.iter().for_each(|item| for_each_named(item, name, found)),
         _ => {}
     }
 }
 
-/// The words of a text that begin like this, to the first character that is neither letter nor digit nor `_`.
-pub fn words_with(text: &str, prefix: &str) -> BTreeSet<String> {
+/// The words of a text that begin with `prefix`. A word ends before the first character that is not a letter, a digit
+/// or `_`.
+pub fn words_with_prefix(text: &str, prefix: &str) -> BTreeSet<String> {
     text.match_indices(prefix)
         .map(|(at, _)| {
             let rest = &text[at..];

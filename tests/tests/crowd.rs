@@ -41,7 +41,7 @@ async fn a_thousand(runner: Arc<Runner>) {
     let settings =
         json!({ "capacity": CAPACITY, "batch": BATCH, "interval_seconds": 1, "claim_seconds": 60 });
     runner
-        .order(json!({ "op": "create", "queue": queue, "settings": settings }))
+        .run_command(json!({ "op": "create", "queue": queue, "settings": settings }))
         .await;
     let watch = Watch::start(runner.clone(), queue.clone());
 
@@ -55,7 +55,7 @@ async fn a_thousand(runner: Arc<Runner>) {
     let distinct: std::collections::HashSet<_> = tokens.iter().collect();
     assert_eq!(distinct.len(), VISITORS, "one place each");
 
-    let totals = runner.order(json!({ "op": "stats", "queue": queue })).await["totals"].take();
+    let totals = runner.run_command(json!({ "op": "stats", "queue": queue })).await["totals"].take();
     assert_eq!(totals["entered"], json!(VISITORS));
     assert_eq!(totals["completed"], json!(VISITORS));
     assert_eq!(totals["no_shows"], json!(0));
@@ -72,7 +72,7 @@ async fn visit(runner: Arc<Runner>, queue: String, n: usize) -> String {
     let place = runner.url(&format!("/queues/{queue}/entries/{token}"));
     while entry["state"] == "waiting" {
         sleep(Duration::from_millis(number(&entry["retry_after_ms"]))).await;
-        entry = runner.status(&queue, &token, 20).await.expect("answered");
+        entry = runner.entry_status(&queue, &token, 20).await.expect("answered");
     }
     if entry["state"] == "ready" {
         let claim = runner
@@ -119,7 +119,7 @@ async fn in_order_and_in_pace(runner: &Runner, queue: &str, tokens: &[String]) {
 async fn settled(runner: &Runner, queue: &str, token: &str) -> Value {
     for _ in 0..100 {
         let seen = runner
-            .order(json!({ "op": "inspect", "queue": queue, "token": token }))
+            .run_command(json!({ "op": "inspect", "queue": queue, "token": token }))
             .await;
         if seen["record"]["promoted_at_ms"].is_u64() && seen["record"]["state"] == "completed" {
             return seen["record"].clone();
@@ -149,7 +149,7 @@ impl Watch {
             async move {
                 let mut worst = 0;
                 while !done.load(Ordering::Relaxed) {
-                    let stats = runner.order(json!({ "op": "stats", "queue": queue })).await;
+                    let stats = runner.run_command(json!({ "op": "stats", "queue": queue })).await;
                     worst = worst.max(number(&stats["ready"]) + number(&stats["active"]));
                     sleep(Duration::from_millis(20)).await;
                 }

@@ -1,4 +1,5 @@
-//! What the log says of settings that an operator edits. The only test of its process, which has one log.
+//! The log events for settings that an operator edits. This is the only test of its process, because a process has one
+//! log.
 
 use std::{sync::Arc, time::Duration};
 
@@ -15,13 +16,13 @@ use vestibule_tests::{functions::root_key, waiting::until, written::Written};
 const BOUND: Duration = Duration::from_mins(1);
 
 #[tokio::test]
-async fn a_refused_edit_is_logged_once_for_each_change() {
+async fn each_refused_edit_is_logged_once() {
     let (logs, metrics) = (Written::default(), Written::default());
     let subscriber = tracing_subscriber::fmt()
         .json()
         .with_writer(logs.clone())
         .finish();
-    tracing::subscriber::set_global_default(subscriber).expect("the only log");
+    tracing::subscriber::set_global_default(subscriber).expect("no other log");
     let dir = tempfile::tempdir().expect("a folder");
     let line = Arc::new(MemoryLine::new());
     let backup = Arc::new(FileBackup::open(dir.path().join("store")).expect("a store"));
@@ -35,35 +36,54 @@ async fn a_refused_edit_is_logged_once_for_each_change() {
     assert_eq!(created["ok"], true, "{created}");
     let edit = async |settings: Value| {
         let queue: QueueId = "q".parse().expect("an id");
-        let stored = backup.read_queue(&queue).await.expect("read").expect("is there");
+        let stored = backup
+            .read_queue(&queue)
+            .await
+            .expect("read")
+            .expect("the queue exists");
         let settings = settings.as_object().expect("an object").clone();
         let replaced = backup.replace_settings(&queue, &stored.settings, &settings).await;
         assert!(replaced.expect("written").is_some());
     };
-    let said = |what: &str| logs.text().lines().filter(|line| line.contains(what)).count();
-    let refused = || {
+    let events = |event: &str| {
+        let lines = logs.lines().into_iter();
+        lines
+            .filter(|line| line["fields"]["event"] == event)
+            .collect::<Vec<_>>()
+    };
+    let refusals = || events("queue.step_failed");
+    let refused_metric_count = || {
         metrics
             .values(SETTINGS_REFUSED)
             .iter()
             .filter(|value| **value > 0.0)
             .count()
     };
-    let reason = "capacity: must be a whole number of entries from 1 to 10000000";
     let operator = async {
         edit(json!({ "capacity": "many" })).await;
-        until(BOUND, "refused", async || said(reason) == 1).await;
-        // Ten seconds later it was read again, several times over.
-        until(BOUND, "refused again", async || refused() == 2).await;
-        assert_eq!(said(reason), 1);
-        // The same reason, but another edit.
-        edit(json!({ "capacity": "lots" })).await;
-        until(BOUND, "the next one", async || said(reason) == 2).await;
-        edit(json!({ "capacity": "9" })).await;
-        until(BOUND, "corrected", async || {
-            said("changed settings are in force") == 1
+        until(BOUND, "the edit is refused", async || refusals().len() == 1).await;
+        // Ten seconds later, the promoter has read the same settings several times.
+        until(BOUND, "the metric shows the refusal again", async || {
+            refused_metric_count() == 2
         })
         .await;
-        assert_eq!((said("the trouble is over"), said(reason)), (1, 2));
+        assert_eq!(refusals().len(), 1);
+        // A different edit is refused for the same reason.
+        edit(json!({ "capacity": "lots" })).await;
+        until(BOUND, "the second edit is refused", async || {
+            refusals().len() == 2
+        })
+        .await;
+        edit(json!({ "capacity": "9" })).await;
+        until(BOUND, "the correction is applied", async || {
+            events("queue.settings_applied").len() == 1
+        })
+        .await;
+        assert_eq!((events("queue.step_recovered").len(), refusals().len()), (1, 2));
+        for refusal in refusals() {
+            let problem = refusal["fields"]["problem"].as_str().expect("a problem");
+            assert!(problem.contains("capacity: "), "{problem}");
+        }
     };
     let promoter = Promoter::new(line, backup.clone(), SettingsPolicy::default());
     let promoter = Arc::new(promoter.with_metrics(metrics.metrics()));

@@ -1,5 +1,5 @@
-//! The one-process runner with the real parts: the line in Redis, the backup in DynamoDB, or both. However it ends, every
-//! place and every record is as it was.
+//! The one-process runner with the line in Redis, the backup in DynamoDB, or both. After a stop or a kill, every entry
+//! and every record is unchanged.
 
 use std::time::Duration;
 
@@ -15,13 +15,13 @@ use vestibule_tests::{
 const QUEUE: &str = "q";
 const BOUND: Duration = Duration::from_secs(30);
 
-/// One runner after the other in the same folder, with the same parts.
-struct Deployment {
+/// Starts one runner after another in the same folder with the same line and backup.
+struct RunnerFactory {
     dir: TempDir,
     arguments: Vec<String>,
 }
 
-impl Deployment {
+impl RunnerFactory {
     fn new(parts: impl IntoIterator<Item = [String; 2]>) -> Self {
         let arguments = ["--crowd", "0"].map(str::to_owned).into_iter();
         Self {
@@ -32,13 +32,14 @@ impl Deployment {
 
     fn start(&self) -> Runner {
         let arguments: Vec<_> = self.arguments.iter().map(String::as_str).collect();
-        Runner::start(self.dir.path(), &arguments).expect("it starts")
+        Runner::start(self.dir.path(), &arguments).expect("the runner starts")
     }
 }
 
-/// The emulator, with tables that no other test has: a runner serves every queue that it finds in them.
-fn dynamodb() -> [[String; 2]; 3] {
-    let table = |of: &str| format!("test-{of}-{}", Uuid::new_v4());
+/// Arguments for the DynamoDB emulator, with tables that no other test uses, because a runner serves every queue in
+/// them.
+fn dynamodb_arguments() -> [[String; 2]; 3] {
+    let table = |kind: &str| format!("test-{kind}-{}", Uuid::new_v4());
     [
         ["--dynamodb".to_owned(), dynamodb_url()],
         ["--queues-table".to_owned(), table("queues")],
@@ -46,8 +47,8 @@ fn dynamodb() -> [[String; 2]; 3] {
     ]
 }
 
-/// A database of one test: every runner has its demonstration queue in it.
-fn redis(database: u8) -> [String; 2] {
+/// Arguments for a Redis database of one test, because every runner creates its demonstration queue there.
+fn redis_arguments(database: u8) -> [String; 2] {
     let server = url("TEST_REDIS_URL");
     [
         "--redis".to_owned(),
@@ -55,13 +56,14 @@ fn redis(database: u8) -> [String; 2] {
     ]
 }
 
-/// Two are let in, one of them by a claim, and the others wait; answers their tokens in the order of the line.
+/// Creates a queue with two active visitors, one of them after a claim, and six who wait. Returns their tokens in
+/// order.
 async fn line_up(runner: &Runner) -> Vec<String> {
     let settings = json!({
         "capacity": 1, "batch": 1, "interval_seconds": 1, "claim_seconds": 3600, "session_seconds": 3600,
     });
     runner
-        .order(json!({ "op": "create", "queue": QUEUE, "settings": settings }))
+        .run_command(json!({ "op": "create", "queue": QUEUE, "settings": settings }))
         .await;
     let mut line = Vec::new();
     for _ in 0..8 {
@@ -71,11 +73,11 @@ async fn line_up(runner: &Runner) -> Vec<String> {
         line.push((visitor, entry["token"].as_str().expect("a token").to_owned()));
     }
     runner
-        .order(json!({ "op": "update", "queue": QUEUE, "settings": { "capacity": 2 } }))
+        .run_command(json!({ "op": "update", "queue": QUEUE, "settings": { "capacity": 2 } }))
         .await;
     let (visitor, token) = &line[1];
-    let look = async || runner.status(QUEUE, token, 0).await.expect("answered");
-    asked_until(BOUND, look, |entry| entry["state"] == json!("ready")).await;
+    let read_entry = async || runner.entry_status(QUEUE, token, 0).await.expect("answered");
+    asked_until(BOUND, read_entry, |entry| entry["state"] == json!("ready")).await;
     let claim = runner
         .http()
         .post(runner.url(&format!("/queues/{QUEUE}/entries/{token}/claim")))
@@ -90,53 +92,59 @@ async fn line_up(runner: &Runner) -> Vec<String> {
     line.into_iter().map(|(_, token)| token).collect()
 }
 
-/// Where everybody stands, and what the backup says of it.
-async fn places(runner: &Runner, line: &[String]) -> Vec<Value> {
-    let mut places = Vec::new();
+/// Reads each entry from the line and from the backup, and asserts that both agree.
+async fn read_entries(runner: &Runner, line: &[String]) -> Vec<Value> {
+    let mut entries = Vec::new();
     for token in line {
         let found = runner
-            .order(json!({ "op": "inspect", "queue": QUEUE, "token": token }))
+            .run_command(json!({ "op": "inspect", "queue": QUEUE, "token": token }))
             .await;
         let (place, record) = (&found["place"], &found["record"]);
         for part in ["state", "visit"] {
-            assert_eq!(place[part], record[part], "{part} of {found}");
+            assert_eq!(
+                place[part], record[part],
+                "line and backup differ in {part}: {found}"
+            );
         }
-        let of =
+        let values =
             |from: &Value, names: &[&str]| names.iter().map(|name| from[name].clone()).collect::<Vec<_>>();
-        places.push(json!({
-            "place": of(place, &["state", "visit", "position", "score", "expires_at_ms"]),
-            "record": of(record, &["state", "visit", "score", "joined_at_ms", "claimed_at_ms", "expires_at_ms"]),
+        entries.push(json!({
+            "place": values(place, &["state", "visit", "position", "score", "expires_at_ms"]),
+            "record": values(record, &["state", "visit", "score", "joined_at_ms", "claimed_at_ms", "expires_at_ms"]),
         }));
     }
-    places
+    entries
 }
 
-async fn keeps_everything(deployment: &Deployment) {
+async fn assert_restarts_keep_entries(deployment: &RunnerFactory) {
     let mut runner = deployment.start();
     let line = line_up(&runner).await;
-    let before = places(&runner, &line).await;
+    let before = read_entries(&runner, &line).await;
     let states: Vec<_> = before.iter().map(|place| place["place"][0].clone()).collect();
     assert_eq!(states[..3], [json!("active"), json!("active"), json!("waiting")]);
     for signal in ["TERM", "KILL", "KILL"] {
         runner.signal(signal);
-        let status = runner.ended(BOUND).await;
+        let status = runner.wait_for_exit(BOUND).await;
         assert_eq!(status.success(), signal == "TERM", "{status}");
         runner = deployment.start();
-        assert_eq!(places(&runner, &line).await, before, "after {signal}");
+        assert_eq!(read_entries(&runner, &line).await, before, "after {signal}");
     }
 }
 
 #[tokio::test]
-async fn with_the_backup_in_dynamodb_every_place_is_kept() {
-    keeps_everything(&Deployment::new(dynamodb())).await;
+async fn backup_in_dynamodb_keeps_every_place() {
+    assert_restarts_keep_entries(&RunnerFactory::new(dynamodb_arguments())).await;
 }
 
 #[tokio::test]
-async fn with_the_line_in_redis_every_place_is_kept() {
-    keeps_everything(&Deployment::new([redis(11)])).await;
+async fn line_in_redis_keeps_every_place() {
+    assert_restarts_keep_entries(&RunnerFactory::new([redis_arguments(11)])).await;
 }
 
 #[tokio::test]
-async fn with_both_every_place_is_kept() {
-    keeps_everything(&Deployment::new(dynamodb().into_iter().chain([redis(12)]))).await;
+async fn line_in_redis_and_backup_in_dynamodb_keep_every_place() {
+    assert_restarts_keep_entries(&RunnerFactory::new(
+        dynamodb_arguments().into_iter().chain([redis_arguments(12)]),
+    ))
+    .await;
 }

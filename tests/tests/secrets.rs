@@ -1,4 +1,5 @@
-//! Keys that nobody ever handles: made in Secrets Manager, named in a function's configuration, fetched when it starts.
+//! Keys that no person handles: Secrets Manager creates them, the configuration of a function names them, and the
+//! function fetches them when it starts.
 
 use aws_config::SdkConfig;
 use aws_sdk_secretsmanager::{Client, primitives::Blob};
@@ -10,14 +11,14 @@ use vestibule_tests::servers::{closed_port_url, dynamodb_url};
 const ROOT: &str = "VESTIBULE_ROOT_KEY_SECRET";
 const SIGNING: &str = "VESTIBULE_SIGNING_KEY_SECRET";
 
-/// Secrets Manager, whose emulator listens where that of the tables does.
-struct Vault {
+/// A client of Secrets Manager. Its emulator has the same address as that of DynamoDB.
+struct TestSecrets {
     url: String,
     aws: SdkConfig,
     client: Client,
 }
 
-impl Vault {
+impl TestSecrets {
     async fn new() -> Self {
         let url = dynamodb_url();
         let aws = vestibule_aws::load_config([Some(url.as_str())]).await;
@@ -25,17 +26,17 @@ impl Vault {
         Self { url, aws, client }
     }
 
-    /// Keeps a text under a name of its own; gives its ARN.
-    async fn keep(&self, text: &str) -> String {
+    /// Creates a secret with a fresh name and returns its ARN.
+    async fn create_secret(&self, text: &str) -> String {
         let secret = self
             .client
             .create_secret()
             .name(format!("test/{}", Uuid::new_v4()))
             .secret_string(text);
-        secret.send().await.expect("kept").arn.expect("an ARN")
+        secret.send().await.expect("created").arn.expect("an ARN")
     }
 
-    /// What a deployment makes: 64 letters and digits, by the service itself.
+    /// Generates a text as a deployment does: 64 letters and digits from Secrets Manager.
     async fn generate(&self) -> String {
         let generated = self
             .client
@@ -50,8 +51,8 @@ impl Vault {
             .expect("a text")
     }
 
-    /// The configuration of a function with these secrets, read and fetched.
-    async fn start(&self, root: &str, signing: &str) -> Result<Keys, ConfigError> {
+    /// Reads the configuration of a function that names these secrets, and fetches the keys.
+    async fn fetch_keys(&self, root: &str, signing: &str) -> Result<Keys, ConfigError> {
         let vars = |name: &str| match name {
             ROOT => Some(root.to_owned()),
             SIGNING => Some(signing.to_owned()),
@@ -64,29 +65,32 @@ impl Vault {
 }
 
 #[tokio::test]
-async fn generated_secrets_are_keys_of_a_deployment() {
-    let vault = Vault::new().await;
-    let (root, signing) = (vault.generate().await, vault.generate().await);
+async fn generated_secrets_give_the_same_keys_to_each_function() {
+    let secrets = TestSecrets::new().await;
+    let (root, signing) = (secrets.generate().await, secrets.generate().await);
     assert_eq!((root.len(), signing.len()), (64, 64));
-    let (root, signing) = (vault.keep(&root).await, vault.keep(&signing).await);
-    let first = vault.start(&root, &signing).await.expect("starts");
-    let second = vault.start(&root, &signing).await.expect("starts");
+    let (root, signing) = (
+        secrets.create_secret(&root).await,
+        secrets.create_secret(&signing).await,
+    );
+    let first = secrets.fetch_keys(&root, &signing).await.expect("starts");
+    let second = secrets.fetch_keys(&root, &signing).await.expect("starts");
     assert_eq!(
         first.signer.jwks(),
         second.signer.jwks(),
         "every function publishes the same key"
     );
 
-    let other = vault.keep(&vault.generate().await).await;
-    let other = vault.start(&root, &other).await.expect("starts");
+    let other = secrets.create_secret(&secrets.generate().await).await;
+    let other = secrets.fetch_keys(&root, &other).await.expect("starts");
     assert_ne!(first.signer.jwks(), other.signer.jwks());
 }
 
 #[tokio::test]
-async fn a_secret_may_be_named_without_its_arn() {
-    let vault = Vault::new().await;
-    let arn = vault.keep(&"7".repeat(64)).await;
-    let described = vault
+async fn secret_can_be_named_by_name_instead_of_arn() {
+    let secrets = TestSecrets::new().await;
+    let arn = secrets.create_secret(&"7".repeat(64)).await;
+    let described = secrets
         .client
         .describe_secret()
         .secret_id(&arn)
@@ -95,23 +99,23 @@ async fn a_secret_may_be_named_without_its_arn() {
         .expect("described");
     let vars = |name: &str| match name {
         ROOT => described.name.clone(),
-        "VESTIBULE_SECRETS_ENDPOINT" => Some(vault.url.clone()),
+        "VESTIBULE_SECRETS_ENDPOINT" => Some(secrets.url.clone()),
         _ => None,
     };
     RootKeyConfig::read(&vars)
         .expect("read")
-        .fetch(&vault.aws)
+        .fetch(&secrets.aws)
         .await
         .expect("fetched");
 }
 
 #[tokio::test]
-async fn what_is_wrong_with_a_secret_is_named_and_never_shown() {
-    let vault = Vault::new().await;
-    let good = vault.keep(&vault.generate().await).await;
-    let wrong = vault.keep("hunter2!").await;
-    let blank = vault.keep(" ").await;
-    let binary = vault
+async fn unusable_secret_is_named_and_never_shown() {
+    let secrets = TestSecrets::new().await;
+    let good = secrets.create_secret(&secrets.generate().await).await;
+    let wrong = secrets.create_secret("hunter2!").await;
+    let blank = secrets.create_secret(" ").await;
+    let binary = secrets
         .client
         .create_secret()
         .name(format!("test/{}", Uuid::new_v4()));
@@ -119,19 +123,19 @@ async fn what_is_wrong_with_a_secret_is_named_and_never_shown() {
         .secret_binary(Blob::new(*b"hunter2!"))
         .send()
         .await
-        .expect("kept")
+        .expect("created")
         .arn
         .expect("an ARN");
-    for (root, signing, named, says) in [
+    for (root, signing, named, reason) in [
         (
-            "test/nobody-made-it",
+            "test/does-not-exist",
             good.as_str(),
             ROOT,
             "names no secret: ResourceNotFoundException",
         ),
         (
             &good,
-            "test/nobody-made-it",
+            "test/does-not-exist",
             SIGNING,
             "names no secret: ResourceNotFoundException",
         ),
@@ -140,18 +144,21 @@ async fn what_is_wrong_with_a_secret_is_named_and_never_shown() {
         (&blank, &good, ROOT, "without text"),
         (&good, &binary, SIGNING, "without text"),
     ] {
-        let error = vault.start(root, signing).await.expect_err(says);
+        let error = secrets.fetch_keys(root, signing).await.expect_err(reason);
         assert_eq!(error.name, named, "{error}");
-        assert!(error.reason.contains(says), "{error}");
+        assert!(error.reason.contains(reason), "{error}");
         assert!(!error.to_string().contains("hunter2"), "{error}");
     }
 }
 
 #[tokio::test]
-async fn a_service_that_is_away_is_an_error_and_not_a_wait() {
-    let mut vault = Vault::new().await;
-    vault.url = closed_port_url();
-    let error = vault.start("root", "signing").await.expect_err("nobody listens");
+async fn unreachable_secrets_manager_is_an_error() {
+    let mut secrets = TestSecrets::new().await;
+    secrets.url = closed_port_url();
+    let error = secrets
+        .fetch_keys("root", "signing")
+        .await
+        .expect_err("no server answers");
     assert!([ROOT, SIGNING].contains(&error.name), "{error}");
     assert!(error.reason.starts_with("cannot be read"), "{error}");
 }

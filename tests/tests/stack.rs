@@ -1,4 +1,4 @@
-//! Visitors on their way through the deployed stack: API Gateway, the functions, the schedule, the tables, the metrics.
+//! Visitors go through the deployed stack: API Gateway, the functions, the schedule, the tables and the metrics.
 
 use std::time::Duration;
 
@@ -10,13 +10,13 @@ use tokio::time::{Instant, sleep};
 use uuid::Uuid;
 use vestibule_tests::{
     servers::client_of,
-    stack::{Stack, signed},
+    stack::{Stack, sign_request},
 };
 
-/// The schedule fires each minute, an emulator's somewhat later; what a run logs may come at its end.
+/// The schedule fires each minute, or somewhat later on an emulator, and the log of a run may come at its end.
 const BOUND: Duration = Duration::from_mins(4);
 
-/// Somebody in line, or the protected service.
+/// Sends requests as a visitor or as the protected service.
 struct Caller<'a> {
     stack: &'a Stack,
     http: Client,
@@ -29,7 +29,7 @@ struct Visitor {
 }
 
 impl<'a> Caller<'a> {
-    fn of(stack: &'a Stack) -> Self {
+    fn for_stack(stack: &'a Stack) -> Self {
         let http = client_of(stack.api.as_str())
             .timeout(Duration::from_mins(1))
             .build()
@@ -37,16 +37,16 @@ impl<'a> Caller<'a> {
         Self { stack, http }
     }
 
-    /// A visitor's call.
+    /// Sends a request as a visitor.
     async fn call(&self, method: Method, path: &str, visitor: &str, body: Option<Value>) -> (u16, Value) {
         let request = self.request(method, path, body).header("x-visitor-id", visitor);
         self.send(request.build().expect("a request")).await
     }
 
-    /// A call of the protected service, which signs what it sends.
+    /// Sends a signed request as the protected service.
     async fn call_signed(&self, path: &str, body: Value) -> (u16, Value) {
         let request = self.request(Method::POST, path, Some(body));
-        self.send(signed("execute-api", request.build().expect("a request")))
+        self.send(sign_request("execute-api", request.build().expect("a request")))
             .await
     }
 
@@ -70,7 +70,7 @@ impl<'a> Caller<'a> {
         (status, body)
     }
 
-    async fn enters(&self, queue: &str) -> Visitor {
+    async fn enter(&self, queue: &str) -> Visitor {
         let id = Uuid::new_v4().to_string();
         let path = format!("/queues/{queue}/entries");
         let (status, entry) = self.call(Method::POST, &path, &id, Some(json!({}))).await;
@@ -83,8 +83,8 @@ impl<'a> Caller<'a> {
         }
     }
 
-    /// Looks again and again, each time as long as the gateway lets a poll be held, until the entry is in this state.
-    async fn waits_for(&self, queue: &str, visitor: &Visitor, state: &str) -> Value {
+    /// Sends held polls until the entry has this state.
+    async fn poll_until(&self, queue: &str, visitor: &Visitor, state: &str) -> Value {
         let path = format!("/queues/{queue}/entries/{}?wait=10", visitor.token);
         let end = Instant::now() + BOUND;
         loop {
@@ -93,21 +93,21 @@ impl<'a> Caller<'a> {
                 return entry;
             }
             assert_eq!(status, 200, "{entry}");
-            assert!(Instant::now() < end, "never {state}: {entry}");
+            assert!(Instant::now() < end, "the entry never became {state}: {entry}");
             let pause = entry["retry_after_ms"].as_u64().unwrap_or(1_000);
             sleep(Duration::from_millis(pause.min(2_000))).await;
         }
     }
 }
 
-/// Waits until a look finds what it looks for.
-async fn eventually<T>(what: &str, mut look: impl AsyncFnMut() -> Option<T>) -> T {
+/// Calls `look` every second until it returns a value.
+async fn wait_for<T>(what: &str, mut look: impl AsyncFnMut() -> Option<T>) -> T {
     let end = Instant::now() + BOUND;
     loop {
         if let Some(found) = look().await {
             return found;
         }
-        assert!(Instant::now() < end, "in {BOUND:?} it was never so: {what}");
+        assert!(Instant::now() < end, "not within {BOUND:?}: {what}");
         sleep(Duration::from_secs(1)).await;
     }
 }
@@ -117,8 +117,8 @@ async fn dynamodb() -> aws_sdk_dynamodb::Client {
     aws_sdk_dynamodb::Client::new(&config)
 }
 
-/// What the table of entries holds of one, by its token: every shard is asked.
-async fn statuses(stack: &Stack, queue: &str) -> Vec<(String, String)> {
+/// Reads the tokens and the states of all entries of a queue from the entries table.
+async fn read_states(stack: &Stack, queue: &str) -> Vec<(String, String)> {
     let found = dynamodb()
         .await
         .scan()
@@ -138,7 +138,7 @@ async fn statuses(stack: &Stack, queue: &str) -> Vec<(String, String)> {
         .collect()
 }
 
-/// Changes one setting as the console's editor does: the item as it is, with one value replaced.
+/// Changes one setting in the item as the editor of the console does.
 async fn edit_setting(stack: &Stack, queue: &str, name: &str, value: AttributeValue) {
     dynamodb()
         .await
@@ -151,28 +151,28 @@ async fn edit_setting(stack: &Stack, queue: &str, name: &str, value: AttributeVa
         .expression_attribute_values(":value", value)
         .send()
         .await
-        .expect("the table takes it");
+        .expect("the item is written");
 }
 
 #[tokio::test]
-async fn visitors_go_through_and_are_promoted() {
-    let stack = Stack::deployed();
-    let caller = Caller::of(&stack);
+async fn visitors_pass_through_the_deployed_stack() {
+    let stack = Stack::from_environment();
+    let caller = Caller::for_stack(&stack);
     let queue = format!("stack-{}", Uuid::new_v4());
     stack
-        .order(json!({ "op": "create", "queue": queue, "settings":
+        .run_command(json!({ "op": "create", "queue": queue, "settings":
             { "capacity": 2, "batch": 2, "interval_seconds": 1, "claim_seconds": 120 } }))
         .await;
 
-    // Two find room at once; three stand in line, in the order in which they came.
+    // Two visitors are active at once, and three wait in the order of entering.
     let mut visitors = Vec::new();
     for _ in 0..5 {
-        visitors.push(caller.enters(&queue).await);
+        visitors.push(caller.enter(&queue).await);
     }
     let states: Vec<_> = visitors.iter().map(|visitor| visitor.state.as_str()).collect();
     assert_eq!(states, ["active", "active", "waiting", "waiting", "waiting"]);
 
-    // The protected service may not be played by anybody.
+    // A visitor cannot act as the protected service.
     let complete = |visitor: &Visitor| format!("/queues/{queue}/entries/{}/complete", visitor.token);
     let (status, refused) = caller
         .call(
@@ -188,9 +188,9 @@ async fn visitors_go_through_and_are_promoted() {
         assert_eq!(status, 204, "{body}");
     }
 
-    // The schedule promotes them, or where its run rests, their own calls.
+    // The promoter promotes them, or their own requests do while the promoter is parked.
     for visitor in &visitors[2..4] {
-        caller.waits_for(&queue, visitor, "ready").await;
+        caller.poll_until(&queue, visitor, "ready").await;
     }
     let path = format!("/queues/{queue}/entries/{}", visitors[4].token);
     let (_, last) = caller.call(Method::GET, &path, &visitors[4].id, None).await;
@@ -200,13 +200,13 @@ async fn visitors_go_through_and_are_promoted() {
         "{last}"
     );
 
-    let chosen = &visitors[2];
-    let path = format!("/queues/{queue}/entries/{}", chosen.token);
+    let claimant = &visitors[2];
+    let path = format!("/queues/{queue}/entries/{}", claimant.token);
     let (status, claimed) = caller
         .call(
             Method::POST,
             &format!("{path}/claim"),
-            &chosen.id,
+            &claimant.id,
             Some(json!({})),
         )
         .await;
@@ -216,22 +216,25 @@ async fn visitors_go_through_and_are_promoted() {
         .await;
     assert_eq!((status, &valid["valid"]), (200, &json!(true)), "{valid}");
 
-    // More room, by an edit of the table: a number as text, as a form may send it. The last one's turn comes by it.
+    // An edit of the table raises the capacity, with a number as text as a form may send it. So the last visitor is
+    // promoted.
     edit_setting(&stack, &queue, "capacity", AttributeValue::S("3".to_owned())).await;
-    caller.waits_for(&queue, &visitors[4], "ready").await;
-    // A wrong one is refused, and says so where operators look.
+    caller.poll_until(&queue, &visitors[4], "ready").await;
+    // An invalid edit is refused, and `describe` shows the problem.
     edit_setting(&stack, &queue, "capacity", AttributeValue::S("many".to_owned())).await;
-    eventually("the refusal is described", async || {
-        let described = stack.order(json!({ "op": "describe", "queue": queue })).await;
+    wait_for("describe shows the refused setting", async || {
+        let described = stack
+            .run_command(json!({ "op": "describe", "queue": queue }))
+            .await;
         let problem = described["stored_settings_problem"].as_str()?;
         (problem.contains("capacity") && described["settings"]["capacity"] == 3).then_some(())
     })
     .await;
 
-    // The table has everybody, once the journal is there.
+    // The table has every entry once the journal is flushed.
     let expected = ["COMPLETED", "COMPLETED", "ACTIVE", "READY", "READY"];
-    eventually("the table has every entry as it is", async || {
-        let found = statuses(&stack, &queue).await;
+    wait_for("the table has every entry in its state", async || {
+        let found = read_states(&stack, &queue).await;
         let status_of = |visitor: &Visitor| {
             let own = found.iter().find(|(entry, _)| *entry == visitor.token);
             own.map(|(_, status)| status.as_str())
@@ -244,19 +247,19 @@ async fn visitors_go_through_and_are_promoted() {
     })
     .await;
 
-    // The metrics have counted each of them once. They come with what the promoter has logged.
+    // The metrics count each event once. The promoter writes them to its log.
     let group = &format!("/vestibule/{}/promoter", stack.name);
     for (name, expected) in [("Entered", 5), ("Promoted", 3), ("Completed", 2)] {
-        eventually(&format!("{name} is {expected}"), async || {
-            let values = stack.metric(group, &queue, name).await;
+        wait_for(&format!("{name} is {expected}"), async || {
+            let values = stack.read_metric(group, &queue, name).await;
             let sum: u64 = values.iter().sum();
             assert!(sum <= expected, "{name}: {values:?}");
             (sum == expected).then_some(())
         })
         .await;
     }
-    eventually("the refused setting is counted", async || {
-        let values = stack.metric(group, &queue, "SettingsRefused").await;
+    wait_for("the refused setting is counted", async || {
+        let values = stack.read_metric(group, &queue, "SettingsRefused").await;
         values.contains(&1).then_some(())
     })
     .await;

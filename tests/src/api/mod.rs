@@ -21,11 +21,11 @@ pub use self::{
 };
 use crate::{
     edge::{Answer, Ask},
-    functions::{API_KEY, Choices, Deployment, ORIGIN, fresh_tables},
+    functions::{API_KEY, Deployment, DeploymentConfig, ORIGIN, fresh_tables},
     lines,
     runner::Runner,
     servers::{client_of, dynamodb_url, url},
-    stack::signed,
+    stack::sign_request,
 };
 
 /// The longest that anything here takes: a container may have to start first, and a machine may be slow.
@@ -82,11 +82,11 @@ impl Backend {
                     Kind::FunctionsOnCluster => lines::Backend::Cluster,
                     _ => lines::Backend::Redis,
                 };
-                let choices = Choices {
+                let config = DeploymentConfig {
                     line,
-                    ..Choices::default()
+                    ..DeploymentConfig::default()
                 };
-                let deployment = Deployment::start(choices).await;
+                let deployment = Deployment::start(config).await;
                 let url = deployment.url().to_owned();
                 Self {
                     service: Some(Credential::ApiKey(API_KEY.to_owned())),
@@ -183,7 +183,7 @@ impl Backend {
             Some(Credential::ApiKey(key)) => self.send(ask.header("x-api-key", key)).await,
             Some(Credential::Signature) => {
                 let request = request(&self.http, self.base.as_str(), ask).build();
-                let signed = signed("execute-api", request.expect("a request"));
+                let signed = sign_request("execute-api", request.expect("a request"));
                 answered(self.http.execute(signed)).await
             }
             None => self.send(ask).await,

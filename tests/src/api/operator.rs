@@ -63,8 +63,8 @@ impl Operator {
 
     pub(super) async fn order(&self, order: &Value) -> Value {
         let mut answer = match self {
-            Self::Runner(runner) => return runner.order(order.clone()).await,
-            Self::Function(deployment) => deployment.order(order).await,
+            Self::Runner(runner) => return runner.run_command(order.clone()).await,
+            Self::Function(deployment) => deployment.run_command(order).await,
             Self::Library(admin) => admin.handle(order.clone()).await,
         };
         assert_eq!(answer["ok"], json!(true), "{order}: {answer}");

@@ -23,7 +23,7 @@ use super::{
 };
 use crate::{
     entries::now_ms,
-    functions::{Choices, Deployment},
+    functions::{Deployment, DeploymentConfig},
     servers::dynamodb_url,
 };
 
@@ -72,20 +72,20 @@ impl World {
         for function in FUNCTIONS {
             roads.insert(function, Road::to(&dynamodb_url(), function).await);
         }
-        let choices = Choices {
+        let config = DeploymentConfig {
             promoter_timeout: MINUTE,
             promoters_max: plan.promoters,
             redis_url: Some(redis.url()),
             table_urls: roads.iter().map(|(name, road)| (*name, road.url())).collect(),
-            ..Choices::default()
+            ..DeploymentConfig::default()
         };
-        let deployment = Arc::new(Deployment::start(choices).await);
+        let deployment = Arc::new(Deployment::start(config).await);
         for road in roads.values() {
             road.leads_from(&deployment.lambda);
         }
         let queue = format!("chaos:{}", Uuid::new_v4());
         let order = json!({ "op": "create", "queue": queue, "settings": plan.settings() });
-        let created = deployment.order(&order).await;
+        let created = deployment.run_command(&order).await;
         assert_eq!(created["ok"], true, "{created}");
         Arc::new(Self {
             deployment,
@@ -108,7 +108,7 @@ impl World {
                 while !*stop.borrow() {
                     // It fails where it is killed, or cannot start: the schedule has the next one started all the same.
                     tokio::select! {
-                        _ = world.deployment.promoter_runs() => {}
+                        _ = world.deployment.run_promoter() => {}
                         _ = stop.wait_for(|stop| *stop) => break,
                     }
                     sleep(GAP).await;

@@ -1,4 +1,4 @@
-//! The document of the API, `infra/openapi.yaml`, as API Gateway reads it: routes, guards, and what it answers by itself.
+//! Reads `infra/openapi.yaml` as API Gateway does: the routes, their guards, and the gateway responses.
 
 use std::collections::BTreeMap;
 
@@ -8,29 +8,31 @@ use serde_json::{Map, Value};
 use super::gateway::{Guard, Route};
 use crate::template;
 
-/// The conditions of the template that the document names, as a deployment decides them.
+/// The values that the conditions of the template have in a deployment.
 pub type Conditions = BTreeMap<&'static str, bool>;
 
-/// The document with its conditions decided.
+/// The API document with every condition resolved.
 #[derive(Debug, Clone)]
 pub struct Document(Value);
 
-/// What the gateway answers by itself in one case.
+/// The answer that the gateway gives without a function in one case.
 #[derive(Debug, Clone, PartialEq)]
-pub(super) struct OwnAnswer {
+pub(super) struct GatewayResponse {
     pub(super) status: u16,
-    /// By name; what is in single quotes is meant as it stands.
+    /// The headers by name. A value in single quotes is literal; another value names a variable of the gateway.
     pub(super) headers: BTreeMap<String, String>,
     pub(super) template: String,
 }
 
 impl Document {
-    /// Reads the repository's own.
+    /// Reads the document of this repository.
     pub fn read(conditions: &Conditions) -> Self {
-        Self(decided(template::document(), conditions).expect("the document is something"))
+        Self(
+            resolve_conditions(template::read_api_document(), conditions).expect("the document is not empty"),
+        )
     }
 
-    /// Everything that is answered.
+    /// All routes of the document.
     pub fn routes(&self) -> Vec<Route> {
         let paths = self.0["paths"].as_object().expect("paths");
         let mut routes = Vec::new();
@@ -42,15 +44,15 @@ impl Document {
                 routes.push(Route {
                     method: method.to_uppercase().parse::<Method>().expect("a method"),
                     resource: resource.clone(),
-                    function: function(operation),
-                    guard: self.guard(operation),
+                    function: function_name(operation),
+                    guard: self.read_guard(operation),
                 });
             }
         }
         routes
     }
 
-    fn guard(&self, operation: &Value) -> Guard {
+    fn read_guard(&self, operation: &Value) -> Guard {
         let first = operation["security"]
             .as_array()
             .and_then(|schemes| schemes.first());
@@ -67,12 +69,13 @@ impl Document {
         ) {
             (Some("x-api-key"), None) => Guard::ApiKey,
             (Some("Authorization"), Some("awsSigv4")) => Guard::Iam,
-            _ => panic!("{name} is nothing that this gateway checks: {scheme}"),
+            _ => panic!("this gateway cannot check the security scheme {name}: {scheme}"),
         }
     }
 
-    /// What the gateway answers in a case, such as `MISSING_AUTHENTICATION_TOKEN`.
-    pub(super) fn own_answer(&self, case: &str, status: u16) -> OwnAnswer {
+    /// The gateway response for a case such as `MISSING_AUTHENTICATION_TOKEN`. `status` applies if the document names
+    /// none.
+    pub(super) fn gateway_response(&self, case: &str, status: u16) -> GatewayResponse {
         let answers = &self.0["x-amazon-apigateway-gateway-responses"];
         let default = if status < 500 {
             "DEFAULT_4XX"
@@ -89,7 +92,7 @@ impl Document {
             let name = name.strip_prefix("gatewayresponse.header.")?;
             Some((name.to_owned(), value.as_str()?.to_owned()))
         });
-        OwnAnswer {
+        GatewayResponse {
             status: answer["statusCode"]
                 .as_str()
                 .and_then(|own| own.parse().ok())
@@ -103,39 +106,39 @@ impl Document {
     }
 }
 
-/// The function that answers: `…/functions/${EnterFunction.Arn}:live/invocations` is `enter`.
-fn function(operation: &Value) -> String {
+/// The function that answers an operation: `…/functions/${EnterFunction.Arn}:live/invocations` gives `enter`.
+fn function_name(operation: &Value) -> String {
     let uri = operation["x-amazon-apigateway-integration"]["uri"]["Fn::Sub"].as_str();
-    let uri = uri.unwrap_or_else(|| panic!("nothing answers {operation}"));
+    let uri = uri.unwrap_or_else(|| panic!("the operation names no function: {operation}"));
     let name = uri
         .split_once("/functions/${")
         .and_then(|(_, rest)| rest.split_once("Function"));
-    name.unwrap_or_else(|| panic!("{uri} is of no function of ours"))
+    name.unwrap_or_else(|| panic!("{uri} names no function of the template"))
         .0
         .to_lowercase()
 }
 
-/// The value with each `Fn::If` decided; `None` where it is none.
-fn decided(value: Value, conditions: &Conditions) -> Option<Value> {
+/// The value with each `Fn::If` replaced by the branch that applies. `None` if the branch is `AWS::NoValue`.
+fn resolve_conditions(value: Value, conditions: &Conditions) -> Option<Value> {
     match value {
         Value::Object(map) if map.len() == 1 && map.contains_key("Fn::If") => {
             let choice = map["Fn::If"].as_array().expect("condition, then, else");
             let name = choice[0].as_str().expect("a condition");
             let holds = conditions
                 .get(name)
-                .unwrap_or_else(|| panic!("nobody decided {name}"));
-            decided(choice[if *holds { 1 } else { 2 }].clone(), conditions)
+                .unwrap_or_else(|| panic!("the deployment has no value for the condition {name}"));
+            resolve_conditions(choice[if *holds { 1 } else { 2 }].clone(), conditions)
         }
         Value::Object(map) if map.get("Ref").is_some_and(|name| name == "AWS::NoValue") => None,
         Value::Object(map) => {
             let kept = map
                 .into_iter()
-                .filter_map(|(name, value)| Some((name, decided(value, conditions)?)));
+                .filter_map(|(name, value)| Some((name, resolve_conditions(value, conditions)?)));
             Some(Value::Object(kept.collect::<Map<_, _>>()))
         }
         Value::Array(list) => Some(
             list.into_iter()
-                .filter_map(|value| decided(value, conditions))
+                .filter_map(|value| resolve_conditions(value, conditions))
                 .collect(),
         ),
         other => Some(other),
@@ -149,12 +152,12 @@ mod tests {
     use super::*;
 
     #[test]
-    fn a_condition_chooses_and_what_is_no_value_is_left_out() {
+    fn conditions_choose_a_branch_and_no_value_is_dropped() {
         let value = json!({ "a": [{ "Fn::If": ["Yes", 1, 2] }, { "Fn::If": ["No", 3, { "Ref": "AWS::NoValue" }] }],
             "b": { "Fn::If": ["No", 1, { "Fn::If": ["Yes", { "c": 4 }, 5] }] } });
         let conditions = [("Yes", true), ("No", false)].into();
         assert_eq!(
-            decided(value, &conditions),
+            resolve_conditions(value, &conditions),
             Some(json!({ "a": [1], "b": { "c": 4 } }))
         );
     }

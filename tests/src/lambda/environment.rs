@@ -1,4 +1,4 @@
-//! One execution environment: a process, started for a function, that works on one invocation at a time.
+//! One execution environment: a process of a function that handles one invocation at a time.
 
 use std::{env, process::Stdio, time::Duration};
 
@@ -10,13 +10,13 @@ use tokio::{
 };
 
 use super::{
-    Failure, Function, Logs, lock,
-    runtime_api::{Init, RuntimeApi},
+    Function, InvocationError, Logs, lock,
+    runtime_api::{InitState, RuntimeApi},
 };
 
-/// Lambda's own is 10 s; machines that compile at the same time are slow.
+/// The longest that a process may take to start. Lambda allows 10 s, but a machine that compiles meanwhile is slow.
 const INIT_TIMEOUT: Duration = Duration::from_secs(30);
-/// What reaches a function of this process's environment: whose account it is, which a role says on Lambda.
+/// The variables that a function inherits from this process. They name the AWS account, as the role does on Lambda.
 const INHERITED: [&str; 7] = [
     "AWS_ACCESS_KEY_ID",
     "AWS_SECRET_ACCESS_KEY",
@@ -27,7 +27,7 @@ const INHERITED: [&str; 7] = [
     "RUST_LOG",
 ];
 
-/// A running process; killed when dropped.
+/// A running process. Dropping it kills the process.
 #[derive(Debug)]
 pub(super) struct Environment {
     pub(super) pid: u32,
@@ -36,69 +36,76 @@ pub(super) struct Environment {
 }
 
 impl Environment {
-    /// Starts a process and waits until it asks for work. What it logs is kept in `logs` as well.
-    pub(super) async fn start(function: &Function, logs: &Logs) -> Result<Self, Failure> {
+    /// Starts a process, waits until it asks for work, and appends its log lines to `logs`.
+    pub(super) async fn start(function: &Function, logs: &Logs) -> Result<Self, InvocationError> {
         let api = RuntimeApi::listen(function.name).await;
-        let mut child = command(function, &api.address)
+        let mut child = process_command(function, &api.address)
             .spawn()
             .unwrap_or_else(|error| panic!("{} cannot be started: {error}", function.program.display()));
-        forward(function.name, child.stdout.take().expect("piped"), logs);
-        forward(function.name, child.stderr.take().expect("piped"), logs);
+        forward_output(function.name, child.stdout.take().expect("piped"), logs);
+        forward_output(function.name, child.stderr.take().expect("piped"), logs);
         let mut environment = Self {
-            pid: child.id().expect("it was not waited for"),
+            pid: child.id().expect("the process has not been reaped"),
             child,
             api,
         };
-        environment.ready().await?;
+        environment.wait_until_ready().await?;
         Ok(environment)
     }
 
-    async fn ready(&mut self) -> Result<(), Failure> {
+    async fn wait_until_ready(&mut self) -> Result<(), InvocationError> {
         let mut init = self.api.init.clone();
-        let said = async move {
-            init.wait_for(|init| *init != Init::Under)
+        let state = async move {
+            init.wait_for(|init| *init != InitState::Starting)
                 .await
-                .expect("as long as the environment")
+                .expect("the runtime API lives as long as the environment")
                 .clone()
         };
         tokio::select! {
             biased;
-            said = said => match said {
-                Init::Failed(error) => Err(Failure::Init(error.to_string())),
-                Init::Under | Init::Done => Ok(()),
+            state = state => match state {
+                InitState::Failed(error) => Err(InvocationError::Init(error.to_string())),
+                InitState::Starting | InitState::Ready => Ok(()),
             },
-            ended = self.child.wait() => Err(Failure::Init(format!("{:?}", ended.expect("a child")))),
-            () = sleep(INIT_TIMEOUT) => Err(Failure::Init(format!("not ready after {INIT_TIMEOUT:?}"))),
+            exit = wait_for_exit(&mut self.child) => Err(InvocationError::Init(exit)),
+            () = sleep(INIT_TIMEOUT) => Err(InvocationError::Init(format!("not ready after {INIT_TIMEOUT:?}"))),
         }
     }
 
-    /// Has the process work on one invocation, for so long at most. What comes back takes the next one.
+    /// Runs one invocation in the process and kills the process after `limit`. Returns the environment if it can take
+    /// another invocation.
     pub(super) async fn invoke(
         mut self,
         payload: Bytes,
         limit: Duration,
-    ) -> (Option<Self>, Result<Bytes, Failure>) {
-        let answer = self.api.hand_over(payload, limit).await;
+    ) -> (Option<Self>, Result<Bytes, InvocationError>) {
+        let answer = self.api.hand_over_invocation(payload, limit).await;
         let outcome = tokio::select! {
             biased;
             answer = timeout(limit, answer) => match answer {
-                Ok(answer) => answer.expect("the runtime API answers what it takes"),
-                Err(_) => Err(Failure::TimedOut),
+                Ok(answer) => answer.expect("the runtime API answers each invocation that it accepts"),
+                Err(_) => Err(InvocationError::TimedOut),
             },
-            ended = self.child.wait() => Err(Failure::Exited(format!("{:?}", ended.expect("a child")))),
+            exit = wait_for_exit(&mut self.child) => Err(InvocationError::Exited(exit)),
         };
         match outcome {
-            Err(Failure::TimedOut) => {
-                self.child.kill().await.expect("it runs");
+            Err(InvocationError::TimedOut) => {
+                self.child.kill().await.expect("the process runs");
                 (None, outcome)
             }
-            Err(Failure::Exited(_)) => (None, outcome),
+            Err(InvocationError::Exited(_)) => (None, outcome),
             _ => (Some(self), outcome),
         }
     }
 }
 
-fn command(function: &Function, runtime_api: &str) -> Command {
+/// Waits until a process exits and describes how it did.
+async fn wait_for_exit(process: &mut Child) -> String {
+    let status = process.wait().await.expect("the process can be waited for");
+    format!("{status:?}")
+}
+
+fn process_command(function: &Function, runtime_api: &str) -> Command {
     let region = env::var("AWS_REGION").unwrap_or_else(|_| "us-east-1".to_owned());
     let mut command = Command::new(&function.program);
     command
@@ -127,8 +134,8 @@ fn command(function: &Function, runtime_api: &str) -> Command {
     command
 }
 
-/// What a function logs is part of a failed test's output.
-fn forward(name: &'static str, output: impl AsyncRead + Send + Unpin + 'static, logs: &Logs) {
+/// Copies the log of a function to the output of the test, so that a failed test shows it.
+fn forward_output(name: &'static str, output: impl AsyncRead + Send + Unpin + 'static, logs: &Logs) {
     let logs = logs.clone();
     tokio::spawn(async move {
         let mut lines = BufReader::new(output).lines();

@@ -1,4 +1,4 @@
-//! API Gateway (REST) in front of the functions: routes, keys and callers, events and answers.
+//! API Gateway (REST) in front of the functions: matches routes, checks guards, and converts requests and answers.
 
 use std::{collections::HashMap, net::SocketAddr, sync::Arc};
 
@@ -13,22 +13,22 @@ use tokio::{net::TcpListener, task::AbortHandle};
 use uuid::Uuid;
 
 use super::{
-    Failure, Lambda,
+    InvocationError, Lambda,
     document::Document,
-    event::{self, Asked, Caller},
+    event::{self, Caller, RoutedRequest},
 };
 
-/// The largest request that API Gateway takes, in bytes.
-const REQUEST_BYTES: usize = 10 * 1024 * 1024;
+/// The largest request body that API Gateway accepts.
+const REQUEST_MAX_BYTES: usize = 10 * 1024 * 1024;
 
 /// How a route is guarded.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Guard {
-    /// Not at all.
+    /// Any caller is allowed.
     Open,
-    /// By an API key in `x-api-key`.
+    /// The caller sends an API key in `x-api-key`.
     ApiKey,
-    /// By an AWS signature. Only who signed is looked at: the signature itself is not checked here.
+    /// The caller signs the request. This gateway reads the signer from the signature and does not verify it.
     Iam,
 }
 
@@ -37,95 +37,95 @@ pub enum Guard {
 pub struct Route {
     /// The method.
     pub method: Method,
-    /// The resource, such as `/queues/{queue}`.
+    /// The path template, such as `/queues/{queue}`.
     pub resource: String,
-    /// The function that answers.
+    /// The name of the function that answers.
     pub function: String,
-    /// Who may call.
+    /// How the route is guarded.
     pub guard: Guard,
 }
 
-/// What the gateway is told.
+/// The settings of a gateway.
 #[derive(Debug, Clone)]
-pub struct Gateway {
+pub struct GatewayConfig {
     /// The functions behind it.
     pub lambda: Lambda,
     /// The first segment of every path.
     pub stage: String,
-    /// Everything that it answers.
+    /// The API document.
     pub document: Document,
-    /// API keys and their ids.
+    /// The ids of the API keys, by key.
     pub api_keys: HashMap<String, String>,
-    /// Access key ids and the ARNs of those who sign with them.
+    /// The ARNs of the signers, by access key id.
     pub signers: HashMap<String, String>,
 }
 
-/// A gateway that listens; it stops when dropped.
+/// A gateway that listens. Dropping it stops the gateway.
 #[derive(Debug)]
-pub struct Listening {
-    /// Where, with the stage.
+pub struct RunningGateway {
+    /// The URL with the stage.
     pub url: String,
-    serving: AbortHandle,
+    server: AbortHandle,
 }
 
-impl Drop for Listening {
+impl Drop for RunningGateway {
     fn drop(&mut self) {
-        self.serving.abort();
+        self.server.abort();
     }
 }
 
-impl Gateway {
-    /// Listens on a free port.
-    pub async fn listen(self) -> Listening {
+impl GatewayConfig {
+    /// Starts the gateway on a free port.
+    pub async fn listen(self) -> RunningGateway {
         let listener = TcpListener::bind("127.0.0.1:0").await.expect("a free port");
         let address: SocketAddr = listener.local_addr().expect("an address");
         let url = format!("http://{address}/{}", self.stage);
         let routes = self.document.routes();
-        let front = Front {
+        let state = GatewayState {
             gateway: self,
             routes,
         };
-        let router = Router::new().fallback(handle).with_state(Arc::new(front));
-        let serving = tokio::spawn(async move { axum::serve(listener, router).await });
-        Listening {
+        let router = Router::new().fallback(handle).with_state(Arc::new(state));
+        let server = tokio::spawn(async move { axum::serve(listener, router).await });
+        RunningGateway {
             url,
-            serving: serving.abort_handle(),
+            server: server.abort_handle(),
         }
     }
 }
 
-/// A gateway that has read its document.
-struct Front {
-    gateway: Gateway,
+/// A gateway with the routes of its document.
+struct GatewayState {
+    gateway: GatewayConfig,
     routes: Vec<Route>,
 }
 
-/// Why the gateway answers by itself, as AWS names it, and the status that this has by default.
-type Case = (&'static str, u16);
-const NO_TOKEN: Case = ("MISSING_AUTHENTICATION_TOKEN", 403);
-const NO_KEY: Case = ("INVALID_API_KEY", 403);
-const TOO_LARGE: Case = ("REQUEST_TOO_LARGE", 413);
-const NO_FUNCTION: Case = ("INTEGRATION_FAILURE", 504);
-/// What comes of a function that failed, or that answered what is no answer.
-const NO_ANSWER: Case = ("DEFAULT_5XX", 502);
+/// Why the gateway answers without a function: the name of the case in AWS, and its default status.
+type ErrorCase = (&'static str, u16);
+const MISSING_TOKEN: ErrorCase = ("MISSING_AUTHENTICATION_TOKEN", 403);
+const INVALID_KEY: ErrorCase = ("INVALID_API_KEY", 403);
+const TOO_LARGE: ErrorCase = ("REQUEST_TOO_LARGE", 413);
+const FUNCTION_UNAVAILABLE: ErrorCase = ("INTEGRATION_FAILURE", 504);
+/// The function failed, or its answer is not valid.
+const INVALID_ANSWER: ErrorCase = ("DEFAULT_5XX", 502);
 
-impl Front {
-    /// The route of a path and what its parameters are, as they were sent; `None` where nothing answers there.
-    fn route(&self, method: &Method, path: &str) -> Option<(&Route, Vec<(String, String)>)> {
+impl GatewayState {
+    /// Finds the route for a path, with the path parameters as the client sent them. `None` if no route matches.
+    fn find_route(&self, method: &Method, path: &str) -> Option<(&Route, Vec<(String, String)>)> {
         let path = path.strip_prefix('/')?.strip_prefix(&self.gateway.stage)?;
         let mut found: Vec<_> = self
             .routes
             .iter()
             .filter(|route| route.method == method)
-            .filter_map(|route| Some((route, parameters(&route.resource, path)?)))
+            .filter_map(|route| Some((route, match_path(&route.resource, path)?)))
             .collect();
-        // Of several the one that takes less by a parameter.
+        // If several routes match, the one with the fewest parameters wins.
         found.sort_by_key(|(_, parameters)| parameters.len());
         found.into_iter().next()
     }
 
-    /// Who calls, where the route lets them; else the gateway's own refusal.
-    fn caller(&self, guard: Guard, headers: &HeaderMap) -> Result<Caller, Case> {
+    /// Identifies the caller, or returns the case in which the gateway refuses the request.
+    fn authorize(&self, guard: Guard, headers: &HeaderMap) -> Result<Caller, ErrorCase> {
         let text = |name| headers.get(name).and_then(|value| value.to_str().ok());
         match guard {
             Guard::Open => Ok(Caller::default()),
@@ -138,7 +138,7 @@ impl Front {
                         api_key_id: Some(api_key_id),
                         ..Caller::default()
                     }),
-                    None => Err(NO_KEY),
+                    None => Err(INVALID_KEY),
                 }
             }
             Guard::Iam => {
@@ -148,21 +148,21 @@ impl Front {
                         user_arn: Some(arn.clone()),
                         ..Caller::default()
                     }),
-                    None => Err(NO_TOKEN),
+                    None => Err(MISSING_TOKEN),
                 }
             }
         }
     }
 }
 
-/// `AWS4-HMAC-SHA256 Credential=AKID/20260101/us-east-1/execute-api/aws4_request, …`
+/// Reads `AKID` from `AWS4-HMAC-SHA256 Credential=AKID/20260101/us-east-1/execute-api/aws4_request, …`.
 fn access_key_id(authorization: &str) -> Option<&str> {
     let credential = authorization.strip_prefix("AWS4-HMAC-SHA256 Credential=")?;
     credential.split('/').next()
 }
 
-/// What a path says where a resource has parameters; `None` where it is another resource's.
-fn parameters(resource: &str, path: &str) -> Option<Vec<(String, String)>> {
+/// The path parameters if the path matches the template `resource`. `None` if it does not match.
+fn match_path(resource: &str, path: &str) -> Option<Vec<(String, String)>> {
     let (wanted, given): (Vec<_>, Vec<_>) = (resource.split('/').collect(), path.split('/').collect());
     if wanted.len() != given.len() {
         return None;
@@ -178,20 +178,22 @@ fn parameters(resource: &str, path: &str) -> Option<Vec<(String, String)>> {
     Some(parameters)
 }
 
-async fn handle(State(front): State<Arc<Front>>, request: Request) -> Response {
+async fn handle(State(state): State<Arc<GatewayState>>, request: Request) -> Response {
     let (parts, body) = request.into_parts();
-    match front.answer(&parts, body).await {
+    match state.invoke_function(&parts, body).await {
         Ok(response) => response,
-        Err(case) => own_answer(&front.gateway.document, case, &parts.headers),
+        Err(case) => gateway_response(&state.gateway.document, case, &parts.headers),
     }
 }
 
-impl Front {
-    async fn answer(&self, parts: &Parts, body: Body) -> Result<Response, Case> {
-        let (route, parameters) = self.route(&parts.method, parts.uri.path()).ok_or(NO_TOKEN)?;
-        let caller = self.caller(route.guard, &parts.headers)?;
-        let body = to_bytes(body, REQUEST_BYTES).await.map_err(|_| TOO_LARGE)?;
-        let asked = Asked {
+impl GatewayState {
+    async fn invoke_function(&self, parts: &Parts, body: Body) -> Result<Response, ErrorCase> {
+        let (route, parameters) = self
+            .find_route(&parts.method, parts.uri.path())
+            .ok_or(MISSING_TOKEN)?;
+        let caller = self.authorize(route.guard, &parts.headers)?;
+        let body = to_bytes(body, REQUEST_MAX_BYTES).await.map_err(|_| TOO_LARGE)?;
+        let request = RoutedRequest {
             parts,
             body: &body,
             resource: &route.resource,
@@ -199,36 +201,49 @@ impl Front {
             parameters,
             caller,
         };
-        match self.gateway.lambda.invoke(&route.function, &asked.event()).await {
-            Ok(answer) => event::answer(&answer).map_err(|why| {
-                eprintln!("gateway: {why} in {answer}");
-                NO_ANSWER
+        match self
+            .gateway
+            .lambda
+            .invoke(&route.function, &request.to_event())
+            .await
+        {
+            Ok(answer) => event::parse_answer(&answer).map_err(|reason| {
+                eprintln!("gateway: the function gave an invalid answer: {reason} in {answer}");
+                INVALID_ANSWER
             }),
             Err(failure) => {
-                eprintln!("gateway: {} brought no answer: {failure:?}", route.function);
-                let is_start = matches!(failure, Failure::Throttled | Failure::Init(_));
-                Err(if is_start { NO_FUNCTION } else { NO_ANSWER })
+                eprintln!(
+                    "gateway: the invocation of {} failed: {failure:?}",
+                    route.function
+                );
+                let has_not_started =
+                    matches!(failure, InvocationError::Throttled | InvocationError::Init(_));
+                Err(if has_not_started {
+                    FUNCTION_UNAVAILABLE
+                } else {
+                    INVALID_ANSWER
+                })
             }
         }
     }
 }
 
-/// What the document says for this case.
-fn own_answer(document: &Document, (case, status): Case, asked: &HeaderMap) -> Response {
-    let own = document.own_answer(case, status);
+/// Builds the gateway response that the document defines for this case.
+fn gateway_response(document: &Document, (case, status): ErrorCase, request_headers: &HeaderMap) -> Response {
+    let defined = document.gateway_response(case, status);
     let request_id = Uuid::new_v4().to_string();
-    let body = own.template.replace("$context.requestId", &request_id);
-    let mut response = plain(body.into_bytes());
-    *response.status_mut() = StatusCode::from_u16(own.status).expect("a status");
-    for (name, value) in &own.headers {
+    let body = defined.template.replace("$context.requestId", &request_id);
+    let mut response = body_only_response(body.into_bytes());
+    *response.status_mut() = StatusCode::from_u16(defined.status).expect("a status");
+    for (name, value) in &defined.headers {
         let quoted = value
             .strip_prefix('\'')
             .and_then(|value| value.strip_suffix('\''));
         let value = match (quoted, value.as_str()) {
             (Some(text), _) => HeaderValue::from_str(text).ok(),
             (None, "context.requestId") => HeaderValue::from_str(&request_id).ok(),
-            (None, "method.request.header.origin") => asked.get(header::ORIGIN).cloned(),
-            (None, other) => panic!("{other} is nothing that this gateway knows"),
+            (None, "method.request.header.origin") => request_headers.get(header::ORIGIN).cloned(),
+            (None, other) => panic!("this gateway does not know the variable {other}"),
         };
         if let Some(value) = value {
             let name: HeaderName = name.parse().expect("a header's name");
@@ -238,8 +253,8 @@ fn own_answer(document: &Document, (case, status): Case, asked: &HeaderMap) -> R
     response
 }
 
-/// An answer of a body and nothing else.
-pub(super) fn plain(body: Vec<u8>) -> Response {
+/// A response with a body and no headers.
+pub(super) fn body_only_response(body: Vec<u8>) -> Response {
     let mut response = Response::new(Body::from(body));
     response.headers_mut().remove(header::CONTENT_TYPE);
     response
@@ -250,20 +265,23 @@ mod tests {
     use super::*;
 
     #[test]
-    fn a_path_is_the_resource_that_it_fills() {
-        let filled = |resource, path| parameters(resource, path).map(|p| p.len());
-        assert_eq!(filled("/queues/{queue}", "/queues/a%3A1"), Some(1));
-        assert_eq!(filled("/queues/{queue}", "/queues/"), None);
-        assert_eq!(filled("/queues/{queue}", "/queues/a/entries"), None);
-        assert_eq!(filled("/queues/{queue}/entries", "/queues/a/entries"), Some(1));
+    fn path_matches_the_template_with_its_parameters() {
+        let parameter_count = |resource, path| match_path(resource, path).map(|p| p.len());
+        assert_eq!(parameter_count("/queues/{queue}", "/queues/a%3A1"), Some(1));
+        assert_eq!(parameter_count("/queues/{queue}", "/queues/"), None);
+        assert_eq!(parameter_count("/queues/{queue}", "/queues/a/entries"), None);
         assert_eq!(
-            filled("/.well-known/jwks.json", "/.well-known/jwks.json"),
+            parameter_count("/queues/{queue}/entries", "/queues/a/entries"),
+            Some(1)
+        );
+        assert_eq!(
+            parameter_count("/.well-known/jwks.json", "/.well-known/jwks.json"),
             Some(0)
         );
     }
 
     #[test]
-    fn a_signature_names_who_signed() {
+    fn authorization_header_gives_the_access_key_id() {
         let header = "AWS4-HMAC-SHA256 Credential=AKID/20260101/eu-west-1/execute-api/aws4_request, SignedHeaders=host";
         assert_eq!(access_key_id(header), Some("AKID"));
         assert_eq!(access_key_id("Bearer AKID/x"), None);

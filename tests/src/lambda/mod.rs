@@ -1,10 +1,11 @@
-//! Lambda on this machine: real function binaries as processes, each asking a runtime API of its own for one invocation
-//! at a time, several of them for a function at once, killed when their time is over; and API Gateway in front.
+//! Lambda on this machine. It runs the real function binaries as processes. Each process asks its own runtime API for
+//! one invocation at a time. A function may have several processes, and Lambda kills one that exceeds its timeout.
+//! [`gateway`] is API Gateway in front of the functions.
 //!
-//! After AWS's description of the [runtime API](https://docs.aws.amazon.com/lambda/latest/dg/runtimes-api.html) and of
-//! the [execution environment](https://docs.aws.amazon.com/lambda/latest/dg/lambda-runtime-environment.html).
+//! AWS describes the [runtime API](https://docs.aws.amazon.com/lambda/latest/dg/runtimes-api.html) and the
+//! [execution environment](https://docs.aws.amazon.com/lambda/latest/dg/lambda-runtime-environment.html).
 
-// A harness panics where a test is to fail.
+// A panic in the harness fails the test.
 #![allow(clippy::missing_panics_doc)]
 
 pub mod document;
@@ -29,41 +30,41 @@ use tokio::sync::Semaphore;
 
 use self::environment::Environment;
 
-/// What one function is.
+/// The definition of one function.
 #[derive(Debug, Clone)]
 pub struct Function {
-    /// Its name.
+    /// The name.
     pub name: &'static str,
-    /// Its program.
+    /// The path of the binary.
     pub program: PathBuf,
-    /// Its own variables; nothing else of this process's environment reaches it but what says where AWS is.
+    /// The environment variables. From the environment of this process, the function inherits only the AWS credentials.
     pub variables: BTreeMap<String, String>,
     /// The longest that one invocation may take.
     pub timeout: Duration,
-    /// The most environments at once: its reserved concurrency.
+    /// The most environments at once, which is the reserved concurrency.
     pub environments_max: usize,
 }
 
-/// Why an invocation brought no answer.
+/// Why an invocation gave no answer.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub enum Failure {
-    /// All environments are busy, and no more may be started.
+pub enum InvocationError {
+    /// All environments are busy, and the function may not have more.
     Throttled,
-    /// The process ended before it asked for an invocation; how, or the error that it named.
+    /// The process ended before it asked for an invocation. Contains the exit status, or the error that it reported.
     Init(String),
-    /// The process ended while it worked.
+    /// The process ended during the invocation. Contains the exit status.
     Exited(String),
-    /// The time was over, and the process was killed.
+    /// The invocation exceeded the timeout, and Lambda killed the process.
     TimedOut,
-    /// The function said that it failed.
+    /// The function reported an error.
     Function(Value),
 }
 
-/// Functions that can be invoked. Their processes end when it is dropped.
+/// Functions that can be invoked. Dropping the last clone ends their processes.
 #[derive(Debug, Clone)]
 pub struct Lambda(Arc<HashMap<&'static str, Arc<Pool>>>);
 
-/// The lines that the processes of a function wrote.
+/// The log lines of the processes of a function.
 type Logs = Arc<Mutex<Vec<String>>>;
 
 /// The environments of one function.
@@ -78,7 +79,7 @@ struct Pool {
 }
 
 impl Lambda {
-    /// These functions, none of them started: Lambda starts what is invoked.
+    /// Creates these functions without a process. Lambda starts a process when a function is invoked.
     pub fn new(functions: impl IntoIterator<Item = Function>) -> Self {
         let pools = functions.into_iter().map(|function| {
             let pool = Pool {
@@ -94,14 +95,14 @@ impl Lambda {
         Self(Arc::new(pools.collect()))
     }
 
-    /// Invokes a function and waits for its answer, in an environment that is idle or in a new one.
+    /// Invokes a function in an idle environment, or in a new one, and waits for the answer.
     ///
     /// # Errors
-    /// [`Failure`]
-    pub async fn invoke(&self, function: &str, payload: &Value) -> Result<Value, Failure> {
+    /// [`InvocationError`] if the invocation gives no answer.
+    pub async fn invoke(&self, function: &str, payload: &Value) -> Result<Value, InvocationError> {
         let pool = self.pool(function).clone();
         let payload = Bytes::from(payload.to_string());
-        // A caller who goes away does not stop an invocation.
+        // An invocation goes on if its caller goes away.
         let invocation = tokio::spawn(async move { pool.invoke(payload).await });
         let answer = invocation.await.expect("an invocation does not panic")?;
         if answer.is_empty() {
@@ -110,14 +111,14 @@ impl Lambda {
         Ok(serde_json::from_slice(&answer).expect("functions answer in JSON"))
     }
 
-    /// Kills every environment of a function, with SIGKILL, as it stands; says how many worked.
+    /// Kills every environment of a function with SIGKILL. Returns how many of them were busy.
     pub fn kill(&self, function: &str) -> usize {
         lock(&self.pool(function).idle).clear();
         self.signal(function, "KILL")
     }
 
-    /// Sends a signal to every environment of a function that works; says how many it reached. One that has just ended by
-    /// itself is not among them.
+    /// Sends a signal to every busy environment of a function. Returns how many received it; a process that has just
+    /// ended does not.
     pub fn signal(&self, function: &str, signal: &str) -> usize {
         let busy = lock(&self.pool(function).busy).clone();
         let reached = busy.iter().filter(|pid| {
@@ -129,18 +130,18 @@ impl Lambda {
         reached.count()
     }
 
-    /// How many environments of a function work now.
-    pub fn busy(&self, function: &str) -> usize {
+    /// How many environments of a function are busy.
+    pub fn busy_count(&self, function: &str) -> usize {
         lock(&self.pool(function).busy).len()
     }
 
-    /// How many environments of a function were started since the beginning.
-    pub fn started(&self, function: &str) -> usize {
+    /// How many environments of a function were started in total.
+    pub fn started_count(&self, function: &str) -> usize {
         self.pool(function).started.load(Ordering::SeqCst)
     }
 
-    /// Whether a process of a function wrote a line with this in it.
-    pub fn logged(&self, function: &str, text: &str) -> bool {
+    /// Whether a process of a function logged a line that contains `text`.
+    pub fn has_logged(&self, function: &str, text: &str) -> bool {
         lock(&self.pool(function).logs)
             .iter()
             .any(|line| line.contains(text))
@@ -154,9 +155,9 @@ impl Lambda {
 }
 
 impl Pool {
-    async fn invoke(&self, payload: Bytes) -> Result<Bytes, Failure> {
+    async fn invoke(&self, payload: Bytes) -> Result<Bytes, InvocationError> {
         let Ok(_slot) = self.slots.try_acquire() else {
-            return Err(Failure::Throttled);
+            return Err(InvocationError::Throttled);
         };
         let idle = lock(&self.idle).pop();
         let environment = if let Some(environment) = idle {

@@ -1,4 +1,4 @@
-//! What holds for DynamoDB alone: what operators write by hand, and a service that is away.
+//! Tests for DynamoDB alone: items that operators edit by hand, and a service that is unreachable.
 
 use std::time::{Duration, Instant};
 
@@ -15,10 +15,10 @@ use vestibule_tests::{
     servers,
 };
 
-use crate::conformance::{stored, the_live_entries_are_exactly_the_live_ones};
+use crate::conformance::{live_entries_are_listed_exactly_once, stored_queue};
 
-/// The service's own client, for what the backup would never write.
-async fn by_hand() -> Client {
+/// A plain client of DynamoDB, for items that the backup never writes.
+async fn plain_client() -> Client {
     let config = aws_config::defaults(BehaviorVersion::latest())
         .endpoint_url(servers::dynamodb_url())
         .load()
@@ -26,7 +26,7 @@ async fn by_hand() -> Client {
     Client::new(&config)
 }
 
-async fn unreachable(endpoint_url: String) -> DynamoDbBackup {
+async fn connect_to(endpoint_url: String) -> DynamoDbBackup {
     DynamoDbBackup::connect(Connection {
         endpoint_url: Some(endpoint_url),
         tables: TableNames::default(),
@@ -35,11 +35,11 @@ async fn unreachable(endpoint_url: String) -> DynamoDbBackup {
 }
 
 #[tokio::test]
-async fn every_page_is_read() {
+async fn reads_follow_every_page() {
     let backup = servers::dynamodb().await.with_page_items(2);
-    the_live_entries_are_exactly_the_live_ones(&backup).await;
+    live_entries_are_listed_exactly_once(&backup).await;
     let queue = fresh_queue();
-    let created = stored(&json!({}));
+    let created = stored_queue(&json!({}));
     for queue in [fresh_queue(), queue.clone(), fresh_queue()] {
         backup.create_queue(&queue, &created).await.expect("created");
     }
@@ -47,12 +47,12 @@ async fn every_page_is_read() {
 }
 
 #[tokio::test]
-async fn settings_that_an_operator_wrote_by_hand_are_read() {
+async fn settings_edited_by_hand_are_read_or_refused_by_name() {
     let (backup, queue) = (servers::dynamodb().await, fresh_queue());
-    let created = stored(&json!({ "capacity": 1 }));
+    let created = stored_queue(&json!({ "capacity": 1 }));
     backup.create_queue(&queue, &created).await.expect("created");
     let write = async |settings: AttributeValue| {
-        by_hand()
+        plain_client()
             .await
             .update_item()
             .table_name(TableNames::default().queues)
@@ -92,14 +92,14 @@ async fn settings_that_an_operator_wrote_by_hand_are_read() {
             .await
             .expect("an answer")
             .is_some(),
-        "what was read by hand is what is expected"
+        "the settings that were read count as the expected ones"
     );
 
     let one = |name: &str, value| AttributeValue::M([(name.to_owned(), value)].into());
     let strange = AttributeValue::Ss(vec!["a".to_owned()]);
     for (wrong, field) in [
         (one("message", strange.clone()), "message"),
-        // DynamoDB JSON, pasted where plain JSON was wanted.
+        // An operator pasted DynamoDB JSON into the view for plain JSON.
         (one("capacity", one("N", text("100"))), "capacity"),
         (one("capacity", AttributeValue::N("1e30".to_owned())), "capacity"),
         (text("{\"capacity\": 3}"), "settings"),
@@ -112,22 +112,22 @@ async fn settings_that_an_operator_wrote_by_hand_are_read() {
             .await
             .expect("an answer")
             .expect("the queue");
-        let error = read.settings.parse().expect_err("no such setting");
+        let error = read.settings.parse().expect_err("the setting is invalid");
         assert_eq!(error.field, field, "{wrong:?}");
         let replaced = backup.replace_settings(&queue, &read.settings, &new).await;
         assert!(
             replaced.expect("an answer").is_some(),
-            "{wrong:?}: what was read is what is expected"
+            "{wrong:?}: the settings that were read count as the expected ones"
         );
     }
 }
 
 #[tokio::test]
-async fn an_attribute_that_a_hand_deleted_can_be_put_back() {
+async fn deleted_settings_attribute_can_be_written_again() {
     let (backup, queue) = (servers::dynamodb().await, fresh_queue());
-    let created = stored(&json!({ "capacity": 1 }));
+    let created = stored_queue(&json!({ "capacity": 1 }));
     backup.create_queue(&queue, &created).await.expect("created");
-    let deleted = by_hand()
+    let deleted = plain_client()
         .await
         .update_item()
         .table_name(TableNames::default().queues)
@@ -155,23 +155,23 @@ async fn an_attribute_that_a_hand_deleted_can_be_put_back() {
     assert_eq!(
         replace(other).await.expect("an answer"),
         replaced,
-        "an answer was lost"
+        "a repeated write succeeds, because the first answer may be lost"
     );
-    let nobody = fresh_queue();
+    let missing_queue = fresh_queue();
     let replaced = backup
-        .replace_settings(&nobody, &StoredSettings::Missing, &new)
+        .replace_settings(&missing_queue, &StoredSettings::Missing, &new)
         .await;
-    assert_eq!(replaced.expect("an answer"), None, "no such queue");
-    assert_eq!(backup.read_queue(&nobody).await.expect("an answer"), None);
+    assert_eq!(replaced.expect("an answer"), None, "the queue does not exist");
+    assert_eq!(backup.read_queue(&missing_queue).await.expect("an answer"), None);
 }
 
 #[tokio::test]
-async fn an_item_that_is_none_of_ours_is_named() {
-    let (backup, shelf, id) = (servers::dynamodb().await, fresh_shelf(), fresh_id());
+async fn unreadable_entry_item_is_named_and_skipped_in_lists() {
+    let (backup, partition, id) = (servers::dynamodb().await, fresh_shelf(), fresh_id());
     let entered = change(id, 1, Event::Entered { score: place(0) });
-    backup.put_change(&shelf, &entered).await.expect("written");
-    let shard = format!("{}#{}#{}", shelf.queue, shelf.generation, id.shard());
-    by_hand()
+    backup.put_change(&partition, &entered).await.expect("written");
+    let shard = format!("{}#{}#{}", partition.queue, partition.generation, id.shard());
+    plain_client()
         .await
         .update_item()
         .table_name(TableNames::default().entries)
@@ -183,25 +183,28 @@ async fn an_item_that_is_none_of_ours_is_named() {
         .send()
         .await
         .expect("written");
-    let error = backup.read_entry(&shelf, id).await.expect_err("no visit");
+    let error = backup
+        .read_entry(&partition, id)
+        .await
+        .expect_err("the visit number is out of range");
     assert!(
         matches!(&error, BackupError::Unreadable(text) if text.contains("visit")),
         "{error}"
     );
-    // Whoever reads them all goes without it: the queue could never be put back.
-    let live = backup.read_live_entries(&shelf, id.shard()).await;
-    assert_eq!(live.expect("the others"), []);
+    // A list of all live entries skips the item. Otherwise the queue could never be restored.
+    let live = backup.read_live_entries(&partition, id.shard()).await;
+    assert_eq!(live.expect("the list skips the item"), []);
 }
 
-/// One of them is damaged: the others are written, and the table is known to take writes.
+/// The backup writes the other changes and still knows that the table accepts writes.
 #[tokio::test]
-async fn a_damaged_item_is_refused_alone() {
-    let (backup, shelf) = (servers::dynamodb().await, fresh_shelf());
+async fn batch_with_a_damaged_item_writes_the_others() {
+    let (backup, partition) = (servers::dynamodb().await, fresh_shelf());
     let changes: Vec<_> = (0..3)
         .map(|n| change(fresh_id(), n + 1, Event::Entered { score: place(n) }))
         .collect();
     let damaged = changes[1].id;
-    by_hand()
+    plain_client()
         .await
         .put_item()
         .table_name(TableNames::default().entries)
@@ -209,8 +212,8 @@ async fn a_damaged_item_is_refused_alone() {
             "shard",
             AttributeValue::S(format!(
                 "{}#{}#{}",
-                shelf.queue,
-                shelf.generation,
+                partition.queue,
+                partition.generation,
                 damaged.shard()
             )),
         )
@@ -220,14 +223,17 @@ async fn a_damaged_item_is_refused_alone() {
         .await
         .expect("written");
     let until = tokio::time::Instant::now() + Duration::from_secs(30);
-    let outcomes = backup.put_changes(&shelf, &changes, until).await;
+    let outcomes = backup.put_changes(&partition, &changes, until).await;
     assert!(outcomes[0].is_ok() && outcomes[2].is_ok(), "{outcomes:?}");
     assert!(
         matches!(&outcomes[1], Err(BackupError::Unreadable(_))),
         "{outcomes:?}"
     );
-    backup.probe_writes(&shelf).await.expect("it does");
-    let elsewhere = DynamoDbBackup::connect(Connection {
+    backup
+        .probe_writes(&partition)
+        .await
+        .expect("the table accepts writes");
+    let without_entries_table = DynamoDbBackup::connect(Connection {
         endpoint_url: Some(servers::dynamodb_url()),
         tables: TableNames {
             entries: "no-such-table".to_owned(),
@@ -235,21 +241,27 @@ async fn a_damaged_item_is_refused_alone() {
         },
     })
     .await;
-    elsewhere.ping().await.expect("the other table is there");
-    elsewhere.probe_writes(&shelf).await.expect_err("this one is not");
+    without_entries_table
+        .ping()
+        .await
+        .expect("the queues table exists");
+    without_entries_table
+        .probe_writes(&partition)
+        .await
+        .expect_err("the entries table does not exist");
 }
 
 #[tokio::test]
-async fn a_service_that_is_away_fails_soon_and_says_how() {
+async fn unreachable_dynamodb_is_unavailable_within_3_seconds() {
     let silent = TcpListener::bind("127.0.0.1:0").await.expect("a free port");
     let silent_url = format!("http://{}", silent.local_addr().expect("an address"));
     for url in [servers::closed_port_url(), silent_url] {
-        let backup = unreachable(url.clone()).await;
+        let backup = connect_to(url.clone()).await;
         let since = Instant::now();
-        let error = backup.ping().await.expect_err("nobody is there");
+        let error = backup.ping().await.expect_err("no server answers");
         assert!(
             since.elapsed() < Duration::from_secs(3),
-            "{url}: {:?}",
+            "{url}: the error came after {:?}",
             since.elapsed()
         );
         assert!(matches!(error, BackupError::Unavailable(_)), "{url}: {error}");
@@ -257,7 +269,7 @@ async fn a_service_that_is_away_fails_soon_and_says_how() {
 }
 
 #[tokio::test]
-async fn a_refusal_of_the_service_is_told_by_its_code() {
+async fn refusal_of_dynamodb_is_named_by_its_code() {
     let backup = DynamoDbBackup::connect(Connection {
         endpoint_url: Some(servers::dynamodb_url()),
         tables: TableNames {
@@ -266,7 +278,7 @@ async fn a_refusal_of_the_service_is_told_by_its_code() {
         },
     })
     .await;
-    let error = backup.ping().await.expect_err("no such table");
+    let error = backup.ping().await.expect_err("the table does not exist");
     assert!(
         matches!(&error, BackupError::Unavailable(text) if text.contains("ResourceNotFoundException")),
         "{error}"
@@ -274,7 +286,7 @@ async fn a_refusal_of_the_service_is_told_by_its_code() {
 }
 
 #[tokio::test]
-async fn tables_can_be_created_by_two_at_once() {
+async fn two_processes_may_create_the_tables_at_once() {
     let prefix = fresh_queue().as_str().replace(':', "-");
     let tables = TableNames {
         queues: format!("{prefix}-queues"),
@@ -290,9 +302,11 @@ async fn tables_can_be_created_by_two_at_once() {
     let (first, second) = tokio::join!(one.create_tables_if_missing(), other.create_tables_if_missing());
     first.expect("created");
     second.expect("created");
-    one.create_tables_if_missing().await.expect("there already");
+    one.create_tables_if_missing()
+        .await
+        .expect("the tables exist already");
     one.ping().await.expect("an answer");
-    let described = by_hand()
+    let described = plain_client()
         .await
         .describe_time_to_live()
         .table_name(&tables.entries)

@@ -1,4 +1,4 @@
-//! What holds for the file alone: it survives being killed, and says what is wrong with it.
+//! Tests for the file alone: it keeps every acknowledged write after a kill, and its errors say what is wrong.
 
 use std::{
     fs,
@@ -20,23 +20,23 @@ use vestibule_tests::entries::{change, fresh_id, fresh_shelf, now_ms, place};
 
 const HOUR_MS: u64 = 3_600_000;
 
-/// Starts a process that writes to the file without end.
-fn writer_of(path: &Path, queue: &str) -> Child {
+/// Starts a process that writes to the file until it is killed.
+fn start_writer(path: &Path, queue: &str) -> Child {
     Command::new(env!("CARGO_BIN_EXE_store_writer"))
         .arg(path)
         .arg(queue)
         .stdout(Stdio::piped())
         .spawn()
-        .expect("the writer")
+        .expect("the writer starts")
 }
 
 #[tokio::test]
 async fn every_acknowledged_write_survives_a_kill() {
     let directory = tempfile::tempdir().expect("a directory");
-    let (path, shelf) = (directory.path().join("store"), fresh_shelf());
+    let (path, partition) = (directory.path().join("store"), fresh_shelf());
     let mut acknowledged: Vec<EntryId> = Vec::new();
     for round in 1..=5 {
-        let mut child = writer_of(&path, shelf.queue.as_str());
+        let mut child = start_writer(&path, partition.queue.as_str());
         let mut lines = BufReader::new(child.stdout.take().expect("piped"));
         for _ in 0..round * 37 {
             let mut line = String::new();
@@ -46,8 +46,8 @@ async fn every_acknowledged_write_survives_a_kill() {
         child.kill().expect("killed");
         child.wait().expect("ended");
         let mut rest = String::new();
-        lines.read_to_string(&mut rest).expect("the rest of what it said");
-        // Whatever follows the last line break was cut off by the kill.
+        lines.read_to_string(&mut rest).expect("the rest of the output");
+        // The kill cut off the text after the last line break.
         let whole = rest.rfind('\n').map_or("", |end| &rest[..end]);
         acknowledged.extend(
             whole
@@ -57,42 +57,45 @@ async fn every_acknowledged_write_survives_a_kill() {
 
         let backup = FileBackup::open(&path).expect("the store opens again");
         for id in &acknowledged {
-            let read = backup.read_entry(&shelf, *id).await.expect("an answer");
-            assert!(read.is_some(), "round {round}: {id} was acknowledged");
+            let read = backup.read_entry(&partition, *id).await.expect("an answer");
+            assert!(
+                read.is_some(),
+                "round {round}: the acknowledged entry {id} is missing"
+            );
         }
     }
 }
 
 #[tokio::test]
-async fn a_file_in_use_is_told_as_such() {
+async fn file_in_use_is_reported() {
     let directory = tempfile::tempdir().expect("a directory");
     let path = directory.path().join("store");
-    let mut child = writer_of(&path, "q");
+    let mut child = start_writer(&path, "q");
     let mut line = String::new();
     BufReader::new(child.stdout.take().expect("piped"))
         .read_line(&mut line)
         .expect("a line");
-    let error = FileBackup::open(&path).expect_err("another process has it");
+    let error = FileBackup::open(&path).expect_err("another process uses the file");
     assert!(matches!(error, FileError::InUse { .. }), "{error}");
     assert!(error.to_string().contains("in use by another process"), "{error}");
     child.kill().expect("killed");
     child.wait().expect("ended");
 
-    let open = FileBackup::open(&path).expect("free again");
-    let error = FileBackup::open(&path).expect_err("this process has it");
+    let open = FileBackup::open(&path).expect("the file is free again");
+    let error = FileBackup::open(&path).expect_err("this process uses the file");
     assert!(matches!(error, FileError::InUse { .. }), "{error}");
     drop(open);
-    FileBackup::open(&path).expect("free again");
+    FileBackup::open(&path).expect("the file is free again");
 }
 
 #[tokio::test]
-async fn a_broken_file_is_told_as_such() {
+async fn corrupt_file_is_reported_and_left_unchanged() {
     let directory = tempfile::tempdir().expect("a directory");
     let path = directory.path().join("store");
-    let (shelf, id) = (fresh_shelf(), fresh_id());
+    let (partition, id) = (fresh_shelf(), fresh_id());
     let entered = change(id, 1, Event::Entered { score: place(0) });
     let backup = FileBackup::open(&path).expect("a store");
-    backup.put_change(&shelf, &entered).await.expect("written");
+    backup.put_change(&partition, &entered).await.expect("written");
     drop(backup);
     let whole = fs::read(&path).expect("the file");
 
@@ -106,37 +109,37 @@ async fn a_broken_file_is_told_as_such() {
     ];
     for (nth, bytes) in contents.iter().enumerate() {
         fs::write(&path, bytes).expect("written");
-        let error = FileBackup::open(&path).expect_err("it is broken");
-        assert!(matches!(error, FileError::Corrupt { .. }), "{nth}: {error}");
+        let error = FileBackup::open(&path).expect_err("the file is corrupt");
+        assert!(matches!(error, FileError::Corrupt { .. }), "case {nth}: {error}");
         assert_eq!(
             &fs::read(&path).expect("the file"),
             bytes,
-            "{nth}: left as it was"
+            "case {nth}: the file has changed"
         );
     }
 }
 
 #[test]
-fn a_path_that_cannot_be_written_is_told_as_such() {
+fn inaccessible_path_is_reported() {
     let directory = tempfile::tempdir().expect("a directory");
     let no_directory = directory.path().join("missing").join("store");
     for path in [directory.path(), &no_directory] {
-        let error = FileBackup::open(path).expect_err("no file can be there");
+        let error = FileBackup::open(path).expect_err("the path cannot hold a file");
         assert!(matches!(error, FileError::Inaccessible { .. }), "{error}");
         assert!(error.to_string().contains(&path.display().to_string()), "{error}");
     }
 }
 
 #[tokio::test]
-async fn what_was_accepted_is_written_before_it_closes() {
+async fn closing_writes_every_accepted_change() {
     let directory = tempfile::tempdir().expect("a directory");
-    let (path, shelf) = (directory.path().join("store"), fresh_shelf());
+    let (path, partition) = (directory.path().join("store"), fresh_shelf());
     let ids: Vec<_> = (0..100).map(|_| fresh_id()).collect();
     let backup = FileBackup::open(&path).expect("a store");
     for id in &ids {
         let entered = change(*id, 1, Event::Entered { score: place(0) });
-        // Asked once and never again: as by a caller whose deadline has passed.
-        let mut writing = pin!(backup.put_change(&shelf, &entered));
+        // Poll the write once and drop it, like a caller whose deadline has passed.
+        let mut writing = pin!(backup.put_change(&partition, &entered));
         poll_fn(|context| {
             let _ = writing.as_mut().poll(context);
             Poll::Ready(())
@@ -146,16 +149,22 @@ async fn what_was_accepted_is_written_before_it_closes() {
     drop(backup);
     let backup = FileBackup::open(&path).expect("the store opens again");
     for id in ids {
-        assert!(backup.read_entry(&shelf, id).await.expect("an answer").is_some());
+        assert!(
+            backup
+                .read_entry(&partition, id)
+                .await
+                .expect("an answer")
+                .is_some()
+        );
     }
 }
 
 #[tokio::test]
-async fn records_past_their_time_are_removed() {
+async fn expired_records_are_removed() {
     let directory = tempfile::tempdir().expect("a directory");
-    let (path, shelf) = (directory.path().join("store"), fresh_shelf());
+    let (path, partition) = (directory.path().join("store"), fresh_shelf());
     let backup = FileBackup::open(&path).expect("a store");
-    let ended_at = async |backup: &FileBackup, at_ms| {
+    let put_record_ended_at = async |backup: &FileBackup, at_ms| {
         let id = fresh_id();
         let ended = vestibule_domain::change::Change {
             at_ms,
@@ -168,29 +177,34 @@ async fn records_past_their_time_are_removed() {
                 },
             )
         };
-        backup.put_change(&shelf, &ended).await.expect("written");
+        backup.put_change(&partition, &ended).await.expect("written");
         id
     };
-    let is_there =
-        async |backup: &FileBackup, id| backup.read_entry(&shelf, id).await.expect("an answer").is_some();
+    let is_stored = async |backup: &FileBackup, id| {
+        backup
+            .read_entry(&partition, id)
+            .await
+            .expect("an answer")
+            .is_some()
+    };
 
-    let kept = ended_at(&backup, now_ms() - 23 * HOUR_MS).await;
-    // While it is open: each commit looks at some records.
-    let mut old = ended_at(&backup, now_ms() - 25 * HOUR_MS).await;
+    let kept = put_record_ended_at(&backup, now_ms() - 23 * HOUR_MS).await;
+    // An open store removes expired records, because each commit examines some records.
+    let mut old = put_record_ended_at(&backup, now_ms() - 25 * HOUR_MS).await;
     for _ in 0..100 {
-        if !is_there(&backup, old).await {
+        if !is_stored(&backup, old).await {
             break;
         }
-        ended_at(&backup, now_ms()).await;
+        put_record_ended_at(&backup, now_ms()).await;
     }
-    assert!(!is_there(&backup, old).await);
-    // When it is opened: the last thing written before.
+    assert!(!is_stored(&backup, old).await);
+    // Opening a store also removes expired records, here the last record before the store closed.
     for _ in 0..70 {
-        ended_at(&backup, now_ms()).await;
+        put_record_ended_at(&backup, now_ms()).await;
     }
-    old = ended_at(&backup, now_ms() - 25 * HOUR_MS).await;
+    old = put_record_ended_at(&backup, now_ms() - 25 * HOUR_MS).await;
     drop(backup);
     let backup = FileBackup::open(&path).expect("the store opens again");
-    assert!(!is_there(&backup, old).await);
-    assert!(is_there(&backup, kept).await);
+    assert!(!is_stored(&backup, old).await);
+    assert!(is_stored(&backup, kept).await);
 }

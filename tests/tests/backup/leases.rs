@@ -1,4 +1,4 @@
-//! What guards a restore, on both backups: the lease with the epoch, the fence, and the generation.
+//! What protects a restore, on both backups: the lease with the epoch, the fence, and the generation.
 
 use tokio::join;
 use uuid::Uuid;
@@ -7,16 +7,16 @@ use vestibule_backup_file::FileBackup;
 use vestibule_domain::id::{QueueId, Salt};
 use vestibule_tests::{lines::fresh_queue, servers};
 
-on_both! {
-    one_of_two_takes_the_lease_and_the_next_epoch
-    a_lease_that_has_ended_is_taken_over_and_its_holder_is_refused
-    only_its_holder_renews_and_releases_a_lease
-    the_fence_of_an_epoch_only_rises
-    a_new_generation_ends_what_went_before
-    a_queue_that_is_not_there_is_left_so
+on_both_backups! {
+    one_of_two_takers_gets_the_lease_and_next_epoch
+    expired_lease_can_be_taken_and_its_holder_is_refused
+    only_the_holder_renews_and_releases_a_lease
+    fence_of_an_epoch_only_rises
+    new_generation_ends_the_epoch_and_its_lease
+    lease_calls_do_not_create_a_missing_queue
 }
 
-/// A moment of no meaning.
+/// An arbitrary time.
 const NOW_MS: u64 = 1_800_000_000_000;
 
 fn lease(holder: u128, until_ms: u64) -> Lease {
@@ -37,45 +37,45 @@ async fn new_queue(backup: &dyn Backup) -> QueueId {
     queue
 }
 
-async fn part(backup: &dyn Backup, queue: &QueueId) -> QueueMetadata {
+async fn read_metadata(backup: &dyn Backup, queue: &QueueId) -> QueueMetadata {
     let stored = backup.read_queue(queue).await.expect("read").expect("is there");
     stored.metadata
 }
 
-async fn take(backup: &dyn Backup, queue: &QueueId, epoch: u32, lease: Lease) -> LeaseOutcome {
+async fn take_lease(backup: &dyn Backup, queue: &QueueId, epoch: u32, lease: Lease) -> LeaseOutcome {
     let leased = backup.take_lease(queue, epoch, lease, NOW_MS).await;
     leased.expect("an answer")
 }
 
-pub(super) async fn one_of_two_takes_the_lease_and_the_next_epoch(backup: &dyn Backup) {
+pub(super) async fn one_of_two_takers_gets_the_lease_and_next_epoch(backup: &dyn Backup) {
     let queue = new_queue(backup).await;
     let leases = [lease(1, NOW_MS + 9), lease(2, NOW_MS + 9)];
     let (one, two) = join!(
-        take(backup, &queue, 1, leases[0]),
-        take(backup, &queue, 1, leases[1])
+        take_lease(backup, &queue, 1, leases[0]),
+        take_lease(backup, &queue, 1, leases[1])
     );
     let taken = [one, two].map(|leased| matches!(leased, LeaseOutcome::Taken(_)));
     assert_ne!(taken[0], taken[1], "{one:?} {two:?}");
     let (winner, loser) = if taken[0] { (0, two) } else { (1, one) };
-    // The loser read the queue before: it is of another epoch by now.
+    // The loser read the queue earlier, and the epoch has changed since.
     assert_eq!(loser, LeaseOutcome::EpochChanged);
-    let now = part(backup, &queue).await;
+    let now = read_metadata(backup, &queue).await;
     assert_eq!((now.epoch, now.lease), (2, Some(leases[winner])));
     assert_eq!([one, two][winner], LeaseOutcome::Taken(now));
-    // Whoever reads it now has to wait.
-    let other = take(backup, &queue, 2, lease(3, NOW_MS + 9)).await;
+    // A process that reads the queue now has to wait for the lease.
+    let other = take_lease(backup, &queue, 2, lease(3, NOW_MS + 9)).await;
     assert_eq!(other, LeaseOutcome::Held(leases[winner]));
 }
 
-pub(super) async fn a_lease_that_has_ended_is_taken_over_and_its_holder_is_refused(backup: &dyn Backup) {
+pub(super) async fn expired_lease_can_be_taken_and_its_holder_is_refused(backup: &dyn Backup) {
     let queue = new_queue(backup).await;
     let (slow, next) = (lease(1, NOW_MS), lease(2, NOW_MS + 9));
     assert!(matches!(
-        take(backup, &queue, 1, slow).await,
+        take_lease(backup, &queue, 1, slow).await,
         LeaseOutcome::Taken(_)
     ));
     assert!(matches!(
-        take(backup, &queue, 2, next).await,
+        take_lease(backup, &queue, 2, next).await,
         LeaseOutcome::Taken(_)
     ));
     let late = backup.renew_lease(&queue, 2, lease(1, NOW_MS + 99)).await;
@@ -84,57 +84,61 @@ pub(super) async fn a_lease_that_has_ended_is_taken_over_and_its_holder_is_refus
         .release_lease(&queue, 2, slow.holder)
         .await
         .expect("an answer");
-    let now = part(backup, &queue).await;
+    let now = read_metadata(backup, &queue).await;
     assert_eq!((now.epoch, now.lease), (3, Some(next)));
 }
 
-pub(super) async fn only_its_holder_renews_and_releases_a_lease(backup: &dyn Backup) {
+pub(super) async fn only_the_holder_renews_and_releases_a_lease(backup: &dyn Backup) {
     let queue = new_queue(backup).await;
     let (ours, longer) = (lease(1, NOW_MS + 9), lease(1, NOW_MS + 99));
     assert!(matches!(
-        take(backup, &queue, 1, ours).await,
+        take_lease(backup, &queue, 1, ours).await,
         LeaseOutcome::Taken(_)
     ));
     let others = backup.renew_lease(&queue, 2, lease(2, NOW_MS + 99)).await;
     assert!(!others.expect("an answer"));
     assert!(backup.renew_lease(&queue, 2, longer).await.expect("an answer"));
-    assert_eq!(part(backup, &queue).await.lease, Some(longer));
+    assert_eq!(read_metadata(backup, &queue).await.lease, Some(longer));
     let release = async |epoch, holder| {
         let released = backup.release_lease(&queue, epoch, Uuid::from_u128(holder));
         released.await.expect("an answer");
-        part(backup, &queue).await.lease
+        read_metadata(backup, &queue).await.lease
     };
     assert_eq!(release(2, 2).await, Some(longer));
-    assert_eq!(release(1, 1).await, Some(longer), "of another epoch");
+    assert_eq!(
+        release(1, 1).await,
+        Some(longer),
+        "a release in another epoch has no effect"
+    );
     assert_eq!(release(2, 1).await, None);
     let gone = backup.renew_lease(&queue, 2, longer).await;
     assert!(!gone.expect("an answer"));
 }
 
-pub(super) async fn the_fence_of_an_epoch_only_rises(backup: &dyn Backup) {
+pub(super) async fn fence_of_an_epoch_only_rises(backup: &dyn Backup) {
     let queue = new_queue(backup).await;
     let raise = async |epoch, fence| {
         let raised = backup.raise_watermark(&queue, epoch, fence).await;
         raised.expect("an answer");
-        part(backup, &queue).await.watermark
+        read_metadata(backup, &queue).await.watermark
     };
     assert_eq!(raise(1, 3).await, 3);
     assert_eq!(raise(1, 2).await, 3);
-    assert_eq!(raise(2, 9).await, 3, "of an epoch that there is not");
+    assert_eq!(raise(2, 9).await, 3, "an epoch that does not exist has no fence");
     assert_eq!(raise(1, 4).await, 4);
-    // A restore begins where the last line was.
+    // A restore begins with the fence of the last line.
     assert!(matches!(
-        take(backup, &queue, 1, lease(1, NOW_MS)).await,
+        take_lease(backup, &queue, 1, lease(1, NOW_MS)).await,
         LeaseOutcome::Taken(QueueMetadata { watermark: 4, .. })
     ));
-    assert_eq!(raise(1, 9).await, 4, "of a line that was lost");
+    assert_eq!(raise(1, 9).await, 4, "the lost line cannot raise the fence");
 }
 
-pub(super) async fn a_new_generation_ends_what_went_before(backup: &dyn Backup) {
+pub(super) async fn new_generation_ends_the_epoch_and_its_lease(backup: &dyn Backup) {
     let queue = new_queue(backup).await;
     let held = lease(1, NOW_MS + 9);
     assert!(matches!(
-        take(backup, &queue, 1, held).await,
+        take_lease(backup, &queue, 1, held).await,
         LeaseOutcome::Taken(_)
     ));
     let salt = Salt::new([4; 32]);
@@ -148,15 +152,18 @@ pub(super) async fn a_new_generation_ends_what_went_before(backup: &dyn Backup) 
         ..QueueMetadata::new(salt)
     };
     assert_eq!(begun, Some(expected));
-    assert_eq!(part(backup, &queue).await, expected);
-    // Whoever was putting the one before back has lost the right to.
+    assert_eq!(read_metadata(backup, &queue).await, expected);
+    // The process that was restoring the earlier generation has lost its lease.
     assert!(!backup.renew_lease(&queue, 2, held).await.expect("an answer"));
 }
 
-pub(super) async fn a_queue_that_is_not_there_is_left_so(backup: &dyn Backup) {
+pub(super) async fn lease_calls_do_not_create_a_missing_queue(backup: &dyn Backup) {
     let queue = fresh_queue();
     let (ours, salt) = (lease(1, NOW_MS + 9), Salt::new([4; 32]));
-    assert_eq!(take(backup, &queue, 0, ours).await, LeaseOutcome::EpochChanged);
+    assert_eq!(
+        take_lease(backup, &queue, 0, ours).await,
+        LeaseOutcome::EpochChanged
+    );
     assert!(!backup.renew_lease(&queue, 0, ours).await.expect("an answer"));
     let released = backup.release_lease(&queue, 0, ours.holder).await;
     released.expect("an answer");

@@ -1,7 +1,7 @@
-//! The backups: what holds for both, what holds for each, and what carries changes to them and back.
+//! Tests of the backups: rules for both, rules for each, and how changes reach a backup and return to a line.
 
 /// Runs each case on both backups.
-macro_rules! on_both {
+macro_rules! on_both_backups {
     ($($case:ident)*) => {
         mod on_file {
             $(#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
@@ -21,13 +21,13 @@ macro_rules! on_both {
 }
 
 mod conformance;
+mod dead_letters;
 mod dynamodb;
+mod faulty_backup;
+mod faulty_scene;
 mod file;
-mod journey;
+mod file_scene;
 mod leases;
-mod looks;
-mod picky;
-mod place;
-mod scene;
-mod stuck;
-mod throttled;
+mod round_trip;
+mod throttling;
+mod unwritten_claim;

@@ -1,6 +1,6 @@
-//! A headless Chromium as a process, spoken to by its own debugging protocol over two pipes.
+//! A headless Chromium as a process, which the test controls with the debugging protocol over two pipes.
 //!
-//! Whatever becomes of the test, the pipes close with its process, and the browser ends when they do.
+//! The pipes close when the test process ends in any way, and the browser ends when the pipes close.
 
 use std::{
     collections::HashMap,
@@ -22,21 +22,21 @@ use tokio::{sync::oneshot, time::timeout};
 
 use crate::tab::Tab;
 
-/// A browser answers, or ends, within this, also where the machine is busy.
-const ANSWER: Duration = Duration::from_mins(1);
-const END: Duration = Duration::from_secs(5);
+/// A browser answers or ends within this time, also on a busy machine.
+const ANSWER_TIMEOUT: Duration = Duration::from_mins(1);
+const EXIT_TIMEOUT: Duration = Duration::from_secs(5);
 
-/// The browser reads orders from descriptor 3 and answers on 4; `exec` keeps its process ours.
-const ON_PIPES: &str = r#"exec "$0" "$@" 3<&0 4>&1 </dev/null >&2"#;
+/// Starts the browser so that it reads commands from descriptor 3 and answers on 4. `exec` makes it the child process.
+const START_WITH_PIPES: &str = r#"exec "$0" "$@" 3<&0 4>&1 </dev/null >&2"#;
 
 const ARGUMENTS: [&str; 11] = [
     "--headless=new",
     "--remote-debugging-pipe",
-    // Containers have root alone, and no namespaces to spare: the page is our own.
+    // A container often has only the root user and no namespaces, and the page is our own.
     "--no-sandbox",
     "--disable-dev-shm-usage",
     "--disable-gpu",
-    // Nothing but the page is asked for, and nobody but this machine.
+    // The browser loads only the page, and only from this machine.
     "--no-proxy-server",
     "--no-first-run",
     "--disable-background-networking",
@@ -45,20 +45,20 @@ const ARGUMENTS: [&str; 11] = [
     "--disable-extensions",
 ];
 
-/// A running browser; closed when dropped.
+/// A running browser. Dropping it closes the browser.
 pub(crate) struct Chromium {
-    wire: Arc<Wire>,
+    connection: Arc<BrowserConnection>,
     child: Child,
     folder: TempDir,
 }
 
-/// What is said to the browser, and what it answers.
-pub(crate) struct Wire {
-    orders: Mutex<Option<ChildStdin>>,
+/// The connection to the browser.
+pub(crate) struct BrowserConnection {
+    commands: Mutex<Option<ChildStdin>>,
     number: AtomicU64,
-    /// Who waits for the answer of that number.
-    waiting: Mutex<HashMap<u64, oneshot::Sender<Value>>>,
-    faults: Mutex<Vec<String>>,
+    /// The receivers of answers, by the number of the command.
+    pending: Mutex<HashMap<u64, oneshot::Sender<Value>>>,
+    page_errors: Mutex<Vec<String>>,
 }
 
 impl Chromium {
@@ -68,7 +68,7 @@ impl Chromium {
         let log = File::create(folder.path().join("log")).expect("a file");
         let program = std::env::var_os("VESTIBULE_CHROMIUM").map_or_else(|| "chromium".into(), PathBuf::from);
         let mut child = Command::new("sh")
-            .args(["-c", ON_PIPES])
+            .args(["-c", START_WITH_PIPES])
             .arg(program)
             .args(ARGUMENTS)
             .arg(format!(
@@ -81,47 +81,59 @@ impl Chromium {
             .stderr(log)
             .spawn()
             .expect("a shell can be started");
-        let wire = Arc::new(Wire {
-            orders: Mutex::new(child.stdin.take()),
+        let connection = Arc::new(BrowserConnection {
+            commands: Mutex::new(child.stdin.take()),
             number: AtomicU64::new(0),
-            waiting: Mutex::default(),
-            faults: Mutex::default(),
+            pending: Mutex::default(),
+            page_errors: Mutex::default(),
         });
-        let answers = child.stdout.take().expect("piped");
+        let output = child.stdout.take().expect("piped");
         thread::spawn({
-            let wire = wire.clone();
-            move || wire.read(answers)
+            let connection = connection.clone();
+            move || connection.read(output)
         });
-        let this = Self { wire, child, folder };
-        if this
-            .wire
-            .ask(None, "Browser.getVersion", json!({}))
+        let chromium = Self {
+            connection,
+            child,
+            folder,
+        };
+        if chromium
+            .connection
+            .exchange(None, "Browser.getVersion", json!({}))
             .await
             .is_none()
         {
-            let log = fs::read_to_string(this.folder.path().join("log")).unwrap_or_default();
-            panic!("no Chromium: install it, or name it in VESTIBULE_CHROMIUM\n{log}");
+            let log = fs::read_to_string(chromium.folder.path().join("log")).unwrap_or_default();
+            panic!("Chromium did not start: install it, or name it in VESTIBULE_CHROMIUM\n{log}");
         }
-        this
+        chromium
     }
 
-    /// Opens a tab in front of the others.
-    pub(crate) async fn tab(&self) -> Tab {
-        Tab::open(self.wire.clone()).await
+    /// Opens a new tab in front of the others.
+    pub(crate) async fn open_tab(&self) -> Tab {
+        Tab::open(self.connection.clone()).await
     }
 
-    /// What pages threw, or did against their policy.
-    pub(crate) fn faults(&self) -> Vec<String> {
-        self.wire.faults.lock().expect("no panic").clone()
+    /// The exceptions of the pages, and their violations of the content security policy.
+    pub(crate) fn page_errors(&self) -> Vec<String> {
+        self.connection
+            .page_errors
+            .lock()
+            .expect("the mutex is not poisoned")
+            .clone()
     }
 }
 
 impl Drop for Chromium {
     fn drop(&mut self) {
-        // No more orders: the browser closes, and leaves nothing behind.
-        self.wire.orders.lock().expect("no panic").take();
+        // Closing the pipe ends the browser, which removes its files.
+        self.connection
+            .commands
+            .lock()
+            .expect("the mutex is not poisoned")
+            .take();
         let started = Instant::now();
-        while started.elapsed() < END {
+        while started.elapsed() < EXIT_TIMEOUT {
             if !matches!(self.child.try_wait(), Ok(None)) {
                 return;
             }
@@ -132,55 +144,70 @@ impl Drop for Chromium {
     }
 }
 
-impl Wire {
-    /// Carries an order out.
+impl BrowserConnection {
+    /// Sends a command and returns its result.
     ///
-    /// Panics where the browser refuses it.
-    pub(crate) async fn order(&self, session: Option<&str>, method: &str, parameters: Value) -> Value {
+    /// Panics if the browser refuses the command.
+    pub(crate) async fn send_command(&self, session: Option<&str>, method: &str, parameters: Value) -> Value {
         let mut answer = self
-            .ask(session, method, parameters)
+            .exchange(session, method, parameters)
             .await
-            .expect("the browser runs");
+            .expect("the browser is running");
         assert!(answer.get("error").is_none(), "{method}: {answer}");
         answer["result"].take()
     }
 
-    /// The same, answered with the whole message; with nothing where the browser has ended.
-    pub(crate) async fn ask(&self, session: Option<&str>, method: &str, parameters: Value) -> Option<Value> {
+    /// Sends a command and returns the whole answer. `None` if the browser has ended.
+    pub(crate) async fn exchange(
+        &self,
+        session: Option<&str>,
+        method: &str,
+        parameters: Value,
+    ) -> Option<Value> {
         let number = self.number.fetch_add(1, Ordering::Relaxed);
         let (sender, receiver) = oneshot::channel();
-        self.waiting.lock().expect("no panic").insert(number, sender);
-        let mut order = json!({ "id": number, "method": method, "params": parameters });
+        self.pending
+            .lock()
+            .expect("the mutex is not poisoned")
+            .insert(number, sender);
+        let mut command = json!({ "id": number, "method": method, "params": parameters });
         if let Some(session) = session {
-            order["sessionId"] = json!(session);
+            command["sessionId"] = json!(session);
         }
-        // Short enough for the pipe. Where it is broken, nobody answers.
-        let _ = (self.orders.lock().expect("no panic").as_mut())
-            .expect("open until dropped")
-            .write_all(format!("{order}\0").as_bytes());
-        timeout(ANSWER, receiver)
+        // The command fits into the pipe. If the pipe is broken, no answer comes.
+        let _ = (self.commands.lock().expect("the mutex is not poisoned").as_mut())
+            .expect("the pipe is open until the browser is dropped")
+            .write_all(format!("{command}\0").as_bytes());
+        timeout(ANSWER_TIMEOUT, receiver)
             .await
             .unwrap_or_else(|_| panic!("the browser did not answer {method}"))
             .ok()
     }
 
-    fn read(&self, answers: ChildStdout) {
-        for message in BufReader::new(answers).split(0).map_while(Result::ok) {
+    fn read(&self, output: ChildStdout) {
+        for message in BufReader::new(output).split(0).map_while(Result::ok) {
             let message: Value = serde_json::from_slice(&message).expect("JSON");
             if let Some(number) = message["id"].as_u64() {
-                let waiting = self.waiting.lock().expect("no panic").remove(&number);
-                // Whoever gave up does not mind.
-                let _ = waiting.map(|sender| sender.send(message));
-            } else if let Some(fault) = fault(&message) {
-                self.faults.lock().expect("no panic").push(fault);
+                let pending = self
+                    .pending
+                    .lock()
+                    .expect("the mutex is not poisoned")
+                    .remove(&number);
+                // Sending fails only if the caller gave up.
+                let _ = pending.map(|sender| sender.send(message));
+            } else if let Some(page_error) = page_error(&message) {
+                self.page_errors
+                    .lock()
+                    .expect("the mutex is not poisoned")
+                    .push(page_error);
             }
         }
-        self.waiting.lock().expect("no panic").clear();
+        self.pending.lock().expect("the mutex is not poisoned").clear();
     }
 }
 
-/// What an event says of a page that did wrong. Answers that did not come are no fault of the page.
-fn fault(event: &Value) -> Option<String> {
+/// The error of a page that an event reports. Failed network requests do not count.
+fn page_error(event: &Value) -> Option<String> {
     let (parameters, entry) = (&event["params"], &event["params"]["entry"]);
     match event["method"].as_str()? {
         "Runtime.exceptionThrown" => Some(parameters["exceptionDetails"].to_string()),

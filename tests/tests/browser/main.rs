@@ -1,13 +1,13 @@
-//! The waiting page and the client library in a real browser, as a visitor notices them.
+//! Tests of the waiting page and the client library in a real browser, as a visitor sees them.
 //!
-//! Each test has a runner, a queue and a headless Chromium of its own. `VESTIBULE_CHROMIUM` names the browser, which is
-//! else `chromium` on the path; `infra/test.sh` installs one.
+//! Each test has its own runner, queue and headless Chromium. `VESTIBULE_CHROMIUM` names the browser. Without it, the
+//! tests start `chromium` from the path. `infra/test.sh` installs one.
 
-mod away;
 mod chromium;
-mod front;
-mod pace;
+mod claim;
+mod outage;
 mod place;
+mod poll_timing;
+mod proxy;
 mod scene;
 mod tab;
-mod turn;

@@ -1,4 +1,4 @@
-//! The place in line: seen, kept, and given up.
+//! The visitor's place in line: shown, kept, and given up.
 
 use std::sync::atomic::{AtomicUsize, Ordering};
 
@@ -6,43 +6,45 @@ use serde_json::{Value, json};
 use tokio::time::{Instant, sleep};
 
 use crate::{
-    front::Call,
+    proxy::Call,
     scene::Scene,
-    tab::{BOUND, LOOK},
+    tab::{BOUND, LOOK_PAUSE},
 };
 
-/// One is let in, and nobody after.
-fn standing_still() -> Value {
+/// Settings with which one visitor is active and no other is promoted.
+fn full_queue() -> Value {
     json!({ "capacity": 1, "batch": 1, "interval_seconds": 3_600, "claim_seconds": 10, "session_seconds": 3_600 })
 }
 
 #[tokio::test]
-async fn who_joins_sees_the_place_and_the_wait() {
-    // Room for many, one a minute: the pace alone says how long it takes.
+async fn visitor_who_joins_sees_position_and_wait() {
+    // The capacity is large and one entry per minute is promoted, so the pace alone determines the wait.
     let settings = json!({ "capacity": 100, "batch": 1, "interval_seconds": 60 });
-    let (scene, _) = Scene::with_one_let_in(settings).await;
+    let (scene, _) = Scene::with_one_active(settings).await;
     let before = scene.enter().await;
     assert_eq!(before.entry["position"], json!(1));
 
-    let tab = scene.visit().await;
-    let shown = tab
-        .until("place and wait", |shown| !shown.part("wait").is_empty())
+    let tab = scene.open_page().await;
+    let view = tab
+        .until("position and wait are shown", |view| {
+            !view.part("wait").is_empty()
+        })
         .await;
-    assert!(shown.waits_at(2), "{shown:?}");
-    assert_eq!(shown.title, "2 · You are in line");
-    let calls = scene.front.calls();
-    let told: Vec<_> = calls
+    assert!(view.shows_position(2), "{view:?}");
+    assert_eq!(view.title, "2 · You are in line");
+    let calls = scene.proxy.calls();
+    let ranges: Vec<_> = calls
         .iter()
         .map(|call| &call.body["estimated_wait_seconds"])
         .collect();
-    let is_told = told
+    let is_one_of_them = ranges
         .iter()
-        .any(|range| in_minutes(range).as_deref() == Some(shown.part("wait")));
-    assert!(is_told, "{told:?}: {shown:?}");
-    scene.end();
+        .any(|range| in_minutes(range).as_deref() == Some(view.part("wait")));
+    assert!(is_one_of_them, "{ranges:?}: {view:?}");
+    scene.assert_no_page_errors();
 }
 
-/// The second in line at one a minute: no seconds any more, and no hours yet.
+/// The text for the second position at one entry per minute, which is neither in seconds nor in hours.
 fn in_minutes(range: &Value) -> Option<String> {
     let (low, high) = (range["low"].as_u64()?, range["high"].as_u64()?);
     assert!((90..7_200).contains(&high), "{range}");
@@ -55,148 +57,175 @@ fn in_minutes(range: &Value) -> Option<String> {
 }
 
 #[tokio::test]
-async fn the_position_shown_never_rises() {
-    // Two may go in this hour: the one who is let in, and the one who misses the turn.
+async fn shown_position_never_rises() {
+    // Two entries may be promoted in this hour: the active one, and the one that misses its turn.
     let settings = json!({
         "capacity": 1, "batch": 2, "interval_seconds": 3_600, "claim_seconds": 10, "session_seconds": 3_600
     });
-    let (scene, first) = Scene::with_one_let_in(settings).await;
-    let sleeper = scene.enter().await;
-    scene.front.hurry();
-    let tab = scene.visit().await;
-    tab.until("behind the sleeper", |shown| shown.waits_at(2)).await;
-    let token = scene.token();
+    let (scene, first) = Scene::with_one_active(settings).await;
+    let absent = scene.enter().await;
+    scene.proxy.shorten_polls();
+    let tab = scene.open_page().await;
+    tab.until("the visitor is behind the absent one", |view| {
+        view.shows_position(2)
+    })
+    .await;
+    let token = scene.browser_token();
 
     scene.complete(&first).await;
-    tab.until("the sleeper is called", |shown| shown.waits_at(1))
+    tab.until("the absent visitor is promoted", |view| view.shows_position(1))
         .await;
-    until_gone(&scene, sleeper.token()).await;
-    let back = scene.enter_again(&sleeper).await;
+    wait_until_ended(&scene, absent.token()).await;
+    let back = scene.enter_again(&absent).await;
     assert_eq!(
         (&back["state"], &back["position"]),
         (&json!("waiting"), &json!(1))
     );
-    until_told(&scene, 2).await;
-    assert_eq!(scene.status(&token).await["position"], json!(2));
-    assert!(tab.shown().await.waits_at(1));
-    assert_eq!(tab.positions().await, [2, 1], "never up");
+    wait_until_received(&scene, 2).await;
+    assert_eq!(scene.entry_status(&token).await["position"], json!(2));
+    assert!(tab.read_view().await.shows_position(1));
+    assert_eq!(tab.shown_positions().await, [2, 1], "the position never rises");
 
     tab.reload().await;
-    tab.until("the place after a reload", |shown| {
-        !shown.part("position").is_empty()
+    tab.until("the position is shown after a reload", |view| {
+        !view.part("position").is_empty()
     })
     .await;
-    until_told(&scene, 2).await;
-    assert_eq!(tab.positions().await, [1], "nor by a reload");
-    scene.end();
+    wait_until_received(&scene, 2).await;
+    assert_eq!(
+        tab.shown_positions().await,
+        [1],
+        "a reload shows the stored position"
+    );
+    scene.assert_no_page_errors();
 }
 
-/// Waits until an entry is over.
-async fn until_gone(scene: &Scene, token: &str) {
+/// Waits until an entry has ended.
+async fn wait_until_ended(scene: &Scene, token: &str) {
     let end = Instant::now() + BOUND;
-    while scene.status(token).await["status"] != json!(410) {
-        assert!(Instant::now() < end, "{token} is not over");
-        sleep(LOOK).await;
+    while scene.entry_status(token).await["status"] != json!(410) {
+        assert!(Instant::now() < end, "the entry {token} has not ended");
+        sleep(LOOK_PAUSE).await;
     }
 }
 
-/// Waits until the page was told a position from now on, and has come back: so it has taken that in.
-async fn until_told(scene: &Scene, position: u64) {
-    let seen = scene.front.calls().len();
-    let is_so = |call: &&Call| call.is_poll() && call.body["position"] == json!(position);
-    let twice = |calls: &[Call]| calls[seen..].iter().filter(is_so).count() >= 2;
-    scene.front.until(&format!("told {position}"), twice).await;
+/// Waits until the page has received a position twice from now on, so that it has handled the first answer.
+async fn wait_until_received(scene: &Scene, position: u64) {
+    let call_count = scene.proxy.calls().len();
+    let is_position = |call: &&Call| call.is_poll() && call.body["position"] == json!(position);
+    let twice = |calls: &[Call]| calls[call_count..].iter().filter(is_position).count() >= 2;
+    scene
+        .proxy
+        .until(&format!("the page receives position {position}"), twice)
+        .await;
 }
 
 #[tokio::test]
-async fn a_higher_position_is_not_shown_after_an_answer_without_one_either() {
-    let (scene, _) = Scene::with_one_let_in(standing_still()).await;
-    scene.front.hurry();
-    // The table, which answers while Redis is away, knows no position.
-    let told = [json!(5), json!(3), json!(9), Value::Null, json!(4), json!(2)];
+async fn position_never_rises_after_an_answer_without_one() {
+    let (scene, _) = Scene::with_one_active(full_queue()).await;
+    scene.proxy.shorten_polls();
+    // While Redis is unavailable, the backup answers, which knows no position.
+    let ranges = [json!(5), json!(3), json!(9), Value::Null, json!(4), json!(2)];
     let answers = AtomicUsize::new(0);
-    scene.front.alter(move |call| {
+    scene.proxy.change_answers(move |call| {
         if call.body["state"] == json!("waiting") {
             let n = answers.fetch_add(1, Ordering::Relaxed);
-            call.body["position"] = told[n.min(told.len() - 1)].clone();
+            call.body["position"] = ranges[n.min(ranges.len() - 1)].clone();
         }
     });
-    let tab = scene.visit().await;
-    tab.until("the lowest", |shown| shown.waits_at(2)).await;
-    assert_eq!(tab.positions().await, [5, 3, 3, 2]);
-    scene.end();
+    let tab = scene.open_page().await;
+    tab.until("the lowest position is shown", |view| view.shows_position(2))
+        .await;
+    assert_eq!(tab.shown_positions().await, [5, 3, 3, 2]);
+    scene.assert_no_page_errors();
 }
 
 #[tokio::test]
-async fn a_reload_keeps_the_place_and_so_does_a_second_tab() {
-    let (scene, _) = Scene::with_one_let_in(standing_still()).await;
+async fn reload_and_second_tab_keep_the_place() {
+    let (scene, _) = Scene::with_one_active(full_queue()).await;
     scene.enter().await;
-    let tab = scene.visit().await;
-    tab.until("the place", |shown| shown.waits_at(2)).await;
+    let tab = scene.open_page().await;
+    tab.until("the position is shown", |view| view.shows_position(2))
+        .await;
     scene.enter().await;
 
     tab.reload().await;
-    tab.until("the same place", |shown| shown.waits_at(2)).await;
-    let second = scene.visit().await;
-    second.until("the same place", |shown| shown.waits_at(2)).await;
+    tab.until("the same position is shown", |view| view.shows_position(2))
+        .await;
+    let second = scene.open_page().await;
+    second
+        .until("the same position is shown", |view| view.shows_position(2))
+        .await;
 
-    let calls = scene.front.calls();
+    let calls = scene.proxy.calls();
     let entered: Vec<_> = calls.iter().filter(|call| call.is_enter()).collect();
     assert_eq!(
         entered.len(),
         2,
-        "a reload looks, and a second tab enters: {entered:?}"
+        "a reload reads the status, and a second tab enters: {entered:?}"
     );
     assert_eq!(entered[0].body["token"], entered[1].body["token"]);
-    assert_eq!(entered[1].status, 200, "no new place");
-    assert_eq!(scene.order("stats").await["waiting"], json!(3));
-    scene.end();
+    assert_eq!(entered[1].status, 200, "the second tab gets the same entry");
+    assert_eq!(scene.run_command("stats").await["waiting"], json!(3));
+    scene.assert_no_page_errors();
 }
 
 #[tokio::test]
 async fn pause_and_message_are_shown() {
-    let (scene, _) = Scene::with_one_let_in(standing_still()).await;
-    scene.front.hurry();
-    let tab = scene.visit().await;
-    let shown = tab.until("the place", |shown| shown.waits_at(1)).await;
-    assert_eq!(shown.part("message"), "");
-    let still = "The line stands still for a moment. Your place is kept.";
-    assert_ne!(shown.part("standstill"), still);
+    let (scene, _) = Scene::with_one_active(full_queue()).await;
+    scene.proxy.shorten_polls();
+    let tab = scene.open_page().await;
+    let view = tab
+        .until("the position is shown", |view| view.shows_position(1))
+        .await;
+    assert_eq!(view.part("message"), "");
+    let paused_text = "The line stands still for a moment. Your place is kept.";
+    assert_ne!(view.part("standstill"), paused_text);
 
     let message = "Sold out soon. <b>곧 시작합니다</b> & more";
-    scene.update(json!({ "message": message })).await;
-    tab.until("the message, as it was written", |shown| {
-        shown.part("message") == message
+    scene.update_settings(json!({ "message": message })).await;
+    tab.until("the message is shown as text", |view| {
+        view.part("message") == message
     })
     .await;
-    scene.order("pause").await;
-    let shown = tab
-        .until("the pause", |shown| shown.part("standstill") == still)
+    scene.run_command("pause").await;
+    let view = tab
+        .until("the pause is shown", |view| {
+            view.part("standstill") == paused_text
+        })
         .await;
-    assert!(shown.waits_at(1) && shown.part("message") == message, "{shown:?}");
-    scene.order("resume").await;
-    tab.until("no pause", |shown| shown.part("standstill") != still)
+    assert!(
+        view.shows_position(1) && view.part("message") == message,
+        "{view:?}"
+    );
+    scene.run_command("resume").await;
+    tab.until("the pause is over", |view| view.part("standstill") != paused_text)
         .await;
-    scene.end();
+    scene.assert_no_page_errors();
 }
 
 #[tokio::test]
-async fn who_leaves_is_out_of_line_and_may_join_again_at_the_back() {
-    let (scene, _) = Scene::with_one_let_in(standing_still()).await;
-    let tab = scene.visit().await;
-    tab.until("the place", |shown| shown.waits_at(1)).await;
+async fn visitor_who_leaves_may_join_again_at_the_back() {
+    let (scene, _) = Scene::with_one_active(full_queue()).await;
+    let tab = scene.open_page().await;
+    tab.until("the position is shown", |view| view.shows_position(1))
+        .await;
     let next = scene.enter().await;
     assert_eq!(next.entry["position"], json!(2));
 
     tab.click("leave").await;
-    let shown = tab
-        .until("left", |shown| shown.part("headline") == "You left the line")
+    let view = tab
+        .until("left", |view| view.part("headline") == "You left the line")
         .await;
-    assert_eq!((shown.part("position"), shown.part("leave")), ("", ""));
-    assert_eq!(scene.status(&scene.token()).await["state"], json!("left"));
-    assert_eq!(scene.status(next.token()).await["position"], json!(1));
+    assert_eq!((view.part("position"), view.part("leave")), ("", ""));
+    assert_eq!(
+        scene.entry_status(&scene.browser_token()).await["state"],
+        json!("left")
+    );
+    assert_eq!(scene.entry_status(next.token()).await["position"], json!(1));
 
     tab.click("join").await;
-    tab.until("a new place", |shown| shown.waits_at(2)).await;
-    scene.end();
+    tab.until("a new position is shown", |view| view.shows_position(2))
+        .await;
+    scene.assert_no_page_errors();
 }

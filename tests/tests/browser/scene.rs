@@ -1,4 +1,4 @@
-//! A runner, one queue in it, and a browser.
+//! A runner with one queue, and a browser.
 
 use std::time::Duration;
 
@@ -7,35 +7,35 @@ use tempfile::TempDir;
 use uuid::Uuid;
 use vestibule_tests::runner::Runner;
 
-use crate::{chromium::Chromium, front::Front, tab::Tab};
+use crate::{chromium::Chromium, proxy::Proxy, tab::Tab};
 
 const QUEUE: &str = "q";
 
-/// All that a test needs.
+/// The runner, the proxy and the browser of one test.
 pub(crate) struct Scene {
-    /// Dropped first: nobody asks any more when the runner ends.
+    /// Dropped first, so that the browser sends no requests while the runner ends.
     browser: Chromium,
-    pub(crate) front: Front,
+    pub(crate) proxy: Proxy,
     runner: Option<Runner>,
     folder: TempDir,
 }
 
-/// Somebody in the queue without a browser.
-pub(crate) struct Other {
+/// A visitor in the queue without a browser.
+pub(crate) struct OtherVisitor {
     pub(crate) visitor: String,
     pub(crate) entry: Value,
 }
 
 impl Scene {
-    /// A queue of these settings, with one session that runs.
-    pub(crate) async fn with_one_let_in(settings: Value) -> (Self, Other) {
+    /// Creates a queue with these settings and one active visitor.
+    pub(crate) async fn with_one_active(settings: Value) -> (Self, OtherVisitor) {
         let folder = tempfile::tempdir().expect("a folder");
-        let runner = start(&folder, 0);
+        let runner = start_runner(&folder, 0);
         let create = json!({ "op": "create", "queue": QUEUE, "settings": settings });
-        let (browser, _) = tokio::join!(Chromium::start(), runner.order(create));
+        let (browser, _) = tokio::join!(Chromium::start(), runner.run_command(create));
         let scene = Self {
             browser,
-            front: Front::before(runner.url("")).await,
+            proxy: Proxy::start(runner.url("")).await,
             runner: Some(runner),
             folder,
         };
@@ -44,62 +44,63 @@ impl Scene {
         (scene, first)
     }
 
-    /// A tab at the waiting page.
-    pub(crate) async fn visit(&self) -> Tab {
-        self.visit_at(&self.front.url("")).await
+    /// Opens a tab with the waiting page.
+    pub(crate) async fn open_page(&self) -> Tab {
+        self.open_page_at(&self.proxy.url("")).await
     }
 
-    /// The same without anything before the runner.
-    pub(crate) async fn visit_runner(&self) -> Tab {
-        self.visit_at(&self.runner().url("")).await
+    /// Opens a tab with the waiting page, without the proxy.
+    pub(crate) async fn open_page_directly(&self) -> Tab {
+        self.open_page_at(&self.runner().url("")).await
     }
 
-    /// An empty tab, which hides the others.
-    pub(crate) async fn empty_tab(&self) -> Tab {
-        self.browser.tab().await
+    /// Opens an empty tab, which hides the others.
+    pub(crate) async fn open_empty_tab(&self) -> Tab {
+        self.browser.open_tab().await
     }
 
-    async fn visit_at(&self, address: &str) -> Tab {
-        let tab = self.browser.tab().await;
+    async fn open_page_at(&self, address: &str) -> Tab {
+        let tab = self.browser.open_tab().await;
         tab.visit(&format!("{address}/?queue={QUEUE}")).await;
         tab
     }
 
-    /// Somebody else enters.
-    pub(crate) async fn enter(&self) -> Other {
+    /// Enters the queue as another visitor.
+    pub(crate) async fn enter(&self) -> OtherVisitor {
         let visitor = Uuid::new_v4().to_string();
         let entry = self.runner().enter(QUEUE, &visitor).await;
-        Other { visitor, entry }
+        OtherVisitor { visitor, entry }
     }
 
-    /// The same one enters again.
-    pub(crate) async fn enter_again(&self, other: &Other) -> Value {
+    /// Enters the queue again as the same visitor.
+    pub(crate) async fn enter_again(&self, other: &OtherVisitor) -> Value {
         self.runner().enter(QUEUE, &other.visitor).await
     }
 
-    /// Somebody leaves.
-    pub(crate) async fn leave(&self, other: &Other) {
+    /// Leaves the queue as this visitor.
+    pub(crate) async fn leave(&self, other: &OtherVisitor) {
         let runner = self.runner();
-        let leaving = runner
+        let request = runner
             .http()
             .delete(runner.url(&format!("/queues/{QUEUE}/entries/{}", other.token())))
             .header("X-Visitor-Id", &other.visitor)
             .json(&json!({}));
-        let answer = leaving.send().await.expect("answered");
+        let answer = request.send().await.expect("answered");
         assert!(answer.status().is_success(), "{}", answer.status());
     }
 
-    /// The protected service is done with somebody.
-    pub(crate) async fn complete(&self, other: &Other) {
-        self.service(other.token(), "complete", json!({})).await;
+    /// Completes a visitor as the protected service.
+    pub(crate) async fn complete(&self, other: &OtherVisitor) {
+        self.call_as_service(other.token(), "complete", json!({})).await;
     }
 
-    /// What the protected service is told of a pass.
+    /// Validates a pass as the protected service.
     pub(crate) async fn validate(&self, token: &str, pass: &str) -> Value {
-        self.service(token, "validate", json!({ "pass": pass })).await
+        self.call_as_service(token, "validate", json!({ "pass": pass }))
+            .await
     }
 
-    async fn service(&self, token: &str, verb: &str, body: Value) -> Value {
+    async fn call_as_service(&self, token: &str, verb: &str, body: Value) -> Value {
         let runner = self.runner();
         let url = runner.url(&format!("/queues/{QUEUE}/entries/{token}/{verb}"));
         let answer = runner
@@ -113,25 +114,30 @@ impl Scene {
         answer.json().await.unwrap_or_default()
     }
 
-    /// Where an entry stands.
-    pub(crate) async fn status(&self, token: &str) -> Value {
-        self.runner().status(QUEUE, token, 0).await.expect("answered")
+    /// Reads the status of an entry.
+    pub(crate) async fn entry_status(&self, token: &str) -> Value {
+        self.runner()
+            .entry_status(QUEUE, token, 0)
+            .await
+            .expect("answered")
     }
 
-    /// An operator's word on the queue.
-    pub(crate) async fn order(&self, op: &str) -> Value {
-        self.runner().order(json!({ "op": op, "queue": QUEUE })).await
+    /// Runs a command of an operator on the queue.
+    pub(crate) async fn run_command(&self, op: &str) -> Value {
+        self.runner()
+            .run_command(json!({ "op": op, "queue": QUEUE }))
+            .await
     }
 
-    /// An operator changes settings.
-    pub(crate) async fn update(&self, settings: Value) {
-        let order = json!({ "op": "update", "queue": QUEUE, "settings": settings });
-        self.runner().order(order).await;
+    /// Changes settings as an operator.
+    pub(crate) async fn update_settings(&self, settings: Value) {
+        let command = json!({ "op": "update", "queue": QUEUE, "settings": settings });
+        self.runner().run_command(command).await;
     }
 
-    /// The token that the browser was given.
-    pub(crate) fn token(&self) -> String {
-        let calls = self.front.calls();
+    /// The token that the browser received.
+    pub(crate) fn browser_token(&self) -> String {
+        let calls = self.proxy.calls();
         let entered = calls
             .iter()
             .find(|call| call.is_enter())
@@ -139,47 +145,47 @@ impl Scene {
         entered.body["token"].as_str().expect("a token").to_owned()
     }
 
-    /// Kills the runner.
-    pub(crate) async fn kill(&mut self) -> Killed {
-        let mut runner = self.runner.take().expect("it runs");
+    /// Kills the runner and remembers its port.
+    pub(crate) async fn kill_runner(&mut self) -> KilledRunner {
+        let mut runner = self.runner.take().expect("the runner is running");
         let port = runner
-            .host()
+            .host_and_port()
             .rsplit(':')
             .next()
             .and_then(|port| port.parse().ok());
         runner.signal("KILL");
-        runner.ended(Duration::from_secs(10)).await;
-        Killed {
+        runner.wait_for_exit(Duration::from_secs(10)).await;
+        KilledRunner {
             port: port.expect("a port"),
         }
     }
 
-    /// Starts it again where it was.
-    pub(crate) fn start_again(&mut self, killed: &Killed) {
-        self.runner = Some(start(&self.folder, killed.port));
+    /// Starts the runner again on its old port.
+    pub(crate) fn restart_runner(&mut self, killed: &KilledRunner) {
+        self.runner = Some(start_runner(&self.folder, killed.port));
     }
 
-    /// Nothing on the page has gone wrong unseen.
-    pub(crate) fn end(self) {
-        assert_eq!(self.browser.faults(), Vec::<String>::new());
+    /// Asserts that the page reported no error.
+    pub(crate) fn assert_no_page_errors(self) {
+        assert_eq!(self.browser.page_errors(), Vec::<String>::new());
     }
 
     fn runner(&self) -> &Runner {
-        self.runner.as_ref().expect("it runs")
+        self.runner.as_ref().expect("the runner is running")
     }
 }
 
-/// Where a killed runner was.
-pub(crate) struct Killed {
+/// The port of a killed runner.
+pub(crate) struct KilledRunner {
     port: u16,
 }
 
-impl Other {
+impl OtherVisitor {
     pub(crate) fn token(&self) -> &str {
         self.entry["token"].as_str().expect("a token")
     }
 }
 
-fn start(folder: &TempDir, port: u16) -> Runner {
-    Runner::start_on(folder.path(), port, &["--crowd", "0", "--quiet"]).expect("it starts")
+fn start_runner(folder: &TempDir, port: u16) -> Runner {
+    Runner::start_on(folder.path(), port, &["--crowd", "0", "--quiet"]).expect("the runner starts")
 }

@@ -1,4 +1,4 @@
-//! One tab: what it shows, and the hand on its mouse.
+//! One tab of the browser: what it shows, and clicks on it.
 
 use std::{collections::BTreeMap, sync::Arc, time::Duration};
 
@@ -6,15 +6,15 @@ use serde::Deserialize;
 use serde_json::{Value, json};
 use tokio::time::{Instant, sleep};
 
-use crate::chromium::Wire;
+use crate::chromium::BrowserConnection;
 
-/// What is to be seen is seen within this.
+/// The longest that a test waits for the page to show something.
 pub(crate) const BOUND: Duration = Duration::from_secs(40);
-/// Whoever waits looks so often.
-pub(crate) const LOOK: Duration = Duration::from_millis(50);
+/// The pause between two looks at the page.
+pub(crate) const LOOK_PAUSE: Duration = Duration::from_millis(50);
 
-/// Keeps every position that the page ever shows.
-const POSITIONS: &str = r#"
+/// A script that records every position that the page shows.
+const RECORD_POSITIONS: &str = r#"
     globalThis.positionsShown = [];
     addEventListener("DOMContentLoaded", () => {
         const part = document.querySelector('[data-part="position"]');
@@ -23,8 +23,8 @@ const POSITIONS: &str = r#"
     });
 "#;
 
-/// Only what can be seen, as it is read.
-const SHOWN: &str = r#"({
+/// An expression that reads only the visible text, as a visitor reads it.
+const READ_VIEW: &str = r#"({
     address: location.href,
     title: document.title,
     visible: document.visibilityState === "visible",
@@ -33,130 +33,136 @@ const SHOWN: &str = r#"({
         .map((part) => [part.dataset.part, part.innerText])),
 })"#;
 
-/// A tab.
+/// One tab.
 pub(crate) struct Tab {
-    wire: Arc<Wire>,
+    connection: Arc<BrowserConnection>,
     session: String,
 }
 
-/// What a visitor sees.
+/// What a visitor sees on the page.
 #[derive(Debug, Default, Deserialize)]
-pub(crate) struct Shown {
+pub(crate) struct PageView {
     pub(crate) address: String,
     pub(crate) title: String,
-    /// Whether the tab is the one in front.
+    /// Whether the tab is in front.
     pub(crate) visible: bool,
     parts: BTreeMap<String, String>,
 }
 
-impl Shown {
-    /// The text of a part of the page; empty where it is not to be seen.
+impl PageView {
+    /// The text of a part of the page. Empty if the part is not visible.
     pub(crate) fn part(&self, name: &str) -> &str {
         self.parts.get(name).map_or("", String::as_str)
     }
 
-    /// Whether the visitor is in line at this position.
-    pub(crate) fn waits_at(&self, position: u64) -> bool {
+    /// Whether the page shows this position in line.
+    pub(crate) fn shows_position(&self, position: u64) -> bool {
         self.part("headline") == "You are in line" && self.part("position") == position.to_string()
     }
 }
 
 impl Tab {
-    pub(crate) async fn open(wire: Arc<Wire>) -> Self {
-        let target = wire
-            .order(None, "Target.createTarget", json!({ "url": "about:blank" }))
+    pub(crate) async fn open(connection: Arc<BrowserConnection>) -> Self {
+        let target = connection
+            .send_command(None, "Target.createTarget", json!({ "url": "about:blank" }))
             .await;
         let attach = json!({ "targetId": target["targetId"], "flatten": true });
-        let attached = wire.order(None, "Target.attachToTarget", attach).await;
+        let attached = connection
+            .send_command(None, "Target.attachToTarget", attach)
+            .await;
         let session = attached["sessionId"].as_str().expect("a session").to_owned();
-        let this = Self { wire, session };
+        let tab = Self { connection, session };
         for domain in ["Page.enable", "Runtime.enable", "Log.enable"] {
-            this.order(domain, json!({})).await;
+            tab.send_command(domain, json!({})).await;
         }
-        let source = json!({ "source": POSITIONS });
-        this.order("Page.addScriptToEvaluateOnNewDocument", source).await;
-        this
+        let source = json!({ "source": RECORD_POSITIONS });
+        tab.send_command("Page.addScriptToEvaluateOnNewDocument", source)
+            .await;
+        tab
     }
 
-    /// Goes to an address.
+    /// Opens an address in the tab.
     pub(crate) async fn visit(&self, address: &str) {
-        self.order("Page.navigate", json!({ "url": address })).await;
+        self.send_command("Page.navigate", json!({ "url": address }))
+            .await;
     }
 
-    /// Loads the page anew.
+    /// Reloads the page.
     pub(crate) async fn reload(&self) {
-        // So that nothing of the old page is taken for the new one's.
+        // Mark the old page, so that the test does not read it as the new one.
         self.evaluate("globalThis.isOld = true").await;
-        self.order("Page.reload", json!({})).await;
+        self.send_command("Page.reload", json!({})).await;
         let end = Instant::now() + BOUND;
         while self.evaluate("!globalThis.isOld").await != Some(json!(true)) {
-            assert!(Instant::now() < end, "the page does not load anew");
-            sleep(LOOK).await;
+            assert!(Instant::now() < end, "the page did not reload");
+            sleep(LOOK_PAUSE).await;
         }
     }
 
-    /// Comes in front of the other tabs, which are hidden then.
-    pub(crate) async fn to_front(&self) {
-        self.order("Page.bringToFront", json!({})).await;
+    /// Brings the tab to the front, which hides the other tabs.
+    pub(crate) async fn bring_to_front(&self) {
+        self.send_command("Page.bringToFront", json!({})).await;
     }
 
-    /// Clicks on a part of the page.
+    /// Clicks a part of the page.
     pub(crate) async fn click(&self, part: &str) {
         let place = format!(
             r#"(({{ x, y, width, height }}) => ({{ x: x + width / 2, y: y + height / 2 }}))(
                 document.querySelector('[data-part="{part}"]').getBoundingClientRect())"#
         );
-        let mut mouse = self.evaluate(&place).await.expect("it is on the page");
+        let mut mouse = self.evaluate(&place).await.expect("the page has it");
         mouse["button"] = json!("left");
         mouse["clickCount"] = json!(1);
         for kind in ["mousePressed", "mouseReleased"] {
             mouse["type"] = json!(kind);
-            self.order("Input.dispatchMouseEvent", mouse.clone()).await;
+            self.send_command("Input.dispatchMouseEvent", mouse.clone()).await;
         }
     }
 
-    /// Every position that was shown since the page was loaded, in order.
-    pub(crate) async fn positions(&self) -> Vec<u64> {
-        let positions = self.evaluate("positionsShown").await.expect("it is on the page");
+    /// Every position that the page has shown since it was loaded, in order.
+    pub(crate) async fn shown_positions(&self) -> Vec<u64> {
+        let positions = self.evaluate("positionsShown").await.expect("the page has it");
         serde_json::from_value(positions).expect("numbers")
     }
 
-    /// Waits until the visitor sees something.
-    pub(crate) async fn until(&self, what: &str, is_so: impl Fn(&Shown) -> bool) -> Shown {
+    /// Waits until the page meets a condition, and returns its view.
+    pub(crate) async fn until(&self, what: &str, is_met: impl Fn(&PageView) -> bool) -> PageView {
         let end = Instant::now() + BOUND;
         loop {
-            let shown = self.shown().await;
-            if is_so(&shown) {
-                return shown;
+            let view = self.read_view().await;
+            if is_met(&view) {
+                return view;
             }
             assert!(
                 Instant::now() < end,
-                "never seen in {BOUND:?}: {what}; but {shown:?}"
+                "not within {BOUND:?}: {what}; the page shows {view:?}"
             );
-            sleep(LOOK).await;
+            sleep(LOOK_PAUSE).await;
         }
     }
 
-    /// What the visitor sees now; nothing between two pages.
-    pub(crate) async fn shown(&self) -> Shown {
-        let shown = self.evaluate(SHOWN).await;
-        shown.map_or_else(Shown::default, |shown| {
-            serde_json::from_value(shown).expect("as it was asked for")
+    /// Reads what the visitor sees now. The view is empty between two pages.
+    pub(crate) async fn read_view(&self) -> PageView {
+        let view = self.evaluate(READ_VIEW).await;
+        view.map_or_else(PageView::default, |view| {
+            serde_json::from_value(view).expect("the view has the expected form")
         })
     }
 
     async fn evaluate(&self, expression: &str) -> Option<Value> {
         let parameters = json!({ "expression": expression, "returnByValue": true });
         let answer = self
-            .wire
-            .ask(Some(&self.session), "Runtime.evaluate", parameters)
+            .connection
+            .exchange(Some(&self.session), "Runtime.evaluate", parameters)
             .await;
-        // A page that is being left does not answer.
-        let mut result = answer.expect("the browser runs")["result"].take();
+        // A page that is being closed does not answer.
+        let mut result = answer.expect("the browser is running")["result"].take();
         (result["exceptionDetails"].is_null() && !result.is_null()).then(|| result["result"]["value"].take())
     }
 
-    async fn order(&self, method: &str, parameters: Value) {
-        self.wire.order(Some(&self.session), method, parameters).await;
+    async fn send_command(&self, method: &str, parameters: Value) {
+        self.connection
+            .send_command(Some(&self.session), method, parameters)
+            .await;
     }
 }

@@ -1,4 +1,4 @@
-//! Who is gone.
+//! Entries that ended.
 
 use vestibule_domain::{
     change::{Change, EndReason, Event, Version},
@@ -10,14 +10,14 @@ use vestibule_tests::{entries::now_ms, lines::visitor};
 
 use crate::scene::Scene;
 
-pub(crate) async fn an_end_that_nobody_wrote_is_written(scene: Scene) {
+pub(crate) async fn unwritten_end_is_written(scene: Scene) {
     scene.enter_all(1..=4).await;
     scene.leave_unwritten(1).await;
     scene.leave_unwritten(4).await;
-    // Written, and killed before the line was told.
-    let told = scene.leave_unwritten(3).await;
-    scene.write_alone(&told).await;
-    // Came and went, and nothing of it was ever written.
+    // The function wrote this end and was killed before it told the line.
+    let unacknowledged = scene.leave_unwritten(3).await;
+    scene.write_to_backup_only(&unacknowledged).await;
+    // Visitor 5 entered and left, and no change was written.
     scene.enter_unwritten(5).await;
     scene.leave_unwritten(5).await;
     assert_eq!(scene.view().await.unsettled_ends, 4);
@@ -30,15 +30,15 @@ pub(crate) async fn an_end_that_nobody_wrote_is_written(scene: Scene) {
     for number in [3, 4, 5] {
         assert_eq!(scene.state_in_backup(number).await, Some(EntryState::Left));
         assert_eq!(
-            scene.look(number).await,
+            scene.lookup(number).await,
             EntryLookup::NotFound(NotFound::Unknown),
-            "forgotten"
+            "the line forgets the end"
         );
     }
-    scene.agrees().await;
+    scene.assert_consistent().await;
 }
 
-pub(crate) async fn an_end_that_nobody_wrote_comes_before_the_next_visit(scene: Scene) {
+pub(crate) async fn unwritten_end_is_written_before_the_next_visit(scene: Scene) {
     scene.enter_all(1..=4).await;
     scene.leave_unwritten(3).await;
     scene.enter_unwritten(3).await;
@@ -48,24 +48,22 @@ pub(crate) async fn an_end_that_nobody_wrote_comes_before_the_next_visit(scene: 
         (checked.ended, checked.written, checked.repaired_count()),
         (1, 1, 2)
     );
-    assert_eq!(scene.score(3).await, place, "not the one that was given up");
+    assert_eq!(scene.score(3).await, place, "the new visit keeps its place");
     let record = scene.record(3).await.expect("a record");
     assert_eq!((record.state, record.score), (EntryState::Waiting, Some(place)));
-    scene.agrees().await;
+    scene.assert_consistent().await;
 }
 
-pub(crate) async fn a_place_whose_end_was_acknowledged_is_dropped(scene: Scene) {
+pub(crate) async fn entry_that_ended_in_the_backup_is_removed(scene: Scene) {
     scene.enter_all(1..=5).await;
     for (number, how) in [(1, EndReason::Completed), (3, EndReason::Left)] {
         let visit = scene.record(number).await.expect("a record").visit;
-        scene
-            .only_the_backup_knows(number, Event::Ended { visit, how })
-            .await;
+        scene.write_lost_event(number, Event::Ended { visit, how }).await;
     }
-    // 4 left, came again as the line never knew, and left again.
-    let later = WaitScore::next(scene.score(4).await.order() + 5_000 * 256, now_ms());
+    // Visitor 4 left, entered again and left again. The line knows none of this.
+    let later_score = WaitScore::next(scene.score(4).await.order() + 5_000 * 256, now_ms());
     scene
-        .only_the_backup_knows(
+        .write_lost_event(
             4,
             Event::Ended {
                 visit: scene.score(4).await.visit(),
@@ -73,22 +71,22 @@ pub(crate) async fn a_place_whose_end_was_acknowledged_is_dropped(scene: Scene) 
             },
         )
         .await;
-    let again = scene
-        .only_the_backup_knows(4, Event::Entered { score: later })
+    let entered_again = scene
+        .write_lost_event(4, Event::Entered { score: later_score })
         .await;
     let end = Change {
         id: visitor(4),
         version: Version {
-            v: again.v + 1,
-            ..again
+            v: entered_again.v + 1,
+            ..entered_again
         },
         at_ms: now_ms(),
         event: Event::Ended {
-            visit: later.visit(),
+            visit: later_score.visit(),
             how: EndReason::Left,
         },
     };
-    scene.write_alone(&end).await;
+    scene.write_to_backup_only(&end).await;
 
     let checked = scene.check().await;
     assert_eq!(
@@ -100,19 +98,18 @@ pub(crate) async fn a_place_whose_end_was_acknowledged_is_dropped(scene: Scene) 
         (3, EntryState::Left),
         (4, EntryState::Left),
     ] {
-        assert_eq!(scene.look(number).await, EntryLookup::NotFound(NotFound::Unknown));
+        assert_eq!(
+            scene.lookup(number).await,
+            EntryLookup::NotFound(NotFound::Unknown)
+        );
         assert_eq!(scene.state_in_backup(number).await, Some(state));
     }
-    assert_eq!(
-        scene.positions([5]).await,
-        [1],
-        "nobody stands before them any more"
-    );
-    assert_eq!(scene.view().await.active, 1, "the slot is free");
-    scene.agrees().await;
+    assert_eq!(scene.positions([5]).await, [1], "visitor 5 is first in line");
+    assert_eq!(scene.view().await.active, 1, "one slot is free again");
+    scene.assert_consistent().await;
 }
 
-pub(crate) async fn a_place_taken_after_an_end_stays(scene: Scene) {
+pub(crate) async fn place_taken_after_a_written_end_stays(scene: Scene) {
     scene.enter_all(1..=4).await;
     let end = scene.leave_unwritten(3).await;
     scene.write_through(&end).await;
@@ -124,11 +121,11 @@ pub(crate) async fn a_place_taken_after_an_end_stays(scene: Scene) {
         (1, 1, 0)
     );
     assert_eq!(scene.score(3).await, place);
-    scene.agrees().await;
+    scene.assert_consistent().await;
 }
 
-/// Visits count modulo 4,096, and the backup refuses to take the new one for a while.
-pub(crate) async fn a_new_visit_of_the_number_of_one_that_is_over_stays(scene: Scene) {
+/// Visit numbers repeat after 4,096, and the backup refuses the new visit for a while.
+pub(crate) async fn visit_with_the_number_of_an_ended_one_stays(scene: Scene) {
     let entered = scene.enter_unwritten(1).await;
     let before = Change {
         version: Version {
@@ -141,22 +138,22 @@ pub(crate) async fn a_new_visit_of_the_number_of_one_that_is_over_stays(scene: S
         },
         ..entered
     };
-    scene.write_alone(&before).await;
-    scene.refuse(&entered).await;
-    let standing = scene.standing(1).await;
+    scene.write_to_backup_only(&before).await;
+    scene.requeue_as_refused(&entered).await;
+    let status = scene.status(1).await;
     let checked = scene.check().await;
     assert_eq!((checked.removed, checked.skipped), (0, 1), "{checked:?}");
     assert_eq!(
-        scene.standing(1).await.visit(),
-        standing.visit(),
-        "they are still inside"
+        scene.status(1).await.visit(),
+        status.visit(),
+        "the new visit is still active"
     );
 }
 
-pub(crate) async fn a_session_that_is_over_ends(scene: Scene) {
+pub(crate) async fn session_past_its_end_is_ended(scene: Scene) {
     scene.enter_all(1..=4).await;
     let session_end_ms = now_ms() - 5_000;
-    // One whose claim was lost, and one who was lost altogether.
+    // The line lost the claim of visitor 3 and the whole entry of visitor 8.
     for (number, visit) in [
         (3, scene.score(3).await.visit()),
         (8, WaitScore::next(0, now_ms() - 90_000).visit()),
@@ -165,7 +162,7 @@ pub(crate) async fn a_session_that_is_over_ends(scene: Scene) {
             visit,
             session_end_ms,
         };
-        scene.only_the_backup_knows(number, event).await;
+        scene.write_lost_event(number, event).await;
     }
     let checked = scene.check().await;
     assert_eq!(
@@ -174,7 +171,10 @@ pub(crate) async fn a_session_that_is_over_ends(scene: Scene) {
     );
     for number in [3, 8] {
         assert_eq!(scene.state_in_backup(number).await, Some(EntryState::Expired));
-        assert_eq!(scene.look(number).await, EntryLookup::NotFound(NotFound::Unknown));
+        assert_eq!(
+            scene.lookup(number).await,
+            EntryLookup::NotFound(NotFound::Unknown)
+        );
     }
-    scene.agrees().await;
+    scene.assert_consistent().await;
 }

@@ -1,12 +1,12 @@
-//! The check that compares the line with the backup: each kind of difference, made as a killed function or a failover makes
-//! it, is mended so that the place that counts is the one that somebody was told of.
+//! Tests of the consistency check, which compares the line with the backup. They create each kind of difference as a
+//! killed function or a failover does. The repair keeps the place that the visitor was told.
 
-mod beside;
+mod concurrency;
 mod ends;
 mod places;
 mod scene;
 
-/// Makes of each case one test for each line.
+/// Makes one test for each case and each line.
 macro_rules! on_every_line {
     ($($cases:tt)*) => {
         on_one_line! { memory Memory $($cases)* }
@@ -32,29 +32,29 @@ macro_rules! on_one_line {
 
 on_every_line! {
     places {
-        a_queue_that_agrees_is_left_alone
-        a_place_that_nobody_wrote_is_written
-        what_changed_and_was_not_written_is_written_anew
-        what_is_in_the_journal_is_no_difference
-        what_is_to_be_tried_later_is_no_difference
-        a_lost_place_goes_back_where_it_was
-        a_lost_promotion_or_claim_is_taken_over
-        the_place_that_somebody_was_told_of_replaces_a_new_one
-        a_record_of_a_later_epoch_is_left_alone
+        consistent_queue_is_not_changed
+        unwritten_place_is_written
+        unwritten_change_is_written
+        journaled_change_is_no_difference
+        refused_change_in_backoff_is_skipped
+        lost_entry_is_restored_at_its_place
+        lost_promotion_or_claim_is_adopted
+        stored_place_replaces_a_new_unwritten_one
+        record_of_a_later_epoch_is_skipped
     }
     ends {
-        an_end_that_nobody_wrote_is_written
-        an_end_that_nobody_wrote_comes_before_the_next_visit
-        a_place_whose_end_was_acknowledged_is_dropped
-        a_place_taken_after_an_end_stays
-        a_new_visit_of_the_number_of_one_that_is_over_stays
-        a_session_that_is_over_ends
+        unwritten_end_is_written
+        unwritten_end_is_written_before_the_next_visit
+        entry_that_ended_in_the_backup_is_removed
+        place_taken_after_a_written_end_stays
+        visit_with_the_number_of_an_ended_one_stays
+        session_past_its_end_is_ended
     }
-    beside {
-        two_checks_at_once_come_to_the_same
-        a_check_in_parts_goes_on_where_it_stopped
-        a_write_that_is_under_way_is_no_difference
-        a_reset_queue_is_not_compared
-        nobody_who_goes_through_the_queue_notices_checks
+    concurrency {
+        concurrent_checks_repair_each_difference
+        check_in_parts_continues_where_it_stopped
+        write_in_progress_is_no_difference
+        reset_queue_is_refused
+        visitors_are_not_affected_by_checks
     }
 }

@@ -1,4 +1,4 @@
-//! Who stands where.
+//! Entries that wait or are active.
 
 use std::collections::BTreeMap;
 
@@ -14,8 +14,8 @@ use vestibule_tests::{entries::now_ms, lines::visitor};
 
 use crate::scene::Scene;
 
-/// What a check says that went through so many in line and so many in the table.
-fn went_through(checked_line: u64, checked_table: u64) -> CheckSummary {
+/// The summary of a check that finds no difference in this many entries of the line and of the table.
+fn clean_summary(checked_line: u64, checked_table: u64) -> CheckSummary {
     CheckSummary {
         checked_line,
         checked_table,
@@ -23,19 +23,19 @@ fn went_through(checked_line: u64, checked_table: u64) -> CheckSummary {
     }
 }
 
-pub(crate) async fn a_queue_that_agrees_is_left_alone(scene: Scene) {
+pub(crate) async fn consistent_queue_is_not_changed(scene: Scene) {
     scene.enter_all(1..=6).await;
     let end = scene.leave_unwritten(6).await;
     scene.write_through(&end).await;
     let (before, version) = (scene.record(3).await, scene.view().await.version);
-    assert_eq!(scene.check().await, went_through(5, 5));
+    assert_eq!(scene.check().await, clean_summary(5, 5));
     assert_eq!(
         (scene.record(3).await, scene.view().await.version),
         (before, version)
     );
 }
 
-pub(crate) async fn a_place_that_nobody_wrote_is_written(scene: Scene) {
+pub(crate) async fn unwritten_place_is_written(scene: Scene) {
     scene.enter_all([1, 3]).await;
     for number in [4, 5, 6] {
         scene.enter_unwritten(number).await;
@@ -46,7 +46,7 @@ pub(crate) async fn a_place_that_nobody_wrote_is_written(scene: Scene) {
         checked,
         CheckSummary {
             written: 3,
-            ..went_through(5, 2)
+            ..clean_summary(5, 2)
         }
     );
     for number in [4, 5, 6] {
@@ -57,13 +57,13 @@ pub(crate) async fn a_place_that_nobody_wrote_is_written(scene: Scene) {
         );
     }
     assert_eq!(scene.positions([4, 5, 6]).await, before);
-    scene.agrees().await;
+    scene.assert_consistent().await;
 }
 
-pub(crate) async fn what_changed_and_was_not_written_is_written_anew(scene: Scene) {
-    scene.enter_unwritten(1).await; // On the fast track.
+pub(crate) async fn unwritten_change_is_written(scene: Scene) {
+    scene.enter_unwritten(1).await; // Visitor 1 takes the fast track.
     scene.enter_all([2, 3]).await;
-    // 2 asks for more time; the backup never hears of it.
+    // Visitor 2 extends the session, and the backup does not receive it.
     let extension = SessionExtension {
         visit: None,
         seconds: 5_000,
@@ -80,12 +80,12 @@ pub(crate) async fn what_changed_and_was_not_written_is_written_anew(scene: Scen
         CheckSummary {
             written: 1,
             rewritten: 1,
-            ..went_through(3, 2)
+            ..clean_summary(3, 2)
         }
     );
     for number in [1, 2] {
-        let EntryStatus::Active { session_end_ms, .. } = scene.standing(number).await else {
-            panic!("{number} is active")
+        let EntryStatus::Active { session_end_ms, .. } = scene.status(number).await else {
+            panic!("visitor {number} is not active")
         };
         let record = scene.record(number).await.expect("written");
         assert_eq!(
@@ -95,12 +95,12 @@ pub(crate) async fn what_changed_and_was_not_written_is_written_anew(scene: Scen
     }
     assert!(
         scene.record(2).await.expect("a record").score.is_some(),
-        "the rest is kept"
+        "the other fields are kept"
     );
-    scene.agrees().await;
+    scene.assert_consistent().await;
 }
 
-pub(crate) async fn what_is_in_the_journal_is_no_difference(scene: Scene) {
+pub(crate) async fn journaled_change_is_no_difference(scene: Scene) {
     scene.enter_all(1..=4).await;
     for number in [1, 2] {
         let end = scene.leave_unwritten(number).await;
@@ -118,31 +118,31 @@ pub(crate) async fn what_is_in_the_journal_is_no_difference(scene: Scene) {
         .expect("recorded");
     assert_eq!(
         scene.check().await,
-        went_through(3, 3),
-        "it goes to the backup first"
+        clean_summary(3, 3),
+        "the check flushes the journal first"
     );
     assert_eq!(scene.view().await.journal_len, 0);
     assert_eq!(scene.state_in_backup(1).await, Some(EntryState::Completed));
-    scene.agrees().await;
+    scene.assert_consistent().await;
 }
 
-pub(crate) async fn what_is_to_be_tried_later_is_no_difference(scene: Scene) {
+pub(crate) async fn refused_change_in_backoff_is_skipped(scene: Scene) {
     scene.enter_all(1..=4).await;
     let refused = scene.enter_unwritten(5).await;
-    scene.refuse(&refused).await;
+    scene.requeue_as_refused(&refused).await;
     assert_eq!(
         scene.check().await,
         CheckSummary {
             skipped: 1,
-            ..went_through(5, 4)
+            ..clean_summary(5, 4)
         },
-        "it has its own turn"
+        "the journal tries the change again later"
     );
     assert_eq!(scene.record(5).await, None);
-    assert_eq!(scene.look(5).await, EntryLookup::Found(scene.standing(5).await));
+    assert_eq!(scene.lookup(5).await, EntryLookup::Found(scene.status(5).await));
 }
 
-pub(crate) async fn a_lost_place_goes_back_where_it_was(scene: Scene) {
+pub(crate) async fn lost_entry_is_restored_at_its_place(scene: Scene) {
     scene.enter_all([1, 2]).await;
     let base_ms = now_ms() - 60_000;
     let places: BTreeMap<_, _> = (3..=8)
@@ -150,33 +150,37 @@ pub(crate) async fn a_lost_place_goes_back_where_it_was(scene: Scene) {
         .collect();
     for (number, score) in &places {
         scene
-            .only_the_backup_knows(*number, Event::Entered { score: *score })
+            .write_lost_event(*number, Event::Entered { score: *score })
             .await;
     }
     scene.enter(9).await;
-    assert_eq!(scene.positions([9]).await, [1], "those before were lost");
+    assert_eq!(
+        scene.positions([9]).await,
+        [1],
+        "the line lost the entries before visitor 9"
+    );
     let checked = scene.check().await;
     assert_eq!(
         checked,
         CheckSummary {
             restored: 6,
-            ..went_through(3, 9)
+            ..clean_summary(3, 9)
         }
     );
     assert_eq!(scene.positions(3..=9).await, [1, 2, 3, 4, 5, 6, 7]);
     for (number, score) in places {
         assert_eq!(scene.score(number).await, score);
     }
-    scene.agrees().await;
+    scene.assert_consistent().await;
 }
 
-pub(crate) async fn a_lost_promotion_or_claim_is_taken_over(scene: Scene) {
+pub(crate) async fn lost_promotion_or_claim_is_adopted(scene: Scene) {
     scene.enter_all(1..=5).await;
     let session_end_ms = now_ms() + 900_000;
     let score = scene.score(3).await;
     let claim_by_ms = now_ms() + 60_000;
     scene
-        .only_the_backup_knows(3, Event::Promoted { score, claim_by_ms })
+        .write_lost_event(3, Event::Promoted { score, claim_by_ms })
         .await;
     for (number, visit) in [
         (1, scene.record(1).await.expect("a record").visit),
@@ -186,40 +190,40 @@ pub(crate) async fn a_lost_promotion_or_claim_is_taken_over(scene: Scene) {
             visit,
             session_end_ms,
         };
-        scene.only_the_backup_knows(number, event).await;
+        scene.write_lost_event(number, event).await;
     }
     let checked = scene.check().await;
     assert_eq!(
         checked,
         CheckSummary {
             adopted: 3,
-            ..went_through(5, 5)
+            ..clean_summary(5, 5)
         }
     );
-    assert_eq!(scene.standing(3).await.state(), EntryState::Ready);
+    assert_eq!(scene.status(3).await.state(), EntryState::Ready);
     assert!(matches!(
         scene.line.claim(&scene.queue, visitor(3)).await,
         Ok(ClaimOutcome::Active { .. })
     ));
     for number in [1, 4] {
-        let standing = scene.standing(number).await;
+        let status = scene.status(number).await;
         assert!(
-            matches!(standing, EntryStatus::Active { session_end_ms: end_ms, .. } if end_ms == session_end_ms),
-            "{standing:?}"
+            matches!(status, EntryStatus::Active { session_end_ms: end_ms, .. } if end_ms == session_end_ms),
+            "{status:?}"
         );
     }
     assert_eq!(scene.positions([5]).await, [1]);
-    // The claim of 3 was not written.
+    // The claim of visitor 3 is not in the backup yet.
     assert_eq!(scene.check().await.rewritten, 1);
-    scene.agrees().await;
+    scene.assert_consistent().await;
 }
 
-pub(crate) async fn the_place_that_somebody_was_told_of_replaces_a_new_one(scene: Scene) {
+pub(crate) async fn stored_place_replaces_a_new_unwritten_one(scene: Scene) {
     scene.enter_all([1, 2]).await;
     let score = WaitScore::next(0, now_ms() - 60_000);
-    scene.only_the_backup_knows(7, Event::Entered { score }).await;
+    scene.write_lost_event(7, Event::Entered { score }).await;
     scene.enter_all([3, 4]).await;
-    // The failover forgot 7, who enters again; the function is killed before it could find out.
+    // The failover lost visitor 7, who enters again. The function is killed before it reads the record.
     scene.enter_unwritten(7).await;
     assert_eq!(scene.positions([3, 4, 7]).await, [1, 2, 3]);
     let checked = scene.check().await;
@@ -227,15 +231,15 @@ pub(crate) async fn the_place_that_somebody_was_told_of_replaces_a_new_one(scene
         checked,
         CheckSummary {
             restored: 1,
-            ..went_through(5, 5)
+            ..clean_summary(5, 5)
         }
     );
     assert_eq!(scene.positions([7, 3, 4]).await, [1, 2, 3]);
     assert_eq!(scene.score(7).await, score);
-    scene.agrees().await;
+    scene.assert_consistent().await;
 }
 
-pub(crate) async fn a_record_of_a_later_epoch_is_left_alone(scene: Scene) {
+pub(crate) async fn record_of_a_later_epoch_is_skipped(scene: Scene) {
     scene.enter_all(1..=3).await;
     let event = Event::Entered {
         score: WaitScore::next(0, now_ms() + 60_000),
@@ -247,7 +251,7 @@ pub(crate) async fn a_record_of_a_later_epoch_is_left_alone(scene: Scene) {
             at_ms: now_ms(),
             event,
         };
-        scene.write_alone(&change).await;
+        scene.write_to_backup_only(&change).await;
     }
     let before = (scene.record(3).await, scene.record(4).await, scene.score(3).await);
     let checked = scene.check().await;
@@ -255,13 +259,13 @@ pub(crate) async fn a_record_of_a_later_epoch_is_left_alone(scene: Scene) {
         checked,
         CheckSummary {
             skipped: 2,
-            ..went_through(3, 4)
+            ..clean_summary(3, 4)
         },
-        "this line is about to be replaced"
+        "a restore is about to replace this line"
     );
     assert_eq!(
         (scene.record(3).await, scene.record(4).await, scene.score(3).await),
         before
     );
-    assert_eq!(scene.look(4).await, EntryLookup::NotFound(NotFound::Unknown));
+    assert_eq!(scene.lookup(4).await, EntryLookup::NotFound(NotFound::Unknown));
 }

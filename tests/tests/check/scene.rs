@@ -1,4 +1,4 @@
-//! A queue on one line and one backup, both of which a test may change alone.
+//! A queue with a line and a backup, each of which a test can change alone.
 
 use std::{sync::Arc, time::Duration};
 
@@ -8,7 +8,7 @@ use vestibule_backup_file::FileBackup;
 use vestibule_domain::{
     change::{Change, Event, Version},
     entry_status::EntryStatus,
-    id::{EntryId, QueueId},
+    id::QueueId,
     record::EntryRecord,
     score::WaitScore,
     settings::Settings,
@@ -24,8 +24,8 @@ use vestibule_tests::{
     lines::{Backend, configuration, enter_unwritten, fresh_queue, leave_unwritten, tick_of, visitor},
 };
 
-/// At once, and the second look with the first.
-pub(crate) const HASTY: CheckConfig = CheckConfig {
+/// A check without pauses and without a delay before the second read.
+pub(crate) const NO_PAUSES: CheckConfig = CheckConfig {
     page_pause: Duration::ZERO,
     second_read_after: Duration::ZERO,
     entries_per_pass: 200_000,
@@ -35,12 +35,12 @@ pub(crate) struct Scene {
     pub(crate) line: Arc<dyn Line>,
     pub(crate) backup: Arc<FileBackup>,
     pub(crate) queue: QueueId,
-    pub(crate) shelf: EntryPartition,
+    pub(crate) partition: EntryPartition,
     _folder: TempDir,
 }
 
 impl Scene {
-    /// Two at a time are let in, and once in an hour.
+    /// Opens a queue with a capacity of two that promotes two entries per hour.
     pub(crate) async fn open(backend: Backend) -> Self {
         let folder = tempfile::tempdir().expect("a folder");
         let backup = FileBackup::open(folder.path().join("store")).expect("a store");
@@ -59,13 +59,13 @@ impl Scene {
         Self {
             line,
             backup: Arc::new(backup),
-            shelf: EntryPartition::from_configuration(&queue, &configuration),
+            partition: EntryPartition::from_configuration(&queue, &configuration),
             queue,
             _folder: folder,
         }
     }
 
-    /// Enters, and is killed before it is written.
+    /// Enters the line only, as if the function was killed before it wrote to the backup.
     pub(crate) async fn enter_unwritten(&self, number: u64) -> Change {
         enter_unwritten(&*self.line, &self.queue, visitor(number)).await
     }
@@ -76,7 +76,7 @@ impl Scene {
         change
     }
 
-    /// Of these, the first two go in at once; the others wait, in this order.
+    /// Enters these visitors in order. The first two of the queue are active at once, the others wait.
     pub(crate) async fn enter_all(&self, numbers: impl IntoIterator<Item = u64>) {
         for number in numbers {
             self.enter(number).await;
@@ -84,24 +84,24 @@ impl Scene {
     }
 
     pub(crate) async fn write_through(&self, change: &Change) {
-        let through = write_through(&*self.line, &*self.backup, &self.shelf, change).await;
-        assert!(through.expect("written").durable);
+        let outcome = write_through(&*self.line, &*self.backup, &self.partition, change).await;
+        assert!(outcome.expect("written").durable);
     }
 
-    /// The backup has it, and the line was never told.
-    pub(crate) async fn write_alone(&self, change: &Change) {
+    /// Writes a change to the backup without telling the line.
+    pub(crate) async fn write_to_backup_only(&self, change: &Change) {
         self.backup
-            .put_change(&self.shelf, change)
+            .put_change(&self.partition, change)
             .await
             .expect("written");
     }
 
-    /// The backup knows what the line has lost.
-    pub(crate) async fn only_the_backup_knows(&self, number: u64, event: Event) -> Version {
-        let known = self.record(number).await.map_or(0, |record| record.version.v);
+    /// Writes an event to the backup that the line does not know, as after a failover that lost it.
+    pub(crate) async fn write_lost_event(&self, number: u64, event: Event) -> Version {
+        let last_version = self.record(number).await.map_or(0, |record| record.version.v);
         let version = Version {
             epoch: 1,
-            v: self.view().await.version.v.max(known) + 1,
+            v: self.view().await.version.v.max(last_version) + 1,
         };
         let change = Change {
             id: visitor(number),
@@ -109,12 +109,12 @@ impl Scene {
             at_ms: now_ms(),
             event,
         };
-        self.write_alone(&change).await;
+        self.write_to_backup_only(&change).await;
         version
     }
 
-    /// It is in the journal, since the backup refused it, and is tried again in an hour.
-    pub(crate) async fn refuse(&self, change: &Change) {
+    /// Puts a change into the journal as refused by the backup, with a backoff of an hour.
+    pub(crate) async fn requeue_as_refused(&self, change: &Change) {
         self.line
             .append_to_journal(&self.queue, change)
             .await
@@ -124,7 +124,7 @@ impl Scene {
             .due_journal_records(&self.queue, 100)
             .await
             .expect("a journal");
-        let deferral = RequeueOrder {
+        let requeue = RequeueOrder {
             key: journal.last().expect("the record").key.clone(),
             untried: Vec::new(),
             rejected: vec![*change],
@@ -132,9 +132,9 @@ impl Scene {
             backoff_ms: 3_600_000,
         };
         self.line
-            .requeue_with_backoff(&self.queue, &deferral)
+            .requeue_with_backoff(&self.queue, &requeue)
             .await
-            .expect("deferred");
+            .expect("requeued");
     }
 
     pub(crate) async fn leave_unwritten(&self, number: u64) -> Change {
@@ -149,65 +149,66 @@ impl Scene {
     }
 
     pub(crate) async fn view(&self) -> QueueView {
-        self.line.queue_view(&self.queue).await.expect("a view")
+        self.line.queue_view(&self.queue).await.expect("an answer")
     }
 
-    pub(crate) async fn look(&self, number: u64) -> EntryLookup {
+    pub(crate) async fn lookup(&self, number: u64) -> EntryLookup {
         self.line
             .status(&self.queue, visitor(number))
             .await
-            .expect("a look")
+            .expect("an answer")
     }
 
-    pub(crate) async fn standing(&self, number: u64) -> EntryStatus {
-        match self.look(number).await {
-            EntryLookup::Found(standing) => standing,
-            gone @ EntryLookup::NotFound(_) => panic!("{number}: {gone:?}"),
+    pub(crate) async fn status(&self, number: u64) -> EntryStatus {
+        match self.lookup(number).await {
+            EntryLookup::Found(status) => status,
+            missing @ EntryLookup::NotFound(_) => {
+                panic!("the entry of visitor {number} was not found: {missing:?}")
+            }
         }
     }
 
     pub(crate) async fn score(&self, number: u64) -> WaitScore {
-        match self.standing(number).await {
+        match self.status(number).await {
             EntryStatus::Waiting { score, .. } => score,
-            other => panic!("{number} does not wait: {other:?}"),
+            other => panic!("visitor {number} is not waiting: {other:?}"),
         }
     }
 
-    /// The positions of those who wait.
+    /// The positions of these visitors, who must be waiting.
     pub(crate) async fn positions(&self, numbers: impl IntoIterator<Item = u64>) -> Vec<u64> {
         let mut positions = Vec::new();
         for number in numbers {
-            match self.standing(number).await {
+            match self.status(number).await {
                 EntryStatus::Waiting { position, .. } => positions.push(position),
-                other => panic!("{number} does not wait: {other:?}"),
+                other => panic!("visitor {number} is not waiting: {other:?}"),
             }
         }
         positions
     }
 
     pub(crate) async fn record(&self, number: u64) -> Option<EntryRecord> {
-        self.record_of(visitor(number)).await
-    }
-
-    pub(crate) async fn record_of(&self, id: EntryId) -> Option<EntryRecord> {
-        self.backup.read_entry(&self.shelf, id).await.expect("an answer")
+        self.backup
+            .read_entry(&self.partition, visitor(number))
+            .await
+            .expect("an answer")
     }
 
     pub(crate) async fn state_in_backup(&self, number: u64) -> Option<EntryState> {
         self.record(number).await.map(|record| record.state)
     }
 
-    /// A whole check.
+    /// Runs a check of the whole queue.
     pub(crate) async fn check(&self) -> CheckSummary {
-        let checked = check_queue(&*self.line, &*self.backup, &self.shelf, 0, HASTY)
+        let checked = check_queue(&*self.line, &*self.backup, &self.partition, 0, NO_PAUSES)
             .await
             .expect("checked");
         assert_eq!(checked.next_shard, None);
         checked
     }
 
-    /// A check that finds what was mended to be as it should.
-    pub(crate) async fn agrees(&self) {
+    /// Asserts that one more check finds no difference.
+    pub(crate) async fn assert_consistent(&self) {
         let checked = self.check().await;
         assert_eq!((checked.repaired_count(), checked.skipped), (0, 0), "{checked:?}");
         assert_eq!(checked.checked_line, checked.checked_table);

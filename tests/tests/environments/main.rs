@@ -1,9 +1,9 @@
-//! The functions as Lambda runs them: several processes, each of which may be killed at any moment.
+//! The functions as Lambda runs them: several processes, each of which a test may kill at any moment.
 
-mod gateway;
-mod killed;
-mod promoter;
-mod shared_line;
+mod concurrent_entries;
+mod killed_promoter;
+mod killed_status;
+mod signed_requests;
 
 use std::{sync::Arc, time::Duration};
 
@@ -14,13 +14,13 @@ use vestibule_line::{QueueLine, QueueView};
 use vestibule_line_redis::RedisLine;
 use vestibule_tests::{
     edge::{Answer, Ask},
-    functions::{API_KEY, Choices, Deployment, redis_url},
+    functions::{API_KEY, Deployment, DeploymentConfig, redis_url},
 };
 
-/// The longest that anything here takes.
+/// The longest that a test waits for a condition.
 const BOUND: Duration = Duration::from_mins(1);
 
-/// A deployment with one queue, and its line as it stands.
+/// A deployment with one queue, and direct access to its line.
 struct Stage {
     deployment: Arc<Deployment>,
     line: RedisLine,
@@ -28,19 +28,19 @@ struct Stage {
     http: reqwest::Client,
 }
 
-/// Somebody in line.
+/// A visitor with an entry in the queue.
 #[derive(Debug, Clone)]
-struct Guest {
+struct Visitor {
     id: String,
     token: String,
 }
 
 impl Stage {
-    async fn open(choices: Choices, settings: Value) -> Self {
-        let deployment = Arc::new(Deployment::start(choices).await);
+    async fn open(config: DeploymentConfig, settings: Value) -> Self {
+        let deployment = Arc::new(Deployment::start(config).await);
         let queue = format!("test:{}", Uuid::new_v4());
-        let order = json!({ "op": "create", "queue": queue, "settings": settings });
-        let created = deployment.order(&order).await;
+        let command = json!({ "op": "create", "queue": queue, "settings": settings });
+        let created = deployment.run_command(&command).await;
         assert_eq!(created["ok"], true, "{created}");
         Self {
             deployment,
@@ -54,39 +54,37 @@ impl Stage {
         vestibule_tests::api::send(&self.http, self.deployment.url(), ask).await
     }
 
-    async fn enters(&self) -> (Guest, Answer) {
+    async fn enter(&self) -> (Visitor, Answer) {
         let id = Uuid::new_v4().to_string();
-        let answer = self.send(self.entering(&id)).await;
+        let answer = self.send(self.enter_request(&id)).await;
         let token = answer.is(201).text("token").to_owned();
-        (Guest { id, token }, answer)
+        (Visitor { id, token }, answer)
     }
 
-    fn entering(&self, visitor: &str) -> Ask {
+    fn enter_request(&self, visitor: &str) -> Ask {
         Ask::post(format!("/queues/{}/entries", self.queue)).visitor(visitor)
     }
 
-    fn of(&self, guest: &Guest, below: &str) -> String {
-        format!("/queues/{}/entries/{}{below}", self.queue, guest.token)
+    fn entry_path(&self, visitor: &Visitor, below: &str) -> String {
+        format!("/queues/{}/entries/{}{below}", self.queue, visitor.token)
     }
 
-    async fn looks(&self, guest: &Guest) -> Answer {
-        self.send(Ask::get(self.of(guest, "")).visitor(&guest.id)).await
-    }
-
-    async fn claims(&self, guest: &Guest) -> Answer {
-        self.send(Ask::post(self.of(guest, "/claim")).visitor(&guest.id))
+    async fn get_status(&self, visitor: &Visitor) -> Answer {
+        self.send(Ask::get(self.entry_path(visitor, "")).visitor(&visitor.id))
             .await
     }
 
-    async fn completes(&self, guest: &Guest) {
-        let ask = Ask::post(self.of(guest, "/complete")).header("x-api-key", API_KEY);
+    async fn claim(&self, visitor: &Visitor) -> Answer {
+        self.send(Ask::post(self.entry_path(visitor, "/claim")).visitor(&visitor.id))
+            .await
+    }
+
+    async fn complete(&self, visitor: &Visitor) {
+        let ask = Ask::post(self.entry_path(visitor, "/complete")).header("x-api-key", API_KEY);
         self.send(ask).await.is(204);
     }
 
     async fn view(&self) -> QueueView {
-        self.line
-            .queue_view(&self.queue)
-            .await
-            .expect("there is the queue")
+        self.line.queue_view(&self.queue).await.expect("the queue exists")
     }
 }

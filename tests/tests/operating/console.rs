@@ -1,4 +1,4 @@
-//! Settings that an operator edits in the AWS console, past all of our code: what a promoter makes of them.
+//! Settings that an operator edits in the AWS console, without our code, and what the promoter does with them.
 
 use std::{
     collections::HashMap,
@@ -13,7 +13,7 @@ use vestibule_engine::sync::{SettingsPolicy, SyncOutcome, sync_settings};
 use vestibule_telemetry::metrics::SETTINGS_REFUSED;
 use vestibule_tests::waiting::until;
 
-use crate::deployment::{BOUND, Deployment, done};
+use crate::deployment::{BOUND, Deployment, run_command};
 
 fn text(text: &str) -> AttributeValue {
     AttributeValue::S(text.to_owned())
@@ -27,49 +27,49 @@ fn map<const N: usize>(fields: [(&str, AttributeValue); N]) -> AttributeValue {
     AttributeValue::M(fields.map(|(name, value)| (name.to_owned(), value)).into())
 }
 
-async fn open(settings: Value) -> Deployment {
+async fn create_queue(settings: Value) -> Deployment {
     let deployment = Deployment::new().await;
     let create = json!({ "op": "create", "queue": deployment.queue.as_str(), "settings": settings });
-    done(&deployment.admin().await, create).await;
+    run_command(&deployment.admin().await, create).await;
     deployment
 }
 
 #[tokio::test]
-async fn an_edit_of_the_item_is_in_force_within_seconds() {
-    let deployment = open(json!({ "capacity": 7, "batch": 3, "message": "soon" })).await;
+async fn edit_of_the_item_is_in_force_within_seconds() {
+    let deployment = create_queue(json!({ "capacity": 7, "batch": 3, "message": "soon" })).await;
     let (line, promoter) = (deployment.line().await, deployment.promoter().await);
     let mut slowest = Duration::ZERO;
-    let mut edits = async |expression: &str, value, is_so: fn(&Settings) -> bool| {
+    let mut edit_and_wait = async |expression: &str, value, is_so: fn(&Settings) -> bool| {
         deployment.edit(expression, value).await;
         let since = Instant::now();
         until(BOUND, expression, async || {
-            is_so(&deployment.in_force(&line).await)
+            is_so(&deployment.settings_in_force(&line).await)
         })
         .await;
         slowest = slowest.max(since.elapsed());
     };
     let operator = async {
         let set = "SET #settings.#batch = :value";
-        edits(set, Some(number("40")), |settings| settings.batch == 40).await;
-        edits(set, Some(text("41")), |settings| settings.batch == 41).await;
-        edits(set, Some(text(" 42 ")), |settings| settings.batch == 42).await;
+        edit_and_wait(set, Some(number("40")), |settings| settings.batch == 40).await;
+        edit_and_wait(set, Some(text("41")), |settings| settings.batch == 41).await;
+        edit_and_wait(set, Some(text(" 42 ")), |settings| settings.batch == 42).await;
         let set = "SET #settings.#paused = :value";
-        edits(set, Some(text("true")), |settings| settings.paused).await;
-        edits(set, Some(AttributeValue::Bool(false)), |settings| {
+        edit_and_wait(set, Some(text("true")), |settings| settings.paused).await;
+        edit_and_wait(set, Some(AttributeValue::Bool(false)), |settings| {
             !settings.paused
         })
         .await;
-        edits("REMOVE #settings.#batch", None, |settings| settings.batch == 10).await;
-        edits("REMOVE #settings.#message", None, |settings| {
+        edit_and_wait("REMOVE #settings.#batch", None, |settings| settings.batch == 10).await;
+        edit_and_wait("REMOVE #settings.#message", None, |settings| {
             settings.message.is_none()
         })
         .await;
         let all = map([("capacity", text("9")), ("batch", number("5"))]);
-        edits("SET #settings = :value", Some(all), |settings| {
+        edit_and_wait("SET #settings = :value", Some(all), |settings| {
             (settings.capacity, settings.batch) == (9, 5)
         })
         .await;
-        edits("SET #settings = :value", Some(map([])), |settings| {
+        edit_and_wait("SET #settings = :value", Some(map([])), |settings| {
             *settings == Settings::default()
         })
         .await;
@@ -79,19 +79,19 @@ async fn an_edit_of_the_item_is_in_force_within_seconds() {
 }
 
 #[tokio::test]
-async fn a_wrong_edit_is_refused_by_name_and_seen_everywhere() {
-    let deployment = open(json!({ "capacity": 7 })).await;
-    let (line, promoter, elsewhere) = (
+async fn invalid_edit_is_refused_by_name_and_shown_everywhere() {
+    let deployment = create_queue(json!({ "capacity": 7 })).await;
+    let (line, promoter, admin) = (
         deployment.line().await,
         deployment.promoter().await,
         deployment.admin().await,
     );
-    let right = deployment.in_force(&line).await;
+    let valid = deployment.settings_in_force(&line).await;
     let describe = json!({ "op": "describe", "queue": deployment.queue.as_str() });
-    let refused = |value: f64| deployment.written.values(SETTINGS_REFUSED).last() == Some(&value);
+    let refused_metric_is = |value: f64| deployment.written.values(SETTINGS_REFUSED).last() == Some(&value);
     let set = "SET #settings = :value";
     let one = |name: &str, value| Some(map([(name, value)]));
-    let wrong = [
+    let invalid = [
         ("unknown name", set, one("batsh", number("5")), "batsh: "),
         (
             "out of range",
@@ -134,40 +134,52 @@ async fn a_wrong_edit_is_refused_by_name_and_seen_everywhere() {
         ("nothing", "REMOVE #settings", None, "settings: is missing"),
     ];
     let backup = deployment.backup().await;
-    for (what, expression, value, reason) in wrong {
+    for (case, expression, value, reason) in invalid {
         deployment.edit(expression, value).await;
         match sync_settings(&line, &backup, &deployment.queue, SettingsPolicy::default()).await {
             Ok(SyncOutcome::Refused { error, .. }) => {
                 assert!(error.to_string().starts_with(reason), "{error}")
             }
-            other => panic!("{what}: {other:?}"),
+            other => panic!("{case}: the edit was not refused: {other:?}"),
         }
-        assert_eq!(deployment.in_force(&line).await, right, "{what}");
-        let described = done(&elsewhere, describe.clone()).await;
-        let problem = described["stored_settings_problem"].as_str().expect(what);
-        assert!(problem.starts_with(reason), "{what}: {problem}");
+        assert_eq!(deployment.settings_in_force(&line).await, valid, "{case}");
+        let described = run_command(&admin, describe.clone()).await;
+        let problem = described["stored_settings_problem"]
+            .as_str()
+            .expect("a problem with the stored settings");
+        assert!(problem.starts_with(reason), "{case}: {problem}");
         assert_eq!(
             described["settings"],
-            json!(right),
-            "{what}: the old ones are in force"
+            json!(valid),
+            "{case}: the old settings are in force"
         );
-        assert_ne!(described["stored_settings"], json!(right), "{what} is shown");
+        assert_ne!(
+            described["stored_settings"],
+            json!(valid),
+            "{case}: the stored settings are shown"
+        );
     }
     let operator = async {
-        until(BOUND, "it is seen", async || refused(1.0)).await;
-        // Corrected by hand: what is in force was never touched.
+        until(BOUND, "the metric shows the refusal", async || {
+            refused_metric_is(1.0)
+        })
+        .await;
+        // The operator corrects the item. The settings in force were never changed.
         deployment.edit(set, one("capacity", number("7"))).await;
-        until(BOUND, "it is seen to be over", async || refused(0.0)).await;
-        assert_eq!(deployment.in_force(&line).await, right);
+        until(BOUND, "the metric shows the correction", async || {
+            refused_metric_is(0.0)
+        })
+        .await;
+        assert_eq!(deployment.settings_in_force(&line).await, valid);
     };
     promoter.run(operator).await;
 }
 
 #[tokio::test]
-async fn the_brake_works_whatever_a_hand_left_there() {
-    let deployment = open(json!({ "capacity": 7 })).await;
+async fn pause_works_beside_any_invalid_edit() {
+    let deployment = create_queue(json!({ "capacity": 7 })).await;
     let (line, admin) = (deployment.line().await, deployment.admin().await);
-    let order = |op: &str| json!({ "op": op, "queue": deployment.queue.as_str() });
+    let command = |op: &str| json!({ "op": op, "queue": deployment.queue.as_str() });
     let set = "SET #settings = :value";
     for (expression, left) in [
         (
@@ -183,39 +195,52 @@ async fn the_brake_works_whatever_a_hand_left_there() {
         ("REMOVE #settings", None),
     ] {
         deployment.edit(expression, left.clone()).await;
-        done(&admin, order("pause")).await;
-        let settings = deployment.in_force(&line).await;
-        assert_eq!((settings.paused, settings.capacity), (true, 7), "{left:?}");
-        done(&admin, order("resume")).await;
-        assert!(!deployment.in_force(&line).await.paused, "{left:?}");
+        run_command(&admin, command("pause")).await;
+        let settings = deployment.settings_in_force(&line).await;
+        assert_eq!((settings.paused, settings.capacity), (true, 7), "after {left:?}");
+        run_command(&admin, command("resume")).await;
+        assert!(
+            !deployment.settings_in_force(&line).await.paused,
+            "after {left:?}"
+        );
         deployment.edit(set, Some(map([("capacity", number("7"))]))).await;
     }
 }
 
-/// By the form, which changes one attribute, and by orders, again and again at the same time.
+/// The form of the console changes one attribute, while commands change others at the same time.
 #[tokio::test]
-async fn edits_by_hand_and_orders_at_once_lose_nothing() {
-    let deployment = open(json!({ "capacity": 7 })).await;
+async fn concurrent_edits_and_commands_lose_nothing() {
+    let deployment = create_queue(json!({ "capacity": 7 })).await;
     let (line, admin, promoter) = (
         deployment.line().await,
         deployment.admin().await,
         deployment.promoter().await,
     );
     let queue = deployment.queue.as_str();
-    let operators = async {
+    let commands = async {
         for round in 1..=12_u32 {
             let digits = round.to_string();
-            let by_hand = async {
-                // At another moment of the orders in every round.
+            let edit = async {
+                // Edit at a different moment of the commands in every round.
                 sleep(Duration::from_millis(u64::from(round) * 2)).await;
                 let set = "SET #settings.#batch = :value";
                 deployment.edit(set, Some(text(&digits))).await;
             };
             let update = json!({ "op": "update", "queue": queue, "settings": { "session_seconds": round } });
-            let switch = json!({ "op": if round % 2 == 0 { "resume" } else { "pause" }, "queue": queue });
-            tokio::join!(by_hand, done(&admin, update), done(&admin, switch));
-            let AttributeValue::M(stored) = deployment.item().await.remove("settings").expect("there") else {
-                panic!("no map")
+            let switch_command =
+                json!({ "op": if round % 2 == 0 { "resume" } else { "pause" }, "queue": queue });
+            tokio::join!(
+                edit,
+                run_command(&admin, update),
+                run_command(&admin, switch_command)
+            );
+            let AttributeValue::M(stored) = deployment
+                .read_settings_item()
+                .await
+                .remove("settings")
+                .expect("the settings")
+            else {
+                panic!("the settings are not a map")
             };
             let plain: HashMap<_, _> = stored
                 .iter()
@@ -228,80 +253,85 @@ async fn edits_by_hand_and_orders_at_once_lose_nothing() {
                 (&plain["batch"], &plain["session_seconds"], &plain["paused"]),
                 (&digits, &digits, &format!("Bool({})", round % 2 == 1))
             );
-            until(BOUND, "all three are in force", async || {
-                let settings = deployment.in_force(&line).await;
+            until(BOUND, "all three changes are in force", async || {
+                let settings = deployment.settings_in_force(&line).await;
                 (settings.batch, settings.session_seconds, settings.paused) == (round, round, round % 2 == 1)
             })
             .await;
         }
     };
-    Box::pin(promoter.run(operators)).await;
+    Box::pin(promoter.run(commands)).await;
 }
 
-/// By the JSON view, which saves the item as it was when it was opened: what is stored counts, and orders work on.
+/// The JSON view of the console saves the item as it was when it was opened. The saved item counts, and later commands
+/// work on it.
 #[tokio::test]
-async fn an_item_that_was_opened_before_an_order_is_what_is_stored() {
-    let deployment = open(json!({ "capacity": 7 })).await;
+async fn saving_an_item_opened_earlier_overwrites_a_command() {
+    let deployment = create_queue(json!({ "capacity": 7 })).await;
     let (line, admin, promoter) = (
         deployment.line().await,
         deployment.admin().await,
         deployment.promoter().await,
     );
-    let order = |op: &str| json!({ "op": op, "queue": deployment.queue.as_str() });
+    let command = |op: &str| json!({ "op": op, "queue": deployment.queue.as_str() });
     let operator = async {
-        let mut opened = deployment.item().await;
-        done(&admin, order("pause")).await;
+        let mut opened = deployment.read_settings_item().await;
+        run_command(&admin, command("pause")).await;
         opened.insert("settings".to_owned(), map([("capacity", text("8"))]));
-        deployment.put(opened).await;
-        until(BOUND, "what was saved is in force", async || {
-            let settings = deployment.in_force(&line).await;
+        deployment.put_item(opened).await;
+        until(BOUND, "the saved settings are in force", async || {
+            let settings = deployment.settings_in_force(&line).await;
             (settings.capacity, settings.paused) == (8, false)
         })
         .await;
-        done(&admin, order("pause")).await;
-        let settings = deployment.in_force(&line).await;
+        run_command(&admin, command("pause")).await;
+        let settings = deployment.settings_in_force(&line).await;
         assert_eq!((settings.capacity, settings.paused), (8, true));
     };
     promoter.run(operator).await;
 }
 
-/// An item that is damaged or gone: the queue goes on as it was, and the operator sees what is wrong until it is put back.
+/// If the item is damaged or deleted, the queue continues with the settings in force. The operator sees the problem
+/// until the item is put back.
 #[tokio::test]
-async fn an_item_that_was_damaged_or_deleted_is_seen_and_can_be_put_back() {
-    let deployment = open(json!({ "capacity": 7 })).await;
+async fn damaged_or_deleted_item_is_shown_and_can_be_put_back() {
+    let deployment = create_queue(json!({ "capacity": 7 })).await;
     let (line, admin, promoter) = (
         deployment.line().await,
         deployment.admin().await,
         deployment.promoter().await,
     );
-    let refused = |value: f64| deployment.written.values(SETTINGS_REFUSED).last() == Some(&value);
-    let seen = async |what: &str| {
-        until(BOUND, what, async || refused(1.0)).await;
+    let refused_metric_is = |value: f64| deployment.written.values(SETTINGS_REFUSED).last() == Some(&value);
+    let wait_until_shown = async |case: &str| {
+        until(BOUND, case, async || refused_metric_is(1.0)).await;
         let describe = json!({ "op": "describe", "queue": deployment.queue.as_str() });
         let answer = admin.handle(describe).await;
         let detail = answer["problem"]["detail"].as_str().expect("a problem");
-        assert!(detail.contains(what), "{detail}");
-        assert_eq!(deployment.in_force(&line).await.capacity, 7);
+        assert!(detail.contains(case), "{detail}");
+        assert_eq!(deployment.settings_in_force(&line).await.capacity, 7);
     };
     let operator = async {
-        until(BOUND, "it is served", async || refused(0.0)).await;
-        let item = deployment.item().await;
+        until(BOUND, "the queue is served", async || refused_metric_is(0.0)).await;
+        let item = deployment.read_settings_item().await;
         let set = "SET #settings_order = :value";
         deployment.edit(set, Some(text("one"))).await;
-        seen("settings_order").await;
-        deployment.put(item.clone()).await;
-        until(BOUND, "it is put right", async || refused(0.0)).await;
+        wait_until_shown("settings_order").await;
+        deployment.put_item(item.clone()).await;
+        until(BOUND, "the item is correct again", async || {
+            refused_metric_is(0.0)
+        })
+        .await;
 
-        deployment.delete("settings").await;
-        seen("settings").await;
-        let listed = done(&admin, json!({ "op": "list" })).await;
+        deployment.delete_part("settings").await;
+        wait_until_shown("settings").await;
+        let listed = run_command(&admin, json!({ "op": "list" })).await;
         assert_eq!(listed["queues"][0]["queue"], deployment.queue.as_str());
         let key = ["queue", "part"].map(|name| (name.to_owned(), item[name].clone()));
         let mut new = HashMap::from(key);
         new.insert("settings".to_owned(), map([("capacity", text("9"))]));
-        deployment.put(new).await;
-        until(BOUND, "what was put there is in force", async || {
-            refused(0.0) && deployment.in_force(&line).await.capacity == 9
+        deployment.put_item(new).await;
+        until(BOUND, "the new item is in force", async || {
+            refused_metric_is(0.0) && deployment.settings_in_force(&line).await.capacity == 9
         })
         .await;
     };

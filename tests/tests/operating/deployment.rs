@@ -1,4 +1,4 @@
-//! Functions of one deployment, each with connections of its own, and tables that no other test has.
+//! The functions of one deployment, each with its own connections, and tables that no other test uses.
 
 use std::{collections::HashMap, sync::Arc, time::Duration};
 
@@ -21,7 +21,7 @@ use vestibule_tests::{
     written::Written,
 };
 
-/// Longer than anything here takes on a machine that does much else.
+/// A bound for each wait that also a busy machine keeps.
 pub(crate) const BOUND: Duration = Duration::from_secs(40);
 
 pub(crate) struct Deployment {
@@ -43,15 +43,15 @@ impl Deployment {
             .endpoint_url(servers::dynamodb_url())
             .load()
             .await;
-        let this = Self {
+        let deployment = Self {
             queue,
             written: Written::default(),
             tables,
             table: Client::new(&config),
         };
-        let backup = this.backup().await;
+        let backup = deployment.backup().await;
         backup.create_tables_if_missing().await.expect("tables");
-        this
+        deployment
     }
 
     pub(crate) async fn backup(&self) -> DynamoDbBackup {
@@ -82,8 +82,8 @@ impl Deployment {
         }
     }
 
-    /// The settings in force.
-    pub(crate) async fn in_force(&self, line: &RedisLine) -> Settings {
+    /// The settings that the line applies.
+    pub(crate) async fn settings_in_force(&self, line: &RedisLine) -> Settings {
         line.queue_view(&self.queue)
             .await
             .expect("seen")
@@ -91,7 +91,7 @@ impl Deployment {
             .settings
     }
 
-    /// Changes the item of the queue as the console's form does. `expression` names attributes as `#settings.#batch`.
+    /// Changes the settings item as the form of the console does. `expression` names attributes as `#settings.#batch`.
     pub(crate) async fn edit(&self, expression: &str, value: Option<AttributeValue>) {
         let mut update = self
             .table
@@ -108,8 +108,8 @@ impl Deployment {
         update.send().await.expect("written");
     }
 
-    /// Puts an item where that of an entry belongs which is none of ours, as a hand may.
-    pub(crate) async fn damage(&self, id: EntryId) {
+    /// Replaces the item of an entry by one that cannot be read, as an edit in the console may.
+    pub(crate) async fn damage_entry(&self, id: EntryId) {
         let put = self
             .table
             .put_item()
@@ -132,8 +132,8 @@ impl Deployment {
         HashMap::from([("shard".to_owned(), shard), ("entry".to_owned(), entry)])
     }
 
-    /// Deletes the item of a part.
-    pub(crate) async fn delete(&self, part: &str) {
+    /// Deletes one item of the queue, such as `settings`.
+    pub(crate) async fn delete_part(&self, part: &str) {
         let delete = self
             .table
             .delete_item()
@@ -143,8 +143,8 @@ impl Deployment {
         delete.send().await.expect("deleted");
     }
 
-    /// The whole item of the settings.
-    pub(crate) async fn item(&self) -> HashMap<String, AttributeValue> {
+    /// Reads the whole settings item.
+    pub(crate) async fn read_settings_item(&self) -> HashMap<String, AttributeValue> {
         let read = self
             .table
             .get_item()
@@ -152,19 +152,19 @@ impl Deployment {
             .key("queue", AttributeValue::S(self.queue.to_string()))
             .key("part", AttributeValue::S("settings".to_owned()))
             .consistent_read(true);
-        read.send().await.expect("read").item.expect("is there")
+        read.send().await.expect("read").item.expect("the item")
     }
 
-    /// Saves a whole item, as the console's JSON view does.
-    pub(crate) async fn put(&self, item: HashMap<String, AttributeValue>) {
+    /// Saves a whole item, as the JSON view of the console does.
+    pub(crate) async fn put_item(&self, item: HashMap<String, AttributeValue>) {
         let put = self.table.put_item().table_name(&self.tables.queues);
         put.set_item(Some(item)).send().await.expect("written");
     }
 }
 
-/// The result of an order that must be carried out.
-pub(crate) async fn done(admin: &Admin, order: Value) -> Value {
-    let mut answer = admin.handle(order.clone()).await;
-    assert_eq!(answer["ok"], true, "{order}: {answer}");
+/// Runs a command that must succeed, and returns its result.
+pub(crate) async fn run_command(admin: &Admin, command: Value) -> Value {
+    let mut answer = admin.handle(command.clone()).await;
+    assert_eq!(answer["ok"], true, "{command}: {answer}");
     answer["result"].take()
 }

@@ -1,4 +1,4 @@
-//! What an operator does and sees, against Redis and DynamoDB: edits in the console, and metrics.
+//! What an operator does and sees, with Redis and DynamoDB: edits in the AWS console, commands, and metrics.
 
 mod check;
 mod console;

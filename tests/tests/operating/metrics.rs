@@ -1,4 +1,4 @@
-//! What the functions of a deployment write, over a line in Redis.
+//! The metrics that the functions of a deployment write, with a line in Redis.
 
 use serde_json::json;
 use vestibule_backup::{Backup, EntryPartition};
@@ -9,15 +9,15 @@ use vestibule_telemetry::metrics::{
 };
 use vestibule_tests::{lines::visitor, waiting::until};
 
-use crate::deployment::{BOUND, Deployment, done};
+use crate::deployment::{BOUND, Deployment, run_command};
 
 #[tokio::test]
-async fn two_promoters_on_redis_count_each_event_once() {
+async fn two_promoters_count_each_event_once_on_redis() {
     let deployment = Deployment::new().await;
     let (admin, line) = (deployment.admin().await, deployment.line().await);
     let (queue, name) = (&deployment.queue, deployment.queue.as_str());
     let settings = json!({ "capacity": 40, "batch": 40, "interval_seconds": 1, "paused": true });
-    done(
+    run_command(
         &admin,
         json!({ "op": "create", "queue": name, "settings": settings }),
     )
@@ -35,8 +35,8 @@ async fn two_promoters_on_redis_count_each_event_once() {
             written.sum(ENTERED) > 0
         })
         .await;
-        done(&admin, json!({ "op": "resume", "queue": name })).await;
-        until(BOUND, "the first forty are promoted", async || {
+        run_command(&admin, json!({ "op": "resume", "queue": name })).await;
+        until(BOUND, "the first forty entries are promoted", async || {
             line.queue_view(queue).await.expect("seen").ready == 40
         })
         .await;
@@ -45,13 +45,13 @@ async fn two_promoters_on_redis_count_each_event_once() {
         }
         for number in [1, 100] {
             let left = line.leave(queue, visitor(number), None, LeaveReason::Leave);
-            left.await.expect("gone");
+            left.await.expect("an answer");
         }
-        until(BOUND, "all of it is reported", async || {
+        until(BOUND, "all events are reported", async || {
             sums() == [100, 41, 1, 1, 0]
         })
         .await;
-        // Nothing comes twice in what either of the two reports after that.
+        // Neither promoter reports an event a second time.
         let reports = || written.values(WAITING).len();
         let before = reports();
         until(BOUND, "one more report", async || reports() > before).await;
@@ -77,12 +77,12 @@ async fn two_promoters_on_redis_count_each_event_once() {
 }
 
 #[tokio::test]
-async fn round_trips_are_measured_for_queues_that_are_there() {
+async fn round_trips_are_measured_for_existing_queues_only() {
     let deployment = Deployment::new().await;
     let line = deployment.line().await;
     let create =
         json!({ "op": "create", "queue": deployment.queue.as_str(), "settings": { "paused": true } });
-    done(&deployment.admin().await, create).await;
+    run_command(&deployment.admin().await, create).await;
     let before = deployment.written.values(REDIS_ROUND_TRIP).len();
     for number in 1..=150 {
         line.enter(&deployment.queue, visitor(number))
@@ -95,20 +95,20 @@ async fn round_trips_are_measured_for_queues_that_are_there() {
         assert!(line.enter(&made_up, visitor(number)).await.is_err());
     }
     let values = deployment.written.values(REDIS_ROUND_TRIP);
-    // One at once, and then as many as fill a document; what is left waits for the tenth second.
+    // The first value is written at once, and 200 fill a metric document. The rest is written after ten seconds.
     assert_eq!(values.len() - before, 201);
     assert!(values.iter().all(|ms| *ms > 0.0 && *ms < 10_000.0), "{values:?}");
     assert!(!deployment.written.text().contains("made-up"));
 }
 
-/// Until the item that is in its way is gone: then it is written by itself.
+/// A damaged item blocks the dead letter. Once the item is deleted, the promoter writes the dead letter.
 #[tokio::test]
-async fn what_is_set_aside_is_seen_until_it_is_mended() {
+async fn dead_letters_are_reported_until_they_are_written() {
     let deployment = Deployment::new().await;
     let (admin, line) = (deployment.admin().await, deployment.line().await);
     let (queue, written) = (&deployment.queue, &deployment.written);
     let name = queue.as_str();
-    done(&admin, json!({ "op": "create", "queue": name })).await;
+    run_command(&admin, json!({ "op": "create", "queue": name })).await;
     let id = visitor(1);
     let entered = line.enter(queue, id).await.expect("entered");
     let EnterOutcome::Joined {
@@ -119,25 +119,25 @@ async fn what_is_set_aside_is_seen_until_it_is_mended() {
     };
     line.append_to_journal(queue, &change).await.expect("recorded");
     let journal = line.due_journal_records(queue, 1).await.expect("read");
-    let done_with = line.dead_letter(queue, &journal[0].key).await;
-    assert_eq!(done_with.expect("an answer"), DeadLetterOutcome::Moved);
-    deployment.damage(id).await;
+    let outcome = line.dead_letter(queue, &journal[0].key).await;
+    assert_eq!(outcome.expect("an answer"), DeadLetterOutcome::Moved);
+    deployment.damage_entry(id).await;
 
-    let reported = async |aside: f64| {
-        until(BOUND, "it is reported", async || {
-            written.values(DEAD_LETTERED_RECORDS).last() == Some(&aside)
+    let reported = async |count: f64| {
+        until(BOUND, "the number of dead letters is reported", async || {
+            written.values(DEAD_LETTERED_RECORDS).last() == Some(&count)
         })
         .await;
     };
     deployment.promoter().await.run(reported(1.0)).await;
-    let stats = done(&admin, json!({ "op": "stats", "queue": name })).await;
+    let stats = run_command(&admin, json!({ "op": "stats", "queue": name })).await;
     assert_eq!(
         (&stats["dead_lettered"], &stats["journal"]),
         (&json!(1), &json!(0))
     );
 
     deployment.delete_entry(id).await;
-    // A promoter that starts tries it at once, one that runs every ten minutes.
+    // A promoter retries the dead letters when it starts, and then every ten minutes.
     deployment.promoter().await.run(reported(0.0)).await;
     let configuration = line.queue_view(queue).await.expect("seen").configuration;
     let backup = deployment.backup().await;

@@ -1,19 +1,19 @@
-//! The one-process runner from outside: what stops a start, what survives a restart, what it serves to whom, how it ends.
+//! Tests of the one-process runner as a process: failed starts, restarts, what it serves, and how it ends.
 
-mod ending;
-mod kept;
-mod served;
-mod starting;
+mod requests;
+mod restart;
+mod shutdown;
+mod startup;
 
 use tempfile::TempDir;
 use vestibule_tests::runner::Runner;
 
 const QUEUE: &str = "q";
 
-fn folder() -> TempDir {
-    tempfile::tempdir().expect("a folder")
+fn temporary_folder() -> TempDir {
+    tempfile::tempdir().expect("a temporary folder")
 }
 
-fn start(dir: &TempDir) -> Runner {
-    Runner::start(dir.path(), &["--crowd", "0"]).expect("it starts")
+fn start_runner(dir: &TempDir) -> Runner {
+    Runner::start(dir.path(), &["--crowd", "0"]).expect("the runner starts")
 }

@@ -1,4 +1,4 @@
-//! What is deployed, held to the code: `template.yaml` and `infra/openapi.yaml`.
+//! Compares what is deployed, `template.yaml` and `infra/openapi.yaml`, with the code.
 
 mod answers;
 mod permissions;

@@ -1,11 +1,11 @@
-//! What the functions may do to the table of queues, which holds what operators edit.
+//! The permissions of the functions on the queues table, whose items operators edit.
 
 use serde_json::{Value, json};
-use vestibule_tests::template::template;
+use vestibule_tests::template::read_template;
 
-/// The statements of a role about the table of queues that let it do this.
-fn statements(role: &str, action: &str) -> Vec<Value> {
-    let template = template();
+/// The statements of a role that allow an action on the queues table.
+fn find_statements(role: &str, action: &str) -> Vec<Value> {
+    let template = read_template();
     let policies = &template["Resources"][role]["Properties"]["Policies"];
     let policies = policies.as_array().expect("policies");
     let all = policies.iter().flat_map(|policy| {
@@ -22,31 +22,31 @@ fn statements(role: &str, action: &str) -> Vec<Value> {
     .collect()
 }
 
-/// A restore takes a lease and raises the fence, in the promoter or by an order.
+/// A restore, in the promoter or by a command, takes a lease and raises the fence.
 #[test]
-fn whoever_restores_may_change_a_queues_own_part() {
+fn functions_that_restore_may_update_queue_metadata() {
     for role in ["PromoterRole", "AdminRole"] {
-        let statements = statements(role, "UpdateItem");
+        let statements = find_statements(role, "UpdateItem");
         assert_eq!(statements.len(), 1, "{role}");
         assert!(statements[0]["Condition"].is_null(), "{role}");
     }
 }
 
-/// Those who call drive a line while the promoter is away: they read the fence and raise it.
+/// While the promoter is down, these functions run fallback ticks, which read the fence and raise it.
 #[test]
-fn functions_that_visitors_call_raise_the_fence_and_change_nothing_else() {
+fn enter_and_status_may_update_only_the_fence() {
     for role in ["EnterRole", "StatusRole"] {
-        assert_eq!(statements(role, "Query").len(), 1, "{role}");
-        let statements = statements(role, "UpdateItem");
+        assert_eq!(find_statements(role, "Query").len(), 1, "{role}");
+        let statements = find_statements(role, "UpdateItem");
         assert_eq!(statements.len(), 1, "{role}");
         let attributes = &statements[0]["Condition"]["ForAllValues:StringEquals"]["dynamodb:Attributes"];
         assert_eq!(*attributes, json!(["queue", "part", "epoch", "fence"]), "{role}");
     }
     assert!(
-        statements("ValidateRole", "UpdateItem").is_empty(),
-        "it does not drive"
+        find_statements("ValidateRole", "UpdateItem").is_empty(),
+        "the function validate runs no fallback ticks"
     );
     for role in ["EnterRole", "StatusRole", "ValidateRole"] {
-        assert!(statements(role, "PutItem").is_empty(), "{role}");
+        assert!(find_statements(role, "PutItem").is_empty(), "{role}");
     }
 }

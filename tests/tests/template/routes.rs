@@ -1,4 +1,4 @@
-//! One list of routes: the document's, the functions' events, and what the routers know.
+//! The API document, the events of the functions and the routers have the same routes.
 
 use std::{collections::BTreeSet, sync::Arc};
 
@@ -20,7 +20,7 @@ use vestibule_backup_file::FileBackup;
 use vestibule_line_memory::MemoryLine;
 use vestibule_tests::{
     edge::keys,
-    template::{document, template, text},
+    template::{read_api_document, read_template, read_text},
 };
 
 /// A method, a path, and the logical id of the function that serves it.
@@ -28,31 +28,31 @@ type Route = (String, String, String);
 
 const ORIGIN: &str = "https://shop.example";
 const METHODS: [&str; 5] = ["GET", "POST", "PUT", "PATCH", "DELETE"];
-/// Two functions know it, so that a process which serves all routes and one that serves the visitors' have it alike.
+/// A route that two functions serve: one for visitors, one for the protected service.
 const SHARED: &str = "/queues/{queue}/entries/{token}/extend";
 
 #[test]
-fn the_document_and_the_events_list_the_same_routes() {
-    assert_eq!(of_document(), of_events());
+fn document_and_function_events_list_the_same_routes() {
+    assert_eq!(read_document_routes(), read_event_routes());
 }
 
 #[tokio::test]
-async fn a_route_is_known_to_its_function_and_to_no_other() {
+async fn each_route_is_served_by_its_function_alone() {
     let (functions, _dir) = functions();
-    let listed = of_document();
-    let paths: BTreeSet<_> = listed.iter().map(|(_, path, _)| path).collect();
+    let routes = read_document_routes();
+    let paths: BTreeSet<_> = routes.iter().map(|(_, path, _)| path).collect();
     for path in paths {
         for method in METHODS {
-            let owner = listed
+            let owner = routes
                 .iter()
                 .find_map(|(m, p, owner)| (m == method && p == path).then_some(owner.as_str()));
             for (function, router) in &functions {
                 let expected = owner == Some(function);
-                let known = knows(router, method, path).await;
+                let is_served = serves_route(router, method, path).await;
                 let is_shared = path == SHARED && method == "POST";
                 assert!(
-                    known == expected || (is_shared && known),
-                    "{function} knows {method} {path}: {known}, and the document says {expected}"
+                    is_served == expected || (is_shared && is_served),
+                    "{function} serves {method} {path}: {is_served}, but the document says {expected}"
                 );
             }
         }
@@ -60,22 +60,25 @@ async fn a_route_is_known_to_its_function_and_to_no_other() {
 }
 
 #[test]
-fn the_routers_have_no_other_paths() {
-    let listed: BTreeSet<_> = of_document().into_iter().map(|(_, path, _)| path).collect();
-    // A router does not say what it knows; its source does.
-    let source = text("shared/src/http/routes.rs");
-    let known: BTreeSet<_> = source
+fn routers_have_only_documented_paths() {
+    let listed_paths: BTreeSet<_> = read_document_routes()
+        .into_iter()
+        .map(|(_, path, _)| path)
+        .collect();
+    // A router does not list its paths, so the test reads them from the source.
+    let source = read_text("shared/api/src/routes.rs");
+    let router_paths: BTreeSet<_> = source
         .split('"')
         .filter(|literal| literal.starts_with('/') && !literal.contains(char::is_whitespace))
         .map(str::to_owned)
         .collect();
-    assert_eq!(listed, known);
+    assert_eq!(listed_paths, router_paths);
 }
 
 #[tokio::test]
-async fn preflights_are_answered_where_the_document_sends_them() {
+async fn preflights_are_answered_by_the_documented_function() {
     let (functions, _dir) = functions();
-    let preflights: Vec<_> = of_document()
+    let preflights: Vec<_> = read_document_routes()
         .into_iter()
         .filter(|(method, ..)| method == "OPTIONS")
         .collect();
@@ -87,7 +90,7 @@ async fn preflights_are_answered_where_the_document_sends_them() {
             .1;
         let request = Request::builder()
             .method(Method::OPTIONS)
-            .uri(filled(path))
+            .uri(fill_path(path))
             .header(header::ORIGIN, ORIGIN)
             .header(header::ACCESS_CONTROL_REQUEST_METHOD, "POST")
             .body(Body::empty())
@@ -100,17 +103,17 @@ async fn preflights_are_answered_where_the_document_sends_them() {
             "{path}"
         );
     }
-    // Whatever a visitor's page calls with a header of ours has one.
+    // Every path that a visitor's page calls has a preflight, because the page sends a header of this API.
     let has_preflight: BTreeSet<_> = preflights.iter().map(|(_, path, _)| path.as_str()).collect();
-    for (path, _, operation) in operations(&document()) {
+    for (path, _, operation) in operations(&read_api_document()) {
         if operation["tags"][0] == "visitor" {
             assert!(has_preflight.contains(path.as_str()), "{path}");
         }
     }
 }
 
-fn of_document() -> BTreeSet<Route> {
-    operations(&document())
+fn read_document_routes() -> BTreeSet<Route> {
+    operations(&read_api_document())
         .into_iter()
         .map(|(path, method, operation)| {
             let integration = &operation["x-amazon-apigateway-integration"];
@@ -125,25 +128,25 @@ fn of_document() -> BTreeSet<Route> {
         .collect()
 }
 
-fn of_events() -> BTreeSet<Route> {
-    let template = template();
+fn read_event_routes() -> BTreeSet<Route> {
+    let template = read_template();
     let resources = template["Resources"].as_object().expect("resources");
     let mut routes = BTreeSet::new();
     for (function, resource) in resources {
         let events = resource["Properties"]["Events"].as_object();
         for event in events.into_iter().flat_map(|events| events.values()) {
-            let said = &event["Properties"];
+            let properties = &event["Properties"];
             if event["Type"] == "Api" {
-                assert_eq!(said["RestApiId"]["Ref"], "Api", "{function}");
-                let word = |name: &str| said[name].as_str().expect("a text").to_owned();
-                routes.insert((word("Method"), word("Path"), function.clone()));
+                assert_eq!(properties["RestApiId"]["Ref"], "Api", "{function}");
+                let text_of = |name: &str| properties[name].as_str().expect("a text").to_owned();
+                routes.insert((text_of("Method"), text_of("Path"), function.clone()));
             }
         }
     }
     routes
 }
 
-/// Path, method in upper case, and what stands there.
+/// Every operation of the document: its path, its method in upper case, and its definition.
 fn operations(document: &Value) -> Vec<(String, String, Value)> {
     let paths = document["paths"].as_object().expect("paths");
     paths
@@ -165,7 +168,7 @@ fn functions() -> ([(&'static str, Router); 3], TempDir) {
         ..ApiConfig::default()
     };
     let (_, stopped) = watch::channel(false);
-    let edge = ApiState::new(
+    let state = ApiState::new(
         Arc::new(MemoryLine::new()),
         Arc::new(backup),
         keys(),
@@ -173,23 +176,24 @@ fn functions() -> ([(&'static str, Router); 3], TempDir) {
         stopped,
     );
     let routers = [
-        ("EnterFunction", enter_routes(edge.clone())),
-        ("StatusFunction", status_routes(edge.clone())),
-        ("ValidateFunction", validate_routes(edge)),
+        ("EnterFunction", enter_routes(state.clone())),
+        ("StatusFunction", status_routes(state.clone())),
+        ("ValidateFunction", validate_routes(state)),
     ];
     (routers, dir)
 }
 
-fn filled(path: &str) -> String {
+fn fill_path(path: &str) -> String {
     path.replace("{queue}", "a")
         .replace("{token}", "1777853d-5d52-8cab-a8ce-928d525f6d31")
 }
 
-/// There is no queue, so no route does anything; a problem's code tells a route from none.
-async fn knows(router: &Router, method: &str, path: &str) -> bool {
+/// Whether a router serves a route. No queue exists, so every request fails, and the code of the problem tells a
+/// missing route from an existing one.
+async fn serves_route(router: &Router, method: &str, path: &str) -> bool {
     let request = Request::builder()
         .method(method)
-        .uri(filled(path))
+        .uri(fill_path(path))
         .body(Body::empty())
         .expect("a request");
     let Ok(response) = router.clone().oneshot(request).await;

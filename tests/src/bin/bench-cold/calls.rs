@@ -13,7 +13,7 @@ use vestibule_line_redis::RedisLine;
 use vestibule_operate::admin::Admin;
 use vestibule_tests::{
     edge::{event, with_header},
-    functions::{Choices, fresh_tables, redis_url, root_key, variables},
+    functions::{DeploymentConfig, fresh_tables, function_variables, redis_url, root_key},
     servers::dynamodb_url,
 };
 
@@ -31,7 +31,7 @@ impl Calls {
     /// Makes a queue with room for everybody, and lets somebody in.
     pub(crate) async fn prepare() -> Result<Self, Box<dyn Error>> {
         let tables = fresh_tables();
-        let mut variables = variables(&Choices::default(), &tables);
+        let mut variables = function_variables(&DeploymentConfig::default(), &tables);
         keep_keys(&mut variables).await?;
         let backup = DynamoDbBackup::connect(Connection {
             endpoint_url: Some(dynamodb_url()),

@@ -58,7 +58,7 @@ async fn main() -> Result<(), Box<dyn Error>> {
         "session_seconds": 300,
     });
     runner
-        .order(json!({ "op": "create", "queue": queue, "settings": settings }))
+        .run_command(json!({ "op": "create", "queue": queue, "settings": settings }))
         .await;
 
     let counter = Counter::start(&url).await?;

@@ -27,7 +27,7 @@ pub(crate) async fn rates(url: &str) -> Result<(), Box<dyn Error>> {
         .map_err(|ended| ended.stderr)?;
     let settings = json!({ "capacity": 1, "batch": 1, "interval_seconds": 3600 });
     runner
-        .order(json!({ "op": "create", "queue": QUEUE, "settings": settings }))
+        .run_command(json!({ "op": "create", "queue": QUEUE, "settings": settings }))
         .await;
     let (mut entering, mut looking) = (Vec::new(), Vec::new());
     for _ in 0..ROUNDS {

@@ -1,4 +1,4 @@
-//! The records of entries.
+//! Tests of the entry records.
 
 use std::collections::HashMap;
 
@@ -15,78 +15,86 @@ use vestibule_tests::{
     servers,
 };
 
-use super::{folded, one_visit, written};
+use super::{apply_all, put_change, visit_changes};
 
-on_both! {
-    a_change_reads_back
-    repeats_and_late_arrivals_add_what_was_missing_and_change_nothing
-    a_later_visit_leaves_nothing_of_an_earlier_one
-    of_two_writers_the_later_change_wins
-    the_live_entries_are_exactly_the_live_ones
-    many_changes_at_once_are_all_written
+on_both_backups! {
+    change_reads_back
+    late_changes_add_missing_times_and_nothing_else
+    later_visit_replaces_the_earlier_record
+    later_change_wins_among_concurrent_writers
+    live_entries_are_listed_exactly_once
+    batch_writes_all_of_1000_changes
 }
 
-async fn a_change_reads_back(backup: &dyn Backup) {
-    let (shelf, visit) = (fresh_shelf(), one_visit());
+async fn change_reads_back(backup: &dyn Backup) {
+    let (partition, visit) = (fresh_shelf(), visit_changes());
     assert_eq!(
-        backup.read_entry(&shelf, visit[0].id).await.expect("an answer"),
+        backup
+            .read_entry(&partition, visit[0].id)
+            .await
+            .expect("an answer"),
         None
     );
-    for so_far in 1..=visit.len() {
-        let expected = folded(&shelf, &visit[..so_far]).expect("something");
-        let change = &visit[so_far - 1];
+    for count in 1..=visit.len() {
+        let expected = apply_all(&partition, &visit[..count]).expect("a record");
+        let change = &visit[count - 1];
         assert_eq!(
-            written(backup, &shelf, change).await,
+            put_change(backup, &partition, change).await,
             PutOutcome::Stored(expected.clone())
         );
-        let read = backup.read_entry(&shelf, change.id).await.expect("an answer");
+        let read = backup.read_entry(&partition, change.id).await.expect("an answer");
         assert_eq!(read, Some(expected), "after {:?}", change.event);
     }
 }
 
-async fn repeats_and_late_arrivals_add_what_was_missing_and_change_nothing(backup: &dyn Backup) {
-    let (shelf, visit) = (fresh_shelf(), one_visit());
+async fn late_changes_add_missing_times_and_nothing_else(backup: &dyn Backup) {
+    let (partition, visit) = (fresh_shelf(), visit_changes());
     let last = visit.len() - 1;
-    written(backup, &shelf, &visit[0]).await;
-    let PutOutcome::Stored(mut stands) = written(backup, &shelf, &visit[last]).await else {
-        panic!("the last change is the latest");
+    put_change(backup, &partition, &visit[0]).await;
+    let PutOutcome::Stored(mut record) = put_change(backup, &partition, &visit[last]).await else {
+        panic!("the last change was not stored");
     };
-    let (state, version, expires_at_ms) = (stands.state, stands.version, stands.expires_at_ms);
-    assert_eq!(stands.promoted_at_ms, None, "nobody said yet");
+    let (state, version, expires_at_ms) = (record.state, record.version, record.expires_at_ms);
+    assert_eq!(record.promoted_at_ms, None, "the promotion is not written yet");
     for late in visit.iter().chain(&visit) {
-        let filled = EntryRecord::apply_change(Some(&stands), late, shelf.retain_hours);
+        let filled = EntryRecord::apply_change(Some(&record), late, partition.retain_hours);
         let expected = filled.clone().map_or(PutOutcome::Superseded, PutOutcome::Stored);
-        assert_eq!(written(backup, &shelf, late).await, expected, "{:?}", late.event);
-        stands = filled.unwrap_or(stands);
-        let read = backup.read_entry(&shelf, late.id).await.expect("an answer");
-        assert_eq!(read.as_ref(), Some(&stands));
         assert_eq!(
-            (stands.state, stands.version, stands.expires_at_ms),
+            put_change(backup, &partition, late).await,
+            expected,
+            "{:?}",
+            late.event
+        );
+        record = filled.unwrap_or(record);
+        let read = backup.read_entry(&partition, late.id).await.expect("an answer");
+        assert_eq!(read.as_ref(), Some(&record));
+        assert_eq!(
+            (record.state, record.version, record.expires_at_ms),
             (state, version, expires_at_ms)
         );
     }
     assert_eq!(
-        stands.promoted_at_ms,
+        record.promoted_at_ms,
         Some(visit[1].at_ms),
-        "the late promotion alone knew it"
+        "the late promotion adds its time"
     );
-    // A late arrival of the last epoch is older, however high it counted.
+    // A late change of an earlier epoch is older, however high its version is.
     let mut of_last_epoch = visit[1];
     of_last_epoch.version = Version {
         epoch: 0,
         v: u64::from(u32::MAX),
     };
     assert_eq!(
-        written(backup, &shelf, &of_last_epoch).await,
+        put_change(backup, &partition, &of_last_epoch).await,
         PutOutcome::Superseded
     );
 }
 
-async fn a_later_visit_leaves_nothing_of_an_earlier_one(backup: &dyn Backup) {
-    let (shelf, visit) = (fresh_shelf(), one_visit());
+async fn later_visit_replaces_the_earlier_record(backup: &dyn Backup) {
+    let (partition, visit) = (fresh_shelf(), visit_changes());
     let (id, score) = (visit[0].id, place(7));
     let deadline_ms = now_ms() + 60_000;
-    // However the later visit is heard of first.
+    // Any event may be the first that the backup receives of the later visit.
     let firsts = [
         Event::Entered { score },
         Event::FastTracked {
@@ -110,18 +118,18 @@ async fn a_later_visit_leaves_nothing_of_an_earlier_one(backup: &dyn Backup) {
         for change in &visit {
             let mut change = *change;
             change.version.epoch = epoch;
-            written(backup, &shelf, &change).await;
+            put_change(backup, &partition, &change).await;
         }
         let mut later = change(id, 100, event);
         later.version.epoch = epoch;
-        written(backup, &shelf, &later).await;
-        let read = backup.read_entry(&shelf, id).await.expect("an answer");
+        put_change(backup, &partition, &later).await;
+        let read = backup.read_entry(&partition, id).await.expect("an answer");
         assert_eq!(
             read,
-            EntryRecord::apply_change(None, &later, shelf.retain_hours),
+            EntryRecord::apply_change(None, &later, partition.retain_hours),
             "after {event:?}"
         );
-        let mut over = change(
+        let mut end = change(
             id,
             200,
             Event::Ended {
@@ -129,24 +137,24 @@ async fn a_later_visit_leaves_nothing_of_an_earlier_one(backup: &dyn Backup) {
                 how: EndReason::Left,
             },
         );
-        over.version.epoch = epoch;
-        written(backup, &shelf, &over).await;
+        end.version.epoch = epoch;
+        put_change(backup, &partition, &end).await;
     }
 }
 
-async fn of_two_writers_the_later_change_wins(backup: &dyn Backup) {
+async fn later_change_wins_among_concurrent_writers(backup: &dyn Backup) {
     for _ in 0..10 {
-        let (shelf, visit) = (fresh_shelf(), one_visit());
-        let last = visit.last().expect("six");
+        let (partition, visit) = (fresh_shelf(), visit_changes());
+        let last = visit.last().expect("a visit has six changes");
         let all = visit
             .iter()
             .chain(&visit)
-            .map(|change| backup.put_change(&shelf, change));
+            .map(|change| backup.put_change(&partition, change));
         for outcome in futures_util::future::join_all(all).await {
             outcome.expect("written");
         }
         let read = backup
-            .read_entry(&shelf, last.id)
+            .read_entry(&partition, last.id)
             .await
             .expect("an answer")
             .expect("an entry");
@@ -155,54 +163,60 @@ async fn of_two_writers_the_later_change_wins(backup: &dyn Backup) {
     }
 }
 
-/// Two hundred entries, in all states, on a shelf and, other ones, on its neighbours.
-pub(crate) async fn the_live_entries_are_exactly_the_live_ones(backup: &dyn Backup) {
-    let shelf = fresh_shelf();
+/// Writes entries in all states to one partition, and other entries to neighbouring partitions.
+pub(crate) async fn live_entries_are_listed_exactly_once(backup: &dyn Backup) {
+    let partition = fresh_shelf();
     let next_generation = EntryPartition {
         generation: 2,
-        ..shelf.clone()
+        ..partition.clone()
     };
     let neighbours = [fresh_shelf(), next_generation];
     let mut live = HashMap::new();
     for step in 0..6 {
-        let visits: Vec<_> = (0..35).map(|_| one_visit()).collect();
-        for so_far in 0..=step {
-            let changes: Vec<_> = visits.iter().map(|visit| visit[so_far]).collect();
-            write_all(backup, &shelf, &changes).await;
+        let visits: Vec<_> = (0..35).map(|_| visit_changes()).collect();
+        for count in 0..=step {
+            let changes: Vec<_> = visits.iter().map(|visit| visit[count]).collect();
+            write_all(backup, &partition, &changes).await;
         }
-        let records = visits.iter().filter_map(|visit| folded(&shelf, &visit[..=step]));
+        let records = visits
+            .iter()
+            .filter_map(|visit| apply_all(&partition, &visit[..=step]));
         live.extend(
             records
                 .filter(|record| record.state.is_live())
                 .map(|record| (record.id, record)),
         );
         for neighbour in &neighbours {
-            written(backup, neighbour, &one_visit()[0]).await;
+            put_change(backup, neighbour, &visit_changes()[0]).await;
         }
     }
     assert_eq!(live.len(), 5 * 35);
     let mut found = 0;
     for shard in 0..SHARD_COUNT {
-        for record in backup.read_live_entries(&shelf, shard).await.expect("an answer") {
+        for record in backup
+            .read_live_entries(&partition, shard)
+            .await
+            .expect("an answer")
+        {
             assert_eq!(record.id.shard(), shard);
             assert_eq!(live.get(&record.id), Some(&record));
             found += 1;
         }
     }
-    assert_eq!(found, live.len(), "each of them once");
+    assert_eq!(found, live.len(), "each live entry is listed once");
 }
 
-async fn many_changes_at_once_are_all_written(backup: &dyn Backup) {
-    let shelf = fresh_shelf();
-    let changes: Vec<_> = (0..1_000).map(|_| one_visit()[0]).collect();
+async fn batch_writes_all_of_1000_changes(backup: &dyn Backup) {
+    let partition = fresh_shelf();
+    let changes: Vec<_> = (0..1_000).map(|_| visit_changes()[0]).collect();
     for _ in 0..2 {
-        // The second time changes nothing.
-        write_all(backup, &shelf, &changes).await;
+        // The second round has no effect.
+        write_all(backup, &partition, &changes).await;
     }
     let mut found = 0;
     for shard in 0..SHARD_COUNT {
         found += backup
-            .read_live_entries(&shelf, shard)
+            .read_live_entries(&partition, shard)
             .await
             .expect("an answer")
             .len();

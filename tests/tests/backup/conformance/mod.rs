@@ -1,10 +1,10 @@
-//! What holds for every backup.
+//! The rules for every backup.
 
-mod any_sequence;
+mod change_sequences;
 mod entries;
-mod grace;
-mod lost;
-mod places;
+mod lost_history;
+mod missed_turn;
+mod put_place;
 mod queues;
 
 use vestibule_backup::{Backup, EntryPartition, PutOutcome};
@@ -14,10 +14,10 @@ use vestibule_domain::{
 };
 use vestibule_tests::entries::{change, fresh_id, now_ms, place};
 
-pub(crate) use self::{entries::the_live_entries_are_exactly_the_live_ones, queues::stored};
+pub(crate) use self::{entries::live_entries_are_listed_exactly_once, queues::stored_queue};
 
-/// Every event of one visit, in order, with versions from 1 on.
-pub(crate) fn one_visit() -> Vec<Change> {
+/// One change for every event of a visit, in order, with versions from 1.
+pub(crate) fn visit_changes() -> Vec<Change> {
     let (id, score) = (fresh_id(), place(0));
     let (visit, now_ms) = (score.visit(), now_ms());
     let events = [
@@ -46,13 +46,17 @@ pub(crate) fn one_visit() -> Vec<Change> {
     (1..).zip(events).map(|(v, event)| change(id, v, event)).collect()
 }
 
-/// What stands after all of these.
-pub(crate) fn folded(shelf: &EntryPartition, changes: &[Change]) -> Option<EntryRecord> {
-    changes.iter().fold(None, |standing, change| {
-        EntryRecord::apply_change(standing.as_ref(), change, shelf.retain_hours).or(standing)
+/// The record after all of these changes.
+pub(crate) fn apply_all(partition: &EntryPartition, changes: &[Change]) -> Option<EntryRecord> {
+    changes.iter().fold(None, |record, change| {
+        EntryRecord::apply_change(record.as_ref(), change, partition.retain_hours).or(record)
     })
 }
 
-pub(crate) async fn written(backup: &dyn Backup, shelf: &EntryPartition, change: &Change) -> PutOutcome {
-    backup.put_change(shelf, change).await.expect("written")
+pub(crate) async fn put_change(
+    backup: &dyn Backup,
+    partition: &EntryPartition,
+    change: &Change,
+) -> PutOutcome {
+    backup.put_change(partition, change).await.expect("written")
 }

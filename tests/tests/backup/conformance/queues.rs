@@ -1,4 +1,4 @@
-//! Queues and their settings.
+//! Tests of queues and their settings.
 
 use serde_json::{Map, Value, json};
 use uuid::Uuid;
@@ -7,20 +7,19 @@ use vestibule_backup_file::FileBackup;
 use vestibule_domain::{id::Salt, settings::Settings};
 use vestibule_tests::{lines::fresh_queue, servers};
 
-on_both! {
-    a_queue_is_created_once
-    settings_are_replaced_only_where_they_are_as_expected
-    settings_read_back_as_they_were_written
-    it_answers_a_ping
+on_both_backups! {
+    queue_is_created_once
+    settings_are_replaced_only_if_as_expected
+    settings_read_back_unchanged
 }
 
-fn map(value: &Value) -> Map<String, Value> {
+fn to_map(value: &Value) -> Map<String, Value> {
     value.as_object().expect("an object").clone()
 }
 
-pub(crate) fn stored(settings: &Value) -> StoredQueue {
+pub(crate) fn stored_queue(settings: &Value) -> StoredQueue {
     StoredQueue {
-        settings: map(settings).into(),
+        settings: to_map(settings).into(),
         settings_order: 4,
         metadata: QueueMetadata {
             epoch: 3,
@@ -36,22 +35,22 @@ pub(crate) fn stored(settings: &Value) -> StoredQueue {
     }
 }
 
-async fn a_queue_is_created_once(backup: &dyn Backup) {
+async fn queue_is_created_once(backup: &dyn Backup) {
     let queue = fresh_queue();
     assert_eq!(backup.read_queue(&queue).await.expect("an answer"), None);
     assert!(!backup.list_queues().await.expect("an answer").contains(&queue));
-    let first = stored(&json!({ "capacity": 7 }));
+    let first = stored_queue(&json!({ "capacity": 7 }));
     assert!(backup.create_queue(&queue, &first).await.expect("an answer"));
-    let second = stored(&json!({ "capacity": 8 }));
+    let second = stored_queue(&json!({ "capacity": 8 }));
     assert!(!backup.create_queue(&queue, &second).await.expect("an answer"));
     assert_eq!(backup.read_queue(&queue).await.expect("an answer"), Some(first));
     let all = backup.list_queues().await.expect("an answer");
     assert_eq!(all.iter().filter(|found| **found == queue).count(), 1);
 }
 
-async fn settings_are_replaced_only_where_they_are_as_expected(backup: &dyn Backup) {
+async fn settings_are_replaced_only_if_as_expected(backup: &dyn Backup) {
     let queue = fresh_queue();
-    let [before, after, other] = [1, 2, 3].map(|capacity| map(&json!({ "capacity": capacity })));
+    let [before, after, other] = [1, 2, 3].map(|capacity| to_map(&json!({ "capacity": capacity })));
     let replace = async |expected: &Map<String, Value>, settings: &Map<String, Value>| {
         let expected = expected.clone().into();
         backup.replace_settings(&queue, &expected, settings).await
@@ -59,26 +58,26 @@ async fn settings_are_replaced_only_where_they_are_as_expected(backup: &dyn Back
     assert_eq!(
         replace(&before, &after).await.expect("an answer"),
         None,
-        "no such queue"
+        "the queue does not exist"
     );
     assert_eq!(
         backup.read_queue(&queue).await.expect("an answer"),
         None,
-        "and none comes of it"
+        "the call does not create the queue"
     );
 
-    let created = stored(&json!({ "capacity": 1 }));
+    let created = stored_queue(&json!({ "capacity": 1 }));
     backup.create_queue(&queue, &created).await.expect("an answer");
     assert_eq!(replace(&before, &after).await.expect("an answer"), Some(5));
     assert_eq!(
         replace(&before, &after).await.expect("an answer"),
         Some(5),
-        "an answer was lost"
+        "a repeated write succeeds, because the first answer may be lost"
     );
     assert_eq!(
         replace(&before, &other).await.expect("an answer"),
         None,
-        "changed in between"
+        "the settings changed in between"
     );
     assert_eq!(replace(&after, &before).await.expect("an answer"), Some(6));
     assert_eq!(replace(&before, &after).await.expect("an answer"), Some(7));
@@ -97,19 +96,15 @@ async fn settings_are_replaced_only_where_they_are_as_expected(backup: &dyn Back
     );
 }
 
-async fn settings_read_back_as_they_were_written(backup: &dyn Backup) {
+async fn settings_read_back_unchanged(backup: &dyn Backup) {
     for settings in [
         json!({}),
         Value::Object(Settings::default().to_map()),
         json!({ "capacity": "7", "batch": " 3 ", "paused": "true", "message": "곧 시작합니다", "target_url": "" }),
         json!({ "odd": [1, -2, 1.5, "x", null, { "deep": true }], "large": u64::MAX }),
     ] {
-        let (queue, created) = (fresh_queue(), stored(&settings));
+        let (queue, created) = (fresh_queue(), stored_queue(&settings));
         backup.create_queue(&queue, &created).await.expect("an answer");
         assert_eq!(backup.read_queue(&queue).await.expect("an answer"), Some(created));
     }
-}
-
-async fn it_answers_a_ping(backup: &dyn Backup) {
-    backup.ping().await.expect("an answer");
 }

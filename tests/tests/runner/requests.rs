@@ -1,20 +1,20 @@
-//! What is served, and to whom.
+//! The requests that the runner answers, and those that it refuses.
 
 use serde_json::{Value, json};
 
-use crate::{folder, start};
+use crate::{start_runner, temporary_folder};
 
 #[tokio::test]
-async fn orders_are_taken_from_this_machine_alone() {
-    let dir = folder();
-    let runner = start(&dir);
+async fn commands_are_accepted_from_this_machine_only() {
+    let dir = temporary_folder();
+    let runner = start_runner(&dir);
     let send = async |host: &str, kind: &str| {
-        let order = runner
+        let command = runner
             .http()
             .post(runner.url("/_admin"))
             .header("Host", host)
             .header("Content-Type", kind);
-        let answer = order.body("{\"op\": \"list\"}").send().await.expect("answered");
+        let answer = command.body("{\"op\": \"list\"}").send().await.expect("answered");
         (
             answer.status().as_u16(),
             answer.json::<Value>().await.expect("JSON"),
@@ -43,24 +43,24 @@ async fn orders_are_taken_from_this_machine_alone() {
 }
 
 #[tokio::test]
-async fn whatever_is_served_has_a_request_id_and_is_refused_in_problems() {
-    let dir = folder();
-    let runner = start(&dir);
+async fn every_answer_has_a_request_id_and_errors_are_problems() {
+    let dir = temporary_folder();
+    let runner = start_runner(&dir);
     let http = runner.http();
     for path in ["/", "/page.js", "/_health", "/queues/demo:1"] {
         let answer = http.get(runner.url(path)).send().await.expect("answered");
         assert_eq!(answer.status(), 200, "{path}");
         assert!(answer.headers().contains_key("x-request-id"), "{path}");
     }
-    let order = |body: String| {
+    let command = |body: String| {
         http.post(runner.url("/_admin"))
             .header("Content-Type", "application/json")
             .body(body)
     };
     let large = format!("{{\"op\": \"{}\"}}", "x".repeat(64 * 1024));
     for (request, status, code) in [
-        (order(large), 413, "body-too-large"),
-        (order("{".to_owned()), 400, "invalid-field"),
+        (command(large), 413, "body-too-large"),
+        (command("{".to_owned()), 400, "invalid-field"),
         (http.get(runner.url("/_admin")), 405, "method-not-allowed"),
         (http.delete(runner.url("/_health")), 405, "method-not-allowed"),
         (http.post(runner.url("/")), 405, "method-not-allowed"),
@@ -83,9 +83,9 @@ async fn whatever_is_served_has_a_request_id_and_is_refused_in_problems() {
 }
 
 #[tokio::test]
-async fn the_page_and_its_parts_are_served() {
-    let dir = folder();
-    let runner = start(&dir);
+async fn waiting_page_and_its_files_are_served() {
+    let dir = temporary_folder();
+    let runner = start_runner(&dir);
     let get = async |path: &str| {
         let answer = runner
             .http()
@@ -108,19 +108,19 @@ async fn the_page_and_its_parts_are_served() {
     ] {
         let (found, text) = get(&format!("/{path}")).await;
         assert!(found.starts_with(kind) && !text.is_empty(), "{path}: {found}");
-        assert!(!text.contains("innerHTML"), "{path} shows texts as texts");
+        assert!(!text.contains("innerHTML"), "{path} must not set innerHTML");
     }
     assert!(page.contains("src=\"page.js\"") && page.contains("href=\"style.css\""));
     assert!(
         !page.contains("<style") && !page.contains(" onclick"),
-        "nothing inline: the policy forbids it"
+        "the page must have no inline code, which the policy forbids"
     );
 }
 
 #[tokio::test]
-async fn health_says_that_both_parts_answer() {
-    let dir = folder();
-    let runner = start(&dir);
+async fn health_reports_line_and_backup() {
+    let dir = temporary_folder();
+    let runner = start_runner(&dir);
     let answer = runner
         .http()
         .get(runner.url("/_health"))

@@ -1,4 +1,4 @@
-//! How it ends: held polls are answered first, unless somebody insists.
+//! Shutdown: the runner answers held polls first, unless a second signal ends it at once.
 
 use std::{
     io::Write,
@@ -11,15 +11,15 @@ use tokio::time::timeout;
 use uuid::Uuid;
 use vestibule_tests::waiting::until;
 
-use crate::{QUEUE, folder, start};
+use crate::{QUEUE, start_runner, temporary_folder};
 
 #[tokio::test]
-async fn the_end_answers_held_polls() {
-    let dir = folder();
-    let mut runner = start(&dir);
+async fn shutdown_answers_held_polls() {
+    let dir = temporary_folder();
+    let mut runner = start_runner(&dir);
     let settings = json!({ "capacity": 1, "batch": 10, "interval_seconds": 1, "session_seconds": 3600 });
     runner
-        .order(json!({ "op": "create", "queue": QUEUE, "settings": settings }))
+        .run_command(json!({ "op": "create", "queue": QUEUE, "settings": settings }))
         .await;
     runner.enter(QUEUE, &Uuid::new_v4().to_string()).await;
     let entry = runner.enter(QUEUE, &Uuid::new_v4().to_string()).await;
@@ -33,7 +33,7 @@ async fn the_end_answers_held_polls() {
 
     let answer = timeout(Duration::from_secs(3), poll)
         .await
-        .expect("at once")
+        .expect("the poll is answered at once")
         .expect("no panic")
         .expect("answered");
     assert_eq!(answer.status(), 200);
@@ -42,26 +42,32 @@ async fn the_end_answers_held_polls() {
         (&entry["state"], &entry["position"]),
         (&json!("waiting"), &json!(1))
     );
-    assert_eq!(runner.ended(Duration::from_secs(5)).await.code(), Some(0));
+    assert_eq!(runner.wait_for_exit(Duration::from_secs(5)).await.code(), Some(0));
 }
 
 #[tokio::test]
-async fn a_second_ctrl_c_ends_at_once() {
-    let dir = folder();
-    let mut runner = start(&dir);
-    let mut stuck = TcpStream::connect(runner.host()).expect("connected");
+async fn second_ctrl_c_ends_the_runner_at_once() {
+    let dir = temporary_folder();
+    let mut runner = start_runner(&dir);
+    let mut stalled = TcpStream::connect(runner.host_and_port()).expect("connected");
     let head = "POST /_admin HTTP/1.1\r\nHost: localhost\r\nContent-Type: application/json\r\nContent-Length: 99\r\n\r\n{";
-    stuck.write_all(head.as_bytes()).expect("sent");
-    // One answer on another connection: the server has read what came before.
-    runner.order(json!({ "op": "list" })).await;
+    stalled.write_all(head.as_bytes()).expect("sent");
+    // The answer on another connection shows that the server has read the stalled request.
+    runner.run_command(json!({ "op": "list" })).await;
     runner.signal("INT");
-    // The listener is gone when the first one has arrived.
-    until(Duration::from_secs(3), "nobody listens there", async || {
-        TcpStream::connect(runner.host()).is_err()
+    // The runner closes its listener when the first signal arrives.
+    until(Duration::from_secs(3), "the listener is closed", async || {
+        TcpStream::connect(runner.host_and_port()).is_err()
     })
     .await;
-    let asked = Instant::now();
+    let interrupted = Instant::now();
     runner.signal("INT");
-    assert_eq!(runner.ended(Duration::from_secs(3)).await.code(), Some(130));
-    assert!(asked.elapsed() < Duration::from_secs(2));
+    assert_eq!(
+        runner.wait_for_exit(Duration::from_secs(3)).await.code(),
+        Some(130)
+    );
+    assert!(
+        interrupted.elapsed() < Duration::from_secs(2),
+        "the second signal took too long"
+    );
 }

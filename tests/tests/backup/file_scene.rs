@@ -1,4 +1,4 @@
-//! A queue in memory before a backup in a file.
+//! A queue with its line in memory and its backup in a file.
 
 use std::{
     sync::{
@@ -20,7 +20,7 @@ use vestibule_domain::{
     settings::Settings,
     state::EntryState,
 };
-use vestibule_engine::write_through::{WriteOutcome, write_through};
+use vestibule_engine::write_through::{self, WriteOutcome};
 use vestibule_line::{ClaimOutcome, EntryLine, PromotionLine, QueueLine, RecoveryLine};
 use vestibule_line_memory::MemoryLine;
 use vestibule_tests::{
@@ -29,18 +29,18 @@ use vestibule_tests::{
     servers,
 };
 
-/// One queue in a line whose time stands still until it is told to go on, and a file to back it up.
-pub(crate) struct Place {
+/// One queue in a line whose clock moves only when a test moves it, and a file as the backup.
+pub(crate) struct FileScene {
     pub(crate) line: MemoryLine,
     pub(crate) clock_us: Arc<AtomicU64>,
     pub(crate) backup: FileBackup,
     pub(crate) queue: QueueId,
     pub(crate) configuration: Configuration,
-    pub(crate) shelf: EntryPartition,
+    pub(crate) partition: EntryPartition,
     _directory: TempDir,
 }
 
-impl Place {
+impl FileScene {
     pub(crate) async fn new() -> Self {
         let directory = tempfile::tempdir().expect("a directory");
         let backup = FileBackup::open(directory.path().join("store")).expect("a store");
@@ -57,7 +57,7 @@ impl Place {
             .await
             .expect("created");
         Self {
-            shelf: EntryPartition::from_configuration(&queue, &configuration),
+            partition: EntryPartition::from_configuration(&queue, &configuration),
             line,
             clock_us,
             backup,
@@ -67,22 +67,22 @@ impl Place {
         }
     }
 
-    pub(crate) fn seconds_pass(&self, seconds: u64) {
+    pub(crate) fn pass_seconds(&self, seconds: u64) {
         self.clock_us.fetch_add(seconds * 1_000_000, Ordering::SeqCst);
     }
 
-    pub(crate) async fn enter(&self) -> Change {
+    pub(crate) async fn enter_unwritten(&self) -> Change {
         enter_unwritten(&self.line, &self.queue, fresh_id()).await
     }
 
-    pub(crate) async fn claim(&self, id: EntryId) -> Change {
+    pub(crate) async fn claim_unwritten(&self, id: EntryId) -> Change {
         match self.line.claim(&self.queue, id).await.expect("an answer") {
             ClaimOutcome::Active { change, .. } => change,
             other => panic!("{other:?}"),
         }
     }
 
-    pub(crate) async fn leave(&self, id: EntryId) -> Change {
+    pub(crate) async fn leave_unwritten(&self, id: EntryId) -> Change {
         leave_unwritten(&self.line, &self.queue, id).await
     }
 
@@ -95,25 +95,29 @@ impl Place {
         promotion.promoted
     }
 
-    pub(crate) async fn write(&self, change: &Change) -> WriteOutcome {
-        write_through(&self.line, &self.backup, &self.shelf, change)
+    pub(crate) async fn write_through(&self, change: &Change) -> WriteOutcome {
+        write_through::write_through(&self.line, &self.backup, &self.partition, change)
             .await
             .expect("an answer")
     }
 
-    pub(crate) async fn state(&self, id: EntryId) -> Option<EntryState> {
-        let record = self.backup.read_entry(&self.shelf, id).await.expect("an answer");
+    pub(crate) async fn stored_state(&self, id: EntryId) -> Option<EntryState> {
+        let record = self
+            .backup
+            .read_entry(&self.partition, id)
+            .await
+            .expect("an answer");
         record.map(|record| record.state)
     }
 
-    /// How many records the journal has, and how many ends the line remembers.
-    pub(crate) async fn unsettled(&self) -> (u64, u64) {
+    /// The number of journal records, and the number of ends that the backup has not acknowledged.
+    pub(crate) async fn unsettled_counts(&self) -> (u64, u64) {
         let view = self.line.queue_view(&self.queue).await.expect("an answer");
         (view.journal_len, view.unsettled_ends)
     }
 }
 
-pub(crate) async fn away() -> DynamoDbBackup {
+pub(crate) async fn unavailable_backup() -> DynamoDbBackup {
     DynamoDbBackup::connect(Connection {
         endpoint_url: Some(servers::closed_port_url()),
         tables: TableNames::default(),
@@ -121,7 +125,7 @@ pub(crate) async fn away() -> DynamoDbBackup {
     .await
 }
 
-/// Longer than any drain here takes.
-pub(crate) fn long() -> Instant {
+/// A deadline later than the end of any flush in these tests.
+pub(crate) fn far_deadline() -> Instant {
     Instant::now() + Duration::from_mins(1)
 }

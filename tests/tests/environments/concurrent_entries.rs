@@ -1,37 +1,37 @@
-//! Several environments of a function at once, and one line.
+//! Several processes of the function `enter` at once, with one line.
 
 use std::collections::{HashMap, HashSet};
 
 use futures_util::{StreamExt, stream};
 use serde_json::json;
 use uuid::Uuid;
-use vestibule_tests::functions::Choices;
+use vestibule_tests::functions::DeploymentConfig;
 
 use crate::Stage;
 
 const ENVIRONMENTS: usize = 4;
 const VISITORS: usize = 12;
-/// Clients that hear nothing try again: each of these is another request with the same visitor.
+/// The requests per visitor, because a client that gets no answer tries again.
 const TRIES: usize = 5;
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
-async fn nobody_gets_a_second_place() {
-    let choices = Choices {
+async fn concurrent_enters_give_each_visitor_one_place() {
+    let config = DeploymentConfig {
         environments_max: ENVIRONMENTS,
-        ..Choices::default()
+        ..DeploymentConfig::default()
     };
-    let stage = Stage::open(choices, json!({ "paused": true })).await;
+    let stage = Stage::open(config, json!({ "paused": true })).await;
     let visitors: Vec<_> = (0..VISITORS).map(|_| Uuid::new_v4().to_string()).collect();
     let tries = (0..TRIES).flat_map(|_| &visitors);
     let answers: Vec<_> = stream::iter(tries)
-        .map(async |visitor| (visitor, stage.send(stage.entering(visitor)).await))
+        .map(async |visitor| (visitor, stage.send(stage.enter_request(visitor)).await))
         .buffer_unordered(ENVIRONMENTS)
         .collect()
         .await;
     assert_eq!(
-        stage.deployment.lambda.started("enter"),
+        stage.deployment.lambda.started_count("enter"),
         ENVIRONMENTS,
-        "several at once"
+        "all processes were started"
     );
 
     let (mut tokens, mut new) = (HashMap::<_, HashSet<_>>::new(), HashMap::<_, usize>::new());
@@ -50,26 +50,31 @@ async fn nobody_gets_a_second_place() {
     }
     assert!(
         tokens.values().all(|places| places.len() == 1),
-        "one place each: {tokens:?}"
+        "a visitor has two places: {tokens:?}"
     );
-    assert!(new.values().all(|new| *new == 1), "new once: {new:?}");
+    assert!(
+        new.values().all(|new| *new == 1),
+        "each visitor's place is new in one answer: {new:?}"
+    );
 
     let mut positions = HashSet::new();
     for (_, place) in tokens {
         let (token, ..) = place.into_iter().next().expect("one");
-        let guest = crate::Guest {
+        let visitor_entry = crate::Visitor {
             id: String::new(),
             token: token.to_owned(),
         };
-        let look = stage
-            .send(vestibule_tests::edge::Ask::get(stage.of(&guest, "")))
+        let status = stage
+            .send(vestibule_tests::edge::Ask::get(
+                stage.entry_path(&visitor_entry, ""),
+            ))
             .await;
-        positions.insert(look.is(200).number("position"));
+        positions.insert(status.is(200).number("position"));
     }
     assert_eq!(
         positions,
         (1..=VISITORS as u64).collect(),
-        "no two at the same place"
+        "no two visitors have the same position"
     );
     assert_eq!(stage.view().await.waiting, VISITORS as u64);
 }

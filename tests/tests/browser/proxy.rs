@@ -1,4 +1,4 @@
-//! What stands before the runner: it notes what browsers ask, and may alter what they are told.
+//! A proxy in front of the runner. It records the requests of the browser and can change the answers.
 
 use std::{
     sync::{
@@ -22,20 +22,20 @@ use axum::{
 use serde_json::Value;
 use tokio::{net::TcpListener, time::sleep};
 
-use crate::tab::{BOUND, LOOK};
+use crate::tab::{BOUND, LOOK_PAUSE};
 
-/// When whoever is hurried comes back at the latest.
-const HURRIED_MS: u64 = 500;
-/// The path of what is behind the waiting room.
+/// The longest time to the next poll while the proxy shortens the polls.
+const SHORT_RETRY_MAX_MS: u64 = 500;
+/// The path of the protected shop.
 const SHOP: &str = "/shop";
 
-/// A call of the API and its answer.
+/// A request to the API and its answer.
 #[derive(Debug, Clone)]
 pub(crate) struct Call {
     pub(crate) method: Method,
-    /// With the query.
+    /// The path with the query.
     pub(crate) path: String,
-    pub(crate) came: Instant,
+    pub(crate) received: Instant,
     pub(crate) answered: Instant,
     pub(crate) status: StatusCode,
     pub(crate) retry_after_seconds: Option<u64>,
@@ -43,109 +43,117 @@ pub(crate) struct Call {
 }
 
 impl Call {
-    /// Whether it looks where an entry stands.
+    /// Whether the call reads the status of an entry.
     pub(crate) fn is_poll(&self) -> bool {
         self.method == Method::GET && self.path.contains("/entries/")
     }
 
-    /// Whether somebody enters.
+    /// Whether the call enters the queue.
     pub(crate) fn is_enter(&self) -> bool {
         self.method == Method::POST && self.path.ends_with("/entries")
     }
 
-    /// Whether somebody claims.
+    /// Whether the call claims a turn.
     pub(crate) fn is_claim(&self) -> bool {
         self.method == Method::POST && self.path.ends_with("/claim")
     }
 }
 
-type Alter = dyn Fn(&mut Call) + Send + Sync;
+type ChangeAnswer = dyn Fn(&mut Call) + Send + Sync;
 
-/// A listener before a runner.
-pub(crate) struct Front {
+/// A proxy that listens in front of a runner.
+pub(crate) struct Proxy {
     port: u16,
-    behind: Arc<Behind>,
+    state: Arc<ProxyState>,
 }
 
-struct Behind {
+struct ProxyState {
     runner: String,
     http: reqwest::Client,
     calls: Mutex<Vec<Call>>,
-    alter: Mutex<Option<Box<Alter>>>,
-    hurries: AtomicBool,
+    change_answer: Mutex<Option<Box<ChangeAnswer>>>,
+    shortens_polls: AtomicBool,
 }
 
-impl Front {
-    /// Listens on a free port for the runner at this address.
-    pub(crate) async fn before(runner: String) -> Self {
+impl Proxy {
+    /// Starts a proxy on a free port for the runner at this address.
+    pub(crate) async fn start(runner: String) -> Self {
         let listener = TcpListener::bind("127.0.0.1:0").await.expect("a free port");
         let port = listener.local_addr().expect("an address").port();
-        let behind = Arc::new(Behind {
+        let state = Arc::new(ProxyState {
             runner,
             http: reqwest::Client::new(),
             calls: Mutex::default(),
-            alter: Mutex::default(),
-            hurries: AtomicBool::new(false),
+            change_answer: Mutex::default(),
+            shortens_polls: AtomicBool::new(false),
         });
         let router = Router::new()
             .route(SHOP, get(async || Html("<!doctype html><title>Shop</title>")))
-            .fallback(forward)
-            .with_state(behind.clone());
+            .fallback(forward_request)
+            .with_state(state.clone());
         tokio::spawn(async move { axum::serve(listener, router).await });
-        Self { port, behind }
+        Self { port, state }
     }
 
-    /// An address on it.
+    /// The URL of a path on the proxy.
     pub(crate) fn url(&self, path: &str) -> String {
         format!("http://127.0.0.1:{}{path}", self.port)
     }
 
-    /// Where those who are let in go: another origin, as it is in life.
-    pub(crate) fn shop(&self) -> String {
+    /// The URL of the shop, which has another origin than the waiting page, as in production.
+    pub(crate) fn shop_url(&self) -> String {
         format!("http://localhost:{}{SHOP}", self.port)
     }
 
-    /// Alters every answer of the API from now on.
-    pub(crate) fn alter(&self, alter: impl Fn(&mut Call) + Send + Sync + 'static) {
-        *self.behind.alter.lock().expect("no panic") = Some(Box::new(alter));
+    /// Changes every answer of the API from now on.
+    pub(crate) fn change_answers(&self, change_answer: impl Fn(&mut Call) + Send + Sync + 'static) {
+        *self
+            .state
+            .change_answer
+            .lock()
+            .expect("the mutex is not poisoned") = Some(Box::new(change_answer));
     }
 
-    /// Calls everybody back sooner than the server would: for tests of something else than the pace.
-    pub(crate) fn hurry(&self) {
-        self.behind.hurries.store(true, Ordering::Relaxed);
+    /// Shortens the time to the next poll, for tests that do not test the timing.
+    pub(crate) fn shorten_polls(&self) {
+        self.state.shortens_polls.store(true, Ordering::Relaxed);
     }
 
-    /// Every call of the API that was answered, in the order of the answers.
+    /// All answered calls, in the order of the answers.
     pub(crate) fn calls(&self) -> Vec<Call> {
-        self.behind.calls.lock().expect("no panic").clone()
+        self.state
+            .calls
+            .lock()
+            .expect("the mutex is not poisoned")
+            .clone()
     }
 
-    /// Waits until what was asked and answered is so, and returns it.
-    pub(crate) async fn until(&self, what: &str, is_so: impl Fn(&[Call]) -> bool) -> Vec<Call> {
+    /// Waits until the calls meet a condition, and returns them.
+    pub(crate) async fn until(&self, what: &str, is_met: impl Fn(&[Call]) -> bool) -> Vec<Call> {
         let end = Instant::now() + BOUND;
         loop {
             let calls = self.calls();
-            if is_so(&calls) {
+            if is_met(&calls) {
                 return calls;
             }
             assert!(
                 Instant::now() < end,
-                "never asked for in {BOUND:?}: {what}; but {calls:?}"
+                "not within {BOUND:?}: {what}; the calls are {calls:?}"
             );
-            sleep(LOOK).await;
+            sleep(LOOK_PAUSE).await;
         }
     }
 }
 
-async fn forward(State(behind): State<Arc<Behind>>, request: Request) -> Response<Body> {
-    let came = Instant::now();
+async fn forward_request(State(state): State<Arc<ProxyState>>, request: Request) -> Response<Body> {
+    let received = Instant::now();
     let (mut parts, body) = request.into_parts();
     let body = to_bytes(body, usize::MAX).await.expect("a body");
     let path = parts.uri.path_and_query().expect("a path").to_string();
     parts.headers.remove(HOST);
-    let answer = behind
+    let answer = state
         .http
-        .request(parts.method.clone(), format!("{}{path}", behind.runner))
+        .request(parts.method.clone(), format!("{}{path}", state.runner))
         .headers(parts.headers)
         .body(body)
         .send()
@@ -157,19 +165,19 @@ async fn forward(State(behind): State<Arc<Behind>>, request: Request) -> Respons
         let mut call = Call {
             method: parts.method,
             path,
-            came,
-            answered: came,
+            received,
+            answered: received,
             status,
             retry_after_seconds: None,
             body: serde_json::from_slice(&body).unwrap_or_default(),
         };
-        if let Some(told) = call.body["retry_after_ms"].as_u64()
-            && behind.hurries.load(Ordering::Relaxed)
+        if let Some(retry_after_ms) = call.body["retry_after_ms"].as_u64()
+            && state.shortens_polls.load(Ordering::Relaxed)
         {
-            call.body["retry_after_ms"] = told.min(HURRIED_MS).into();
+            call.body["retry_after_ms"] = retry_after_ms.min(SHORT_RETRY_MAX_MS).into();
         }
-        if let Some(alter) = &*behind.alter.lock().expect("no panic") {
-            alter(&mut call);
+        if let Some(change_answer) = &*state.change_answer.lock().expect("the mutex is not poisoned") {
+            change_answer(&mut call);
         }
         status = call.status;
         if !call.body.is_null() {
@@ -179,14 +187,14 @@ async fn forward(State(behind): State<Arc<Behind>>, request: Request) -> Respons
             headers.insert(RETRY_AFTER, seconds.into());
         }
         call.answered = Instant::now();
-        behind.calls.lock().expect("no panic").push(call);
+        state.calls.lock().expect("the mutex is not poisoned").push(call);
     }
-    answer_with(status, headers, body.into())
+    build_response(status, headers, body.into())
 }
 
-fn answer_with(status: StatusCode, mut headers: HeaderMap, body: Body) -> Response<Body> {
-    for of_the_other_connection in [CONNECTION, CONTENT_LENGTH, TRANSFER_ENCODING] {
-        headers.remove(of_the_other_connection);
+fn build_response(status: StatusCode, mut headers: HeaderMap, body: Body) -> Response<Body> {
+    for hop_by_hop in [CONNECTION, CONTENT_LENGTH, TRANSFER_ENCODING] {
+        headers.remove(hop_by_hop);
     }
     let mut response = Response::new(body);
     *response.status_mut() = status;

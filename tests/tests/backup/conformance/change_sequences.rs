@@ -1,4 +1,4 @@
-//! Any changes of one visitor, in any order.
+//! Random changes of one visitor, in any order.
 
 use proptest::{
     prelude::*,
@@ -16,37 +16,39 @@ use vestibule_tests::{
     servers,
 };
 
-/// A change of one visitor: any event of one of four visits, in any order, at any version.
+/// The kind of an event, one of four visits, an epoch and a version.
 fn any_change() -> impl Strategy<Value = (u8, usize, u32, u64)> {
     (0..12_u8, 0..4_usize, 0..2_u32, 0..12_u64)
 }
 
-/// What is answered, and what stands then where anything was written.
+/// The expected answer, and the record after the change if the change is written.
 fn expected(
-    shelf: &EntryPartition,
-    standing: Option<&EntryRecord>,
+    partition: &EntryPartition,
+    before: Option<&EntryRecord>,
     change: &Change,
     enters: bool,
 ) -> (PlacePutOutcome, Option<EntryRecord>) {
-    let stands = standing.filter(|_| enters);
-    if let Some(back) = stands.and_then(|record| record.restore_missed_place(change, shelf.grace_seconds)) {
+    let live = before.filter(|_| enters);
+    if let Some(restored) =
+        live.and_then(|record| record.restore_missed_place(change, partition.grace_seconds))
+    {
         return (
-            PlacePutOutcome::for_restored_place(back.clone(), change),
-            Some(back),
+            PlacePutOutcome::for_restored_place(restored.clone(), change),
+            Some(restored),
         );
     }
-    if let Some(taken) = stands.filter(|record| record.is_another_live_visit(change)) {
-        return (PlacePutOutcome::Conflict(taken.clone()), None);
+    if let Some(conflicting) = live.filter(|record| record.is_another_live_visit(change)) {
+        return (PlacePutOutcome::Conflict(conflicting.clone()), None);
     }
-    let after = EntryRecord::apply_change(standing, change, shelf.retain_hours);
-    let passed_over = || PutOutcome::for_superseded(standing, change);
-    let written = after.clone().map_or_else(passed_over, PutOutcome::Stored);
+    let after = EntryRecord::apply_change(before, change, partition.retain_hours);
+    let superseded = || PutOutcome::for_superseded(before, change);
+    let written = after.clone().map_or_else(superseded, PutOutcome::Stored);
     (PlacePutOutcome::Put(written), after)
 }
 
-/// Any sequence of changes of one visitor, right or wrong, leaves what [`Record::after`] makes of it.
-fn any_sequence_leaves_what_the_rules_make_of_it(runtime: &Runtime, backup: &dyn Backup, cases: u32) {
-    // The last one comes when any grace of the others is over.
+/// Checks that any sequence of changes, valid or not, leaves the record that [`EntryRecord::apply_change`] computes.
+fn check_any_sequence(runtime: &Runtime, backup: &dyn Backup, cases: u32) {
+    // The last place is later than the grace of the others.
     let scores = [0, 1, 2, 700_000].map(place);
     let now_ms = now_ms();
     let to_change = |id, (kind, nth, epoch, v): (u8, usize, u32, u64)| {
@@ -97,7 +99,7 @@ fn any_sequence_leaves_what_the_rules_make_of_it(runtime: &Runtime, backup: &dyn
             at_ms: now_ms + v,
             event,
         };
-        // The last kinds are of somebody who enters.
+        // The last kinds are writes of a visitor who enters.
         (change, kind >= 10)
     };
     let config = Config {
@@ -106,43 +108,46 @@ fn any_sequence_leaves_what_the_rules_make_of_it(runtime: &Runtime, backup: &dyn
         ..Config::default()
     };
     let sequences = prop::collection::vec(any_change(), 1..14);
-    let tried = TestRunner::new(config).run(&sequences, |sequence| {
-        // Another visitor each time, also while a failing sequence is made shorter.
-        let (shelf, id) = (fresh_shelf(), fresh_id());
+    let result = TestRunner::new(config).run(&sequences, |sequence| {
+        // Use a new visitor each time, also while proptest shrinks a failing sequence.
+        let (partition, id) = (fresh_shelf(), fresh_id());
         runtime.block_on(async {
-            let mut standing = None;
+            let mut before = None;
             for (change, enters) in sequence.into_iter().map(|drawn| to_change(id, drawn)) {
-                let (expected, after) = expected(&shelf, standing.as_ref(), &change, enters);
-                let found = if enters {
-                    backup.put_place(&shelf, &change).await
+                let (expected, after) = expected(&partition, before.as_ref(), &change, enters);
+                let answer = if enters {
+                    backup.put_place(&partition, &change).await
                 } else {
-                    backup.put_change(&shelf, &change).await.map(PlacePutOutcome::Put)
+                    backup
+                        .put_change(&partition, &change)
+                        .await
+                        .map(PlacePutOutcome::Put)
                 };
-                let found = found.map_err(|e| TestCaseError::fail(e.to_string()))?;
-                prop_assert_eq!(found, expected, "on {:?}", change);
-                standing = after.or(standing);
+                let answer = answer.map_err(|e| TestCaseError::fail(e.to_string()))?;
+                prop_assert_eq!(answer, expected, "on {:?}", change);
+                before = after.or(before);
             }
             let read = backup
-                .read_entry(&shelf, id)
+                .read_entry(&partition, id)
                 .await
                 .map_err(|e| TestCaseError::fail(e.to_string()))?;
-            prop_assert_eq!(read, standing);
+            prop_assert_eq!(read, before);
             Ok(())
         })
     });
-    tried.unwrap_or_else(|failure| panic!("{failure}"));
+    result.unwrap_or_else(|failure| panic!("{failure}"));
 }
 
 #[test]
-fn any_sequence_on_file() {
+fn any_change_sequence_follows_the_rules_on_file() {
     let directory = tempfile::tempdir().expect("a directory");
     let backup = FileBackup::open(directory.path().join("store")).expect("a store");
-    any_sequence_leaves_what_the_rules_make_of_it(&Runtime::new().expect("a runtime"), &backup, 256);
+    check_any_sequence(&Runtime::new().expect("a runtime"), &backup, 256);
 }
 
 #[test]
-fn any_sequence_on_dynamodb() {
+fn any_change_sequence_follows_the_rules_on_dynamodb() {
     let runtime = Runtime::new().expect("a runtime");
     let backup = runtime.block_on(servers::dynamodb());
-    any_sequence_leaves_what_the_rules_make_of_it(&runtime, &backup, 100);
+    check_any_sequence(&runtime, &backup, 100);
 }

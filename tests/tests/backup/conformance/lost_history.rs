@@ -1,4 +1,4 @@
-//! What a line that lost some of its history does since.
+//! Changes of a line that lost some of its history.
 
 use vestibule_backup::{Backup, PutOutcome};
 use vestibule_backup_file::FileBackup;
@@ -8,15 +8,15 @@ use vestibule_tests::{
     servers,
 };
 
-use super::written;
+use super::put_change;
 
-on_both! {
-    a_line_that_lost_what_it_did_undoes_nothing
+on_both_backups! {
+    line_with_lost_history_undoes_no_change
 }
 
-/// Such a line goes on from where it was: with later versions, and with visits that are over or further along.
-async fn a_line_that_lost_what_it_did_undoes_nothing(backup: &dyn Backup) {
-    let shelf = fresh_shelf();
+/// Such a line continues from an old state. It uses later versions, and names visits that have ended or advanced.
+async fn line_with_lost_history_undoes_no_change(backup: &dyn Backup) {
+    let partition = fresh_shelf();
     let (first, second) = (place(1), place(5_000));
     let (old, now) = (first.visit(), second.visit());
     assert_ne!(old, now);
@@ -42,13 +42,13 @@ async fn a_line_that_lost_what_it_did_undoes_nothing(backup: &dyn Backup) {
         how: EndReason::Expired,
     };
     let entered = |score| Event::Entered { score };
-    // What stands, what comes with a later version, and whether it counts.
+    // The earlier changes, the change with a later version, and whether the backup accepts that change.
     let cases = [
         (vec![entered(first), ended(old)], promoted(first), false),
         (vec![entered(first), ended(old)], claimed(old), false),
         (vec![entered(first), ended(old)], expired(old), false),
         (vec![entered(first), ended(old)], entered(second), true),
-        // The very place that is over, given once more; also where nobody wrote that it had been given.
+        // The place of the ended visit is given once more, also if the first time was never written.
         (vec![entered(first), ended(old)], entered(first), false),
         (
             vec![entered(first), promoted(first), claimed(old), ended(old)],
@@ -79,7 +79,7 @@ async fn a_line_that_lost_what_it_did_undoes_nothing(backup: &dyn Backup) {
             false,
         ),
         (vec![entered(first), promoted(first)], no_show(old), false),
-        // Of a claim that nobody wrote: who had a session has no second turn.
+        // The claim was never written. A visitor who had a session gets no second turn.
         (vec![entered(first), promoted(first)], expired(old), true),
         (
             vec![entered(first), promoted(first), claimed(old)],
@@ -94,24 +94,24 @@ async fn a_line_that_lost_what_it_did_undoes_nothing(backup: &dyn Backup) {
         (vec![entered(first)], entered(second), true),
     ];
     let mut v = 0;
-    for (before, event, counts) in cases {
-        // A place that was given once and is over is not given again: somebody else each time.
+    for (before, event, is_accepted) in cases {
+        // Use a new visitor in each case, because the place of an ended visit is not given again.
         let id = fresh_id();
-        // Over, whatever stands there.
+        // End both visits first, so that the case starts from an ended record.
         for visit in [old, now] {
             v += 1;
-            written(backup, &shelf, &change(id, v, ended(visit))).await;
+            put_change(backup, &partition, &change(id, v, ended(visit))).await;
         }
         for event in &before {
             v += 1;
-            written(backup, &shelf, &change(id, v, *event)).await;
+            put_change(backup, &partition, &change(id, v, *event)).await;
         }
-        let stood = backup.read_entry(&shelf, id).await.expect("an answer");
+        let before_record = backup.read_entry(&partition, id).await.expect("an answer");
         v += 1;
-        let answer = written(backup, &shelf, &change(id, v, event)).await;
-        let stands = backup.read_entry(&shelf, id).await.expect("an answer");
+        let answer = put_change(backup, &partition, &change(id, v, event)).await;
+        let after_record = backup.read_entry(&partition, id).await.expect("an answer");
         let case = format!("{before:?}, then {event:?}: {answer:?}");
-        assert_eq!(matches!(answer, PutOutcome::Stored(_)), counts, "{case}");
-        assert_eq!(stands != stood, counts, "{case}");
+        assert_eq!(matches!(answer, PutOutcome::Stored(_)), is_accepted, "{case}");
+        assert_eq!(after_record != before_record, is_accepted, "{case}");
     }
 }

@@ -1,4 +1,4 @@
-//! A queue in memory before a backup with moods.
+//! A queue with its line in memory and a faulty backup.
 
 use std::{collections::HashSet, sync::Arc, time::Duration};
 
@@ -18,18 +18,18 @@ use vestibule_tests::{
     lines::{HandClock, configuration, enter_unwritten, fresh_queue, leave_unwritten, tick_of},
 };
 
-use crate::picky::{Mood, Picky};
+use crate::faulty_backup::{FaultyBackup, WriteBehavior};
 
-/// One queue whose time stands still until it is told to go on, and a backup with moods.
-pub(crate) struct Scene {
+/// One queue whose clock moves only when a test moves it, and a faulty backup.
+pub(crate) struct FaultyScene {
     pub(crate) line: MemoryLine,
     pub(crate) clock: HandClock,
-    pub(crate) backup: Arc<Picky>,
+    pub(crate) backup: Arc<FaultyBackup>,
     pub(crate) queue: QueueId,
-    pub(crate) shelf: EntryPartition,
+    pub(crate) partition: EntryPartition,
 }
 
-impl Scene {
+impl FaultyScene {
     pub(crate) async fn new(limits: JournalLimits) -> Self {
         let clock = HandClock::new();
         let line = MemoryLine::with_clock(clock.as_clock()).with_journal_limits(limits);
@@ -44,21 +44,21 @@ impl Scene {
         let configured = line.configure(&queue, &configuration, true).await;
         configured.expect("created");
         Self {
-            shelf: EntryPartition::from_configuration(&queue, &configuration),
+            partition: EntryPartition::from_configuration(&queue, &configuration),
             line,
             clock,
-            backup: Arc::new(Picky::new(Mood::Takes)),
+            backup: Arc::new(FaultyBackup::new(WriteBehavior::Accepts)),
             queue,
         }
     }
 
-    /// So many come and wait, and all of it is written.
-    pub(crate) async fn come(&self, visitors: usize) -> Vec<EntryId> {
+    /// Lets this many visitors enter and writes their places to the backup.
+    pub(crate) async fn enter_and_write(&self, visitors: usize) -> Vec<EntryId> {
         let mut ids = Vec::new();
         for _ in 0..visitors {
             let change = enter_unwritten(&self.line, &self.queue, fresh_id()).await;
             self.backup
-                .put_change(&self.shelf, &change)
+                .put_change(&self.partition, &change)
                 .await
                 .expect("written");
             ids.push(change.id);
@@ -66,37 +66,37 @@ impl Scene {
         ids
     }
 
-    /// As many are promoted as the pace lets go: one record of the journal.
+    /// Promotes as many entries as the pace allows, which adds one journal record.
     pub(crate) async fn promote(&self) {
         let mut settings = self.view().await.configuration;
         settings.settings.paused = false;
         settings.revision.push('+');
         let configured = self.line.configure(&self.queue, &settings, false).await;
         configured.expect("configured");
-        self.pass(1);
+        self.pass_seconds(1);
         let promotion = self.line.promote(&self.queue, tick_of(1_000)).await;
         assert!(promotion.expect("an answer").promoted > 0);
     }
 
-    pub(crate) async fn leaves(&self, id: EntryId) -> Change {
+    pub(crate) async fn leave_unwritten(&self, id: EntryId) -> Change {
         leave_unwritten(&self.line, &self.queue, id).await
     }
 
-    pub(crate) fn pass(&self, seconds: u64) {
+    pub(crate) fn pass_seconds(&self, seconds: u64) {
         self.clock.pass(Duration::from_secs(seconds));
     }
 
-    pub(crate) async fn drain(&self) -> Result<FlushOutcome, FlushError> {
+    pub(crate) async fn flush(&self) -> Result<FlushOutcome, FlushError> {
         let until = Instant::now() + Duration::from_mins(1);
-        flush_journal(&self.line, &*self.backup, &self.shelf, 100, until).await
+        flush_journal(&self.line, &*self.backup, &self.partition, 100, until).await
     }
 
-    /// Drains for an hour, now and then.
-    pub(crate) async fn drain_for_an_hour(&self) {
+    /// Flushes every 30 seconds for an hour of the line's clock.
+    pub(crate) async fn flush_for_an_hour(&self) {
         for _ in 0..120 {
-            // What comes of each is seen in the view.
-            let _ = self.drain().await;
-            self.pass(30);
+            // The test reads the result from the queue view.
+            let _ = self.flush().await;
+            self.pass_seconds(30);
         }
     }
 
@@ -104,24 +104,24 @@ impl Scene {
         self.line.queue_view(&self.queue).await.expect("an answer")
     }
 
-    pub(crate) fn state(&self, id: EntryId) -> Option<EntryState> {
+    pub(crate) fn stored_state(&self, id: EntryId) -> Option<EntryState> {
         self.backup.record(id).map(|record| record.state)
     }
 
-    /// Every change that the line keeps for the backup.
-    pub(crate) async fn kept(&self) -> HashSet<EntryId> {
-        self.pass(3_600);
+    /// The entries of all changes in the journal and in the dead letters.
+    pub(crate) async fn kept_ids(&self) -> HashSet<EntryId> {
+        self.pass_seconds(3_600);
         let journal = self
             .line
             .due_journal_records(&self.queue, 10_000)
             .await
             .expect("an answer");
-        let aside = self
+        let dead_letters = self
             .line
             .dead_lettered(&self.queue, 10_000)
             .await
             .expect("an answer");
-        let records = journal.into_iter().chain(aside);
+        let records = journal.into_iter().chain(dead_letters);
         records
             .flat_map(|record| record.changes)
             .map(|change| change.id)

@@ -1,0 +1,50 @@
+//! Status requests for an active entry whose claim is not in the backup, while the backup accepts no writes.
+
+use std::sync::Arc;
+
+use serde_json::Value;
+use tokio::sync::watch;
+use vestibule_domain::state::EntryState;
+use vestibule_line::{ClaimOutcome, EntryLine, JournalLimits};
+use vestibule_tests::edge::{Ask, local, process, send_to};
+
+use crate::{faulty_backup::WriteBehavior, faulty_scene::FaultyScene};
+
+/// Status requests add no journal records, so they cannot fill the journal, which is for changes.
+#[tokio::test]
+async fn unwritten_claim_is_not_durable_and_not_journaled() {
+    let scene = FaultyScene::new(JournalLimits::default()).await;
+    let id = scene.enter_and_write(1).await[0];
+    scene.promote().await;
+    let claimed = scene.line.claim(&scene.queue, id).await;
+    assert!(
+        matches!(claimed, Ok(ClaimOutcome::Active { .. })),
+        "the claim failed: {claimed:?}"
+    );
+    let (_stop, stopped) = watch::channel(false);
+    let line = Arc::new(scene.line.clone());
+    let router = process(line, scene.backup.clone(), local(), &stopped);
+    let get_status = async || {
+        let path = format!("/queues/{}/entries/{id}", scene.queue);
+        send_to(&router, Ask::get(path)).await
+    };
+    let journal = scene.view().await.journal_len;
+
+    scene.backup.set_behavior(WriteBehavior::Unavailable);
+    for _ in 0..3 {
+        let answer = get_status().await;
+        assert_eq!(answer.is(200).text("state"), "active");
+        assert_eq!(answer.body["durable"], false);
+    }
+    assert_eq!(scene.view().await.journal_len, journal);
+    assert_ne!(scene.stored_state(id), Some(EntryState::Active));
+
+    scene.backup.set_behavior(WriteBehavior::Accepts);
+    assert_eq!(get_status().await.is(200).body["durable"], true);
+    assert_eq!(scene.stored_state(id), Some(EntryState::Active));
+    assert_eq!(
+        get_status().await.is(200).body["durable"],
+        Value::Null,
+        "no change is left to write"
+    );
+}

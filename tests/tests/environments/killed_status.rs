@@ -1,0 +1,193 @@
+//! A process of the function `status` that is killed while it holds a poll.
+
+use std::time::Duration;
+
+use serde_json::json;
+use vestibule_domain::id::EntryId;
+use vestibule_line::QueueView;
+use vestibule_tests::{
+    edge::Ask,
+    functions::{DeploymentConfig, redis_url},
+    waiting::until,
+};
+
+use crate::{BOUND, Stage, Visitor};
+
+/// A full queue that moves fast enough for polls at its head to be held.
+async fn full_stage(config: DeploymentConfig) -> (Stage, Visitor) {
+    let settings = json!({ "capacity": 1, "batch": 1, "interval_seconds": 1 });
+    let stage = Stage::open(config, settings).await;
+    let (_, entered) = stage.enter().await;
+    assert_eq!(entered.text("state"), "active");
+    let (visitor, _) = stage.enter().await;
+    (stage, visitor)
+}
+
+/// Dumps all keys of the queue in Redis.
+async fn dump_keys(stage: &Stage) -> Vec<(String, Vec<u8>)> {
+    let client = redis::Client::open(redis_url()).expect("an address");
+    let mut connection = client
+        .get_multiplexed_async_connection()
+        .await
+        .expect("Redis answers");
+    let mut keys: Vec<String> = redis::cmd("KEYS")
+        .arg(format!("vestibule:{{{}}}:*", stage.queue))
+        .query_async(&mut connection)
+        .await
+        .expect("keys");
+    keys.sort();
+    let mut dumps = Vec::new();
+    for key in keys {
+        let dump = redis::cmd("DUMP")
+            .arg(&key)
+            .query_async(&mut connection)
+            .await
+            .expect("a dump");
+        dumps.push((key, dump));
+    }
+    dumps
+}
+
+/// The entries whose polls Redis counts as held.
+async fn read_held_entries(stage: &Stage) -> Vec<String> {
+    let client = redis::Client::open(redis_url()).expect("an address");
+    let mut connection = client
+        .get_multiplexed_async_connection()
+        .await
+        .expect("Redis answers");
+    redis::cmd("ZRANGE")
+        .arg(format!("vestibule:holds:{}", stage.deployment.name))
+        .arg(0)
+        .arg(-1)
+        .query_async(&mut connection)
+        .await
+        .expect("the held polls")
+}
+
+/// Waits until the function reports that it holds a poll.
+async fn wait_until_held(stage: &Stage) {
+    until(BOUND, "the poll is held", async || {
+        stage.deployment.lambda.has_logged("status", "\"HeldPolls\":1")
+    })
+    .await;
+}
+
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn process_killed_at_its_timeout_changes_nothing() {
+    let config = DeploymentConfig {
+        status_timeout: Duration::from_secs(6),
+        ..DeploymentConfig::default()
+    };
+    let (stage, visitor) = full_stage(config).await;
+    let before = dump_keys(&stage).await;
+    let view: QueueView = stage.view().await;
+
+    let held = stage.send(Ask::get(stage.entry_path(&visitor, "?wait=20")).visitor(&visitor.id));
+    let stop = async {
+        wait_until_held(&stage).await;
+        // The function answers before its timeout. A stopped process cannot, so Lambda kills it.
+        stage.deployment.lambda.signal("status", "STOP");
+    };
+    let (answer, ()) = futures_util::future::join(held, stop).await;
+    answer.is_problem(500, "internal");
+    assert_eq!(stage.deployment.lambda.busy_count("status"), 0);
+
+    assert_eq!(dump_keys(&stage).await, before, "the keys in Redis are unchanged");
+    assert_eq!(stage.view().await.version, view.version);
+    let answer_after = stage.get_status(&visitor).await;
+    assert_eq!(
+        (
+            answer_after.is(200).text("state"),
+            answer_after.number("position")
+        ),
+        ("waiting", 1)
+    );
+    assert_eq!(
+        stage.deployment.lambda.started_count("status"),
+        2,
+        "a second process answers the next request"
+    );
+}
+
+/// The function knows its timeout from Lambda and answers before it, even if the client asked for a longer hold.
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn held_poll_is_answered_before_the_function_times_out() {
+    let config = DeploymentConfig {
+        status_timeout: Duration::from_secs(4),
+        ..DeploymentConfig::default()
+    };
+    let (stage, visitor) = full_stage(config).await;
+    let answer = stage
+        .send(Ask::get(stage.entry_path(&visitor, "?wait=20")).visitor(&visitor.id))
+        .await;
+    assert_eq!(answer.is(200).text("state"), "waiting");
+    assert_eq!(stage.deployment.lambda.started_count("status"), 1);
+}
+
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn poll_beyond_the_concurrency_limit_gets_a_503() {
+    let config = DeploymentConfig {
+        environments_max: 1,
+        ..DeploymentConfig::default()
+    };
+    let (stage, visitor) = full_stage(config).await;
+    let held = stage.send(Ask::get(stage.entry_path(&visitor, "?wait=3")).visitor(&visitor.id));
+    let second_poll = async {
+        wait_until_held(&stage).await;
+        stage.get_status(&visitor).await
+    };
+    let (held, second_poll) = futures_util::future::join(held, second_poll).await;
+    assert_eq!(held.is(200).text("state"), "waiting");
+    let refused = second_poll.is_problem(503, "function-unavailable");
+    assert!(refused.header("retry-after").parse::<u64>().expect("seconds") >= 1);
+}
+
+/// The killed process cannot release its held poll, so another poll is held only after the lease has expired.
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn held_poll_of_a_killed_process_is_freed_by_its_lease() {
+    let config = DeploymentConfig {
+        status_timeout: Duration::from_secs(4),
+        held_polls_max: Some(1),
+        ..DeploymentConfig::default()
+    };
+    let (stage, visitor) = full_stage(config).await;
+    let (next, _) = stage.enter().await;
+    let member = |visitor: &Visitor| vec![visitor.token.parse::<EntryId>().expect("a token").to_member()];
+
+    let held = stage.send(Ask::get(stage.entry_path(&visitor, "?wait=20")).visitor(&visitor.id));
+    let kill = async {
+        until(BOUND, "the poll is counted", async || {
+            read_held_entries(&stage).await == member(&visitor)
+        })
+        .await;
+        assert_eq!(stage.deployment.lambda.kill("status"), 1);
+    };
+    let (answer, ()) = futures_util::future::join(held, kill).await;
+    answer.is_problem(500, "internal");
+    assert_eq!(
+        read_held_entries(&stage).await,
+        member(&visitor),
+        "the killed process did not release the poll"
+    );
+
+    // The first visitor leaves, so the next visitor is at the head of the line and may be held.
+    stage
+        .send(Ask::delete(stage.entry_path(&visitor, "")).visitor(&visitor.id))
+        .await
+        .is(204);
+    until(BOUND, "the next visitor's poll is held", async || {
+        let poll = stage.send(Ask::get(stage.entry_path(&next, "?wait=2")).visitor(&next.id));
+        let held_entries = async {
+            tokio::time::sleep(Duration::from_secs(1)).await;
+            read_held_entries(&stage).await
+        };
+        let (answer, held_entries) = futures_util::future::join(poll, held_entries).await;
+        assert_eq!(answer.is(200).text("state"), "waiting");
+        held_entries == member(&next)
+    })
+    .await;
+    assert!(
+        read_held_entries(&stage).await.is_empty(),
+        "the poll is released before its answer"
+    );
+}
