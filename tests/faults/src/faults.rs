@@ -34,6 +34,8 @@ struct State {
     operations: HashMap<&'static str, Operation>,
     /// Writes of these entries are rejected.
     rejected_entries: Vec<EntryId>,
+    /// Every write is rejected.
+    rejects_writes: bool,
     /// How many more writes succeed before each is throttled; `None` for no limit.
     writes_left: Option<usize>,
     /// How often a write of each entry was decided, by storing or by rejecting it.
@@ -167,6 +169,11 @@ impl Faults {
         self.state().rejected_entries = entries.to_vec();
     }
 
+    /// Every write of an entry is rejected from now on, or no longer, although the backup answers.
+    pub fn reject_writes(&self, rejects: bool) {
+        self.state().rejects_writes = rejects;
+    }
+
     /// After this many more writes, each write is throttled. `None` ends that.
     pub fn throttle_after(&self, writes: Option<usize>) {
         self.state().writes_left = writes;
@@ -247,7 +254,7 @@ impl Faults {
             None => {}
         }
         *state.decided_writes.entry(entry).or_default() += 1;
-        if state.rejected_entries.contains(&entry) {
+        if state.rejects_writes || state.rejected_entries.contains(&entry) {
             return Err(Fault::Rejected);
         }
         Ok(())

@@ -26,9 +26,7 @@ async fn refused_change_blocks_no_other_and_is_dead_lettered() {
         .append_to_journal(&scene.queue, &left)
         .await
         .expect("recorded");
-    scene
-        .backup
-        .set_behavior(WriteBehavior::RefusesSome(vec![ids[2]]));
+    scene.set_write_behavior(WriteBehavior::RefusesSome(vec![ids[2]]));
 
     let flushed = scene.flush().await.expect("the flush writes the other changes");
     assert_eq!(
@@ -41,10 +39,10 @@ async fn refused_change_blocks_no_other_and_is_dead_lettered() {
         } else {
             EntryState::Ready
         };
-        assert_eq!(scene.stored_state(*id), Some(state), "entry {nth}");
+        assert_eq!(scene.stored_state(*id).await, Some(state), "entry {nth}");
     }
     assert_eq!(
-        scene.stored_state(late),
+        scene.stored_state(late).await,
         Some(EntryState::Completed),
         "the change after the refused one is written"
     );
@@ -54,7 +52,7 @@ async fn refused_change_blocks_no_other_and_is_dead_lettered() {
         "the refused change is not tried again at once"
     );
 
-    let before = scene.backup.decision_count(ids[2]);
+    let before = scene.backup.faults().decided_writes(ids[2]);
     let mut flush_count = 0;
     while scene.view().await.dead_letters == 0 {
         scene.pass_seconds(10);
@@ -69,7 +67,7 @@ async fn refused_change_blocks_no_other_and_is_dead_lettered() {
         flush_count > 6 * 2,
         "the attempts came in a burst: {flush_count} flushes"
     );
-    let tries = 1 + scene.backup.decision_count(ids[2]) - before;
+    let tries = 1 + scene.backup.faults().decided_writes(ids[2]) - before;
     assert_eq!(
         tries,
         usize::try_from(TRIES_MAX).expect("the count fits into usize")
@@ -79,11 +77,11 @@ async fn refused_change_blocks_no_other_and_is_dead_lettered() {
 
     let still = dead_letter::retry_dead_letters(&scene.line, &*scene.backup, &scene.partition).await;
     assert_eq!(still.expect("tried").remaining, 1);
-    scene.backup.set_behavior(WriteBehavior::Accepts);
+    scene.set_write_behavior(WriteBehavior::Accepts);
     let taken = dead_letter::retry_dead_letters(&scene.line, &*scene.backup, &scene.partition).await;
     let taken = taken.expect("taken");
     assert_eq!((taken.written, taken.remaining), (1, 0));
-    assert_eq!(scene.stored_state(ids[2]), Some(EntryState::Ready));
+    assert_eq!(scene.stored_state(ids[2]).await, Some(EntryState::Ready));
     assert_eq!(scene.view().await.dead_letters, 0);
 }
 
@@ -105,7 +103,7 @@ async fn outage_creates_no_dead_letters() {
         .due_journal_records(&scene.queue, 100)
         .await
         .expect("an answer");
-    scene.backup.set_behavior(WriteBehavior::Unavailable);
+    scene.set_write_behavior(WriteBehavior::Unavailable);
     let error = scene.flush().await.expect_err("the backup is unavailable");
     assert!(matches!(error, FlushError::Backup(_)), "{error}");
     scene.flush_for_an_hour().await;
@@ -118,11 +116,11 @@ async fn outage_creates_no_dead_letters() {
         before
     );
     assert_eq!(scene.view().await.dead_letters, 0);
-    scene.backup.set_behavior(WriteBehavior::Accepts);
+    scene.set_write_behavior(WriteBehavior::Accepts);
     scene.flush().await.expect("the backup is available again");
     assert_eq!(scene.view().await.journal_len, 0);
-    assert_eq!(scene.stored_state(ids[0]), Some(EntryState::Left));
-    assert_eq!(scene.stored_state(ids[9]), Some(EntryState::Ready));
+    assert_eq!(scene.stored_state(ids[0]).await, Some(EntryState::Left));
+    assert_eq!(scene.stored_state(ids[9]).await, Some(EntryState::Ready));
 }
 
 #[tokio::test]
@@ -134,7 +132,7 @@ async fn backup_that_refuses_all_changes_loses_none() {
     let scene = FaultyScene::new(limits).await;
     let ids = scene.enter_and_write(60).await;
     scene.promote().await;
-    scene.backup.set_behavior(WriteBehavior::RefusesAll);
+    scene.set_write_behavior(WriteBehavior::RefusesAll);
     scene.flush_for_an_hour().await;
     assert_eq!(
         scene.view().await.dead_letters,
@@ -142,13 +140,13 @@ async fn backup_that_refuses_all_changes_loses_none() {
         "the dead letters stop at their limit"
     );
     assert_eq!(scene.kept_ids().await, ids.iter().copied().collect());
-    scene.backup.set_behavior(WriteBehavior::Accepts);
+    scene.set_write_behavior(WriteBehavior::Accepts);
     scene.flush().await.expect("flushed");
     let retried = dead_letter::retry_dead_letters(&scene.line, &*scene.backup, &scene.partition).await;
     assert_eq!(retried.expect("taken").written, 20);
     assert!(scene.kept_ids().await.is_empty());
     for id in ids {
-        assert_eq!(scene.stored_state(id), Some(EntryState::Ready));
+        assert_eq!(scene.stored_state(id).await, Some(EntryState::Ready));
     }
 }
 
@@ -158,8 +156,11 @@ async fn throttled_flush_writes_each_of_1000_changes_once() {
     let ids = scene.enter_and_write(1_000).await;
     scene.promote().await;
     assert_eq!(scene.view().await.journal_len, 1);
-    let before: Vec<_> = ids.iter().map(|id| scene.backup.decision_count(*id)).collect();
-    scene.backup.set_behavior(WriteBehavior::ThrottlesAfter(600));
+    let before: Vec<_> = ids
+        .iter()
+        .map(|id| scene.backup.faults().decided_writes(*id))
+        .collect();
+    scene.set_write_behavior(WriteBehavior::ThrottlesAfter(600));
     let error = scene.flush().await.expect_err("the backup throttles");
     assert!(error.to_string().contains("throttles"), "{error}");
     let journal = scene
@@ -173,7 +174,7 @@ async fn throttled_flush_writes_each_of_1000_changes_once() {
         400,
         "the record keeps only the unwritten changes"
     );
-    scene.backup.set_behavior(WriteBehavior::Accepts);
+    scene.set_write_behavior(WriteBehavior::Accepts);
     scene.flush().await.expect("the flush writes the rest");
     let view = scene.view().await;
     assert_eq!(
@@ -182,9 +183,9 @@ async fn throttled_flush_writes_each_of_1000_changes_once() {
         "throttling creates no dead letters"
     );
     for (id, before) in ids.into_iter().zip(before) {
-        assert_eq!(scene.stored_state(id), Some(EntryState::Ready));
+        assert_eq!(scene.stored_state(id).await, Some(EntryState::Ready));
         assert_eq!(
-            scene.backup.decision_count(id) - before,
+            scene.backup.faults().decided_writes(id) - before,
             1,
             "each change is written once"
         );
@@ -195,14 +196,14 @@ async fn throttled_flush_writes_each_of_1000_changes_once() {
 async fn dead_lettered_end_prevents_restoring_the_entry() {
     let scene = FaultyScene::new(JournalLimits::default()).await;
     let id = scene.enter_and_write(1).await[0];
-    let live = scene.backup.record(id).expect("written");
+    let live = scene.record(id).await.expect("written");
     let left = scene.leave_unwritten(id).await;
     scene
         .line
         .append_to_journal(&scene.queue, &left)
         .await
         .expect("recorded");
-    scene.backup.set_behavior(WriteBehavior::RefusesSome(vec![id]));
+    scene.set_write_behavior(WriteBehavior::RefusesSome(vec![id]));
     scene.flush_for_an_hour().await;
     assert_eq!(scene.view().await.dead_letters, 1);
     let revival = RestoreEntryOrder {
@@ -217,10 +218,10 @@ async fn dead_lettered_end_prevents_restoring_the_entry() {
         "the ended entry must not be restored"
     );
 
-    scene.backup.set_behavior(WriteBehavior::Accepts);
+    scene.set_write_behavior(WriteBehavior::Accepts);
     let retried = dead_letter::retry_dead_letters(&scene.line, &*scene.backup, &scene.partition).await;
     assert_eq!(retried.expect("taken").written, 1);
-    assert_eq!(scene.stored_state(id), Some(EntryState::Left));
+    assert_eq!(scene.stored_state(id).await, Some(EntryState::Left));
     let end = scene
         .line
         .unsettled_end(&scene.queue, id)
@@ -234,9 +235,7 @@ async fn two_flushes_at_once_count_a_refusal_once() {
     let scene = FaultyScene::new(JournalLimits::default()).await;
     let ids = scene.enter_and_write(4).await;
     scene.promote().await;
-    scene
-        .backup
-        .set_behavior(WriteBehavior::RefusesSome(vec![ids[1]]));
+    scene.set_write_behavior(WriteBehavior::RefusesSome(vec![ids[1]]));
     let (one, other) = tokio::join!(scene.flush(), scene.flush());
     one.expect("flushed");
     other.expect("flushed");

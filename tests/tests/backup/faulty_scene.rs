@@ -2,29 +2,35 @@
 
 use std::{collections::HashSet, sync::Arc, time::Duration};
 
+use tempfile::TempDir;
 use tokio::time::Instant;
 use vestibule_backup::{Backup, EntryPartition};
+use vestibule_backup_file::FileBackup;
 use vestibule_domain::{
     change::Change,
     id::{EntryId, QueueId},
+    record::EntryRecord,
     settings::Settings,
     state::EntryState,
 };
 use vestibule_engine::flush::{FlushError, FlushOutcome, flush_journal};
+use vestibule_faults::{Faults, FaultyBackup};
 use vestibule_line::{JournalLimits, JournalLine, PromotionLine, QueueLine, QueueView, RecoveryLine};
 use vestibule_line_memory::MemoryLine;
 use vestibule_tests::{
-    entries::fresh_id,
+    entries::{fresh_id, now_ms},
     lines::{HandClock, configuration, enter_unwritten, fresh_queue, leave_unwritten, tick_of},
 };
 
-use crate::faulty_backup::{FaultyBackup, WriteBehavior};
+use crate::faulty_backup::WriteBehavior;
 
 /// One queue whose clock moves only when a test moves it, and a faulty backup.
 pub(crate) struct FaultyScene {
     pub(crate) line: MemoryLine,
     pub(crate) clock: HandClock,
     pub(crate) backup: Arc<FaultyBackup>,
+    file: Arc<FileBackup>,
+    _directory: TempDir,
     pub(crate) queue: QueueId,
     pub(crate) partition: EntryPartition,
 }
@@ -32,6 +38,8 @@ pub(crate) struct FaultyScene {
 impl FaultyScene {
     pub(crate) async fn new(limits: JournalLimits) -> Self {
         let clock = HandClock::new();
+        // The file drops records whose time to live has passed by the machine's clock.
+        clock.set_ms(now_ms());
         let line = MemoryLine::with_clock(clock.as_clock()).with_journal_limits(limits);
         let configuration = configuration(&Settings {
             capacity: 10_000,
@@ -41,13 +49,17 @@ impl FaultyScene {
             ..Settings::default()
         });
         let queue = fresh_queue();
+        let directory = tempfile::tempdir().expect("a directory");
+        let file = Arc::new(FileBackup::open(directory.path().join("backup")).expect("a file"));
         let configured = line.configure(&queue, &configuration, true).await;
         configured.expect("created");
         Self {
             partition: EntryPartition::from_configuration(&queue, &configuration),
             line,
             clock,
-            backup: Arc::new(FaultyBackup::new(WriteBehavior::Accepts)),
+            backup: FaultyBackup::new(file.clone(), Faults::default()),
+            file,
+            _directory: directory,
             queue,
         }
     }
@@ -104,8 +116,17 @@ impl FaultyScene {
         self.line.queue_view(&self.queue).await.expect("an answer")
     }
 
-    pub(crate) fn stored_state(&self, id: EntryId) -> Option<EntryState> {
-        self.backup.record(id).map(|record| record.state)
+    pub(crate) fn set_write_behavior(&self, behavior: WriteBehavior) {
+        behavior.apply(self.backup.faults());
+    }
+
+    /// The record of an entry, whatever the backup does at the moment.
+    pub(crate) async fn record(&self, id: EntryId) -> Option<EntryRecord> {
+        self.file.read_entry(&self.partition, id).await.expect("a record")
+    }
+
+    pub(crate) async fn stored_state(&self, id: EntryId) -> Option<EntryState> {
+        self.record(id).await.map(|record| record.state)
     }
 
     /// The entries of all changes in the journal and in the dead letters.

@@ -30,18 +30,18 @@ async fn unwritten_claim_is_not_durable_and_not_journaled() {
     };
     let journal = scene.view().await.journal_len;
 
-    scene.backup.set_behavior(WriteBehavior::Unavailable);
+    scene.set_write_behavior(WriteBehavior::Unavailable);
     for _ in 0..3 {
         let answer = get_status().await;
         assert_eq!(answer.is(200).text("state"), "active");
         assert_eq!(answer.body["durable"], false);
     }
     assert_eq!(scene.view().await.journal_len, journal);
-    assert_ne!(scene.stored_state(id), Some(EntryState::Active));
+    assert_ne!(scene.stored_state(id).await, Some(EntryState::Active));
 
-    scene.backup.set_behavior(WriteBehavior::Accepts);
+    scene.set_write_behavior(WriteBehavior::Accepts);
     assert_eq!(get_status().await.is(200).body["durable"], true);
-    assert_eq!(scene.stored_state(id), Some(EntryState::Active));
+    assert_eq!(scene.stored_state(id).await, Some(EntryState::Active));
     assert_eq!(
         get_status().await.is(200).body["durable"],
         Value::Null,
