@@ -1,6 +1,6 @@
-//! What is written as metrics or as logs, kept for a test to read.
+//! Captures metrics or logs, so that a test can read them.
 
-// A harness stops the test where it cannot go on.
+// A harness panics where a test is to fail.
 #![allow(clippy::missing_panics_doc)]
 
 use std::{
@@ -12,13 +12,13 @@ use serde_json::Value;
 use tracing_subscriber::fmt::MakeWriter;
 use vestibule_telemetry::{emf::Metrics, metrics::Metric};
 
-/// All that was written.
+/// All bytes written so far.
 #[derive(Debug, Clone, Default)]
 pub struct Written(Arc<Mutex<Vec<u8>>>);
 
 impl Write for Written {
     fn write(&mut self, bytes: &[u8]) -> io::Result<usize> {
-        self.0.lock().expect("whole").write(bytes)
+        self.0.lock().expect("no writer panicked").write(bytes)
     }
 
     fn flush(&mut self) -> io::Result<()> {
@@ -35,17 +35,17 @@ impl MakeWriter<'_> for Written {
 }
 
 impl Written {
-    /// Where to write it.
+    /// A metrics writer whose output is captured.
     pub fn metrics(&self) -> Metrics {
         Metrics::new("test", self.clone())
     }
 
-    /// As it stands in the logs.
+    /// The captured text.
     pub fn text(&self) -> String {
-        String::from_utf8(self.0.lock().expect("whole").clone()).expect("UTF-8")
+        String::from_utf8(self.0.lock().expect("no writer panicked").clone()).expect("UTF-8")
     }
 
-    /// Every line, each a JSON object.
+    /// The captured lines, each parsed as JSON.
     pub fn lines(&self) -> Vec<Value> {
         let text = self.text();
         let lines = text.lines();
@@ -54,7 +54,7 @@ impl Written {
             .collect()
     }
 
-    /// Every value of a metric, in order.
+    /// All values of a metric, in the order written.
     pub fn values(&self, metric: Metric) -> Vec<f64> {
         let values = self
             .lines()
@@ -67,7 +67,7 @@ impl Written {
         values.map(|value| value.as_f64().expect("a number")).collect()
     }
 
-    /// All values of a metric that counts, together.
+    /// The sum of all values of a counting metric.
     pub fn sum(&self, metric: Metric) -> u64 {
         let lines = self.lines();
         lines.iter().filter_map(|line| line[metric.name].as_u64()).sum()

@@ -1,4 +1,4 @@
-//! A clock that stands still until a test moves it, or lets it run, and a server's clock beside it that may be wrong.
+//! A clock that a test moves by hand or lets run, and beside it the clock of a server, which may be wrong.
 
 use std::{
     sync::{
@@ -11,10 +11,10 @@ use std::{
 use tokio::time::Instant;
 use vestibule_clock::Clock;
 
-/// When a [`HandClock`] starts: 2026-09-01T00:00:00Z and a bit, in Unix microseconds.
+/// The time at which a [`HandClock`] starts: shortly after 2026-09-01T00:00:00Z, in Unix microseconds.
 const START_US: u64 = 1_788_220_800_123_456;
 
-/// The right time, and how far the server's clock is off.
+/// The correct time, and the error of the server's clock.
 #[derive(Debug, Clone)]
 pub struct HandClock {
     now_us: Arc<AtomicU64>,
@@ -23,7 +23,7 @@ pub struct HandClock {
 }
 
 impl HandClock {
-    /// A clock at a moment of no meaning.
+    /// A clock at an arbitrary time.
     pub fn new() -> Self {
         Self {
             now_us: Arc::new(AtomicU64::new(START_US)),
@@ -32,54 +32,54 @@ impl HandClock {
         }
     }
 
-    /// Unix microseconds.
+    /// The correct time in Unix microseconds.
     pub fn now_us(&self) -> u64 {
         let ran = self.runs_since.get().map_or(0, |since| micros(since.elapsed()));
         self.now_us.load(Ordering::SeqCst) + ran
     }
 
-    /// From now on it runs by itself, as the runtime's time does, which a test may have paused.
+    /// Lets the clock run from now on at the speed of tokio's time, which a test may have paused.
     pub fn run(&self) {
         self.runs_since.get_or_init(Instant::now);
     }
 
-    /// Unix milliseconds.
+    /// The correct time in Unix milliseconds.
     pub fn now_ms(&self) -> u64 {
         self.now_us() / 1_000
     }
 
-    /// Time passes.
+    /// Moves all clocks forward.
     pub fn pass(&self, time: Duration) {
         self.now_us.fetch_add(micros(time), Ordering::SeqCst);
     }
 
-    /// All clocks are set back.
+    /// Sets all clocks back.
     pub fn go_back(&self, time: Duration) {
         self.now_us.fetch_sub(micros(time), Ordering::SeqCst);
     }
 
-    /// All clocks are set.
+    /// Sets all clocks.
     pub fn set_ms(&self, now_ms: u64) {
         self.now_us.store(now_ms * 1_000, Ordering::SeqCst);
     }
 
-    /// The server's clock is set: so far ahead of the right time, below 0 behind it.
+    /// Sets the error of the server's clock: positive if it is ahead of the correct time.
     pub fn set_server_off(&self, ms: i64) {
         self.server_off_ms.store(ms, Ordering::SeqCst);
     }
 
-    /// For a caller or a line to go by.
+    /// The correct time as a clock for a caller or a line.
     pub fn as_clock(&self) -> Clock {
         self.off_by(0)
     }
 
-    /// For a caller whose clock is wrong by so much.
+    /// A clock for a caller that is wrong by this much.
     pub fn off_by(&self, ms: i64) -> Clock {
         let clock = self.clone();
         Arc::new(move || clock.now_us().saturating_add_signed(ms * 1_000))
     }
 
-    /// For a server to go by.
+    /// The server's clock.
     pub fn as_server(&self) -> Clock {
         let clock = self.clone();
         Arc::new(move || {

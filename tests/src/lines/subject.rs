@@ -1,4 +1,4 @@
-//! One queue on one line, by a clock that a test moves by hand.
+//! The queue under test: one queue on one line, with a clock that a test moves by hand.
 
 use std::{sync::Arc, time::Duration};
 
@@ -19,7 +19,7 @@ use vestibule_line_redis::RedisLine;
 
 use super::{Backend, HandClock, configuration, fresh_queue, tick_of, visitor};
 
-/// A line under test, as callers of their own reach it.
+/// A line under test, of which several callers can have a handle with a clock of their own.
 #[derive(Clone)]
 enum Reached {
     Memory(MemoryLine),
@@ -59,21 +59,21 @@ impl Reached {
     }
 }
 
-/// One queue on one line, and the clock that both go by.
+/// The queue under test, its line, and the clock that both use.
 pub struct Subject {
     /// The line under test.
     pub line: Arc<dyn Line>,
     reached: Reached,
-    /// The queue of this test.
+    /// The id of the queue.
     pub queue: QueueId,
-    /// The time.
+    /// The clock of the line and of its callers.
     pub clock: HandClock,
-    /// The settings in force.
+    /// The current settings.
     pub settings: Settings,
 }
 
 impl Subject {
-    /// A subject whose queue is not set up yet.
+    /// A subject whose queue does not exist yet.
     pub async fn new(backend: Backend) -> Self {
         let clock = HandClock::new();
         let reached = Reached::new(backend, &clock).await;
@@ -86,7 +86,7 @@ impl Subject {
         }
     }
 
-    /// Another subject whose journals hold so much.
+    /// Another queue of the same clock, on a line with these journal limits. It does not exist yet.
     #[must_use]
     pub fn limited(&self, limits: JournalLimits) -> Self {
         let reached = self.reached.clone().with_journal_limits(limits);
@@ -97,14 +97,14 @@ impl Subject {
         }
     }
 
-    /// Another queue of the same line and clock, set up with these settings.
+    /// Another queue of the same line and clock, created with these settings.
     pub async fn another(&self, settings: Settings) -> Self {
         let mut other = self.beside();
         other.open(settings).await;
         other
     }
 
-    /// Another queue of the same line and clock, not set up yet.
+    /// Another queue of the same line and clock. It does not exist yet.
     #[must_use]
     pub fn beside(&self) -> Self {
         Self {
@@ -116,7 +116,7 @@ impl Subject {
         }
     }
 
-    /// The same queue as a caller sees it whose own clock is wrong by so much.
+    /// The same queue as a caller sees it whose clock is wrong by this much.
     #[must_use]
     pub fn caller_off_by(&self, ms: i64) -> Self {
         let reached = self.reached.clone().with_witness(self.clock.off_by(ms));
@@ -129,7 +129,7 @@ impl Subject {
         }
     }
 
-    /// Sets the queue up.
+    /// Creates the queue.
     pub async fn open(&mut self, settings: Settings) {
         self.settings = settings;
         let configured = self
@@ -139,7 +139,7 @@ impl Subject {
         assert_eq!(configured.expect("configure"), ConfigureOutcome::Created);
     }
 
-    /// An operator changes settings.
+    /// Changes the settings as an operator does.
     pub async fn set(&mut self, change: impl FnOnce(&mut Settings)) {
         change(&mut self.settings);
         let configured = self
@@ -149,17 +149,17 @@ impl Subject {
         assert_eq!(configured.expect("configure"), ConfigureOutcome::Changed);
     }
 
-    /// Time passes.
+    /// Moves the clock forward.
     pub fn pass_ms(&self, ms: u64) {
         self.clock.pass(Duration::from_millis(ms));
     }
 
-    /// Time passes.
+    /// Moves the clock forward.
     pub fn pass_seconds(&self, seconds: u64) {
         self.clock.pass(Duration::from_secs(seconds));
     }
 
-    /// A visitor enters and is given a place, new or old.
+    /// Enters. The visitor gets a new place or keeps the old one.
     pub async fn enter(&self, id: EntryId) -> Place {
         match self.line.enter(&self.queue, id).await.expect("enter") {
             EnterOutcome::Joined {
@@ -175,7 +175,8 @@ impl Subject {
         }
     }
 
-    /// These visitors stand in line, in this order; none was let in on the fast track, and no time has passed.
+    /// Lets these visitors enter in this order. All of them wait: the queue is paused meanwhile, so that no one
+    /// takes the fast track. The clock does not move.
     pub async fn line_up(&mut self, visitors: impl IntoIterator<Item = u64>) {
         self.set(|settings| settings.paused = true).await;
         for number in visitors {
@@ -185,7 +186,7 @@ impl Subject {
         self.set(|settings| settings.paused = false).await;
     }
 
-    /// One tick of a driver.
+    /// Runs one tick of the promoter.
     pub async fn tick(&self) -> Promotion {
         self.line
             .promote(&self.queue, tick_of(u64::MAX))
@@ -193,12 +194,12 @@ impl Subject {
             .expect("promote")
     }
 
-    /// Where a visitor stands.
+    /// Looks up the status of an entry.
     pub async fn look(&self, id: EntryId) -> EntryLookup {
         self.line.status(&self.queue, id).await.expect("status")
     }
 
-    /// Where a visitor stands who has a place.
+    /// The status of an entry that is in the line.
     pub async fn standing(&self, id: EntryId) -> EntryStatus {
         match self.look(id).await {
             EntryLookup::Found(standing) => standing,
@@ -206,12 +207,12 @@ impl Subject {
         }
     }
 
-    /// The state of a visitor who has a place.
+    /// The state of an entry that is in the line.
     pub async fn state(&self, id: EntryId) -> EntryState {
         self.standing(id).await.state()
     }
 
-    /// The position of a waiting visitor.
+    /// The position of a waiting entry.
     pub async fn position(&self, id: EntryId) -> u64 {
         match self.standing(id).await {
             EntryStatus::Waiting { position, .. } => position,
@@ -219,7 +220,7 @@ impl Subject {
         }
     }
 
-    /// What is known of a visitor who has no place.
+    /// Why an entry is not in the line.
     pub async fn missing(&self, id: EntryId) -> NotFound {
         match self.look(id).await {
             EntryLookup::NotFound(missing) => missing,
@@ -227,18 +228,18 @@ impl Subject {
         }
     }
 
-    /// A ready visitor claims; gives the standing and the change.
+    /// Claims the turn of a ready entry and returns the status and the change.
     pub async fn claim(&self, id: EntryId) -> (EntryStatus, Change) {
         match self.line.claim(&self.queue, id).await.expect("claim") {
             ClaimOutcome::Active {
                 status: standing,
                 change,
             } => (standing, change),
-            other => panic!("not claimed: {other:?}"),
+            other => panic!("the claim failed: {other:?}"),
         }
     }
 
-    /// A visit ends, whichever it is.
+    /// Ends the current visit of an entry.
     pub async fn leave(&self, id: EntryId, departure: LeaveReason) -> Change {
         match self
             .line
@@ -247,16 +248,16 @@ impl Subject {
             .expect("leave")
         {
             LeaveOutcome::Ended(change) => change,
-            other => panic!("not gone: {other:?}"),
+            other => panic!("the visit did not end: {other:?}"),
         }
     }
 
-    /// How the queue stands.
+    /// The state of the queue.
     pub async fn view(&self) -> QueueView {
         self.line.queue_view(&self.queue).await.expect("view")
     }
 
-    /// The whole journal.
+    /// All journal records that are due.
     pub async fn journal(&self) -> Vec<JournalRecord> {
         self.line
             .due_journal_records(&self.queue, 10_000)
@@ -264,7 +265,7 @@ impl Subject {
             .expect("journal")
     }
 
-    /// The backup takes the whole journal and learns of the last ends of these.
+    /// Acknowledges the whole journal and the last ends of these entries, as if the backup had all of them.
     pub async fn settle(&self, ended: &[EntryId]) {
         let keys: Vec<_> = self
             .journal()
@@ -277,17 +278,17 @@ impl Subject {
         self.line
             .acknowledge(&self.queue, &keys, &ended)
             .await
-            .expect("settle");
+            .expect("acknowledge");
     }
 }
 
-/// What a visitor who entered was given.
+/// The result of entering.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Place {
-    /// How they came by it.
+    /// Whether the visitor joined anew or kept a place.
     pub how: JoinKind,
-    /// Where they stand.
+    /// The status of the entry.
     pub standing: EntryStatus,
-    /// What to write.
+    /// The change to write to the backup.
     pub change: Option<Change>,
 }
