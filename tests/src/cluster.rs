@@ -19,7 +19,7 @@ use redis::{
 use tokio::sync::mpsc::UnboundedSender;
 use vestibule_domain::id::QueueId;
 
-use crate::{servers, waiting::asked_until};
+use crate::{servers, waiting::poll_until};
 
 /// The longest time that any change of a cluster takes.
 const BOUND: Duration = Duration::from_secs(20);
@@ -167,7 +167,7 @@ impl Node {
     /// Repeats a command until its answer satisfies the condition.
     pub async fn until(&mut self, words: &[&str], is_so: impl Fn(&str) -> bool) {
         let ask = async || self.ask::<String>(words).await;
-        asked_until(BOUND, ask, |said| is_so(said)).await;
+        poll_until(BOUND, ask, |said| is_so(said)).await;
     }
 }
 

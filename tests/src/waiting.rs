@@ -13,7 +13,7 @@ const ASK_PAUSE: Duration = Duration::from_millis(50);
 ///
 /// # Panics
 /// If the condition does not hold within the time limit.
-pub async fn until(bound: Duration, what: &str, mut is_so: impl AsyncFnMut() -> bool) {
+pub async fn wait_until(bound: Duration, what: &str, mut is_so: impl AsyncFnMut() -> bool) {
     let end = Instant::now() + bound;
     while !is_so().await {
         assert!(
@@ -28,7 +28,7 @@ pub async fn until(bound: Duration, what: &str, mut is_so: impl AsyncFnMut() -> 
 ///
 /// # Panics
 /// If no answer satisfies the condition within the time limit.
-pub async fn asked_until<T: Debug>(
+pub async fn poll_until<T: Debug>(
     bound: Duration,
     mut ask: impl AsyncFnMut() -> T,
     is_so: impl Fn(&T) -> bool,

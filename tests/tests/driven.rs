@@ -23,7 +23,7 @@ use vestibule_tests::{
     functions::fresh_tables,
     lines::{Backend, configuration, fresh_queue},
     servers::dynamodb_url,
-    waiting::{asked_until, until},
+    waiting::{poll_until, wait_until},
 };
 
 const PROCESSES: usize = 8;
@@ -91,7 +91,7 @@ impl Scene {
             let any = rand::random_range(0..self.processes.len());
             send_to(&self.processes[any], ask()).await
         };
-        asked_until(BOUND, send, |answer| answer.status != 503).await
+        poll_until(BOUND, send, |answer| answer.status != 503).await
     }
 
     async fn enters(&self) -> Guest {
@@ -143,7 +143,7 @@ impl Scene {
 
     async fn view(&self) -> QueueView {
         let view = async || self.line.queue_view(&self.queue).await;
-        asked_until(BOUND, view, Result::is_ok).await.expect("a view")
+        poll_until(BOUND, view, Result::is_ok).await.expect("a view")
     }
 
     /// Looks at the line again and again.
@@ -274,7 +274,7 @@ async fn people_move_on_where_the_promoter_ends_in_the_middle() {
     }
     let dies = async {
         let promoted = async || scene.view().await.totals.promoted >= 10;
-        until(BOUND, "ten are called", promoted).await;
+        wait_until(BOUND, "ten are called", promoted).await;
         let driven_at_ms = scene.view().await.fallback_ticked_at_ms;
         running.abort();
         driven_at_ms

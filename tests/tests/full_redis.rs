@@ -11,7 +11,7 @@ use vestibule_line::{ClaimOutcome, LeaveOutcome, LeaveReason, Line, LineError};
 use vestibule_line_redis::RedisLine;
 use vestibule_tests::{
     lines::{configuration, fresh_queue, tick_of, visitor},
-    waiting::asked_until,
+    waiting::poll_until,
 };
 
 /// A server of this test's own, since it fills it; stopped when dropped.
@@ -49,7 +49,7 @@ impl Server {
 
     async fn line(&self) -> RedisLine {
         let connect = async || RedisLine::connect(&self.url).await;
-        let line = asked_until(Duration::from_secs(10), connect, Result::is_ok).await;
+        let line = poll_until(Duration::from_secs(10), connect, Result::is_ok).await;
         line.expect("it answers")
     }
 

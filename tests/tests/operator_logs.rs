@@ -10,7 +10,7 @@ use vestibule_engine::sync::SettingsPolicy;
 use vestibule_line_memory::MemoryLine;
 use vestibule_operate::{admin::Admin, promoter::Promoter};
 use vestibule_telemetry::metrics::SETTINGS_REFUSED;
-use vestibule_tests::{functions::root_key, waiting::until, written::Written};
+use vestibule_tests::{functions::root_key, waiting::wait_until, written::Written};
 
 const BOUND: Duration = Duration::from_mins(1);
 
@@ -51,15 +51,15 @@ async fn a_refused_edit_is_logged_once_for_each_change() {
     let reason = "capacity: must be a whole number of entries from 1 to 10000000";
     let operator = async {
         edit(json!({ "capacity": "many" })).await;
-        until(BOUND, "refused", async || said(reason) == 1).await;
+        wait_until(BOUND, "refused", async || said(reason) == 1).await;
         // Ten seconds later it was read again, several times over.
-        until(BOUND, "refused again", async || refused() == 2).await;
+        wait_until(BOUND, "refused again", async || refused() == 2).await;
         assert_eq!(said(reason), 1);
         // The same reason, but another edit.
         edit(json!({ "capacity": "lots" })).await;
-        until(BOUND, "the next one", async || said(reason) == 2).await;
+        wait_until(BOUND, "the next one", async || said(reason) == 2).await;
         edit(json!({ "capacity": "9" })).await;
-        until(BOUND, "corrected", async || {
+        wait_until(BOUND, "corrected", async || {
             said("changed settings are in force") == 1
         })
         .await;

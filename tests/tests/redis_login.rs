@@ -22,7 +22,7 @@ use vestibule_line::Line;
 use vestibule_line_redis::{IamLogin, IamUser, RedisLine};
 use vestibule_tests::{
     lines::{Backend, fresh_queue, open_with_one_waiting, tick_of},
-    waiting::{asked_until, until},
+    waiting::{poll_until, wait_until},
 };
 
 /// 2026-09-01T12:00:00Z
@@ -123,7 +123,7 @@ impl User {
         let all_did = |connections: &Vec<(String, String)>| {
             !connections.is_empty() && connections.iter().all(|(_, last)| last == command)
         };
-        let connections = asked_until(BOUND, look, all_did).await;
+        let connections = poll_until(BOUND, look, all_did).await;
         connections.into_iter().map(|(id, _)| id).collect()
     }
 }
@@ -160,7 +160,7 @@ async fn each_connection_has_a_fresh_token(backend: Backend) {
     let killed: Vec<u64> = user.order(&kill).await;
     assert!(killed.iter().all(|killed| *killed > 0), "{killed:?}");
     let again = async || line.ping().await.is_ok();
-    until(BOUND, "it logs in with the token of now", again).await;
+    wait_until(BOUND, "it logs in with the token of now", again).await;
 }
 
 async fn a_live_connection_logs_in_again(backend: Backend) {

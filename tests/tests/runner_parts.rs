@@ -9,7 +9,7 @@ use uuid::Uuid;
 use vestibule_tests::{
     runner::Runner,
     servers::{dynamodb_url, url},
-    waiting::asked_until,
+    waiting::poll_until,
 };
 
 const QUEUE: &str = "q";
@@ -75,7 +75,7 @@ async fn line_up(runner: &Runner) -> Vec<String> {
         .await;
     let (visitor, token) = &line[1];
     let look = async || runner.status(QUEUE, token, 0).await.expect("answered");
-    asked_until(BOUND, look, |entry| entry["state"] == json!("ready")).await;
+    poll_until(BOUND, look, |entry| entry["state"] == json!("ready")).await;
     let claim = runner
         .http()
         .post(runner.url(&format!("/queues/{QUEUE}/entries/{token}/claim")))

@@ -26,7 +26,7 @@ use crate::{
     entries::shelf_of,
     lines::{HandClock, tick_of},
     switched::Switch,
-    waiting::asked_until,
+    waiting::poll_until,
     written::Written,
 };
 
@@ -242,7 +242,7 @@ impl EdgeUnderTest {
 
     /// Sends it until the answer is so: what is seen of a queue may be a second or two old.
     pub async fn send_until(&self, ask: impl Fn() -> Ask, is_so: impl Fn(&Answer) -> bool) -> Answer {
-        asked_until(BOUND, async || self.send(ask()).await, is_so).await
+        poll_until(BOUND, async || self.send(ask()).await, is_so).await
     }
 
     /// Hands an event of API Gateway to the edge, as the Lambda runtime would.

@@ -8,7 +8,7 @@ use tokio::{
     time::{Instant, sleep, timeout},
 };
 use vestibule_domain::id::QueueId;
-use vestibule_tests::{cluster::Node, entries::now_ms, waiting::until};
+use vestibule_tests::{cluster::Node, entries::now_ms, waiting::wait_until};
 
 use crate::{
     reckoning::{Missed, lost_places, reckon, tell},
@@ -58,7 +58,7 @@ async fn fails_over(death: Death) {
     let load = begin(&scene, &stories);
     let beside = begin(&scene, &neighbours);
 
-    let have_come = async |many| until(BOUND, "so many came", async || entered(&stories) >= many).await;
+    let have_come = async |many| wait_until(BOUND, "so many came", async || entered(&stories) >= many).await;
     have_come(BEFORE_CUT).await;
     cut(&mut primary, &mut replica).await;
     let (cut_at, cut_at_ms) = (Instant::now(), now_ms());

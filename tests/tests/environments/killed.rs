@@ -8,7 +8,7 @@ use vestibule_line::QueueView;
 use vestibule_tests::{
     edge::Ask,
     functions::{Choices, redis_url},
-    waiting::until,
+    waiting::wait_until,
 };
 
 use crate::{BOUND, Guest, Stage};
@@ -66,7 +66,7 @@ async fn counted(stage: &Stage) -> Vec<String> {
 
 /// Until the function says that it holds a poll.
 async fn is_held(stage: &Stage) {
-    until(BOUND, "the poll is held", async || {
+    wait_until(BOUND, "the poll is held", async || {
         stage.deployment.lambda.logged("status", "\"HeldPolls\":1")
     })
     .await;
@@ -153,7 +153,7 @@ async fn what_a_killed_environment_held_is_free_again_in_a_moment() {
 
     let held = stage.send(Ask::get(stage.of(&guest, "?wait=20")).visitor(&guest.id));
     let kill = async {
-        until(BOUND, "the poll is counted", async || {
+        wait_until(BOUND, "the poll is counted", async || {
             counted(&stage).await == member(&guest)
         })
         .await;
@@ -172,7 +172,7 @@ async fn what_a_killed_environment_held_is_free_again_in_a_moment() {
         .send(Ask::delete(stage.of(&guest, "")).visitor(&guest.id))
         .await
         .is(204);
-    until(BOUND, "the next one is held", async || {
+    wait_until(BOUND, "the next one is held", async || {
         let poll = stage.send(Ask::get(stage.of(&next, "?wait=2")).visitor(&next.id));
         let seen = async {
             tokio::time::sleep(Duration::from_secs(1)).await;

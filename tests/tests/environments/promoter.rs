@@ -11,7 +11,7 @@ use tokio::{task::JoinHandle, time::sleep};
 use vestibule_backup::{Backup, EntryPartition};
 use vestibule_domain::{change::Event, id::EntryId, state::EntryState};
 use vestibule_line::{JournalRecord, Line, QueueView};
-use vestibule_tests::{functions::Choices, lambda::Failure, waiting::until};
+use vestibule_tests::{functions::Choices, lambda::Failure, waiting::wait_until};
 
 use crate::{BOUND, Guest, Stage};
 
@@ -137,7 +137,7 @@ async fn the_next_run_goes_on_and_nobody_is_promoted_twice() {
     assert!(stage.view().await.waiting > 0, "killed in the middle of it");
     let last = scheduled(&stage);
     going.await.expect("everybody gets through");
-    until(BOUND, "the journal is in the backup", async || {
+    wait_until(BOUND, "the journal is in the backup", async || {
         stage.view().await.journal_len == 0
     })
     .await;
@@ -173,7 +173,7 @@ async fn without_a_next_run_people_bring_themselves_through() {
     assert!(stage.view().await.waiting > 0, "killed in the middle of it");
 
     going.await.expect("everybody gets through");
-    until(BOUND, "the journal is in the backup", async || {
+    wait_until(BOUND, "the journal is in the backup", async || {
         stage.looks(&everybody[0]).await;
         stage.view().await.journal_len == 0
     })
@@ -199,7 +199,7 @@ fn scheduled(stage: &Arc<Stage>) -> JoinHandle<Result<Value, Failure>> {
 async fn a_run_is_killed(stage: &Arc<Stage>) {
     let run = scheduled(stage);
     let before = stage.view().await.totals.promoted;
-    until(BOUND, "the run promotes", async || {
+    wait_until(BOUND, "the run promotes", async || {
         stage.view().await.totals.promoted > before
     })
     .await;

@@ -8,7 +8,7 @@ use vestibule_line::{LeaveReason, Line};
 use vestibule_tests::{
     edge::{Ask, BOUND, signer},
     lines::Backend,
-    waiting::until,
+    waiting::wait_until,
 };
 
 use crate::scene::Scene;
@@ -87,7 +87,7 @@ pub(crate) async fn a_reset_that_is_cut_short_is_finished_by_the_promoter(on: Ba
     left.expect("left");
     scene
         .beside_promoters(1, async {
-            until(BOUND, "the new one is in force", async || {
+            wait_until(BOUND, "the new one is in force", async || {
                 scene.line_epoch().await.is_some_and(|epoch| epoch > 2)
             })
             .await;

@@ -7,7 +7,7 @@ use tokio::time::{Instant, sleep};
 use vestibule_tests::{
     edge::{Ask, BOUND},
     lines::Backend,
-    waiting::until,
+    waiting::wait_until,
 };
 
 use crate::scene::Scene;
@@ -28,13 +28,13 @@ pub(crate) async fn what_happened_since_then_is_not_undone(on: Backend) {
     let newcomers = scene.guests(2).await;
     scene
         .beside_promoters(1, async {
-            until(BOUND, "the next one is called", async || {
+            wait_until(BOUND, "the next one is called", async || {
                 scene.status(&guests[2]).await.body["state"] == "ready"
             })
             .await;
             let claim = Ask::post(format!("{}/claim", scene.path(&guests[2])));
             scene.send(claim.visitor(&guests[2].id)).await.is(200);
-            until(BOUND, "the fence is behind that", async || {
+            wait_until(BOUND, "the fence is behind that", async || {
                 let view = scene.view().await;
                 view.journal_len == 0 && scene.stored().await.metadata.watermark >= fence + 2
             })
@@ -46,7 +46,7 @@ pub(crate) async fn what_happened_since_then_is_not_undone(on: Backend) {
 
     scene
         .beside_promoters(2, async {
-            until(BOUND, "it is put back", async || {
+            wait_until(BOUND, "it is put back", async || {
                 scene.line_epoch().await.is_some_and(|epoch| epoch > 1)
             })
             .await;
@@ -70,7 +70,7 @@ pub(crate) async fn nobody_is_promoted_by_an_order_that_is_old(on: Backend) {
     scene.guests(1).await;
     scene
         .beside_promoters(1, async {
-            until(BOUND, "it is fenced", async || {
+            wait_until(BOUND, "it is fenced", async || {
                 scene.stored().await.metadata.watermark > fence
             })
             .await;
@@ -88,7 +88,7 @@ pub(crate) async fn nobody_is_promoted_by_an_order_that_is_old(on: Backend) {
     scene.go_back_to(&old).await;
     scene
         .beside_promoters(1, async {
-            until(BOUND, "the right one is called", async || {
+            wait_until(BOUND, "the right one is called", async || {
                 scene.settled(&guests[3]).await.body["state"] == "ready"
             })
             .await;
@@ -111,7 +111,7 @@ pub(crate) async fn nor_do_calls_drive_it(on: Backend) {
         .send(Ask::delete(scene.path(&guests[2])).visitor(&guests[2].id))
         .await
         .is(204);
-    until(
+    wait_until(
         BOUND,
         "the right one is called, and the fence is behind that",
         async || {
@@ -132,7 +132,7 @@ pub(crate) async fn nor_do_calls_drive_it(on: Backend) {
     assert_eq!(record.promoted_at_ms, None, "{record:?}");
     scene
         .beside_promoters(1, async {
-            until(BOUND, "it is put back", async || {
+            wait_until(BOUND, "it is put back", async || {
                 scene.settled(&guests[3]).await.body["state"] == "ready"
             })
             .await;
@@ -145,7 +145,7 @@ pub(crate) async fn a_line_that_was_not_lost_is_not_put_back(on: Backend) {
     scene.guests(4).await;
     scene
         .beside_promoters(3, async {
-            until(BOUND, "the fence rises", async || {
+            wait_until(BOUND, "the fence rises", async || {
                 scene.guests(1).await;
                 scene.stored().await.metadata.watermark >= 3
             })

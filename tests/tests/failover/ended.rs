@@ -8,7 +8,7 @@ use vestibule_line::{ClaimOutcome, EnterOutcome, Line};
 use vestibule_tests::{
     edge::{Answer, Ask, BOUND},
     lines::{Backend, HandClock},
-    waiting::until,
+    waiting::wait_until,
 };
 
 use crate::scene::{Guest, Scene, usual};
@@ -163,7 +163,7 @@ pub(crate) async fn who_left_and_is_called_all_the_same_makes_way_at_the_next_dr
     let old = scene.snapshot().await;
     scene.leaves(&guests[1]).await;
     scene.go_back_to(&old).await;
-    until(BOUND, "somebody is called", async || {
+    wait_until(BOUND, "somebody is called", async || {
         scene.promote().await;
         scene.view().await.totals.promoted == 1
     })
@@ -176,7 +176,7 @@ pub(crate) async fn who_left_and_is_called_all_the_same_makes_way_at_the_next_dr
     scene.drain().await;
     assert_eq!(scene.view().await.ready, 0, "the slot is free");
     scene.status(&guests[1]).await.is_problem(410, "left");
-    until(BOUND, "the next one is called", async || {
+    wait_until(BOUND, "the next one is called", async || {
         scene.promote().await;
         scene.status(&guests[2]).await.body["state"] == "ready"
     })

@@ -7,7 +7,7 @@ use vestibule_line::{LeaveReason, Line};
 use vestibule_tests::{
     edge::{Ask, BOUND, send_to},
     lines::Backend,
-    waiting::asked_until,
+    waiting::poll_until,
 };
 
 use crate::scene::{Scene, usual};
@@ -118,7 +118,7 @@ pub(crate) async fn after_a_session_that_ran_out_it_is_a_new_place(on: Backend) 
     let before = scene.record(&guests[0]).await;
     // Nobody has dropped it: the backup shows a session still.
     let look = async || scene.status(&guests[0]).await;
-    asked_until(BOUND, look, |answer| answer.status == 410).await;
+    poll_until(BOUND, look, |answer| answer.status == 410).await;
     assert_eq!(scene.record(&guests[0]).await.state, EntryState::Active);
     let (_, again) = scene.enters_as(&guests[0].id).await;
     again.is(201);

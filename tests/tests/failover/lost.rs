@@ -9,7 +9,7 @@ use vestibule_line::{LeaveReason, Line, RestoredEntries};
 use vestibule_tests::{
     edge::{Answer, Ask, BOUND},
     lines::Backend,
-    waiting::until,
+    waiting::wait_until,
 };
 
 use crate::scene::Scene;
@@ -26,7 +26,7 @@ fn is_recovering(answer: &Answer) {
 
 /// Waits until the line has the queue again.
 async fn put_back(scene: &Scene) {
-    until(BOUND, "the queue is put back", async || {
+    wait_until(BOUND, "the queue is put back", async || {
         scene.line.queue_view(&scene.queue).await.is_ok()
     })
     .await;
@@ -46,7 +46,7 @@ pub(crate) async fn everybody_is_where_they_were_and_the_line_moves_on(on: Backe
             .await
             .is(204);
     }
-    until(BOUND, "two are called", async || {
+    wait_until(BOUND, "two are called", async || {
         scene.promote().await;
         scene.view().await.ready == 2
     })
@@ -98,7 +98,7 @@ pub(crate) async fn everybody_is_where_they_were_and_the_line_moves_on(on: Backe
         .is(200);
     scene
         .beside_promoters(1, async {
-            until(BOUND, "the line moves on", async || {
+            wait_until(BOUND, "the line moves on", async || {
                 scene.view().await.totals.promoted > 0
             })
             .await;
@@ -217,7 +217,7 @@ pub(crate) async fn what_the_backup_did_not_have_yet_is_salvaged(on: Backend) {
         .send(scene.service(&guests[0], "complete", &json!({})))
         .await
         .is(204);
-    until(BOUND, "two are called", async || {
+    wait_until(BOUND, "two are called", async || {
         scene.promote().await;
         scene.view().await.totals.promoted >= 1
     })

@@ -8,7 +8,7 @@ use vestibule_line::Line;
 use vestibule_tests::{
     edge::{Answer, BOUND},
     lines::{Backend, HandClock},
-    waiting::until,
+    waiting::wait_until,
 };
 
 use crate::{
@@ -135,7 +135,7 @@ pub(crate) async fn a_redis_that_was_lost_has_those_who_came_back_and_those_who_
         missed
             .scene
             .beside_promoters(1, async {
-                until(BOUND, "it is put back", async || {
+                wait_until(BOUND, "it is put back", async || {
                     missed.scene.line.queue_view(&missed.scene.queue).await.is_ok()
                 })
                 .await;

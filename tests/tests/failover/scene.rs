@@ -23,7 +23,7 @@ use vestibule_tests::{
     entries::{now_ms, shelf_of},
     functions::root_key,
     lines::{Backend, HandClock, configuration, fresh_queue, tick_of},
-    waiting::asked_until,
+    waiting::poll_until,
 };
 
 /// Two processes over one Redis and one backup.
@@ -243,7 +243,7 @@ impl Scene {
 
     /// The answer once nobody is told to come again.
     pub(crate) async fn settled_answer(&self, ask: impl Fn() -> Ask) -> Answer {
-        asked_until(
+        poll_until(
             BOUND,
             async || self.send(ask()).await,
             |answer| answer.status != 503,

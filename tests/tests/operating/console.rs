@@ -11,7 +11,7 @@ use tokio::time::sleep;
 use vestibule_domain::settings::Settings;
 use vestibule_engine::sync::{SettingsPolicy, SyncOutcome, sync_settings};
 use vestibule_telemetry::metrics::SETTINGS_REFUSED;
-use vestibule_tests::waiting::until;
+use vestibule_tests::waiting::wait_until;
 
 use crate::deployment::{BOUND, Deployment, done};
 
@@ -42,7 +42,7 @@ async fn an_edit_of_the_item_is_in_force_within_seconds() {
     let mut edits = async |expression: &str, value, is_so: fn(&Settings) -> bool| {
         deployment.edit(expression, value).await;
         let since = Instant::now();
-        until(BOUND, expression, async || {
+        wait_until(BOUND, expression, async || {
             is_so(&deployment.in_force(&line).await)
         })
         .await;
@@ -154,10 +154,10 @@ async fn a_wrong_edit_is_refused_by_name_and_seen_everywhere() {
         assert_ne!(described["stored_settings"], json!(right), "{what} is shown");
     }
     let operator = async {
-        until(BOUND, "it is seen", async || refused(1.0)).await;
+        wait_until(BOUND, "it is seen", async || refused(1.0)).await;
         // Corrected by hand: what is in force was never touched.
         deployment.edit(set, one("capacity", number("7"))).await;
-        until(BOUND, "it is seen to be over", async || refused(0.0)).await;
+        wait_until(BOUND, "it is seen to be over", async || refused(0.0)).await;
         assert_eq!(deployment.in_force(&line).await, right);
     };
     promoter.run(operator).await;
@@ -228,7 +228,7 @@ async fn edits_by_hand_and_orders_at_once_lose_nothing() {
                 (&plain["batch"], &plain["session_seconds"], &plain["paused"]),
                 (&digits, &digits, &format!("Bool({})", round % 2 == 1))
             );
-            until(BOUND, "all three are in force", async || {
+            wait_until(BOUND, "all three are in force", async || {
                 let settings = deployment.in_force(&line).await;
                 (settings.batch, settings.session_seconds, settings.paused) == (round, round, round % 2 == 1)
             })
@@ -253,7 +253,7 @@ async fn an_item_that_was_opened_before_an_order_is_what_is_stored() {
         done(&admin, order("pause")).await;
         opened.insert("settings".to_owned(), map([("capacity", text("8"))]));
         deployment.put(opened).await;
-        until(BOUND, "what was saved is in force", async || {
+        wait_until(BOUND, "what was saved is in force", async || {
             let settings = deployment.in_force(&line).await;
             (settings.capacity, settings.paused) == (8, false)
         })
@@ -276,7 +276,7 @@ async fn an_item_that_was_damaged_or_deleted_is_seen_and_can_be_put_back() {
     );
     let refused = |value: f64| deployment.written.values(SETTINGS_REFUSED).last() == Some(&value);
     let seen = async |what: &str| {
-        until(BOUND, what, async || refused(1.0)).await;
+        wait_until(BOUND, what, async || refused(1.0)).await;
         let describe = json!({ "op": "describe", "queue": deployment.queue.as_str() });
         let answer = admin.handle(describe).await;
         let detail = answer["problem"]["detail"].as_str().expect("a problem");
@@ -284,13 +284,13 @@ async fn an_item_that_was_damaged_or_deleted_is_seen_and_can_be_put_back() {
         assert_eq!(deployment.in_force(&line).await.capacity, 7);
     };
     let operator = async {
-        until(BOUND, "it is served", async || refused(0.0)).await;
+        wait_until(BOUND, "it is served", async || refused(0.0)).await;
         let item = deployment.item().await;
         let set = "SET #settings_order = :value";
         deployment.edit(set, Some(text("one"))).await;
         seen("settings_order").await;
         deployment.put(item.clone()).await;
-        until(BOUND, "it is put right", async || refused(0.0)).await;
+        wait_until(BOUND, "it is put right", async || refused(0.0)).await;
 
         deployment.delete("settings").await;
         seen("settings").await;
@@ -300,7 +300,7 @@ async fn an_item_that_was_damaged_or_deleted_is_seen_and_can_be_put_back() {
         let mut new = HashMap::from(key);
         new.insert("settings".to_owned(), map([("capacity", text("9"))]));
         deployment.put(new).await;
-        until(BOUND, "what was put there is in force", async || {
+        wait_until(BOUND, "what was put there is in force", async || {
             refused(0.0) && deployment.in_force(&line).await.capacity == 9
         })
         .await;

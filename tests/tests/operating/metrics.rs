@@ -7,7 +7,7 @@ use vestibule_telemetry::metrics::{
     COMPLETED, DEAD_LETTERED_RECORDS, ENTERED, LEFT, NO_SHOWS, PROMOTED, READY, REDIS_ROUND_TRIP, TICK_AGE,
     WAITING,
 };
-use vestibule_tests::{lines::visitor, waiting::until};
+use vestibule_tests::{lines::visitor, waiting::wait_until};
 
 use crate::deployment::{BOUND, Deployment, done};
 
@@ -31,12 +31,12 @@ async fn two_promoters_on_redis_count_each_event_once() {
         counted.map(|metric| written.sum(metric))
     };
     let operator = async {
-        until(BOUND, "the arrivals are reported", async || {
+        wait_until(BOUND, "the arrivals are reported", async || {
             written.sum(ENTERED) > 0
         })
         .await;
         done(&admin, json!({ "op": "resume", "queue": name })).await;
-        until(BOUND, "the first forty are promoted", async || {
+        wait_until(BOUND, "the first forty are promoted", async || {
             line.queue_view(queue).await.expect("seen").ready == 40
         })
         .await;
@@ -47,14 +47,14 @@ async fn two_promoters_on_redis_count_each_event_once() {
             let left = line.leave(queue, visitor(number), None, LeaveReason::Leave);
             left.await.expect("gone");
         }
-        until(BOUND, "all of it is reported", async || {
+        wait_until(BOUND, "all of it is reported", async || {
             sums() == [100, 41, 1, 1, 0]
         })
         .await;
         // Nothing comes twice in what either of the two reports after that.
         let reports = || written.values(WAITING).len();
         let before = reports();
-        until(BOUND, "one more report", async || reports() > before).await;
+        wait_until(BOUND, "one more report", async || reports() > before).await;
         assert_eq!(sums(), [100, 41, 1, 1, 0]);
         assert_eq!(written.values(WAITING).last(), Some(&58.0));
         assert_eq!(written.values(READY).last(), Some(&38.0));
@@ -124,7 +124,7 @@ async fn what_is_set_aside_is_seen_until_it_is_mended() {
     deployment.damage(id).await;
 
     let reported = async |aside: f64| {
-        until(BOUND, "it is reported", async || {
+        wait_until(BOUND, "it is reported", async || {
             written.values(DEAD_LETTERED_RECORDS).last() == Some(&aside)
         })
         .await;

@@ -8,7 +8,7 @@ use vestibule_tests::{
     edge::{Ask, BOUND, configuration, send_to},
     lines::tick_of,
     servers,
-    waiting::asked_until,
+    waiting::poll_until,
 };
 
 use crate::{
@@ -29,7 +29,7 @@ async fn until_heard(server: &Server, queue: &QueueId) {
         let (_, listeners): (String, u64) = ask.query_async(&mut link).await.expect("it answers");
         listeners
     };
-    asked_until(BOUND, listeners, |listeners| *listeners == 1).await;
+    poll_until(BOUND, listeners, |listeners| *listeners == 1).await;
 }
 
 /// Whoever is held hears that the line is away, and whoever is held when it is back hears of the turn.
@@ -71,9 +71,7 @@ async fn holds_again(is_cluster: bool) {
     process.send(done).await.0.is(204);
     // Its link is the old one at first.
     let promote = async || line.promote(&queue, tick_of(1)).await;
-    let promotion = asked_until(BOUND, promote, Result::is_ok)
-        .await
-        .expect("promotes");
+    let promotion = poll_until(BOUND, promote, Result::is_ok).await.expect("promotes");
     assert_eq!(promotion.promoted, 1, "{promotion:?}");
     let answer = held.await.expect("it is answered");
     assert_eq!(answer.is(200).text("state"), "ready");

@@ -14,7 +14,7 @@ use vestibule_tests::{
     edge::{Answer, Ask, BOUND, configuration, local, process, send_to},
     lines::fresh_queue,
     servers,
-    waiting::asked_until,
+    waiting::poll_until,
 };
 
 /// No call takes longer than 2 s; as much again for a machine that has other things to do.
@@ -65,7 +65,7 @@ impl Process {
     /// Sends it until the answer is so; gives up after a while.
     pub(crate) async fn in_time(&self, ask: impl Fn() -> Ask, is_so: impl Fn(&Answer) -> bool) -> Answer {
         let begun = Instant::now();
-        let answer = asked_until(BOUND, async || self.send(ask()).await.0, is_so).await;
+        let answer = poll_until(BOUND, async || self.send(ask()).await.0, is_so).await;
         println!("so after {:?}", begun.elapsed());
         answer
     }
@@ -87,7 +87,7 @@ pub(crate) async fn create(url: &str) -> QueueId {
     let (queue, configuration) = (fresh_queue(), configuration(&settings(), "1"));
     let line = RedisLine::connect_lazily(url, None).expect("an address");
     let configure = async || line.configure(&queue, &configuration, true).await;
-    asked_until(BOUND, configure, Result::is_ok)
+    poll_until(BOUND, configure, Result::is_ok)
         .await
         .expect("configured");
     let stored = StoredQueue {

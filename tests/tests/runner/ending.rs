@@ -9,7 +9,7 @@ use std::{
 use serde_json::{Value, json};
 use tokio::time::timeout;
 use uuid::Uuid;
-use vestibule_tests::waiting::until;
+use vestibule_tests::waiting::wait_until;
 
 use crate::{QUEUE, folder, start};
 
@@ -56,7 +56,7 @@ async fn a_second_ctrl_c_ends_at_once() {
     runner.order(json!({ "op": "list" })).await;
     runner.signal("INT");
     // The listener is gone when the first one has arrived.
-    until(Duration::from_secs(3), "nobody listens there", async || {
+    wait_until(Duration::from_secs(3), "nobody listens there", async || {
         TcpStream::connect(runner.host()).is_err()
     })
     .await;

@@ -6,7 +6,7 @@ use serde_json::{Value, json};
 use uuid::Uuid;
 use vestibule_backup::Backup;
 use vestibule_backup_file::FileBackup;
-use vestibule_tests::{runner::Runner, waiting::until};
+use vestibule_tests::{runner::Runner, waiting::wait_until};
 
 use crate::{QUEUE, folder, start};
 
@@ -138,7 +138,7 @@ async fn a_wrong_stored_setting_keeps_its_queue_out_and_no_other() {
         .order(json!({ "op": "update", "queue": QUEUE, "settings": corrected }))
         .await;
     // The edge remembers for a moment that the queue was away.
-    until(Duration::from_secs(10), "the queue is back", async || {
+    wait_until(Duration::from_secs(10), "the queue is back", async || {
         runner.status(QUEUE, token, 0).await.expect("answered")["state"].is_string()
     })
     .await;
@@ -159,7 +159,7 @@ async fn a_crowd_moves_through_and_takes_its_places_back() {
         standing
     };
     let mut runner = Runner::start(dir.path(), &arguments).expect("it starts");
-    until(Duration::from_mins(1), "two are through", async || {
+    wait_until(Duration::from_mins(1), "two are through", async || {
         let stats = stats(&runner).await;
         sound(&stats);
         count(&stats["totals"], "completed") >= 2
@@ -169,7 +169,7 @@ async fn a_crowd_moves_through_and_takes_its_places_back() {
     runner.ended(Duration::from_secs(5)).await;
 
     let runner = Runner::start(dir.path(), &arguments).expect("it starts");
-    until(Duration::from_mins(1), "they go on", async || {
+    wait_until(Duration::from_mins(1), "they go on", async || {
         let stats = stats(&runner).await;
         sound(&stats) > 0 && count(&stats["totals"], "completed") >= 1
     })

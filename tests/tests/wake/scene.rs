@@ -16,7 +16,7 @@ use vestibule_tests::{
     edge::{Answer, Ask, BOUND, configuration, local, process, send_to},
     lines::{fresh_queue, tick_of},
     switched::Switch,
-    waiting::asked_until,
+    waiting::poll_until,
 };
 
 /// More than anybody here holds.
@@ -113,7 +113,7 @@ impl Scene {
                 .expect("promotes")
         };
         // The pace may have to come round first.
-        let promotion = asked_until(BOUND, promote, |promotion| promotion.promoted > 0).await;
+        let promotion = poll_until(BOUND, promote, |promotion| promotion.promoted > 0).await;
         assert_eq!(promotion.promoted, asked);
         promotion
     }

@@ -6,7 +6,7 @@ use redis::{FromRedisValue, aio::MultiplexedConnection};
 use uuid::Uuid;
 use vestibule_domain::id::QueueId;
 use vestibule_line_redis::RedisLine;
-use vestibule_tests::{edge::BOUND, lines::Backend, waiting::until};
+use vestibule_tests::{edge::BOUND, lines::Backend, waiting::wait_until};
 
 use crate::scene::Scene;
 
@@ -36,17 +36,17 @@ pub(crate) async fn a_process_subscribes_once_for_all_and_only_while_it_holds(ba
     assert_eq!(subscribed(&mut links, &scene.queue).await, 0, "nobody holds");
     for _ in 0..2 {
         let polls: Vec<_> = entries.iter().map(|entry| scene.poll(entry)).collect();
-        until(BOUND, "it is subscribed", async || {
+        wait_until(BOUND, "it is subscribed", async || {
             subscribed(&mut links, &scene.queue).await > 0
         })
         .await;
-        until(BOUND, "all are held", async || {
+        wait_until(BOUND, "all are held", async || {
             scene.switch.looking.passes().is_multiple_of(CROWD as u64)
         })
         .await;
         assert_eq!(subscribed(&mut links, &scene.queue).await, 1, "one for {CROWD}");
         polls.iter().for_each(tokio::task::JoinHandle::abort);
-        until(BOUND, "it is subscribed no more", async || {
+        wait_until(BOUND, "it is subscribed no more", async || {
             subscribed(&mut links, &scene.queue).await == 0
         })
         .await;
@@ -69,7 +69,7 @@ pub(crate) async fn a_subscription_that_breaks_begins_anew(backend: Backend) {
     scene.freeze().await;
     let polls: Vec<_> = entries.iter().map(|entry| scene.poll(entry)).collect();
     let looks = || scene.switch.looks.load(Ordering::SeqCst);
-    until(BOUND, "it listens", async || looks() > 0).await;
+    wait_until(BOUND, "it listens", async || looks() > 0).await;
     let (before, tried) = (looks(), scene.switch.listening.passes());
 
     let mut cut = 0;
@@ -79,7 +79,7 @@ pub(crate) async fn a_subscription_that_breaks_begins_anew(backend: Backend) {
         cut += order::<u64>(link, &kill).await;
     }
     assert_eq!(cut, 1, "its one subscribed connection");
-    until(BOUND, "it listens anew", async || {
+    wait_until(BOUND, "it listens anew", async || {
         scene.switch.listening.passes() > tried && looks() > before
     })
     .await;

@@ -3,7 +3,7 @@
 use std::{sync::atomic::Ordering, time::Duration};
 
 use tokio::time::{Instant, sleep};
-use vestibule_tests::{edge::BOUND, lines::Backend, waiting::until};
+use vestibule_tests::{edge::BOUND, lines::Backend, waiting::wait_until};
 
 use crate::scene::Scene;
 
@@ -17,7 +17,7 @@ pub(crate) async fn a_message_tells_of_a_turn(backend: Backend) {
     scene.freeze().await;
     let polls: Vec<_> = entries.iter().map(|entry| scene.poll(entry)).collect();
     // They are looked at once after somebody listens: from then on they hear.
-    until(BOUND, "it listens", async || {
+    wait_until(BOUND, "it listens", async || {
         scene.switch.looks.load(Ordering::SeqCst) > 0
     })
     .await;
@@ -39,7 +39,7 @@ pub(crate) async fn without_a_message_a_look_a_second_does(backend: Backend) {
     scene.switch.deafen();
     let entry = scene.enter().await;
     let poll = scene.poll(&entry);
-    until(BOUND, "it tries to listen", async || {
+    wait_until(BOUND, "it tries to listen", async || {
         scene.switch.listening.passes() > 0
     })
     .await;
@@ -63,7 +63,7 @@ pub(crate) async fn what_happened_before_anybody_listened_is_seen(backend: Backe
     scene.freeze().await;
     scene.switch.listening.shut();
     let poll = scene.poll(&entry);
-    until(BOUND, "it is about to listen", async || {
+    wait_until(BOUND, "it is about to listen", async || {
         scene.switch.listening.passes() > 0
     })
     .await;
@@ -81,14 +81,14 @@ pub(crate) async fn what_happened_between_the_look_and_the_hold_is_seen(backend:
     let entries = scene.enter_many(2).await;
     scene.freeze().await;
     let behind = scene.poll(&entries[1]);
-    until(BOUND, "somebody listens", async || {
+    wait_until(BOUND, "somebody listens", async || {
         scene.switch.looks.load(Ordering::SeqCst) > 0
     })
     .await;
     let looks = scene.switch.looking.passes();
     scene.switch.looking.shut();
     let poll = scene.poll(&entries[0]);
-    until(BOUND, "it was looked at", async || {
+    wait_until(BOUND, "it was looked at", async || {
         scene.switch.looking.passes() > looks
     })
     .await;
@@ -109,7 +109,7 @@ pub(crate) async fn one_slow_look_ends_no_hold(backend: Backend) {
     let entry = scene.enter().await;
     let poll = scene.poll(&entry);
     let looks = || scene.switch.looks.load(Ordering::SeqCst);
-    until(BOUND, "it listens", async || looks() > 0).await;
+    wait_until(BOUND, "it listens", async || looks() > 0).await;
     scene.switch.stumble();
     let before = looks();
     scene.promote(1).await;
@@ -129,12 +129,12 @@ pub(crate) async fn a_crowd_is_told_without_a_question_for_each(backend: Backend
     let (looking, mut polls) = (&scene.switch.looking, Vec::new());
     for some in entries.chunks(ABREAST) {
         polls.extend(some.iter().map(|entry| scene.poll(entry)));
-        until(BOUND, "they are looked at", async || {
+        wait_until(BOUND, "they are looked at", async || {
             looking.passes() == polls.len() as u64
         })
         .await;
     }
-    until(BOUND, "it listens", async || {
+    wait_until(BOUND, "it listens", async || {
         scene.switch.looks.load(Ordering::SeqCst) > 1
     })
     .await;
