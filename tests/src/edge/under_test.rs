@@ -24,7 +24,7 @@ use vestibule_line_memory::MemoryLine;
 use super::{Answer, Ask, BOUND, QUEUE, configuration, keys, local, queue, send_to};
 use crate::{
     entries::shelf_of,
-    lines::{HandClock, tick_of},
+    lines::{ManualClock, tick_of},
     switched::Switch,
     waiting::poll_until,
     written::Written,
@@ -45,7 +45,7 @@ pub struct EdgeUnderTest {
     /// The metrics that were written.
     pub written: Written,
     /// The right time, and how far the line's server is off.
-    pub clock: HandClock,
+    pub clock: ManualClock,
     looks: Arc<AtomicU64>,
     stop: watch::Sender<bool>,
     _dir: TempDir,
@@ -110,11 +110,11 @@ impl EdgeUnderTest {
         let backup = Arc::new(FileBackup::open(dir.path().join("store")).expect("a store"));
         let then = SystemTime::now() - behind_by;
         let now = then.duration_since(UNIX_EPOCH).expect("after 1970");
-        let clock = HandClock::new();
+        let clock = ManualClock::new();
         clock.set_ms(u64::try_from(now.as_millis()).expect("not that late"));
         let looks = Arc::new(AtomicU64::new(0));
         let line = MemoryLine::with_clock({
-            let (server, looks) = (clock.as_server(), looks.clone());
+            let (server, looks) = (clock.as_server_clock(), looks.clone());
             // A line asks its clock once for whatever it is asked.
             Arc::new(move || {
                 looks.fetch_add(1, Ordering::SeqCst);
@@ -209,7 +209,7 @@ impl EdgeUnderTest {
 
     /// Moves the line's clock.
     pub fn pass_seconds(&self, seconds: u64) {
-        self.clock.pass(Duration::from_secs(seconds));
+        self.clock.advance(Duration::from_secs(seconds));
     }
 
     /// Line time.

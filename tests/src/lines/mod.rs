@@ -3,7 +3,7 @@
 // A harness panics where a test is to fail.
 #![allow(clippy::missing_panics_doc)]
 
-mod hand_clock;
+mod manual_clock;
 mod subject;
 
 use std::sync::Arc;
@@ -24,7 +24,7 @@ use vestibule_line_memory::MemoryLine;
 use vestibule_line_redis::RedisLine;
 
 pub use self::{
-    hand_clock::HandClock,
+    manual_clock::ManualClock,
     subject::{Place, Subject},
 };
 use crate::{

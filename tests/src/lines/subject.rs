@@ -17,7 +17,7 @@ use vestibule_line::{
 use vestibule_line_memory::MemoryLine;
 use vestibule_line_redis::RedisLine;
 
-use super::{Backend, HandClock, configuration, fresh_queue, tick_of, visitor};
+use super::{Backend, ManualClock, configuration, fresh_queue, tick_of, visitor};
 
 /// A line under test, of which several callers can have a handle with a clock of their own.
 #[derive(Clone)]
@@ -27,14 +27,15 @@ enum Reached {
 }
 
 impl Reached {
-    async fn new(backend: Backend, clock: &HandClock) -> Self {
+    async fn new(backend: Backend, clock: &ManualClock) -> Self {
         if backend == Backend::Memory {
-            return Self::Memory(MemoryLine::with_clock(clock.as_server())).with_witness(clock.as_clock());
+            return Self::Memory(MemoryLine::with_clock(clock.as_server_clock()))
+                .with_witness(clock.as_clock());
         }
         let line = RedisLine::connect(&backend.url())
             .await
             .expect("the server answers");
-        Self::Redis(line.with_given_time(clock.as_server())).with_witness(clock.as_clock())
+        Self::Redis(line.with_given_time(clock.as_server_clock())).with_witness(clock.as_clock())
     }
 
     fn with_witness(self, witness: Clock) -> Self {
@@ -67,7 +68,7 @@ pub struct Subject {
     /// The id of the queue.
     pub queue: QueueId,
     /// The clock of the line and of its callers.
-    pub clock: HandClock,
+    pub clock: ManualClock,
     /// The current settings.
     pub settings: Settings,
 }
@@ -75,7 +76,7 @@ pub struct Subject {
 impl Subject {
     /// A subject whose queue does not exist yet.
     pub async fn new(backend: Backend) -> Self {
-        let clock = HandClock::new();
+        let clock = ManualClock::new();
         let reached = Reached::new(backend, &clock).await;
         Self {
             line: reached.line(),
@@ -119,7 +120,10 @@ impl Subject {
     /// The same queue as a caller sees it whose clock is wrong by this much.
     #[must_use]
     pub fn caller_off_by(&self, ms: i64) -> Self {
-        let reached = self.reached.clone().with_witness(self.clock.off_by(ms));
+        let reached = self
+            .reached
+            .clone()
+            .with_witness(self.clock.as_clock_off_by_ms(ms));
         Self {
             line: reached.line(),
             reached,
@@ -151,12 +155,12 @@ impl Subject {
 
     /// Moves the clock forward.
     pub fn pass_ms(&self, ms: u64) {
-        self.clock.pass(Duration::from_millis(ms));
+        self.clock.advance(Duration::from_millis(ms));
     }
 
     /// Moves the clock forward.
     pub fn pass_seconds(&self, seconds: u64) {
-        self.clock.pass(Duration::from_secs(seconds));
+        self.clock.advance(Duration::from_secs(seconds));
     }
 
     /// Enters. The visitor gets a new place or keeps the old one.

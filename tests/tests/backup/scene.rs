@@ -15,7 +15,7 @@ use vestibule_line::{JournalLimits, Line, QueueView};
 use vestibule_line_memory::MemoryLine;
 use vestibule_tests::{
     entries::fresh_id,
-    lines::{HandClock, configuration, enter_unwritten, fresh_queue, leave_unwritten, tick_of},
+    lines::{ManualClock, configuration, enter_unwritten, fresh_queue, leave_unwritten, tick_of},
 };
 
 use crate::picky::{Mood, Picky};
@@ -23,7 +23,7 @@ use crate::picky::{Mood, Picky};
 /// One queue whose time stands still until it is told to go on, and a backup with moods.
 pub(crate) struct Scene {
     pub(crate) line: MemoryLine,
-    pub(crate) clock: HandClock,
+    pub(crate) clock: ManualClock,
     pub(crate) backup: Arc<Picky>,
     pub(crate) queue: QueueId,
     pub(crate) shelf: EntryPartition,
@@ -31,7 +31,7 @@ pub(crate) struct Scene {
 
 impl Scene {
     pub(crate) async fn new(limits: JournalLimits) -> Self {
-        let clock = HandClock::new();
+        let clock = ManualClock::new();
         let line = MemoryLine::with_clock(clock.as_clock()).with_journal_limits(limits);
         let configuration = configuration(&Settings {
             capacity: 10_000,
@@ -83,7 +83,7 @@ impl Scene {
     }
 
     pub(crate) fn pass(&self, seconds: u64) {
-        self.clock.pass(Duration::from_secs(seconds));
+        self.clock.advance(Duration::from_secs(seconds));
     }
 
     pub(crate) async fn drain(&self) -> Result<FlushOutcome, FlushError> {

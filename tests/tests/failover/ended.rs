@@ -7,7 +7,7 @@ use vestibule_domain::state::EntryState;
 use vestibule_line::{ClaimOutcome, EnterOutcome, Line};
 use vestibule_tests::{
     edge::{Answer, Ask, BOUND},
-    lines::{Backend, HandClock},
+    lines::{Backend, ManualClock},
     waiting::wait_until,
 };
 
@@ -72,10 +72,10 @@ pub(crate) async fn who_left_and_enters_by_a_clock_that_is_behind_is_at_the_back
     let guests = scene.guests(3).await;
     let before = scene.status(&guests[1]).await.number("visit");
     let old = scene.snapshot().await;
-    clock.pass(Duration::from_secs(2));
+    clock.advance(Duration::from_secs(2));
     scene.leaves(&guests[1]).await;
     scene.go_back_to(&old).await;
-    clock.go_back(Duration::from_secs(1));
+    clock.set_back(Duration::from_secs(1));
     let (_, again) = scene.enters_as(&guests[1].id).await;
     scene.is_a_new_visit(&guests[1], &again, before).await;
     assert_eq!(again.number("position"), 2);
@@ -185,13 +185,13 @@ pub(crate) async fn who_left_and_is_called_all_the_same_makes_way_at_the_next_dr
 
 /// The first visit is over, as the backup knows. A new one of the very same number is told that it is not durable, and still
 /// goes by the journal.
-async fn of_the_same_number(on: Backend, settings: serde_json::Value) -> (Scene, HandClock, Guest) {
+async fn of_the_same_number(on: Backend, settings: serde_json::Value) -> (Scene, ManualClock, Guest) {
     let (scene, clock) = Scene::by_hand(on, settings).await;
     let guests = scene.guests(1).await;
     let before = scene.record(&guests[0]).await;
-    clock.pass(Duration::from_millis(1_096));
+    clock.advance(Duration::from_millis(1_096));
     scene.is_done(&guests[0]).await;
-    clock.pass(Duration::from_secs(3));
+    clock.advance(Duration::from_secs(3));
     scene.beat().await;
     let EnterOutcome::Joined {
         status: standing,
@@ -244,7 +244,7 @@ pub(crate) async fn a_new_turn_of_the_number_of_one_that_is_over_may_be_claimed(
     let settings = json!({ "capacity": 2, "batch": 1, "interval_seconds": 5 });
     let (scene, clock, guest) = of_the_same_number(on, settings).await;
     assert_eq!(scene.status(&guest).await.is(200).text("state"), "waiting");
-    clock.pass(Duration::from_secs(1));
+    clock.advance(Duration::from_secs(1));
     scene.promote().await;
     assert_eq!(scene.status(&guest).await.is(200).text("state"), "ready");
     let (_, again) = scene.enters_as(&guest.id).await;

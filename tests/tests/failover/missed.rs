@@ -7,7 +7,7 @@ use vestibule_domain::state::EntryState;
 use vestibule_line::Line;
 use vestibule_tests::{
     edge::{Answer, BOUND},
-    lines::{Backend, HandClock},
+    lines::{Backend, ManualClock},
     waiting::wait_until,
 };
 
@@ -20,7 +20,7 @@ use crate::{
 /// waits.
 struct Missed {
     scene: Scene,
-    clock: HandClock,
+    clock: ManualClock,
     guests: Vec<Guest>,
     visit: u64,
     /// The line as it was before the time to claim was over.
@@ -33,11 +33,11 @@ impl Missed {
         let (scene, clock) = Scene::by_hand(on, settings).await;
         let guests = scene.guests(4).await;
         let visit = scene.status(&guests[1]).await.number("visit");
-        clock.pass(Duration::from_secs(1));
+        clock.advance(Duration::from_secs(1));
         scene.promote().await;
         scene.drain().await;
         let called = scene.snapshot().await;
-        clock.pass(Duration::from_mins(1));
+        clock.advance(Duration::from_mins(1));
         scene.promote().await;
         scene.drain().await;
         assert_eq!(scene.record(&guests[1]).await.state, EntryState::Expired);
@@ -55,12 +55,12 @@ impl Missed {
     }
 
     async fn looks(&self) -> Answer {
-        self.clock.pass(Duration::from_secs(1));
+        self.clock.advance(Duration::from_secs(1));
         self.scene.status(self.late()).await
     }
 
     async fn enters(&self) -> Answer {
-        self.clock.pass(Duration::from_secs(1));
+        self.clock.advance(Duration::from_secs(1));
         self.scene.enters_as(&self.late().id).await.1
     }
 
@@ -98,7 +98,7 @@ pub(crate) async fn a_redis_that_still_has_the_turn_ends_nothing(on: Backend) {
         "entering after the tick",
         "a look after all",
     ] {
-        missed.clock.pass(Duration::from_secs(1));
+        missed.clock.advance(Duration::from_secs(1));
         missed.scene.go_back_to(&missed.called).await;
         if how.ends_with("the tick") || how.ends_with("all") {
             missed.scene.promote().await;
@@ -165,7 +165,7 @@ pub(crate) async fn a_come_back_that_a_killed_process_began_is_finished_by_the_c
         .await;
     entered.expect("and the process dies");
     // Found long after that: when they came is what counts.
-    missed.clock.pass(Duration::from_mins(20));
+    missed.clock.advance(Duration::from_mins(20));
     let order = json!({ "op": "check", "queue": missed.scene.queue.to_string() });
     let checked = missed.scene.order(order).await;
     assert_eq!(checked["revived"], 1, "{checked}");

@@ -22,7 +22,7 @@ use vestibule_tests::{
     edge::{Answer, Ask, BOUND, local, process, send_to},
     entries::{now_ms, shelf_of},
     functions::root_key,
-    lines::{Backend, HandClock, configuration, fresh_queue, tick_of},
+    lines::{Backend, ManualClock, configuration, fresh_queue, tick_of},
     waiting::poll_until,
 };
 
@@ -62,12 +62,12 @@ impl Scene {
     }
 
     /// The same by a clock that the test sets, which begins with the right time.
-    pub(crate) async fn by_hand(on: Backend, settings: Value) -> (Self, HandClock) {
-        let clock = HandClock::new();
+    pub(crate) async fn by_hand(on: Backend, settings: Value) -> (Self, ManualClock) {
+        let clock = ManualClock::new();
         clock.set_ms(now_ms());
         let line = RedisLine::connect(&on.url()).await.expect("it answers");
         let line = line
-            .with_given_time(clock.as_server())
+            .with_given_time(clock.as_server_clock())
             .with_witness(clock.as_clock());
         (Self::over(line, on, settings).await, clock)
     }

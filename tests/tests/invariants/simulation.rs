@@ -18,7 +18,7 @@ use vestibule_domain::{
 };
 use vestibule_line::{ClaimOutcome, EnterOutcome, EntryLookup, LeaveOutcome, LeaveReason, Line};
 use vestibule_line_memory::MemoryLine;
-use vestibule_tests::lines::{HandClock, fresh_queue, tick_of, visitor};
+use vestibule_tests::lines::{ManualClock, fresh_queue, tick_of, visitor};
 
 pub(crate) const VISITORS: u64 = 10_000;
 /// Everybody comes within so long.
@@ -57,7 +57,7 @@ pub(crate) struct Simulation {
     manner: Manner,
     pub(crate) line: MemoryLine,
     pub(crate) queue: QueueId,
-    clock: HandClock,
+    clock: ManualClock,
     start_ms: u64,
     settings: Settings,
     /// All that were in force, and from when on.
@@ -80,7 +80,7 @@ pub(crate) struct Simulation {
 
 impl Simulation {
     pub(crate) async fn new(manner: Manner, seed: u64) -> Self {
-        let clock = HandClock::new();
+        let clock = ManualClock::new();
         let mut simulation = Self {
             manner,
             line: MemoryLine::with_clock(clock.as_clock()),

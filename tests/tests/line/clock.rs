@@ -6,7 +6,7 @@ use vestibule_domain::{
 };
 use vestibule_line::{AdjustClockOutcome, LeaveReason, Line, ValidateOutcome, Validation};
 use vestibule_line_redis::RedisLine;
-use vestibule_tests::lines::{Backend, HandClock, Subject, configuration, fresh_queue, tick_of, visitor};
+use vestibule_tests::lines::{Backend, ManualClock, Subject, configuration, fresh_queue, tick_of, visitor};
 
 pub(crate) const HOUR_MS: i64 = 3_600_000;
 
@@ -28,12 +28,12 @@ pub(crate) async fn scene(subject: &mut Subject, server_off_ms: i64) {
     subject.pass_seconds(1);
     assert_eq!(subject.tick().await.promoted, 1);
     subject.pass_seconds(1);
-    subject.clock.set_server_off(server_off_ms);
+    subject.clock.set_server_error_ms(server_off_ms);
 }
 
 /// The same on another queue of the same line, where nobody has done anything to the server's clock before.
 pub(crate) async fn scene_beside(subject: &Subject, server_off_ms: i64) -> Subject {
-    subject.clock.set_server_off(0);
+    subject.clock.set_server_error_ms(0);
     let mut beside = subject.beside();
     scene(&mut beside, server_off_ms).await;
     beside
@@ -108,7 +108,7 @@ pub(crate) async fn order_stays_while_the_server_is_set_forward_and_back(mut sub
     let offs = [HOUR_MS, -HOUR_MS, 0, HOUR_MS, 2 * HOUR_MS, -HOUR_MS, 0];
     let mut number = 4;
     for off_ms in offs {
-        subject.clock.set_server_off(off_ms);
+        subject.clock.set_server_error_ms(off_ms);
         for _ in 0..3 {
             number += 1;
             subject.enter(visitor(number)).await;
@@ -182,11 +182,11 @@ pub(crate) async fn a_few_seconds_are_borne(mut subject: Subject) {
     scene(&mut subject, borne_ms).await;
     assert_eq!(subject.tick().await.promoted, 1);
     assert!(!subject.view().await.clocks.apart);
-    subject.clock.set_server_off(borne_ms + 2);
+    subject.clock.set_server_error_ms(borne_ms + 2);
     assert_eq!(subject.tick().await.limited_by, LimitedBy::Clock);
-    subject.clock.set_server_off(-borne_ms);
+    subject.clock.set_server_error_ms(-borne_ms);
     assert!(!subject.view().await.clocks.apart);
-    subject.clock.set_server_off(-borne_ms - 3);
+    subject.clock.set_server_error_ms(-borne_ms - 3);
     assert!(subject.view().await.clocks.apart);
 }
 
@@ -218,11 +218,11 @@ async fn a_real_server_is_watched_by_its_callers() {
     assert!(!tick.clocks.apart, "one machine has one time: {tick:?}");
     let began_ms = tick.now_ms;
 
-    let system = HandClock::new();
+    let system = ManualClock::new();
     for off_ms in [HOUR_MS, -HOUR_MS] {
         // As long as this test takes, the hand clock may stand.
         system.set_ms(line.queue_view(&queue).await.expect("view").now_ms);
-        let off = line.clone().with_witness(system.off_by(off_ms));
+        let off = line.clone().with_witness(system.as_clock_off_by_ms(off_ms));
         let tick = off.promote(&queue, order).await.expect("promote");
         assert_eq!((tick.promoted, tick.limited_by), (0, LimitedBy::Clock));
         let seen_ms = off.queue_view(&queue).await.expect("view").clocks.ahead_ms;

@@ -49,7 +49,7 @@ pub(crate) async fn with_an_offset_everything_goes_on(subject: Subject) {
         assert_eq!(here.tick().await.expired, 1);
 
         // Somebody puts the server's clock right: the offset is wrong now, and goes.
-        here.clock.set_server_off(0);
+        here.clock.set_server_error_ms(0);
         assert_eq!(here.tick().await.limited_by, LimitedBy::Clock);
         here.pass_seconds(3);
         assert_eq!(adjust(&here).await, AdjustClockOutcome::Applied);
@@ -63,7 +63,7 @@ pub(crate) async fn a_second_caller_decides_where_the_line_does_not_know(mut sub
     scene(&mut subject, 0).await;
     // Nobody ticked for two hours, and the server was set back meanwhile: its time is later than any that the line knows.
     subject.pass_seconds(7_200);
-    subject.clock.set_server_off(-HOUR_MS);
+    subject.clock.set_server_error_ms(-HOUR_MS);
     assert_eq!(subject.tick().await.limited_by, LimitedBy::Clock);
     assert_eq!(adjust(&subject).await, AdjustClockOutcome::NotConfirmed);
     // A caller who wants something else is no help; one who sees the same is.
@@ -92,7 +92,7 @@ pub(crate) async fn a_quiet_queue_knows_the_time_by_its_ticks(mut subject: Subje
     subject.pass_seconds(1_800);
     subject.tick().await;
     let ticked_ms = subject.clock.now_ms();
-    subject.clock.set_server_off(-HOUR_MS);
+    subject.clock.set_server_error_ms(-HOUR_MS);
     subject.pass_seconds(3);
     assert_eq!(subject.view().await.now_ms, ticked_ms, "it does not go back");
     assert_eq!(adjust(&subject).await, AdjustClockOutcome::Applied);
@@ -103,7 +103,7 @@ pub(crate) async fn a_quiet_queue_knows_the_time_by_its_ticks(mut subject: Subje
 pub(crate) async fn an_offset_that_was_read_too_long_ago_is_not_set(mut subject: Subject) {
     scene(&mut subject, HOUR_MS).await;
     let wanted_ms = subject.view().await.clocks.wanted_offset_ms();
-    subject.clock.set_server_off(2 * HOUR_MS);
+    subject.clock.set_server_error_ms(2 * HOUR_MS);
     let adjusted = subject.line.adjust_clock(&subject.queue, wanted_ms).await;
     assert_eq!(adjusted.expect("adjust"), AdjustClockOutcome::NotConfirmed);
     assert_eq!(subject.view().await.clocks.offset_ms, 0);

@@ -37,7 +37,7 @@ pub(crate) async fn first_come_is_first_served(mut subject: Subject) {
         assert_eq!(place.how, JoinKind::NewVisit);
         assert_eq!(subject.position(visitor(number)).await, number);
         if number % 7 == 0 {
-            subject.clock.pass(Duration::from_micros(number * 311));
+            subject.clock.advance(Duration::from_micros(number * 311));
         }
     }
     subject.set(|settings| settings.paused = false).await;
@@ -192,7 +192,7 @@ pub(crate) async fn order_survives_a_clock_that_goes_back(mut subject: Subject) 
     subject.line_up([1, 2]).await;
     subject.pass_seconds(30);
     let before = subject.enter(visitor(3)).await;
-    subject.clock.go_back(Duration::from_hours(1));
+    subject.clock.set_back(Duration::from_hours(1));
     let after = subject.enter(visitor(4)).await;
     assert!(score(&before) < score(&after));
     assert_eq!(subject.position(visitor(4)).await, 4);
@@ -205,7 +205,7 @@ pub(crate) async fn line_time_survives_a_clock_that_goes_back(mut subject: Subje
     subject.line_up([1, 2]).await;
     assert_eq!(subject.tick().await.promoted, 1);
     let (ready, at_ms) = (subject.standing(visitor(1)).await, subject.clock.now_ms());
-    subject.clock.go_back(Duration::from_hours(1));
+    subject.clock.set_back(Duration::from_hours(1));
     assert_eq!(subject.standing(visitor(1)).await, ready);
     assert_eq!(subject.view().await.now_ms, at_ms);
     let (active, change) = subject.claim(visitor(1)).await;
@@ -233,7 +233,7 @@ pub(crate) async fn a_pause_survives_a_clock_that_goes_back(mut subject: Subject
     subject.pass_seconds(20);
     subject.set(|settings| settings.paused = true).await;
     let at_ms = subject.clock.now_ms();
-    subject.clock.go_back(Duration::from_secs(10));
+    subject.clock.set_back(Duration::from_secs(10));
     let ready = EntryStatus::Ready {
         visit: subject.standing(visitor(1)).await.visit(),
         claim_by_ms: at_ms + 40_000,

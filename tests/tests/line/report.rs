@@ -76,7 +76,7 @@ pub(crate) async fn a_report_counts_what_happened_since_the_last_one(mut subject
     assert_eq!((second.waiting, second.ready, second.active), (1, 4, 0));
 
     // A clock that is set back does not silence it.
-    subject.clock.go_back(std::time::Duration::from_hours(1));
+    subject.clock.set_back(std::time::Duration::from_hours(1));
     subject.tick().await;
     assert!(matches!(ask(&subject).await, ReportOutcome::NotDue { .. }));
     subject.pass_seconds(3_610);

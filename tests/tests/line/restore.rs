@@ -55,7 +55,7 @@ pub(crate) async fn a_restore_brings_everybody_back(mut subject: Subject) {
     subject.pass_seconds(30);
     let mut again = subject.another(three_at_a_time()).await;
     again.queue = fresh_queue();
-    again.clock.go_back(Duration::from_secs(3));
+    again.clock.set_back(Duration::from_secs(3));
     let mut configuration = configuration(&again.settings);
     configuration.epoch = 2;
     let restored = again
@@ -252,7 +252,7 @@ pub(crate) async fn put_back_behind(mut subject: Subject) -> (Subject, Change) {
     subject.open(three_at_a_time()).await;
     subject.enter(visitor(1)).await;
     let end = subject.leave(visitor(1), LeaveReason::Leave).await;
-    subject.clock.go_back(Duration::from_mins(1));
+    subject.clock.set_back(Duration::from_mins(1));
     assert!(subject.line.drop_queue(&subject.queue, 2).await.expect("forget"));
     let configuration = of_epoch(&subject, 2);
     let put_back = subject

@@ -108,7 +108,7 @@ pub(crate) async fn whoever_comes_later_is_behind_even_where_the_clock_is_behind
         other.enter(visitor(number)).await;
     }
     let change = other.enter(visitor(4)).await.change.expect("it is new");
-    other.clock.go_back(std::time::Duration::from_mins(1));
+    other.clock.set_back(std::time::Duration::from_mins(1));
     let (_, revived) = back(&subject, &record(&[change])).await;
     assert!(revived.version > change.version);
     let next = subject.enter(visitor(5)).await;

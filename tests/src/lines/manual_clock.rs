@@ -11,35 +11,38 @@ use std::{
 use tokio::time::Instant;
 use vestibule_clock::Clock;
 
-/// The time at which a [`HandClock`] starts: shortly after 2026-09-01T00:00:00Z, in Unix microseconds.
+/// The time at which a [`ManualClock`] starts: shortly after 2026-09-01T00:00:00Z, in Unix microseconds.
 const START_US: u64 = 1_788_220_800_123_456;
 
 /// The correct time, and the error of the server's clock.
 #[derive(Debug, Clone)]
-pub struct HandClock {
+pub struct ManualClock {
     now_us: Arc<AtomicU64>,
-    server_off_ms: Arc<AtomicI64>,
+    server_error_ms: Arc<AtomicI64>,
     runs_since: Arc<OnceLock<Instant>>,
 }
 
-impl HandClock {
+impl ManualClock {
     /// A clock at an arbitrary time.
     pub fn new() -> Self {
         Self {
             now_us: Arc::new(AtomicU64::new(START_US)),
-            server_off_ms: Arc::default(),
+            server_error_ms: Arc::default(),
             runs_since: Arc::default(),
         }
     }
 
     /// The correct time in Unix microseconds.
     pub fn now_us(&self) -> u64 {
-        let ran = self.runs_since.get().map_or(0, |since| micros(since.elapsed()));
+        let ran = self
+            .runs_since
+            .get()
+            .map_or(0, |since| to_micros(since.elapsed()));
         self.now_us.load(Ordering::SeqCst) + ran
     }
 
     /// Lets the clock run from now on at the speed of tokio's time, which a test may have paused.
-    pub fn run(&self) {
+    pub fn start_running(&self) {
         self.runs_since.get_or_init(Instant::now);
     }
 
@@ -49,13 +52,13 @@ impl HandClock {
     }
 
     /// Moves all clocks forward.
-    pub fn pass(&self, time: Duration) {
-        self.now_us.fetch_add(micros(time), Ordering::SeqCst);
+    pub fn advance(&self, time: Duration) {
+        self.now_us.fetch_add(to_micros(time), Ordering::SeqCst);
     }
 
     /// Sets all clocks back.
-    pub fn go_back(&self, time: Duration) {
-        self.now_us.fetch_sub(micros(time), Ordering::SeqCst);
+    pub fn set_back(&self, time: Duration) {
+        self.now_us.fetch_sub(to_micros(time), Ordering::SeqCst);
     }
 
     /// Sets all clocks.
@@ -64,37 +67,37 @@ impl HandClock {
     }
 
     /// Sets the error of the server's clock: positive if it is ahead of the correct time.
-    pub fn set_server_off(&self, ms: i64) {
-        self.server_off_ms.store(ms, Ordering::SeqCst);
+    pub fn set_server_error_ms(&self, ms: i64) {
+        self.server_error_ms.store(ms, Ordering::SeqCst);
     }
 
     /// The correct time as a clock for a caller or a line.
     pub fn as_clock(&self) -> Clock {
-        self.off_by(0)
+        self.as_clock_off_by_ms(0)
     }
 
     /// A clock for a caller that is wrong by this much.
-    pub fn off_by(&self, ms: i64) -> Clock {
+    pub fn as_clock_off_by_ms(&self, ms: i64) -> Clock {
         let clock = self.clone();
         Arc::new(move || clock.now_us().saturating_add_signed(ms * 1_000))
     }
 
     /// The server's clock.
-    pub fn as_server(&self) -> Clock {
+    pub fn as_server_clock(&self) -> Clock {
         let clock = self.clone();
         Arc::new(move || {
-            let off_ms = clock.server_off_ms.load(Ordering::SeqCst);
-            clock.now_us().saturating_add_signed(off_ms * 1_000)
+            let error_ms = clock.server_error_ms.load(Ordering::SeqCst);
+            clock.now_us().saturating_add_signed(error_ms * 1_000)
         })
     }
 }
 
-impl Default for HandClock {
+impl Default for ManualClock {
     fn default() -> Self {
         Self::new()
     }
 }
 
-fn micros(time: Duration) -> u64 {
+fn to_micros(time: Duration) -> u64 {
     u64::try_from(time.as_micros()).expect("tests do not last that long")
 }
