@@ -10,13 +10,13 @@ use vestibule_engine::sync::SettingsPolicy;
 use vestibule_line_memory::MemoryLine;
 use vestibule_operate::{admin::Admin, promoter::Promoter};
 use vestibule_telemetry::metrics::SETTINGS_REFUSED;
-use vestibule_tests::{functions::root_key, waiting::wait_until, written::Written};
+use vestibule_tests::{captured_output::CapturedOutput, functions::root_key, waiting::wait_until};
 
 const BOUND: Duration = Duration::from_mins(1);
 
 #[tokio::test]
 async fn a_refused_edit_is_logged_once_for_each_change() {
-    let (logs, metrics) = (Written::default(), Written::default());
+    let (logs, metrics) = (CapturedOutput::default(), CapturedOutput::default());
     let subscriber = tracing_subscriber::fmt()
         .json()
         .with_writer(logs.clone())

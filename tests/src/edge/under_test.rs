@@ -23,11 +23,11 @@ use vestibule_line_memory::MemoryLine;
 
 use super::{Answer, Ask, BOUND, QUEUE, configuration, keys, local, queue, send_to};
 use crate::{
+    captured_output::CapturedOutput,
     entries::shelf_of,
     lines::{ManualClock, tick_of},
     switched::Switch,
     waiting::poll_until,
-    written::Written,
 };
 
 const AN_HOUR: Duration = Duration::from_hours(1);
@@ -43,7 +43,7 @@ pub struct EdgeUnderTest {
     /// All routes.
     pub router: Router,
     /// The metrics that were written.
-    pub written: Written,
+    pub written: CapturedOutput,
     /// The right time, and how far the line's server is off.
     pub clock: ManualClock,
     looks: Arc<AtomicU64>,
@@ -125,7 +125,7 @@ impl EdgeUnderTest {
         let line = line.with_witness(clock.as_clock());
         let (stop, stopped) = watch::channel(false);
         let behind = other.unwrap_or_else(|| backup.clone());
-        let written = Written::default();
+        let written = CapturedOutput::default();
         let switch = Switch::default();
         let switched = switch.before(Arc::new(line.clone()));
         let edge = ApiState::with_metrics(switched, behind, keys(), config, stopped, written.metrics());

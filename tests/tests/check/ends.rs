@@ -14,7 +14,7 @@ pub(crate) async fn an_end_that_nobody_wrote_is_written(scene: Scene) {
     scene.enter_all(1..=4).await;
     scene.leave_unwritten(1).await;
     scene.leave_unwritten(4).await;
-    // Written, and killed before the line was told.
+    // CapturedOutput, and killed before the line was told.
     let told = scene.leave_unwritten(3).await;
     scene.write_alone(&told).await;
     // Came and went, and nothing of it was ever written.

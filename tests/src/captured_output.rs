@@ -14,9 +14,9 @@ use vestibule_telemetry::{emf::Metrics, metrics::Metric};
 
 /// All bytes written so far.
 #[derive(Debug, Clone, Default)]
-pub struct Written(Arc<Mutex<Vec<u8>>>);
+pub struct CapturedOutput(Arc<Mutex<Vec<u8>>>);
 
-impl Write for Written {
+impl Write for CapturedOutput {
     fn write(&mut self, bytes: &[u8]) -> io::Result<usize> {
         self.0.lock().expect("no writer panicked").write(bytes)
     }
@@ -26,7 +26,7 @@ impl Write for Written {
     }
 }
 
-impl MakeWriter<'_> for Written {
+impl MakeWriter<'_> for CapturedOutput {
     type Writer = Self;
 
     fn make_writer(&self) -> Self {
@@ -34,7 +34,7 @@ impl MakeWriter<'_> for Written {
     }
 }
 
-impl Written {
+impl CapturedOutput {
     /// A metrics writer whose output is captured.
     pub fn metrics(&self) -> Metrics {
         Metrics::new("test", self.clone())
