@@ -14,12 +14,12 @@ use vestibule_domain::{
 use crate::lines::fresh_queue;
 
 /// The entry partition of the first generation of a new queue.
-pub fn fresh_shelf() -> EntryPartition {
-    shelf_of(fresh_queue())
+pub fn fresh_partition() -> EntryPartition {
+    partition_of(fresh_queue())
 }
 
 /// The entry partition of the first generation of a queue that has the default settings.
-pub fn shelf_of(queue: QueueId) -> EntryPartition {
+pub fn partition_of(queue: QueueId) -> EntryPartition {
     EntryPartition {
         queue,
         generation: 1,

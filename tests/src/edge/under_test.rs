@@ -24,7 +24,7 @@ use vestibule_line_memory::MemoryLine;
 use super::{Answer, Ask, BOUND, QUEUE, configuration, keys, local, queue, send_to};
 use crate::{
     captured_output::CapturedOutput,
-    entries::shelf_of,
+    entries::partition_of,
     lines::{ManualClock, tick_of},
     switched::Switch,
     waiting::poll_until,
@@ -204,7 +204,7 @@ impl EdgeUnderTest {
 
     /// Where the records of the queue's entries are.
     pub fn shelf(&self) -> EntryPartition {
-        shelf_of(queue())
+        partition_of(queue())
     }
 
     /// Moves the line's clock.

@@ -10,7 +10,7 @@ use vestibule_backup::{Backup, BackupError, StoredSettings};
 use vestibule_backup_dynamodb::{Connection, DynamoDbBackup, TableNames};
 use vestibule_domain::{change::Event, settings::Settings};
 use vestibule_tests::{
-    entries::{change, fresh_id, fresh_shelf, place},
+    entries::{change, fresh_id, fresh_partition, place},
     lines::fresh_queue,
     servers,
 };
@@ -167,7 +167,7 @@ async fn an_attribute_that_a_hand_deleted_can_be_put_back() {
 
 #[tokio::test]
 async fn an_item_that_is_none_of_ours_is_named() {
-    let (backup, shelf, id) = (servers::dynamodb().await, fresh_shelf(), fresh_id());
+    let (backup, shelf, id) = (servers::dynamodb().await, fresh_partition(), fresh_id());
     let entered = change(id, 1, Event::Entered { score: place(0) });
     backup.put_change(&shelf, &entered).await.expect("written");
     let shard = format!("{}#{}#{}", shelf.queue, shelf.generation, id.shard());
@@ -196,7 +196,7 @@ async fn an_item_that_is_none_of_ours_is_named() {
 /// One of them is damaged: the others are written, and the table is known to take writes.
 #[tokio::test]
 async fn a_damaged_item_is_refused_alone() {
-    let (backup, shelf) = (servers::dynamodb().await, fresh_shelf());
+    let (backup, shelf) = (servers::dynamodb().await, fresh_partition());
     let changes: Vec<_> = (0..3)
         .map(|n| change(fresh_id(), n + 1, Event::Entered { score: place(n) }))
         .collect();

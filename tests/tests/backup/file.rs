@@ -16,7 +16,7 @@ use vestibule_domain::{
     change::{EndReason, Event},
     id::EntryId,
 };
-use vestibule_tests::entries::{change, fresh_id, fresh_shelf, now_ms, place};
+use vestibule_tests::entries::{change, fresh_id, fresh_partition, now_ms, place};
 
 const HOUR_MS: u64 = 3_600_000;
 
@@ -33,7 +33,7 @@ fn writer_of(path: &Path, queue: &str) -> Child {
 #[tokio::test]
 async fn every_acknowledged_write_survives_a_kill() {
     let directory = tempfile::tempdir().expect("a directory");
-    let (path, shelf) = (directory.path().join("store"), fresh_shelf());
+    let (path, shelf) = (directory.path().join("store"), fresh_partition());
     let mut acknowledged: Vec<EntryId> = Vec::new();
     for round in 1..=5 {
         let mut child = writer_of(&path, shelf.queue.as_str());
@@ -89,7 +89,7 @@ async fn a_file_in_use_is_told_as_such() {
 async fn a_broken_file_is_told_as_such() {
     let directory = tempfile::tempdir().expect("a directory");
     let path = directory.path().join("store");
-    let (shelf, id) = (fresh_shelf(), fresh_id());
+    let (shelf, id) = (fresh_partition(), fresh_id());
     let entered = change(id, 1, Event::Entered { score: place(0) });
     let backup = FileBackup::open(&path).expect("a store");
     backup.put_change(&shelf, &entered).await.expect("written");
@@ -130,7 +130,7 @@ fn a_path_that_cannot_be_written_is_told_as_such() {
 #[tokio::test]
 async fn what_was_accepted_is_written_before_it_closes() {
     let directory = tempfile::tempdir().expect("a directory");
-    let (path, shelf) = (directory.path().join("store"), fresh_shelf());
+    let (path, shelf) = (directory.path().join("store"), fresh_partition());
     let ids: Vec<_> = (0..100).map(|_| fresh_id()).collect();
     let backup = FileBackup::open(&path).expect("a store");
     for id in &ids {
@@ -153,7 +153,7 @@ async fn what_was_accepted_is_written_before_it_closes() {
 #[tokio::test]
 async fn records_past_their_time_are_removed() {
     let directory = tempfile::tempdir().expect("a directory");
-    let (path, shelf) = (directory.path().join("store"), fresh_shelf());
+    let (path, shelf) = (directory.path().join("store"), fresh_partition());
     let backup = FileBackup::open(&path).expect("a store");
     let ended_at = async |backup: &FileBackup, at_ms| {
         let id = fresh_id();

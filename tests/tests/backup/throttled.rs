@@ -23,7 +23,7 @@ use vestibule_domain::{change::Event, state::EntryState};
 use vestibule_engine::flush::{FlushError, flush_journal};
 use vestibule_line::JournalLimits;
 use vestibule_tests::{
-    entries::{change, fresh_id, fresh_shelf, place},
+    entries::{change, fresh_id, fresh_partition, place},
     servers,
 };
 
@@ -128,7 +128,7 @@ async fn a_large_record_gets_into_a_table_that_throttles() {
 #[tokio::test]
 async fn throttling_is_told_from_being_away_and_from_refusing() {
     let (backup, gate) = behind_a_gate().await;
-    let shelf = fresh_shelf();
+    let shelf = fresh_partition();
     backup.probe_writes(&shelf).await.expect("it does");
     let nobody = backup.read_live_entries(&shelf, 0).await.expect("an answer");
     assert!(nobody.is_empty(), "asking writes nothing");

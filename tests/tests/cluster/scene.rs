@@ -24,7 +24,7 @@ use vestibule_operate::{admin::Admin, promoter::Promoter};
 use vestibule_tests::{
     cluster::{Node, OwnCluster},
     edge::{self, BOUND, local},
-    entries::shelf_of,
+    entries::partition_of,
     functions::{fresh_tables, root_key},
     lines::fresh_queue,
     servers::dynamodb_url,
@@ -170,7 +170,7 @@ impl Scene {
 
     /// What the table says of an entry.
     pub(crate) async fn record(&self, token: &str) -> EntryRecord {
-        let shelf = shelf_of(self.struck.clone());
+        let shelf = partition_of(self.struck.clone());
         let record = self
             .backup
             .read_entry(&shelf, token.parse().expect("a token"))

@@ -20,7 +20,7 @@ use vestibule_line_redis::RedisLine;
 use vestibule_operate::{admin::Admin, promoter::Promoter};
 use vestibule_tests::{
     edge::{Answer, Ask, BOUND, local, process, send_to},
-    entries::{now_ms, shelf_of},
+    entries::{now_ms, partition_of},
     functions::root_key,
     lines::{Backend, ManualClock, configuration, fresh_queue, tick_of},
     waiting::poll_until,
@@ -223,7 +223,7 @@ impl Scene {
     }
 
     pub(crate) fn shelf(&self) -> EntryPartition {
-        shelf_of(self.queue.clone())
+        partition_of(self.queue.clone())
     }
 
     pub(crate) async fn record(&self, guest: &Guest) -> EntryRecord {

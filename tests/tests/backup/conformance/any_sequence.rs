@@ -12,7 +12,7 @@ use vestibule_domain::{
     record::EntryRecord,
 };
 use vestibule_tests::{
-    entries::{fresh_id, fresh_shelf, now_ms, place},
+    entries::{fresh_id, fresh_partition, now_ms, place},
     servers,
 };
 
@@ -108,7 +108,7 @@ fn any_sequence_leaves_what_the_rules_make_of_it(runtime: &Runtime, backup: &dyn
     let sequences = prop::collection::vec(any_change(), 1..14);
     let tried = TestRunner::new(config).run(&sequences, |sequence| {
         // Another visitor each time, also while a failing sequence is made shorter.
-        let (shelf, id) = (fresh_shelf(), fresh_id());
+        let (shelf, id) = (fresh_partition(), fresh_id());
         runtime.block_on(async {
             let mut standing = None;
             for (change, enters) in sequence.into_iter().map(|drawn| to_change(id, drawn)) {

@@ -11,7 +11,7 @@ use vestibule_domain::{
     state::EntryState,
 };
 use vestibule_tests::{
-    entries::{change, fresh_shelf, now_ms, place, write_all},
+    entries::{change, fresh_partition, now_ms, place, write_all},
     servers,
 };
 
@@ -27,7 +27,7 @@ on_both! {
 }
 
 async fn a_change_reads_back(backup: &dyn Backup) {
-    let (shelf, visit) = (fresh_shelf(), one_visit());
+    let (shelf, visit) = (fresh_partition(), one_visit());
     assert_eq!(
         backup.read_entry(&shelf, visit[0].id).await.expect("an answer"),
         None
@@ -45,7 +45,7 @@ async fn a_change_reads_back(backup: &dyn Backup) {
 }
 
 async fn repeats_and_late_arrivals_add_what_was_missing_and_change_nothing(backup: &dyn Backup) {
-    let (shelf, visit) = (fresh_shelf(), one_visit());
+    let (shelf, visit) = (fresh_partition(), one_visit());
     let last = visit.len() - 1;
     written(backup, &shelf, &visit[0]).await;
     let PutOutcome::Stored(mut stands) = written(backup, &shelf, &visit[last]).await else {
@@ -83,7 +83,7 @@ async fn repeats_and_late_arrivals_add_what_was_missing_and_change_nothing(backu
 }
 
 async fn a_later_visit_leaves_nothing_of_an_earlier_one(backup: &dyn Backup) {
-    let (shelf, visit) = (fresh_shelf(), one_visit());
+    let (shelf, visit) = (fresh_partition(), one_visit());
     let (id, score) = (visit[0].id, place(7));
     let deadline_ms = now_ms() + 60_000;
     // However the later visit is heard of first.
@@ -136,7 +136,7 @@ async fn a_later_visit_leaves_nothing_of_an_earlier_one(backup: &dyn Backup) {
 
 async fn of_two_writers_the_later_change_wins(backup: &dyn Backup) {
     for _ in 0..10 {
-        let (shelf, visit) = (fresh_shelf(), one_visit());
+        let (shelf, visit) = (fresh_partition(), one_visit());
         let last = visit.last().expect("six");
         let all = visit
             .iter()
@@ -157,12 +157,12 @@ async fn of_two_writers_the_later_change_wins(backup: &dyn Backup) {
 
 /// Two hundred entries, in all states, on a shelf and, other ones, on its neighbours.
 pub(crate) async fn the_live_entries_are_exactly_the_live_ones(backup: &dyn Backup) {
-    let shelf = fresh_shelf();
+    let shelf = fresh_partition();
     let next_generation = EntryPartition {
         generation: 2,
         ..shelf.clone()
     };
-    let neighbours = [fresh_shelf(), next_generation];
+    let neighbours = [fresh_partition(), next_generation];
     let mut live = HashMap::new();
     for step in 0..6 {
         let visits: Vec<_> = (0..35).map(|_| one_visit()).collect();
@@ -193,7 +193,7 @@ pub(crate) async fn the_live_entries_are_exactly_the_live_ones(backup: &dyn Back
 }
 
 async fn many_changes_at_once_are_all_written(backup: &dyn Backup) {
-    let shelf = fresh_shelf();
+    let shelf = fresh_partition();
     let changes: Vec<_> = (0..1_000).map(|_| one_visit()[0]).collect();
     for _ in 0..2 {
         // The second time changes nothing.

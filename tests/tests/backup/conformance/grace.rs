@@ -10,7 +10,7 @@ use vestibule_domain::{
     state::EntryState,
 };
 use vestibule_tests::{
-    entries::{change, fresh_id, fresh_shelf, now_ms},
+    entries::{change, fresh_id, fresh_partition, now_ms},
     servers,
 };
 
@@ -38,7 +38,7 @@ impl Missed {
         let came_ms = now_ms() - 3_600_000;
         let late_ms = came_ms + 61_000;
         Self {
-            shelf: fresh_shelf(),
+            shelf: fresh_partition(),
             id: fresh_id(),
             old: WaitScore::next(0, came_ms),
             new: WaitScore::next(0, late_ms + 10_000),

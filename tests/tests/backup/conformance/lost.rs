@@ -4,7 +4,7 @@ use vestibule_backup::{Backup, PutOutcome};
 use vestibule_backup_file::FileBackup;
 use vestibule_domain::change::{EndReason, Event};
 use vestibule_tests::{
-    entries::{change, fresh_id, fresh_shelf, now_ms, place},
+    entries::{change, fresh_id, fresh_partition, now_ms, place},
     servers,
 };
 
@@ -16,7 +16,7 @@ on_both! {
 
 /// Such a line goes on from where it was: with later versions, and with visits that are over or further along.
 async fn a_line_that_lost_what_it_did_undoes_nothing(backup: &dyn Backup) {
-    let shelf = fresh_shelf();
+    let shelf = fresh_partition();
     let (first, second) = (place(1), place(5_000));
     let (old, now) = (first.visit(), second.visit());
     assert_ne!(old, now);

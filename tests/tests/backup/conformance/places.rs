@@ -7,7 +7,7 @@ use vestibule_domain::{
     record::EntryRecord,
 };
 use vestibule_tests::{
-    entries::{change, fresh_shelf, now_ms, place},
+    entries::{change, fresh_partition, now_ms, place},
     servers,
 };
 
@@ -19,7 +19,7 @@ on_both! {
 
 async fn a_place_is_written_where_no_other_visit_stands(backup: &dyn Backup) {
     for event in 0..3 {
-        let (shelf, mut visit) = (fresh_shelf(), one_visit());
+        let (shelf, mut visit) = (fresh_partition(), one_visit());
         let (id, score) = (visit[0].id, place(7));
         let session_end_ms = now_ms() + 60_000;
         let events = [
@@ -65,7 +65,7 @@ async fn a_place_is_written_where_no_other_visit_stands(backup: &dyn Backup) {
         assert_eq!(backup.read_entry(&shelf, id).await.expect("an answer"), ended);
         // What is over is no obstacle, nor is nothing at all.
         let alone = EntryRecord::apply_change(None, &new, shelf.retain_hours).expect("something");
-        for shelf in [&shelf, &fresh_shelf()] {
+        for shelf in [&shelf, &fresh_partition()] {
             let placed = backup.put_place(shelf, &new).await.expect("an answer");
             assert_eq!(placed, PlacePutOutcome::Put(PutOutcome::Stored(alone.clone())));
             assert_eq!(
