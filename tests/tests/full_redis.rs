@@ -10,7 +10,7 @@ use tokio::time::sleep;
 use vestibule_line::{ClaimOutcome, LeaveOutcome, LeaveReason, Line, LineError};
 use vestibule_line_redis::RedisLine;
 use vestibule_tests::{
-    lines::{configuration, fresh_queue, tick_of, visitor},
+    lines::{configuration, fresh_queue, tick_order, visitor},
     waiting::poll_until,
 };
 
@@ -107,7 +107,7 @@ async fn a_full_redis_refuses_newcomers_and_lets_the_others_go() {
         .expect("it is forgotten");
     sleep(Duration::from_millis(1_100)).await;
     assert!(
-        line.promote(&queue, tick_of(10))
+        line.promote(&queue, tick_order(10))
             .await
             .expect("the line moves")
             .promoted

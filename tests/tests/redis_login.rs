@@ -21,7 +21,7 @@ use uuid::Uuid;
 use vestibule_line::Line;
 use vestibule_line_redis::{IamLogin, IamUser, RedisLine};
 use vestibule_tests::{
-    lines::{Backend, fresh_queue, open_with_one_waiting, tick_of},
+    lines::{Backend, fresh_queue, open_queue_with_one_waiting, tick_order},
     waiting::{poll_until, wait_until},
 };
 
@@ -193,14 +193,14 @@ async fn whoever_listens_has_a_fresh_token(backend: Backend) {
         .await
         .expect("logs in");
     let queue = fresh_queue();
-    open_with_one_waiting(&line, &queue).await;
+    open_queue_with_one_waiting(&line, &queue).await;
 
     user.token_of(2).await;
     let mut changes = line
         .subscribe(&queue)
         .await
         .expect("logs in with the token of now");
-    let promotion = line.promote(&queue, tick_of(1)).await.expect("promotes");
+    let promotion = line.promote(&queue, tick_order(1)).await.expect("promotes");
     assert_eq!(promotion.promoted, 1, "{promotion:?}");
     let heard = tokio::time::timeout(BOUND, changes.next()).await.expect("heard");
     assert_eq!(heard.expect("nothing broke").at_ms, promotion.now_ms);

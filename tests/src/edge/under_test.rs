@@ -25,7 +25,7 @@ use super::{Answer, Ask, BOUND, QUEUE, configuration, keys, local, queue, send_t
 use crate::{
     captured_output::CapturedOutput,
     entries::partition_of,
-    lines::{ManualClock, tick_of},
+    lines::{ManualClock, tick_order},
     switched::Switch,
     waiting::poll_until,
 };
@@ -225,7 +225,7 @@ impl EdgeUnderTest {
     /// Promotes as many as may go.
     pub async fn promote(&self) -> Promotion {
         self.line
-            .promote(&queue(), tick_of(u64::MAX))
+            .promote(&queue(), tick_order(u64::MAX))
             .await
             .expect("there is the queue")
     }

@@ -119,7 +119,7 @@ pub fn configuration(settings: &Settings) -> Configuration {
 }
 
 /// The order for a promoter's tick that promotes at most this many entries.
-pub fn tick_of(asked: u64) -> PromoteOrder {
+pub fn tick_order(asked: u64) -> PromoteOrder {
     PromoteOrder {
         max_entries: asked,
         is_promoter: true,
@@ -128,7 +128,7 @@ pub fn tick_of(asked: u64) -> PromoteOrder {
 }
 
 /// Enters in the line and returns the change without writing it to the backup, as if the process was killed.
-pub async fn enter_unwritten(line: &dyn Line, queue: &QueueId, id: EntryId) -> Change {
+pub async fn enter_without_backup(line: &dyn Line, queue: &QueueId, id: EntryId) -> Change {
     match line.enter(queue, id).await.expect("enter") {
         EnterOutcome::Joined {
             change: Some(change), ..
@@ -138,7 +138,7 @@ pub async fn enter_unwritten(line: &dyn Line, queue: &QueueId, id: EntryId) -> C
 }
 
 /// Leaves the line and returns the change without writing it to the backup, as if the process was killed.
-pub async fn leave_unwritten(line: &dyn Line, queue: &QueueId, id: EntryId) -> Change {
+pub async fn leave_without_backup(line: &dyn Line, queue: &QueueId, id: EntryId) -> Change {
     match line
         .leave(queue, id, None, LeaveReason::Leave)
         .await
@@ -150,7 +150,7 @@ pub async fn leave_unwritten(line: &dyn Line, queue: &QueueId, id: EntryId) -> C
 }
 
 /// Creates a queue in which [`visitor`] 1 waits. The next tick promotes that visitor.
-pub async fn open_with_one_waiting(line: &dyn Line, queue: &QueueId) {
+pub async fn open_queue_with_one_waiting(line: &dyn Line, queue: &QueueId) {
     let mut settings = Settings {
         paused: true,
         ..Settings::default()

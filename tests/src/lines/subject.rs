@@ -17,7 +17,7 @@ use vestibule_line::{
 use vestibule_line_memory::MemoryLine;
 use vestibule_line_redis::RedisLine;
 
-use super::{Backend, ManualClock, configuration, fresh_queue, tick_of, visitor};
+use super::{Backend, ManualClock, configuration, fresh_queue, tick_order, visitor};
 
 /// A line under test, of which several callers can have a handle with a clock of their own.
 #[derive(Clone)]
@@ -193,7 +193,7 @@ impl Subject {
     /// Runs one tick of the promoter.
     pub async fn tick(&self) -> Promotion {
         self.line
-            .promote(&self.queue, tick_of(u64::MAX))
+            .promote(&self.queue, tick_order(u64::MAX))
             .await
             .expect("promote")
     }

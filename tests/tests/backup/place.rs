@@ -24,7 +24,7 @@ use vestibule_line::{ClaimOutcome, Configuration, Line};
 use vestibule_line_memory::MemoryLine;
 use vestibule_tests::{
     entries::{fresh_id, now_ms},
-    lines::{configuration, enter_unwritten, fresh_queue, leave_unwritten, tick_of},
+    lines::{configuration, enter_without_backup, fresh_queue, leave_without_backup, tick_order},
     servers,
 };
 
@@ -71,7 +71,7 @@ impl Place {
     }
 
     pub(crate) async fn enter(&self) -> Change {
-        enter_unwritten(&self.line, &self.queue, fresh_id()).await
+        enter_without_backup(&self.line, &self.queue, fresh_id()).await
     }
 
     pub(crate) async fn claim(&self, id: EntryId) -> Change {
@@ -82,13 +82,13 @@ impl Place {
     }
 
     pub(crate) async fn leave(&self, id: EntryId) -> Change {
-        leave_unwritten(&self.line, &self.queue, id).await
+        leave_without_backup(&self.line, &self.queue, id).await
     }
 
     pub(crate) async fn promote(&self) -> u64 {
         let promotion = self
             .line
-            .promote(&self.queue, tick_of(100))
+            .promote(&self.queue, tick_order(100))
             .await
             .expect("an answer");
         promotion.promoted

@@ -15,7 +15,9 @@ use vestibule_line::{JournalLimits, Line, QueueView};
 use vestibule_line_memory::MemoryLine;
 use vestibule_tests::{
     entries::fresh_id,
-    lines::{ManualClock, configuration, enter_unwritten, fresh_queue, leave_unwritten, tick_of},
+    lines::{
+        ManualClock, configuration, enter_without_backup, fresh_queue, leave_without_backup, tick_order,
+    },
 };
 
 use crate::picky::{Mood, Picky};
@@ -56,7 +58,7 @@ impl Scene {
     pub(crate) async fn come(&self, visitors: usize) -> Vec<EntryId> {
         let mut ids = Vec::new();
         for _ in 0..visitors {
-            let change = enter_unwritten(&self.line, &self.queue, fresh_id()).await;
+            let change = enter_without_backup(&self.line, &self.queue, fresh_id()).await;
             self.backup
                 .put_change(&self.shelf, &change)
                 .await
@@ -74,12 +76,12 @@ impl Scene {
         let configured = self.line.configure(&self.queue, &settings, false).await;
         configured.expect("configured");
         self.pass(1);
-        let promotion = self.line.promote(&self.queue, tick_of(1_000)).await;
+        let promotion = self.line.promote(&self.queue, tick_order(1_000)).await;
         assert!(promotion.expect("an answer").promoted > 0);
     }
 
     pub(crate) async fn leaves(&self, id: EntryId) -> Change {
-        leave_unwritten(&self.line, &self.queue, id).await
+        leave_without_backup(&self.line, &self.queue, id).await
     }
 
     pub(crate) fn pass(&self, seconds: u64) {

@@ -36,14 +36,14 @@ const BOUND: Duration = Duration::from_mins(1);
 async fn differ(scene: &Scene) {
     scene.enter_all(1..=12).await;
     for number in 20..=25 {
-        scene.enter_unwritten(number).await;
+        scene.enter_without_backup(number).await;
         let score = WaitScore::next(0, now_ms() - 60_000 + number);
         scene
             .only_the_backup_knows(number + 10, Event::Entered { score })
             .await;
     }
     for number in [3, 4] {
-        scene.leave_unwritten(number).await;
+        scene.leave_without_backup(number).await;
         let visit = scene.score(number + 2).await.visit();
         let how = EndReason::Left;
         scene
@@ -104,7 +104,7 @@ pub(crate) async fn a_write_that_is_under_way_is_no_difference(scene: Scene) {
         second_read_after: Duration::from_secs(3),
         ..HASTY
     };
-    let change = scene.enter_unwritten(4).await;
+    let change = scene.enter_without_backup(4).await;
     let slow_write = async {
         sleep(Duration::from_millis(500)).await;
         scene.write_through(&change).await;

@@ -12,14 +12,14 @@ use crate::scene::Scene;
 
 pub(crate) async fn an_end_that_nobody_wrote_is_written(scene: Scene) {
     scene.enter_all(1..=4).await;
-    scene.leave_unwritten(1).await;
-    scene.leave_unwritten(4).await;
+    scene.leave_without_backup(1).await;
+    scene.leave_without_backup(4).await;
     // CapturedOutput, and killed before the line was told.
-    let told = scene.leave_unwritten(3).await;
+    let told = scene.leave_without_backup(3).await;
     scene.write_alone(&told).await;
     // Came and went, and nothing of it was ever written.
-    scene.enter_unwritten(5).await;
-    scene.leave_unwritten(5).await;
+    scene.enter_without_backup(5).await;
+    scene.leave_without_backup(5).await;
     assert_eq!(scene.view().await.unsettled_ends, 4);
     let checked = scene.check().await;
     assert_eq!(
@@ -40,8 +40,8 @@ pub(crate) async fn an_end_that_nobody_wrote_is_written(scene: Scene) {
 
 pub(crate) async fn an_end_that_nobody_wrote_comes_before_the_next_visit(scene: Scene) {
     scene.enter_all(1..=4).await;
-    scene.leave_unwritten(3).await;
-    scene.enter_unwritten(3).await;
+    scene.leave_without_backup(3).await;
+    scene.enter_without_backup(3).await;
     let place = scene.score(3).await;
     let checked = scene.check().await;
     assert_eq!(
@@ -114,9 +114,9 @@ pub(crate) async fn a_place_whose_end_was_acknowledged_is_dropped(scene: Scene) 
 
 pub(crate) async fn a_place_taken_after_an_end_stays(scene: Scene) {
     scene.enter_all(1..=4).await;
-    let end = scene.leave_unwritten(3).await;
+    let end = scene.leave_without_backup(3).await;
     scene.write_through(&end).await;
-    scene.enter_unwritten(3).await;
+    scene.enter_without_backup(3).await;
     let place = scene.score(3).await;
     let checked = scene.check().await;
     assert_eq!(
@@ -129,7 +129,7 @@ pub(crate) async fn a_place_taken_after_an_end_stays(scene: Scene) {
 
 /// Visits count modulo 4,096, and the backup refuses to take the new one for a while.
 pub(crate) async fn a_new_visit_of_the_number_of_one_that_is_over_stays(scene: Scene) {
-    let entered = scene.enter_unwritten(1).await;
+    let entered = scene.enter_without_backup(1).await;
     let before = Change {
         version: Version {
             v: entered.version.v - 1_000,

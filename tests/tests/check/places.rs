@@ -25,7 +25,7 @@ fn went_through(checked_line: u64, checked_table: u64) -> CheckSummary {
 
 pub(crate) async fn a_queue_that_agrees_is_left_alone(scene: Scene) {
     scene.enter_all(1..=6).await;
-    let end = scene.leave_unwritten(6).await;
+    let end = scene.leave_without_backup(6).await;
     scene.write_through(&end).await;
     let (before, version) = (scene.record(3).await, scene.view().await.version);
     assert_eq!(scene.check().await, went_through(5, 5));
@@ -38,7 +38,7 @@ pub(crate) async fn a_queue_that_agrees_is_left_alone(scene: Scene) {
 pub(crate) async fn a_place_that_nobody_wrote_is_written(scene: Scene) {
     scene.enter_all([1, 3]).await;
     for number in [4, 5, 6] {
-        scene.enter_unwritten(number).await;
+        scene.enter_without_backup(number).await;
     }
     let before = scene.positions([4, 5, 6]).await;
     let checked = scene.check().await;
@@ -61,7 +61,7 @@ pub(crate) async fn a_place_that_nobody_wrote_is_written(scene: Scene) {
 }
 
 pub(crate) async fn what_changed_and_was_not_written_is_written_anew(scene: Scene) {
-    scene.enter_unwritten(1).await; // On the fast track.
+    scene.enter_without_backup(1).await; // On the fast track.
     scene.enter_all([2, 3]).await;
     // 2 asks for more time; the backup never hears of it.
     let extension = SessionExtension {
@@ -103,14 +103,14 @@ pub(crate) async fn what_changed_and_was_not_written_is_written_anew(scene: Scen
 pub(crate) async fn what_is_in_the_journal_is_no_difference(scene: Scene) {
     scene.enter_all(1..=4).await;
     for number in [1, 2] {
-        let end = scene.leave_unwritten(number).await;
+        let end = scene.leave_without_backup(number).await;
         scene
             .line
             .append_to_journal(&scene.queue, &end)
             .await
             .expect("recorded");
     }
-    let late = scene.enter_unwritten(5).await;
+    let late = scene.enter_without_backup(5).await;
     scene
         .line
         .append_to_journal(&scene.queue, &late)
@@ -128,7 +128,7 @@ pub(crate) async fn what_is_in_the_journal_is_no_difference(scene: Scene) {
 
 pub(crate) async fn what_is_to_be_tried_later_is_no_difference(scene: Scene) {
     scene.enter_all(1..=4).await;
-    let refused = scene.enter_unwritten(5).await;
+    let refused = scene.enter_without_backup(5).await;
     scene.refuse(&refused).await;
     assert_eq!(
         scene.check().await,
@@ -220,7 +220,7 @@ pub(crate) async fn the_place_that_somebody_was_told_of_replaces_a_new_one(scene
     scene.only_the_backup_knows(7, Event::Entered { score }).await;
     scene.enter_all([3, 4]).await;
     // The failover forgot 7, who enters again; the function is killed before it could find out.
-    scene.enter_unwritten(7).await;
+    scene.enter_without_backup(7).await;
     assert_eq!(scene.positions([3, 4, 7]).await, [1, 2, 3]);
     let checked = scene.check().await;
     assert_eq!(

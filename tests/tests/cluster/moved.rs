@@ -7,7 +7,7 @@ use vestibule_line::Line;
 use vestibule_line_redis::RedisLine;
 use vestibule_tests::{
     cluster::OwnCluster,
-    lines::{fresh_queue, open_with_one_waiting, tick_of},
+    lines::{fresh_queue, open_queue_with_one_waiting, tick_order},
 };
 
 const BOUND: Duration = Duration::from_secs(20);
@@ -48,9 +48,12 @@ async fn whoever_listens_is_led_to_where_the_queue_is() {
         }
         sleep(Duration::from_millis(100)).await;
     };
-    open_with_one_waiting(&line, &queue).await;
+    open_queue_with_one_waiting(&line, &queue).await;
     assert_eq!(
-        line.promote(&queue, tick_of(1)).await.expect("promotes").promoted,
+        line.promote(&queue, tick_order(1))
+            .await
+            .expect("promotes")
+            .promoted,
         1
     );
     assert_eq!(own.cluster.owner(&queue).await.id, to.id, "it moved");

@@ -22,7 +22,7 @@ use vestibule_tests::{
     edge::{Answer, Ask, BOUND, local, process, send_to},
     entries::{now_ms, partition_of},
     functions::root_key,
-    lines::{Backend, ManualClock, configuration, fresh_queue, tick_of},
+    lines::{Backend, ManualClock, configuration, fresh_queue, tick_order},
     waiting::poll_until,
 };
 
@@ -160,7 +160,7 @@ impl Scene {
 
     async fn promote_most(&self, asked: u64) {
         self.line
-            .promote(&self.queue, tick_of(asked))
+            .promote(&self.queue, tick_order(asked))
             .await
             .expect("promoted");
     }

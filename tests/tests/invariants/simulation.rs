@@ -18,7 +18,7 @@ use vestibule_domain::{
 };
 use vestibule_line::{ClaimOutcome, EnterOutcome, EntryLookup, LeaveOutcome, LeaveReason, Line};
 use vestibule_line_memory::MemoryLine;
-use vestibule_tests::lines::{ManualClock, fresh_queue, tick_of, visitor};
+use vestibule_tests::lines::{ManualClock, fresh_queue, tick_order, visitor};
 
 pub(crate) const VISITORS: u64 = 10_000;
 /// Everybody comes within so long.
@@ -237,7 +237,7 @@ impl Simulation {
         loop {
             let tick = self
                 .line
-                .promote(&self.queue, tick_of(u64::MAX))
+                .promote(&self.queue, tick_order(u64::MAX))
                 .await
                 .expect("promote");
             promoted += tick.promoted;

@@ -2,7 +2,7 @@
 
 use vestibule_domain::{entry_status::EntryStatus, pace::LimitedBy};
 use vestibule_line::{PROMOTE_CHUNK, PromoteOrder};
-use vestibule_tests::lines::{Subject, tick_of, visitor};
+use vestibule_tests::lines::{Subject, tick_order, visitor};
 
 use crate::settings::pace;
 
@@ -69,7 +69,7 @@ pub(crate) async fn no_more_are_promoted_than_asked(mut subject: Subject) {
     ] {
         let order = PromoteOrder {
             is_promoter: false,
-            ..tick_of(asked)
+            ..tick_order(asked)
         };
         let tick = subject
             .line

@@ -6,7 +6,9 @@ use vestibule_domain::{
 };
 use vestibule_line::{AdjustClockOutcome, LeaveReason, Line, ValidateOutcome, Validation};
 use vestibule_line_redis::RedisLine;
-use vestibule_tests::lines::{Backend, ManualClock, Subject, configuration, fresh_queue, tick_of, visitor};
+use vestibule_tests::lines::{
+    Backend, ManualClock, Subject, configuration, fresh_queue, tick_order, visitor,
+};
 
 pub(crate) const HOUR_MS: i64 = 3_600_000;
 
@@ -210,7 +212,7 @@ async fn a_real_server_is_watched_by_its_callers() {
     let queue = fresh_queue();
     let created = line.configure(&queue, &configuration(&one_by_one()), true).await;
     created.expect("configure");
-    let order = tick_of(u64::MAX);
+    let order = tick_order(u64::MAX);
     for number in 1..=5 {
         line.enter(&queue, visitor(number)).await.expect("enter");
     }

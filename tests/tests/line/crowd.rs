@@ -12,7 +12,7 @@ use vestibule_domain::{
     settings::Settings,
 };
 use vestibule_line::{ConfigureOutcome, EnterOutcome, Line};
-use vestibule_tests::lines::{Backend, configuration, fresh_queue, tick_of, visitor};
+use vestibule_tests::lines::{Backend, configuration, fresh_queue, tick_order, visitor};
 
 const CROWD: u64 = 100_000;
 const CAPACITY: u64 = 40_000;
@@ -128,7 +128,7 @@ async fn promote_until(line: &Arc<dyn Line>, queue: &QueueId, ready: u64) {
         let (line, queue) = (Arc::clone(line), queue.clone());
         promoters.spawn(async move {
             loop {
-                let tick = line.promote(&queue, tick_of(u64::MAX)).await.expect("promote");
+                let tick = line.promote(&queue, tick_order(u64::MAX)).await.expect("promote");
                 assert!(tick.ready <= ready, "{tick:?}");
                 assert_eq!((tick.no_shows, tick.active), (0, 0));
                 if tick.ready == ready {

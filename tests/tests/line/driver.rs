@@ -5,7 +5,7 @@ use std::time::Duration;
 use futures_util::future::join_all;
 use vestibule_domain::{settings::Settings, state::EntryState};
 use vestibule_line::{FallbackTickOrder, LeaveReason, PromoteOrder, ReportOutcome};
-use vestibule_tests::lines::{Subject, tick_of, visitor};
+use vestibule_tests::lines::{Subject, tick_order, visitor};
 
 use crate::report::EACH_10_SECONDS;
 
@@ -84,7 +84,7 @@ pub(crate) async fn ticks_that_others_take_hide_no_promoter_that_is_away(mut sub
         takes_a_tick(&subject).await;
         let order = PromoteOrder {
             is_promoter: false,
-            ..tick_of(u64::MAX)
+            ..tick_order(u64::MAX)
         };
         subject
             .line

@@ -3,7 +3,7 @@
 use rand::{RngExt, SeedableRng, rngs::StdRng};
 use vestibule_domain::{pace::LimitedBy, settings::Settings, state::EntryState};
 use vestibule_line::{LeaveReason, PromoteOrder};
-use vestibule_tests::lines::{Subject, tick_of, visitor};
+use vestibule_tests::lines::{Subject, tick_order, visitor};
 
 use crate::settings::pace;
 
@@ -116,7 +116,7 @@ pub(crate) async fn a_new_pace_keeps_the_tokens(mut subject: Subject) {
     subject.line_up(1..=100).await;
     let order = |asked| PromoteOrder {
         is_promoter: false,
-        ..tick_of(asked)
+        ..tick_order(asked)
     };
     let four = subject
         .line

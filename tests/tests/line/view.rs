@@ -10,7 +10,7 @@ use vestibule_domain::{
 use vestibule_line::{
     JoinKind, LeaveReason, LineError, QueueTotals, RequeueOrder, SessionExtension, Validation,
 };
-use vestibule_tests::lines::{Subject, configuration, tick_of, visitor};
+use vestibule_tests::lines::{Subject, configuration, tick_order, visitor};
 
 use crate::{journal::missed, report::EACH_10_SECONDS, settings::three_at_a_time};
 
@@ -55,7 +55,7 @@ pub(crate) async fn an_unknown_queue_is_unknown_to_every_method(subject: Subject
         line.leave(queue, id, None, LeaveReason::Evict).await.map(drop),
         line.validate(queue, id, check).await.map(drop),
         line.extend(queue, id, extension).await.map(drop),
-        line.promote(queue, tick_of(1)).await.map(drop),
+        line.promote(queue, tick_order(1)).await.map(drop),
         line.adjust_clock(queue, 0).await.map(drop),
         line.take_report(queue, EACH_10_SECONDS).await.map(drop),
         line.configure(queue, &configuration, false).await.map(drop),

@@ -6,7 +6,7 @@ use vestibule_line::Line;
 use vestibule_line_redis::RedisLine;
 use vestibule_tests::{
     edge::{Ask, BOUND, configuration, send_to},
-    lines::tick_of,
+    lines::tick_order,
     servers,
     waiting::poll_until,
 };
@@ -70,7 +70,7 @@ async fn holds_again(is_cluster: bool) {
     let done = Ask::post(format!("{}/complete", inside.at));
     process.send(done).await.0.is(204);
     // Its link is the old one at first.
-    let promote = async || line.promote(&queue, tick_of(1)).await;
+    let promote = async || line.promote(&queue, tick_order(1)).await;
     let promotion = poll_until(BOUND, promote, Result::is_ok).await.expect("promotes");
     assert_eq!(promotion.promoted, 1, "{promotion:?}");
     let answer = held.await.expect("it is answered");

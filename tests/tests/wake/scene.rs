@@ -14,7 +14,7 @@ use vestibule_domain::id::QueueId;
 use vestibule_line::{Line, Promotion};
 use vestibule_tests::{
     edge::{Answer, Ask, BOUND, configuration, local, process, send_to},
-    lines::{fresh_queue, tick_of},
+    lines::{fresh_queue, tick_order},
     switched::Switch,
     waiting::poll_until,
 };
@@ -108,7 +108,7 @@ impl Scene {
         self.make_room().await;
         let promote = async || {
             self.line
-                .promote(&self.queue, tick_of(asked))
+                .promote(&self.queue, tick_order(asked))
                 .await
                 .expect("promotes")
         };
