@@ -51,8 +51,8 @@ impl Cluster {
     /// The cluster that all suites share.
     pub fn shared() -> Self {
         Self {
-            node: servers::url("TEST_REDIS_CLUSTER_URL"),
-            ca_file: servers::url("TEST_REDIS_CLUSTER_CA").into(),
+            node: servers::server_url("TEST_REDIS_CLUSTER_URL"),
+            ca_file: servers::server_url("TEST_REDIS_CLUSTER_CA").into(),
         }
     }
 
@@ -115,7 +115,7 @@ impl Cluster {
 
     async fn link(&self, address: &str) -> MultiplexedConnection {
         let client = Client::build_with_tls(address, self.certificates());
-        servers::link(client.expect("an address")).await
+        servers::connect_redis(client.expect("an address")).await
     }
 
     fn certificates(&self) -> TlsCertificates {

@@ -24,7 +24,7 @@ use crate::{
     },
     lines::Backend,
     programs::built,
-    servers::{dynamodb_url, url},
+    servers::{dynamodb_url, server_url},
 };
 
 /// The origin whose pages may call.
@@ -152,7 +152,7 @@ impl Deployment {
 
 /// The database in Redis that every deployment of a test has.
 pub fn redis_url() -> String {
-    let server = url("TEST_REDIS_URL");
+    let server = server_url("TEST_REDIS_URL");
     format!("{}/{REDIS_DATABASE}", server.trim_end_matches('/'))
 }
 

@@ -20,14 +20,14 @@ const PATIENCE: Duration = Duration::from_secs(20);
 /// If the variable is not set. A suite that skipped tests without a server would report success for what it did
 /// not test.
 pub fn dynamodb_url() -> String {
-    url("TEST_DYNAMODB_URL")
+    server_url("TEST_DYNAMODB_URL")
 }
 
 /// The backup in the DynamoDB emulator. Its tables exist.
 ///
 /// # Panics
 /// If the emulator is missing or does not answer.
-pub async fn dynamodb() -> DynamoDbBackup {
+pub async fn dynamodb_backup() -> DynamoDbBackup {
     let backup = DynamoDbBackup::connect(Connection {
         endpoint_url: Some(dynamodb_url()),
         tables: TableNames::default(),
@@ -52,7 +52,7 @@ pub fn closed_port_url() -> String {
 ///
 /// # Panics
 /// If the address is not a URL.
-pub fn client_of(url: &str) -> ClientBuilder {
+pub fn client_for_url(url: &str) -> ClientBuilder {
     let url: Url = url.parse().expect("an address");
     match url.host_str() {
         // With port 0 the client uses the port of the URL.
@@ -67,7 +67,7 @@ pub fn client_of(url: &str) -> ClientBuilder {
 ///
 /// # Panics
 /// If the server does not answer.
-pub async fn link(client: redis::Client) -> MultiplexedConnection {
+pub async fn connect_redis(client: redis::Client) -> MultiplexedConnection {
     // The client's default of half a second suits a server that has a processor to itself.
     let config = AsyncConnectionConfig::new()
         .set_connection_timeout(Some(PATIENCE))
@@ -80,7 +80,7 @@ pub async fn link(client: redis::Client) -> MultiplexedConnection {
 ///
 /// # Panics
 /// If the variable is not set.
-pub fn url(variable: &str) -> String {
+pub fn server_url(variable: &str) -> String {
     env::var(variable).unwrap_or_else(|_| {
         panic!("{variable} is not set: run the tests by `make test` or `infra/servers.sh run -- COMMAND`")
     })

@@ -19,7 +19,7 @@ use axum::http;
 use reqwest::{Client, Method, Request, Url};
 use serde_json::{Value, json};
 
-use crate::servers::url;
+use crate::servers::server_url;
 
 const REGION: &str = "us-east-1";
 
@@ -41,16 +41,17 @@ pub type Logged = Value;
 impl Stack {
     /// The deployed one.
     pub fn deployed() -> Self {
-        let endpoint: Url = url("AWS_ENDPOINT_URL").parse().expect("an address");
-        let outputs: Vec<Value> = serde_json::from_str(&url("TEST_STACK_OUTPUTS")).expect("a list in JSON");
+        let endpoint: Url = server_url("AWS_ENDPOINT_URL").parse().expect("an address");
+        let outputs: Vec<Value> =
+            serde_json::from_str(&server_url("TEST_STACK_OUTPUTS")).expect("a list in JSON");
         let text = |output: &Value, name: &str| output[name].as_str().expect("a text").to_owned();
         let outputs = outputs
             .iter()
             .map(|output| (text(output, "OutputKey"), text(output, "OutputValue")))
             .collect();
         Self {
-            name: url("TEST_STACK_NAME"),
-            api: url("TEST_API_URL").parse().expect("an address"),
+            name: server_url("TEST_STACK_NAME"),
+            api: server_url("TEST_API_URL").parse().expect("an address"),
             outputs,
             http: Client::builder()
                 .timeout(Duration::from_mins(2))
@@ -141,7 +142,10 @@ impl Stack {
 /// Signs a request with the credentials of the environment, for a service of AWS: `execute-api` is an API of one's own.
 /// Emulators look at the signature to tell services apart.
 pub fn signed(service: &str, mut request: Request) -> Request {
-    let (id, secret) = (url("AWS_ACCESS_KEY_ID"), url("AWS_SECRET_ACCESS_KEY"));
+    let (id, secret) = (
+        server_url("AWS_ACCESS_KEY_ID"),
+        server_url("AWS_SECRET_ACCESS_KEY"),
+    );
     let identity = Credentials::new(id, secret, None, None, "environment").into();
     let params = SigningParams::builder()
         .identity(&identity)

@@ -8,7 +8,7 @@ use tempfile::TempDir;
 use uuid::Uuid;
 use vestibule_tests::{
     runner::Runner,
-    servers::{dynamodb_url, url},
+    servers::{dynamodb_url, server_url},
     waiting::poll_until,
 };
 
@@ -48,7 +48,7 @@ fn dynamodb() -> [[String; 2]; 3] {
 
 /// A database of one test: every runner has its demonstration queue in it.
 fn redis(database: u8) -> [String; 2] {
-    let server = url("TEST_REDIS_URL");
+    let server = server_url("TEST_REDIS_URL");
     [
         "--redis".to_owned(),
         format!("{}/{database}", server.trim_end_matches('/')),

@@ -24,7 +24,7 @@ use crate::{
     functions::{API_KEY, Choices, Deployment, ORIGIN, fresh_tables},
     lines,
     runner::Runner,
-    servers::{client_of, dynamodb_url, url},
+    servers::{client_for_url, dynamodb_url, server_url},
     stack::signed,
 };
 
@@ -66,7 +66,7 @@ impl Backend {
             Kind::Runner => Self::runner(kind, Vec::new()),
             Kind::RunnerWithServers => {
                 let tables = fresh_tables();
-                let redis = url("TEST_REDIS_URL");
+                let redis = server_url("TEST_REDIS_URL");
                 let redis = format!("{}/{REDIS_DATABASE}", redis.trim_end_matches('/'));
                 let with = ["--redis", &redis, "--dynamodb", &dynamodb_url()].map(str::to_owned);
                 let of = [
@@ -127,7 +127,7 @@ impl Backend {
             kind,
             base: base.parse().expect("an address"),
             // Redirects are nothing that the API has.
-            http: client_of(url)
+            http: client_for_url(url)
                 .redirect(reqwest::redirect::Policy::none())
                 .timeout(BOUND)
                 .build()

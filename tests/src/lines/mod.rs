@@ -29,7 +29,7 @@ pub use self::{
 };
 use crate::{
     cluster::Cluster,
-    servers::{self, url},
+    servers::{self, server_url},
 };
 
 /// The implementations of the line that ship, each on the servers that it supports.
@@ -63,8 +63,8 @@ impl Backend {
     pub fn url(self) -> String {
         match self {
             Self::Memory => panic!("the line in memory has no server"),
-            Self::Redis => url("TEST_REDIS_URL"),
-            Self::Valkey => url("TEST_VALKEY_URL"),
+            Self::Redis => server_url("TEST_REDIS_URL"),
+            Self::Valkey => server_url("TEST_VALKEY_URL"),
             Self::Cluster => Cluster::shared().url(),
         }
     }
@@ -76,7 +76,7 @@ impl Backend {
                 let nodes = Cluster::shared().nodes().await;
                 nodes.into_iter().map(|node| node.link).collect()
             }
-            _ => vec![servers::link(Client::open(self.url()).expect("an address")).await],
+            _ => vec![servers::connect_redis(Client::open(self.url()).expect("an address")).await],
         }
     }
 

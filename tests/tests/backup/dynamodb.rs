@@ -36,7 +36,7 @@ async fn unreachable(endpoint_url: String) -> DynamoDbBackup {
 
 #[tokio::test]
 async fn every_page_is_read() {
-    let backup = servers::dynamodb().await.with_page_items(2);
+    let backup = servers::dynamodb_backup().await.with_page_items(2);
     the_live_entries_are_exactly_the_live_ones(&backup).await;
     let queue = fresh_queue();
     let created = stored(&json!({}));
@@ -48,7 +48,7 @@ async fn every_page_is_read() {
 
 #[tokio::test]
 async fn settings_that_an_operator_wrote_by_hand_are_read() {
-    let (backup, queue) = (servers::dynamodb().await, fresh_queue());
+    let (backup, queue) = (servers::dynamodb_backup().await, fresh_queue());
     let created = stored(&json!({ "capacity": 1 }));
     backup.create_queue(&queue, &created).await.expect("created");
     let write = async |settings: AttributeValue| {
@@ -124,7 +124,7 @@ async fn settings_that_an_operator_wrote_by_hand_are_read() {
 
 #[tokio::test]
 async fn an_attribute_that_a_hand_deleted_can_be_put_back() {
-    let (backup, queue) = (servers::dynamodb().await, fresh_queue());
+    let (backup, queue) = (servers::dynamodb_backup().await, fresh_queue());
     let created = stored(&json!({ "capacity": 1 }));
     backup.create_queue(&queue, &created).await.expect("created");
     let deleted = by_hand()
@@ -167,7 +167,7 @@ async fn an_attribute_that_a_hand_deleted_can_be_put_back() {
 
 #[tokio::test]
 async fn an_item_that_is_none_of_ours_is_named() {
-    let (backup, shelf, id) = (servers::dynamodb().await, fresh_partition(), fresh_id());
+    let (backup, shelf, id) = (servers::dynamodb_backup().await, fresh_partition(), fresh_id());
     let entered = change(id, 1, Event::Entered { score: place(0) });
     backup.put_change(&shelf, &entered).await.expect("written");
     let shard = format!("{}#{}#{}", shelf.queue, shelf.generation, id.shard());
@@ -196,7 +196,7 @@ async fn an_item_that_is_none_of_ours_is_named() {
 /// One of them is damaged: the others are written, and the table is known to take writes.
 #[tokio::test]
 async fn a_damaged_item_is_refused_alone() {
-    let (backup, shelf) = (servers::dynamodb().await, fresh_partition());
+    let (backup, shelf) = (servers::dynamodb_backup().await, fresh_partition());
     let changes: Vec<_> = (0..3)
         .map(|n| change(fresh_id(), n + 1, Event::Entered { score: place(n) }))
         .collect();

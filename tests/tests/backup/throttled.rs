@@ -78,7 +78,7 @@ async fn pass_on(State(gate): State<Arc<Gate>>, headers: HeaderMap, body: Bytes)
 }
 
 async fn behind_a_gate() -> (DynamoDbBackup, Arc<Gate>) {
-    servers::dynamodb().await;
+    servers::dynamodb_backup().await;
     let gate = Arc::new(Gate {
         client: reqwest::Client::new(),
         tokens: Mutex::new((0.0, Instant::now())),

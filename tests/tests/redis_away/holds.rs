@@ -21,7 +21,7 @@ use crate::{
 async fn until_heard(server: &Server, queue: &QueueId) {
     let address = format!("redis://127.0.0.1:{}", server.port);
     let client = redis::Client::open(address).expect("an address");
-    let mut link = servers::link(client).await;
+    let mut link = servers::connect_redis(client).await;
     let mut ask = redis::cmd("PUBSUB");
     ask.arg("SHARDNUMSUB")
         .arg(format!("vestibule:{{{queue}}}:changes"));

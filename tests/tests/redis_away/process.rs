@@ -36,7 +36,7 @@ pub(crate) struct Process {
 impl Process {
     pub(crate) async fn over(url: &str, queue: &QueueId) -> Self {
         let line = RedisLine::connect_lazily(url, None).expect("an address");
-        let backup = servers::dynamodb().await;
+        let backup = servers::dynamodb_backup().await;
         let (stop, stopped) = watch::channel(false);
         Self {
             queue: queue.clone(),
@@ -95,7 +95,10 @@ pub(crate) async fn create(url: &str) -> QueueId {
         settings_order: 0,
         metadata: QueueMetadata::new(configuration.salt),
     };
-    let created = servers::dynamodb().await.create_queue(&queue, &stored).await;
+    let created = servers::dynamodb_backup()
+        .await
+        .create_queue(&queue, &stored)
+        .await;
     assert!(created.expect("the backup answers"));
     queue
 }

@@ -48,7 +48,7 @@ fn every_function_finds_its_binary() {
 
 #[tokio::test]
 async fn the_tables_are_those_that_the_code_makes() {
-    servers::dynamodb().await;
+    servers::dynamodb_backup().await;
     let config = aws_config::defaults(BehaviorVersion::latest())
         .endpoint_url(servers::dynamodb_url())
         .load()

@@ -143,6 +143,6 @@ fn any_sequence_on_file() {
 #[test]
 fn any_sequence_on_dynamodb() {
     let runtime = Runtime::new().expect("a runtime");
-    let backup = runtime.block_on(servers::dynamodb());
+    let backup = runtime.block_on(servers::dynamodb_backup());
     any_sequence_leaves_what_the_rules_make_of_it(&runtime, &backup, 100);
 }
