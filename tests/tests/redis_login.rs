@@ -67,7 +67,7 @@ impl User {
             name,
             clock,
             gate,
-            operators: backend.links().await,
+            operators: backend.connections().await,
         }
     }
 

@@ -48,7 +48,7 @@ pub enum Backend {
 
 impl Backend {
     /// Connects a line that uses the given clock, or the server's own clock if there is none.
-    pub async fn line(self, clock: Option<Clock>) -> Arc<dyn Line> {
+    pub async fn connect_line(self, clock: Option<Clock>) -> Arc<dyn Line> {
         if self == Self::Memory {
             return Arc::new(clock.map_or_else(MemoryLine::new, MemoryLine::with_clock));
         }
@@ -70,7 +70,7 @@ impl Backend {
     }
 
     /// Connections to all servers. A cluster has several.
-    pub async fn links(self) -> Vec<MultiplexedConnection> {
+    pub async fn connections(self) -> Vec<MultiplexedConnection> {
         match self {
             Self::Cluster => {
                 let nodes = Cluster::shared().nodes().await;
@@ -81,10 +81,10 @@ impl Backend {
     }
 
     /// A connection to the server that holds this queue.
-    pub async fn link_to(self, queue: &QueueId) -> MultiplexedConnection {
+    pub async fn connection_to_owner(self, queue: &QueueId) -> MultiplexedConnection {
         match self {
             Self::Cluster => Cluster::shared().owner(queue).await.link,
-            _ => self.links().await.remove(0),
+            _ => self.connections().await.remove(0),
         }
     }
 }

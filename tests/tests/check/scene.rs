@@ -46,7 +46,7 @@ impl Scene {
     pub(crate) async fn open(backend: Backend) -> Self {
         let folder = tempfile::tempdir().expect("a folder");
         let backup = FileBackup::open(folder.path().join("store")).expect("a store");
-        let line = backend.line(None).await;
+        let line = backend.connect_line(None).await;
         let queue = fresh_queue();
         let settings = Settings {
             capacity: 2,

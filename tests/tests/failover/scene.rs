@@ -94,7 +94,7 @@ impl Scene {
         assert!(backup.create_queue(&queue, &stored).await.expect("created"));
         let (stop, stopped) = watch::channel(false);
         let routers = [(); 2].map(|()| process(Arc::new(line.clone()), backup.clone(), local(), &stopped));
-        let link = on.link_to(&queue).await;
+        let link = on.connection_to_owner(&queue).await;
         Self {
             queue,
             line,

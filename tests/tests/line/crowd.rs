@@ -33,7 +33,7 @@ async fn eight_promoters_share_a_line_in_redis() {
 /// 100,000 wait; eight promoters work on the same line as fast as they can, first into a capacity that is too small,
 /// then into one for all. Nobody is lost, nobody overtakes, and neither pace nor capacity is exceeded by one.
 async fn eight_promoters_share_a_line(backend: Backend) {
-    let (line, queue) = (backend.line(None).await, fresh_queue());
+    let (line, queue) = (backend.connect_line(None).await, fresh_queue());
     let mut settings = Settings {
         capacity: 40_000,
         batch: 20_000,

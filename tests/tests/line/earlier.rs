@@ -12,7 +12,7 @@ async fn a_queue_of_before_goes_on(backend: Backend) {
     subject.open(two_at_a_time()).await;
     subject.line_up(1..=9).await;
     subject.tick().await;
-    let mut link = backend.link_to(&subject.queue).await;
+    let mut link = backend.connection_to_owner(&subject.queue).await;
     let mut forget = redis::cmd("HDEL");
     forget.arg(format!("vestibule:{{{}}}:state", subject.queue));
     for window in ["short", "short_before", "long", "long_before"] {

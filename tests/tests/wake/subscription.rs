@@ -30,8 +30,8 @@ async fn order<T: FromRedisValue>(link: &mut MultiplexedConnection, command: &re
 
 pub(crate) async fn a_process_subscribes_once_for_all_and_only_while_it_holds(backend: Backend) {
     const CROWD: usize = 40;
-    let scene = Scene::open(backend.line(None).await).await;
-    let mut links = backend.links().await;
+    let scene = Scene::open(backend.connect_line(None).await).await;
+    let mut links = backend.connections().await;
     let entries = scene.enter_many(CROWD).await;
     assert_eq!(subscribed(&mut links, &scene.queue).await, 0, "nobody holds");
     for _ in 0..2 {
@@ -56,7 +56,7 @@ pub(crate) async fn a_process_subscribes_once_for_all_and_only_while_it_holds(ba
 /// The connection is cut by the server; what was missed meanwhile is seen, and what comes then is heard.
 pub(crate) async fn a_subscription_that_breaks_begins_anew(backend: Backend) {
     let user = format!("holds-{}", Uuid::new_v4().simple());
-    let mut links = backend.links().await;
+    let mut links = backend.connections().await;
     for link in &mut links {
         let mut set = redis::cmd("ACL");
         set.arg(&["SETUSER", &user, "on", ">secret", "~*", "&*", "+@all"]);

@@ -12,7 +12,7 @@ const SOON: Duration = Duration::from_secs(8);
 
 /// The message alone does it: no view shows anything new, and the backup has heard nothing yet.
 pub(crate) async fn a_message_tells_of_a_turn(backend: Backend) {
-    let scene = Scene::open(backend.line(None).await).await;
+    let scene = Scene::open(backend.connect_line(None).await).await;
     let entries = scene.enter_many(3).await;
     scene.freeze().await;
     let polls: Vec<_> = entries.iter().map(|entry| scene.poll(entry)).collect();
@@ -35,7 +35,7 @@ pub(crate) async fn a_message_tells_of_a_turn(backend: Backend) {
 }
 
 pub(crate) async fn without_a_message_a_look_a_second_does(backend: Backend) {
-    let scene = Scene::open(backend.line(None).await).await;
+    let scene = Scene::open(backend.connect_line(None).await).await;
     scene.switch.deafen();
     let entry = scene.enter().await;
     let poll = scene.poll(&entry);
@@ -58,7 +58,7 @@ pub(crate) async fn without_a_message_a_look_a_second_does(backend: Backend) {
 
 /// Its message went before anybody listened, and no view shows it: the look after that does.
 pub(crate) async fn what_happened_before_anybody_listened_is_seen(backend: Backend) {
-    let scene = Scene::open(backend.line(None).await).await;
+    let scene = Scene::open(backend.connect_line(None).await).await;
     let entry = scene.enter().await;
     scene.freeze().await;
     scene.switch.listening.shut();
@@ -77,7 +77,7 @@ pub(crate) async fn what_happened_before_anybody_listened_is_seen(backend: Backe
 
 /// The same for one who comes to others who listen already.
 pub(crate) async fn what_happened_between_the_look_and_the_hold_is_seen(backend: Backend) {
-    let scene = Scene::open(backend.line(None).await).await;
+    let scene = Scene::open(backend.connect_line(None).await).await;
     let entries = scene.enter_many(2).await;
     scene.freeze().await;
     let behind = scene.poll(&entries[1]);
@@ -105,7 +105,7 @@ pub(crate) async fn what_happened_between_the_look_and_the_hold_is_seen(backend:
 
 /// Where one look has no answer and the line is there, nobody is sent to the backup for it.
 pub(crate) async fn one_slow_look_ends_no_hold(backend: Backend) {
-    let scene = Scene::open(backend.line(None).await).await;
+    let scene = Scene::open(backend.connect_line(None).await).await;
     let entry = scene.enter().await;
     let poll = scene.poll(&entry);
     let looks = || scene.switch.looks.load(Ordering::SeqCst);
@@ -123,7 +123,7 @@ pub(crate) async fn a_crowd_is_told_without_a_question_for_each(backend: Backend
     const CROWD: usize = 600;
     /// All at once, their looks would be too many for a busy machine: that is not what is tried here.
     const ABREAST: usize = 20;
-    let scene = Scene::open(backend.line(None).await).await;
+    let scene = Scene::open(backend.connect_line(None).await).await;
     let entries = scene.enter_many(CROWD).await;
     scene.freeze().await;
     let (looking, mut polls) = (&scene.switch.looking, Vec::new());
