@@ -25,7 +25,7 @@ use vestibule_line_redis::RedisLine;
 
 pub use self::{
     manual_clock::ManualClock,
-    subject::{Place, Subject},
+    subject::{JoinedEntry, Subject},
 };
 use crate::{
     cluster::Cluster,

@@ -21,12 +21,12 @@ use super::{Backend, ManualClock, configuration, fresh_queue, tick_order, visito
 
 /// A line under test, of which several callers can have a handle with a clock of their own.
 #[derive(Clone)]
-enum Reached {
+enum LineHandle {
     Memory(MemoryLine),
     Redis(RedisLine),
 }
 
-impl Reached {
+impl LineHandle {
     async fn new(backend: Backend, clock: &ManualClock) -> Self {
         if backend == Backend::Memory {
             return Self::Memory(MemoryLine::with_clock(clock.as_server_clock()))
@@ -64,7 +64,7 @@ impl Reached {
 pub struct Subject {
     /// The line under test.
     pub line: Arc<dyn Line>,
-    reached: Reached,
+    handle: LineHandle,
     /// The id of the queue.
     pub queue: QueueId,
     /// The clock of the line and of its callers.
@@ -77,10 +77,10 @@ impl Subject {
     /// A subject whose queue does not exist yet.
     pub async fn new(backend: Backend) -> Self {
         let clock = ManualClock::new();
-        let reached = Reached::new(backend, &clock).await;
+        let handle = LineHandle::new(backend, &clock).await;
         Self {
-            line: reached.line(),
-            reached,
+            line: handle.line(),
+            handle,
             queue: fresh_queue(),
             clock,
             settings: Settings::default(),
@@ -89,28 +89,28 @@ impl Subject {
 
     /// Another queue of the same clock, on a line with these journal limits. It does not exist yet.
     #[must_use]
-    pub fn limited(&self, limits: JournalLimits) -> Self {
-        let reached = self.reached.clone().with_journal_limits(limits);
+    pub fn with_journal_limits(&self, limits: JournalLimits) -> Self {
+        let handle = self.handle.clone().with_journal_limits(limits);
         Self {
-            line: reached.line(),
-            reached,
-            ..self.beside()
+            line: handle.line(),
+            handle,
+            ..self.sibling()
         }
     }
 
     /// Another queue of the same line and clock, created with these settings.
-    pub async fn another(&self, settings: Settings) -> Self {
-        let mut other = self.beside();
+    pub async fn open_sibling(&self, settings: Settings) -> Self {
+        let mut other = self.sibling();
         other.open(settings).await;
         other
     }
 
     /// Another queue of the same line and clock. It does not exist yet.
     #[must_use]
-    pub fn beside(&self) -> Self {
+    pub fn sibling(&self) -> Self {
         Self {
             line: Arc::clone(&self.line),
-            reached: self.reached.clone(),
+            handle: self.handle.clone(),
             queue: fresh_queue(),
             clock: self.clock.clone(),
             settings: Settings::default(),
@@ -119,14 +119,14 @@ impl Subject {
 
     /// The same queue as a caller sees it whose clock is wrong by this much.
     #[must_use]
-    pub fn caller_off_by(&self, ms: i64) -> Self {
-        let reached = self
-            .reached
+    pub fn with_caller_clock_off_by_ms(&self, ms: i64) -> Self {
+        let handle = self
+            .handle
             .clone()
             .with_witness(self.clock.as_clock_off_by_ms(ms));
         Self {
-            line: reached.line(),
-            reached,
+            line: handle.line(),
+            handle,
             queue: self.queue.clone(),
             clock: self.clock.clone(),
             settings: self.settings.clone(),
@@ -144,7 +144,7 @@ impl Subject {
     }
 
     /// Changes the settings as an operator does.
-    pub async fn set(&mut self, change: impl FnOnce(&mut Settings)) {
+    pub async fn change_settings(&mut self, change: impl FnOnce(&mut Settings)) {
         change(&mut self.settings);
         let configured = self
             .line
@@ -154,27 +154,19 @@ impl Subject {
     }
 
     /// Moves the clock forward.
-    pub fn pass_ms(&self, ms: u64) {
+    pub fn advance_ms(&self, ms: u64) {
         self.clock.advance(Duration::from_millis(ms));
     }
 
     /// Moves the clock forward.
-    pub fn pass_seconds(&self, seconds: u64) {
+    pub fn advance_seconds(&self, seconds: u64) {
         self.clock.advance(Duration::from_secs(seconds));
     }
 
     /// Enters. The visitor gets a new place or keeps the old one.
-    pub async fn enter(&self, id: EntryId) -> Place {
+    pub async fn enter(&self, id: EntryId) -> JoinedEntry {
         match self.line.enter(&self.queue, id).await.expect("enter") {
-            EnterOutcome::Joined {
-                kind: how,
-                status: standing,
-                change,
-            } => Place {
-                how,
-                standing,
-                change,
-            },
+            EnterOutcome::Joined { kind, status, change } => JoinedEntry { kind, status, change },
             refused @ EnterOutcome::Refused(_) => panic!("{refused:?}"),
         }
     }
@@ -182,12 +174,12 @@ impl Subject {
     /// Lets these visitors enter in this order. All of them wait: the queue is paused meanwhile, so that no one
     /// takes the fast track. The clock does not move.
     pub async fn line_up(&mut self, visitors: impl IntoIterator<Item = u64>) {
-        self.set(|settings| settings.paused = true).await;
+        self.change_settings(|settings| settings.paused = true).await;
         for number in visitors {
             let place = self.enter(visitor(number)).await;
-            assert_eq!(place.standing.state(), EntryState::Waiting, "visitor {number}");
+            assert_eq!(place.status.state(), EntryState::Waiting, "visitor {number}");
         }
-        self.set(|settings| settings.paused = false).await;
+        self.change_settings(|settings| settings.paused = false).await;
     }
 
     /// Runs one tick of the promoter.
@@ -199,34 +191,34 @@ impl Subject {
     }
 
     /// Looks up the status of an entry.
-    pub async fn look(&self, id: EntryId) -> EntryLookup {
+    pub async fn lookup(&self, id: EntryId) -> EntryLookup {
         self.line.status(&self.queue, id).await.expect("status")
     }
 
     /// The status of an entry that is in the line.
-    pub async fn standing(&self, id: EntryId) -> EntryStatus {
-        match self.look(id).await {
-            EntryLookup::Found(standing) => standing,
+    pub async fn status(&self, id: EntryId) -> EntryStatus {
+        match self.lookup(id).await {
+            EntryLookup::Found(status) => status,
             gone @ EntryLookup::NotFound(_) => panic!("{gone:?}"),
         }
     }
 
     /// The state of an entry that is in the line.
     pub async fn state(&self, id: EntryId) -> EntryState {
-        self.standing(id).await.state()
+        self.status(id).await.state()
     }
 
     /// The position of a waiting entry.
     pub async fn position(&self, id: EntryId) -> u64 {
-        match self.standing(id).await {
+        match self.status(id).await {
             EntryStatus::Waiting { position, .. } => position,
             other => panic!("not waiting: {other:?}"),
         }
     }
 
     /// Why an entry is not in the line.
-    pub async fn missing(&self, id: EntryId) -> NotFound {
-        match self.look(id).await {
+    pub async fn expect_not_found(&self, id: EntryId) -> NotFound {
+        match self.lookup(id).await {
             EntryLookup::NotFound(missing) => missing,
             here @ EntryLookup::Found(_) => panic!("{here:?}"),
         }
@@ -235,10 +227,7 @@ impl Subject {
     /// Claims the turn of a ready entry and returns the status and the change.
     pub async fn claim(&self, id: EntryId) -> (EntryStatus, Change) {
         match self.line.claim(&self.queue, id).await.expect("claim") {
-            ClaimOutcome::Active {
-                status: standing,
-                change,
-            } => (standing, change),
+            ClaimOutcome::Active { status, change } => (status, change),
             other => panic!("the claim failed: {other:?}"),
         }
     }
@@ -270,7 +259,7 @@ impl Subject {
     }
 
     /// Acknowledges the whole journal and the last ends of these entries, as if the backup had all of them.
-    pub async fn settle(&self, ended: &[EntryId]) {
+    pub async fn acknowledge_journal(&self, ended: &[EntryId]) {
         let keys: Vec<_> = self
             .journal()
             .await
@@ -288,11 +277,11 @@ impl Subject {
 
 /// The result of entering.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub struct Place {
+pub struct JoinedEntry {
     /// Whether the visitor joined anew or kept a place.
-    pub how: JoinKind,
+    pub kind: JoinKind,
     /// The status of the entry.
-    pub standing: EntryStatus,
+    pub status: EntryStatus,
     /// The change to write to the backup.
     pub change: Option<Change>,
 }

@@ -30,7 +30,7 @@ async fn busy(subject: &Subject) {
         subject.enter(visitor(number)).await;
     }
     subject.leave(visitor(1), LeaveReason::Complete).await;
-    subject.pass_seconds(1);
+    subject.advance_seconds(1);
     assert_eq!(subject.tick().await.promoted, 1);
     subject.claim(visitor(2)).await;
     assert_eq!(subject.state(visitor(3)).await, EntryState::Waiting);
@@ -41,7 +41,7 @@ async fn queues_lie_on_all_primaries_and_each_on_one() {
     let first = Subject::new(Backend::Cluster).await;
     let mut queues = Vec::new();
     for _ in 0..QUEUES {
-        let subject = first.another(one_at_a_time()).await;
+        let subject = first.open_sibling(one_at_a_time()).await;
         busy(&subject).await;
         queues.push(subject.queue);
     }
@@ -77,7 +77,7 @@ async fn a_tick_is_heard_wherever_the_queue_lies() {
     let mut listener = cluster.listener(heard).await;
     let mut homes = HashMap::new();
     while homes.len() < 3 {
-        let subject = first.another(one_at_a_time()).await;
+        let subject = first.open_sibling(one_at_a_time()).await;
         homes.insert(cluster.owner(&subject.queue).await.port, subject);
     }
     for subject in homes.values() {

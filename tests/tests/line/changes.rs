@@ -25,13 +25,13 @@ async fn heard(changes: &mut TickSubscription) -> Tick {
 
 pub(crate) async fn a_tick_is_heard_by_all_who_listen_to_its_queue(mut subject: Subject) {
     subject.open(two_a_second()).await;
-    let other = subject.another(two_a_second()).await;
+    let other = subject.open_sibling(two_a_second()).await;
     let listen = async || subject.line.subscribe(&subject.queue).await.expect("listens");
     let (mut first, mut second) = (listen().await, listen().await);
     let mut elsewhere = other.line.subscribe(&other.queue).await.expect("listens");
     subject.line_up(1..=3).await;
-    subject.pass_seconds(2);
-    let waiting = subject.standing(visitor(2)).await;
+    subject.advance_seconds(2);
+    let waiting = subject.status(visitor(2)).await;
     let EntryStatus::Waiting { score, .. } = waiting else {
         panic!("{waiting:?}")
     };
@@ -50,7 +50,7 @@ pub(crate) async fn a_tick_is_heard_by_all_who_listen_to_its_queue(mut subject: 
         };
         assert_eq!(tick.change_for_entry(change.id, score), Some(*change));
     }
-    let last = subject.standing(visitor(3)).await;
+    let last = subject.status(visitor(3)).await;
     let EntryStatus::Waiting { score, .. } = last else {
         panic!("{last:?}")
     };
@@ -59,7 +59,7 @@ pub(crate) async fn a_tick_is_heard_by_all_who_listen_to_its_queue(mut subject: 
         None,
         "who stands behind was not called"
     );
-    let ready = subject.standing(visitor(1)).await;
+    let ready = subject.status(visitor(1)).await;
     assert!(
         matches!(ready, EntryStatus::Ready { claim_by_ms, .. } if claim_by_ms == tick.claim_by_ms),
         "{ready:?}"
@@ -68,7 +68,7 @@ pub(crate) async fn a_tick_is_heard_by_all_who_listen_to_its_queue(mut subject: 
     // One may stop, and nobody heard of another queue; where nobody went, there is nothing to hear.
     drop(first);
     assert_eq!(subject.tick().await.promoted, 0);
-    subject.pass_seconds(1);
+    subject.advance_seconds(1);
     assert_eq!(subject.tick().await.promoted, 1);
     assert_eq!(heard(&mut second).await.at_ms, subject.clock.now_ms());
     let nothing = timeout(Duration::from_millis(50), elsewhere.next()).await;
@@ -87,15 +87,15 @@ pub(crate) async fn many_are_looked_at_as_each_is_alone(mut subject: Subject) {
         })
         .await;
     subject.line_up(1..=crowd).await;
-    subject.pass_seconds(1);
+    subject.advance_seconds(1);
     assert_eq!(subject.tick().await.promoted, 8);
     subject.claim(visitor(1)).await;
     subject.claim(visitor(2)).await;
     subject.leave(visitor(2), LeaveReason::Complete).await;
     subject.leave(visitor(crowd - 1), LeaveReason::Leave).await;
-    subject.pass_seconds(30);
-    subject.set(|settings| settings.paused = true).await;
-    subject.pass_seconds(100);
+    subject.advance_seconds(30);
+    subject.change_settings(|settings| settings.paused = true).await;
+    subject.advance_seconds(100);
 
     let ids: Vec<_> = (0..=crowd).rev().map(visitor).collect();
     let looks = subject
@@ -105,7 +105,7 @@ pub(crate) async fn many_are_looked_at_as_each_is_alone(mut subject: Subject) {
         .expect("looks");
     assert_eq!(looks.len(), ids.len());
     for (id, look) in ids.iter().zip(&looks) {
-        assert_eq!(*look, subject.look(*id).await);
+        assert_eq!(*look, subject.lookup(*id).await);
     }
     let of = |number: u64| looks[usize::try_from(crowd - number).expect("small")];
     assert!(
@@ -131,8 +131,8 @@ pub(crate) async fn many_are_looked_at_as_each_is_alone(mut subject: Subject) {
     assert_eq!(of(0), EntryLookup::NotFound(NotFound::Unknown));
 
     // What timed out is gone, though nobody dropped it yet.
-    subject.set(|settings| settings.paused = false).await;
-    subject.pass_seconds(300);
+    subject.change_settings(|settings| settings.paused = false).await;
+    subject.advance_seconds(300);
     let due = [visitor(1), visitor(3)];
     let looks = subject
         .line

@@ -46,7 +46,7 @@ pub(crate) async fn every_entry_is_on_a_page(mut subject: Subject) {
     };
     subject.open(settings).await;
     subject.line_up(1..=4_000).await;
-    subject.pass_seconds(1);
+    subject.advance_seconds(1);
     while subject.tick().await.has_more {}
     for number in 1..=700 {
         subject.claim(visitor(number)).await;
@@ -111,14 +111,14 @@ pub(crate) async fn a_check_is_due_every_few_minutes_for_one_of_all_who_ask(mut 
     subject.open(two_at_a_time()).await;
     subject.enter(visitor(1)).await;
     assert_eq!(turn(&subject).await, early(300_000), "a new queue agrees");
-    subject.pass_seconds(300);
+    subject.advance_seconds(300);
     assert_eq!(turn(&subject).await, due(0));
-    subject.pass_seconds(2);
+    subject.advance_seconds(2);
     assert_eq!(turn(&subject).await, early(58_000), "somebody is at it");
     note(&subject, 20).await;
-    subject.pass_seconds(59);
+    subject.advance_seconds(59);
     assert_eq!(turn(&subject).await, early(1_000), "and was heard of");
-    subject.pass_seconds(1);
+    subject.advance_seconds(1);
     assert_eq!(
         turn(&subject).await,
         due(20),
@@ -126,15 +126,15 @@ pub(crate) async fn a_check_is_due_every_few_minutes_for_one_of_all_who_ask(mut 
     );
     subject.enter(visitor(2)).await;
     note(&subject, 64).await;
-    subject.pass_seconds(299);
+    subject.advance_seconds(299);
     assert_eq!(turn(&subject).await, early(1_000));
-    subject.pass_seconds(1);
+    subject.advance_seconds(1);
     assert_eq!(turn(&subject).await, due(0), "from the front");
     note(&subject, 64).await;
     // Nothing has happened since that one began.
-    subject.pass_seconds(300);
+    subject.advance_seconds(300);
     assert_eq!(turn(&subject).await, early(300_000));
-    subject.pass_seconds(3_200);
+    subject.advance_seconds(3_200);
     assert_eq!(turn(&subject).await, early(100_000));
     subject.enter(visitor(3)).await;
     assert_eq!(turn(&subject).await, due(0));

@@ -39,7 +39,7 @@ pub(crate) async fn what_timed_out_counts_towards_the_chunk(mut subject: Subject
     for number in 1..=100 {
         subject.claim(visitor(number)).await;
     }
-    subject.pass_seconds(300);
+    subject.advance_seconds(300);
     subject.line_up(2_001..=2_900).await;
     let first = subject.tick().await;
     assert_eq!(
@@ -83,7 +83,7 @@ pub(crate) async fn no_more_are_promoted_than_asked(mut subject: Subject) {
     subject.tick().await;
     assert_eq!(subject.view().await.heartbeat_ms, subject.clock.now_ms());
     assert!(matches!(
-        subject.standing(visitor(5)).await,
+        subject.status(visitor(5)).await,
         EntryStatus::Ready { .. }
     ));
 }

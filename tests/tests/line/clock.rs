@@ -27,16 +27,16 @@ pub(crate) async fn scene(subject: &mut Subject, server_off_ms: i64) {
     subject.line_up(1..=4).await;
     assert_eq!(subject.tick().await.promoted, 1);
     subject.claim(visitor(1)).await;
-    subject.pass_seconds(1);
+    subject.advance_seconds(1);
     assert_eq!(subject.tick().await.promoted, 1);
-    subject.pass_seconds(1);
+    subject.advance_seconds(1);
     subject.clock.set_server_error_ms(server_off_ms);
 }
 
 /// The same on another queue of the same line, where nobody has done anything to the server's clock before.
 pub(crate) async fn scene_beside(subject: &Subject, server_off_ms: i64) -> Subject {
     subject.clock.set_server_error_ms(0);
-    let mut beside = subject.beside();
+    let mut beside = subject.sibling();
     scene(&mut beside, server_off_ms).await;
     beside
 }
@@ -52,21 +52,21 @@ pub(crate) async fn adjust(subject: &Subject) -> AdjustClockOutcome {
 }
 
 pub(crate) async fn session_end_ms(subject: &Subject, number: u64) -> u64 {
-    match subject.standing(visitor(number)).await {
+    match subject.status(visitor(number)).await {
         EntryStatus::Active { session_end_ms, .. } => session_end_ms,
         other => panic!("not active: {other:?}"),
     }
 }
 
 pub(crate) async fn claim_by_ms(subject: &Subject, number: u64) -> u64 {
-    match subject.standing(visitor(number)).await {
+    match subject.status(visitor(number)).await {
         EntryStatus::Ready { claim_by_ms, .. } => claim_by_ms,
         other => panic!("not ready: {other:?}"),
     }
 }
 
 async fn joined_at_ms(subject: &Subject, number: u64) -> u64 {
-    match subject.standing(visitor(number)).await {
+    match subject.status(visitor(number)).await {
         EntryStatus::Waiting { score, .. } => score.joined_at_ms(),
         other => panic!("not waiting: {other:?}"),
     }
@@ -84,7 +84,7 @@ pub(crate) async fn a_queue_whose_server_is_an_hour_off_holds_and_says_so(subjec
                 "{off_ms}"
             );
             assert_eq!(tick.limited_by, LimitedBy::Clock);
-            here.pass_seconds(1);
+            here.advance_seconds(1);
         }
         let clocks = here.view().await.clocks;
         assert!(clocks.apart);
@@ -97,11 +97,8 @@ pub(crate) async fn a_queue_whose_server_is_an_hour_off_holds_and_says_so(subjec
         let length_ms = session_end_ms(&here, 2).await - here.clock.now_ms();
         assert!((295_000..=300_000).contains(&length_ms), "{length_ms} ms");
         // One place is free and so is the fast track of an empty line; nobody is let in by a clock that may be wrong.
-        let empty = here.another(one_by_one()).await;
-        assert_eq!(
-            empty.enter(visitor(9)).await.standing.state(),
-            EntryState::Waiting
-        );
+        let empty = here.open_sibling(one_by_one()).await;
+        assert_eq!(empty.enter(visitor(9)).await.status.state(), EntryState::Waiting);
     }
 }
 
@@ -117,14 +114,14 @@ pub(crate) async fn order_stays_while_the_server_is_set_forward_and_back(mut sub
             let joined_ms = joined_at_ms(&subject, number).await;
             let off_by_ms = subject.clock.now_ms().abs_diff(joined_ms);
             assert!(off_by_ms <= 10_000, "visitor {number} joined {off_by_ms} ms off");
-            subject.pass_ms(400);
+            subject.advance_ms(400);
         }
     }
     for behind in 3..=number {
         assert_eq!(subject.position(visitor(behind)).await, behind - 2);
     }
     // And so they are let in.
-    subject.pass_seconds(1);
+    subject.advance_seconds(1);
     subject.leave(visitor(1), LeaveReason::Complete).await;
     assert_eq!(subject.tick().await.promoted, 1);
     assert_eq!(subject.state(visitor(3)).await, EntryState::Ready);
@@ -137,7 +134,7 @@ pub(crate) async fn sessions_end_in_bounds_where_nobody_sets_an_offset(subject: 
     ahead.clock.set_ms(end_ms - 1);
     assert_eq!(session_end_ms(&ahead, 1).await, end_ms);
     ahead.clock.set_ms(end_ms);
-    ahead.missing(visitor(1)).await;
+    ahead.expect_not_found(visitor(1)).await;
     assert_eq!(ahead.tick().await.expired, 0, "nothing is dropped meanwhile");
 
     // Behind: line time stands still, and goes on when the server's clock comes to where it was.
@@ -146,20 +143,20 @@ pub(crate) async fn sessions_end_in_bounds_where_nobody_sets_an_offset(subject: 
     behind.clock.set_ms(end_ms + HOUR_MS.unsigned_abs() - 1);
     assert_eq!(session_end_ms(&behind, 1).await, end_ms);
     behind.clock.set_ms(end_ms + HOUR_MS.unsigned_abs());
-    behind.missing(visitor(1)).await;
+    behind.expect_not_found(visitor(1)).await;
 }
 
 pub(crate) async fn a_caller_with_a_wrong_clock_changes_nothing_for_others(subject: Subject) {
     for off_ms in [HOUR_MS, -HOUR_MS] {
         let here = scene_beside(&subject, 0).await;
-        let wrong = here.caller_off_by(off_ms);
+        let wrong = here.with_caller_clock_off_by_ms(off_ms);
         let (end_ms, by_ms) = (session_end_ms(&here, 1).await, claim_by_ms(&here, 2).await);
         for _ in 0..5 {
             assert_eq!(wrong.tick().await.limited_by, LimitedBy::Clock);
             assert_eq!(adjust(&wrong).await, AdjustClockOutcome::NotConfirmed, "{off_ms}");
         }
         wrong.enter(visitor(5)).await;
-        let place = wrong.standing(visitor(5)).await;
+        let place = wrong.status(visitor(5)).await;
         assert!(
             matches!(place, EntryStatus::Waiting { position: 3, .. }),
             "{place:?}"
@@ -195,12 +192,12 @@ pub(crate) async fn a_few_seconds_are_borne(mut subject: Subject) {
 pub(crate) async fn a_pause_that_begins_while_the_clocks_are_apart_takes_no_turn(mut subject: Subject) {
     scene(&mut subject, HOUR_MS).await;
     let left_ms = claim_by_ms(&subject, 2).await - subject.clock.now_ms();
-    subject.set(|settings| settings.paused = true).await;
-    subject.pass_seconds(3);
+    subject.change_settings(|settings| settings.paused = true).await;
+    subject.advance_seconds(3);
     assert_eq!(subject.tick().await.limited_by, LimitedBy::Clock);
     assert_eq!(adjust(&subject).await, AdjustClockOutcome::Applied);
-    subject.pass_seconds(600);
-    subject.set(|settings| settings.paused = false).await;
+    subject.advance_seconds(600);
+    subject.change_settings(|settings| settings.paused = false).await;
     let now_left_ms = claim_by_ms(&subject, 2).await - subject.clock.now_ms();
     assert_eq!(now_left_ms, left_ms);
 }

@@ -48,9 +48,9 @@ pub(crate) async fn one_of_all_who_ask_gets_a_tick(mut subject: Subject) {
         let view = subject.view().await;
         assert_eq!(view.fallback_ticked_at_ms, subject.clock.now_ms());
         assert_eq!(view.heartbeat_ms, 0, "that is the promoter's own");
-        subject.pass_ms(899);
+        subject.advance_ms(899);
         assert!(!takes_a_tick(&subject).await);
-        subject.pass_ms(1);
+        subject.advance_ms(1);
     }
 }
 
@@ -58,15 +58,15 @@ pub(crate) async fn nobody_gets_one_while_the_promoter_is_there(mut subject: Sub
     subject.open(two_each_second()).await;
     subject.tick().await;
     for _ in 0..29 {
-        subject.pass_ms(100);
+        subject.advance_ms(100);
         assert!(!takes_a_tick(&subject).await);
     }
-    subject.pass_ms(100);
+    subject.advance_ms(100);
     assert!(takes_a_tick(&subject).await, "three seconds without a heartbeat");
-    subject.pass_ms(900);
+    subject.advance_ms(900);
     assert!(takes_a_tick(&subject).await);
     subject.tick().await;
-    subject.pass_ms(900);
+    subject.advance_ms(900);
     assert!(!takes_a_tick(&subject).await, "it is back");
 }
 
@@ -80,7 +80,7 @@ pub(crate) async fn ticks_that_others_take_hide_no_promoter_that_is_away(mut sub
         .await
         .expect("report");
     for _ in 0..100 {
-        subject.pass_seconds(1);
+        subject.advance_seconds(1);
         takes_a_tick(&subject).await;
         let order = PromoteOrder {
             is_promoter: false,
@@ -100,7 +100,7 @@ pub(crate) async fn ticks_that_others_take_hide_no_promoter_that_is_away(mut sub
 
 pub(crate) async fn a_clock_that_goes_back_keeps_nobody_from_driving(mut subject: Subject) {
     subject.open(two_each_second()).await;
-    subject.pass_seconds(100);
+    subject.advance_seconds(100);
     assert!(takes_a_tick(&subject).await);
     subject.clock.set_back(Duration::from_mins(1));
     assert!(takes_a_tick(&subject).await);
@@ -110,7 +110,7 @@ pub(crate) async fn a_clock_that_goes_back_keeps_nobody_from_driving(mut subject
 pub(crate) async fn a_caller_whose_clock_is_apart_gets_none(mut subject: Subject) {
     subject.open(two_each_second()).await;
     for off_ms in [3_600_000, -3_600_000] {
-        let off = subject.caller_off_by(off_ms);
+        let off = subject.with_caller_clock_off_by_ms(off_ms);
         assert!(!takes_a_tick(&off).await, "it would promote nobody");
     }
     assert!(
@@ -127,7 +127,7 @@ pub(crate) async fn a_promoter_rests_where_nobody_is_and_the_next_call_drives(mu
     assert_eq!(subject.view().await.heartbeat_ms, 0);
     assert!(takes_a_tick(&subject).await, "at once");
     // What it did not tick meanwhile, nobody missed.
-    subject.pass_seconds(600);
+    subject.advance_seconds(600);
     subject.tick().await;
     let reported = subject.line.take_report(&subject.queue, EACH_10_SECONDS).await;
     assert!(matches!(reported.expect("report"), ReportOutcome::Due(report) if report.tick_age_ms == 0));
@@ -149,6 +149,6 @@ pub(crate) async fn a_promoter_does_not_rest_while_anybody_is_there(mut subject:
     }
     assert!(!rests(&subject).await, "the journal has its promotion");
     assert_eq!(subject.view().await.heartbeat_ms, at_ms, "nothing changed");
-    subject.settle(&[id]).await;
+    subject.acknowledge_journal(&[id]).await;
     assert!(rests(&subject).await);
 }

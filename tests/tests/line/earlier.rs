@@ -24,7 +24,7 @@ async fn a_queue_of_before_goes_on(backend: Backend) {
     // It is seen and ticked as it is, while its windows turn, and after that.
     let mut turns = 0;
     for _ in 0..700 {
-        subject.pass_seconds(1);
+        subject.advance_seconds(1);
         turns += subject.tick().await.promoted;
         subject.view().await.forecast().eta_ms(1);
     }

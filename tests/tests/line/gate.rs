@@ -27,7 +27,7 @@ pub(crate) async fn a_draining_queue_refuses_newcomers_and_serves_the_others(mut
         .await;
     subject.line_up([1, 2]).await;
     subject
-        .set(|settings| settings.entrance = Entrance::Draining)
+        .change_settings(|settings| settings.entrance = Entrance::Draining)
         .await;
     let refused = subject
         .line
@@ -35,19 +35,19 @@ pub(crate) async fn a_draining_queue_refuses_newcomers_and_serves_the_others(mut
         .await
         .expect("enter");
     assert_eq!(refused, EnterOutcome::Refused(Refusal::Draining));
-    assert_eq!(subject.missing(visitor(3)).await, NotFound::Unknown);
+    assert_eq!(subject.expect_not_found(visitor(3)).await, NotFound::Unknown);
     assert_eq!(subject.view().await.totals.entered, 2);
     // Whoever is in line keeps the place: where nobody may come in, the back of the line is no place to move to.
     let again = subject.enter(visitor(1)).await;
     assert_eq!(
-        (again.how, subject.position(visitor(1)).await),
+        (again.kind, subject.position(visitor(1)).await),
         (JoinKind::Kept, 1)
     );
     for number in [1, 2] {
         assert_eq!(subject.tick().await.promoted, 1);
         subject.claim(visitor(number)).await;
         subject.leave(visitor(number), LeaveReason::Complete).await;
-        subject.pass_seconds(1);
+        subject.advance_seconds(1);
     }
     // The place is gone, and so is the right to come back.
     let refused = subject
@@ -67,7 +67,9 @@ pub(crate) async fn a_closed_queue_refuses_newcomers_and_keeps_places(mut subjec
         .await;
     subject.line_up([1, 2]).await;
     assert_eq!(subject.tick().await.promoted, 1);
-    subject.set(|settings| settings.entrance = Entrance::Closed).await;
+    subject
+        .change_settings(|settings| settings.entrance = Entrance::Closed)
+        .await;
     let refused = subject
         .line
         .enter(&subject.queue, visitor(3))
@@ -75,11 +77,13 @@ pub(crate) async fn a_closed_queue_refuses_newcomers_and_keeps_places(mut subjec
         .expect("enter");
     assert_eq!(refused, EnterOutcome::Refused(Refusal::Closed));
     subject.claim(visitor(1)).await;
-    subject.pass_seconds(5);
+    subject.advance_seconds(5);
     let tick = subject.tick().await;
     assert_eq!((tick.promoted, tick.limited_by), (0, LimitedBy::Switch));
     assert_eq!(subject.position(visitor(2)).await, 1);
-    subject.set(|settings| settings.entrance = Entrance::Open).await;
+    subject
+        .change_settings(|settings| settings.entrance = Entrance::Open)
+        .await;
     assert_eq!(subject.tick().await.promoted, 1);
     assert_eq!(subject.state(visitor(2)).await, EntryState::Ready);
 }
@@ -95,12 +99,12 @@ pub(crate) async fn nothing_moves_while_paused_but_the_entrance(mut subject: Sub
     subject.line_up([1, 2]).await;
     assert_eq!(subject.tick().await.promoted, 2);
     subject.claim(visitor(2)).await;
-    subject.pass_seconds(20);
-    subject.set(|settings| settings.paused = true).await;
-    subject.pass_seconds(200);
+    subject.advance_seconds(20);
+    subject.change_settings(|settings| settings.paused = true).await;
+    subject.advance_seconds(200);
 
     let now_ms = subject.clock.now_ms();
-    let held = subject.standing(visitor(1)).await;
+    let held = subject.status(visitor(1)).await;
     assert_eq!(
         held,
         EntryStatus::Ready {
@@ -111,7 +115,7 @@ pub(crate) async fn nothing_moves_while_paused_but_the_entrance(mut subject: Sub
     );
     // The queue has room and tokens and nobody waits; still the newcomer does.
     assert_eq!(
-        subject.enter(visitor(3)).await.standing.state(),
+        subject.enter(visitor(3)).await.status.state(),
         EntryState::Waiting
     );
     let tick = subject.tick().await;
@@ -120,22 +124,25 @@ pub(crate) async fn nothing_moves_while_paused_but_the_entrance(mut subject: Sub
         (0, 0, LimitedBy::Switch)
     );
     // Those who were let in are not the line's to hold.
-    subject.pass_seconds(80);
+    subject.advance_seconds(80);
     assert_eq!(subject.tick().await.expired, 1);
 
-    subject.set(|settings| settings.paused = false).await;
-    subject.pass_ms(39_999);
+    subject.change_settings(|settings| settings.paused = false).await;
+    subject.advance_ms(39_999);
     assert_eq!(subject.state(visitor(1)).await, EntryState::Ready);
-    subject.pass_ms(1);
-    assert_eq!(subject.missing(visitor(1)).await, NotFound::RecentlyEnded);
+    subject.advance_ms(1);
+    assert_eq!(
+        subject.expect_not_found(visitor(1)).await,
+        NotFound::RecentlyEnded
+    );
     let tick = subject.tick().await;
     assert_eq!((tick.promoted, tick.no_shows), (1, 1));
     // A second pause adds to the first one.
-    subject.pass_seconds(10);
-    subject.set(|settings| settings.paused = true).await;
-    subject.pass_seconds(3_600);
-    subject.set(|settings| settings.paused = false).await;
-    subject.pass_ms(49_999);
+    subject.advance_seconds(10);
+    subject.change_settings(|settings| settings.paused = true).await;
+    subject.advance_seconds(3_600);
+    subject.change_settings(|settings| settings.paused = false).await;
+    subject.advance_ms(49_999);
     subject.claim(visitor(3)).await;
 }
 
@@ -143,16 +150,16 @@ pub(crate) async fn a_no_show_frees_the_slot(mut subject: Subject) {
     subject.open(one_at_a_time()).await;
     subject.line_up([1, 2]).await;
     assert_eq!(subject.tick().await.promoted, 1);
-    subject.pass_ms(59_999);
+    subject.advance_ms(59_999);
     let tick = subject.tick().await;
     assert_eq!(
         (tick.no_shows, tick.promoted, tick.limited_by),
         (0, 0, LimitedBy::Capacity)
     );
     assert_eq!(subject.state(visitor(1)).await, EntryState::Ready);
-    subject.pass_ms(1);
+    subject.advance_ms(1);
     assert_eq!(
-        subject.look(visitor(1)).await,
+        subject.lookup(visitor(1)).await,
         EntryLookup::NotFound(NotFound::RecentlyEnded),
         "before anybody drops it"
     );
@@ -167,7 +174,10 @@ pub(crate) async fn a_no_show_frees_the_slot(mut subject: Subject) {
     let tick = subject.tick().await;
     assert_eq!((tick.no_shows, tick.promoted), (1, 1));
     assert_eq!(subject.state(visitor(2)).await, EntryState::Ready);
-    assert_eq!(subject.missing(visitor(1)).await, NotFound::RecentlyEnded);
+    assert_eq!(
+        subject.expect_not_found(visitor(1)).await,
+        NotFound::RecentlyEnded
+    );
 }
 
 pub(crate) async fn lower_claim_seconds_wait_for_the_old_ones(mut subject: Subject) {
@@ -180,7 +190,7 @@ pub(crate) async fn lower_claim_seconds_wait_for_the_old_ones(mut subject: Subje
     subject.line_up(1..=6).await;
     let called = async |subject: &Subject, number| {
         assert_eq!(subject.tick().await.promoted, 1);
-        match subject.standing(visitor(number)).await {
+        match subject.status(visitor(number)).await {
             EntryStatus::Ready {
                 claim_by_ms, now_ms, ..
             } => claim_by_ms - now_ms,
@@ -188,26 +198,34 @@ pub(crate) async fn lower_claim_seconds_wait_for_the_old_ones(mut subject: Subje
         }
     };
     assert_eq!(called(&subject, 1).await, 60_000);
-    subject.set(|settings| settings.claim_seconds = 10).await;
+    subject
+        .change_settings(|settings| settings.claim_seconds = 10)
+        .await;
     assert!(
-        matches!(subject.standing(visitor(1)).await, EntryStatus::Ready { claim_by_ms, now_ms, .. }
+        matches!(subject.status(visitor(1)).await, EntryStatus::Ready { claim_by_ms, now_ms, .. }
             if claim_by_ms - now_ms == 60_000),
         "who has been called keeps the deadline"
     );
-    subject.pass_ms(59_999);
+    subject.advance_ms(59_999);
     assert_eq!(called(&subject, 2).await, 60_000);
-    subject.pass_ms(1_000);
+    subject.advance_ms(1_000);
     assert_eq!(called(&subject, 3).await, 10_000);
     // A longer one counts at once; and lowered twice, the longest one counts.
-    subject.set(|settings| settings.claim_seconds = 40).await;
-    subject.pass_seconds(1);
+    subject
+        .change_settings(|settings| settings.claim_seconds = 40)
+        .await;
+    subject.advance_seconds(1);
     assert_eq!(called(&subject, 4).await, 40_000);
-    subject.set(|settings| settings.claim_seconds = 20).await;
-    subject.pass_seconds(20);
-    subject.set(|settings| settings.claim_seconds = 10).await;
-    subject.pass_seconds(39);
+    subject
+        .change_settings(|settings| settings.claim_seconds = 20)
+        .await;
+    subject.advance_seconds(20);
+    subject
+        .change_settings(|settings| settings.claim_seconds = 10)
+        .await;
+    subject.advance_seconds(39);
     assert_eq!(called(&subject, 5).await, 40_000);
-    subject.pass_seconds(1);
+    subject.advance_seconds(1);
     assert_eq!(called(&subject, 6).await, 10_000);
 }
 
@@ -215,16 +233,16 @@ pub(crate) async fn the_end_of_a_session_frees_the_slot(mut subject: Subject) {
     subject.open(one_at_a_time()).await;
     subject.line_up([1, 2]).await;
     subject.tick().await;
-    subject.pass_seconds(7);
+    subject.advance_seconds(7);
     let (active, _) = subject.claim(visitor(1)).await;
     let session_end_ms = subject.clock.now_ms() + 300_000;
     assert!(matches!(active, EntryStatus::Active { session_end_ms: end, .. } if end == session_end_ms));
-    subject.pass_ms(299_999);
+    subject.advance_ms(299_999);
     assert_eq!(subject.state(visitor(1)).await, EntryState::Active);
     assert_eq!(subject.tick().await.promoted, 0);
-    subject.pass_ms(1);
+    subject.advance_ms(1);
     assert_eq!(
-        subject.look(visitor(1)).await,
+        subject.lookup(visitor(1)).await,
         EntryLookup::NotFound(NotFound::RecentlyEnded),
         "before anybody drops it"
     );

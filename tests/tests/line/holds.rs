@@ -90,11 +90,11 @@ pub(crate) async fn a_released_poll_makes_room_for_one(subject: Subject) {
 pub(crate) async fn a_poll_that_nobody_releases_is_forgotten_when_its_lease_is_over(subject: Subject) {
     let deployment = fresh_deployment();
     holds(&subject, &deployment, 1, 2).await;
-    subject.pass_ms(4_000);
+    subject.advance_ms(4_000);
     holds(&subject, &deployment, 2, 2).await;
-    subject.pass_ms(LEASE_MS - 4_001);
+    subject.advance_ms(LEASE_MS - 4_001);
     assert_eq!(holds(&subject, &deployment, 3, 2).await, HoldOutcome::Full);
-    subject.pass_ms(1);
+    subject.advance_ms(1);
     assert_eq!(
         holds(&subject, &deployment, 3, 2).await,
         HoldOutcome::Counted { held: 2 },
@@ -106,10 +106,10 @@ pub(crate) async fn a_poll_that_nobody_releases_is_forgotten_when_its_lease_is_o
 pub(crate) async fn one_poll_of_an_entry_is_held_at_a_time(subject: Subject) {
     let deployment = fresh_deployment();
     holds(&subject, &deployment, 1, 5).await;
-    subject.pass_ms(LEASE_MS / 2);
+    subject.advance_ms(LEASE_MS / 2);
     assert_eq!(holds(&subject, &deployment, 1, 5).await, HoldOutcome::AlreadyHeld);
     // And the second one does not make the lease of the first longer.
-    subject.pass_ms(LEASE_MS / 2);
+    subject.advance_ms(LEASE_MS / 2);
     assert_eq!(
         holds(&subject, &deployment, 1, 5).await,
         HoldOutcome::Counted { held: 1 }
@@ -150,9 +150,9 @@ pub(crate) async fn no_lease_outlives_a_clock_that_is_set_back_by_much(subject: 
     holds(&subject, &deployment, 1, 1).await;
     subject.clock.set_back(Duration::from_hours(1));
     assert_eq!(holds(&subject, &deployment, 2, 1).await, HoldOutcome::Full);
-    subject.pass_ms(HOLD_LEASE_MAX_MS - 1);
+    subject.advance_ms(HOLD_LEASE_MAX_MS - 1);
     assert_eq!(holds(&subject, &deployment, 2, 1).await, HoldOutcome::Full);
-    subject.pass_ms(1);
+    subject.advance_ms(1);
     assert_eq!(
         holds(&subject, &deployment, 2, 1).await,
         HoldOutcome::Counted { held: 1 }

@@ -29,7 +29,7 @@ pub(crate) async fn the_journal_has_promotions_and_expiries_in_order(mut subject
     subject.line_up(1..=7).await;
     let mut scores = HashMap::new();
     for number in 1..=7 {
-        if let EntryStatus::Waiting { score, .. } = subject.standing(visitor(number)).await {
+        if let EntryStatus::Waiting { score, .. } = subject.status(visitor(number)).await {
             scores.insert(number, score);
         }
     }
@@ -41,9 +41,9 @@ pub(crate) async fn the_journal_has_promotions_and_expiries_in_order(mut subject
     subject.tick().await;
     let (_, claim) = subject.claim(visitor(1)).await;
     subject.tick().await; // Nothing to do: nothing to write.
-    subject.pass_seconds(1);
+    subject.advance_seconds(1);
     subject.tick().await;
-    subject.pass_seconds(299);
+    subject.advance_seconds(299);
     let last_ms = subject.clock.now_ms();
     subject.tick().await;
 
@@ -123,7 +123,7 @@ pub(crate) async fn the_journal_has_promotions_and_expiries_in_order(mut subject
         .acknowledge(&subject.queue, &keys, &[])
         .await
         .expect("again is harmless");
-    subject.settle(&[]).await;
+    subject.acknowledge_journal(&[]).await;
     assert!(subject.journal().await.is_empty());
 }
 
@@ -137,7 +137,7 @@ pub(crate) async fn a_change_that_the_backup_did_not_take_is_recorded(mut subjec
     // One change of every kind.
     let fast = subject.enter(visitor(1)).await.change.expect("new");
     let waiting = subject.enter(visitor(2)).await.change.expect("new");
-    subject.pass_seconds(1);
+    subject.advance_seconds(1);
     subject.tick().await;
     let promoted = subject.journal().await[0].changes[0];
     let (_, claimed) = subject.claim(visitor(2)).await;
@@ -160,7 +160,7 @@ pub(crate) async fn a_change_that_the_backup_did_not_take_is_recorded(mut subjec
     let changes = [
         fast, waiting, promoted, claimed, extended, completed, left, missed, expired,
     ];
-    subject.settle(&[]).await;
+    subject.acknowledge_journal(&[]).await;
     for change in &changes {
         subject
             .line
@@ -184,17 +184,17 @@ pub(crate) async fn an_end_is_remembered_until_it_is_settled(mut subject: Subjec
     subject.claim(visitor(1)).await;
     subject.leave(visitor(1), LeaveReason::Complete).await;
     subject.leave(visitor(4), LeaveReason::Leave).await;
-    subject.pass_seconds(60);
+    subject.advance_seconds(60);
     for number in 1..=4 {
         assert_eq!(
-            subject.missing(visitor(number)).await,
+            subject.expect_not_found(visitor(number)).await,
             NotFound::RecentlyEnded,
             "visitor {number}"
         );
     }
     assert_eq!(subject.tick().await.no_shows, 2);
     assert_eq!(subject.view().await.unsettled_ends, 4);
-    subject.settle(&[visitor(1), visitor(2)]).await;
+    subject.acknowledge_journal(&[visitor(1), visitor(2)]).await;
     for (number, missing) in [
         (1, NotFound::Unknown),
         (2, NotFound::Unknown),
@@ -203,7 +203,7 @@ pub(crate) async fn an_end_is_remembered_until_it_is_settled(mut subject: Subjec
         (5, NotFound::Unknown),
     ] {
         assert_eq!(
-            subject.missing(visitor(number)).await,
+            subject.expect_not_found(visitor(number)).await,
             missing,
             "visitor {number}"
         );
@@ -231,6 +231,6 @@ pub(crate) async fn a_late_settlement_leaves_the_next_end_remembered(mut subject
             .acknowledge(&subject.queue, &[], &[ending])
             .await
             .expect("settle");
-        assert_eq!(subject.missing(visitor(1)).await, missing);
+        assert_eq!(subject.expect_not_found(visitor(1)).await, missing);
     }
 }

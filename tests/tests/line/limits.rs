@@ -17,7 +17,7 @@ const LIMITS: JournalLimits = JournalLimits {
 
 /// Visitors 1 to 4 have places, the first two of them inside; records fill the journal up to its limit for newcomers.
 async fn at_the_limit(subject: &Subject, re_entry: ReEntry) -> Subject {
-    let mut subject = subject.limited(LIMITS);
+    let mut subject = subject.with_journal_limits(LIMITS);
     subject
         .open(Settings {
             capacity: 2,
@@ -61,7 +61,7 @@ pub(crate) async fn at_the_limit_nobody_gets_a_new_place(subject: Subject) {
     assert_eq!(subject.view().await, before, "nothing of it is left behind");
     for number in 1..=4 {
         let place = subject.enter(visitor(number)).await;
-        assert_eq!(place.how, JoinKind::Kept, "visitor {number}");
+        assert_eq!(place.kind, JoinKind::Kept, "visitor {number}");
     }
 
     // Nor on the fast track, and whoever left is new.
@@ -69,22 +69,19 @@ pub(crate) async fn at_the_limit_nobody_gets_a_new_place(subject: Subject) {
         subject.leave(visitor(number), LeaveReason::Leave).await;
         assert_eq!(enters(&subject, number).await, refused, "visitor {number}");
     }
-    subject.pass_seconds(1);
+    subject.advance_seconds(1);
     assert_eq!(enters(&subject, 5).await, refused);
     let view = subject.view().await;
     assert_eq!((view.waiting, view.ready, view.active), (0, 0, 0));
     assert_eq!(view.totals.entered, 4);
 
     settle_one(&subject).await;
-    assert_eq!(
-        subject.enter(visitor(5)).await.standing.state(),
-        EntryState::Active
-    );
+    assert_eq!(subject.enter(visitor(5)).await.status.state(), EntryState::Active);
 }
 
 pub(crate) async fn at_the_limit_a_session_that_ran_out_is_no_way_in(subject: Subject) {
     let subject = at_the_limit(&subject, ReEntry::Keep).await;
-    subject.pass_seconds(300);
+    subject.advance_seconds(300);
     let before = subject.view().await;
     assert_eq!(
         enters(&subject, 1).await,
@@ -92,20 +89,20 @@ pub(crate) async fn at_the_limit_a_session_that_ran_out_is_no_way_in(subject: Su
         "its session is over: it would be a new visit"
     );
     assert_eq!(subject.view().await, before);
-    subject.settle(&[]).await;
-    assert_eq!(subject.enter(visitor(1)).await.how, JoinKind::NewVisit);
+    subject.acknowledge_journal(&[]).await;
+    assert_eq!(subject.enter(visitor(1)).await.kind, JoinKind::NewVisit);
 }
 
 pub(crate) async fn at_the_limit_whoever_asks_to_may_still_move_back(subject: Subject) {
     let subject = at_the_limit(&subject, ReEntry::Requeue).await;
-    assert_eq!(subject.enter(visitor(3)).await.how, JoinKind::Requeued);
+    assert_eq!(subject.enter(visitor(3)).await.kind, JoinKind::Requeued);
     assert_eq!(subject.position(visitor(3)).await, 2);
 }
 
 pub(crate) async fn at_the_limit_nobody_is_promoted_or_dropped(subject: Subject) {
     let subject = at_the_limit(&subject, ReEntry::Keep).await;
     subject.leave(visitor(1), LeaveReason::Complete).await;
-    subject.pass_seconds(1);
+    subject.advance_seconds(1);
     let promotion = subject.tick().await;
     assert_eq!(
         (promotion.promoted, promotion.limited_by),
@@ -119,7 +116,7 @@ pub(crate) async fn at_the_limit_nobody_is_promoted_or_dropped(subject: Subject)
         subject.clock.now_ms(),
         "a promoter is there all the same"
     );
-    subject.pass_seconds(300);
+    subject.advance_seconds(300);
     let promotion = subject.tick().await;
     assert_eq!((promotion.expired, promotion.active), (0, 1));
 
@@ -128,7 +125,7 @@ pub(crate) async fn at_the_limit_nobody_is_promoted_or_dropped(subject: Subject)
     let promotion = subject.tick().await;
     assert_eq!((promotion.expired, promotion.promoted), (1, 2));
     assert!(matches!(
-        subject.standing(visitor(3)).await,
+        subject.status(visitor(3)).await,
         EntryStatus::Ready { .. }
     ));
 }
@@ -149,7 +146,7 @@ pub(crate) async fn what_was_promised_has_a_reserve(subject: Subject) {
     // The end is not lost with that: the line remembers it until the backup has it.
     let end = subject.line.unsettled_end(&subject.queue, visitor(1)).await;
     assert_eq!(end.expect("an answer"), Some(left));
-    subject.settle(&[]).await;
+    subject.acknowledge_journal(&[]).await;
     subject
         .line
         .append_to_journal(&subject.queue, &left)

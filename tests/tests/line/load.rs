@@ -20,12 +20,12 @@ pub(crate) async fn a_load_report_is_kept_for_a_minute(mut subject: Subject) {
         .await
         .expect("kept");
     let at_ms = subject.clock.now_ms();
-    subject.pass_ms(59_999);
+    subject.advance_ms(59_999);
     assert_eq!(
         subject.view().await.load,
         Some(LastLoadReport { report: whole, at_ms })
     );
-    subject.pass_ms(1);
+    subject.advance_ms(1);
     assert_eq!(subject.view().await.load, None, "it is a minute old");
 }
 
@@ -47,9 +47,9 @@ pub(crate) async fn the_last_load_report_counts_and_nothing_of_those_before(mut 
             .record_load(&subject.queue, &report)
             .await
             .expect("kept");
-        subject.pass_ms(1);
+        subject.advance_ms(1);
     }
     assert_eq!(subject.view().await.load.map(|load| load.report), Some(bare));
-    let other = subject.another(Settings::default()).await;
+    let other = subject.open_sibling(Settings::default()).await;
     assert_eq!(other.view().await.load, None, "of one queue alone");
 }

@@ -74,7 +74,10 @@ pub(crate) async fn what_is_not_in_the_backup_outlives_the_queue(mut subject: Su
         .restore(&subject.queue, &configuration, 0, RestoredEntries::default());
     assert_eq!(put_back.await.expect("restore"), ConfigureOutcome::Created);
     assert_eq!(subject.journal().await, journal);
-    assert_eq!(subject.missing(visitor(5)).await, NotFound::RecentlyEnded);
+    assert_eq!(
+        subject.expect_not_found(visitor(5)).await,
+        NotFound::RecentlyEnded
+    );
 
     // Taken away, it is gone.
     assert!(subject.line.drop_queue(&subject.queue, 3).await.expect("forget"));
@@ -106,5 +109,5 @@ pub(crate) async fn nothing_of_a_generation_outlives_it(mut subject: Subject) {
         (0, 0, 0, 0)
     );
     assert_eq!(view.configuration, reset);
-    assert_eq!(subject.missing(visitor(5)).await, NotFound::Unknown);
+    assert_eq!(subject.expect_not_found(visitor(5)).await, NotFound::Unknown);
 }

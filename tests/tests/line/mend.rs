@@ -69,10 +69,10 @@ async fn mend_as(
 fn here(mended: RepairOutcome) -> (EntryStatus, Change, bool) {
     match mended {
         RepairOutcome::Live {
-            status: standing,
+            status,
             change,
             has_adopted: adopted,
-        } => (standing, change, adopted),
+        } => (status, change, adopted),
         other => panic!("not here: {other:?}"),
     }
 }
@@ -81,11 +81,11 @@ pub(crate) async fn what_the_backup_lacks_is_said_once_more(mut subject: Subject
     one_of_each(&mut subject).await;
     for number in 1..=4 {
         let (before, version) = (
-            subject.standing(visitor(number)).await,
+            subject.status(visitor(number)).await,
             subject.view().await.version,
         );
-        let (standing, change, adopted) = here(mend(&subject, number, None).await);
-        assert_eq!((standing, adopted), (before, false));
+        let (status, change, adopted) = here(mend(&subject, number, None).await);
+        assert_eq!((status, adopted), (before, false));
         assert!(change.version > version);
         assert_eq!(change.event.state(), before.state());
         assert_eq!(change.event.visit(), before.visit());
@@ -108,23 +108,23 @@ pub(crate) async fn a_visit_goes_on_from_where_the_backup_has_it(mut subject: Su
         record.state = EntryState::Ready;
         record.expires_at_ms = Some(end_ms);
     });
-    let (standing, change, adopted) = here(mend(&subject, 3, Some(ready.await)).await);
-    assert!(adopted && standing.state() == EntryState::Ready, "{standing:?}");
+    let (status, change, adopted) = here(mend(&subject, 3, Some(ready.await)).await);
+    assert!(adopted && status.state() == EntryState::Ready, "{status:?}");
     assert_eq!(change.event.state(), EntryState::Ready);
     let claim_by_ms = subject.clock.now_ms() + subject.settings.claim_ms();
     assert!(
-        matches!(standing, EntryStatus::Ready { claim_by_ms: by, .. } if by == claim_by_ms),
+        matches!(status, EntryStatus::Ready { claim_by_ms: by, .. } if by == claim_by_ms),
         "anew"
     );
     let active = record(&subject, 4, |record| {
         record.state = EntryState::Active;
         record.expires_at_ms = Some(end_ms);
     });
-    let (standing, ..) = here(mend(&subject, 4, Some(active.await)).await);
-    assert!(matches!(standing, EntryStatus::Active { session_end_ms, .. } if session_end_ms == end_ms));
-    assert_eq!(subject.standing(visitor(4)).await, standing);
+    let (status, ..) = here(mend(&subject, 4, Some(active.await)).await);
+    assert!(matches!(status, EntryStatus::Active { session_end_ms, .. } if session_end_ms == end_ms));
+    assert_eq!(subject.status(visitor(4)).await, status);
     // An extension was lost; a shorter session is an earlier one.
-    let first = subject.standing(visitor(1)).await;
+    let first = subject.status(visitor(1)).await;
     let EntryStatus::Active { session_end_ms, .. } = first else {
         panic!("{first:?}")
     };
@@ -133,17 +133,17 @@ pub(crate) async fn a_visit_goes_on_from_where_the_backup_has_it(mut subject: Su
         (session_end_ms + 9_000, session_end_ms + 9_000, true),
     ] {
         let extended = record(&subject, 1, |record| record.expires_at_ms = Some(record_end_ms)).await;
-        let (standing, _, adopted) = here(mend(&subject, 1, Some(extended)).await);
+        let (status, _, adopted) = here(mend(&subject, 1, Some(extended)).await);
         assert!(
-            matches!(standing, EntryStatus::Active { session_end_ms, .. } if session_end_ms == expected_ms)
+            matches!(status, EntryStatus::Active { session_end_ms, .. } if session_end_ms == expected_ms)
         );
         assert_eq!(adopted, changed);
     }
     // Nobody goes back.
-    let before = subject.standing(visitor(2)).await;
+    let before = subject.status(visitor(2)).await;
     let waiting = record(&subject, 2, |record| record.state = EntryState::Waiting).await;
-    let (standing, _, adopted) = here(mend(&subject, 2, Some(waiting)).await);
-    assert_eq!((standing, adopted), (before, false));
+    let (status, _, adopted) = here(mend(&subject, 2, Some(waiting)).await);
+    assert_eq!((status, adopted), (before, false));
     // Two entries more are inside than there is room for: nobody else gets in.
     assert_eq!(subject.tick().await.promoted, 0);
 }
@@ -168,7 +168,10 @@ pub(crate) async fn what_the_backup_knows_to_be_over_leaves_the_line(mut subject
             }
         );
         assert!(end.version > over.version);
-        assert_eq!(subject.missing(visitor(number)).await, NotFound::RecentlyEnded);
+        assert_eq!(
+            subject.expect_not_found(visitor(number)).await,
+            NotFound::RecentlyEnded
+        );
         assert_eq!(
             subject
                 .line
@@ -194,27 +197,27 @@ pub(crate) async fn what_the_backup_knows_to_be_over_leaves_the_line(mut subject
 pub(crate) async fn a_turn_is_known_by_the_deadline_that_callers_see(mut subject: Subject) {
     one_of_each(&mut subject).await;
     // The claim clock stands still for a while: the turn ends later by the wall than by the score.
-    subject.set(|settings| settings.paused = true).await;
-    subject.pass_seconds(7);
-    subject.set(|settings| settings.paused = false).await;
-    let standing = subject.standing(visitor(2)).await;
+    subject.change_settings(|settings| settings.paused = true).await;
+    subject.advance_seconds(7);
+    subject.change_settings(|settings| settings.paused = false).await;
+    let status = subject.status(visitor(2)).await;
     assert_ne!(
-        StoredPosition::from_status(&standing),
+        StoredPosition::from_status(&status),
         spots(&subject).await[&visitor(2)]
     );
     let over = record(&subject, 2, |record| record.state = EntryState::Left).await;
     let EntryStatus::Ready {
         visit, claim_by_ms, ..
-    } = standing
+    } = status
     else {
-        panic!("{standing:?}")
+        panic!("{status:?}")
     };
     let beside = StoredPosition::Ready(DeadlineScore::new(claim_by_ms - 1, visit));
     assert_eq!(
         mend_as(&subject, 2, Some(over.clone()), beside).await,
         RepairOutcome::Moved
     );
-    let mended = mend_as(&subject, 2, Some(over), StoredPosition::from_status(&standing)).await;
+    let mended = mend_as(&subject, 2, Some(over), StoredPosition::from_status(&status)).await;
     assert!(matches!(mended, RepairOutcome::Ended(_)), "{mended:?}");
     assert_eq!(subject.view().await.ready, 0);
 }
@@ -226,16 +229,16 @@ pub(crate) async fn a_visit_begun_since_is_never_touched(mut subject: Subject) {
         record(&subject, 3, |record| record.state = EntryState::Left).await,
     );
     subject.leave(visitor(3), LeaveReason::Leave).await;
-    subject.pass_seconds(1);
+    subject.advance_seconds(1);
     subject.enter(visitor(3)).await;
-    let before = subject.standing(visitor(3)).await;
+    let before = subject.status(visitor(3)).await;
     assert_eq!(
         mend_as(&subject, 3, Some(over.clone()), seen[&visitor(3)]).await,
         RepairOutcome::Moved
     );
     // Seen as it stands now: the place is a later one than that of the end.
-    let (standing, _, adopted) = here(mend(&subject, 3, Some(over)).await);
-    assert_eq!((standing, adopted), (before, false));
+    let (status, _, adopted) = here(mend(&subject, 3, Some(over)).await);
+    assert_eq!((status, adopted), (before, false));
     // Of the same number by chance, where the record never heard of a place: it began after that end.
     let mut ended = record(&subject, 3, |record| record.state = EntryState::Left).await;
     (ended.score, ended.ended_at_ms) = (None, Some(subject.clock.now_ms()));
@@ -270,7 +273,7 @@ pub(crate) async fn a_visit_begun_since_is_never_touched(mut subject: Subject) {
     );
     assert_eq!(subject.state(visitor(2)).await, EntryState::Active);
     // One whose time is up: the next promotion drops it.
-    subject.pass_seconds(100_000);
+    subject.advance_seconds(100_000);
     assert_eq!(mend(&subject, 2, None).await, RepairOutcome::Moved);
 }
 

@@ -15,7 +15,7 @@ pub(crate) async fn with_an_offset_everything_goes_on(subject: Subject) {
         let (end_ms, by_ms) = (session_end_ms(&here, 1).await, claim_by_ms(&here, 2).await);
         for _ in 0..3 {
             here.tick().await;
-            here.pass_seconds(1);
+            here.advance_seconds(1);
         }
         assert_eq!(adjust(&here).await, AdjustClockOutcome::Applied, "{off_ms}");
         let clocks = here.view().await.clocks;
@@ -30,9 +30,9 @@ pub(crate) async fn with_an_offset_everything_goes_on(subject: Subject) {
         // The pace goes on, without a burst: one place is free, and one token there whatever the clock did.
         assert_eq!(here.tick().await.promoted, 1);
         assert_eq!(here.state(visitor(3)).await, EntryState::Ready);
-        here.set(|settings| settings.capacity = 100).await;
+        here.change_settings(|settings| settings.capacity = 100).await;
         assert_eq!(here.tick().await.promoted, 0);
-        here.pass_seconds(1);
+        here.advance_seconds(1);
         assert_eq!(here.tick().await.promoted, 1);
 
         // Deadlines come when they should have come.
@@ -51,7 +51,7 @@ pub(crate) async fn with_an_offset_everything_goes_on(subject: Subject) {
         // Somebody puts the server's clock right: the offset is wrong now, and goes.
         here.clock.set_server_error_ms(0);
         assert_eq!(here.tick().await.limited_by, LimitedBy::Clock);
-        here.pass_seconds(3);
+        here.advance_seconds(3);
         assert_eq!(adjust(&here).await, AdjustClockOutcome::Applied);
         let clocks = here.view().await.clocks;
         assert_eq!((clocks.apart, clocks.offset_ms), (false, 0));
@@ -62,21 +62,27 @@ pub(crate) async fn with_an_offset_everything_goes_on(subject: Subject) {
 pub(crate) async fn a_second_caller_decides_where_the_line_does_not_know(mut subject: Subject) {
     scene(&mut subject, 0).await;
     // Nobody ticked for two hours, and the server was set back meanwhile: its time is later than any that the line knows.
-    subject.pass_seconds(7_200);
+    subject.advance_seconds(7_200);
     subject.clock.set_server_error_ms(-HOUR_MS);
     assert_eq!(subject.tick().await.limited_by, LimitedBy::Clock);
     assert_eq!(adjust(&subject).await, AdjustClockOutcome::NotConfirmed);
     // A caller who wants something else is no help; one who sees the same is.
-    subject.caller_off_by(HOUR_MS / 2).enter(visitor(5)).await;
+    subject
+        .with_caller_clock_off_by_ms(HOUR_MS / 2)
+        .enter(visitor(5))
+        .await;
     assert_eq!(adjust(&subject).await, AdjustClockOutcome::NotConfirmed);
-    subject.caller_off_by(900).enter(visitor(6)).await;
+    subject.with_caller_clock_off_by_ms(900).enter(visitor(6)).await;
     assert_eq!(adjust(&subject).await, AdjustClockOutcome::Applied);
     assert_eq!(subject.view().await.now_ms, subject.clock.now_ms());
     // What a caller saw is forgotten when somebody sees that the server is right.
     subject.tick().await;
-    subject.caller_off_by(HOUR_MS).enter(visitor(7)).await;
+    subject
+        .with_caller_clock_off_by_ms(HOUR_MS)
+        .enter(visitor(7))
+        .await;
     subject.tick().await;
-    let other = subject.caller_off_by(HOUR_MS);
+    let other = subject.with_caller_clock_off_by_ms(HOUR_MS);
     assert_eq!(adjust(&other).await, AdjustClockOutcome::NotConfirmed);
 }
 
@@ -89,11 +95,11 @@ pub(crate) async fn a_quiet_queue_knows_the_time_by_its_ticks(mut subject: Subje
     subject.enter(visitor(1)).await;
     let end_ms = session_end_ms(&subject, 1).await;
     // Half an hour in which nothing changed.
-    subject.pass_seconds(1_800);
+    subject.advance_seconds(1_800);
     subject.tick().await;
     let ticked_ms = subject.clock.now_ms();
     subject.clock.set_server_error_ms(-HOUR_MS);
-    subject.pass_seconds(3);
+    subject.advance_seconds(3);
     assert_eq!(subject.view().await.now_ms, ticked_ms, "it does not go back");
     assert_eq!(adjust(&subject).await, AdjustClockOutcome::Applied);
     assert_eq!(subject.view().await.now_ms, subject.clock.now_ms());
@@ -114,7 +120,7 @@ pub(crate) async fn a_queue_put_back_by_a_server_that_is_off_calls_again(subject
         let old = scene_beside(&subject, off_ms).await;
         let promotions = old.journal().await.into_iter().flat_map(|record| record.changes);
         let places = places(&promotions.collect::<Vec<_>>());
-        let fresh = subject.beside();
+        let fresh = subject.sibling();
         let configuration = configuration(&one_by_one());
         let restored = fresh.line.restore(&fresh.queue, &configuration, 0, places).await;
         restored.expect("restored");

@@ -15,17 +15,17 @@ pub(crate) async fn the_fast_track_spends_from_the_same_bucket(mut subject: Subj
     let mut let_in = 0;
     for number in 1..=1_000 {
         // Moments of every kind: together, close to each other, and once in a while a long quiet time.
-        subject.pass_ms(match number % 100 {
+        subject.advance_ms(match number % 100 {
             0 => 60_000,
             n if n < 20 => 0,
             _ => rng.random_range(1..2_000),
         });
         let place = subject.enter(visitor(number)).await;
-        let_in += u64::from(place.standing.state() == EntryState::Active);
-        if place.standing.state() == EntryState::Waiting {
+        let_in += u64::from(place.status.state() == EntryState::Active);
+        if place.status.state() == EntryState::Waiting {
             // Now and then a promoter comes by later; after that, whoever is left goes: the queue is empty again.
             if number % 3 == 0 {
-                subject.pass_ms(rng.random_range(0..4_000));
+                subject.advance_ms(rng.random_range(0..4_000));
                 let_in += subject.tick().await.promoted;
             }
             subject.leave(visitor(number), LeaveReason::Leave).await;
@@ -48,14 +48,14 @@ pub(crate) async fn a_promoter_that_was_away_releases_one_batch(mut subject: Sub
     subject.open(pace(3, 10)).await;
     subject.line_up(1..=30).await;
     assert_eq!(subject.tick().await.promoted, 3);
-    subject.pass_seconds(100);
+    subject.advance_seconds(100);
     let back = subject.tick().await;
     assert_eq!((back.promoted, back.limited_by), (3, LimitedBy::Pace));
     assert_eq!(subject.tick().await.promoted, 0);
     // From then on the batch is spread over the interval.
-    subject.pass_ms(3_333);
+    subject.advance_ms(3_333);
     assert_eq!(subject.tick().await.promoted, 0);
-    subject.pass_ms(1);
+    subject.advance_ms(1);
     assert_eq!(subject.tick().await.promoted, 1);
 }
 
@@ -84,7 +84,7 @@ pub(crate) async fn capacity_is_never_exceeded(mut subject: Subject) {
                 let departed = subject.line.leave(&subject.queue, id, None, LeaveReason::Leave);
                 departed.await.expect("leave");
             }
-            5 => subject.pass_ms(rng.random_range(0..4_000)),
+            5 => subject.advance_ms(rng.random_range(0..4_000)),
             _ => {
                 let tick = subject.tick().await;
                 assert!(tick.ready + tick.active <= CAPACITY, "{tick:?}");
@@ -98,12 +98,12 @@ pub(crate) async fn capacity_is_never_exceeded(mut subject: Subject) {
 
     // Where capacity is lowered below what is taken, nobody is sent away and nobody is let in.
     subject.line_up(31..=60).await;
-    subject.pass_seconds(60);
+    subject.advance_seconds(60);
     subject.tick().await;
     let before = subject.tick().await;
     assert_eq!(before.ready, CAPACITY);
-    subject.set(|settings| settings.capacity = 3).await;
-    subject.pass_seconds(2);
+    subject.change_settings(|settings| settings.capacity = 3).await;
+    subject.advance_seconds(2);
     let tick = subject.tick().await;
     assert_eq!(
         (tick.promoted, tick.ready, tick.limited_by),
@@ -125,19 +125,21 @@ pub(crate) async fn a_new_pace_keeps_the_tokens(mut subject: Subject) {
         .expect("promote");
     assert_eq!((four.promoted, four.limited_by), (4, LimitedBy::Requested));
     // Six tokens are left and stay six, whatever the new unit of time is.
-    subject.set(|settings| settings.interval_seconds = 60).await;
+    subject
+        .change_settings(|settings| settings.interval_seconds = 60)
+        .await;
     assert_eq!(subject.tick().await.promoted, 6);
-    subject.pass_seconds(59);
+    subject.advance_seconds(59);
     assert_eq!(subject.tick().await.promoted, 9, "9.8 were earned");
     // A smaller batch cuts what is there; a larger one has to be earned.
     subject
-        .set(|settings| (settings.batch, settings.interval_seconds) = (20, 1))
+        .change_settings(|settings| (settings.batch, settings.interval_seconds) = (20, 1))
         .await;
-    subject.pass_seconds(10);
-    subject.set(|settings| settings.batch = 2).await;
+    subject.advance_seconds(10);
+    subject.change_settings(|settings| settings.batch = 2).await;
     assert_eq!(subject.tick().await.promoted, 2);
-    subject.set(|settings| settings.batch = 30).await;
+    subject.change_settings(|settings| settings.batch = 30).await;
     assert_eq!(subject.tick().await.promoted, 0);
-    subject.pass_ms(500);
+    subject.advance_ms(500);
     assert_eq!(subject.tick().await.promoted, 15);
 }

@@ -51,19 +51,15 @@ pub(crate) async fn a_report_counts_what_happened_since_the_last_one(mut subject
     };
     assert_eq!(first.events, happened);
     assert_eq!(first.generation, 1);
-    let standing = (
-        subject.standing(visitor(5)).await,
-        subject.standing(visitor(9)).await,
-    );
-    let (EntryStatus::Waiting { score: head, .. }, EntryStatus::Waiting { score: tail, .. }) = standing
-    else {
-        panic!("{standing:?}")
+    let status = (subject.status(visitor(5)).await, subject.status(visitor(9)).await);
+    let (EntryStatus::Waiting { score: head, .. }, EntryStatus::Waiting { score: tail, .. }) = status else {
+        panic!("{status:?}")
     };
     assert_eq!((first.head, first.tail), (Some(head), Some(tail)));
 
-    subject.pass_ms(9_999);
+    subject.advance_ms(9_999);
     assert_eq!(ask(&subject).await, ReportOutcome::NotDue { due_in_ms: 1 });
-    subject.pass_seconds(300); // 3 and 4 did not come, and the session of 2 is over.
+    subject.advance_seconds(300); // 3 and 4 did not come, and the session of 2 is over.
     subject.tick().await;
     let second = report(&subject).await;
     let happened = QueueEvents {
@@ -79,7 +75,7 @@ pub(crate) async fn a_report_counts_what_happened_since_the_last_one(mut subject
     subject.clock.set_back(std::time::Duration::from_hours(1));
     subject.tick().await;
     assert!(matches!(ask(&subject).await, ReportOutcome::NotDue { .. }));
-    subject.pass_seconds(3_610);
+    subject.advance_seconds(3_610);
     assert_eq!(report(&subject).await.events.entered, 0);
 }
 
@@ -96,7 +92,7 @@ pub(crate) async fn each_event_is_in_one_report_however_many_ask(mut subject: Su
                 due += 1;
             }
         }
-        subject.pass_seconds(10);
+        subject.advance_seconds(10);
     }
     assert_eq!((entered, promoted, due), (20, 20, 5));
 }
@@ -115,33 +111,33 @@ pub(crate) async fn a_queue_where_nothing_happens_is_reported_on_less_often(mut 
             ms => assert!(ms <= 10_000, "somebody may come: {ms}"),
         }
         subject.tick().await;
-        subject.pass_seconds(10);
+        subject.advance_seconds(10);
         quiet_seconds += 10;
     }
     assert_eq!(quiet_seconds, 60);
     subject.enter(visitor(1)).await;
     subject.leave(visitor(1), LeaveReason::Leave).await;
-    subject.pass_seconds(10);
+    subject.advance_seconds(10);
     assert_eq!(
         report(&subject).await.events.entered,
         1,
         "come and gone in between"
     );
     subject.enter(visitor(1)).await;
-    subject.pass_seconds(10);
+    subject.advance_seconds(10);
     assert_eq!(report(&subject).await.active, 1);
-    subject.pass_seconds(10);
+    subject.advance_seconds(10);
     assert_eq!(report(&subject).await.active, 1, "somebody is there");
 }
 
 pub(crate) async fn a_report_tells_how_long_people_wait(mut subject: Subject) {
     subject.open(four_at_a_time()).await;
-    subject.set(|settings| settings.paused = true).await;
+    subject.change_settings(|settings| settings.paused = true).await;
     for number in 1..=8 {
         subject.enter(visitor(number)).await;
-        subject.pass_seconds(1);
+        subject.advance_seconds(1);
     }
-    subject.set(|settings| settings.paused = false).await;
+    subject.change_settings(|settings| settings.paused = false).await;
     let start = report(&subject).await;
     assert_eq!(
         (start.waited_ms, start.waited_max_ms),
@@ -153,9 +149,9 @@ pub(crate) async fn a_report_tells_how_long_people_wait(mut subject: Subject) {
         Some(8_000)
     );
 
-    subject.pass_seconds(10);
+    subject.advance_seconds(10);
     subject.tick().await; // After 18, 17, 16 and 15 seconds.
-    subject.pass_seconds(10);
+    subject.advance_seconds(10);
     subject.tick().await; // After 24, 23, 22 and 21 seconds.
     let report_of_all = report(&subject).await;
     assert_eq!(
@@ -163,7 +159,7 @@ pub(crate) async fn a_report_tells_how_long_people_wait(mut subject: Subject) {
         (156_000, 24_000)
     );
     assert_eq!((report_of_all.head, report_of_all.tail), (None, None));
-    subject.pass_seconds(10);
+    subject.advance_seconds(10);
     let after = report(&subject).await;
     assert_eq!((after.waited_ms, after.waited_max_ms), (0, 0), "each wait once");
 }
@@ -173,11 +169,11 @@ pub(crate) async fn a_report_tells_of_a_promoter_that_was_away(mut subject: Subj
     subject.enter(visitor(1)).await;
     assert_eq!(report(&subject).await.tick_age_ms, 0, "none was there yet");
     for seconds in [10, 95, 1] {
-        subject.pass_seconds(seconds);
+        subject.advance_seconds(seconds);
         subject.tick().await;
     }
     assert_eq!(report(&subject).await.tick_age_ms, 95_000);
-    subject.pass_seconds(12);
+    subject.advance_seconds(12);
     assert_eq!(report(&subject).await.tick_age_ms, 12_000, "none has come since");
 }
 
@@ -187,13 +183,13 @@ pub(crate) async fn a_report_tells_how_far_the_backup_is_behind(mut subject: Sub
     let report_now = report(&subject).await;
     assert_eq!((report_now.journal_len, report_now.backup_lag_ms), (0, 0));
     subject.tick().await;
-    subject.pass_seconds(10);
+    subject.advance_seconds(10);
     subject.tick().await;
-    subject.pass_seconds(2);
+    subject.advance_seconds(2);
     let behind = report(&subject).await;
     assert_eq!((behind.journal_len, behind.backup_lag_ms), (2, 12_000));
-    subject.settle(&[]).await;
-    subject.pass_seconds(10);
+    subject.acknowledge_journal(&[]).await;
+    subject.advance_seconds(10);
     let report_now = report(&subject).await;
     assert_eq!((report_now.journal_len, report_now.backup_lag_ms), (0, 0));
 }

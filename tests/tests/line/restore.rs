@@ -27,33 +27,33 @@ pub(crate) fn places(changes: &[Change]) -> RestoredEntries {
 pub(crate) async fn a_restore_brings_everybody_back(mut subject: Subject) {
     // A queue with visitors in every state: 1 and 2 are active, 3 completed, 4 to 6 ready, 7 gone, 8 to 40 waiting.
     subject.open(three_at_a_time()).await;
-    subject.set(|settings| settings.paused = true).await;
+    subject.change_settings(|settings| settings.paused = true).await;
     let mut changes = Vec::new();
     for number in 1..=40 {
         changes.extend(subject.enter(visitor(number)).await.change);
         if number % 5 == 0 {
-            subject.pass_ms(1);
+            subject.advance_ms(1);
         }
     }
-    subject.set(|settings| settings.paused = false).await;
+    subject.change_settings(|settings| settings.paused = false).await;
     changes.push(subject.leave(visitor(7), LeaveReason::Leave).await);
     subject.tick().await;
     for number in 1..=3 {
         changes.push(subject.claim(visitor(number)).await.1);
     }
     changes.push(subject.leave(visitor(3), LeaveReason::Complete).await);
-    subject.pass_seconds(1);
+    subject.advance_seconds(1);
     subject.tick().await;
     for record in subject.journal().await {
         changes.extend(record.changes);
     }
     changes.sort_by_key(|change| change.version);
     let before = subject.view().await;
-    let active = subject.standing(visitor(1)).await;
+    let active = subject.status(visitor(1)).await;
 
     // The line lost it: a queue that it does not have gets what the backup holds. The clock is behind, too.
-    subject.pass_seconds(30);
-    let mut again = subject.another(three_at_a_time()).await;
+    subject.advance_seconds(30);
+    let mut again = subject.open_sibling(three_at_a_time()).await;
     again.queue = fresh_queue();
     again.clock.set_back(Duration::from_secs(3));
     let mut configuration = configuration(&again.settings);
@@ -79,25 +79,25 @@ pub(crate) async fn a_restore_brings_everybody_back(mut subject: Subject) {
     assert!(view.version > before.version, "changes go on from the highest");
     for number in 8..=40 {
         let (old, new) = (
-            subject.standing(visitor(number)).await,
-            again.standing(visitor(number)).await,
+            subject.status(visitor(number)).await,
+            again.status(visitor(number)).await,
         );
         assert_eq!(new, old, "visitor {number} has the old place");
     }
     for number in 4..=6 {
         let ready = EntryStatus::Ready {
-            visit: again.standing(visitor(number)).await.visit(),
+            visit: again.status(visitor(number)).await.visit(),
             claim_by_ms: now_ms + 60_000,
             now_ms,
         };
         assert_eq!(
-            again.standing(visitor(number)).await,
+            again.status(visitor(number)).await,
             ready,
             "visitor {number} has the time to claim anew"
         );
-        assert_eq!(subject.standing(visitor(number)).await.visit(), ready.visit());
+        assert_eq!(subject.status(visitor(number)).await.visit(), ready.visit());
     }
-    match (active, again.standing(visitor(1)).await) {
+    match (active, again.status(visitor(1)).await) {
         (
             EntryStatus::Active {
                 visit,
@@ -117,18 +117,18 @@ pub(crate) async fn a_restore_brings_everybody_back(mut subject: Subject) {
     }
     for number in [3, 7] {
         assert_eq!(
-            again.look(visitor(number)).await,
+            again.lookup(visitor(number)).await,
             EntryLookup::NotFound(NotFound::Unknown)
         );
     }
     // Nobody is let in at once, the line goes on where it was, and newcomers are behind everybody.
     assert_eq!(again.tick().await.promoted, 0);
     let newcomer = again.enter(visitor(41)).await;
-    assert_eq!(newcomer.standing.state(), EntryState::Waiting);
+    assert_eq!(newcomer.status.state(), EntryState::Waiting);
     assert_eq!(again.position(visitor(41)).await, 34);
     let version = newcomer.change.expect("new").version;
     assert!(version.epoch == 2 && changes.iter().all(|change| change.version < version));
-    again.pass_seconds(1);
+    again.advance_seconds(1);
     assert_eq!(again.tick().await.promoted, 3);
     for number in 8..=10 {
         assert_eq!(again.state(visitor(number)).await, EntryState::Ready);
@@ -147,7 +147,7 @@ pub(crate) async fn a_restore_leaves_a_queue_of_its_epoch_or_a_later_one_alone(m
     subject.open(three_at_a_time()).await;
     subject.line_up([1, 2]).await;
     let mut changes = Vec::new();
-    let other = subject.another(three_at_a_time()).await;
+    let other = subject.open_sibling(three_at_a_time()).await;
     for number in 5..=9 {
         changes.extend(other.enter(visitor(number)).await.change);
     }
@@ -162,12 +162,12 @@ pub(crate) async fn a_restore_leaves_a_queue_of_its_epoch_or_a_later_one_alone(m
     assert_eq!(restore(1).await, ConfigureOutcome::Unchanged);
     assert_eq!(restore(0).await, ConfigureOutcome::Superseded);
     assert_eq!(subject.view().await, view);
-    assert_eq!(subject.missing(visitor(9)).await, NotFound::Unknown);
+    assert_eq!(subject.expect_not_found(visitor(9)).await, NotFound::Unknown);
     assert_eq!(subject.position(visitor(2)).await, 2);
 
     // A later one takes its place.
     assert_eq!(restore(7).await, ConfigureOutcome::Created);
-    assert_eq!(subject.missing(visitor(2)).await, NotFound::Unknown);
+    assert_eq!(subject.expect_not_found(visitor(2)).await, NotFound::Unknown);
     assert_eq!(subject.view().await.active, 3);
     assert_eq!(subject.position(visitor(9)).await, 2);
 }
@@ -219,9 +219,9 @@ pub(crate) async fn a_pass_of_before_lets_in_again_until_its_end(mut subject: Su
     let over = validate(4, subject.clock.now_ms()).await;
     assert!(matches!(over, ValidateOutcome::NotActive(_)), "{over:?}");
     for number in [1, 5] {
-        let visit = subject.standing(visitor(number)).await.visit();
+        let visit = subject.status(visitor(number)).await.visit();
         let ValidateOutcome::Active {
-            status: standing,
+            status,
             change: Some(change),
         } = validate(number, end_ms).await
         else {
@@ -234,16 +234,19 @@ pub(crate) async fn a_pass_of_before_lets_in_again_until_its_end(mut subject: Su
             now_ms,
         };
         assert_eq!(
-            (standing, subject.standing(visitor(number)).await),
+            (status, subject.status(visitor(number)).await),
             (expected, expected)
         );
         assert_eq!(change.event.state(), EntryState::Active);
     }
     let view = subject.view().await;
     assert_eq!((view.waiting, view.ready, view.active), (1, 2, 2));
-    subject.pass_seconds(40);
+    subject.advance_seconds(40);
     subject.tick().await;
-    assert_eq!(subject.missing(visitor(5)).await, NotFound::RecentlyEnded);
+    assert_eq!(
+        subject.expect_not_found(visitor(5)).await,
+        NotFound::RecentlyEnded
+    );
 }
 
 /// A visitor who came and went in a line whose clock was ahead, and the same line put back with the right time: the end, and the

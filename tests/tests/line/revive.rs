@@ -14,11 +14,9 @@ use crate::settings::two_at_a_time;
 
 /// What the backup shows after these changes of one entry.
 fn record(changes: &[Change]) -> EntryRecord {
-    let folded = changes
-        .iter()
-        .fold(None, |standing: Option<EntryRecord>, change| {
-            EntryRecord::apply_change(standing.as_ref(), change, 24).or(standing)
-        });
+    let folded = changes.iter().fold(None, |status: Option<EntryRecord>, change| {
+        EntryRecord::apply_change(status.as_ref(), change, 24).or(status)
+    });
     folded.expect("there are changes")
 }
 
@@ -42,10 +40,7 @@ async fn bring_back(subject: &Subject, record: &EntryRecord) -> RestoreEntryOutc
 
 async fn back(subject: &Subject, record: &EntryRecord) -> (EntryStatus, Change) {
     match bring_back(subject, record).await {
-        RestoreEntryOutcome::Restored {
-            status: standing,
-            change,
-        } => (standing, change),
+        RestoreEntryOutcome::Restored { status, change } => (status, change),
         other => panic!("not back: {other:?}"),
     }
 }
@@ -53,16 +48,16 @@ async fn back(subject: &Subject, record: &EntryRecord) -> (EntryStatus, Change) 
 /// A queue whose visitors 1 to 6 came one after the other, and the same queue without 2, 4 and 6, with the changes of all.
 async fn lost_every_other(mut subject: Subject) -> (Subject, Vec<Change>) {
     subject.open(two_at_a_time()).await;
-    let mut all = subject.another(two_at_a_time()).await;
-    all.set(|settings| settings.paused = true).await;
-    subject.set(|settings| settings.paused = true).await;
+    let mut all = subject.open_sibling(two_at_a_time()).await;
+    all.change_settings(|settings| settings.paused = true).await;
+    subject.change_settings(|settings| settings.paused = true).await;
     let mut changes = Vec::new();
     for number in 1..=6 {
         changes.extend(all.enter(visitor(number)).await.change);
         if number % 2 == 1 {
             subject.enter(visitor(number)).await;
         }
-        subject.pass_ms(3);
+        subject.advance_ms(3);
     }
     (subject, changes)
 }
@@ -72,10 +67,10 @@ pub(crate) async fn a_lost_place_is_as_it_was(subject: Subject) {
     let before = subject.view().await;
     // Last first, so that the order of coming back decides nothing.
     for (number, entered) in [(6, &changes[5]), (4, &changes[3]), (2, &changes[1])] {
-        assert_eq!(subject.missing(visitor(number)).await, NotFound::Unknown);
+        assert_eq!(subject.expect_not_found(visitor(number)).await, NotFound::Unknown);
         let record = record(&[*entered]);
-        let (standing, change) = back(&subject, &record).await;
-        assert_eq!(standing, subject.standing(visitor(number)).await);
+        let (status, change) = back(&subject, &record).await;
+        assert_eq!(status, subject.status(visitor(number)).await);
         assert!(
             change.version > record.version,
             "nothing of the lost history is later"
@@ -84,7 +79,7 @@ pub(crate) async fn a_lost_place_is_as_it_was(subject: Subject) {
         assert_eq!((rewritten.state, rewritten.score), (record.state, record.score));
         assert_eq!(
             revive(&subject, &record, ReplacedEntry::Nothing).await,
-            RestoreEntryOutcome::AlreadyLive(standing)
+            RestoreEntryOutcome::AlreadyLive(status)
         );
     }
     for number in 1..=6 {
@@ -102,8 +97,8 @@ pub(crate) async fn a_lost_place_is_as_it_was(subject: Subject) {
 
 pub(crate) async fn whoever_comes_later_is_behind_even_where_the_clock_is_behind(mut subject: Subject) {
     subject.open(two_at_a_time()).await;
-    let other = subject.another(two_at_a_time()).await;
-    other.pass_seconds(60);
+    let other = subject.open_sibling(two_at_a_time()).await;
+    other.advance_seconds(60);
     for number in 1..=3 {
         other.enter(visitor(number)).await;
     }
@@ -126,7 +121,7 @@ pub(crate) async fn ready_and_active_ones_come_back_and_nobody_else_gets_in_unti
     mut subject: Subject,
 ) {
     subject.open(two_at_a_time()).await;
-    let mut other = subject.another(two_at_a_time()).await;
+    let mut other = subject.open_sibling(two_at_a_time()).await;
     for subject in [&mut subject, &mut other] {
         subject.line_up(1..=4).await;
         subject.tick().await;
@@ -134,7 +129,7 @@ pub(crate) async fn ready_and_active_ones_come_back_and_nobody_else_gets_in_unti
     // The replica has 1 and 2 ready; of the other history come one active and one ready besides.
     let (_, claimed) = other.claim(visitor(1)).await;
     other.leave(visitor(2), LeaveReason::Leave).await;
-    other.pass_seconds(1);
+    other.advance_seconds(1);
     other.tick().await;
     let journal = other.journal().await;
     let of = |number| {
@@ -148,23 +143,23 @@ pub(crate) async fn ready_and_active_ones_come_back_and_nobody_else_gets_in_unti
         changes.sort_by_key(|change| change.version);
         record(&changes)
     };
-    let lost = subject.another(two_at_a_time()).await;
+    let lost = subject.open_sibling(two_at_a_time()).await;
     lost.enter(visitor(8)).await;
     lost.enter(visitor(9)).await;
     lost.enter(visitor(10)).await;
-    lost.pass_seconds(20);
-    let (standing, _) = back(&lost, &of(1)).await;
-    assert_eq!(standing.visit(), of(1).visit);
+    lost.advance_seconds(20);
+    let (status, _) = back(&lost, &of(1)).await;
+    assert_eq!(status.visit(), of(1).visit);
     assert!(
-        matches!(standing, EntryStatus::Active { session_end_ms, .. } if Some(session_end_ms) == of(1).expires_at_ms),
-        "the session ends when it would have: {standing:?}"
+        matches!(status, EntryStatus::Active { session_end_ms, .. } if Some(session_end_ms) == of(1).expires_at_ms),
+        "the session ends when it would have: {status:?}"
     );
-    let (standing, change) = back(&lost, &of(3)).await;
+    let (status, change) = back(&lost, &of(3)).await;
     let now_ms = lost.clock.now_ms();
     let claim_by_ms = now_ms + 60_000;
     let visit = of(3).visit;
     assert_eq!(
-        standing,
+        status,
         EntryStatus::Ready {
             visit,
             claim_by_ms,
@@ -179,12 +174,9 @@ pub(crate) async fn ready_and_active_ones_come_back_and_nobody_else_gets_in_unti
     );
     // Four in a room of two: nobody goes in, however long.
     assert_eq!((lost.view().await.ready, lost.view().await.active), (1, 3));
-    lost.pass_seconds(2);
+    lost.advance_seconds(2);
     assert_eq!(lost.tick().await.promoted, 0);
-    assert_eq!(
-        lost.enter(visitor(11)).await.standing.state(),
-        EntryState::Waiting
-    );
+    assert_eq!(lost.enter(visitor(11)).await.status.state(), EntryState::Waiting);
     for number in [8, 9] {
         lost.leave(visitor(number), LeaveReason::Complete).await;
         assert_eq!(lost.tick().await.promoted, 0, "there is no room yet");
@@ -219,27 +211,30 @@ pub(crate) async fn what_ended_stays_gone(subject: Subject) {
         revive(&subject, &stale, ReplacedEntry::Ticket(mark)).await,
         RestoreEntryOutcome::AlreadyEnded
     );
-    subject.settle(&[visitor(2)]).await;
+    subject.acknowledge_journal(&[visitor(2)]).await;
     let revived = revive(&subject, &stale, ReplacedEntry::Ticket(mark)).await;
     assert!(
         matches!(revived, RestoreEntryOutcome::TicketIssued(again) if again != mark),
         "the record has to be read again: {revived:?}"
     );
-    assert_eq!(subject.missing(visitor(2)).await, NotFound::Unknown);
+    assert_eq!(subject.expect_not_found(visitor(2)).await, NotFound::Unknown);
 }
 
 pub(crate) async fn a_session_that_is_over_expires(mut subject: Subject) {
     subject.open(two_at_a_time()).await;
-    let other = subject.another(two_at_a_time()).await;
+    let other = subject.open_sibling(two_at_a_time()).await;
     let change = other.enter(visitor(1)).await.change.expect("it is new");
     let active = record(&[change]);
-    subject.pass_seconds(300);
+    subject.advance_seconds(300);
     let RestoreEntryOutcome::SessionExpired(end) = bring_back(&subject, &active).await else {
         panic!("the session is over");
     };
     let after = EntryRecord::apply_change(Some(&active), &end, 24).expect("later");
     assert_eq!((after.state, after.visit), (EntryState::Expired, active.visit));
-    assert_eq!(subject.missing(visitor(1)).await, NotFound::RecentlyEnded);
+    assert_eq!(
+        subject.expect_not_found(visitor(1)).await,
+        NotFound::RecentlyEnded
+    );
     assert_eq!(
         subject
             .line

@@ -36,8 +36,8 @@ pub(crate) async fn validating_by_state(mut subject: Subject) {
     );
     for state in STATES {
         let subject = standing_there(&subject, state).await;
-        let (standing, view) = (subject.standing(visitor(1)).await, subject.view().await);
-        for visit in [None, Some(standing.visit())] {
+        let (status, view) = (subject.status(visitor(1)).await, subject.view().await);
+        for visit in [None, Some(status.visit())] {
             // Consuming takes an active entry, and this check does not make one.
             let checks = if state == EntryState::Active {
                 vec![look(visit)]
@@ -53,12 +53,9 @@ pub(crate) async fn validating_by_state(mut subject: Subject) {
             };
             for check in checks {
                 let wanted = if state == EntryState::Active {
-                    ValidateOutcome::Active {
-                        status: standing,
-                        change: None,
-                    }
+                    ValidateOutcome::Active { status, change: None }
                 } else {
-                    ValidateOutcome::NotActive(standing)
+                    ValidateOutcome::NotActive(status)
                 };
                 assert_eq!(validate(&subject, check).await, wanted, "{state:?} {check:?}");
             }
@@ -84,22 +81,19 @@ pub(crate) async fn validating_may_claim_and_consume(mut subject: Subject) {
     ] {
         let case = format!("{state:?}, claims {claims}, consumes {consumes}");
         let subject = standing_there(&subject, state).await;
-        let visit = subject.standing(visitor(1)).await.visit();
+        let visit = subject.status(visitor(1)).await.visit();
         let check = Validation {
             visit: Some(visit),
             claims,
             consumes,
             reactivate_until_ms: None,
         };
-        let (standing, change) = match validate(&subject, check).await {
-            ValidateOutcome::NotActive(standing) if state == EntryState::Waiting => {
-                assert_eq!(standing, subject.standing(visitor(1)).await);
+        let (status, change) = match validate(&subject, check).await {
+            ValidateOutcome::NotActive(status) if state == EntryState::Waiting => {
+                assert_eq!(status, subject.status(visitor(1)).await);
                 continue;
             }
-            ValidateOutcome::Active {
-                status: standing,
-                change,
-            } => (standing, change),
+            ValidateOutcome::Active { status, change } => (status, change),
             other => panic!("{case}: {other:?}"),
         };
         let now_ms = subject.clock.now_ms();
@@ -109,7 +103,7 @@ pub(crate) async fn validating_may_claim_and_consume(mut subject: Subject) {
             session_end_ms,
             now_ms,
         };
-        assert_eq!(standing, active, "{case}");
+        assert_eq!(status, active, "{case}");
         let event = match (state, consumes) {
             (_, true) => Some(Event::Ended {
                 visit,
@@ -130,7 +124,7 @@ pub(crate) async fn validating_may_claim_and_consume(mut subject: Subject) {
         } else {
             EntryLookup::Found(active)
         };
-        assert_eq!(subject.look(visitor(1)).await, after, "{case}");
+        assert_eq!(subject.lookup(visitor(1)).await, after, "{case}");
         if consumes {
             let again = validate(&subject, check).await;
             assert_eq!(
@@ -156,13 +150,13 @@ pub(crate) async fn extending_is_bounded_and_never_shortens(mut subject: Subject
     );
     for state in [EntryState::Waiting, EntryState::Ready] {
         let subject = standing_there(&subject, state).await;
-        let standing = subject.standing(visitor(1)).await;
+        let status = subject.status(visitor(1)).await;
         let extended = extend(&subject, by(10, now_ms + 1_000_000)).await;
-        assert_eq!(extended, ExtendOutcome::NotActive(standing));
+        assert_eq!(extended, ExtendOutcome::NotActive(status));
     }
     let subject = standing_there(&subject, EntryState::Active).await;
-    let visit = subject.standing(visitor(1)).await.visit();
-    subject.pass_seconds(100);
+    let visit = subject.status(visitor(1)).await.visit();
+    subject.advance_seconds(100);
     let mut last = None;
     for (seconds, latest_end_ms, ends_after_seconds) in [
         (50, now_ms + 3_600_000, 300), // What it has is longer.
@@ -178,11 +172,7 @@ pub(crate) async fn extending_is_bounded_and_never_shortens(mut subject: Subject
             seconds,
             latest_end_ms,
         };
-        let ExtendOutcome::Active {
-            status: standing,
-            change,
-        } = extend(&subject, extension).await
-        else {
+        let ExtendOutcome::Active { status, change } = extend(&subject, extension).await else {
             panic!("{case}")
         };
         let session_end_ms = now_ms + ends_after_seconds * 1_000;
@@ -191,7 +181,7 @@ pub(crate) async fn extending_is_bounded_and_never_shortens(mut subject: Subject
             session_end_ms,
             now_ms: now_ms + 100_000,
         };
-        assert_eq!(standing, wanted, "{case}");
+        assert_eq!(status, wanted, "{case}");
         assert_eq!(
             change.event,
             Event::Extended {
@@ -200,13 +190,13 @@ pub(crate) async fn extending_is_bounded_and_never_shortens(mut subject: Subject
             },
             "{case}"
         );
-        assert_eq!(subject.standing(visitor(1)).await, wanted, "{case}");
+        assert_eq!(subject.status(visitor(1)).await, wanted, "{case}");
         assert!(last < Some(change.version), "{case}");
         last = Some(change.version);
     }
-    subject.pass_seconds(999);
+    subject.advance_seconds(999);
     assert_eq!(subject.state(visitor(1)).await, EntryState::Active);
-    subject.pass_seconds(1);
+    subject.advance_seconds(1);
     let extended = extend(&subject, by(10, now_ms + 3_600_000)).await;
     assert_eq!(
         extended,

@@ -75,20 +75,20 @@ pub(crate) async fn what_was_refused_is_due_again_later(mut subject: Subject) {
         "what is not due counts all the same"
     );
 
-    subject.pass_seconds(1);
+    subject.advance_seconds(1);
     subject.tick().await;
     let behind = subject.journal().await;
     assert_eq!(behind.len(), 2, "it keeps nothing behind it");
     assert!(behind.iter().all(|record| record.attempts == 0));
-    subject.pass_ms(3_999);
+    subject.advance_ms(3_999);
     assert_eq!(subject.journal().await, behind);
-    subject.pass_ms(1);
+    subject.advance_ms(1);
     let due = subject.journal().await;
     let again: Vec<_> = due.iter().filter(|record| record.attempts > 0).collect();
     assert_eq!(again.len(), 1, "{due:?}");
     assert_eq!((&again[0].changes[..], again[0].attempts), (&[refused][..], 4));
     // Also where only a few are asked for.
-    subject.settle(&[]).await;
+    subject.acknowledge_journal(&[]).await;
     assert_eq!(subject.view().await.journal_len, 0);
 }
 
@@ -102,7 +102,7 @@ pub(crate) async fn a_read_goes_on_past_what_is_not_due(mut subject: Subject) {
         backoff_ms: 60_000,
     };
     defer(&subject, &deferral).await;
-    subject.pass_seconds(1);
+    subject.advance_seconds(1);
     subject.tick().await;
     let first = subject
         .line
@@ -116,8 +116,8 @@ pub(crate) async fn a_read_goes_on_past_what_is_not_due(mut subject: Subject) {
 pub(crate) async fn the_rest_of_a_tick_is_as_it_was(mut subject: Subject) {
     a_tick(&mut subject).await;
     subject.claim(visitor(1)).await;
-    subject.settle(&[]).await;
-    subject.pass_seconds(300);
+    subject.acknowledge_journal(&[]).await;
+    subject.advance_seconds(300);
     subject.tick().await;
     let record = subject.journal().await.remove(0);
     assert_eq!(record.changes.len(), 6, "three are over and three promoted");
@@ -141,7 +141,7 @@ pub(crate) async fn what_is_set_aside_is_kept_until_the_backup_has_it(subject: S
         dead_letters: 2,
         ..JournalLimits::default()
     };
-    let mut subject = subject.limited(limits);
+    let mut subject = subject.with_journal_limits(limits);
     let record = a_tick(&mut subject).await;
     assert_eq!(set_aside(&subject, &record.key).await, DeadLetterOutcome::Moved);
     assert_eq!(
@@ -174,7 +174,7 @@ pub(crate) async fn what_is_set_aside_is_kept_until_the_backup_has_it(subject: S
     assert_eq!(end.expect("an answer"), Some(left));
 
     // There is no room for more: it stays where it is.
-    subject.pass_seconds(1);
+    subject.advance_seconds(1);
     subject.tick().await;
     let third = subject.journal().await.remove(0);
     assert_eq!(set_aside(&subject, &third.key).await, DeadLetterOutcome::Full);
@@ -233,7 +233,7 @@ async fn a_record_that_makes_no_sense_keeps_no_other_from_being_read() {
         .query_async(&mut link)
         .await;
     written.expect("written");
-    subject.pass_seconds(1);
+    subject.advance_seconds(1);
     subject.tick().await;
 
     let journal = subject.journal().await;

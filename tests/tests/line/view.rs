@@ -105,7 +105,7 @@ pub(crate) async fn the_view_counts(mut subject: Subject) {
     subject.leave(visitor(2), LeaveReason::Evict).await;
     subject.leave(visitor(10), LeaveReason::Leave).await;
     for _ in 0..2 {
-        subject.pass_seconds(1);
+        subject.advance_seconds(1);
         assert_eq!(subject.tick().await.promoted, 3);
     }
     subject.claim(visitor(4)).await;
@@ -117,8 +117,8 @@ pub(crate) async fn the_view_counts(mut subject: Subject) {
     );
     assert_eq!(view.heartbeat_ms, start_ms + 2_000);
     let first_still_there = subject.enter(visitor(3)).await;
-    assert_eq!(first_still_there.how, JoinKind::Kept);
-    subject.pass_seconds(298);
+    assert_eq!(first_still_there.kind, JoinKind::Kept);
+    subject.advance_seconds(298);
     assert_eq!(subject.state(visitor(4)).await, EntryState::Active);
     subject.tick().await;
     let view = subject.view().await;

@@ -28,7 +28,7 @@ pub(crate) fn roomy() -> Settings {
 
 /// A queue of its own in which visitor 1 is in this state.
 pub(crate) async fn standing_there(subject: &Subject, state: EntryState) -> Subject {
-    let mut other = subject.another(roomy()).await;
+    let mut other = subject.open_sibling(roomy()).await;
     other.line_up([1]).await;
     if state != EntryState::Waiting {
         other.tick().await;
@@ -60,16 +60,16 @@ pub(crate) async fn claiming(mut subject: Subject) {
     };
     assert_eq!(claim(&subject).await, ClaimOutcome::NotFound(NotFound::Unknown));
     subject.line_up([1]).await;
-    let waiting = subject.standing(visitor(1)).await;
+    let waiting = subject.status(visitor(1)).await;
     assert_eq!(
         claim(&subject).await,
         ClaimOutcome::StillWaiting(waiting),
         "before its turn"
     );
-    assert_eq!(subject.standing(visitor(1)).await, waiting);
+    assert_eq!(subject.status(visitor(1)).await, waiting);
 
     subject.tick().await;
-    subject.pass_seconds(59);
+    subject.advance_seconds(59);
     let (first, change) = subject.claim(visitor(1)).await;
     let (visit, session_end_ms) = (waiting.visit(), subject.clock.now_ms() + 300_000);
     let claimed = Event::Claimed {
@@ -77,15 +77,15 @@ pub(crate) async fn claiming(mut subject: Subject) {
         session_end_ms,
     };
     assert_eq!((change.id, change.event), (visitor(1), claimed));
-    assert_eq!(subject.standing(visitor(1)).await, first);
+    assert_eq!(subject.status(visitor(1)).await, first);
 
     // Again is harmless: the session is no longer for it.
-    subject.pass_seconds(100);
+    subject.advance_seconds(100);
     let (_, again) = subject.claim(visitor(1)).await;
     assert_eq!(again.event, claimed);
     assert!(again.version > change.version);
     assert_eq!(
-        subject.standing(visitor(1)).await,
+        subject.status(visitor(1)).await,
         EntryStatus::Active {
             visit,
             session_end_ms,
@@ -93,7 +93,7 @@ pub(crate) async fn claiming(mut subject: Subject) {
         }
     );
     assert_eq!(subject.view().await.totals.claimed, 1);
-    subject.pass_seconds(200);
+    subject.advance_seconds(200);
     assert_eq!(
         claim(&subject).await,
         ClaimOutcome::NotFound(NotFound::RecentlyEnded)
@@ -110,13 +110,13 @@ pub(crate) async fn departures_by_state(mut subject: Subject) {
         for state in STATES {
             let case = format!("{departure:?} while {state:?}");
             let subject = standing_there(&subject, state).await;
-            let before = subject.standing(visitor(1)).await;
+            let before = subject.status(visitor(1)).await;
             let visit = before.visit();
             let departed = depart(&subject, Some(visit), departure).await;
             let how = match (departure, state) {
                 (LeaveReason::Complete, EntryState::Waiting | EntryState::Ready) => {
                     assert_eq!(departed, LeaveOutcome::NotActive(before), "{case}");
-                    assert_eq!(subject.standing(visitor(1)).await, before, "{case}");
+                    assert_eq!(subject.status(visitor(1)).await, before, "{case}");
                     continue;
                 }
                 (LeaveReason::Leave | LeaveReason::Complete, EntryState::Active) => EndReason::Completed,
@@ -148,7 +148,7 @@ pub(crate) async fn departures_by_state(mut subject: Subject) {
                 LeaveOutcome::NotFound(NotFound::RecentlyEnded),
                 "{case}"
             );
-            subject.settle(&[visitor(1)]).await;
+            subject.acknowledge_journal(&[visitor(1)]).await;
             assert_eq!(
                 depart(&subject, Some(visit), departure).await,
                 LeaveOutcome::NotFound(NotFound::Unknown),
@@ -162,7 +162,7 @@ pub(crate) async fn naming_another_visit_changes_nothing(mut subject: Subject) {
     subject.open(roomy()).await;
     for state in STATES {
         let subject = standing_there(&subject, state).await;
-        let (before, view) = (subject.standing(visitor(1)).await, subject.view().await);
+        let (before, view) = (subject.status(visitor(1)).await, subject.view().await);
         let visit = Some(another_than(before.visit()));
         for departure in [LeaveReason::Leave, LeaveReason::Complete, LeaveReason::Evict] {
             assert_eq!(
@@ -193,22 +193,22 @@ pub(crate) async fn naming_another_visit_changes_nothing(mut subject: Subject) {
             "{state:?}"
         );
         assert_eq!(
-            (subject.standing(visitor(1)).await, subject.view().await),
+            (subject.status(visitor(1)).await, subject.view().await),
             (before, view)
         );
     }
     // A late retry of the last visit does not end the next one, however soon or late that came.
     for after_ms in [0, 1, 16, 160, 1_000, 4_000, 10_000] {
         let subject = standing_there(&subject, EntryState::Active).await;
-        let last = subject.standing(visitor(1)).await.visit();
+        let last = subject.status(visitor(1)).await.visit();
         subject.leave(visitor(1), LeaveReason::Complete).await;
-        subject.pass_ms(after_ms);
-        let next = subject.enter(visitor(1)).await.standing;
+        subject.advance_ms(after_ms);
+        let next = subject.enter(visitor(1)).await.status;
         assert_eq!(
             depart(&subject, Some(last), LeaveReason::Leave).await,
             LeaveOutcome::OtherVisit,
             "{after_ms} ms later"
         );
-        assert_eq!(subject.standing(visitor(1)).await, next, "{after_ms} ms later");
+        assert_eq!(subject.status(visitor(1)).await, next, "{after_ms} ms later");
     }
 }

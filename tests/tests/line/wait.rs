@@ -30,7 +30,7 @@ pub(crate) async fn what_moves_is_counted_by_the_minute(mut subject: Subject) {
         if second % 2 == 0 {
             subject.leave(visitor(400 - second), LeaveReason::Leave).await;
         }
-        subject.pass_seconds(1);
+        subject.advance_seconds(1);
     }
     let view = subject.view().await;
     let (short, long) = (view.averages.short, view.averages.long);
@@ -57,10 +57,10 @@ pub(crate) async fn what_moves_is_counted_by_the_minute(mut subject: Subject) {
     let told = view.estimate(&view.forecast(), 60).expect("it moves");
     assert!(told.low <= 60 && told.high >= 45 && told.high < 80, "{told:?}");
     // A changed pace or capacity, and a silence, begin anew; nobody is told anything by a line that stands.
-    subject.set(|settings| settings.capacity = 40).await;
+    subject.change_settings(|settings| settings.capacity = 40).await;
     let changed_ms = subject.clock.now_ms();
     assert_eq!(subject.view().await.averages.line_since_ms, changed_ms);
-    subject.pass_seconds(20);
+    subject.advance_seconds(20);
     let silent = subject.view().await;
     assert_eq!(silent.estimate(&silent.forecast(), 60), None, "nobody drives it");
     subject.tick().await;
@@ -69,7 +69,7 @@ pub(crate) async fn what_moves_is_counted_by_the_minute(mut subject: Subject) {
         (averages.line_since_ms, averages.moving_since_ms),
         (changed_ms, changed_ms + 20_000)
     );
-    subject.set(|settings| settings.paused = true).await;
+    subject.change_settings(|settings| settings.paused = true).await;
     subject.tick().await;
     let paused = subject.view().await;
     assert_eq!(
@@ -103,7 +103,7 @@ pub(crate) async fn nobody_is_told_what_nobody_saw(mut subject: Subject) {
     // And all the same polls are paced: by the pace alone.
     assert_eq!(forecast.eta_ms(50), 50_000);
     for number in 1..=20 {
-        subject.pass_seconds(6);
+        subject.advance_seconds(6);
         subject.tick().await;
         subject.claim(visitor(number)).await;
         subject.leave(visitor(number), LeaveReason::Complete).await;
@@ -144,7 +144,7 @@ pub(crate) async fn a_turn_waits_for_the_sessions_that_go_on(mut subject: Subjec
         }
         subject.tick().await;
         if second < 300 {
-            subject.pass_seconds(1);
+            subject.advance_seconds(1);
         }
     }
     for number in 41..=60 {

@@ -56,8 +56,8 @@ pub(crate) async fn a_record_of_another_line_changes_nothing(subject: Subject) {
     let line: &dyn Line = &*subject.line;
     let revived = line.restore_entry(&subject.queue, &revival).await;
     assert_eq!(revived.expect("revive"), RestoreEntryOutcome::Rejected);
-    assert_eq!(subject.missing(visitor(2)).await, NotFound::Unknown);
-    let nobody = subject.another(two_at_a_time()).await.queue;
+    assert_eq!(subject.expect_not_found(visitor(2)).await, NotFound::Unknown);
+    let nobody = subject.open_sibling(two_at_a_time()).await.queue;
     let unknown: vestibule_domain::id::QueueId = format!("{nobody}.x").parse().expect("a queue id");
     let revived = line.restore_entry(&unknown, &revival).await;
     assert!(matches!(revived, Err(LineError::QueueNotFound)), "{revived:?}");
@@ -66,23 +66,21 @@ pub(crate) async fn a_record_of_another_line_changes_nothing(subject: Subject) {
 pub(crate) async fn the_old_place_replaces_a_new_one(subject: Subject) {
     let (subject, changes) = lost_every_other(subject).await;
     let lost = record(&changes[1..2]);
-    let new = subject.enter(visitor(2)).await.standing;
+    let new = subject.enter(visitor(2)).await.status;
     assert_eq!(subject.position(visitor(2)).await, 4, "at the back");
-    let RestoreEntryOutcome::Restored {
-        status: standing,
-        change,
-    } = revive(&subject, &lost, ReplacedEntry::NewVisit(new.visit())).await
+    let RestoreEntryOutcome::Restored { status, change } =
+        revive(&subject, &lost, ReplacedEntry::NewVisit(new.visit())).await
     else {
         panic!("not back");
     };
-    assert_eq!(standing.visit(), lost.visit);
+    assert_eq!(status.visit(), lost.visit);
     assert!(change.version > lost.version);
     assert_eq!(subject.position(visitor(2)).await, 2);
     assert_eq!(subject.position(visitor(5)).await, 4);
     assert_eq!(subject.view().await.waiting, 4, "one place, not two");
     // Whoever means the same comes too late for it.
     let again = revive(&subject, &lost, ReplacedEntry::NewVisit(new.visit())).await;
-    assert_eq!(again, RestoreEntryOutcome::AlreadyLive(standing));
+    assert_eq!(again, RestoreEntryOutcome::AlreadyLive(status));
     subject.leave(visitor(2), LeaveReason::Leave).await;
     let again = revive(&subject, &lost, ReplacedEntry::NewVisit(new.visit())).await;
     assert_eq!(again, RestoreEntryOutcome::AlreadyEnded);
@@ -91,7 +89,7 @@ pub(crate) async fn the_old_place_replaces_a_new_one(subject: Subject) {
 pub(crate) async fn an_end_of_an_epoch_before_keeps_nobody_from_coming_back(subject: Subject) {
     let (subject, end) = crate::restore::put_back_behind(subject).await;
     assert_eq!(
-        subject.missing(visitor(1)).await,
+        subject.expect_not_found(visitor(1)).await,
         NotFound::RecentlyEnded,
         "nobody settled it"
     );
@@ -104,9 +102,9 @@ pub(crate) async fn an_end_of_an_epoch_before_keeps_nobody_from_coming_back(subj
         event: Event::Entered { score },
         ..end
     };
-    let (standing, _) = back(&subject, &record(&[entered])).await;
+    let (status, _) = back(&subject, &record(&[entered])).await;
     assert_eq!(
-        (standing.state(), standing.visit()),
+        (status.state(), status.visit()),
         (EntryState::Waiting, score.visit())
     );
 }
