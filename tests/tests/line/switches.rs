@@ -1,4 +1,4 @@
-//! Who may enter, what a pause holds, and what deadlines do.
+//! The entrance and pause switches, and the deadlines of claims and sessions.
 
 use vestibule_domain::{
     entry_status::EntryStatus,
@@ -9,16 +9,18 @@ use vestibule_domain::{
 use vestibule_line::{ClaimOutcome, EnterOutcome, EntryLookup, JoinKind, LeaveReason, NotFound, Refusal};
 use vestibule_tests::lines::{Subject, visitor};
 
+use crate::settings::bounded;
+
 fn one_at_a_time() -> Settings {
-    Settings {
-        capacity: 1,
-        batch: 1,
-        interval_seconds: 1,
-        ..Settings::default()
-    }
+    bounded(1, 1, 1)
 }
 
-pub(crate) async fn a_draining_queue_refuses_newcomers_and_serves_the_others(mut subject: Subject) {
+async fn expect_refused(subject: &Subject, number: u64, refusal: Refusal) {
+    let entered = subject.line.enter(&subject.queue, visitor(number)).await;
+    assert_eq!(entered.expect("enter"), EnterOutcome::Refused(refusal));
+}
+
+pub(crate) async fn a_draining_queue_refuses_new_visitors_and_serves_the_line(mut subject: Subject) {
     subject
         .open(Settings {
             re_entry: ReEntry::Requeue,
@@ -29,15 +31,11 @@ pub(crate) async fn a_draining_queue_refuses_newcomers_and_serves_the_others(mut
     subject
         .change_settings(|settings| settings.entrance = Entrance::Draining)
         .await;
-    let refused = subject
-        .line
-        .enter(&subject.queue, visitor(3))
-        .await
-        .expect("enter");
-    assert_eq!(refused, EnterOutcome::Refused(Refusal::Draining));
+    expect_refused(&subject, 3, Refusal::Draining).await;
     assert_eq!(subject.expect_not_found(visitor(3)).await, NotFound::Unknown);
     assert_eq!(subject.view().await.totals.entered, 2);
-    // Whoever is in line keeps the place: where nobody may come in, the back of the line is no place to move to.
+    // An entry in the line keeps its place. It cannot move to the back, because a draining queue accepts no new
+    // place there.
     let again = subject.enter(visitor(1)).await;
     assert_eq!(
         (again.kind, subject.position(visitor(1)).await),
@@ -49,16 +47,11 @@ pub(crate) async fn a_draining_queue_refuses_newcomers_and_serves_the_others(mut
         subject.leave(visitor(number), LeaveReason::Complete).await;
         subject.advance_seconds(1);
     }
-    // The place is gone, and so is the right to come back.
-    let refused = subject
-        .line
-        .enter(&subject.queue, visitor(1))
-        .await
-        .expect("enter");
-    assert_eq!(refused, EnterOutcome::Refused(Refusal::Draining));
+    // The visit ended, so entering again needs a new place.
+    expect_refused(&subject, 1, Refusal::Draining).await;
 }
 
-pub(crate) async fn a_closed_queue_refuses_newcomers_and_keeps_places(mut subject: Subject) {
+pub(crate) async fn a_closed_queue_refuses_new_visitors_and_keeps_places(mut subject: Subject) {
     subject
         .open(Settings {
             capacity: 2,
@@ -70,12 +63,7 @@ pub(crate) async fn a_closed_queue_refuses_newcomers_and_keeps_places(mut subjec
     subject
         .change_settings(|settings| settings.entrance = Entrance::Closed)
         .await;
-    let refused = subject
-        .line
-        .enter(&subject.queue, visitor(3))
-        .await
-        .expect("enter");
-    assert_eq!(refused, EnterOutcome::Refused(Refusal::Closed));
+    expect_refused(&subject, 3, Refusal::Closed).await;
     subject.claim(visitor(1)).await;
     subject.advance_seconds(5);
     let tick = subject.tick().await;
@@ -88,7 +76,7 @@ pub(crate) async fn a_closed_queue_refuses_newcomers_and_keeps_places(mut subjec
     assert_eq!(subject.state(visitor(2)).await, EntryState::Ready);
 }
 
-pub(crate) async fn nothing_moves_while_paused_but_the_entrance(mut subject: Subject) {
+pub(crate) async fn a_pause_stops_promotion_and_claim_deadlines(mut subject: Subject) {
     subject
         .open(Settings {
             capacity: 10,
@@ -104,16 +92,16 @@ pub(crate) async fn nothing_moves_while_paused_but_the_entrance(mut subject: Sub
     subject.advance_seconds(200);
 
     let now_ms = subject.clock.now_ms();
-    let held = subject.status(visitor(1)).await;
+    let ready = subject.status(visitor(1)).await;
     assert_eq!(
-        held,
+        ready,
         EntryStatus::Ready {
-            visit: held.visit(),
+            visit: ready.visit(),
             claim_by_ms: now_ms + 40_000,
             now_ms
         }
     );
-    // The queue has room and tokens and nobody waits; still the newcomer does.
+    // The queue has free slots and tokens and an empty line, but a new visitor has to wait.
     assert_eq!(
         subject.enter(visitor(3)).await.status.state(),
         EntryState::Waiting
@@ -123,7 +111,7 @@ pub(crate) async fn nothing_moves_while_paused_but_the_entrance(mut subject: Sub
         (tick.promoted, tick.no_shows, tick.limited_by),
         (0, 0, LimitedBy::Switch)
     );
-    // Those who were let in are not the line's to hold.
+    // A pause does not stop the clock of active sessions.
     subject.advance_seconds(80);
     assert_eq!(subject.tick().await.expired, 1);
 
@@ -137,7 +125,7 @@ pub(crate) async fn nothing_moves_while_paused_but_the_entrance(mut subject: Sub
     );
     let tick = subject.tick().await;
     assert_eq!((tick.promoted, tick.no_shows), (1, 1));
-    // A second pause adds to the first one.
+    // The lengths of two pauses add up.
     subject.advance_seconds(10);
     subject.change_settings(|settings| settings.paused = true).await;
     subject.advance_seconds(3_600);
@@ -161,7 +149,7 @@ pub(crate) async fn a_no_show_frees_the_slot(mut subject: Subject) {
     assert_eq!(
         subject.lookup(visitor(1)).await,
         EntryLookup::NotFound(NotFound::RecentlyEnded),
-        "before anybody drops it"
+        "the entry has ended even before a tick drops it"
     );
     assert_eq!(
         subject
@@ -180,7 +168,7 @@ pub(crate) async fn a_no_show_frees_the_slot(mut subject: Subject) {
     );
 }
 
-pub(crate) async fn lower_claim_seconds_wait_for_the_old_ones(mut subject: Subject) {
+pub(crate) async fn lower_claim_seconds_apply_after_the_old_deadlines(mut subject: Subject) {
     subject
         .open(Settings {
             capacity: 100,
@@ -188,7 +176,7 @@ pub(crate) async fn lower_claim_seconds_wait_for_the_old_ones(mut subject: Subje
         })
         .await;
     subject.line_up(1..=6).await;
-    let called = async |subject: &Subject, number| {
+    let claim_time_of_next = async |subject: &Subject, number| {
         assert_eq!(subject.tick().await.promoted, 1);
         match subject.status(visitor(number)).await {
             EntryStatus::Ready {
@@ -197,25 +185,25 @@ pub(crate) async fn lower_claim_seconds_wait_for_the_old_ones(mut subject: Subje
             other => panic!("not ready: {other:?}"),
         }
     };
-    assert_eq!(called(&subject, 1).await, 60_000);
+    assert_eq!(claim_time_of_next(&subject, 1).await, 60_000);
     subject
         .change_settings(|settings| settings.claim_seconds = 10)
         .await;
     assert!(
         matches!(subject.status(visitor(1)).await, EntryStatus::Ready { claim_by_ms, now_ms, .. }
             if claim_by_ms - now_ms == 60_000),
-        "who has been called keeps the deadline"
+        "a ready entry keeps its deadline"
     );
     subject.advance_ms(59_999);
-    assert_eq!(called(&subject, 2).await, 60_000);
+    assert_eq!(claim_time_of_next(&subject, 2).await, 60_000);
     subject.advance_ms(1_000);
-    assert_eq!(called(&subject, 3).await, 10_000);
-    // A longer one counts at once; and lowered twice, the longest one counts.
+    assert_eq!(claim_time_of_next(&subject, 3).await, 10_000);
+    // A longer time applies at once. If it is lowered twice, the longest pending time applies.
     subject
         .change_settings(|settings| settings.claim_seconds = 40)
         .await;
     subject.advance_seconds(1);
-    assert_eq!(called(&subject, 4).await, 40_000);
+    assert_eq!(claim_time_of_next(&subject, 4).await, 40_000);
     subject
         .change_settings(|settings| settings.claim_seconds = 20)
         .await;
@@ -224,9 +212,9 @@ pub(crate) async fn lower_claim_seconds_wait_for_the_old_ones(mut subject: Subje
         .change_settings(|settings| settings.claim_seconds = 10)
         .await;
     subject.advance_seconds(39);
-    assert_eq!(called(&subject, 5).await, 40_000);
+    assert_eq!(claim_time_of_next(&subject, 5).await, 40_000);
     subject.advance_seconds(1);
-    assert_eq!(called(&subject, 6).await, 10_000);
+    assert_eq!(claim_time_of_next(&subject, 6).await, 10_000);
 }
 
 pub(crate) async fn the_end_of_a_session_frees_the_slot(mut subject: Subject) {
@@ -244,7 +232,7 @@ pub(crate) async fn the_end_of_a_session_frees_the_slot(mut subject: Subject) {
     assert_eq!(
         subject.lookup(visitor(1)).await,
         EntryLookup::NotFound(NotFound::RecentlyEnded),
-        "before anybody drops it"
+        "the entry has ended even before a tick drops it"
     );
     let tick = subject.tick().await;
     assert_eq!((tick.expired, tick.promoted, tick.active), (1, 1, 0));

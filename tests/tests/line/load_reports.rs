@@ -1,4 +1,4 @@
-//! What the protected service says of its load.
+//! The load reports of the protected service.
 
 use vestibule_domain::{
     load::{LastLoadReport, LoadReport},
@@ -6,7 +6,7 @@ use vestibule_domain::{
 };
 use vestibule_tests::lines::Subject;
 
-pub(crate) async fn a_load_report_is_kept_for_a_minute(mut subject: Subject) {
+pub(crate) async fn a_load_report_expires_after_a_minute(mut subject: Subject) {
     subject.open(Settings::default()).await;
     assert_eq!(subject.view().await.load, None);
     let whole = LoadReport {
@@ -18,7 +18,7 @@ pub(crate) async fn a_load_report_is_kept_for_a_minute(mut subject: Subject) {
         .line
         .record_load(&subject.queue, &whole)
         .await
-        .expect("kept");
+        .expect("record_load");
     let at_ms = subject.clock.now_ms();
     subject.advance_ms(59_999);
     assert_eq!(
@@ -26,10 +26,10 @@ pub(crate) async fn a_load_report_is_kept_for_a_minute(mut subject: Subject) {
         Some(LastLoadReport { report: whole, at_ms })
     );
     subject.advance_ms(1);
-    assert_eq!(subject.view().await.load, None, "it is a minute old");
+    assert_eq!(subject.view().await.load, None, "a report expires after a minute");
 }
 
-pub(crate) async fn the_last_load_report_counts_and_nothing_of_those_before(mut subject: Subject) {
+pub(crate) async fn a_new_load_report_replaces_the_last_one(mut subject: Subject) {
     subject.open(Settings::default()).await;
     let whole = LoadReport {
         tps: 1_200,
@@ -46,10 +46,14 @@ pub(crate) async fn the_last_load_report_counts_and_nothing_of_those_before(mut 
             .line
             .record_load(&subject.queue, &report)
             .await
-            .expect("kept");
+            .expect("record_load");
         subject.advance_ms(1);
     }
     assert_eq!(subject.view().await.load.map(|load| load.report), Some(bare));
     let other = subject.open_sibling(Settings::default()).await;
-    assert_eq!(other.view().await.load, None, "of one queue alone");
+    assert_eq!(
+        other.view().await.load,
+        None,
+        "a report belongs to one queue only"
+    );
 }

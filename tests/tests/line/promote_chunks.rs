@@ -1,21 +1,21 @@
-//! How many one call promotes at the most, whatever the pace allows.
+//! The most entries that one call promotes, whatever the pace allows.
 
 use vestibule_domain::{entry_status::EntryStatus, pace::LimitedBy};
 use vestibule_line::{PROMOTE_CHUNK, PromoteOrder};
 use vestibule_tests::lines::{Subject, tick_order, visitor};
 
-use crate::settings::pace;
+use crate::settings::with_pace;
 
 pub(crate) async fn a_long_line_is_promoted_in_chunks(mut subject: Subject) {
-    subject.open(pace(1_000_000, 1)).await;
+    subject.open(with_pace(1_000_000, 1)).await;
     subject.line_up(1..=2_500).await;
-    let mut seen = Vec::new();
+    let mut ticks = Vec::new();
     for _ in 0..3 {
         let tick = subject.tick().await;
-        seen.push((tick.promoted, tick.has_more, tick.waiting, tick.ready));
+        ticks.push((tick.promoted, tick.has_more, tick.waiting, tick.ready));
     }
     assert_eq!(
-        seen,
+        ticks,
         [
             (1_000, true, 1_500, 1_000),
             (1_000, true, 500, 2_000),
@@ -29,11 +29,14 @@ pub(crate) async fn a_long_line_is_promoted_in_chunks(mut subject: Subject) {
         .collect();
     let entered: Vec<_> = (1..=2_500).map(visitor).collect();
     assert_eq!(records.len(), 3);
-    assert!(promoted == entered, "everybody, in the order of entering");
+    assert!(
+        promoted == entered,
+        "each entry was promoted once, in the order of entering"
+    );
 }
 
-pub(crate) async fn what_timed_out_counts_towards_the_chunk(mut subject: Subject) {
-    subject.open(pace(1_000_000, 1)).await;
+pub(crate) async fn dropped_entries_count_towards_the_chunk(mut subject: Subject) {
+    subject.open(with_pace(1_000_000, 1)).await;
     subject.line_up(1..=1_300).await;
     while subject.tick().await.has_more {}
     for number in 1..=100 {
@@ -59,8 +62,8 @@ pub(crate) async fn what_timed_out_counts_towards_the_chunk(mut subject: Subject
     assert_eq!(subject.view().await.unsettled_ends, 1_300);
 }
 
-pub(crate) async fn no_more_are_promoted_than_asked(mut subject: Subject) {
-    subject.open(pace(100, 1)).await;
+pub(crate) async fn no_more_entries_are_promoted_than_requested(mut subject: Subject) {
+    subject.open(with_pace(100, 1)).await;
     subject.line_up(1..=5).await;
     for (asked, promoted, by) in [
         (0, 0, LimitedBy::Requested),
@@ -79,7 +82,11 @@ pub(crate) async fn no_more_are_promoted_than_asked(mut subject: Subject) {
         assert_eq!((tick.promoted, tick.limited_by), (promoted, by), "asked {asked}");
         assert!(!tick.has_more);
     }
-    assert_eq!(subject.view().await.heartbeat_ms, 0, "no driver has ticked");
+    assert_eq!(
+        subject.view().await.heartbeat_ms,
+        0,
+        "only a promoter's tick is a heartbeat"
+    );
     subject.tick().await;
     assert_eq!(subject.view().await.heartbeat_ms, subject.clock.now_ms());
     assert!(matches!(

@@ -1,52 +1,61 @@
-//! One entry goes back that the line lost and the backup has. What is lost here is what another queue of the same line has.
+//! Restoring one entry that the line lost and the backup has. The lost entries of these tests come from another
+//! queue of the same line.
 
-mod in_the_way;
+mod conflicts;
 
 use vestibule_domain::{change::Change, entry_status::EntryStatus, record::EntryRecord, state::EntryState};
 use vestibule_line::{LeaveReason, NotFound, ReplacedEntry, RestoreEntryOrder, RestoreEntryOutcome};
 use vestibule_tests::lines::{Subject, visitor};
 
-pub(crate) use self::in_the_way::{
-    a_record_of_another_line_changes_nothing, an_end_of_an_epoch_before_keeps_nobody_from_coming_back,
-    the_old_place_replaces_a_new_one, two_who_bring_back_the_same_come_to_the_same,
+pub(crate) use self::conflicts::{
+    a_record_of_another_epoch_or_generation_restores_nothing,
+    an_end_of_an_earlier_epoch_does_not_block_a_restore, the_old_place_replaces_a_new_place,
+    two_callers_restore_an_entry_once,
 };
 use crate::settings::two_at_a_time;
 
-/// What the backup shows after these changes of one entry.
-fn record(changes: &[Change]) -> EntryRecord {
+/// The record of one entry after these changes.
+fn record_after(changes: &[Change]) -> EntryRecord {
     let folded = changes.iter().fold(None, |status: Option<EntryRecord>, change| {
         EntryRecord::apply_change(status.as_ref(), change, 24).or(status)
     });
-    folded.expect("there are changes")
+    folded.expect("there is at least one change")
 }
 
-async fn revive(subject: &Subject, record: &EntryRecord, instead: ReplacedEntry) -> RestoreEntryOutcome {
-    let revival = RestoreEntryOrder {
+async fn restore_entry(
+    subject: &Subject,
+    record: &EntryRecord,
+    replaced: ReplacedEntry,
+) -> RestoreEntryOutcome {
+    let order = RestoreEntryOrder {
         record: record.clone(),
         generation: 1,
-        replaced: instead,
+        replaced,
     };
-    let revived = subject.line.restore_entry(&subject.queue, &revival).await;
-    revived.expect("revive")
+    let restored = subject.line.restore_entry(&subject.queue, &order).await;
+    restored.expect("restore_entry")
 }
 
-/// Seeks it first, as everybody must.
-async fn bring_back(subject: &Subject, record: &EntryRecord) -> RestoreEntryOutcome {
-    match revive(subject, record, ReplacedEntry::Nothing).await {
-        RestoreEntryOutcome::TicketIssued(mark) => revive(subject, record, ReplacedEntry::Ticket(mark)).await,
+/// Requests a ticket first, as each caller must.
+async fn restore_with_ticket(subject: &Subject, record: &EntryRecord) -> RestoreEntryOutcome {
+    match restore_entry(subject, record, ReplacedEntry::Nothing).await {
+        RestoreEntryOutcome::TicketIssued(ticket) => {
+            restore_entry(subject, record, ReplacedEntry::Ticket(ticket)).await
+        }
         other => other,
     }
 }
 
-async fn back(subject: &Subject, record: &EntryRecord) -> (EntryStatus, Change) {
-    match bring_back(subject, record).await {
+async fn expect_restored(subject: &Subject, record: &EntryRecord) -> (EntryStatus, Change) {
+    match restore_with_ticket(subject, record).await {
         RestoreEntryOutcome::Restored { status, change } => (status, change),
-        other => panic!("not back: {other:?}"),
+        other => panic!("not restored: {other:?}"),
     }
 }
 
-/// A queue whose visitors 1 to 6 came one after the other, and the same queue without 2, 4 and 6, with the changes of all.
-async fn lost_every_other(mut subject: Subject) -> (Subject, Vec<Change>) {
+/// A queue that visitors 1 to 6 entered one after the other, and that lost 2, 4 and 6. Returns it with the
+/// changes of all six.
+async fn open_with_every_other_lost(mut subject: Subject) -> (Subject, Vec<Change>) {
     subject.open(two_at_a_time()).await;
     let mut all = subject.open_sibling(two_at_a_time()).await;
     all.change_settings(|settings| settings.paused = true).await;
@@ -62,23 +71,23 @@ async fn lost_every_other(mut subject: Subject) -> (Subject, Vec<Change>) {
     (subject, changes)
 }
 
-pub(crate) async fn a_lost_place_is_as_it_was(subject: Subject) {
-    let (subject, changes) = lost_every_other(subject).await;
+pub(crate) async fn a_restored_entry_has_its_old_place(subject: Subject) {
+    let (subject, changes) = open_with_every_other_lost(subject).await;
     let before = subject.view().await;
-    // Last first, so that the order of coming back decides nothing.
+    // The last entry returns first: the order of restoring does not matter.
     for (number, entered) in [(6, &changes[5]), (4, &changes[3]), (2, &changes[1])] {
         assert_eq!(subject.expect_not_found(visitor(number)).await, NotFound::Unknown);
-        let record = record(&[*entered]);
-        let (status, change) = back(&subject, &record).await;
+        let record = record_after(&[*entered]);
+        let (status, change) = expect_restored(&subject, &record).await;
         assert_eq!(status, subject.status(visitor(number)).await);
         assert!(
             change.version > record.version,
-            "nothing of the lost history is later"
+            "the new version supersedes the lost history"
         );
-        let rewritten = EntryRecord::apply_change(Some(&record), &change, 24).expect("later");
+        let rewritten = EntryRecord::apply_change(Some(&record), &change, 24).expect("a later change");
         assert_eq!((rewritten.state, rewritten.score), (record.state, record.score));
         assert_eq!(
-            revive(&subject, &record, ReplacedEntry::Nothing).await,
+            restore_entry(&subject, &record, ReplacedEntry::Nothing).await,
             RestoreEntryOutcome::AlreadyLive(status)
         );
     }
@@ -86,26 +95,30 @@ pub(crate) async fn a_lost_place_is_as_it_was(subject: Subject) {
         assert_eq!(
             subject.position(visitor(number)).await,
             number,
-            "the order in which they came"
+            "the order of entering is unchanged"
         );
     }
-    // Whoever comes next is behind everybody.
+    // The next visitor is behind all others.
     subject.enter(visitor(7)).await;
     assert_eq!(subject.position(visitor(7)).await, 7);
     assert_eq!(subject.view().await.totals.entered, before.totals.entered + 4);
 }
 
-pub(crate) async fn whoever_comes_later_is_behind_even_where_the_clock_is_behind(mut subject: Subject) {
+pub(crate) async fn new_entries_stay_behind_a_restored_one_on_a_slow_clock(mut subject: Subject) {
     subject.open(two_at_a_time()).await;
     let other = subject.open_sibling(two_at_a_time()).await;
     other.advance_seconds(60);
     for number in 1..=3 {
         other.enter(visitor(number)).await;
     }
-    let change = other.enter(visitor(4)).await.change.expect("it is new");
+    let change = other
+        .enter(visitor(4))
+        .await
+        .change
+        .expect("a new entry has a change");
     other.clock.set_back(std::time::Duration::from_mins(1));
-    let (_, revived) = back(&subject, &record(&[change])).await;
-    assert!(revived.version > change.version);
+    let (_, restored) = expect_restored(&subject, &record_after(&[change])).await;
+    assert!(restored.version > change.version);
     let next = subject.enter(visitor(5)).await;
     assert_eq!(
         (
@@ -114,19 +127,18 @@ pub(crate) async fn whoever_comes_later_is_behind_even_where_the_clock_is_behind
         ),
         (1, 2)
     );
-    assert!(next.change.expect("it is new").version > revived.version);
+    assert!(next.change.expect("a new entry has a change").version > restored.version);
 }
 
-pub(crate) async fn ready_and_active_ones_come_back_and_nobody_else_gets_in_until_there_is_room(
-    mut subject: Subject,
-) {
+pub(crate) async fn restored_slots_block_promotion_until_there_is_room(mut subject: Subject) {
     subject.open(two_at_a_time()).await;
     let mut other = subject.open_sibling(two_at_a_time()).await;
     for subject in [&mut subject, &mut other] {
         subject.line_up(1..=4).await;
         subject.tick().await;
     }
-    // The replica has 1 and 2 ready; of the other history come one active and one ready besides.
+    // In both queues visitors 1 and 2 are ready. The history of the other one goes on: visitor 1 becomes
+    // active, 2 leaves and 3 is promoted.
     let (_, claimed) = other.claim(visitor(1)).await;
     other.leave(visitor(2), LeaveReason::Leave).await;
     other.advance_seconds(1);
@@ -141,20 +153,20 @@ pub(crate) async fn ready_and_active_ones_come_back_and_nobody_else_gets_in_unti
         changes.push(claimed);
         changes.retain(|change| change.id == visitor(number));
         changes.sort_by_key(|change| change.version);
-        record(&changes)
+        record_after(&changes)
     };
     let lost = subject.open_sibling(two_at_a_time()).await;
     lost.enter(visitor(8)).await;
     lost.enter(visitor(9)).await;
     lost.enter(visitor(10)).await;
     lost.advance_seconds(20);
-    let (status, _) = back(&lost, &of(1)).await;
+    let (status, _) = expect_restored(&lost, &of(1)).await;
     assert_eq!(status.visit(), of(1).visit);
     assert!(
         matches!(status, EntryStatus::Active { session_end_ms, .. } if Some(session_end_ms) == of(1).expires_at_ms),
-        "the session ends when it would have: {status:?}"
+        "the session keeps its end: {status:?}"
     );
-    let (status, change) = back(&lost, &of(3)).await;
+    let (status, change) = expect_restored(&lost, &of(3)).await;
     let now_ms = lost.clock.now_ms();
     let claim_by_ms = now_ms + 60_000;
     let visit = of(3).visit;
@@ -165,71 +177,85 @@ pub(crate) async fn ready_and_active_ones_come_back_and_nobody_else_gets_in_unti
             claim_by_ms,
             now_ms
         },
-        "the time to claim is there anew"
+        "the claim time starts again"
     );
-    let rewritten = EntryRecord::apply_change(Some(&of(3)), &change, 24).expect("later");
+    let rewritten = EntryRecord::apply_change(Some(&of(3)), &change, 24).expect("a later change");
     assert_eq!(
         (rewritten.state, rewritten.expires_at_ms),
         (EntryState::Ready, Some(claim_by_ms))
     );
-    // Four in a room of two: nobody goes in, however long.
+    // Four slots are taken where two are allowed, so no entry is promoted, however long it waits.
     assert_eq!((lost.view().await.ready, lost.view().await.active), (1, 3));
     lost.advance_seconds(2);
     assert_eq!(lost.tick().await.promoted, 0);
     assert_eq!(lost.enter(visitor(11)).await.status.state(), EntryState::Waiting);
     for number in [8, 9] {
         lost.leave(visitor(number), LeaveReason::Complete).await;
-        assert_eq!(lost.tick().await.promoted, 0, "there is no room yet");
+        assert_eq!(
+            lost.tick().await.promoted,
+            0,
+            "there is no room yet after visitor {number} completed"
+        );
     }
     lost.leave(visitor(1), LeaveReason::Complete).await;
     assert_eq!(lost.tick().await.promoted, 1);
 }
 
-pub(crate) async fn what_ended_stays_gone(subject: Subject) {
-    let (subject, changes) = lost_every_other(subject).await;
-    // It ended, and the backup does not know yet.
-    let entered = subject.enter(visitor(1)).await.change.expect("said again");
+pub(crate) async fn an_ended_visit_is_not_restored(subject: Subject) {
+    let (subject, changes) = open_with_every_other_lost(subject).await;
+    // The visit ended, and the backup does not know it yet.
+    let entered = subject
+        .enter(visitor(1))
+        .await
+        .change
+        .expect("the change is repeated");
     let left = subject.leave(visitor(1), LeaveReason::Leave).await;
     assert_eq!(
-        bring_back(&subject, &record(&[entered])).await,
+        restore_with_ticket(&subject, &record_after(&[entered])).await,
         RestoreEntryOutcome::AlreadyEnded
     );
-    // A later visit than the one that ended was lost: it comes back.
+    // The line lost a later visit than the one that ended: that one is restored.
     let mut later = changes[0];
     later.version.v = left.version.v + 1;
-    back(&subject, &record(&[later])).await;
+    expect_restored(&subject, &record_after(&[later])).await;
 
-    // It came, went and was settled while somebody who had read the record before was on the way.
-    let stale = record(&changes[1..2]);
-    let RestoreEntryOutcome::TicketIssued(mark) = revive(&subject, &stale, ReplacedEntry::Nothing).await
+    // The visitor enters and leaves, and the end is acknowledged, while a caller still holds the record from
+    // before.
+    let stale = record_after(&changes[1..2]);
+    let RestoreEntryOutcome::TicketIssued(ticket) =
+        restore_entry(&subject, &stale, ReplacedEntry::Nothing).await
     else {
-        panic!("it stands nowhere");
+        panic!("the entry is still in the line");
     };
     subject.enter(visitor(2)).await;
     subject.leave(visitor(2), LeaveReason::Leave).await;
     assert_eq!(
-        revive(&subject, &stale, ReplacedEntry::Ticket(mark)).await,
+        restore_entry(&subject, &stale, ReplacedEntry::Ticket(ticket)).await,
         RestoreEntryOutcome::AlreadyEnded
     );
     subject.acknowledge_journal(&[visitor(2)]).await;
-    let revived = revive(&subject, &stale, ReplacedEntry::Ticket(mark)).await;
+    let restored = restore_entry(&subject, &stale, ReplacedEntry::Ticket(ticket)).await;
     assert!(
-        matches!(revived, RestoreEntryOutcome::TicketIssued(again) if again != mark),
-        "the record has to be read again: {revived:?}"
+        matches!(restored, RestoreEntryOutcome::TicketIssued(again) if again != ticket),
+        "the caller has to read the record again: {restored:?}"
     );
     assert_eq!(subject.expect_not_found(visitor(2)).await, NotFound::Unknown);
 }
 
-pub(crate) async fn a_session_that_is_over_expires(mut subject: Subject) {
+pub(crate) async fn a_restored_session_past_its_end_expires(mut subject: Subject) {
     subject.open(two_at_a_time()).await;
     let other = subject.open_sibling(two_at_a_time()).await;
-    let change = other.enter(visitor(1)).await.change.expect("it is new");
-    let active = record(&[change]);
+    let change = other
+        .enter(visitor(1))
+        .await
+        .change
+        .expect("a new entry has a change");
+    let active = record_after(&[change]);
     subject.advance_seconds(300);
-    let RestoreEntryOutcome::SessionExpired(end) = bring_back(&subject, &active).await else {
-        panic!("the session is over");
+    let RestoreEntryOutcome::SessionExpired(end) = restore_with_ticket(&subject, &active).await else {
+        panic!("the session did not end");
     };
-    let after = EntryRecord::apply_change(Some(&active), &end, 24).expect("later");
+    let after = EntryRecord::apply_change(Some(&active), &end, 24).expect("a later change");
     assert_eq!((after.state, after.visit), (EntryState::Expired, active.visit));
     assert_eq!(
         subject.expect_not_found(visitor(1)).await,
@@ -240,8 +266,8 @@ pub(crate) async fn a_session_that_is_over_expires(mut subject: Subject) {
             .line
             .unsettled_end(&subject.queue, visitor(1))
             .await
-            .expect("end"),
+            .expect("unsettled_end"),
         Some(end),
-        "whoever asks next writes it, should this caller be killed"
+        "the line keeps the end, so that the next caller writes it if this one is killed"
     );
 }

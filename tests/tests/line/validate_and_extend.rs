@@ -1,4 +1,4 @@
-//! What the protected service asks of a visit: whether the visitor may act, and for longer.
+//! The calls of the protected service: whether a visitor may act, and longer sessions.
 
 use vestibule_domain::{
     change::{EndReason, Event},
@@ -10,7 +10,7 @@ use vestibule_line::{
 };
 use vestibule_tests::lines::{Subject, visitor};
 
-use crate::visit::{STATES, roomy, standing_there};
+use crate::claim_and_leave::{STATES, open_in_state, with_room_for_all};
 
 pub(crate) async fn validate(subject: &Subject, check: Validation) -> ValidateOutcome {
     let validated = subject.line.validate(&subject.queue, visitor(1), check);
@@ -22,32 +22,32 @@ pub(crate) async fn extend(subject: &Subject, extension: SessionExtension) -> Ex
     extended.await.expect("extend")
 }
 
-pub(crate) async fn validating_by_state(mut subject: Subject) {
-    subject.open(roomy()).await;
-    let look = |visit| Validation {
+pub(crate) async fn validating_accepts_active_entries_only(mut subject: Subject) {
+    subject.open(with_room_for_all()).await;
+    let check_only = |visit| Validation {
         visit,
         claims: false,
         consumes: false,
         reactivate_until_ms: None,
     };
     assert_eq!(
-        validate(&subject, look(None)).await,
+        validate(&subject, check_only(None)).await,
         ValidateOutcome::NotFound(NotFound::Unknown)
     );
     for state in STATES {
-        let subject = standing_there(&subject, state).await;
+        let subject = open_in_state(&subject, state).await;
         let (status, view) = (subject.status(visitor(1)).await, subject.view().await);
         for visit in [None, Some(status.visit())] {
-            // Consuming takes an active entry, and this check does not make one.
+            // Consuming needs an active entry, and this check does not activate one.
             let checks = if state == EntryState::Active {
-                vec![look(visit)]
+                vec![check_only(visit)]
             } else {
                 vec![
-                    look(visit),
+                    check_only(visit),
                     Validation {
                         consumes: true,
                         reactivate_until_ms: None,
-                        ..look(visit)
+                        ..check_only(visit)
                     },
                 ]
             };
@@ -60,17 +60,21 @@ pub(crate) async fn validating_by_state(mut subject: Subject) {
                 assert_eq!(validate(&subject, check).await, wanted, "{state:?} {check:?}");
             }
         }
-        assert_eq!(subject.view().await, view, "looking changes nothing");
+        assert_eq!(
+            subject.view().await,
+            view,
+            "a check without claim changes nothing"
+        );
         subject.leave(visitor(1), LeaveReason::Evict).await;
         assert_eq!(
-            validate(&subject, look(None)).await,
+            validate(&subject, check_only(None)).await,
             ValidateOutcome::NotFound(NotFound::RecentlyEnded)
         );
     }
 }
 
 pub(crate) async fn validating_may_claim_and_consume(mut subject: Subject) {
-    subject.open(roomy()).await;
+    subject.open(with_room_for_all()).await;
     for (state, claims, consumes) in [
         (EntryState::Waiting, true, true),
         (EntryState::Ready, true, false),
@@ -80,7 +84,7 @@ pub(crate) async fn validating_may_claim_and_consume(mut subject: Subject) {
         (EntryState::Active, true, true),
     ] {
         let case = format!("{state:?}, claims {claims}, consumes {consumes}");
-        let subject = standing_there(&subject, state).await;
+        let subject = open_in_state(&subject, state).await;
         let visit = subject.status(visitor(1)).await.visit();
         let check = Validation {
             visit: Some(visit),
@@ -130,14 +134,14 @@ pub(crate) async fn validating_may_claim_and_consume(mut subject: Subject) {
             assert_eq!(
                 again,
                 ValidateOutcome::NotFound(NotFound::RecentlyEnded),
-                "{case}: good for one use"
+                "{case}: an entry can be consumed once"
             );
         }
     }
 }
 
-pub(crate) async fn extending_is_bounded_and_never_shortens(mut subject: Subject) {
-    subject.open(roomy()).await;
+pub(crate) async fn an_extension_is_bounded_and_never_shortens(mut subject: Subject) {
+    subject.open(with_room_for_all()).await;
     let now_ms = subject.clock.now_ms();
     let by = |seconds, latest_end_ms| SessionExtension {
         visit: None,
@@ -149,21 +153,21 @@ pub(crate) async fn extending_is_bounded_and_never_shortens(mut subject: Subject
         ExtendOutcome::NotFound(NotFound::Unknown)
     );
     for state in [EntryState::Waiting, EntryState::Ready] {
-        let subject = standing_there(&subject, state).await;
+        let subject = open_in_state(&subject, state).await;
         let status = subject.status(visitor(1)).await;
         let extended = extend(&subject, by(10, now_ms + 1_000_000)).await;
         assert_eq!(extended, ExtendOutcome::NotActive(status));
     }
-    let subject = standing_there(&subject, EntryState::Active).await;
+    let subject = open_in_state(&subject, EntryState::Active).await;
     let visit = subject.status(visitor(1)).await.visit();
     subject.advance_seconds(100);
     let mut last = None;
     for (seconds, latest_end_ms, ends_after_seconds) in [
-        (50, now_ms + 3_600_000, 300), // What it has is longer.
+        (50, now_ms + 3_600_000, 300), // The session already ends later.
         (500, now_ms + 3_600_000, 600),
         (0, now_ms + 3_600_000, 600),
-        (3_000, now_ms + 700_000, 700), // Up to the latest end.
-        (3_000, now_ms + 1_000, 700),   // A latest end that has passed takes nothing away.
+        (3_000, now_ms + 700_000, 700), // The latest end limits the extension.
+        (3_000, now_ms + 1_000, 700),   // A latest end in the past does not shorten the session.
         (1_000, now_ms + 1_100_000, 1_100),
     ] {
         let case = format!("{seconds} s more, at most until {latest_end_ms}");
@@ -201,6 +205,6 @@ pub(crate) async fn extending_is_bounded_and_never_shortens(mut subject: Subject
     assert_eq!(
         extended,
         ExtendOutcome::NotFound(NotFound::RecentlyEnded),
-        "too late"
+        "an expired session cannot be extended"
     );
 }

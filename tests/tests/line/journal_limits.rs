@@ -1,4 +1,4 @@
-//! A journal that is at its limit: nobody new, and everybody who has a place keeps it.
+//! A journal at its limit: the queue accepts no new entries, and every existing entry keeps its place.
 
 use vestibule_domain::{
     entry_status::EntryStatus,
@@ -15,8 +15,9 @@ const LIMITS: JournalLimits = JournalLimits {
     dead_letters: 1,
 };
 
-/// Visitors 1 to 4 have places, the first two of them inside; records fill the journal up to its limit for newcomers.
-async fn at_the_limit(subject: &Subject, re_entry: ReEntry) -> Subject {
+/// Opens a queue in which visitors 1 and 2 are active and 3 and 4 wait, and fills the journal up to the limit
+/// for new entries.
+async fn open_at_the_limit(subject: &Subject, re_entry: ReEntry) -> Subject {
     let mut subject = subject.with_journal_limits(LIMITS);
     subject
         .open(Settings {
@@ -34,73 +35,73 @@ async fn at_the_limit(subject: &Subject, re_entry: ReEntry) -> Subject {
                 .line
                 .append_to_journal(&subject.queue, &change)
                 .await
-                .expect("there is room");
+                .expect("the journal has room");
         }
     }
     assert_eq!(subject.view().await.journal_len, LIMITS.new_entries);
     subject
 }
 
-/// The backup takes one record.
-async fn settle_one(subject: &Subject) {
+/// Acknowledges the oldest record.
+async fn acknowledge_one(subject: &Subject) {
     let oldest = subject.journal().await.remove(0).key;
-    let settled = subject.line.acknowledge(&subject.queue, &[oldest], &[]).await;
-    settled.expect("settled");
+    let acknowledged = subject.line.acknowledge(&subject.queue, &[oldest], &[]).await;
+    acknowledged.expect("acknowledge");
 }
 
-async fn enters(subject: &Subject, number: u64) -> EnterOutcome {
+async fn try_enter(subject: &Subject, number: u64) -> EnterOutcome {
     let entered = subject.line.enter(&subject.queue, visitor(number)).await;
     entered.expect("an answer")
 }
 
-pub(crate) async fn at_the_limit_nobody_gets_a_new_place(subject: Subject) {
-    let subject = at_the_limit(&subject, ReEntry::Keep).await;
+pub(crate) async fn a_full_journal_refuses_new_entries(subject: Subject) {
+    let subject = open_at_the_limit(&subject, ReEntry::Keep).await;
     let before = subject.view().await;
     let refused = EnterOutcome::Refused(Refusal::JournalFull);
-    assert_eq!(enters(&subject, 5).await, refused);
-    assert_eq!(subject.view().await, before, "nothing of it is left behind");
+    assert_eq!(try_enter(&subject, 5).await, refused);
+    assert_eq!(subject.view().await, before, "the refused entry leaves no trace");
     for number in 1..=4 {
         let place = subject.enter(visitor(number)).await;
         assert_eq!(place.kind, JoinKind::Kept, "visitor {number}");
     }
 
-    // Nor on the fast track, and whoever left is new.
+    // The fast track is refused as well, and so is a visitor who left and enters again.
     for number in [3, 4, 1, 2] {
         subject.leave(visitor(number), LeaveReason::Leave).await;
-        assert_eq!(enters(&subject, number).await, refused, "visitor {number}");
+        assert_eq!(try_enter(&subject, number).await, refused, "visitor {number}");
     }
     subject.advance_seconds(1);
-    assert_eq!(enters(&subject, 5).await, refused);
+    assert_eq!(try_enter(&subject, 5).await, refused);
     let view = subject.view().await;
     assert_eq!((view.waiting, view.ready, view.active), (0, 0, 0));
     assert_eq!(view.totals.entered, 4);
 
-    settle_one(&subject).await;
+    acknowledge_one(&subject).await;
     assert_eq!(subject.enter(visitor(5)).await.status.state(), EntryState::Active);
 }
 
-pub(crate) async fn at_the_limit_a_session_that_ran_out_is_no_way_in(subject: Subject) {
-    let subject = at_the_limit(&subject, ReEntry::Keep).await;
+pub(crate) async fn a_full_journal_refuses_entering_after_an_expired_session(subject: Subject) {
+    let subject = open_at_the_limit(&subject, ReEntry::Keep).await;
     subject.advance_seconds(300);
     let before = subject.view().await;
     assert_eq!(
-        enters(&subject, 1).await,
+        try_enter(&subject, 1).await,
         EnterOutcome::Refused(Refusal::JournalFull),
-        "its session is over: it would be a new visit"
+        "the session expired, so entering would start a new visit"
     );
     assert_eq!(subject.view().await, before);
     subject.acknowledge_journal(&[]).await;
     assert_eq!(subject.enter(visitor(1)).await.kind, JoinKind::NewVisit);
 }
 
-pub(crate) async fn at_the_limit_whoever_asks_to_may_still_move_back(subject: Subject) {
-    let subject = at_the_limit(&subject, ReEntry::Requeue).await;
+pub(crate) async fn a_full_journal_still_allows_requeueing(subject: Subject) {
+    let subject = open_at_the_limit(&subject, ReEntry::Requeue).await;
     assert_eq!(subject.enter(visitor(3)).await.kind, JoinKind::Requeued);
     assert_eq!(subject.position(visitor(3)).await, 2);
 }
 
-pub(crate) async fn at_the_limit_nobody_is_promoted_or_dropped(subject: Subject) {
-    let subject = at_the_limit(&subject, ReEntry::Keep).await;
+pub(crate) async fn a_full_journal_stops_promotion_and_expiry(subject: Subject) {
+    let subject = open_at_the_limit(&subject, ReEntry::Keep).await;
     subject.leave(visitor(1), LeaveReason::Complete).await;
     subject.advance_seconds(1);
     let promotion = subject.tick().await;
@@ -110,18 +111,18 @@ pub(crate) async fn at_the_limit_nobody_is_promoted_or_dropped(subject: Subject)
     );
     assert_eq!((promotion.waiting, promotion.ready, promotion.active), (2, 0, 1));
     let view = subject.view().await;
-    assert_eq!(view.journal_len, LIMITS.new_entries, "nothing is added");
+    assert_eq!(view.journal_len, LIMITS.new_entries, "the tick adds no record");
     assert_eq!(
         view.heartbeat_ms,
         subject.clock.now_ms(),
-        "a promoter is there all the same"
+        "the tick is a heartbeat all the same"
     );
     subject.advance_seconds(300);
     let promotion = subject.tick().await;
     assert_eq!((promotion.expired, promotion.active), (0, 1));
 
-    // One record less, and it goes on where it stood.
-    settle_one(&subject).await;
+    // With one record less, expiry and promotion continue.
+    acknowledge_one(&subject).await;
     let promotion = subject.tick().await;
     assert_eq!((promotion.expired, promotion.promoted), (1, 2));
     assert!(matches!(
@@ -130,20 +131,20 @@ pub(crate) async fn at_the_limit_nobody_is_promoted_or_dropped(subject: Subject)
     ));
 }
 
-pub(crate) async fn what_was_promised_has_a_reserve(subject: Subject) {
-    let subject = at_the_limit(&subject, ReEntry::Keep).await;
+pub(crate) async fn changes_of_existing_entries_have_a_journal_reserve(subject: Subject) {
+    let subject = open_at_the_limit(&subject, ReEntry::Keep).await;
     let left = subject.leave(visitor(1), LeaveReason::Leave).await;
     for _ in LIMITS.new_entries..LIMITS.all_changes {
         subject
             .line
             .append_to_journal(&subject.queue, &left)
             .await
-            .expect("of the reserve");
+            .expect("the reserve accepts the change");
     }
     let full = subject.line.append_to_journal(&subject.queue, &left).await;
     assert!(matches!(full, Err(LineError::JournalFull)), "{full:?}");
     assert_eq!(subject.view().await.journal_len, LIMITS.all_changes);
-    // The end is not lost with that: the line remembers it until the backup has it.
+    // The end is not lost: the line keeps it until the backup has it.
     let end = subject.line.unsettled_end(&subject.queue, visitor(1)).await;
     assert_eq!(end.expect("an answer"), Some(left));
     subject.acknowledge_journal(&[]).await;
@@ -151,5 +152,5 @@ pub(crate) async fn what_was_promised_has_a_reserve(subject: Subject) {
         .line
         .append_to_journal(&subject.queue, &left)
         .await
-        .expect("there is room again");
+        .expect("the journal has room again");
 }

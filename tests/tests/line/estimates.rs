@@ -1,25 +1,26 @@
-//! How long the wait is, and what that is told by.
+//! The estimate of the wait, and the counters behind it.
 
 use vestibule_domain::{entry_status::EntryStatus, settings::Settings, state::EntryState};
 use vestibule_line::LeaveReason;
 use vestibule_tests::lines::{Subject, visitor};
 
-use crate::settings::pace;
+use crate::settings::with_pace;
 
-pub(crate) async fn what_moves_is_counted_by_the_minute(mut subject: Subject) {
+pub(crate) async fn the_averages_count_by_the_minute(mut subject: Subject) {
     subject
         .open(Settings {
             capacity: 30,
-            ..pace(10, 10)
+            ..with_pace(10, 10)
         })
         .await;
     subject.line_up(1..=400).await;
     let start_ms = subject.clock.now_ms();
-    // The first tick marks both windows; from then on one goes each second, and one leaves each two.
+    // The first tick starts both windows. From then on one visitor a second is served, and one every two
+    // seconds leaves the line.
     for second in 0..=150_u64 {
         subject.tick().await;
         for number in [second, second + 1] {
-            // Of those who are in, and of the back of the line.
+            // Claims the entry that became ready.
             if number == second && subject.state(visitor(number + 1)).await == EntryState::Ready {
                 subject.claim(visitor(number + 1)).await;
             }
@@ -44,25 +45,36 @@ pub(crate) async fn what_moves_is_counted_by_the_minute(mut subject: Subject) {
         (short.current_start.at_ms, short.previous_start.at_ms),
         (start_ms + 120_000, start_ms + 60_000)
     );
-    let (mark, before) = (short.current_start, short.previous_start);
-    assert_eq!(mark.served - before.served, 60);
-    assert_eq!(mark.freed - before.freed, 60);
-    assert_eq!(mark.left - before.left, 30);
-    // One came free between two ticks and one went in at each: as many were taken all the time, but for that one.
-    let taken = before.served - before.freed.cast_unsigned();
-    assert_eq!(mark.taken_seconds - before.taken_seconds, 60 * (taken - 1));
-    assert!(mark.waiting_seconds - before.waiting_seconds > 60 * 200);
+    let (current, previous) = (short.current_start, short.previous_start);
+    assert_eq!(current.served - previous.served, 60);
+    assert_eq!(current.freed - previous.freed, 60);
+    assert_eq!(current.left - previous.left, 30);
+    // One slot was freed between two ticks, and each tick filled one. So the number of taken slots was constant
+    // at the ticks, less that one.
+    let taken = previous.served - previous.freed.cast_unsigned();
+    assert_eq!(current.taken_seconds - previous.taken_seconds, 60 * (taken - 1));
+    assert!(current.waiting_seconds - previous.waiting_seconds > 60 * 200);
 
-    // What anybody is told of it: one a second, and those ahead who leave.
-    let told = view.estimate(&view.forecast(), 60).expect("it moves");
-    assert!(told.low <= 60 && told.high >= 45 && told.high < 80, "{told:?}");
-    // A changed pace or capacity, and a silence, begin anew; nobody is told anything by a line that stands.
+    // The estimate follows from one promotion a second and from the entries ahead that leave.
+    let estimate = view
+        .estimate(&view.forecast(), 60)
+        .expect("a moving line has an estimate");
+    assert!(
+        estimate.low <= 60 && estimate.high >= 45 && estimate.high < 80,
+        "{estimate:?}"
+    );
+    // A changed pace or capacity and a gap without ticks restart the averages. A line that stands still has no
+    // estimate.
     subject.change_settings(|settings| settings.capacity = 40).await;
     let changed_ms = subject.clock.now_ms();
     assert_eq!(subject.view().await.averages.line_since_ms, changed_ms);
     subject.advance_seconds(20);
     let silent = subject.view().await;
-    assert_eq!(silent.estimate(&silent.forecast(), 60), None, "nobody drives it");
+    assert_eq!(
+        silent.estimate(&silent.forecast(), 60),
+        None,
+        "a queue without ticks has no estimate"
+    );
     subject.tick().await;
     let averages = subject.view().await.averages;
     assert_eq!(
@@ -79,28 +91,30 @@ pub(crate) async fn what_moves_is_counted_by_the_minute(mut subject: Subject) {
     assert_eq!(paused.estimate(&paused.forecast(), 60), None);
 }
 
-pub(crate) async fn nobody_is_told_what_nobody_saw(mut subject: Subject) {
+pub(crate) async fn without_observations_there_is_no_estimate(mut subject: Subject) {
     subject
         .open(Settings {
             capacity: 20,
             session_seconds: 3_600,
             claim_seconds: 3_600,
-            ..pace(10, 10)
+            ..with_pace(10, 10)
         })
         .await;
     subject.line_up(1..=100).await;
     subject.tick().await;
-    // There is room for twenty, at one a second after the first ten; nobody has gone yet.
+    // There is room for twenty entries, one a second after the first ten. No slot has been freed yet.
     let view = subject.view().await;
     let forecast = view.forecast();
-    let near = view.estimate(&forecast, 5).expect("there is room");
+    let near = view
+        .estimate(&forecast, 5)
+        .expect("the free slots give an estimate");
     assert!(near.low <= 5 && near.high >= 5 && near.high < 10, "{near:?}");
     assert_eq!(
         view.estimate(&forecast, 11),
         None,
-        "no room that anybody knows of"
+        "beyond the free slots there is no observation"
     );
-    // And all the same polls are paced: by the pace alone.
+    // Polls are paced all the same, by the pace alone.
     assert_eq!(forecast.eta_ms(50), 50_000);
     for number in 1..=20 {
         subject.advance_seconds(6);
@@ -109,28 +123,37 @@ pub(crate) async fn nobody_is_told_what_nobody_saw(mut subject: Subject) {
         subject.leave(visitor(number), LeaveReason::Complete).await;
     }
     let view = subject.view().await;
-    let far = view.estimate(&view.forecast(), 50).expect("it turns over");
-    assert!(far.low < 300 && far.high > 200, "one each six seconds: {far:?}");
+    let far = view
+        .estimate(&view.forecast(), 50)
+        .expect("freed slots give an estimate");
+    assert!(
+        far.low < 300 && far.high > 200,
+        "the estimate follows one promotion every six seconds: {far:?}"
+    );
 }
 
-pub(crate) async fn a_turn_waits_for_the_sessions_that_go_on(mut subject: Subject) {
+pub(crate) async fn an_estimate_includes_the_running_sessions(mut subject: Subject) {
     subject
         .open(Settings {
             capacity: 40,
             session_seconds: 300,
-            ..pace(40, 1)
+            ..with_pace(40, 1)
         })
         .await;
-    assert_eq!(subject.view().await.session_ends_in_ms, [0; 0], "nobody is in");
-    // Twenty are let in at once, twenty more after a hundred seconds, and everybody else waits. Nobody says that they are
-    // done.
+    assert_eq!(
+        subject.view().await.session_ends_in_ms,
+        [0; 0],
+        "no session is active"
+    );
+    // Twenty visitors are let in at once and twenty more after a hundred seconds. All others wait. No session
+    // completes before its end.
     for second in 0..=300_u64 {
-        let comes = match second {
+        let numbers = match second {
             0 => 1..21,
             100 => 21..121,
             _ => 0..0,
         };
-        for number in comes {
+        for number in numbers {
             subject.enter(visitor(number)).await;
         }
         if second == 150 {
@@ -153,11 +176,15 @@ pub(crate) async fn a_turn_waits_for_the_sessions_that_go_on(mut subject: Subjec
             (EntryStatus::Active { .. }, _)
         ));
     }
-    // The next turns come with the end of the sessions that began after a hundred seconds, the others with these.
+    // The next turns come when the sessions that began after a hundred seconds end. Later turns come when the
+    // sessions of those visitors end.
     let view = subject.view().await;
     let forecast = view.forecast();
-    let told = |position| view.estimate(&forecast, position).expect("it turns over");
-    let (near, far) = (told(10), told(30));
+    let estimate = |position| {
+        view.estimate(&forecast, position)
+            .expect("freed slots give an estimate")
+    };
+    let (near, far) = (estimate(10), estimate(30));
     assert!(
         (90..=100).contains(&near.low) && (100..=115).contains(&near.high),
         "{near:?}"
@@ -169,6 +196,6 @@ pub(crate) async fn a_turn_waits_for_the_sessions_that_go_on(mut subject: Subjec
     let eta_ms = forecast.eta_ms(10);
     assert!(
         (98_000..=105_000).contains(&eta_ms),
-        "polls are paced by it: {eta_ms}"
+        "polls are paced by the estimate: {eta_ms} ms"
     );
 }

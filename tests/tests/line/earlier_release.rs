@@ -1,13 +1,13 @@
-//! A queue in Redis that an earlier release began: what is new has yet to be counted there, and nothing stops for that.
+//! A queue in Redis that an earlier release created. It lacks the newer counters, and every call still works.
 
 use vestibule_tests::lines::{Backend, Subject};
 
 use crate::settings::two_at_a_time;
 
-/// What that one did not count.
+/// The counters that the earlier release lacks.
 const NEW: [&str; 2] = ["expired", "no_shows"];
 
-async fn a_queue_of_before_goes_on(backend: Backend) {
+async fn verify_queue_of_earlier_release(backend: Backend) {
     let mut subject = Subject::new(backend).await;
     subject.open(two_at_a_time()).await;
     subject.line_up(1..=9).await;
@@ -19,26 +19,26 @@ async fn a_queue_of_before_goes_on(backend: Backend) {
         forget.arg(&NEW.map(|name| format!("{window}_{name}")));
     }
     let forgotten: u64 = forget.query_async(&mut link).await.expect("an answer");
-    assert_eq!(forgotten, 8, "they are counted under these names");
+    assert_eq!(forgotten, 8, "the counters have these names");
 
-    // It is seen and ticked as it is, while its windows turn, and after that.
+    // Views and ticks work while the averaging windows turn, and after that.
     let mut turns = 0;
     for _ in 0..700 {
         subject.advance_seconds(1);
         turns += subject.tick().await.promoted;
         subject.view().await.forecast().eta_ms(1);
     }
-    assert_eq!(turns, 7, "all had their turn");
+    assert_eq!(turns, 7, "each remaining entry was promoted");
     let counted = subject.view().await.averages.long.current_start;
-    assert_eq!(counted.no_shows, 9, "by now they are counted: {counted:?}");
+    assert_eq!(counted.no_shows, 9, "the new counters count by now: {counted:?}");
 }
 
 #[tokio::test]
-async fn a_queue_of_an_earlier_release_goes_on_in_redis() {
-    a_queue_of_before_goes_on(Backend::Redis).await;
+async fn a_queue_of_an_earlier_release_works_in_redis() {
+    verify_queue_of_earlier_release(Backend::Redis).await;
 }
 
 #[tokio::test]
-async fn a_queue_of_an_earlier_release_goes_on_in_a_cluster() {
-    a_queue_of_before_goes_on(Backend::Cluster).await;
+async fn a_queue_of_an_earlier_release_works_in_a_cluster() {
+    verify_queue_of_earlier_release(Backend::Cluster).await;
 }

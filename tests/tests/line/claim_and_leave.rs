@@ -1,4 +1,4 @@
-//! What a visitor does to a visit in each state: claims it, ends it. A late call is of another one.
+//! Claiming and leaving in each state of an entry. A call that names another visit changes nothing.
 
 use vestibule_domain::{
     change::{EndReason, Event},
@@ -13,22 +13,20 @@ use vestibule_line::{
 };
 use vestibule_tests::lines::{Subject, visitor};
 
-use crate::service::{extend, validate};
+use crate::{
+    settings::bounded,
+    validate_and_extend::{extend, validate},
+};
 
 pub(crate) const STATES: [EntryState; 3] = [EntryState::Waiting, EntryState::Ready, EntryState::Active];
 
-pub(crate) fn roomy() -> Settings {
-    Settings {
-        capacity: 100,
-        batch: 100,
-        interval_seconds: 1,
-        ..Settings::default()
-    }
+pub(crate) fn with_room_for_all() -> Settings {
+    bounded(100, 100, 1)
 }
 
-/// A queue of its own in which visitor 1 is in this state.
-pub(crate) async fn standing_there(subject: &Subject, state: EntryState) -> Subject {
-    let mut other = subject.open_sibling(roomy()).await;
+/// A new queue in which visitor 1 is in this state.
+pub(crate) async fn open_in_state(subject: &Subject, state: EntryState) -> Subject {
+    let mut other = subject.open_sibling(with_room_for_all()).await;
     other.line_up([1]).await;
     if state != EntryState::Waiting {
         other.tick().await;
@@ -40,17 +38,17 @@ pub(crate) async fn standing_there(subject: &Subject, state: EntryState) -> Subj
     other
 }
 
-fn another_than(visit: Visit) -> Visit {
+fn next_visit_number(visit: Visit) -> Visit {
     Visit::new((u64::from(visit.number()) + 1) % 4096).expect("below 4096")
 }
 
-async fn depart(subject: &Subject, visit: Option<Visit>, departure: LeaveReason) -> LeaveOutcome {
-    let departed = subject.line.leave(&subject.queue, visitor(1), visit, departure);
-    departed.await.expect("leave")
+async fn leave(subject: &Subject, visit: Option<Visit>, reason: LeaveReason) -> LeaveOutcome {
+    let outcome = subject.line.leave(&subject.queue, visitor(1), visit, reason);
+    outcome.await.expect("leave")
 }
 
-pub(crate) async fn claiming(mut subject: Subject) {
-    subject.open(roomy()).await;
+pub(crate) async fn a_claim_activates_a_ready_entry_and_is_idempotent(mut subject: Subject) {
+    subject.open(with_room_for_all()).await;
     let claim = async |subject: &Subject| {
         subject
             .line
@@ -64,7 +62,7 @@ pub(crate) async fn claiming(mut subject: Subject) {
     assert_eq!(
         claim(&subject).await,
         ClaimOutcome::StillWaiting(waiting),
-        "before its turn"
+        "a waiting entry cannot be claimed"
     );
     assert_eq!(subject.status(visitor(1)).await, waiting);
 
@@ -79,7 +77,7 @@ pub(crate) async fn claiming(mut subject: Subject) {
     assert_eq!((change.id, change.event), (visitor(1), claimed));
     assert_eq!(subject.status(visitor(1)).await, first);
 
-    // Again is harmless: the session is no longer for it.
+    // A repeated claim is harmless and does not prolong the session.
     subject.advance_seconds(100);
     let (_, again) = subject.claim(visitor(1)).await;
     assert_eq!(again.event, claimed);
@@ -100,30 +98,30 @@ pub(crate) async fn claiming(mut subject: Subject) {
     );
 }
 
-pub(crate) async fn departures_by_state(mut subject: Subject) {
-    subject.open(roomy()).await;
-    for departure in [LeaveReason::Leave, LeaveReason::Complete, LeaveReason::Evict] {
+pub(crate) async fn leaving_ends_the_visit_as_its_state_requires(mut subject: Subject) {
+    subject.open(with_room_for_all()).await;
+    for reason in [LeaveReason::Leave, LeaveReason::Complete, LeaveReason::Evict] {
         assert_eq!(
-            depart(&subject, None, departure).await,
+            leave(&subject, None, reason).await,
             LeaveOutcome::NotFound(NotFound::Unknown)
         );
         for state in STATES {
-            let case = format!("{departure:?} while {state:?}");
-            let subject = standing_there(&subject, state).await;
+            let case = format!("{reason:?} while {state:?}");
+            let subject = open_in_state(&subject, state).await;
             let before = subject.status(visitor(1)).await;
             let visit = before.visit();
-            let departed = depart(&subject, Some(visit), departure).await;
-            let how = match (departure, state) {
+            let outcome = leave(&subject, Some(visit), reason).await;
+            let how = match (reason, state) {
                 (LeaveReason::Complete, EntryState::Waiting | EntryState::Ready) => {
-                    assert_eq!(departed, LeaveOutcome::NotActive(before), "{case}");
+                    assert_eq!(outcome, LeaveOutcome::NotActive(before), "{case}");
                     assert_eq!(subject.status(visitor(1)).await, before, "{case}");
                     continue;
                 }
                 (LeaveReason::Leave | LeaveReason::Complete, EntryState::Active) => EndReason::Completed,
                 _ => EndReason::Left,
             };
-            let LeaveOutcome::Ended(change) = departed else {
-                panic!("{case}: {departed:?}")
+            let LeaveOutcome::Ended(change) = outcome else {
+                panic!("{case}: {outcome:?}")
             };
             assert_eq!(
                 (change.id, change.event),
@@ -142,15 +140,15 @@ pub(crate) async fn departures_by_state(mut subject: Subject) {
                 (counted, 1 - counted),
                 "{case}"
             );
-            // After the end there is nothing to end.
+            // An ended visit cannot end again.
             assert_eq!(
-                depart(&subject, None, departure).await,
+                leave(&subject, None, reason).await,
                 LeaveOutcome::NotFound(NotFound::RecentlyEnded),
                 "{case}"
             );
             subject.acknowledge_journal(&[visitor(1)]).await;
             assert_eq!(
-                depart(&subject, Some(visit), departure).await,
+                leave(&subject, Some(visit), reason).await,
                 LeaveOutcome::NotFound(NotFound::Unknown),
                 "{case}"
             );
@@ -158,15 +156,15 @@ pub(crate) async fn departures_by_state(mut subject: Subject) {
     }
 }
 
-pub(crate) async fn naming_another_visit_changes_nothing(mut subject: Subject) {
-    subject.open(roomy()).await;
+pub(crate) async fn a_call_that_names_another_visit_changes_nothing(mut subject: Subject) {
+    subject.open(with_room_for_all()).await;
     for state in STATES {
-        let subject = standing_there(&subject, state).await;
+        let subject = open_in_state(&subject, state).await;
         let (before, view) = (subject.status(visitor(1)).await, subject.view().await);
-        let visit = Some(another_than(before.visit()));
-        for departure in [LeaveReason::Leave, LeaveReason::Complete, LeaveReason::Evict] {
+        let visit = Some(next_visit_number(before.visit()));
+        for reason in [LeaveReason::Leave, LeaveReason::Complete, LeaveReason::Evict] {
             assert_eq!(
-                depart(&subject, visit, departure).await,
+                leave(&subject, visit, reason).await,
                 LeaveOutcome::OtherVisit,
                 "{state:?}"
             );
@@ -197,15 +195,15 @@ pub(crate) async fn naming_another_visit_changes_nothing(mut subject: Subject) {
             (before, view)
         );
     }
-    // A late retry of the last visit does not end the next one, however soon or late that came.
+    // A late retry for the last visit does not end the next one, however soon or late that one began.
     for after_ms in [0, 1, 16, 160, 1_000, 4_000, 10_000] {
-        let subject = standing_there(&subject, EntryState::Active).await;
+        let subject = open_in_state(&subject, EntryState::Active).await;
         let last = subject.status(visitor(1)).await.visit();
         subject.leave(visitor(1), LeaveReason::Complete).await;
         subject.advance_ms(after_ms);
         let next = subject.enter(visitor(1)).await.status;
         assert_eq!(
-            depart(&subject, Some(last), LeaveReason::Leave).await,
+            leave(&subject, Some(last), LeaveReason::Leave).await,
             LeaveOutcome::OtherVisit,
             "{after_ms} ms later"
         );

@@ -1,4 +1,4 @@
-//! Many at once, in real time.
+//! Several promoters on one queue at the same time, in real time.
 
 use std::{collections::HashSet, sync::Arc, time::Duration};
 
@@ -30,8 +30,9 @@ async fn eight_promoters_share_a_line_in_redis() {
     eight_promoters_share_a_line(Backend::Redis).await;
 }
 
-/// 100,000 wait; eight promoters work on the same line as fast as they can, first into a capacity that is too small,
-/// then into one for all. Nobody is lost, nobody overtakes, and neither pace nor capacity is exceeded by one.
+/// 100,000 entries wait. Eight promoters work on the same line as fast as they can, first with a capacity that
+/// is too small, then with room for all. No entry is lost or overtakes another, and neither the pace nor the
+/// capacity is exceeded by one.
 async fn eight_promoters_share_a_line(backend: Backend) {
     let (line, queue) = (backend.connect_line(None).await, fresh_queue());
     let mut settings = Settings {
@@ -72,7 +73,7 @@ async fn eight_promoters_share_a_line(backend: Backend) {
             for change in &record.changes {
                 match change.event {
                     Event::Promoted { score, .. } => promoted_in_order.push((score, change.id)),
-                    other => panic!("nobody should be gone: {other:?}"),
+                    other => panic!("the journal contains another change than a promotion: {other:?}"),
                 }
             }
             let elapsed_ms = at_ms - start_ms;
@@ -83,24 +84,24 @@ async fn eight_promoters_share_a_line(backend: Backend) {
             );
         }
         let keys: Vec<_> = records.into_iter().map(|record| record.key).collect();
-        line.acknowledge(&queue, &keys, &[]).await.expect("settle");
+        line.acknowledge(&queue, &keys, &[]).await.expect("acknowledge");
     }
-    assert!(promoted_in_order.is_sorted(), "nobody overtakes");
+    assert!(promoted_in_order.is_sorted(), "no entry overtakes another");
     assert!(
         promoted_in_order == entered_in_order,
-        "everybody is promoted once, by the place that they were given"
+        "each entry is promoted once, with the place that it got when entering"
     );
 }
 
-/// Everybody enters, in many hands; gives the places in order.
+/// Lets all visitors enter through many concurrent callers, and returns their places in order.
 async fn enter_all(line: &Arc<dyn Line>, queue: &QueueId) -> Vec<(WaitScore, EntryId)> {
-    const HANDS: u64 = 64;
-    let mut hands = JoinSet::new();
-    for hand in 0..HANDS {
+    const CALLERS: u64 = 64;
+    let mut callers = JoinSet::new();
+    for caller in 0..CALLERS {
         let (line, queue) = (Arc::clone(line), queue.clone());
-        hands.spawn(async move {
+        callers.spawn(async move {
             let mut places = Vec::new();
-            for number in (hand..CROWD).step_by(usize::try_from(HANDS).expect("64")) {
+            for number in (caller..CROWD).step_by(usize::try_from(CALLERS).expect("64")) {
                 let id = visitor(number);
                 match line.enter(&queue, id).await.expect("enter") {
                     EnterOutcome::Joined {
@@ -113,14 +114,14 @@ async fn enter_all(line: &Arc<dyn Line>, queue: &QueueId) -> Vec<(WaitScore, Ent
             places
         });
     }
-    let mut places = hands.join_all().await.concat();
+    let mut places = callers.join_all().await.concat();
     places.sort_unstable();
     let scores: HashSet<_> = places.iter().map(|(score, _)| score).collect();
-    assert_eq!(scores.len() as u64, CROWD, "no two share a place");
+    assert_eq!(scores.len() as u64, CROWD, "each entry has a place of its own");
     places
 }
 
-/// Promotes with everybody at once until so many are ready in all; no answer may show more than the capacity.
+/// Promotes with all promoters at once until this many entries are ready. No answer may show more.
 async fn promote_until(line: &Arc<dyn Line>, queue: &QueueId, ready: u64) {
     let deadline = Instant::now() + PATIENCE;
     let mut promoters = JoinSet::new();
@@ -136,7 +137,7 @@ async fn promote_until(line: &Arc<dyn Line>, queue: &QueueId, ready: u64) {
                     return;
                 }
                 assert!(Instant::now() < deadline, "{tick:?}");
-                // Others, too, want the processor.
+                // Lets the other promoters run.
                 tokio::time::sleep(Duration::from_millis(1)).await;
             }
         });
