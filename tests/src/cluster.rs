@@ -40,11 +40,11 @@ pub struct Node {
     /// The port that it listens on.
     pub port: u16,
     /// The id of the primary that this node replicates. `None` for a primary.
-    pub follows: Option<String>,
+    pub primary_id: Option<String>,
     /// The slots of a primary, such as `0-5460`.
     pub slots: Vec<String>,
     /// A connection to the node.
-    pub link: MultiplexedConnection,
+    pub connection: MultiplexedConnection,
 }
 
 impl Cluster {
@@ -58,22 +58,22 @@ impl Cluster {
 
     /// The URL of the cluster in the form that Vestibule reads.
     pub fn url(&self) -> String {
-        self.url_of(self.node.trim_start_matches("rediss://"))
+        self.url_with_nodes(self.node.trim_start_matches("rediss://"))
     }
 
     /// The URL of the cluster with these nodes, separated by commas.
-    pub fn url_of(&self, nodes: &str) -> String {
+    pub fn url_with_nodes(&self, nodes: &str) -> String {
         let path = self.ca_file.to_str().expect("text");
         let path = utf8_percent_encode(path, NON_ALPHANUMERIC);
         format!("rediss+cluster://{nodes}?ca_file={path}")
     }
 
     /// All nodes that the known node considers alive.
-    pub async fn nodes(&self) -> Vec<Node> {
-        let mut link = self.link(&self.node).await;
-        let known: String = ask(&mut link, redis::cmd("CLUSTER").arg("NODES")).await;
+    pub async fn live_nodes(&self) -> Vec<Node> {
+        let mut connection = self.connect(&self.node).await;
+        let listing: String = query(&mut connection, redis::cmd("CLUSTER").arg("NODES")).await;
         let mut nodes = Vec::new();
-        for line in known.lines().filter(|line| !line.contains("fail")) {
+        for line in listing.lines().filter(|line| !line.contains("fail")) {
             // <https://redis.io/docs/latest/commands/cluster-nodes/>
             let fields: Vec<_> = line.split(' ').collect();
             let (address, _) = fields[1].split_once('@').expect("with the port of the bus");
@@ -85,35 +85,39 @@ impl Cluster {
                     .expect("a port")
                     .parse()
                     .expect("a number"),
-                follows: (fields[3] != "-").then(|| fields[3].to_owned()),
+                primary_id: (fields[3] != "-").then(|| fields[3].to_owned()),
                 slots: fields[8..].iter().map(|&slots| slots.to_owned()).collect(),
-                link: self.link(&format!("rediss://{address}")).await,
+                connection: self.connect(&format!("rediss://{address}")).await,
             });
         }
         nodes
     }
 
     /// The primary that holds the keys of a queue.
-    pub async fn owner(&self, queue: &QueueId) -> Node {
-        let mut nodes = self.nodes().await;
+    pub async fn primary_of(&self, queue: &QueueId) -> Node {
+        let mut nodes = self.live_nodes().await;
         let tag = format!("{{{queue}}}");
-        let slot: u32 = ask(&mut nodes[0].link, redis::cmd("CLUSTER").arg("KEYSLOT").arg(tag)).await;
-        let owner = nodes.into_iter().find(|node| node.has_slot(slot));
-        owner.expect("each slot has a primary")
+        let slot: u32 = query(
+            &mut nodes[0].connection,
+            redis::cmd("CLUSTER").arg("KEYSLOT").arg(tag),
+        )
+        .await;
+        let primary = nodes.into_iter().find(|node| node.serves_slot(slot));
+        primary.expect("each slot has a primary")
     }
 
     /// A client of the whole cluster that receives the messages of its channels.
-    pub async fn listener(&self, heard: UnboundedSender<PushInfo>) -> ClusterConnection {
+    pub async fn connect_subscriber(&self, pushes: UnboundedSender<PushInfo>) -> ClusterConnection {
         let client = ClusterClientBuilder::new([self.node.as_str()])
             .certs(self.certificates())
             .use_protocol(ProtocolVersion::RESP3)
-            .push_sender(heard)
+            .push_sender(pushes)
             .build()
             .expect("an address");
         client.get_async_connection().await.expect("the cluster answers")
     }
 
-    async fn link(&self, address: &str) -> MultiplexedConnection {
+    async fn connect(&self, address: &str) -> MultiplexedConnection {
         let client = Client::build_with_tls(address, self.certificates());
         servers::connect_redis(client.expect("an address")).await
     }
@@ -130,7 +134,7 @@ impl Cluster {
 }
 
 impl Node {
-    fn has_slot(&self, slot: u32) -> bool {
+    fn serves_slot(&self, slot: u32) -> bool {
         self.slots.iter().any(|slots| {
             let (first, last) = slots.split_once('-').unwrap_or((slots, slots));
             let bound = |text: &str| text.parse::<u32>().expect("a slot");
@@ -139,8 +143,8 @@ impl Node {
     }
 
     /// Sends a command to the server and returns the answer.
-    pub async fn ask<T: FromRedisValue>(&mut self, words: &[&str]) -> T {
-        ask(&mut self.link, redis::cmd(words[0]).arg(&words[1..])).await
+    pub async fn query<T: FromRedisValue>(&mut self, words: &[&str]) -> T {
+        query(&mut self.connection, redis::cmd(words[0]).arg(&words[1..])).await
     }
 
     /// Kills the process with SIGKILL. Its data is lost, because it keeps nothing on disk.
@@ -154,8 +158,8 @@ impl Node {
     }
 
     async fn signal(&mut self, name: &str) {
-        let said: String = self.ask(&["INFO", "server"]).await;
-        let pid = said.lines().find_map(|line| line.strip_prefix("process_id:"));
+        let info: String = self.query(&["INFO", "server"]).await;
+        let pid = info.lines().find_map(|line| line.strip_prefix("process_id:"));
         let pid = pid.expect("INFO names the process");
         let sent = Command::new("kill").args([&format!("-{name}"), pid]).status();
         assert!(
@@ -165,14 +169,14 @@ impl Node {
     }
 
     /// Repeats a command until its answer satisfies the condition.
-    pub async fn until(&mut self, words: &[&str], is_so: impl Fn(&str) -> bool) {
-        let ask = async || self.ask::<String>(words).await;
-        poll_until(BOUND, ask, |said| is_so(said)).await;
+    pub async fn wait_until(&mut self, words: &[&str], condition: impl Fn(&str) -> bool) {
+        let ask = async || self.query::<String>(words).await;
+        poll_until(BOUND, ask, |answer| condition(answer)).await;
     }
 }
 
-async fn ask<T: FromRedisValue>(link: &mut MultiplexedConnection, command: &Cmd) -> T {
-    command.query_async(link).await.expect("the node answers")
+async fn query<T: FromRedisValue>(connection: &mut MultiplexedConnection, command: &Cmd) -> T {
+    command.query_async(connection).await.expect("the node answers")
 }
 
 /// A cluster that no other test uses. It stops when it is dropped.

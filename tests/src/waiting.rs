@@ -13,12 +13,12 @@ const ASK_PAUSE: Duration = Duration::from_millis(50);
 ///
 /// # Panics
 /// If the condition does not hold within the time limit.
-pub async fn wait_until(bound: Duration, what: &str, mut is_so: impl AsyncFnMut() -> bool) {
+pub async fn wait_until(bound: Duration, event: &str, mut condition: impl AsyncFnMut() -> bool) {
     let end = Instant::now() + bound;
-    while !is_so().await {
+    while !condition().await {
         assert!(
             Instant::now() < end,
-            "this did not happen within {bound:?}: {what}"
+            "this did not happen within {bound:?}: {event}"
         );
         sleep(PAUSE).await;
     }
@@ -31,12 +31,12 @@ pub async fn wait_until(bound: Duration, what: &str, mut is_so: impl AsyncFnMut(
 pub async fn poll_until<T: Debug>(
     bound: Duration,
     mut ask: impl AsyncFnMut() -> T,
-    is_so: impl Fn(&T) -> bool,
+    condition: impl Fn(&T) -> bool,
 ) -> T {
     let end = Instant::now() + bound;
     loop {
         let answer = ask().await;
-        if is_so(&answer) {
+        if condition(&answer) {
             return answer;
         }
         assert!(

@@ -73,8 +73,8 @@ impl Backend {
     pub async fn connections(self) -> Vec<MultiplexedConnection> {
         match self {
             Self::Cluster => {
-                let nodes = Cluster::shared().nodes().await;
-                nodes.into_iter().map(|node| node.link).collect()
+                let nodes = Cluster::shared().live_nodes().await;
+                nodes.into_iter().map(|node| node.connection).collect()
             }
             _ => vec![servers::connect_redis(Client::open(self.url()).expect("an address")).await],
         }
@@ -83,7 +83,7 @@ impl Backend {
     /// A connection to the server that holds this queue.
     pub async fn connection_to_owner(self, queue: &QueueId) -> MultiplexedConnection {
         match self {
-            Self::Cluster => Cluster::shared().owner(queue).await.link,
+            Self::Cluster => Cluster::shared().primary_of(queue).await.connection,
             _ => self.connections().await.remove(0),
         }
     }

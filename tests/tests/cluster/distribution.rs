@@ -1,4 +1,4 @@
-//! Queues lie on all primaries, each as a whole on one.
+//! Queues are spread over all primaries, and all keys of a queue lie on one primary.
 
 use std::{collections::HashMap, time::Duration};
 
@@ -11,7 +11,7 @@ use vestibule_tests::{
     lines::{Backend, Subject, visitor},
 };
 
-/// As many by chance on two of three primaries alone: once in ten billion runs.
+/// With this many queues, all of them lie on two of the three primaries by chance once in ten billion runs.
 const QUEUES: usize = 60;
 const BOUND: Duration = Duration::from_secs(10);
 
@@ -24,8 +24,8 @@ fn one_at_a_time() -> Settings {
     }
 }
 
-/// A visitor inside, a visitor whose turn it is, a visitor in line: every kind of key.
-async fn busy(subject: &Subject) {
+/// Creates every kind of key: an active entry, a waiting one, an end and a journal.
+async fn create_every_kind_of_key(subject: &Subject) {
     for number in 1..=3 {
         subject.enter(visitor(number)).await;
     }
@@ -37,56 +37,56 @@ async fn busy(subject: &Subject) {
 }
 
 #[tokio::test]
-async fn queues_lie_on_all_primaries_and_each_on_one() {
+async fn queues_spread_over_all_primaries_each_on_one() {
     let first = Subject::new(Backend::Cluster).await;
     let mut queues = Vec::new();
     for _ in 0..QUEUES {
         let subject = first.open_sibling(one_at_a_time()).await;
-        busy(&subject).await;
+        create_every_kind_of_key(&subject).await;
         queues.push(subject.queue);
     }
     let cluster = Cluster::shared();
-    let mut homes = HashMap::<_, Vec<_>>::new();
-    for mut node in cluster.nodes().await {
-        if node.follows.is_some() {
+    let mut primaries = HashMap::<_, Vec<_>>::new();
+    for mut node in cluster.live_nodes().await {
+        if node.primary_id.is_some() {
             continue;
         }
-        let keys: Vec<String> = node.ask(&["KEYS", "vestibule:*"]).await;
+        let keys: Vec<String> = node.query(&["KEYS", "vestibule:*"]).await;
         for queue in &queues {
             let own = format!("vestibule:{{{queue}}}:");
             if keys.iter().any(|key| key.starts_with(&own)) {
-                homes.entry(queue).or_default().push(node.port);
+                primaries.entry(queue).or_default().push(node.port);
             }
         }
     }
-    assert_eq!(homes.len(), QUEUES);
+    assert_eq!(primaries.len(), QUEUES);
     let mut ports = Vec::new();
-    for (queue, on) in homes {
-        assert_eq!(on, [cluster.owner(queue).await.port], "{queue}");
+    for (queue, on) in primaries {
+        assert_eq!(on, [cluster.primary_of(queue).await.port], "{queue}");
         ports.extend(on);
     }
     ports.sort_unstable();
     ports.dedup();
-    assert_eq!(ports.len(), 3, "each primary has some of them");
+    assert_eq!(ports.len(), 3, "each primary holds some queues");
 }
 
 #[tokio::test]
-async fn a_tick_is_heard_wherever_the_queue_lies() {
+async fn subscribers_receive_ticks_from_every_primary() {
     let (cluster, first) = (Cluster::shared(), Subject::new(Backend::Cluster).await);
-    let (heard, mut messages) = mpsc::unbounded_channel();
-    let mut listener = cluster.listener(heard).await;
-    let mut homes = HashMap::new();
-    while homes.len() < 3 {
+    let (sender, mut messages) = mpsc::unbounded_channel();
+    let mut listener = cluster.connect_subscriber(sender).await;
+    let mut primaries = HashMap::new();
+    while primaries.len() < 3 {
         let subject = first.open_sibling(one_at_a_time()).await;
-        homes.insert(cluster.owner(&subject.queue).await.port, subject);
+        primaries.insert(cluster.primary_of(&subject.queue).await.port, subject);
     }
-    for subject in homes.values() {
+    for subject in primaries.values() {
         let channel = format!("vestibule:{{{}}}:changes", subject.queue);
-        listener.ssubscribe(&channel).await.expect("subscribed");
-        busy(subject).await;
+        listener.ssubscribe(&channel).await.expect("subscribe");
+        create_every_kind_of_key(subject).await;
         let message = async {
             loop {
-                let push = messages.recv().await.expect("the listener lives");
+                let push = messages.recv().await.expect("the subscriber is connected");
                 if push.kind == PushKind::SMessage {
                     return push.data;
                 }
@@ -98,7 +98,7 @@ async fn a_tick_is_heard_wherever_the_queue_lies() {
             panic!("{message:?}")
         };
         let said = String::from_utf8_lossy(said);
-        let (highest, _) = said.split_once(' ').expect("more than that");
+        let (highest, _) = said.split_once(' ').expect("the message has several fields");
         let highest: u64 = highest.parse().expect("a score");
         assert_eq!(
             highest,

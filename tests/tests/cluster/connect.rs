@@ -1,18 +1,18 @@
-//! Whom the line asks, and whom it trusts.
+//! Which nodes the line asks, and which certificates it trusts.
 
 use vestibule_line::{Line, LineError};
 use vestibule_line_redis::RedisLine;
 use vestibule_tests::cluster::Cluster;
 
 #[tokio::test]
-async fn a_node_that_is_gone_is_passed_over_where_the_address_has_another() {
+async fn connecting_skips_a_dead_node_if_another_is_named() {
     let cluster = Cluster::shared();
-    let alive = cluster.nodes().await.remove(0).port;
-    // Nobody listens there: the port is reserved.
-    let url = cluster.url_of(&format!("127.0.0.1:1,127.0.0.1:{alive}"));
+    let alive = cluster.live_nodes().await.remove(0).port;
+    // No process listens there: the port is reserved.
+    let url = cluster.url_with_nodes(&format!("127.0.0.1:1,127.0.0.1:{alive}"));
     let line = RedisLine::connect(&url).await.expect("connects");
     line.ping().await.expect("pings");
-    let alone = RedisLine::connect(&cluster.url_of("127.0.0.1:1")).await;
+    let alone = RedisLine::connect(&cluster.url_with_nodes("127.0.0.1:1")).await;
     assert!(matches!(alone, Err(LineError::Unavailable(_))));
 }
 
@@ -23,16 +23,16 @@ async fn only_the_named_authority_is_trusted() {
     let (trusting, _) = url.split_once('?').expect("the file");
     let refused = RedisLine::connect(trusting)
         .await
-        .expect_err("nobody knows that authority");
+        .expect_err("the system does not know that authority");
     assert!(refused.to_string().contains("certificate"), "{refused}");
     let one = trusting.replacen("+cluster", "", 1);
     let refused = RedisLine::connect(&one)
         .await
-        .expect_err("nor where it is asked as one server");
+        .expect_err("the same holds for a single server");
     assert!(refused.to_string().contains("certificate"), "{refused}");
     let trusted = url.replacen("+cluster", "", 1);
     let line = RedisLine::connect(&trusted)
         .await
-        .expect("one server is trusted as a cluster is");
+        .expect("a single server is trusted by the same file");
     line.ping().await.expect("pings");
 }
