@@ -1,4 +1,4 @@
-//! A Redis that a test stops, kills and starts again.
+//! A Redis server that a test freezes, kills and starts again.
 
 use std::{
     net::TcpListener,
@@ -10,7 +10,7 @@ use tempfile::TempDir;
 use tokio::time::{Instant, sleep};
 use vestibule_tests::edge::BOUND;
 
-/// A server of this test's own, which keeps what it has when it is killed.
+/// A server of one test. Its data survives a kill.
 pub(crate) struct Server {
     child: Child,
     pub(crate) port: u16,
@@ -20,7 +20,7 @@ pub(crate) struct Server {
 
 impl Server {
     pub(crate) fn start(is_cluster: bool) -> Self {
-        // Two at once, so that they differ; the second is for the bus of a cluster.
+        // Opens both listeners at once, so that the ports differ. The second port is for the cluster bus.
         let listeners = [(); 2].map(|()| TcpListener::bind("127.0.0.1:0").expect("a free port"));
         let [port, bus] = listeners
             .each_ref()
@@ -78,10 +78,10 @@ impl Server {
     fn signal(&self, name: &str) {
         let pid = self.child.id().to_string();
         let status = Command::new("kill").args([name, &pid]).status();
-        assert!(status.expect("kill is there").success());
+        assert!(status.expect("the kill command is installed").success());
     }
 
-    /// Nobody hears from it any more, and no connection breaks.
+    /// Stops the process with SIGSTOP: it no longer answers, and its connections stay open.
     pub(crate) fn freeze(&mut self) {
         self.signal("-STOP");
     }
@@ -90,7 +90,7 @@ impl Server {
         self.signal("-CONT");
     }
 
-    /// `kill -9`
+    /// Kills the process with SIGKILL.
     pub(crate) fn kill(&mut self) {
         self.child.kill().expect("it runs");
         self.child.wait().expect("it ends");

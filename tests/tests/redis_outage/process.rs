@@ -1,4 +1,4 @@
-//! A process that serves visitors over that Redis, and who they are.
+//! A process that serves visitors with that Redis, and its visitors.
 
 use std::{sync::Arc, time::Duration};
 
@@ -17,16 +17,16 @@ use vestibule_tests::{
     waiting::poll_until,
 };
 
-/// No call takes longer than 2 s; as much again for a machine that has other things to do.
-const NO_HANG: Duration = Duration::from_secs(4);
+/// No call takes longer than 2 s. The rest is for a busy machine.
+const CALL_TIME_MAX: Duration = Duration::from_secs(4);
 
 pub(crate) struct Visitor {
     pub(crate) id: String,
-    pub(crate) at: String,
+    pub(crate) path: String,
     pub(crate) entered: Answer,
 }
 
-/// A process that serves visitors, over that Redis and the emulator.
+/// A process that serves visitors with that Redis and the emulator.
 pub(crate) struct Process {
     pub(crate) queue: QueueId,
     pub(crate) routes: Router,
@@ -34,7 +34,7 @@ pub(crate) struct Process {
 }
 
 impl Process {
-    pub(crate) async fn over(url: &str, queue: &QueueId) -> Self {
+    pub(crate) async fn start(url: &str, queue: &QueueId) -> Self {
         let line = RedisLine::connect_lazily(url, None).expect("an address");
         let backup = servers::dynamodb_backup().await;
         let (stop, stopped) = watch::channel(false);
@@ -45,34 +45,38 @@ impl Process {
         }
     }
 
-    /// Sends it and sees that it does not hang.
+    /// Sends a request and checks that the process does not hang.
     pub(crate) async fn send(&self, ask: Ask) -> (Answer, Duration) {
         let begun = Instant::now();
         let answer = send_to(&self.routes, ask).await;
         let took = begun.elapsed();
-        assert!(took < NO_HANG, "{took:?} for {answer:?}");
+        assert!(took < CALL_TIME_MAX, "{took:?} for {answer:?}");
         (answer, took)
     }
 
-    pub(crate) async fn enters(&self) -> Visitor {
+    pub(crate) async fn enter_and_expect_created(&self) -> Visitor {
         let id = Uuid::new_v4().to_string();
         let ask = || Ask::post(format!("/queues/{}/entries", self.queue)).visitor(&id);
-        let entered = self.in_time(ask, |answer| answer.status == 201).await;
-        let at = format!("/queues/{}/entries/{}", self.queue, entered.text("token"));
-        Visitor { id, at, entered }
+        let entered = self.send_until(ask, |answer| answer.status == 201).await;
+        let path = format!("/queues/{}/entries/{}", self.queue, entered.text("token"));
+        Visitor { id, path, entered }
     }
 
-    /// Sends it until the answer is so; gives up after a while.
-    pub(crate) async fn in_time(&self, ask: impl Fn() -> Ask, is_so: impl Fn(&Answer) -> bool) -> Answer {
+    /// Repeats a request until the answer satisfies the condition, up to a time limit.
+    pub(crate) async fn send_until(
+        &self,
+        ask: impl Fn() -> Ask,
+        condition: impl Fn(&Answer) -> bool,
+    ) -> Answer {
         let begun = Instant::now();
-        let answer = poll_until(BOUND, async || self.send(ask()).await.0, is_so).await;
-        println!("so after {:?}", begun.elapsed());
+        let answer = poll_until(BOUND, async || self.send(ask()).await.0, condition).await;
+        println!("the condition held after {:?}", begun.elapsed());
         answer
     }
 }
 
-pub(crate) fn look(visitor: &Visitor) -> Ask {
-    Ask::get(visitor.at.clone()).visitor(&visitor.id)
+pub(crate) fn status_request(visitor: &Visitor) -> Ask {
+    Ask::get(visitor.path.clone()).visitor(&visitor.id)
 }
 
 pub(crate) fn settings() -> Map<String, Value> {
