@@ -1,4 +1,5 @@
-//! A Redis whose memory is full: nobody new gets in, and everybody else can still go, which is what frees it.
+//! A Redis whose memory is full refuses new entries. Existing entries can still claim and end, which frees
+//! memory.
 
 use std::{
     net::TcpListener,
@@ -14,7 +15,7 @@ use vestibule_tests::{
     waiting::poll_until,
 };
 
-/// A server of this test's own, since it fills it; stopped when dropped.
+/// A server of one test, which fills its memory. It stops when it is dropped.
 struct Server {
     child: Child,
     url: String,
@@ -53,7 +54,7 @@ impl Server {
         line.expect("it answers")
     }
 
-    /// Leaves it no more memory than it uses.
+    /// Sets the memory limit below what the server uses.
     fn fill(&self) {
         let port = self.url.rsplit(':').next().expect("a port");
         let set = Command::new("redis-cli")
@@ -71,7 +72,7 @@ impl Drop for Server {
 }
 
 #[tokio::test]
-async fn a_full_redis_refuses_newcomers_and_lets_the_others_go() {
+async fn a_full_redis_refuses_new_entries_and_serves_the_others() {
     let server = Server::start();
     let (line, queue) = (server.line().await, fresh_queue());
     let mut settings = vestibule_domain::settings::Settings {
@@ -83,7 +84,9 @@ async fn a_full_redis_refuses_newcomers_and_lets_the_others_go() {
         .await
         .expect("created");
     for number in 1..=4 {
-        line.enter(&queue, visitor(number)).await.expect("there is room");
+        line.enter(&queue, visitor(number))
+            .await
+            .expect("the server has free memory");
     }
     settings.capacity = 3;
     settings.batch = 10;
@@ -98,24 +101,24 @@ async fn a_full_redis_refuses_newcomers_and_lets_the_others_go() {
     let left = line
         .leave(&queue, visitor(1), None, LeaveReason::Complete)
         .await
-        .expect("an active one goes");
+        .expect("an active entry can end");
     let LeaveOutcome::Ended(end) = left else {
         panic!("{left:?}")
     };
     line.acknowledge(&queue, &[], &[end.visit_end().expect("an end")])
         .await
-        .expect("it is forgotten");
+        .expect("an end can be acknowledged");
     sleep(Duration::from_millis(1_100)).await;
     assert!(
         line.promote(&queue, tick_order(10))
             .await
-            .expect("the line moves")
+            .expect("promotion continues")
             .promoted
             > 0
     );
-    let claimed = line.claim(&queue, visitor(3)).await.expect("a claim counts");
+    let claimed = line.claim(&queue, visitor(3)).await.expect("a claim succeeds");
     assert!(matches!(claimed, ClaimOutcome::Active { .. }), "{claimed:?}");
     line.append_to_journal(&queue, &end)
         .await
-        .expect("nothing acknowledged is dropped");
+        .expect("an acknowledged change is kept");
 }

@@ -1,5 +1,5 @@
-//! Nobody promotes but those who call: several processes on one Redis and one table, as so many environments of a function.
-//! Everybody gets through in order, never faster than the pace, never over capacity, and the table has it all.
+//! Requests alone promote: several processes on one Redis and one table, like so many environments of a
+//! function. All visitors get through in order, within pace and capacity, and the table has every entry.
 
 use std::{sync::Arc, time::Duration};
 
@@ -30,7 +30,7 @@ const PROCESSES: usize = 8;
 const VISITORS: usize = 60;
 const CAPACITY: u32 = 12;
 const BATCH: u32 = 4;
-/// Sixty at four a second take 15 s.
+/// Sixty visitors at four a second take 15 s.
 const BOUND: Duration = Duration::from_mins(2);
 
 struct Scene {
@@ -59,9 +59,9 @@ impl Scene {
         line.configure(&queue, &configuration, true)
             .await
             .expect("configured");
-        // Of its own: a promoter serves every queue that it finds.
+        // The tables are new, because a promoter serves every queue that it finds.
         let tables = fresh_tables();
-        let backup = table(&tables).await;
+        let backup = connect_backup(&tables).await;
         backup.create_tables_if_missing().await.expect("tables");
         let stored = StoredQueue {
             settings: settings.clone().into(),
@@ -73,7 +73,7 @@ impl Scene {
         let mut processes = Vec::new();
         for _ in 0..PROCESSES {
             let own = RedisLine::connect(&url).await.expect("it answers");
-            let backup = Arc::new(table(&tables).await);
+            let backup = Arc::new(connect_backup(&tables).await);
             processes.push(process(Arc::new(own), backup, local(), &stopped));
         }
         Self {
@@ -85,7 +85,7 @@ impl Scene {
         }
     }
 
-    /// To any of the processes, as the gateway has it; once more where a busy machine took too long.
+    /// Sends a request to a random process, as a gateway does. Repeats it if a busy machine took too long.
     async fn send(&self, ask: impl Fn() -> Ask) -> Answer {
         let send = async || {
             let any = rand::random_range(0..self.processes.len());
@@ -94,7 +94,7 @@ impl Scene {
         poll_until(BOUND, send, |answer| answer.status != 503).await
     }
 
-    async fn enters(&self) -> Guest {
+    async fn enter_and_expect_created(&self) -> Guest {
         let id = Uuid::new_v4().to_string();
         let answer = self
             .send(|| Ask::post(format!("/queues/{}/entries", self.queue)).visitor(&id))
@@ -107,17 +107,17 @@ impl Scene {
         }
     }
 
-    /// Looks until the turn comes, now and then held; claims, stays for a moment, and is done.
-    async fn goes_through(&self, guest: &Guest, nth: usize) {
+    /// Polls until the turn comes, sometimes with a held poll. Then claims, stays for a moment and completes.
+    async fn wait_and_complete(&self, guest: &Guest, nth: usize) {
         let path = format!("/queues/{}/entries/{}", self.queue, guest.token);
         let wait = if nth.is_multiple_of(3) { "?wait=5" } else { "" };
         let mut state = guest.state.clone();
         while state == "waiting" {
             sleep(Duration::from_millis(200 + nth as u64 * 7 % 300)).await;
-            let look = self
+            let answer = self
                 .send(|| Ask::get(format!("{path}{wait}")).visitor(&guest.id))
                 .await;
-            look.is(200).text("state").clone_into(&mut state);
+            answer.is(200).text("state").clone_into(&mut state);
         }
         if state == "ready" {
             let claim = || {
@@ -133,11 +133,11 @@ impl Scene {
             .is(204);
     }
 
-    async fn everybody_goes_through(&self, guests: &[Guest]) {
+    async fn all_wait_and_complete(&self, guests: &[Guest]) {
         let going = guests
             .iter()
             .enumerate()
-            .map(|(nth, guest)| self.goes_through(guest, nth));
+            .map(|(nth, guest)| self.wait_and_complete(guest, nth));
         timeout(BOUND, join_all(going)).await.expect("in time");
     }
 
@@ -146,14 +146,14 @@ impl Scene {
         poll_until(BOUND, view, Result::is_ok).await.expect("a view")
     }
 
-    /// Looks at the line again and again.
-    fn watched(&self) -> Watch {
+    /// Watches the line all the time.
+    fn start_watch(&self) -> Watch {
         let (line, queue) = (self.line.clone(), self.queue.clone());
         let (stop, mut stopped) = watch::channel(());
-        let looking = tokio::spawn(async move {
+        let watching = tokio::spawn(async move {
             let mut views = Vec::new();
             loop {
-                // A look that a busy machine lost is one look less.
+                // On a busy machine a view may fail. It is left out.
                 views.extend(line.queue_view(&queue).await);
                 tokio::select! {
                     _ = stopped.changed() => return views,
@@ -161,21 +161,22 @@ impl Scene {
                 }
             }
         });
-        Watch { stop, looking }
+        Watch { stop, watching }
     }
 
-    /// The journal is empty after a while, and the table has everybody as done, called in the order of their places.
-    async fn table_agrees(&self, guests: &[Guest]) {
+    /// Waits until the journal is empty. Then the table shows every entry as completed, promoted in the order
+    /// of the places.
+    async fn expect_table_to_agree(&self, guests: &[Guest]) {
         let end = Instant::now() + BOUND;
-        // The last calls are over: one more that looks, as anybody's would.
+        // The last requests have ended, so one more status request flushes the journal.
         while self.view().await.journal_len > 0 {
-            assert!(Instant::now() < end, "the journal is never empty");
+            assert!(Instant::now() < end, "the journal did not become empty in time");
             self.send(|| Ask::get(format!("/queues/{}/entries/{}", self.queue, guests[0].token)))
                 .await;
             sleep(Duration::from_millis(200)).await;
         }
         let shelf = EntryPartition::from_configuration(&self.queue, &self.view().await.configuration);
-        let mut called = Vec::new();
+        let mut promoted = Vec::new();
         for guest in guests {
             let id = guest.token.parse().expect("a token");
             let record = self
@@ -185,19 +186,19 @@ impl Scene {
                 .expect("the table answers");
             let record = record.expect("a record");
             assert_eq!(record.state, EntryState::Completed, "{record:?}");
-            called.push((
+            promoted.push((
                 guest.joined_at_ms,
-                record.promoted_at_ms.expect("let out of the line"),
+                record.promoted_at_ms.expect("a completed entry was promoted"),
             ));
         }
         assert!(
-            called.is_sorted_by_key(|(_, promoted_at_ms)| *promoted_at_ms),
-            "{called:?}"
+            promoted.is_sorted_by_key(|(_, promoted_at_ms)| *promoted_at_ms),
+            "{promoted:?}"
         );
     }
 }
 
-async fn table(tables: &TableNames) -> DynamoDbBackup {
+async fn connect_backup(tables: &TableNames) -> DynamoDbBackup {
     DynamoDbBackup::connect(Connection {
         endpoint_url: Some(dynamodb_url()),
         tables: tables.clone(),
@@ -207,48 +208,48 @@ async fn table(tables: &TableNames) -> DynamoDbBackup {
 
 struct Watch {
     stop: watch::Sender<()>,
-    looking: tokio::task::JoinHandle<Vec<QueueView>>,
+    watching: tokio::task::JoinHandle<Vec<QueueView>>,
 }
 
 impl Watch {
     async fn views(self) -> Vec<QueueView> {
         drop(self.stop);
-        self.looking.await.expect("it looked to the end")
+        self.watching.await.expect("the watching task does not panic")
     }
 }
 
-/// Between any two looks the bucket gave no more than was in it and what ran in meanwhile.
-fn kept_pace_and_capacity(views: &[QueueView]) {
+/// Between any two views the bucket gave at most what it held and what it earned meanwhile.
+fn verify_pace_and_capacity(views: &[QueueView]) {
     let batch = u64::from(BATCH);
     for (n, from) in views.iter().enumerate() {
         assert!(from.ready + from.active <= CAPACITY.into(), "{from:?}");
         for to in &views[n..] {
-            let let_out = |view: &QueueView| view.totals.promoted + view.totals.fast_tracked;
-            let (went, passed_ms) = (let_out(to) - let_out(from), to.now_ms - from.now_ms);
+            let let_in = |view: &QueueView| view.totals.promoted + view.totals.fast_tracked;
+            let (went, passed_ms) = (let_in(to) - let_in(from), to.now_ms - from.now_ms);
             assert!(
                 went <= batch + passed_ms * batch / 1_000,
-                "{went} in {passed_ms} ms"
+                "{went} entries were let in within {passed_ms} ms"
             );
         }
     }
 }
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
-async fn many_processes_drive_at_once_and_the_pace_is_kept() {
+async fn fallback_ticks_of_many_processes_keep_the_pace() {
     let scene = Scene::open(Backend::Redis).await;
-    let watch = scene.watched();
+    let watch = scene.start_watch();
     let mut guests = Vec::new();
     for _ in 0..VISITORS {
-        guests.push(scene.enters().await);
+        guests.push(scene.enter_and_expect_created().await);
     }
-    scene.everybody_goes_through(&guests).await;
+    scene.all_wait_and_complete(&guests).await;
     let views = watch.views().await;
-    kept_pace_and_capacity(&views);
+    verify_pace_and_capacity(&views);
     let (first, last) = (&views[0], views.last().expect("some"));
     assert_eq!(
         (last.heartbeat_ms, last.totals.no_shows),
         (0, 0),
-        "no promoter has been there"
+        "no promoter has ticked"
     );
     let mut ticks: Vec<_> = views.iter().map(|view| view.fallback_ticked_at_ms).collect();
     ticks.dedup();
@@ -258,38 +259,38 @@ async fn many_processes_drive_at_once_and_the_pace_is_kept() {
         "{} ticks in {seconds} s",
         ticks.len()
     );
-    scene.table_agrees(&guests).await;
+    scene.expect_table_to_agree(&guests).await;
 }
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
-async fn people_move_on_where_the_promoter_ends_in_the_middle() {
+async fn fallback_ticks_take_over_from_a_promoter_that_dies() {
     let scene = Scene::open(Backend::Redis).await;
     let (line, backup) = (Arc::new(scene.line.clone()), Arc::new(scene.backup.clone()));
     let promoter = Arc::new(Promoter::new(line, backup, SettingsPolicy::default()));
     let running = tokio::spawn(async move { promoter.run(std::future::pending()).await });
-    let watch = scene.watched();
+    let watch = scene.start_watch();
     let mut guests = Vec::new();
     for _ in 0..VISITORS {
-        guests.push(scene.enters().await);
+        guests.push(scene.enter_and_expect_created().await);
     }
-    let dies = async {
+    let promoter_death = async {
         let promoted = async || scene.view().await.totals.promoted >= 10;
-        wait_until(BOUND, "ten are called", promoted).await;
-        let driven_at_ms = scene.view().await.fallback_ticked_at_ms;
+        wait_until(BOUND, "ten entries are promoted", promoted).await;
+        let fallback_ticked_before_ms = scene.view().await.fallback_ticked_at_ms;
         running.abort();
-        driven_at_ms
+        fallback_ticked_before_ms
     };
-    let (driven_at_ms, ()) = tokio::join!(dies, scene.everybody_goes_through(&guests));
+    let (fallback_ticked_before_ms, ()) = tokio::join!(promoter_death, scene.all_wait_and_complete(&guests));
     let views = watch.views().await;
-    kept_pace_and_capacity(&views);
+    verify_pace_and_capacity(&views);
     let last = views.last().expect("some");
     assert!(
-        last.fallback_ticked_at_ms > driven_at_ms,
-        "since then calls have driven"
+        last.fallback_ticked_at_ms > fallback_ticked_before_ms,
+        "requests have run fallback ticks since then"
     );
     assert!(
         last.heartbeat_ms > 0 && last.now_ms > last.heartbeat_ms + 3_000,
         "{last:?}"
     );
-    scene.table_agrees(&guests).await;
+    scene.expect_table_to_agree(&guests).await;
 }
