@@ -278,7 +278,7 @@ impl Subject {
 /// The result of entering.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct JoinedEntry {
-    /// Whether the visitor joined anew or kept a place.
+    /// Whether the visitor got a new place or kept the old one.
     pub kind: JoinKind,
     /// The status of the entry.
     pub status: EntryStatus,

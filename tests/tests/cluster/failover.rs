@@ -148,7 +148,7 @@ async fn cut_replica(primary: &mut Node, replica: &mut Node) {
         .wait_until(&["INFO", "replication"], |said| said.contains(connected))
         .await;
     replica
-        .query::<String>(&["CONFIG", "SET", "masterauth", "unknown", "masteruser", "nobody"])
+        .query::<String>(&["CONFIG", "SET", "masterauth", "unknown", "masteruser", "unknown"])
         .await;
     primary.query::<u64>(&["CLIENT", "KILL", "TYPE", "replica"]).await;
     primary

@@ -1,4 +1,5 @@
-//! A Redis that has lost everything: nobody is told anything wrong, and everybody is where they were a moment later.
+//! A Redis that lost everything: no visitor gets a wrong answer, and a moment later every entry is where it
+//! was.
 
 use futures_util::future::join_all;
 use serde_json::json;
@@ -14,75 +15,60 @@ use vestibule_tests::{
 
 use crate::scene::Scene;
 
-/// Two at a time, all the time.
-fn busy() -> serde_json::Value {
+/// Two promotions a second.
+fn two_a_second() -> serde_json::Value {
     json!({ "capacity": 4, "batch": 2, "interval_seconds": 1 })
 }
 
-fn is_recovering(answer: &Answer) {
+fn expect_recovering(answer: &Answer) {
     answer.is_problem(503, "recovering");
     assert!(!answer.header("retry-after").is_empty());
 }
 
-/// Waits until the line has the queue again.
-async fn put_back(scene: &Scene) {
-    wait_until(BOUND, "the queue is put back", async || {
-        scene.line.queue_view(&scene.queue).await.is_ok()
-    })
-    .await;
-}
-
-pub(crate) async fn everybody_is_where_they_were_and_the_line_moves_on(on: Backend) {
-    let scene = Scene::open(on, busy()).await;
-    let guests = scene.guests(12).await;
-    // One left, one is done, two are called and one of them comes.
-    scene
-        .send(Ask::delete(scene.path(&guests[9])).visitor(&guests[9].id))
-        .await
-        .is(204);
+pub(crate) async fn every_entry_returns_and_promotion_continues(backend: Backend) {
+    let scene = Scene::open(backend, two_a_second()).await;
+    let guests = scene.enter_many(12).await;
+    // One visitor leaves, two complete, two are promoted and one of these claims.
+    scene.leave(&guests[9]).await;
     for done in &guests[..2] {
-        scene
-            .send(scene.service(done, "complete", &json!({})))
-            .await
-            .is(204);
+        scene.complete(done).await;
     }
-    wait_until(BOUND, "two are called", async || {
+    wait_until(BOUND, "two entries are promoted", async || {
         scene.promote().await;
         scene.view().await.ready == 2
     })
     .await;
-    scene.drain().await;
-    let claim = Ask::post(format!("{}/claim", scene.path(&guests[2])));
-    let claimed = scene.send(claim.visitor(&guests[2].id)).await;
+    scene.flush().await;
+    let claimed = scene.send(scene.claim(&guests[2])).await;
     claimed.is(200);
     let before = join_all(guests.iter().map(|guest| scene.status(guest))).await;
-    scene.lose_everything().await;
+    scene.lose_queue().await;
 
-    // Nobody hears that there is no such entry, nor gets another place.
-    is_recovering(&scene.status(&guests[5]).await);
+    // No request is answered that the entry does not exist, and no visitor gets another place.
+    expect_recovering(&scene.status(&guests[5]).await);
     for id in [&guests[5].id, &Uuid::new_v4().to_string()] {
         let enter = Ask::post(format!("/queues/{}/entries", scene.queue));
-        is_recovering(&scene.send(enter.visitor(id)).await);
+        expect_recovering(&scene.send(enter.visitor(id)).await);
     }
-    let question = json!({ "pass": claimed.text("pass") });
-    is_recovering(&scene.send(scene.service(&guests[2], "validate", &question)).await);
+    let body = json!({ "pass": claimed.text("pass") });
+    expect_recovering(&scene.send(scene.service(&guests[2], "validate", &body)).await);
 
     scene
-        .beside_promoters(2, async {
-            put_back(&scene).await;
+        .with_promoters(2, async {
+            scene.wait_until_restored().await;
             let view = scene.view().await;
-            assert_eq!(view.version.epoch, 2, "one of the two put it back, once");
             assert_eq!(
-                view.totals.promoted, 0,
-                "and nobody was called by the same stroke"
+                view.version.epoch, 2,
+                "one of the two promoters restored the queue, once"
             );
+            assert_eq!(view.totals.promoted, 0, "the restore promoted no entry");
         })
         .await;
     for (guest, before) in guests.iter().zip(&before) {
-        let now = scene.settled(guest).await;
+        let now = scene.status_once_served(guest).await;
         assert_eq!(now.status, before.status, "{before:?} {now:?}");
         for field in ["token", "visit", "joined_at_ms", "state", "code"] {
-            // Who waits may have been called meanwhile.
+            // A waiting entry may have been promoted meanwhile.
             if field == "state" && before.body[field] == "waiting" {
                 continue;
             }
@@ -93,36 +79,36 @@ pub(crate) async fn everybody_is_where_they_were_and_the_line_moves_on(on: Backe
         }
     }
     scene
-        .send(scene.service(&guests[2], "validate", &question))
+        .send(scene.service(&guests[2], "validate", &body))
         .await
         .is(200);
     scene
-        .beside_promoters(1, async {
-            wait_until(BOUND, "the line moves on", async || {
+        .with_promoters(1, async {
+            wait_until(BOUND, "promotion continues", async || {
                 scene.view().await.totals.promoted > 0
             })
             .await;
         })
         .await;
     assert_ne!(
-        scene.settled(&guests[4]).await.body["state"],
+        scene.status_once_served(&guests[4]).await.body["state"],
         "waiting",
-        "the head of the line is next"
+        "the head of the line is promoted first"
     );
 }
 
-pub(crate) async fn of_many_who_put_it_back_one_does(on: Backend) {
-    let scene = Scene::open(on, busy()).await;
-    let guests = scene.guests(30).await;
+pub(crate) async fn one_of_many_promoters_restores_the_queue(backend: Backend) {
+    let scene = Scene::open(backend, two_a_second()).await;
+    let guests = scene.enter_many(30).await;
     let before = scene.positions(&guests[4..]).await;
-    scene.lose_everything().await;
+    scene.lose_queue().await;
     scene
-        .beside_promoters(6, async {
-            put_back(&scene).await;
+        .with_promoters(6, async {
+            scene.wait_until_restored().await;
             sleep(std::time::Duration::from_millis(500)).await;
         })
         .await;
-    let (view, stored) = (scene.view().await, scene.stored().await);
+    let (view, stored) = (scene.view().await, scene.stored_queue().await);
     assert_eq!(
         (view.version.epoch, stored.metadata.epoch, stored.metadata.lease),
         (2, 2, None)
@@ -133,11 +119,11 @@ pub(crate) async fn of_many_who_put_it_back_one_does(on: Backend) {
     assert_eq!(now, before[..waiting.len()]);
 }
 
-pub(crate) async fn a_restorer_that_died_is_waited_for_and_no_longer(on: Backend) {
-    let scene = Scene::open(on, busy()).await;
-    let guests = scene.guests(6).await;
-    scene.lose_everything().await;
-    // It took the lease, dropped what there was, and died.
+pub(crate) async fn a_restore_lease_of_a_dead_process_expires(backend: Backend) {
+    let scene = Scene::open(backend, two_a_second()).await;
+    let guests = scene.enter_many(6).await;
+    scene.lose_queue().await;
+    // A process took the lease, dropped the queue and died.
     let mut lease = Lease::new(Uuid::new_v4());
     lease.until_ms -= 8_000;
     let leased = scene.backup.take_lease(&scene.queue, 1, lease, 0).await;
@@ -149,19 +135,24 @@ pub(crate) async fn a_restorer_that_died_is_waited_for_and_no_longer(on: Backend
             .line
             .drop_queue(&scene.queue, part.epoch)
             .await
-            .expect("forgotten")
+            .expect("drop_queue")
     );
     let since = Instant::now();
     scene
-        .beside_promoters(1, async {
-            timeout(BOUND, put_back(&scene)).await.expect("put back");
+        .with_promoters(1, async {
+            timeout(BOUND, scene.wait_until_restored())
+                .await
+                .expect("the queue is restored in time");
         })
         .await;
-    assert!(since.elapsed().as_millis() >= 1_500, "not while the lease lasts");
+    assert!(
+        since.elapsed().as_millis() >= 1_500,
+        "no promoter restores the queue before the lease ends"
+    );
     assert_eq!(scene.view().await.version.epoch, 3);
 
-    // It was not dead: what it does now is in vain.
-    let stored = scene.stored().await;
+    // The process was only slow: its restore is now refused.
+    let stored = scene.stored_queue().await;
     let mut late = stored.configuration(scene.view().await.configuration.settings);
     late.epoch = part.epoch;
     let places = RestoredEntries::default();
@@ -177,13 +168,13 @@ pub(crate) async fn a_restorer_that_died_is_waited_for_and_no_longer(on: Backend
             .await
             .expect("an answer")
     );
-    assert_eq!(scene.settled(&guests[5]).await.status, 200);
+    assert_eq!(scene.status_once_served(&guests[5]).await.status, 200);
 }
 
-pub(crate) async fn what_was_written_too_late_to_be_read_is_found(on: Backend) {
-    let scene = Scene::open(on, busy()).await;
-    let guests = scene.guests(6).await;
-    // Entered in the line that is lost now; the write comes when the new one stands.
+pub(crate) async fn an_entry_written_after_the_restore_is_found(backend: Backend) {
+    let scene = Scene::open(backend, two_a_second()).await;
+    let guests = scene.enter_many(6).await;
+    // The visitor entered before the line was lost. The write to the backup arrives after the restore.
     let late = vestibule_tests::entries::fresh_id();
     let entered = scene.line.enter(&scene.queue, late).await.expect("entered");
     let vestibule_line::EnterOutcome::Joined {
@@ -192,41 +183,36 @@ pub(crate) async fn what_was_written_too_late_to_be_read_is_found(on: Backend) {
     else {
         panic!("{entered:?}");
     };
-    scene.lose_everything().await;
-    scene.beside_promoters(1, put_back(&scene)).await;
-    let written = scene.backup.put_change(&scene.shelf(), &change).await;
+    scene.lose_queue().await;
+    scene.with_promoters(1, scene.wait_until_restored()).await;
+    let written = scene.backup.put_change(&scene.partition(), &change).await;
     written.expect("written");
     let answer = scene
         .send(Ask::get(format!("/queues/{}/entries/{late}", scene.queue)))
         .await;
     assert_eq!(answer.is(200).text("state"), "waiting");
     assert_eq!(scene.record_of(late).await.version.epoch, 2);
-    assert_eq!(scene.settled(&guests[5]).await.status, 200);
+    assert_eq!(scene.status_once_served(&guests[5]).await.status, 200);
 }
 
-pub(crate) async fn what_the_backup_did_not_have_yet_is_salvaged(on: Backend) {
-    let scene = Scene::open(on, busy()).await;
-    let guests = scene.guests(8).await;
-    // Gone, and nobody wrote it: whoever did so was killed.
+pub(crate) async fn a_restore_salvages_changes_that_the_backup_lacks(backend: Backend) {
+    let scene = Scene::open(backend, two_a_second()).await;
+    let guests = scene.enter_many(8).await;
+    // The visitor leaves, and the process is killed before it writes the end.
     let departed = scene
         .line
         .leave(&scene.queue, guests[5].entry(), None, LeaveReason::Leave)
         .await;
     departed.expect("left");
-    scene
-        .send(scene.service(&guests[0], "complete", &json!({})))
-        .await
-        .is(204);
-    wait_until(BOUND, "two are called", async || {
+    scene.complete(&guests[0]).await;
+    wait_until(BOUND, "an entry is promoted", async || {
         scene.promote().await;
         scene.view().await.totals.promoted >= 1
     })
     .await;
     let before = scene.view().await;
     assert!(before.journal_len > 0 && before.unsettled_ends > 0, "{before:?}");
-    let epoch = scene.stored().await.metadata.epoch;
-    let order = json!({ "op": "restore", "queue": scene.queue.as_str(), "confirm": scene.queue.as_str(), "epoch": epoch });
-    let restored = scene.order(order).await;
+    let restored = scene.run_confirmed("restore").await;
     assert_eq!(restored["epoch"], 2);
     assert!(restored["flushed_changes"].as_u64() >= Some(2), "{restored}");
     let after = scene.view().await;
@@ -235,5 +221,5 @@ pub(crate) async fn what_the_backup_did_not_have_yet_is_salvaged(on: Backend) {
         (after.waiting, after.ready, after.active),
         (before.waiting, before.ready, before.active)
     );
-    scene.settled(&guests[5]).await.is_problem(410, "left");
+    scene.status_once_served(&guests[5]).await.is_problem(410, "left");
 }

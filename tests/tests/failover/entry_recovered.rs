@@ -1,4 +1,4 @@
-//! Whoever asks about an entry that Redis forgot finds it where it was.
+//! A request about an entry that Redis forgot restores it to its old place.
 
 use serde_json::json;
 use tokio::join;
@@ -12,21 +12,23 @@ use vestibule_tests::{
     lines::Backend,
 };
 
-use crate::scene::{Scene, usual};
+use crate::scene::{Scene, default_settings};
 
-pub(crate) async fn a_forgotten_place_is_where_it_was(on: Backend) {
-    let scene = Scene::open(on, usual()).await;
-    let guests = scene.guests(6).await;
-    scene.forget(&[guests[4].clone(), guests[2].clone()]).await;
-    // Whoever comes next meanwhile stands in front of nobody who came before.
-    let newcomer = scene.guests(1).await;
-    // The last one first, so that the order of asking decides nothing.
+pub(crate) async fn a_forgotten_entry_keeps_its_place(backend: Backend) {
+    let scene = Scene::open(backend, default_settings()).await;
+    let guests = scene.enter_many(6).await;
+    scene
+        .forget_entries(&[guests[4].clone(), guests[2].clone()])
+        .await;
+    // A new visitor meanwhile does not get ahead of earlier ones.
+    let newcomer = scene.enter_many(1).await;
+    // The last entry is asked for first: the order of the requests does not matter.
     scene.status(&guests[4]).await.is(200);
     assert_eq!(scene.positions(&guests[1..]).await, [1, 2, 3, 4, 5]);
     assert_eq!(scene.positions(&newcomer).await, [6]);
     let record = scene.record(&guests[2]).await;
     assert_eq!(record.state, EntryState::Waiting);
-    // The visit is the old one, and may be ended as such.
+    // The visit number is the old one, and the visitor may leave by it.
     let leave = Ask::delete(format!(
         "{}?visit={}",
         scene.path(&guests[2]),
@@ -37,69 +39,62 @@ pub(crate) async fn a_forgotten_place_is_where_it_was(on: Backend) {
     scene.status(&guests[2]).await.is_problem(410, "left");
 }
 
-pub(crate) async fn a_forgotten_one_may_leave_and_nobody_brings_them_back(on: Backend) {
-    let scene = Scene::open(on, usual()).await;
-    let guests = scene.guests(3).await;
-    scene.forget(&guests).await;
-    scene
-        .send(Ask::delete(scene.path(&guests[1])).visitor(&guests[1].id))
-        .await
-        .is(204);
+pub(crate) async fn a_forgotten_entry_that_ended_is_not_restored(backend: Backend) {
+    let scene = Scene::open(backend, default_settings()).await;
+    let guests = scene.enter_many(3).await;
+    scene.forget_entries(&guests).await;
+    scene.leave(&guests[1]).await;
     assert_eq!(scene.record(&guests[1]).await.state, EntryState::Left);
-    // The first is active: the protected service is done.
-    scene
-        .send(scene.service(&guests[0], "complete", &json!({})))
-        .await
-        .is(204);
+    // The first entry is active, and the protected service completes it.
+    scene.complete(&guests[0]).await;
     assert_eq!(scene.record(&guests[0]).await.state, EntryState::Completed);
-    // And the line forgets that, too.
-    scene.forget(&guests).await;
+    // Redis forgets the ends as well.
+    scene.forget_entries(&guests).await;
     for guest in &guests[..2] {
         assert_eq!(scene.status(guest).await.status, 410);
-        let look = scene.line.status(&scene.queue, guest.entry()).await;
-        assert_eq!(look.expect("status"), EntryLookup::NotFound(NotFound::Unknown));
+        let status = scene.line.status(&scene.queue, guest.entry()).await;
+        assert_eq!(status.expect("status"), EntryLookup::NotFound(NotFound::Unknown));
     }
     assert_eq!(scene.positions(&guests[2..]).await, [1]);
 }
 
-pub(crate) async fn a_forgotten_turn_can_be_claimed(on: Backend) {
-    let scene = Scene::open(on, json!({ "capacity": 1, "batch": 2 })).await;
-    let guests = scene.guests(3).await;
-    scene
-        .send(scene.service(&guests[0], "complete", &json!({})))
-        .await
-        .is(204);
+pub(crate) async fn a_forgotten_turn_can_be_claimed(backend: Backend) {
+    let scene = Scene::open(backend, json!({ "capacity": 1, "batch": 2 })).await;
+    let guests = scene.enter_many(3).await;
+    scene.complete(&guests[0]).await;
     scene.promote().await;
-    scene.drain().await;
+    scene.flush().await;
     let called = scene.status(&guests[1]).await.number("promoted_at_ms");
-    scene.forget(&guests).await;
-    let claimed = scene
-        .send(Ask::post(format!("{}/claim", scene.path(&guests[1]))).visitor(&guests[1].id))
-        .await;
+    scene.forget_entries(&guests).await;
+    let claimed = scene.send(scene.claim(&guests[1])).await;
     claimed.is(200);
     assert_eq!(claimed.text("state"), "active");
     assert_eq!(claimed.body["durable"], true);
-    assert_eq!(claimed.number("promoted_at_ms"), called, "they were called once");
+    assert_eq!(
+        claimed.number("promoted_at_ms"),
+        called,
+        "the entry was promoted once"
+    );
     assert!(claimed.body["pass"].is_string());
     assert_eq!(
         scene.positions(&guests[2..]).await,
         [1],
-        "and nobody else is let in"
+        "no other entry is promoted"
     );
     scene.promote().await;
     assert_eq!(scene.positions(&guests[2..]).await, [1]);
 }
 
-pub(crate) async fn whoever_was_let_in_and_forgotten_may_act_until_the_same_end(on: Backend) {
-    let scene = Scene::open(on, usual()).await;
-    let guests = scene.guests(2).await;
+pub(crate) async fn a_forgotten_session_keeps_its_end(backend: Backend) {
+    let scene = Scene::open(backend, default_settings()).await;
+    let guests = scene.enter_many(2).await;
     let before = scene.status(&guests[0]).await;
     let asked = json!({ "visitor": guests[0].id });
-    scene.forget(&guests).await;
+    scene.forget_entries(&guests).await;
     let valid = scene.send(scene.service(&guests[0], "validate", &asked)).await;
     valid.is(200);
     assert_eq!(valid.number("expires_at_ms"), before.number("expires_at_ms"));
-    scene.forget(&guests).await;
+    scene.forget_entries(&guests).await;
     let longer = json!({ "seconds": 400 });
     let extend = scene
         .service(&guests[0], "extend", &longer)
@@ -112,14 +107,14 @@ pub(crate) async fn whoever_was_let_in_and_forgotten_may_act_until_the_same_end(
     waits.is_problem(409, "not-your-turn");
 }
 
-pub(crate) async fn a_held_poll_ends_with_the_place_it_began_with(on: Backend) {
-    let scene = Scene::open(on, json!({ "interval_seconds": 1 })).await;
-    let guests = scene.guests(3).await;
+pub(crate) async fn a_held_poll_of_a_forgotten_entry_returns_its_place(backend: Backend) {
+    let scene = Scene::open(backend, json!({ "interval_seconds": 1 })).await;
+    let guests = scene.enter_many(3).await;
     let held = scene.send(Ask::get(format!("{}?wait=3", scene.path(&guests[2]))).visitor(&guests[2].id));
     let forgets = async {
-        // Once the poll has looked, or before: it ends the same.
+        // Redis forgets the entry before or after the poll reads it. The result is the same.
         tokio::task::yield_now().await;
-        scene.forget(&guests[1..]).await;
+        scene.forget_entries(&guests[1..]).await;
     };
     let (answer, ()) = join!(held, forgets);
     answer.is(200);
@@ -127,16 +122,16 @@ pub(crate) async fn a_held_poll_ends_with_the_place_it_began_with(on: Backend) {
     assert_eq!(scene.positions(&guests[1..]).await, [1, 2]);
 }
 
-pub(crate) async fn one_that_ended_is_gone_though_the_backup_does_not_know_yet(on: Backend) {
-    let scene = Scene::open(on, usual()).await;
-    let guests = scene.guests(3).await;
+pub(crate) async fn an_end_that_the_backup_lacks_is_reported(backend: Backend) {
+    let scene = Scene::open(backend, default_settings()).await;
+    let guests = scene.enter_many(3).await;
     let left = scene
         .line
         .leave(&scene.queue, guests[1].entry(), None, LeaveReason::Leave)
         .await;
     assert!(
         matches!(left, Ok(LeaveOutcome::Ended(_))),
-        "and the process dies: {left:?}"
+        "the visitor leaves, and the process dies: {left:?}"
     );
     assert_eq!(scene.record(&guests[1]).await.state, EntryState::Waiting);
     scene.status(&guests[1]).await.is_problem(410, "left");
@@ -144,10 +139,10 @@ pub(crate) async fn one_that_ended_is_gone_though_the_backup_does_not_know_yet(o
     assert_eq!(scene.positions(&guests[2..]).await, [1]);
 }
 
-pub(crate) async fn many_ask_at_once_for_a_forgotten_one(on: Backend) {
-    let scene = Scene::open(on, usual()).await;
-    let guests = scene.guests(4).await;
-    scene.forget(&guests).await;
+pub(crate) async fn many_requests_restore_a_forgotten_entry_once(backend: Backend) {
+    let scene = Scene::open(backend, default_settings()).await;
+    let guests = scene.enter_many(4).await;
+    scene.forget_entries(&guests).await;
     let asks = (0..12).map(|n| {
         let guest = &guests[1 + n % 3];
         let ask = Ask::get(scene.path(guest)).visitor(&guest.id);
@@ -161,61 +156,62 @@ pub(crate) async fn many_ask_at_once_for_a_forgotten_one(on: Backend) {
     assert_eq!((view.waiting, view.ready, view.active), (3, 0, 0));
 }
 
-pub(crate) async fn a_process_killed_while_it_puts_one_back_leaves_nothing_behind(on: Backend) {
-    let scene = Scene::open(on, usual()).await;
-    let guests = scene.guests(4).await;
-    scene.forget(&guests).await;
+pub(crate) async fn a_restore_cut_off_by_a_kill_leaves_nothing_behind(backend: Backend) {
+    let scene = Scene::open(backend, default_settings()).await;
+    let guests = scene.enter_many(4).await;
+    scene.forget_entries(&guests).await;
     for (killed_after, guest) in (1..).zip(&guests[1..3]) {
-        let mut instead = ReplacedEntry::Nothing;
+        let mut replaced = ReplacedEntry::Nothing;
         for _ in 0..killed_after {
-            let revival = RestoreEntryOrder {
+            let order = RestoreEntryOrder {
                 record: scene.record(guest).await,
                 generation: 1,
-                replaced: instead,
+                replaced,
             };
-            if let RestoreEntryOutcome::TicketIssued(mark) = scene
+            if let RestoreEntryOutcome::TicketIssued(ticket) = scene
                 .line
-                .restore_entry(&scene.queue, &revival)
+                .restore_entry(&scene.queue, &order)
                 .await
-                .expect("revive")
+                .expect("restore_entry")
             {
-                instead = ReplacedEntry::Ticket(mark);
+                replaced = ReplacedEntry::Ticket(ticket);
             }
         }
     }
     assert_eq!(
         scene.positions(&guests[3..]).await,
         [2],
-        "one of the two stands in front"
+        "one of the two entries is restored"
     );
     assert_eq!(scene.positions(&guests[1..]).await, [1, 2, 3]);
 }
 
-pub(crate) async fn a_visit_of_before_that_the_redis_remembers_ends_nobodys_place(on: Backend) {
-    let scene = Scene::open(on, json!({ "capacity": 1, "batch": 1, "interval_seconds": 1 })).await;
-    let guests = scene.guests(1).await;
-    let old = scene.snapshot().await;
-    // The visit ends, and the visitor comes again, and waits behind somebody.
-    scene
-        .send(scene.service(&guests[0], "complete", &json!({})))
-        .await
-        .is(204);
-    scene.guests(1).await;
-    let (again, entered) = scene.enters_as(&guests[0].id).await;
+pub(crate) async fn an_earlier_visit_in_redis_does_not_end_the_current_one(backend: Backend) {
+    let scene = Scene::open(
+        backend,
+        json!({ "capacity": 1, "batch": 1, "interval_seconds": 1 }),
+    )
+    .await;
+    let guests = scene.enter_many(1).await;
+    let snapshot = scene.snapshot().await;
+    // The visit ends. The visitor enters again and waits behind another one.
+    scene.complete(&guests[0]).await;
+    scene.enter_many(1).await;
+    let (again, entered) = scene.enter_as(&guests[0].id).await;
     assert_eq!(entered.is(201).text("state"), "waiting");
-    // The Redis remembers the visit of before alone, and that one times out by and by.
-    scene.go_back_to(&old).await;
+    // Redis has only the earlier visit, and that one times out.
+    scene.restore_snapshot(&snapshot).await;
     let key = format!("vestibule:{{{}}}:active", scene.queue);
     let past: Result<(), _> = ::redis::cmd("ZADD")
         .arg(key)
         .arg(1)
         .arg(again.member())
-        .query_async(&mut scene.link.clone())
+        .query_async(&mut scene.connection.clone())
         .await;
     past.expect("Redis answers");
     scene.promote().await;
-    scene.drain().await;
-    let answer = scene.settled(&again).await;
+    scene.flush().await;
+    let answer = scene.status_once_served(&again).await;
     assert_eq!(answer.is(200).number("visit"), entered.number("visit"));
     assert_eq!(answer.number("joined_at_ms"), entered.number("joined_at_ms"));
     assert_eq!(

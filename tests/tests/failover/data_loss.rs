@@ -1,4 +1,4 @@
-//! What a Redis can lose, taken out of it by hand.
+//! Takes data out of Redis by hand, as a failure would.
 
 use crate::scene::{Guest, Scene};
 
@@ -7,12 +7,12 @@ const KEYS: [&str; 10] = [
     "waiting", "ready", "active", "ended", "sought", "config", "state", "load", "journal", "lost",
 ];
 
-/// What keys hold, as Redis itself writes it down.
+/// The serialized values of keys, as Redis dumps them.
 pub(crate) type Snapshot = Vec<(&'static str, Vec<u8>)>;
 
 impl Scene {
-    /// The Redis never heard of these visits, nor wrote anything down of them.
-    pub(crate) async fn forget(&self, guests: &[Guest]) {
+    /// Removes these entries and the journal from Redis, as if their writes were lost.
+    pub(crate) async fn forget_entries(&self, guests: &[Guest]) {
         let mut pipe = ::redis::pipe();
         for guest in guests {
             for set in ["waiting", "ready", "active"] {
@@ -21,42 +21,42 @@ impl Scene {
             pipe.hdel(self.key("ended"), guest.member()).ignore();
         }
         pipe.del(self.key("journal")).ignore();
-        let done: Result<(), _> = pipe.query_async(&mut self.link.clone()).await;
+        let done: Result<(), _> = pipe.query_async(&mut self.connection.clone()).await;
         done.expect("Redis answers");
     }
 
-    /// The Redis has nothing of the queue, as after a `FLUSHALL`.
-    pub(crate) async fn lose_everything(&self) {
+    /// Removes all keys of the queue, as `FLUSHALL` does.
+    pub(crate) async fn lose_queue(&self) {
         let mut pipe = ::redis::pipe();
         for key in KEYS {
             pipe.del(self.key(key)).ignore();
         }
-        let done: Result<(), _> = pipe.query_async(&mut self.link.clone()).await;
+        let done: Result<(), _> = pipe.query_async(&mut self.connection.clone()).await;
         done.expect("Redis answers");
     }
 
-    /// All that the Redis has of the queue.
+    /// Dumps all keys of the queue.
     pub(crate) async fn snapshot(&self) -> Snapshot {
         let mut snapshot = Vec::new();
         for key in KEYS {
             let dump = ::redis::cmd("DUMP").arg(self.key(key)).clone();
-            let dumped: Result<Option<Vec<u8>>, _> = dump.query_async(&mut self.link.clone()).await;
+            let dumped: Result<Option<Vec<u8>>, _> = dump.query_async(&mut self.connection.clone()).await;
             let dumped = dumped.expect("Redis answers");
             snapshot.extend(dumped.map(|dumped| (key, dumped)));
         }
         snapshot
     }
 
-    /// The Redis is as it was.
-    pub(crate) async fn go_back_to(&self, snapshot: &Snapshot) {
-        self.lose_everything().await;
+    /// Replaces the queue in Redis by the snapshot.
+    pub(crate) async fn restore_snapshot(&self, snapshot: &Snapshot) {
+        self.lose_queue().await;
         for (key, dumped) in snapshot {
             let restore = ::redis::cmd("RESTORE")
                 .arg(self.key(key))
                 .arg(0)
                 .arg(dumped)
                 .clone();
-            let done: Result<(), _> = restore.query_async(&mut self.link.clone()).await;
+            let done: Result<(), _> = restore.query_async(&mut self.connection.clone()).await;
             done.expect("Redis answers");
         }
     }
