@@ -62,7 +62,7 @@ async fn load_survives(death: Death) {
         wait_until(BOUND, "enough visitors entered", async || {
             count_entered(&visitors) >= many
         })
-        .await
+        .await;
     };
     wait_until_entered(ENTRIES_BEFORE_CUT).await;
     cut_replica(&mut primary, &mut replica).await;

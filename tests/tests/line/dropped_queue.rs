@@ -4,7 +4,10 @@
 use vestibule_line::{Configuration, ConfigureOutcome, LeaveReason, LineError, NotFound, RestoredEntries};
 use vestibule_tests::lines::{Subject, visitor};
 
-use crate::{restore::configuration_of_epoch, settings::three_a_second};
+use crate::{
+    restore::{configuration_of_epoch, restore_empty},
+    settings::three_a_second,
+};
 
 pub(crate) async fn a_dropped_queue_is_unknown_until_it_is_restored(mut subject: Subject) {
     subject.open(three_a_second()).await;
@@ -83,11 +86,7 @@ pub(crate) async fn unflushed_changes_outlive_the_dropped_queue(mut subject: Sub
         (Some(1), &journal, &vec![left])
     );
     // Changes that are not acknowledged survive the restore of the queue.
-    let configuration = configuration_of_epoch(&subject, 2);
-    let restored = subject
-        .line
-        .restore(&subject.queue, &configuration, 0, RestoredEntries::default());
-    assert_eq!(restored.await.expect("restore"), ConfigureOutcome::Created);
+    restore_empty(&subject, &configuration_of_epoch(&subject, 2), 0).await;
     assert_eq!(subject.journal().await, journal);
     assert_eq!(
         subject.expect_not_found(visitor(5)).await,
@@ -124,10 +123,7 @@ pub(crate) async fn a_reset_keeps_nothing_of_the_old_generation(mut subject: Sub
         min_epoch: 2,
         ..configuration_of_epoch(&subject, 2)
     };
-    let restored = subject
-        .line
-        .restore(&subject.queue, &reset, 0, RestoredEntries::default());
-    assert_eq!(restored.await.expect("restore"), ConfigureOutcome::Created);
+    restore_empty(&subject, &reset, 0).await;
     let view = subject.view().await;
     assert_eq!(
         (view.waiting, view.ready, view.unsettled_ends, view.journal_len),

@@ -49,8 +49,8 @@ pub(crate) async fn the_averages_count_by_the_minute(mut subject: Subject) {
     assert_eq!(current.served - previous.served, 60);
     assert_eq!(current.freed - previous.freed, 60);
     assert_eq!(current.left - previous.left, 30);
-    // One slot was freed between two ticks, and each tick filled one. So the number of taken slots was constant
-    // at the ticks, less that one.
+    // Between two ticks one slot was freed, and each tick filled one. So between ticks the number of taken slots
+    // was always one less than right after a tick.
     let taken = previous.served - previous.freed.cast_unsigned();
     assert_eq!(current.taken_seconds - previous.taken_seconds, 60 * (taken - 1));
     assert!(current.waiting_seconds - previous.waiting_seconds > 60 * 200);

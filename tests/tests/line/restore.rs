@@ -24,8 +24,9 @@ pub(crate) fn restored_entries(changes: &[Change]) -> RestoredEntries {
     records.values().collect()
 }
 
-pub(crate) async fn a_restore_brings_back_every_live_entry(mut subject: Subject) {
-    // Visitors 1 and 2 are active, 3 completed, 4 to 6 are ready, 7 left, and 8 to 40 wait.
+/// Opens the queue so that visitors 1 and 2 are active, 3 completed, 4 to 6 are ready, 7 left, and 8 to 40 wait.
+/// Returns all changes in the order of their versions.
+async fn open_with_every_state(subject: &mut Subject) -> Vec<Change> {
     subject.open(three_a_second()).await;
     subject.change_settings(|settings| settings.paused = true).await;
     let mut changes = Vec::new();
@@ -48,6 +49,11 @@ pub(crate) async fn a_restore_brings_back_every_live_entry(mut subject: Subject)
         changes.extend(record.changes);
     }
     changes.sort_by_key(|change| change.version);
+    changes
+}
+
+pub(crate) async fn a_restore_brings_back_every_live_entry(mut subject: Subject) {
+    let changes = open_with_every_state(&mut subject).await;
     let before = subject.view().await;
     let active = subject.status(visitor(1)).await;
 
@@ -147,6 +153,16 @@ pub(crate) fn configuration_of_epoch(subject: &Subject, epoch: u32) -> Configura
     }
 }
 
+/// Restores the queue from a backup that holds no entry.
+pub(crate) async fn restore_empty(subject: &Subject, configuration: &Configuration, watermark: u64) {
+    let no_entries = RestoredEntries::default();
+    let restored = subject
+        .line
+        .restore(&subject.queue, configuration, watermark, no_entries)
+        .await;
+    assert_eq!(restored.expect("restore"), ConfigureOutcome::Created);
+}
+
 pub(crate) async fn a_restore_does_not_replace_the_same_or_a_later_epoch(mut subject: Subject) {
     subject.open(three_a_second()).await;
     subject.line_up([1, 2]).await;
@@ -202,11 +218,7 @@ pub(crate) async fn the_watermark_reveals_a_stale_line(mut subject: Subject) {
         RaiseWatermarkOutcome::StaleLine,
         "a stale line stays stale"
     );
-    let configuration = configuration_of_epoch(&subject, 2);
-    let restored = subject
-        .line
-        .restore(&subject.queue, &configuration, 3, RestoredEntries::default());
-    assert_eq!(restored.await.expect("restore"), ConfigureOutcome::Created);
+    restore_empty(&subject, &configuration_of_epoch(&subject, 2), 3).await;
     assert_eq!(raise_watermark(2, 3).await, RaiseWatermarkOutcome::Raised(4));
 }
 
@@ -274,11 +286,7 @@ pub(crate) async fn restore_with_slow_clock(mut subject: Subject) -> (Subject, C
             .await
             .expect("drop_queue")
     );
-    let configuration = configuration_of_epoch(&subject, 2);
-    let restored = subject
-        .line
-        .restore(&subject.queue, &configuration, 0, RestoredEntries::default());
-    assert_eq!(restored.await.expect("restore"), ConfigureOutcome::Created);
+    restore_empty(&subject, &configuration_of_epoch(&subject, 2), 0).await;
     let version = subject.view().await.version;
     assert!(version > end.version && version.v < end.version.v, "{version:?}");
     (subject, end)
