@@ -1,4 +1,5 @@
-//! A cluster of Redis, node by node, and one of a test's own, whose nodes may be killed. `infra/servers.sh` makes both.
+//! Access to the nodes of a Redis cluster, and a cluster that belongs to one test, which may kill its nodes.
+//! `infra/servers.sh` starts both.
 
 // A harness panics where a test is to fail.
 #![allow(clippy::missing_panics_doc)]
@@ -18,61 +19,61 @@ use redis::{
 use tokio::sync::mpsc::UnboundedSender;
 use vestibule_domain::id::QueueId;
 
-use crate::{servers, waiting::asked_until};
+use crate::{servers, waiting::poll_until};
 
-/// The longest that a cluster takes for anything.
+/// The longest time that any change of a cluster takes.
 const BOUND: Duration = Duration::from_secs(20);
 
-/// Where a cluster is.
+/// The address of a cluster.
 #[derive(Debug, Clone)]
 pub struct Cluster {
-    /// One of its nodes.
+    /// The URL of one of its nodes.
     node: String,
-    /// The authority of its certificates.
+    /// The file of the authority that signed its certificates.
     ca_file: PathBuf,
 }
 
 /// One server of a cluster.
 pub struct Node {
-    /// What the others call it.
+    /// The node id, by which the other nodes know it.
     pub id: String,
-    /// Where it listens.
+    /// The port that it listens on.
     pub port: u16,
-    /// The node that it follows; a primary follows nobody.
-    pub follows: Option<String>,
+    /// The id of the primary that this node replicates. `None` for a primary.
+    pub primary_id: Option<String>,
     /// The slots of a primary, such as `0-5460`.
     pub slots: Vec<String>,
-    /// A connection to it.
-    pub link: MultiplexedConnection,
+    /// A connection to the node.
+    pub connection: MultiplexedConnection,
 }
 
 impl Cluster {
-    /// The one of all suites.
+    /// The cluster that all suites share.
     pub fn shared() -> Self {
         Self {
-            node: servers::url("TEST_REDIS_CLUSTER_URL"),
-            ca_file: servers::url("TEST_REDIS_CLUSTER_CA").into(),
+            node: servers::server_url("TEST_REDIS_CLUSTER_URL"),
+            ca_file: servers::server_url("TEST_REDIS_CLUSTER_CA").into(),
         }
     }
 
-    /// Its address, as the product is told it.
+    /// The URL of the cluster in the form that Vestibule reads.
     pub fn url(&self) -> String {
-        self.url_of(self.node.trim_start_matches("rediss://"))
+        self.url_with_nodes(self.node.trim_start_matches("rediss://"))
     }
 
-    /// The same by other nodes, with commas between.
-    pub fn url_of(&self, nodes: &str) -> String {
+    /// The URL of the cluster with these nodes, separated by commas.
+    pub fn url_with_nodes(&self, nodes: &str) -> String {
         let path = self.ca_file.to_str().expect("text");
         let path = utf8_percent_encode(path, NON_ALPHANUMERIC);
         format!("rediss+cluster://{nodes}?ca_file={path}")
     }
 
-    /// All of its nodes that this one knows to be alive.
-    pub async fn nodes(&self) -> Vec<Node> {
-        let mut link = self.link(&self.node).await;
-        let known: String = ask(&mut link, redis::cmd("CLUSTER").arg("NODES")).await;
+    /// All nodes that the known node considers alive.
+    pub async fn live_nodes(&self) -> Vec<Node> {
+        let mut connection = self.connect(&self.node).await;
+        let listing: String = query(&mut connection, redis::cmd("CLUSTER").arg("NODES")).await;
         let mut nodes = Vec::new();
-        for line in known.lines().filter(|line| !line.contains("fail")) {
+        for line in listing.lines().filter(|line| !line.contains("fail")) {
             // <https://redis.io/docs/latest/commands/cluster-nodes/>
             let fields: Vec<_> = line.split(' ').collect();
             let (address, _) = fields[1].split_once('@').expect("with the port of the bus");
@@ -84,41 +85,46 @@ impl Cluster {
                     .expect("a port")
                     .parse()
                     .expect("a number"),
-                follows: (fields[3] != "-").then(|| fields[3].to_owned()),
+                primary_id: (fields[3] != "-").then(|| fields[3].to_owned()),
                 slots: fields[8..].iter().map(|&slots| slots.to_owned()).collect(),
-                link: self.link(&format!("rediss://{address}")).await,
+                connection: self.connect(&format!("rediss://{address}")).await,
             });
         }
         nodes
     }
 
-    /// The primary that has a queue.
-    pub async fn owner(&self, queue: &QueueId) -> Node {
-        let mut nodes = self.nodes().await;
+    /// The primary that holds the keys of a queue.
+    pub async fn primary_of(&self, queue: &QueueId) -> Node {
+        let mut nodes = self.live_nodes().await;
         let tag = format!("{{{queue}}}");
-        let slot: u32 = ask(&mut nodes[0].link, redis::cmd("CLUSTER").arg("KEYSLOT").arg(tag)).await;
-        let owner = nodes.into_iter().find(|node| node.has_slot(slot));
-        owner.expect("each slot is somebody's")
+        let slot: u32 = query(
+            &mut nodes[0].connection,
+            redis::cmd("CLUSTER").arg("KEYSLOT").arg(tag),
+        )
+        .await;
+        let primary = nodes.into_iter().find(|node| node.serves_slot(slot));
+        primary.expect("each slot has a primary")
     }
 
-    /// A client of the whole cluster that hears what is published to it.
-    pub async fn listener(&self, heard: UnboundedSender<PushInfo>) -> ClusterConnection {
+    /// A client of the whole cluster that receives the messages of its channels.
+    pub async fn connect_subscriber(&self, pushes: UnboundedSender<PushInfo>) -> ClusterConnection {
         let client = ClusterClientBuilder::new([self.node.as_str()])
             .certs(self.certificates())
             .use_protocol(ProtocolVersion::RESP3)
-            .push_sender(heard)
+            .push_sender(pushes)
             .build()
             .expect("an address");
-        client.get_async_connection().await.expect("it answers")
+        client.get_async_connection().await.expect("the cluster answers")
     }
 
-    async fn link(&self, address: &str) -> MultiplexedConnection {
+    async fn connect(&self, address: &str) -> MultiplexedConnection {
         let client = Client::build_with_tls(address, self.certificates());
-        servers::link(client.expect("an address")).await
+        servers::connect_redis(client.expect("an address")).await
     }
 
     fn certificates(&self) -> TlsCertificates {
-        // Two crates in the tree bring two crypto providers, and no line may have told rustls yet which.
+        // Two dependencies bring two crypto providers. The test may run before any line has told rustls which
+        // one to use.
         let _ = rustls::crypto::aws_lc_rs::default_provider().install_default();
         TlsCertificates {
             client_tls: None,
@@ -128,7 +134,7 @@ impl Cluster {
 }
 
 impl Node {
-    fn has_slot(&self, slot: u32) -> bool {
+    fn serves_slot(&self, slot: u32) -> bool {
         self.slots.iter().any(|slots| {
             let (first, last) = slots.split_once('-').unwrap_or((slots, slots));
             let bound = |text: &str| text.parse::<u32>().expect("a slot");
@@ -136,54 +142,55 @@ impl Node {
         })
     }
 
-    /// The server's answer to a command.
-    pub async fn ask<T: FromRedisValue>(&mut self, words: &[&str]) -> T {
-        ask(&mut self.link, redis::cmd(words[0]).arg(&words[1..])).await
+    /// Sends a command to the server and returns the answer.
+    pub async fn query<T: FromRedisValue>(&mut self, words: &[&str]) -> T {
+        query(&mut self.connection, redis::cmd(words[0]).arg(&words[1..])).await
     }
 
-    /// `kill -9`, and nothing of it is left: it kept nothing on disk.
+    /// Kills the process with SIGKILL. Its data is lost, because it keeps nothing on disk.
     pub async fn kill(&mut self) {
         self.signal("KILL").await;
     }
 
-    /// Nobody hears from it any more, and no connection breaks.
+    /// Stops the process with SIGSTOP: it no longer answers, and its connections stay open.
     pub async fn freeze(&mut self) {
         self.signal("STOP").await;
     }
 
     async fn signal(&mut self, name: &str) {
-        let said: String = self.ask(&["INFO", "server"]).await;
-        let pid = said.lines().find_map(|line| line.strip_prefix("process_id:"));
-        let pid = pid.expect("a process");
+        let info: String = self.query(&["INFO", "server"]).await;
+        let pid = info.lines().find_map(|line| line.strip_prefix("process_id:"));
+        let pid = pid.expect("INFO names the process");
         let sent = Command::new("kill").args([&format!("-{name}"), pid]).status();
         assert!(
-            sent.expect("kill is there").success(),
-            "{name} was not sent to {pid}"
+            sent.expect("the kill command is installed").success(),
+            "could not send {name} to process {pid}"
         );
     }
 
-    /// Waits until something is so.
-    pub async fn until(&mut self, words: &[&str], is_so: impl Fn(&str) -> bool) {
-        let ask = async || self.ask::<String>(words).await;
-        asked_until(BOUND, ask, |said| is_so(said)).await;
+    /// Repeats a command until its answer satisfies the condition.
+    pub async fn wait_until(&mut self, words: &[&str], condition: impl Fn(&str) -> bool) {
+        let ask = async || self.query::<String>(words).await;
+        poll_until(BOUND, ask, |answer| condition(answer)).await;
     }
 }
 
-async fn ask<T: FromRedisValue>(link: &mut MultiplexedConnection, command: &Cmd) -> T {
-    command.query_async(link).await.expect("the node answers")
+async fn query<T: FromRedisValue>(connection: &mut MultiplexedConnection, command: &Cmd) -> T {
+    command.query_async(connection).await.expect("the node answers")
 }
 
-/// A cluster that no other test has; gone when dropped.
+/// A cluster that no other test uses. It stops when it is dropped.
 #[derive(Debug)]
 pub struct OwnCluster {
-    /// Where it is.
+    /// Its address.
     pub cluster: Cluster,
-    /// Stops the nodes when nobody holds its input any more, also where the test is killed.
+    /// The script that runs the nodes. It stops them when its standard input closes, also when the test is
+    /// killed.
     script: Child,
 }
 
 impl OwnCluster {
-    /// Starts it.
+    /// Starts the cluster.
     pub fn start() -> Self {
         let script = Path::new(env!("CARGO_MANIFEST_DIR")).join("../infra/servers.sh");
         let mut script = Command::new(script)

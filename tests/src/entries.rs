@@ -1,4 +1,4 @@
-//! Entries and changes as the suites need them: new ones each time, so that no test meets another's.
+//! Entries and changes for the suites. Each test gets new ones, so that no test meets the data of another.
 
 use std::time::{Duration, SystemTime, UNIX_EPOCH};
 
@@ -13,13 +13,13 @@ use vestibule_domain::{
 
 use crate::lines::fresh_queue;
 
-/// The first shelf of a queue that nobody has had.
-pub fn fresh_shelf() -> EntryPartition {
-    shelf_of(fresh_queue())
+/// The entry partition of the first generation of a new queue.
+pub fn fresh_partition() -> EntryPartition {
+    partition_of(fresh_queue())
 }
 
-/// The first shelf of a queue, whose settings say nothing else of it.
-pub fn shelf_of(queue: QueueId) -> EntryPartition {
+/// The entry partition of the first generation of a queue that has the default settings.
+pub fn partition_of(queue: QueueId) -> EntryPartition {
     EntryPartition {
         queue,
         generation: 1,
@@ -28,10 +28,10 @@ pub fn shelf_of(queue: QueueId) -> EntryPartition {
     }
 }
 
-/// The entry id of a visitor whom nobody has met.
+/// The entry id of a new visitor.
 ///
 /// # Panics
-/// Never: it is one.
+/// Never: the text is a valid UUID.
 pub fn fresh_id() -> EntryId {
     let uuid = Builder::from_custom_bytes(*Uuid::new_v4().as_bytes()).into_uuid();
     uuid.to_string().parse().expect("a UUID of version 8")
@@ -40,13 +40,13 @@ pub fn fresh_id() -> EntryId {
 /// Now, in Unix milliseconds.
 ///
 /// # Panics
-/// On a machine whose clock is before 1970.
+/// If the clock of the machine is before 1970.
 pub fn now_ms() -> u64 {
     let since_1970 = SystemTime::now().duration_since(UNIX_EPOCH).expect("after 1970");
     u64::try_from(since_1970.as_millis()).expect("before the year 500,000,000")
 }
 
-/// The place of whoever came as the `n`-th just now.
+/// The place of the `n`-th visitor who enters now.
 pub fn place(n: u64) -> WaitScore {
     WaitScore::next(0, now_ms() + n)
 }
@@ -61,16 +61,20 @@ pub fn change(id: EntryId, v: u64, event: Event) -> Change {
     }
 }
 
-/// The backup takes all of these.
+/// Writes all of these changes to the backup. Repeats the writes that fail.
 ///
 /// # Panics
-/// Where it does not.
+/// If the backup does not accept all of them within a minute.
 pub async fn write_all(backup: &dyn Backup, shelf: &EntryPartition, changes: &[Change]) {
     let until = Instant::now() + Duration::from_mins(1);
     let mut left = changes.to_vec();
     while !left.is_empty() {
-        assert!(Instant::now() < until, "{} changes are not written", left.len());
-        // An emulator on a busy machine may answer too late: the same may be written again.
+        assert!(
+            Instant::now() < until,
+            "the backup did not accept {} changes within a minute",
+            left.len()
+        );
+        // On a busy machine the emulator may answer too late. A repeated write changes nothing.
         let outcomes = backup.put_changes(shelf, &left, until).await;
         let mut outcomes = outcomes.iter();
         left.retain(|_| outcomes.next().is_some_and(Result::is_err));

@@ -25,7 +25,7 @@ use crate::{
     },
     lines::Backend,
     programs::built,
-    servers::{dynamodb_url, url},
+    servers::{dynamodb_url, server_url},
 };
 
 /// The only origin that the deployment allows in cross-origin requests.
@@ -156,7 +156,7 @@ impl Deployment {
 
 /// The URL of the Redis database that all deployments of the tests share.
 pub fn redis_url() -> String {
-    let server = url("TEST_REDIS_URL");
+    let server = server_url("TEST_REDIS_URL");
     format!("{}/{REDIS_DATABASE}", server.trim_end_matches('/'))
 }
 

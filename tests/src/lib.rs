@@ -1,6 +1,7 @@
 //! The harness that the suites share.
 
 pub mod api;
+pub mod captured_output;
 pub mod chaos;
 pub mod cluster;
 pub mod edge;
@@ -15,4 +16,3 @@ pub mod stack;
 pub mod switched;
 pub mod template;
 pub mod waiting;
-pub mod written;

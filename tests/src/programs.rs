@@ -1,11 +1,11 @@
-//! The programs that are tested, built beside the test, so that no stale one is.
+//! Builds the programs under test, so that no test runs an outdated one.
 
 use std::{env, path::PathBuf, process::Command};
 
-/// The folder that has the programs of this package once it is built.
+/// Builds the programs of a package and returns the folder that holds them.
 ///
 /// # Panics
-/// Where it does not build.
+/// If the build fails.
 pub(crate) fn built(package: &str) -> PathBuf {
     let built = Command::new(env!("CARGO"))
         .args(["build", "--quiet", "--package", package])
@@ -13,7 +13,7 @@ pub(crate) fn built(package: &str) -> PathBuf {
         .status()
         .expect("cargo can be started");
     assert!(built.success(), "{package} does not build");
-    // This test is target/debug/deps/name-hash.
+    // The path of this test is target/debug/deps/name-hash.
     let test = env::current_exe().expect("a test knows its own path");
     test.ancestors()
         .nth(2)

@@ -1,42 +1,48 @@
-//! Waiting for what others bring about: looked for again and again, with a bound.
+//! Waiting for a condition: the test checks it again and again, up to a time limit.
 
 use std::{fmt::Debug, time::Duration};
 
 use tokio::time::{Instant, sleep};
 
-/// Between two looks.
+/// The pause between two checks.
 const PAUSE: Duration = Duration::from_millis(10);
-/// Between two questions, which give a busy machine more to do.
+/// The pause between two requests, which load the machine more than a check.
 const ASK_PAUSE: Duration = Duration::from_millis(50);
 
-/// Waits until something is so.
+/// Waits until the condition holds.
 ///
 /// # Panics
-/// Where it never was within that time.
-pub async fn until(bound: Duration, what: &str, mut is_so: impl AsyncFnMut() -> bool) {
+/// If the condition does not hold within the time limit.
+pub async fn wait_until(bound: Duration, event: &str, mut condition: impl AsyncFnMut() -> bool) {
     let end = Instant::now() + bound;
-    while !is_so().await {
-        assert!(Instant::now() < end, "in {bound:?} it was never so: {what}");
+    while !condition().await {
+        assert!(
+            Instant::now() < end,
+            "this did not happen within {bound:?}: {event}"
+        );
         sleep(PAUSE).await;
     }
 }
 
-/// Asks until the answer is as wanted: that one.
+/// Repeats a request until the answer satisfies the condition, and returns that answer.
 ///
 /// # Panics
-/// Where none was within that time.
-pub async fn asked_until<T: Debug>(
+/// If no answer satisfies the condition within the time limit.
+pub async fn poll_until<T: Debug>(
     bound: Duration,
     mut ask: impl AsyncFnMut() -> T,
-    is_so: impl Fn(&T) -> bool,
+    condition: impl Fn(&T) -> bool,
 ) -> T {
     let end = Instant::now() + bound;
     loop {
         let answer = ask().await;
-        if is_so(&answer) {
+        if condition(&answer) {
             return answer;
         }
-        assert!(Instant::now() < end, "in {bound:?} it was never so: {answer:?}");
+        assert!(
+            Instant::now() < end,
+            "no answer satisfied the condition within {bound:?}; the last one was {answer:?}"
+        );
         sleep(ASK_PAUSE).await;
     }
 }

@@ -13,7 +13,7 @@ use futures_util::future::join_all;
 use serde_json::{Value, json};
 use tokio::time::{sleep, timeout};
 use uuid::Uuid;
-use vestibule_tests::{runner::Runner, servers::url};
+use vestibule_tests::{runner::Runner, servers::server_url};
 
 const VISITORS: usize = 1_000;
 const CAPACITY: u64 = 50;
@@ -31,7 +31,7 @@ async fn everybody_gets_through_in_order_with_the_line_in_memory() {
 #[tokio::test(flavor = "multi_thread")]
 async fn everybody_gets_through_in_order_with_the_line_in_redis() {
     let dir = tempfile::tempdir().expect("a folder");
-    let redis = url("TEST_REDIS_URL");
+    let redis = server_url("TEST_REDIS_URL");
     let runner = Runner::start(dir.path(), &["--crowd", "0", "--redis", &redis]).expect("it starts");
     a_thousand(Arc::new(runner)).await;
 }

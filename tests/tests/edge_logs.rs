@@ -3,12 +3,12 @@
 use serde_json::{Value, json};
 use uuid::Uuid;
 use vestibule_tests::{
+    captured_output::CapturedOutput,
     edge::{Ask, EdgeUnderTest, QUEUE, entry, event, with_claims, with_header},
-    written::Written,
 };
 
 /// The one line of a request.
-fn line_of(log: &Written, request_id: &str) -> Value {
+fn line_of(log: &CapturedOutput, request_id: &str) -> Value {
     let text = log.text();
     let mut lines = text.lines().filter(|line| line.contains(request_id));
     let line = lines
@@ -20,7 +20,7 @@ fn line_of(log: &Written, request_id: &str) -> Value {
 
 #[tokio::test]
 async fn a_failure_is_logged_once_and_names_nobody() {
-    let log = Written::default();
+    let log = CapturedOutput::default();
     let subscriber = tracing_subscriber::fmt()
         .json()
         .with_max_level(tracing::Level::TRACE)

@@ -1,4 +1,5 @@
-//! A Redis whose memory is full: nobody new gets in, and everybody else can still go, which is what frees it.
+//! A Redis whose memory is full refuses new entries. Existing entries can still claim and end, which frees
+//! memory.
 
 use std::{
     net::TcpListener,
@@ -12,11 +13,11 @@ use vestibule_line::{
 };
 use vestibule_line_redis::RedisLine;
 use vestibule_tests::{
-    lines::{configuration, fresh_queue, tick_of, visitor},
-    waiting::asked_until,
+    lines::{configuration, fresh_queue, tick_order, visitor},
+    waiting::poll_until,
 };
 
-/// A server of this test's own, since it fills it; stopped when dropped.
+/// A server of one test, which fills its memory. It stops when it is dropped.
 struct Server {
     child: Child,
     url: String,
@@ -51,11 +52,11 @@ impl Server {
 
     async fn line(&self) -> RedisLine {
         let connect = async || RedisLine::connect(&self.url).await;
-        let line = asked_until(Duration::from_secs(10), connect, Result::is_ok).await;
+        let line = poll_until(Duration::from_secs(10), connect, Result::is_ok).await;
         line.expect("it answers")
     }
 
-    /// Leaves it no more memory than it uses.
+    /// Sets the memory limit below what the server uses.
     fn fill(&self) {
         let port = self.url.rsplit(':').next().expect("a port");
         let set = Command::new("redis-cli")
@@ -73,7 +74,7 @@ impl Drop for Server {
 }
 
 #[tokio::test]
-async fn a_full_redis_refuses_newcomers_and_lets_the_others_go() {
+async fn a_full_redis_refuses_new_entries_and_serves_the_others() {
     let server = Server::start();
     let (line, queue) = (server.line().await, fresh_queue());
     let mut settings = vestibule_domain::settings::Settings {
@@ -85,7 +86,9 @@ async fn a_full_redis_refuses_newcomers_and_lets_the_others_go() {
         .await
         .expect("created");
     for number in 1..=4 {
-        line.enter(&queue, visitor(number)).await.expect("there is room");
+        line.enter(&queue, visitor(number))
+            .await
+            .expect("the server has free memory");
     }
     settings.capacity = 3;
     settings.batch = 10;
@@ -100,24 +103,24 @@ async fn a_full_redis_refuses_newcomers_and_lets_the_others_go() {
     let left = line
         .leave(&queue, visitor(1), None, LeaveReason::Complete)
         .await
-        .expect("an active one goes");
+        .expect("an active entry can end");
     let LeaveOutcome::Ended(end) = left else {
         panic!("{left:?}")
     };
     line.acknowledge(&queue, &[], &[end.visit_end().expect("an end")])
         .await
-        .expect("it is forgotten");
+        .expect("an end can be acknowledged");
     sleep(Duration::from_millis(1_100)).await;
     assert!(
-        line.promote(&queue, tick_of(10))
+        line.promote(&queue, tick_order(10))
             .await
-            .expect("the line moves")
+            .expect("promotion continues")
             .promoted
             > 0
     );
-    let claimed = line.claim(&queue, visitor(3)).await.expect("a claim counts");
+    let claimed = line.claim(&queue, visitor(3)).await.expect("a claim succeeds");
     assert!(matches!(claimed, ClaimOutcome::Active { .. }), "{claimed:?}");
     line.append_to_journal(&queue, &end)
         .await
-        .expect("nothing acknowledged is dropped");
+        .expect("an acknowledged change is kept");
 }

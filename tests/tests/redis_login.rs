@@ -1,5 +1,5 @@
-//! Logging in with tokens that are made when they are needed, on a server and on every node of a cluster, whose user has for a
-//! password the token of one moment alone.
+//! Logging in with tokens that are created when needed, on a server and on every node of a cluster. At each
+//! moment the server accepts one token as the user's password.
 
 use std::{
     sync::{
@@ -21,8 +21,8 @@ use uuid::Uuid;
 use vestibule_line::{EntryLine, PromotionLine, QueueLine};
 use vestibule_line_redis::{IamLogin, IamUser, RedisLine};
 use vestibule_tests::{
-    lines::{Backend, fresh_queue, open_with_one_waiting, tick_of},
-    waiting::{asked_until, until},
+    lines::{Backend, fresh_queue, open_queue_with_one_waiting, tick_order},
+    waiting::{poll_until, wait_until},
 };
 
 /// 2026-09-01T12:00:00Z
@@ -30,11 +30,11 @@ const START: u64 = 1_788_264_000;
 const BOUND: Duration = Duration::from_secs(20);
 const HOUR: u64 = 3_600;
 
-/// Credentials that are there once the gate is open.
+/// AWS credentials that are available once the gate is open.
 #[derive(Debug)]
-struct Gated(watch::Sender<bool>);
+struct GatedCredentials(watch::Sender<bool>);
 
-impl ProvideCredentials for Gated {
+impl ProvideCredentials for GatedCredentials {
     fn provide_credentials<'a>(&'a self) -> future::ProvideCredentials<'a>
     where
         Self: 'a,
@@ -48,13 +48,13 @@ impl ProvideCredentials for Gated {
     }
 }
 
-/// A user of a server, who logs in with tokens by a clock that the test moves.
+/// A Redis user that logs in with tokens, by a clock that the test moves.
 struct User {
     name: String,
     login: IamLogin,
     clock: Arc<AtomicU64>,
     gate: watch::Sender<bool>,
-    /// To each server.
+    /// Connections of an operator to each server.
     operators: Vec<MultiplexedConnection>,
 }
 
@@ -67,23 +67,31 @@ impl User {
             name,
             clock,
             gate,
-            operators: backend.links().await,
+            operators: backend.connections().await,
         }
     }
 
-    /// Time passes, and from now on the server takes the token of this moment and no other. Like `ElastiCache`, it asks
-    /// nothing of a connection that is open.
-    async fn token_of(&mut self, hours: u64) {
+    /// A new user and a line that logged in with the user's first token.
+    async fn with_line(backend: Backend) -> (Self, RedisLine) {
+        let mut user = Self::new(backend).await;
+        user.accept_token_of_hour(0).await;
+        let line = RedisLine::connect_with_login_without_tls(&backend.url(), user.login.clone()).await;
+        (user, line.expect("logs in"))
+    }
+
+    /// Moves the clock to this hour. From now on the server accepts only the token of that moment. Like
+    /// `ElastiCache`, it does not check connections that are already open.
+    async fn accept_token_of_hour(&mut self, hours: u64) {
         self.clock.store(START + hours * HOUR, Ordering::SeqCst);
         let token = self.login.create_token().await.expect("signed");
         let mut set = redis::cmd("ACL");
         set.arg(&["SETUSER", &self.name, "on", "resetpass", "~*", "&*", "+@all"])
             .arg(format!(">{token}"));
-        self.order::<()>(&set).await;
+        self.run_on_each::<()>(&set).await;
     }
 
-    /// What each server answers.
-    async fn order<T: FromRedisValue>(&mut self, command: &redis::Cmd) -> Vec<T> {
+    /// Sends a command to each server and returns the answers.
+    async fn run_on_each<T: FromRedisValue>(&mut self, command: &redis::Cmd) -> Vec<T> {
         let orders = self.operators.iter_mut().map(async |operator| {
             let done = command.query_async(operator).await;
             done.expect("it answers")
@@ -91,10 +99,10 @@ impl User {
         join_all(orders).await
     }
 
-    /// The id and the last command of each of the user's connections, but for those to replicas: no call goes there.
+    /// The id and the last command of each of the user's connections to primaries. No call goes to a replica.
     async fn connections(&mut self) -> Vec<(String, String)> {
-        let lists: Vec<String> = self.order(redis::cmd("CLIENT").arg("LIST")).await;
-        let roles: Vec<String> = self.order(redis::cmd("INFO").arg("replication")).await;
+        let lists: Vec<String> = self.run_on_each(redis::cmd("CLIENT").arg("LIST")).await;
+        let roles: Vec<String> = self.run_on_each(redis::cmd("INFO").arg("replication")).await;
         let lists = lists.iter().zip(roles);
         let lists = lists.filter(|(_, role)| role.contains("role:master"));
         let field = |line: &str, name: &str| {
@@ -103,7 +111,7 @@ impl User {
                 .find_map(|field| field.strip_prefix(name)?.strip_prefix('='));
             value.unwrap_or_default().to_owned()
         };
-        // Each server counts its connections by itself.
+        // Connection ids are unique per server only.
         let lines = lists
             .enumerate()
             .flat_map(|(server, (list, _))| list.lines().map(move |line| (server, line)));
@@ -112,18 +120,19 @@ impl User {
             .collect()
     }
 
-    /// Waits until the last thing on every connection of the user is this command, pinging where asked.
-    async fn until_all_did(&mut self, command: &str, pinging: Option<&RedisLine>) -> Vec<String> {
-        let look = async || {
+    /// Waits until this command was the last one on every connection of the user. Meanwhile it pings the line
+    /// that it is given.
+    async fn wait_until_last_command(&mut self, command: &str, pinging: Option<&RedisLine>) -> Vec<String> {
+        let read_connections = async || {
             if let Some(line) = pinging {
                 line.ping().await.expect("pings");
             }
             self.connections().await
         };
-        let all_did = |connections: &Vec<(String, String)>| {
+        let all_match = |connections: &Vec<(String, String)>| {
             !connections.is_empty() && connections.iter().all(|(_, last)| last == command)
         };
-        let connections = asked_until(BOUND, look, all_did).await;
+        let connections = poll_until(BOUND, read_connections, all_match).await;
         connections.into_iter().map(|(id, _)| id).collect()
     }
 }
@@ -132,7 +141,7 @@ fn login(name: &str, clock: &Arc<AtomicU64>, gate: &watch::Sender<bool>) -> IamL
     let aws = SdkConfig::builder()
         .behavior_version(BehaviorVersion::latest())
         .region(Region::new("eu-central-1"))
-        .credentials_provider(SharedCredentialsProvider::new(Gated(gate.clone())))
+        .credentials_provider(SharedCredentialsProvider::new(GatedCredentials(gate.clone())))
         .build();
     let user = IamUser {
         cache: "line".to_owned(),
@@ -145,70 +154,63 @@ fn login(name: &str, clock: &Arc<AtomicU64>, gate: &watch::Sender<bool>) -> IamL
         .with_clock(Arc::new(now))
 }
 
-async fn each_connection_has_a_fresh_token(backend: Backend) {
-    let mut user = User::new(backend).await;
-    user.token_of(0).await;
-    let line = RedisLine::connect_with_login_without_tls(&backend.url(), user.login.clone())
-        .await
-        .expect("logs in");
+async fn a_new_connection_logs_in_with_the_current_token(backend: Backend) {
+    let (mut user, line) = User::with_line(backend).await;
     line.ping().await.expect("pings");
 
-    // The process slept, and its connection is dead.
-    user.token_of(2).await;
+    // The process slept, and its connections are closed.
+    user.accept_token_of_hour(2).await;
     let mut kill = redis::cmd("CLIENT");
     kill.arg(&["KILL", "USER", &user.name]);
-    let killed: Vec<u64> = user.order(&kill).await;
+    let killed: Vec<u64> = user.run_on_each(&kill).await;
     assert!(killed.iter().all(|killed| *killed > 0), "{killed:?}");
-    let again = async || line.ping().await.is_ok();
-    until(BOUND, "it logs in with the token of now", again).await;
+    let ping = async || line.ping().await.is_ok();
+    wait_until(BOUND, "the line logs in with the current token", ping).await;
 }
 
-async fn a_live_connection_logs_in_again(backend: Backend) {
-    let mut user = User::new(backend).await;
-    user.token_of(0).await;
-    let line = RedisLine::connect_with_login_without_tls(&backend.url(), user.login.clone())
-        .await
-        .expect("logs in");
-    // Another one for whoever listens, which pings by itself.
-    let listening = line.subscribe(&fresh_queue()).await.expect("listens");
-    let before = user.until_all_did("ping", Some(&line)).await;
+async fn an_open_connection_logs_in_again(backend: Backend) {
+    let (mut user, line) = User::with_line(backend).await;
+    // The subscription has a connection of its own, which pings by itself.
+    let subscription = line.subscribe(&fresh_queue()).await.expect("subscribe");
+    let before = user.wait_until_last_command("ping", Some(&line)).await;
 
-    user.token_of(7).await;
-    // The login is made beside the call, before it or after: here it is held back until it must come after.
+    user.accept_token_of_hour(7).await;
+    // The login runs beside the call, before or after it. Here the gate holds it back until after the call.
     user.gate.send_replace(false);
-    line.ping().await.expect("pings, which is use");
-    assert_eq!(user.until_all_did("ping", None).await, before);
+    line.ping().await.expect("the ping uses the connection");
+    assert_eq!(user.wait_until_last_command("ping", None).await, before);
     user.gate.send_replace(true);
-    let after = user.until_all_did("auth", None).await;
-    assert_eq!(before, after, "the same connections");
-    line.ping().await.expect("and they are of use still");
-    drop(listening);
+    let after = user.wait_until_last_command("auth", None).await;
+    assert_eq!(before, after, "the line keeps its connections");
+    line.ping().await.expect("the connections still work");
+    drop(subscription);
 }
 
-/// Its connection is opened when somebody listens first.
-async fn whoever_listens_has_a_fresh_token(backend: Backend) {
-    let mut user = User::new(backend).await;
-    user.token_of(0).await;
-    let line = RedisLine::connect_with_login_without_tls(&backend.url(), user.login.clone())
-        .await
-        .expect("logs in");
+/// The connection for subscriptions opens with the first subscription.
+async fn a_subscription_logs_in_with_the_current_token(backend: Backend) {
+    let (mut user, line) = User::with_line(backend).await;
     let queue = fresh_queue();
-    open_with_one_waiting(&line, &queue).await;
+    open_queue_with_one_waiting(&line, &queue).await;
 
-    user.token_of(2).await;
+    user.accept_token_of_hour(2).await;
     let mut changes = line
         .subscribe(&queue)
         .await
-        .expect("logs in with the token of now");
-    let promotion = line.promote(&queue, tick_of(1)).await.expect("promotes");
+        .expect("logs in with the current token");
+    let promotion = line.promote(&queue, tick_order(1)).await.expect("promotes");
     assert_eq!(promotion.promoted, 1, "{promotion:?}");
-    let heard = tokio::time::timeout(BOUND, changes.next()).await.expect("heard");
-    assert_eq!(heard.expect("nothing broke").at_ms, promotion.now_ms);
+    let heard = tokio::time::timeout(BOUND, changes.next())
+        .await
+        .expect("the tick arrives in time");
+    assert_eq!(
+        heard.expect("the subscription stays open").at_ms,
+        promotion.now_ms
+    );
 }
 
 async fn a_wrong_token_is_refused(backend: Backend) {
     let mut user = User::new(backend).await;
-    user.token_of(1).await;
+    user.accept_token_of_hour(1).await;
     user.clock.store(START, Ordering::SeqCst);
     let refused = RedisLine::connect_with_login_without_tls(&backend.url(), user.login.clone())
         .await
@@ -227,14 +229,14 @@ macro_rules! on_each {
 }
 
 on_each!(
-    each_connection_has_a_fresh_token,
-    a_live_connection_logs_in_again,
-    whoever_listens_has_a_fresh_token,
+    a_new_connection_logs_in_with_the_current_token,
+    an_open_connection_logs_in_again,
+    a_subscription_logs_in_with_the_current_token,
     a_wrong_token_is_refused
 );
 
 #[tokio::test]
-async fn no_token_goes_over_a_wire_that_anybody_reads() {
+async fn no_token_is_sent_without_tls() {
     for url in ["redis://127.0.0.1", "redis+cluster://127.0.0.1"] {
         let login = login("app", &Arc::new(AtomicU64::new(START)), &watch::Sender::new(true));
         let refused = RedisLine::connect_with_login(url, login)

@@ -12,7 +12,7 @@ use vestibule_operate::admin::Admin;
 use crate::{
     functions::Deployment,
     runner::Runner,
-    servers::{dynamodb_url, url},
+    servers::{dynamodb_url, server_url},
 };
 
 /// Whoever gives orders.
@@ -50,7 +50,7 @@ impl Operator {
         };
         Self::Library(Admin {
             line: Arc::new(
-                RedisLine::connect(&url("TEST_REDIS_URL"))
+                RedisLine::connect(&server_url("TEST_REDIS_URL"))
                     .await
                     .expect("Redis answers"),
             ),

@@ -6,7 +6,7 @@ use uuid::Uuid;
 use super::{BOUND, Backend};
 use crate::{
     edge::{Answer, Ask},
-    waiting::asked_until,
+    waiting::poll_until,
 };
 
 /// A queue of one test.
@@ -93,7 +93,7 @@ impl Queue<'_> {
             self.order(json!({ "op": "promote", "count": 1 })).await;
             self.looks(guest).await
         };
-        asked_until(BOUND, promoted, |answer| answer.is(200).text("state") == "ready").await
+        poll_until(BOUND, promoted, |answer| answer.is(200).text("state") == "ready").await
     }
 }
 

@@ -15,7 +15,7 @@ use vestibule_domain::{
 };
 
 use super::world::World;
-use crate::entries::{now_ms, shelf_of};
+use crate::entries::{now_ms, partition_of};
 
 /// The journal is in the table within this: usually at once, but machines that compile at the same time are slow.
 const JOURNAL: Duration = Duration::from_mins(2);
@@ -81,7 +81,7 @@ pub(super) async fn settle(world: &World) -> Settled {
 
 /// Where the records of the queue stand.
 pub(super) fn shelf(world: &World) -> EntryPartition {
-    shelf_of(world.queue.clone())
+    partition_of(world.queue.clone())
 }
 
 /// How many records the journal has; `None` where the line does not answer, or does not have the queue.

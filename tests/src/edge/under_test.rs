@@ -23,11 +23,11 @@ use vestibule_line_memory::MemoryLine;
 
 use super::{Answer, Ask, BOUND, QUEUE, configuration, keys, local, queue, send_to};
 use crate::{
-    entries::shelf_of,
-    lines::{HandClock, tick_of},
+    captured_output::CapturedOutput,
+    entries::partition_of,
+    lines::{ManualClock, tick_order},
     switched::Switch,
-    waiting::asked_until,
-    written::Written,
+    waiting::poll_until,
 };
 
 const AN_HOUR: Duration = Duration::from_hours(1);
@@ -43,9 +43,9 @@ pub struct EdgeUnderTest {
     /// All routes.
     pub router: Router,
     /// The metrics that were written.
-    pub written: Written,
+    pub written: CapturedOutput,
     /// The right time, and how far the line's server is off.
-    pub clock: HandClock,
+    pub clock: ManualClock,
     looks: Arc<AtomicU64>,
     stop: watch::Sender<bool>,
     _dir: TempDir,
@@ -110,11 +110,11 @@ impl EdgeUnderTest {
         let backup = Arc::new(FileBackup::open(dir.path().join("store")).expect("a store"));
         let then = SystemTime::now() - behind_by;
         let now = then.duration_since(UNIX_EPOCH).expect("after 1970");
-        let clock = HandClock::new();
+        let clock = ManualClock::new();
         clock.set_ms(u64::try_from(now.as_millis()).expect("not that late"));
         let looks = Arc::new(AtomicU64::new(0));
         let line = MemoryLine::with_clock({
-            let (server, looks) = (clock.as_server(), looks.clone());
+            let (server, looks) = (clock.as_server_clock(), looks.clone());
             // A line asks its clock once for whatever it is asked.
             Arc::new(move || {
                 looks.fetch_add(1, Ordering::SeqCst);
@@ -125,7 +125,7 @@ impl EdgeUnderTest {
         let line = line.with_witness(clock.as_clock());
         let (stop, stopped) = watch::channel(false);
         let behind = other.unwrap_or_else(|| backup.clone());
-        let written = Written::default();
+        let written = CapturedOutput::default();
         let switch = Switch::default();
         let switched = switch.before(Arc::new(line.clone()));
         let edge = ApiState::with_metrics(switched, behind, keys(), config, stopped, written.metrics());
@@ -204,12 +204,12 @@ impl EdgeUnderTest {
 
     /// Where the records of the queue's entries are.
     pub fn shelf(&self) -> EntryPartition {
-        shelf_of(queue())
+        partition_of(queue())
     }
 
     /// Moves the line's clock.
     pub fn pass_seconds(&self, seconds: u64) {
-        self.clock.pass(Duration::from_secs(seconds));
+        self.clock.advance(Duration::from_secs(seconds));
     }
 
     /// Line time.
@@ -225,7 +225,7 @@ impl EdgeUnderTest {
     /// Promotes as many as may go.
     pub async fn promote(&self) -> Promotion {
         self.line
-            .promote(&queue(), tick_of(u64::MAX))
+            .promote(&queue(), tick_order(u64::MAX))
             .await
             .expect("there is the queue")
     }
@@ -242,7 +242,7 @@ impl EdgeUnderTest {
 
     /// Sends it until the answer is so: what is seen of a queue may be a second or two old.
     pub async fn send_until(&self, ask: impl Fn() -> Ask, is_so: impl Fn(&Answer) -> bool) -> Answer {
-        asked_until(BOUND, async || self.send(ask()).await, is_so).await
+        poll_until(BOUND, async || self.send(ask()).await, is_so).await
     }
 
     /// Hands an event of API Gateway to the edge, as the Lambda runtime would.

@@ -1,9 +1,9 @@
-//! The lines under test: each kind of line, a clock that a test moves by hand, and a queue of its own for every test.
+//! The lines under test: each implementation, a clock that a test moves by hand, and a new queue for each test.
 
-// A harness stops the test where it cannot go on.
+// A harness panics where a test is to fail.
 #![allow(clippy::missing_panics_doc)]
 
-mod hand_clock;
+mod manual_clock;
 mod subject;
 
 use std::sync::Arc;
@@ -23,30 +23,31 @@ use vestibule_line_memory::MemoryLine;
 use vestibule_line_redis::RedisLine;
 
 pub use self::{
-    hand_clock::HandClock,
-    subject::{Place, Subject},
+    manual_clock::ManualClock,
+    subject::{JoinedEntry, Subject},
 };
 use crate::{
     cluster::Cluster,
-    servers::{self, url},
+    servers::{self, server_url},
 };
 
-/// The lines that ship, each on the servers that it is meant for.
+/// The implementations of the line that ship, each on the servers that it supports.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Backend {
-    /// In this process.
+    /// The line in the memory of this process.
     Memory,
-    /// Redis 7.
+    /// Redis 7 on one server.
     Redis,
-    /// Valkey.
+    /// Valkey on one server.
     Valkey,
-    /// Redis in a cluster of three primaries and three replicas, by TLS, which refuses a script that touches a foreign slot.
+    /// A Redis cluster of three primaries and three replicas over TLS. It refuses a script that accesses a key
+    /// of another slot.
     Cluster,
 }
 
 impl Backend {
-    /// A line by the given clock; by its own where there is none.
-    pub async fn line(self, clock: Option<Clock>) -> Arc<dyn Line> {
+    /// Connects a line that uses the given clock, or the server's own clock if there is none.
+    pub async fn connect_line(self, clock: Option<Clock>) -> Arc<dyn Line> {
         if self == Self::Memory {
             return Arc::new(clock.map_or_else(MemoryLine::new, MemoryLine::with_clock));
         }
@@ -57,53 +58,53 @@ impl Backend {
         }
     }
 
-    /// Where its server is.
+    /// The URL of the server.
     pub fn url(self) -> String {
         match self {
             Self::Memory => panic!("the line in memory has no server"),
-            Self::Redis => url("TEST_REDIS_URL"),
-            Self::Valkey => url("TEST_VALKEY_URL"),
+            Self::Redis => server_url("TEST_REDIS_URL"),
+            Self::Valkey => server_url("TEST_VALKEY_URL"),
             Self::Cluster => Cluster::shared().url(),
         }
     }
 
-    /// Connections to each of its servers, of which a cluster has several.
-    pub async fn links(self) -> Vec<MultiplexedConnection> {
+    /// Connections to all servers. A cluster has several.
+    pub async fn connections(self) -> Vec<MultiplexedConnection> {
         match self {
             Self::Cluster => {
-                let nodes = Cluster::shared().nodes().await;
-                nodes.into_iter().map(|node| node.link).collect()
+                let nodes = Cluster::shared().live_nodes().await;
+                nodes.into_iter().map(|node| node.connection).collect()
             }
-            _ => vec![servers::link(Client::open(self.url()).expect("an address")).await],
+            _ => vec![servers::connect_redis(Client::open(self.url()).expect("an address")).await],
         }
     }
 
-    /// A connection to the server that has this queue.
-    pub async fn link_to(self, queue: &QueueId) -> MultiplexedConnection {
+    /// A connection to the server that holds this queue.
+    pub async fn connection_to_owner(self, queue: &QueueId) -> MultiplexedConnection {
         match self {
-            Self::Cluster => Cluster::shared().owner(queue).await.link,
-            _ => self.links().await.remove(0),
+            Self::Cluster => Cluster::shared().primary_of(queue).await.connection,
+            _ => self.connections().await.remove(0),
         }
     }
 }
 
-/// The id of the test's visitor of that number. The ids of visitors 1, 2, 3 are in no lexical order: a line that lets
-/// ids decide anything is found out.
+/// The entry id of the test's visitor with this number. The ids of visitors 1, 2 and 3 are not in lexical
+/// order, so a line that orders entries by id fails.
 pub fn visitor(number: u64) -> EntryId {
     let mut bytes = [0; 16];
     bytes[..8].copy_from_slice(&number.wrapping_mul(0x9e37_79b9_7f4a_7c15).to_be_bytes());
     bytes[8..].copy_from_slice(&number.to_be_bytes());
-    // Byte 8 loses two bits to the variant; the number is in the first eight bytes as well.
+    // The UUID variant overwrites two bits of byte 8, so the first eight bytes contain the number as well.
     let uuid = Builder::from_custom_bytes(bytes).into_uuid();
     uuid.to_string().parse().expect("a UUID of version 8")
 }
 
-/// A queue id that no other test has: it is all that keeps tests on the same server apart.
+/// A queue id that no other test uses. Only the id separates tests on the same server.
 pub fn fresh_queue() -> QueueId {
     format!("TEST:{}", Uuid::new_v4()).parse().expect("a queue id")
 }
 
-/// A configuration of these settings: other settings are another revision.
+/// The configuration for these settings. Different settings have different revisions.
 pub fn configuration(settings: &Settings) -> Configuration {
     Configuration {
         settings: settings.clone(),
@@ -116,8 +117,8 @@ pub fn configuration(settings: &Settings) -> Configuration {
     }
 }
 
-/// A promoter's tick for so many at the most.
-pub fn tick_of(asked: u64) -> PromoteOrder {
+/// The order for a promoter's tick that promotes at most this many entries.
+pub fn tick_order(asked: u64) -> PromoteOrder {
     PromoteOrder {
         max_entries: asked,
         is_promoter: true,
@@ -125,30 +126,30 @@ pub fn tick_of(asked: u64) -> PromoteOrder {
     }
 }
 
-/// Enters, and is killed before anybody writes it: the change.
-pub async fn enter_unwritten(line: &dyn Line, queue: &QueueId, id: EntryId) -> Change {
+/// Enters in the line and returns the change without writing it to the backup, as if the process was killed.
+pub async fn enter_without_backup(line: &dyn Line, queue: &QueueId, id: EntryId) -> Change {
     match line.enter(queue, id).await.expect("enter") {
         EnterOutcome::Joined {
             change: Some(change), ..
         } => change,
-        other => panic!("not new: {other:?}"),
+        other => panic!("not a new entry: {other:?}"),
     }
 }
 
-/// Leaves, and is killed before anybody writes it: the change.
-pub async fn leave_unwritten(line: &dyn Line, queue: &QueueId, id: EntryId) -> Change {
+/// Leaves the line and returns the change without writing it to the backup, as if the process was killed.
+pub async fn leave_without_backup(line: &dyn Line, queue: &QueueId, id: EntryId) -> Change {
     match line
         .leave(queue, id, None, LeaveReason::Leave)
         .await
         .expect("leave")
     {
         LeaveOutcome::Ended(change) => change,
-        other => panic!("not gone: {other:?}"),
+        other => panic!("the visit did not end: {other:?}"),
     }
 }
 
-/// Sets a new queue up in which [`visitor`] 1 waits, and whose next tick promotes them.
-pub async fn open_with_one_waiting(line: &dyn Line, queue: &QueueId) {
+/// Creates a queue in which [`visitor`] 1 waits. The next tick promotes that visitor.
+pub async fn open_queue_with_one_waiting(line: &dyn Line, queue: &QueueId) {
     let mut settings = Settings {
         paused: true,
         ..Settings::default()

@@ -1,4 +1,4 @@
-//! One queue on one line, by a clock that a test moves by hand.
+//! The queue under test: one queue on one line, with a clock that a test moves by hand.
 
 use std::{sync::Arc, time::Duration};
 
@@ -17,24 +17,25 @@ use vestibule_line::{
 use vestibule_line_memory::MemoryLine;
 use vestibule_line_redis::RedisLine;
 
-use super::{Backend, HandClock, configuration, fresh_queue, tick_of, visitor};
+use super::{Backend, ManualClock, configuration, fresh_queue, tick_order, visitor};
 
-/// A line under test, as callers of their own reach it.
+/// A line under test, of which several callers can have a handle with a clock of their own.
 #[derive(Clone)]
-enum Reached {
+enum LineHandle {
     Memory(MemoryLine),
     Redis(RedisLine),
 }
 
-impl Reached {
-    async fn new(backend: Backend, clock: &HandClock) -> Self {
+impl LineHandle {
+    async fn new(backend: Backend, clock: &ManualClock) -> Self {
         if backend == Backend::Memory {
-            return Self::Memory(MemoryLine::with_clock(clock.as_server())).with_witness(clock.as_clock());
+            return Self::Memory(MemoryLine::with_clock(clock.as_server_clock()))
+                .with_witness(clock.as_clock());
         }
         let line = RedisLine::connect(&backend.url())
             .await
             .expect("the server answers");
-        Self::Redis(line.with_given_time(clock.as_server())).with_witness(clock.as_clock())
+        Self::Redis(line.with_given_time(clock.as_server_clock())).with_witness(clock.as_clock())
     }
 
     fn with_witness(self, witness: Clock) -> Self {
@@ -59,77 +60,80 @@ impl Reached {
     }
 }
 
-/// One queue on one line, and the clock that both go by.
+/// The queue under test, its line, and the clock that both use.
 pub struct Subject {
     /// The line under test.
     pub line: Arc<dyn Line>,
-    reached: Reached,
-    /// The queue of this test.
+    handle: LineHandle,
+    /// The id of the queue.
     pub queue: QueueId,
-    /// The time.
-    pub clock: HandClock,
-    /// The settings in force.
+    /// The clock of the line and of its callers.
+    pub clock: ManualClock,
+    /// The current settings.
     pub settings: Settings,
 }
 
 impl Subject {
-    /// A subject whose queue is not set up yet.
+    /// A subject whose queue does not exist yet.
     pub async fn new(backend: Backend) -> Self {
-        let clock = HandClock::new();
-        let reached = Reached::new(backend, &clock).await;
+        let clock = ManualClock::new();
+        let handle = LineHandle::new(backend, &clock).await;
         Self {
-            line: reached.line(),
-            reached,
+            line: handle.line(),
+            handle,
             queue: fresh_queue(),
             clock,
             settings: Settings::default(),
         }
     }
 
-    /// Another subject whose journals hold so much.
+    /// Another queue of the same clock, on a line with these journal limits. It does not exist yet.
     #[must_use]
-    pub fn limited(&self, limits: JournalLimits) -> Self {
-        let reached = self.reached.clone().with_journal_limits(limits);
+    pub fn with_journal_limits(&self, limits: JournalLimits) -> Self {
+        let handle = self.handle.clone().with_journal_limits(limits);
         Self {
-            line: reached.line(),
-            reached,
-            ..self.beside()
+            line: handle.line(),
+            handle,
+            ..self.sibling()
         }
     }
 
-    /// Another queue of the same line and clock, set up with these settings.
-    pub async fn another(&self, settings: Settings) -> Self {
-        let mut other = self.beside();
+    /// Another queue of the same line and clock, created with these settings.
+    pub async fn open_sibling(&self, settings: Settings) -> Self {
+        let mut other = self.sibling();
         other.open(settings).await;
         other
     }
 
-    /// Another queue of the same line and clock, not set up yet.
+    /// Another queue of the same line and clock. It does not exist yet.
     #[must_use]
-    pub fn beside(&self) -> Self {
+    pub fn sibling(&self) -> Self {
         Self {
             line: Arc::clone(&self.line),
-            reached: self.reached.clone(),
+            handle: self.handle.clone(),
             queue: fresh_queue(),
             clock: self.clock.clone(),
             settings: Settings::default(),
         }
     }
 
-    /// The same queue as a caller sees it whose own clock is wrong by so much.
+    /// The same queue as a caller sees it whose clock is wrong by this much.
     #[must_use]
-    pub fn caller_off_by(&self, ms: i64) -> Self {
-        let reached = self.reached.clone().with_witness(self.clock.off_by(ms));
+    pub fn with_caller_clock_off_by_ms(&self, ms: i64) -> Self {
+        let handle = self
+            .handle
+            .clone()
+            .with_witness(self.clock.as_clock_off_by_ms(ms));
         Self {
-            line: reached.line(),
-            reached,
+            line: handle.line(),
+            handle,
             queue: self.queue.clone(),
             clock: self.clock.clone(),
             settings: self.settings.clone(),
         }
     }
 
-    /// Sets the queue up.
+    /// Creates the queue.
     pub async fn open(&mut self, settings: Settings) {
         self.settings = settings;
         let configured = self
@@ -139,8 +143,8 @@ impl Subject {
         assert_eq!(configured.expect("configure"), ConfigureOutcome::Created);
     }
 
-    /// An operator changes settings.
-    pub async fn set(&mut self, change: impl FnOnce(&mut Settings)) {
+    /// Changes the settings as an operator does.
+    pub async fn change_settings(&mut self, change: impl FnOnce(&mut Settings)) {
         change(&mut self.settings);
         let configured = self
             .line
@@ -149,96 +153,86 @@ impl Subject {
         assert_eq!(configured.expect("configure"), ConfigureOutcome::Changed);
     }
 
-    /// Time passes.
-    pub fn pass_ms(&self, ms: u64) {
-        self.clock.pass(Duration::from_millis(ms));
+    /// Moves the clock forward.
+    pub fn advance_ms(&self, ms: u64) {
+        self.clock.advance(Duration::from_millis(ms));
     }
 
-    /// Time passes.
-    pub fn pass_seconds(&self, seconds: u64) {
-        self.clock.pass(Duration::from_secs(seconds));
+    /// Moves the clock forward.
+    pub fn advance_seconds(&self, seconds: u64) {
+        self.clock.advance(Duration::from_secs(seconds));
     }
 
-    /// A visitor enters and is given a place, new or old.
-    pub async fn enter(&self, id: EntryId) -> Place {
+    /// Enters. The visitor gets a new place or keeps the old one.
+    pub async fn enter(&self, id: EntryId) -> JoinedEntry {
         match self.line.enter(&self.queue, id).await.expect("enter") {
-            EnterOutcome::Joined {
-                kind: how,
-                status: standing,
-                change,
-            } => Place {
-                how,
-                standing,
-                change,
-            },
+            EnterOutcome::Joined { kind, status, change } => JoinedEntry { kind, status, change },
             refused @ EnterOutcome::Refused(_) => panic!("{refused:?}"),
         }
     }
 
-    /// These visitors stand in line, in this order; none was let in on the fast track, and no time has passed.
+    /// Lets these visitors enter in this order. All of them wait: the queue is paused meanwhile, so that no one
+    /// takes the fast track. The clock does not move.
     pub async fn line_up(&mut self, visitors: impl IntoIterator<Item = u64>) {
-        self.set(|settings| settings.paused = true).await;
+        self.change_settings(|settings| settings.paused = true).await;
         for number in visitors {
             let place = self.enter(visitor(number)).await;
-            assert_eq!(place.standing.state(), EntryState::Waiting, "visitor {number}");
+            assert_eq!(place.status.state(), EntryState::Waiting, "visitor {number}");
         }
-        self.set(|settings| settings.paused = false).await;
+        self.change_settings(|settings| settings.paused = false).await;
     }
 
-    /// One tick of a driver.
+    /// Runs one tick of the promoter.
     pub async fn tick(&self) -> Promotion {
         self.line
-            .promote(&self.queue, tick_of(u64::MAX))
+            .promote(&self.queue, tick_order(u64::MAX))
             .await
             .expect("promote")
     }
 
-    /// Where a visitor stands.
-    pub async fn look(&self, id: EntryId) -> EntryLookup {
+    /// Looks up the status of an entry.
+    pub async fn lookup(&self, id: EntryId) -> EntryLookup {
         self.line.status(&self.queue, id).await.expect("status")
     }
 
-    /// Where a visitor stands who has a place.
-    pub async fn standing(&self, id: EntryId) -> EntryStatus {
-        match self.look(id).await {
-            EntryLookup::Found(standing) => standing,
+    /// The status of an entry that is in the line.
+    pub async fn status(&self, id: EntryId) -> EntryStatus {
+        match self.lookup(id).await {
+            EntryLookup::Found(status) => status,
             gone @ EntryLookup::NotFound(_) => panic!("{gone:?}"),
         }
     }
 
-    /// The state of a visitor who has a place.
+    /// The state of an entry that is in the line.
     pub async fn state(&self, id: EntryId) -> EntryState {
-        self.standing(id).await.state()
+        self.status(id).await.state()
     }
 
-    /// The position of a waiting visitor.
+    /// The position of a waiting entry.
     pub async fn position(&self, id: EntryId) -> u64 {
-        match self.standing(id).await {
+        match self.status(id).await {
             EntryStatus::Waiting { position, .. } => position,
             other => panic!("not waiting: {other:?}"),
         }
     }
 
-    /// What is known of a visitor who has no place.
-    pub async fn missing(&self, id: EntryId) -> NotFound {
-        match self.look(id).await {
+    /// Why an entry is not in the line.
+    pub async fn expect_not_found(&self, id: EntryId) -> NotFound {
+        match self.lookup(id).await {
             EntryLookup::NotFound(missing) => missing,
             here @ EntryLookup::Found(_) => panic!("{here:?}"),
         }
     }
 
-    /// A ready visitor claims; gives the standing and the change.
+    /// Claims the turn of a ready entry and returns the status and the change.
     pub async fn claim(&self, id: EntryId) -> (EntryStatus, Change) {
         match self.line.claim(&self.queue, id).await.expect("claim") {
-            ClaimOutcome::Active {
-                status: standing,
-                change,
-            } => (standing, change),
-            other => panic!("not claimed: {other:?}"),
+            ClaimOutcome::Active { status, change } => (status, change),
+            other => panic!("the claim failed: {other:?}"),
         }
     }
 
-    /// A visit ends, whichever it is.
+    /// Ends the current visit of an entry.
     pub async fn leave(&self, id: EntryId, departure: LeaveReason) -> Change {
         match self
             .line
@@ -247,16 +241,16 @@ impl Subject {
             .expect("leave")
         {
             LeaveOutcome::Ended(change) => change,
-            other => panic!("not gone: {other:?}"),
+            other => panic!("the visit did not end: {other:?}"),
         }
     }
 
-    /// How the queue stands.
+    /// The state of the queue.
     pub async fn view(&self) -> QueueView {
         self.line.queue_view(&self.queue).await.expect("view")
     }
 
-    /// The whole journal.
+    /// All journal records that are due.
     pub async fn journal(&self) -> Vec<JournalRecord> {
         self.line
             .due_journal_records(&self.queue, 10_000)
@@ -264,8 +258,8 @@ impl Subject {
             .expect("journal")
     }
 
-    /// The backup takes the whole journal and learns of the last ends of these.
-    pub async fn settle(&self, ended: &[EntryId]) {
+    /// Acknowledges the whole journal and the last ends of these entries, as if the backup had all of them.
+    pub async fn acknowledge_journal(&self, ended: &[EntryId]) {
         let keys: Vec<_> = self
             .journal()
             .await
@@ -277,17 +271,17 @@ impl Subject {
         self.line
             .acknowledge(&self.queue, &keys, &ended)
             .await
-            .expect("settle");
+            .expect("acknowledge");
     }
 }
 
-/// What a visitor who entered was given.
+/// The result of entering.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub struct Place {
-    /// How they came by it.
-    pub how: JoinKind,
-    /// Where they stand.
-    pub standing: EntryStatus,
-    /// What to write.
+pub struct JoinedEntry {
+    /// Whether the visitor got a new place or kept the old one.
+    pub kind: JoinKind,
+    /// The status of the entry.
+    pub status: EntryStatus,
+    /// The change to write to the backup.
     pub change: Option<Change>,
 }

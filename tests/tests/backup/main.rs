@@ -14,7 +14,7 @@ macro_rules! on_both_backups {
         mod on_dynamodb {
             $(#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
             async fn $case() {
-                super::$case(&super::servers::dynamodb().await).await;
+                super::$case(&super::servers::dynamodb_backup().await).await;
             })*
         }
     };

@@ -37,14 +37,14 @@ const BOUND: Duration = Duration::from_mins(1);
 async fn create_differences(scene: &Scene) {
     scene.enter_all(1..=12).await;
     for number in 20..=25 {
-        scene.enter_unwritten(number).await;
+        scene.enter_without_backup(number).await;
         let score = WaitScore::next(0, now_ms() - 60_000 + number);
         scene
             .write_lost_event(number + 10, Event::Entered { score })
             .await;
     }
     for number in [3, 4] {
-        scene.leave_unwritten(number).await;
+        scene.leave_without_backup(number).await;
         let visit = scene.score(number + 2).await.visit();
         let how = EndReason::Left;
         scene
@@ -105,7 +105,7 @@ pub(crate) async fn write_in_progress_is_no_difference(scene: Scene) {
         second_read_after: Duration::from_secs(3),
         ..NO_PAUSES
     };
-    let change = scene.enter_unwritten(4).await;
+    let change = scene.enter_without_backup(4).await;
     let slow_write = async {
         sleep(Duration::from_millis(500)).await;
         scene.write_through(&change).await;

@@ -1,4 +1,4 @@
-//! A primary dies in the middle of a load, and the replica that takes its place had missed the last writes.
+//! A primary dies in the middle of a load. The replica that takes its place lacks the last writes.
 
 use std::time::Duration;
 
@@ -8,141 +8,150 @@ use tokio::{
     time::{Instant, sleep, timeout},
 };
 use vestibule_domain::id::QueueId;
-use vestibule_tests::{cluster::Node, entries::now_ms, waiting::until};
+use vestibule_tests::{cluster::Node, entries::now_ms, waiting::wait_until};
 
 use crate::{
-    reckoning::{Missed, lost_places, reckon, tell},
     scene::Scene,
-    story::{Plan, Story},
+    verify::{ReplicaGap, count_lost_places, print_summary, verify_visits},
+    visitor::{Plan, Visitor},
 };
 
 const VISITORS: usize = 200;
-/// Who stand in line elsewhere meanwhile.
+/// The number of visitors of the queue on another primary.
 const NEIGHBOURS: usize = 50;
-const ARRIVING: Duration = Duration::from_secs(5);
-/// When so many have come, the replica hears of nothing any more.
-const BEFORE_CUT: usize = 70;
-/// When so many more have come, the primary dies, with all that it had alone.
-const BEFORE_DEATH: usize = 40;
-/// So long nobody has its place.
-const AWAY: Duration = Duration::from_secs(1);
-/// Everybody is through long before.
+const ARRIVAL_TIME: Duration = Duration::from_secs(5);
+/// After this many visitors have entered, the replica is cut off from its primary.
+const ENTRIES_BEFORE_CUT: usize = 70;
+/// After this many more visitors have entered, the primary dies. The replica lacks these entries.
+const ENTRIES_BEFORE_DEATH: usize = 40;
+/// The time until the replica takes over.
+const OUTAGE: Duration = Duration::from_secs(1);
+/// The longest time that a load may take.
 const BOUND: Duration = Duration::from_mins(1);
 
-/// How a primary goes.
+/// How a primary dies.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 enum Death {
-    /// The process ends, and its connections with it.
+    /// The process ends, and its connections break.
     Killed,
-    /// Nobody hears of it any more, and no connection breaks.
+    /// The process no longer answers, and its connections stay open.
     Frozen,
 }
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
-async fn a_primary_is_killed() {
-    fails_over(Death::Killed).await;
+async fn visitors_keep_their_places_if_a_primary_is_killed() {
+    load_survives(Death::Killed).await;
 }
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
-async fn a_primary_freezes() {
-    fails_over(Death::Frozen).await;
+async fn visitors_keep_their_places_if_a_primary_freezes() {
+    load_survives(Death::Frozen).await;
 }
 
-async fn fails_over(death: Death) {
+async fn load_survives(death: Death) {
     let mut scene = Scene::open().await;
-    let (mut primary, mut replica) = scene.pair().await;
-    let stories = stories_of(&scene.struck, VISITORS);
-    // They are on another primary, and are not to notice much.
-    let neighbours = stories_of(&scene.spared, NEIGHBOURS);
+    let (mut primary, mut replica) = scene.primary_and_replica().await;
+    let visitors = create_visitors(&scene.struck, VISITORS);
+    // This queue lies on another primary. Its visitors should hardly notice the failure.
+    let neighbours = create_visitors(&scene.spared, NEIGHBOURS);
     let start = Instant::now();
-    let load = begin(&scene, &stories);
-    let beside = begin(&scene, &neighbours);
+    let load = start_load(&scene, &visitors);
+    let neighbour_load = start_load(&scene, &neighbours);
 
-    let have_come = async |many| until(BOUND, "so many came", async || entered(&stories) >= many).await;
-    have_come(BEFORE_CUT).await;
-    cut(&mut primary, &mut replica).await;
+    let wait_until_entered = async |many| {
+        wait_until(BOUND, "enough visitors entered", async || {
+            count_entered(&visitors) >= many
+        })
+        .await;
+    };
+    wait_until_entered(ENTRIES_BEFORE_CUT).await;
+    cut_replica(&mut primary, &mut replica).await;
     let (cut_at, cut_at_ms) = (Instant::now(), now_ms());
-    have_come(entered(&stories) + BEFORE_DEATH).await;
+    wait_until_entered(count_entered(&visitors) + ENTRIES_BEFORE_DEATH).await;
     match death {
         Death::Killed => primary.kill().await,
         Death::Frozen => primary.freeze().await,
     }
-    let missed = Missed {
+    let gap = ReplicaGap {
         time: cut_at..Instant::now(),
         line_time_ms: cut_at_ms..now_ms(),
     };
-    let kept = scene.members(&mut replica).await;
-    let lost = lost_places(&stories, &kept, missed.time.end);
+    let kept = scene.entries_on(&mut replica).await;
+    let lost = count_lost_places(&visitors, &kept, gap.time.end);
     println!("the replica lacks {lost} places");
     assert!(
         lost >= 5,
-        "hardly anything was lost, which proves nothing: {lost}"
+        "the replica lacks too few places to prove anything: {lost}"
     );
-    sleep(AWAY).await;
-    replica.ask::<String>(&["CLUSTER", "FAILOVER", "TAKEOVER"]).await;
-    // A process that starts now was told of one that lives, too.
-    let late = scene.late_process(&[primary.port, replica.port]);
+    sleep(OUTAGE).await;
+    replica
+        .query::<String>(&["CLUSTER", "FAILOVER", "TAKEOVER"])
+        .await;
+    // A process that starts now knows a node that lives.
+    let late = scene.start_late_process(&[primary.port, replica.port]);
     scene.processes.push(late);
 
-    is_over(load, &stories).await;
-    is_over(beside, &neighbours).await;
-    println!("everybody was through after {:?}", start.elapsed());
-    let by_the_late_one = stories[1].epilogue(&scene.processes[2..]).await;
-    assert_eq!(by_the_late_one.status, 410, "it finds the line, too");
-    tell("of the struck queue", &stories);
-    tell("of the spared queue", &neighbours);
-    reckon(&mut scene, &stories, &missed).await;
+    finish(load, &visitors).await;
+    finish(neighbour_load, &neighbours).await;
+    println!("all visitors were through after {:?}", start.elapsed());
+    let by_the_late_one = visitors[1].status_after_end(&scene.processes[2..]).await;
+    assert_eq!(by_the_late_one.status, 410, "the late process finds the line");
+    print_summary("of the struck queue", &visitors);
+    print_summary("of the spared queue", &neighbours);
+    verify_visits(&mut scene, &visitors, &gap).await;
 }
 
-/// Visitors of a queue; every fifth means to leave the line.
-fn stories_of(queue: &QueueId, many: usize) -> Vec<Story> {
+/// The visitors of a queue. Every fifth one plans to leave the line.
+fn create_visitors(queue: &QueueId, many: usize) -> Vec<Visitor> {
     let plan = |n| if n % 5 == 0 { Plan::Leaves } else { Plan::Served };
-    (0..many).map(|n| Story::new(queue, plan(n))).collect()
+    (0..many).map(|n| Visitor::new(queue, plan(n))).collect()
 }
 
-/// They come one after the other.
-fn begin(scene: &Scene, stories: &[Story]) -> Vec<JoinHandle<()>> {
-    let pause = ARRIVING / u32::try_from(stories.len()).expect("not that many");
-    let run = |(n, story): (u32, &Story)| {
-        let (story, processes) = (story.clone(), scene.processes.clone());
+/// Lets the visitors enter one after the other.
+fn start_load(scene: &Scene, visitors: &[Visitor]) -> Vec<JoinHandle<()>> {
+    let pause = ARRIVAL_TIME / u32::try_from(visitors.len()).expect("not that many");
+    let run = |(n, visitor): (u32, &Visitor)| {
+        let (visitor, processes) = (visitor.clone(), scene.processes.clone());
         tokio::spawn(async move {
             sleep(pause * n).await;
-            story.run(&processes).await;
+            visitor.run(&processes).await;
         })
     };
-    (0..).zip(stories).map(run).collect()
+    (0..).zip(visitors).map(run).collect()
 }
 
-async fn is_over(load: Vec<JoinHandle<()>>, stories: &[Story]) {
+async fn finish(load: Vec<JoinHandle<()>>, visitors: &[Visitor]) {
     let Ok(through) = timeout(BOUND, join_all(load)).await else {
-        let stuck = stories.iter().filter(|story| story.told().ended_at.is_none());
-        let stuck: Vec<_> = stuck.map(|story| story.told().clone()).collect();
+        let stuck = visitors
+            .iter()
+            .filter(|visitor| visitor.observed().ended_at.is_none());
+        let stuck: Vec<_> = stuck.map(|visitor| visitor.observed().clone()).collect();
         let (many, some) = (stuck.len(), &stuck[..stuck.len().min(5)]);
-        panic!("{many} are not through in {BOUND:?}: {some:#?}");
+        panic!("{many} visitors are not through in {BOUND:?}: {some:#?}");
     };
-    for story in through {
-        story.expect("a story that ends well");
+    for visitor in through {
+        visitor.expect("the visitor's task does not panic");
     }
 }
 
-fn entered(stories: &[Story]) -> usize {
-    stories
+fn count_entered(visitors: &[Visitor]) -> usize {
+    visitors
         .iter()
-        .filter(|story| story.told().entered_at.is_some())
+        .filter(|visitor| visitor.observed().entered_at.is_some())
         .count()
 }
 
-/// The replica may not log in any more, and loses the link that it has.
-async fn cut(primary: &mut Node, replica: &mut Node) {
+/// Takes from the replica the right to log in, and closes its connection.
+async fn cut_replica(primary: &mut Node, replica: &mut Node) {
     let connected = "connected_slaves:1";
     primary
-        .until(&["INFO", "replication"], |said| said.contains(connected))
+        .wait_until(&["INFO", "replication"], |said| said.contains(connected))
         .await;
     replica
-        .ask::<String>(&["CONFIG", "SET", "masterauth", "unknown", "masteruser", "nobody"])
+        .query::<String>(&["CONFIG", "SET", "masterauth", "unknown", "masteruser", "unknown"])
         .await;
-    primary.ask::<u64>(&["CLIENT", "KILL", "TYPE", "replica"]).await;
+    primary.query::<u64>(&["CLIENT", "KILL", "TYPE", "replica"]).await;
     primary
-        .until(&["INFO", "replication"], |said| !said.contains(connected))
+        .wait_until(&["INFO", "replication"], |said| !said.contains(connected))
         .await;
 }

@@ -1,10 +1,10 @@
-//! The line on a cluster of three primaries and three replicas: where its queues are, whom it trusts, and a primary that
-//! dies in the middle of a load.
+//! The line on a cluster of three primaries and three replicas: on which primary each queue lies, which nodes
+//! and certificates the line trusts, and a primary that dies in the middle of a load.
 
+mod connect;
+mod distribution;
 mod failover;
-mod moved;
-mod nodes;
-mod reckoning;
 mod scene;
-mod spread;
-mod story;
+mod slot_moved;
+mod verify;
+mod visitor;

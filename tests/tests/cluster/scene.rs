@@ -1,4 +1,4 @@
-//! A cluster of the test's own, two processes over it, their promoter, and the tables of DynamoDB.
+//! A new cluster, two processes that use it, their promoter, and the tables in DynamoDB.
 
 use std::{
     sync::{
@@ -24,7 +24,7 @@ use vestibule_operate::{admin::Admin, promoter::Promoter};
 use vestibule_tests::{
     cluster::{Node, OwnCluster},
     edge::{self, BOUND, local},
-    entries::shelf_of,
+    entries::partition_of,
     functions::{fresh_tables, root_key},
     lines::fresh_queue,
     servers::dynamodb_url,
@@ -36,9 +36,9 @@ pub(crate) const BATCH: u64 = 10;
 pub(crate) struct Scene {
     pub(crate) own: OwnCluster,
     pub(crate) processes: Vec<Router>,
-    /// Whose primary dies.
+    /// The queue whose primary dies.
     pub(crate) struck: QueueId,
-    /// On another primary.
+    /// A queue on another primary.
     pub(crate) spared: QueueId,
     url: String,
     backup: Arc<DynamoDbBackup>,
@@ -58,15 +58,15 @@ impl Scene {
         backup.create_tables_if_missing().await.expect("tables");
 
         let struck = fresh_queue();
-        let dying = own.cluster.owner(&struck).await;
+        let dying = own.cluster.primary_of(&struck).await;
         let spared = loop {
             let queue = fresh_queue();
-            if own.cluster.owner(&queue).await.port != dying.port {
+            if own.cluster.primary_of(&queue).await.port != dying.port {
                 break queue;
             }
         };
-        // The one that dies is the only one that the processes were told of.
-        let url = own.cluster.url_of(&format!("127.0.0.1:{}", dying.port));
+        // The processes know only the address of the primary that dies.
+        let url = own.cluster.url_with_nodes(&format!("127.0.0.1:{}", dying.port));
         let (stop, stopped) = watch::channel(false);
         let process = || process(&url, &backup, &stopped);
         let promoter = Arc::new(Promoter::new(
@@ -89,7 +89,7 @@ impl Scene {
         for queue in [&scene.struck, &scene.spared] {
             scene.create(queue).await;
         }
-        // Now, so that it finds both in the line and puts neither back.
+        // The promoter starts now, so that it finds both queues in the line and restores neither.
         scene.promoting = Some(tokio::spawn(async move {
             let stopped = async move { drop(until.wait_for(|stop| *stop).await) };
             promoter.run(stopped).await;
@@ -113,7 +113,7 @@ impl Scene {
         assert_eq!(answer["ok"], Value::Bool(true), "{answer}");
     }
 
-    /// Looks all the time how many are inside.
+    /// Watches all the time how many slots are taken.
     fn watch(&self, line: RedisLine) {
         let (queue, most_inside) = (self.struck.clone(), self.most_inside.clone());
         let stopped = self.stop.subscribe();
@@ -127,50 +127,50 @@ impl Scene {
         });
     }
 
-    /// The most who were ready and active at once.
+    /// The highest number of ready and active entries at once.
     pub(crate) fn most_inside(&self) -> u64 {
         self.most_inside.load(Ordering::SeqCst)
     }
 
-    /// A process that starts now, and is told of these nodes.
-    pub(crate) fn late_process(&self, nodes: &[u16]) -> Router {
+    /// A process that starts now and knows these nodes.
+    pub(crate) fn start_late_process(&self, nodes: &[u16]) -> Router {
         let nodes: Vec<_> = nodes.iter().map(|port| format!("127.0.0.1:{port}")).collect();
         process(
-            &self.own.cluster.url_of(&nodes.join(",")),
+            &self.own.cluster.url_with_nodes(&nodes.join(",")),
             &self.backup,
             &self.stop.subscribe(),
         )
     }
 
-    /// The primary of the struck queue, and the replica that follows it.
-    pub(crate) async fn pair(&self) -> (Node, Node) {
-        let primary = self.own.cluster.owner(&self.struck).await;
-        let nodes = self.own.cluster.nodes().await;
+    /// The primary of the struck queue, and its replica.
+    pub(crate) async fn primary_and_replica(&self) -> (Node, Node) {
+        let primary = self.own.cluster.primary_of(&self.struck).await;
+        let nodes = self.own.cluster.live_nodes().await;
         let replica = nodes
             .into_iter()
-            .find(|node| node.follows.as_ref() == Some(&primary.id));
-        (primary, replica.expect("each primary has one"))
+            .find(|node| node.primary_id.as_ref() == Some(&primary.id));
+        (primary, replica.expect("each primary has a replica"))
     }
 
-    /// The entries that a node has of the struck queue, whatever their state.
-    pub(crate) async fn members(&self, node: &mut Node) -> Vec<EntryId> {
-        node.ask::<String>(&["READONLY"]).await;
-        let mut members = Vec::new();
+    /// The entries that a node holds of the struck queue, whatever their state.
+    pub(crate) async fn entries_on(&self, node: &mut Node) -> Vec<EntryId> {
+        node.query::<String>(&["READONLY"]).await;
+        let mut entries_on = Vec::new();
         for set in ["waiting", "ready", "active"] {
             let key = format!("vestibule:{{{}}}:{set}", self.struck);
-            let found: Vec<String> = node.ask(&["ZRANGE", &key, "0", "-1"]).await;
-            members.extend(
+            let found: Vec<String> = node.query(&["ZRANGE", &key, "0", "-1"]).await;
+            entries_on.extend(
                 found
                     .iter()
                     .map(|member| EntryId::from_member(member).expect("a member")),
             );
         }
-        members
+        entries_on
     }
 
-    /// What the table says of an entry.
+    /// The record of an entry in the table.
     pub(crate) async fn record(&self, token: &str) -> EntryRecord {
-        let shelf = shelf_of(self.struck.clone());
+        let shelf = partition_of(self.struck.clone());
         let record = self
             .backup
             .read_entry(&shelf, token.parse().expect("a token"))
@@ -178,9 +178,9 @@ impl Scene {
         record.expect("an answer").expect("a record")
     }
 
-    /// The promoter ends its run, and everything that it had begun.
+    /// Stops the promoter and waits until it has finished its steps.
     pub(crate) async fn close(&mut self) {
-        self.stop.send(true).expect("somebody listens");
+        self.stop.send(true).expect("a task listens");
         let ended = tokio::time::timeout(BOUND, self.promoting.take().expect("it runs")).await;
         ended.expect("in time").expect("without a panic");
     }

@@ -4,7 +4,7 @@ use serde_json::json;
 use vestibule_tests::{
     api::{BOUND, Backend},
     edge::Ask,
-    waiting::asked_until,
+    waiting::poll_until,
 };
 
 crate::cases![everybody_may_see_how_the_queue_stands];
@@ -16,7 +16,7 @@ async fn everybody_may_see_how_the_queue_stands(backend: &Backend) {
     queue.enters().await;
     let look = async || backend.send(Ask::get(queue.path(""))).await;
     // A second old at most, in each environment that may answer.
-    let view = asked_until(BOUND, look, |view| view.is(200).body["waiting"] == 2).await;
+    let view = poll_until(BOUND, look, |view| view.is(200).body["waiting"] == 2).await;
     assert_eq!(view.header("cache-control"), "public, max-age=2");
     assert_eq!(view.header("content-type"), "application/json");
     assert_eq!(view.text("queue"), queue.id);
@@ -32,5 +32,5 @@ async fn everybody_may_see_how_the_queue_stands(backend: &Backend) {
     queue
         .order(json!({ "op": "update", "settings": { "message": "sooner" } }))
         .await;
-    asked_until(BOUND, look, |view| view.text("message") == "sooner").await;
+    poll_until(BOUND, look, |view| view.text("message") == "sooner").await;
 }

@@ -4,7 +4,7 @@ use serde_json::json;
 use vestibule_tests::{
     api::{BOUND, Backend},
     edge::Ask,
-    waiting::asked_until,
+    waiting::poll_until,
 };
 
 crate::cases![
@@ -119,7 +119,7 @@ async fn a_turn_that_nobody_takes_goes_to_the_next_and_comes_back(backend: &Back
 async fn a_session_ends_by_itself(backend: &Backend) {
     let queue = backend.queue(json!({ "session_seconds": 1 })).await;
     let (guest, _) = queue.enters().await;
-    let gone = asked_until(
+    let gone = poll_until(
         BOUND,
         async || queue.looks(&guest).await,
         |answer| answer.status == 410,

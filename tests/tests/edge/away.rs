@@ -6,7 +6,7 @@ use vestibule_line::JournalLine;
 use vestibule_tests::{
     edge::{Ask, BOUND, EdgeUnderTest, entry, queue, signer},
     entries::write_all,
-    waiting::until,
+    waiting::wait_until,
 };
 
 use crate::{Guest, enters, full, stranger};
@@ -162,7 +162,7 @@ async fn a_held_poll_is_answered_when_the_line_goes_away() {
     let poll = Ask::get(format!("{}?wait=20", entry(&guest.token))).visitor(&guest.id);
     let before = edge.looks();
     let (answer, ()) = tokio::join!(edge.send(poll), async {
-        until(BOUND, "the poll is held", async || edge.looks() >= before + 3).await;
+        wait_until(BOUND, "the poll is held", async || edge.looks() >= before + 3).await;
         edge.switch.turn_off();
     });
     assert_eq!(answer.is(200).text("state"), "waiting");

@@ -11,7 +11,7 @@ use vestibule_line::{HoldBudget, HoldOrder, HoldOutcome};
 use vestibule_tests::{
     edge::{Answer, Ask, BOUND, EdgeUnderTest, QUEUE, entry, event, local, send_to},
     lines::visitor,
-    waiting::{asked_until, until},
+    waiting::{poll_until, wait_until},
 };
 
 use crate::{Guest, enters, stranger};
@@ -56,7 +56,7 @@ async fn counted(edge: &EdgeUnderTest, config: &ApiConfig) -> u64 {
 }
 
 async fn until_counted(edge: &EdgeUnderTest, config: &ApiConfig, polls: u64) {
-    asked_until(BOUND, async || counted(edge, config).await, |held| *held == polls).await;
+    poll_until(BOUND, async || counted(edge, config).await, |held| *held == polls).await;
 }
 
 async fn is_answered_at_once(routes: &Router, guest: &Guest) {
@@ -176,7 +176,7 @@ async fn whoever_hangs_up_while_they_are_counted_out_is_held_no_more() {
             until_counted(&edge, &config, 1).await;
             edge.pass_seconds(5);
             edge.promote().await;
-            until(BOUND, "it is being counted out", async || releases() > 0).await;
+            wait_until(BOUND, "it is being counted out", async || releases() > 0).await;
         });
         assert!(matches!(select(hung_up, turn).await, Either::Right(_)));
     }
@@ -250,7 +250,7 @@ async fn the_tail_of_one_line_leaves_room_for_the_head_of_another() {
         .iter()
         .map(|guest| tokio::spawn(send_at(edge.router.clone(), poll(guest))))
         .collect();
-    until(BOUND, "the last one is answered at once", async || {
+    wait_until(BOUND, "the last one is answered at once", async || {
         polls.iter().filter(|poll| poll.is_finished()).count() == 1
     })
     .await;

@@ -28,7 +28,7 @@ async fn a_queue_that_holds_says_so_and_keeps_everybody() {
         view_says(&edge, json!(null)).await;
         edge.pass_seconds(1);
 
-        edge.clock.set_server_off(off_ms);
+        edge.clock.set_server_error_ms(off_ms);
         assert_eq!(edge.promote().await.limited_by, LimitedBy::Clock);
         view_says(&edge, json!("clock")).await;
         let look = edge

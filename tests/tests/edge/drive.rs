@@ -37,7 +37,7 @@ async fn until(edge: &EdgeUnderTest, what: &str, mut is_so: impl AsyncFnMut() ->
         assert!(began.elapsed() < BOUND, "in {BOUND:?} it was never so: {what}");
         sleep(Duration::from_millis(50)).await;
         let now = Instant::now();
-        edge.clock.pass(now.duration_since(last));
+        edge.clock.advance(now.duration_since(last));
         last = now;
     }
 }

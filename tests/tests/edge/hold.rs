@@ -9,7 +9,7 @@ use vestibule_api::config::ApiConfig;
 use vestibule_line::{EntryLine, LeaveOutcome, LeaveReason};
 use vestibule_tests::{
     edge::{Answer, Ask, BOUND, EdgeUnderTest, QUEUE, entry, event, local, queue},
-    waiting::until,
+    waiting::wait_until,
 };
 
 use crate::{Guest, enters, full};
@@ -28,7 +28,7 @@ async fn wakes(edge: &EdgeUnderTest, ask: Ask, happens: impl AsyncFnOnce()) -> (
     let mut poll = pin!(edge.send(ask));
     let before = edge.looks();
     // The look, then two views more: it is held, and has been for a second.
-    let is_held = pin!(until(BOUND, "the poll is held", async || edge.looks() >= before + 3));
+    let is_held = pin!(wait_until(BOUND, "the poll is held", async || edge.looks() >= before + 3));
     let Either::Right(_) = select(&mut poll, is_held).await else {
         panic!("answered before anything happened");
     };

@@ -14,7 +14,7 @@ use vestibule_line::{ClaimOutcome, EntryLine, LeaveOutcome, LeaveReason, Validat
 use vestibule_tests::{
     edge::{Ask, BOUND, EdgeUnderTest, entry, local, queue, send_to},
     functions::root_key,
-    waiting::until,
+    waiting::wait_until,
 };
 
 use crate::{Guest, enters, full};
@@ -115,7 +115,7 @@ async fn a_visitor_who_was_let_in_is_not_told_where_the_line_goes_away() {
     edge.switch.looking.shut();
     let looks = edge.send(Ask::get(entry(&guest.token)));
     let goes_away = async {
-        until(BOUND, "it looks", async || edge.switch.looking.passes() > 0).await;
+        wait_until(BOUND, "it looks", async || edge.switch.looking.passes() > 0).await;
         edge.switch.turn_off();
         edge.switch.looking.open();
     };

@@ -84,7 +84,7 @@ async fn run(seed: u64, patience: f64) -> Outcome {
     let edge = EdgeUnderTest::with(config, Value::Object(settings(60, 1, 5, false))).await;
     // Only the time of the line and of the edge: what the backup does takes its own.
     pause();
-    edge.clock.run();
+    edge.clock.start_running();
     let scene = Rc::new(Scene {
         edge,
         outcome: RefCell::default(),
@@ -245,7 +245,7 @@ async fn a_visitor_who_was_told_by_old_settings_has_the_time_of_old() {
     edge.pass_seconds(1);
     assert_eq!(edge.promote().await.promoted, 1);
     let returns_ms = told.number("retry_after_ms") + POLL_DELAY_MS;
-    edge.clock.pass(Duration::from_millis(returns_ms));
+    edge.clock.advance(Duration::from_millis(returns_ms));
     assert_eq!(edge.promote().await.no_shows, 0);
     let claim = Ask::post(format!("{place}/claim")).visitor(&guest.id);
     assert_eq!(edge.send(claim).await.is(200).text("state"), "active");
@@ -257,7 +257,7 @@ async fn the_age_of_a_view_is_not_added_to_what_it_promises() {
     let edge = full(json!({ "interval_seconds": 3_600, "claim_seconds": 60 })).await;
     let (guest, _) = enters(&edge).await;
     pause();
-    edge.clock.run();
+    edge.clock.start_running();
     let mut told_ms = Vec::new();
     for _ in 0..40 {
         // Views live for a second, so this one is new.

@@ -1,19 +1,19 @@
-//! A Redis that lost something: all of it, or all since some time ago, or the last writes alone, as a replica that was
-//! promoted may have. What is lost is taken out of it by hand. Everybody keeps the place that they were given.
+//! A Redis that lost data: all of it, all since some time ago, or only the last writes, as a promoted replica
+//! may have. The tests take the data out by hand. Every visitor keeps the place that the visitor was given.
 
-mod anew;
-mod came_back_old;
-mod ended;
-mod entered_again;
-mod found_again;
-mod losses;
-mod lost;
-mod missed;
+mod data_loss;
+mod ended_entry;
+mod entry_recovered;
+mod lost_queue;
+mod missed_turn;
+mod new_replica;
+mod re_entry;
 mod scene;
+mod stale_primary;
 
 use vestibule_tests::lines::Backend;
 
-/// Makes of each case one test for a server and one for a cluster.
+/// Turns each case into one test for a server and one for a cluster.
 macro_rules! on_each {
     ($($topic:ident { $($case:ident)* })*) => {
         mod redis {
@@ -26,60 +26,59 @@ macro_rules! on_each {
 }
 
 on_each! {
-    found_again {
-        a_forgotten_place_is_where_it_was
-        a_forgotten_one_may_leave_and_nobody_brings_them_back
+    entry_recovered {
+        a_forgotten_entry_keeps_its_place
+        a_forgotten_entry_that_ended_is_not_restored
         a_forgotten_turn_can_be_claimed
-        whoever_was_let_in_and_forgotten_may_act_until_the_same_end
-        a_held_poll_ends_with_the_place_it_began_with
-        one_that_ended_is_gone_though_the_backup_does_not_know_yet
-        many_ask_at_once_for_a_forgotten_one
-        a_process_killed_while_it_puts_one_back_leaves_nothing_behind
-        a_visit_of_before_that_the_redis_remembers_ends_nobodys_place
+        a_forgotten_session_keeps_its_end
+        a_held_poll_of_a_forgotten_entry_returns_its_place
+        an_end_that_the_backup_lacks_is_reported
+        many_requests_restore_a_forgotten_entry_once
+        a_restore_cut_off_by_a_kill_leaves_nothing_behind
+        an_earlier_visit_in_redis_does_not_end_the_current_one
     }
-    entered_again {
-        the_old_place_and_not_a_new_one_at_the_end
-        nobody_slips_in_because_everybody_was_forgotten
-        killed_before_the_new_place_was_written
-        two_enter_at_once
-        after_an_end_it_is_a_new_place_whoever_knows_of_the_end
-        after_a_session_that_ran_out_it_is_a_new_place
-        moving_to_the_back_still_does
-        an_end_that_the_redis_forgot_is_no_way_back_in
+    re_entry {
+        entering_again_returns_the_forgotten_place
+        an_empty_line_lets_no_forgotten_visitor_in_early
+        a_place_of_a_killed_process_yields_to_the_old_one
+        two_processes_enter_a_forgotten_visitor_once
+        entering_after_an_end_gives_a_new_place
+        entering_after_an_expired_session_gives_a_new_place
+        requeueing_still_moves_to_the_back
     }
-    ended {
-        who_left_and_enters_again_is_at_the_back
-        who_left_and_enters_by_a_clock_that_is_behind_is_at_the_back
-        who_was_done_is_gone_and_the_slot_is_free
-        who_was_called_and_is_gone_is_not_called_any_more
-        who_was_called_and_came_and_was_done_does_not_come_twice
-        who_left_and_is_called_all_the_same_makes_way_at_the_next_drain
-        a_new_session_of_the_number_of_one_that_is_over_goes_on
-        a_new_turn_of_the_number_of_one_that_is_over_may_be_claimed
+    ended_entry {
+        entering_after_a_forgotten_leave_is_at_the_back
+        entering_after_a_forgotten_leave_works_on_a_slow_clock
+        a_forgotten_completion_is_found_and_frees_the_slot
+        a_ready_entry_that_left_is_removed_when_read
+        a_ready_entry_that_completed_cannot_be_claimed
+        a_promoted_entry_that_left_is_removed_by_the_flush
+        an_ended_visit_does_not_end_a_session_of_equal_number
+        an_ended_visit_does_not_end_a_turn_of_equal_number
     }
-    lost {
-        everybody_is_where_they_were_and_the_line_moves_on
-        of_many_who_put_it_back_one_does
-        a_restorer_that_died_is_waited_for_and_no_longer
-        what_was_written_too_late_to_be_read_is_found
-        what_the_backup_did_not_have_yet_is_salvaged
+    lost_queue {
+        every_entry_returns_and_promotion_continues
+        one_of_many_promoters_restores_the_queue
+        a_restore_lease_of_a_dead_process_expires
+        an_entry_written_after_the_restore_is_found
+        a_restore_salvages_changes_that_the_backup_lacks
     }
-    missed {
-        a_redis_that_forgot_who_came_back_hears_of_it
-        a_redis_that_still_has_the_turn_ends_nothing
-        a_redis_that_was_lost_has_those_who_came_back_and_those_who_may
-        a_come_back_that_a_killed_process_began_is_finished_by_the_check
+    missed_turn {
+        a_return_that_redis_forgot_is_restored
+        a_turn_that_redis_still_has_does_not_end_the_return
+        a_restored_queue_has_returned_and_returnable_visitors
+        the_check_finishes_a_return_that_a_kill_cut_off
     }
-    came_back_old {
-        what_happened_since_then_is_not_undone
-        nobody_is_promoted_by_an_order_that_is_old
-        nor_do_calls_drive_it
-        a_line_that_was_not_lost_is_not_put_back
+    stale_primary {
+        later_changes_survive_a_stale_primary
+        a_stale_line_promotes_no_entry
+        requests_never_tick_a_stale_line
+        a_current_line_is_not_restored
     }
-    anew {
-        a_reset_begins_anew_and_nothing_of_before_counts
-        a_reset_that_is_cut_short_is_finished_by_the_promoter
-        a_restore_by_hand_keeps_everybody_and_wants_to_be_confirmed
-        a_pass_of_before_a_restore_lets_in_who_had_been_let_in
+    new_replica {
+        a_reset_starts_empty_and_voids_all_earlier_tokens
+        the_promoter_finishes_a_reset_that_was_cut_off
+        a_confirmed_restore_keeps_every_entry
+        a_pass_from_before_a_restore_reactivates_the_entry
     }
 }

@@ -1,4 +1,4 @@
-//! Two processes over one Redis and one backup, and what anybody asks of them.
+//! Two processes that use one Redis and one backup, and the requests to them.
 
 use std::{sync::Arc, time::Duration};
 
@@ -20,19 +20,19 @@ use vestibule_line_redis::RedisLine;
 use vestibule_operate::{admin::Admin, promoter::Promoter};
 use vestibule_tests::{
     edge::{Answer, Ask, BOUND, local, process, send_to},
-    entries::{now_ms, shelf_of},
+    entries::{now_ms, partition_of},
     functions::root_key,
-    lines::{Backend, HandClock, configuration, fresh_queue, tick_of},
-    waiting::asked_until,
+    lines::{Backend, ManualClock, configuration, fresh_queue, tick_order},
+    waiting::{poll_until, wait_until},
 };
 
-/// Two processes over one Redis and one backup.
+/// Two processes that use one Redis and one backup.
 pub(crate) struct Scene {
     pub(crate) queue: QueueId,
     pub(crate) line: RedisLine,
     pub(crate) backup: Arc<FileBackup>,
     pub(crate) routers: [Router; 2],
-    pub(crate) link: MultiplexedConnection,
+    pub(crate) connection: MultiplexedConnection,
     _stop: watch::Sender<bool>,
     _folder: tempfile::TempDir,
 }
@@ -55,24 +55,24 @@ impl Guest {
 }
 
 impl Scene {
-    /// One at a time goes in, once in an hour: who comes second waits.
-    pub(crate) async fn open(on: Backend, settings: Value) -> Self {
-        let line = RedisLine::connect(&on.url()).await.expect("it answers");
-        Self::over(line, on, settings).await
+    /// Opens a queue with these settings. By default one visitor is let in each hour, so the second one waits.
+    pub(crate) async fn open(backend: Backend, settings: Value) -> Self {
+        let line = RedisLine::connect(&backend.url()).await.expect("it answers");
+        Self::open_on_line(line, backend, settings).await
     }
 
-    /// The same by a clock that the test sets, which begins with the right time.
-    pub(crate) async fn by_hand(on: Backend, settings: Value) -> (Self, HandClock) {
-        let clock = HandClock::new();
+    /// The same by a clock that the test moves. It starts with the current time.
+    pub(crate) async fn open_with_clock(backend: Backend, settings: Value) -> (Self, ManualClock) {
+        let clock = ManualClock::new();
         clock.set_ms(now_ms());
-        let line = RedisLine::connect(&on.url()).await.expect("it answers");
+        let line = RedisLine::connect(&backend.url()).await.expect("it answers");
         let line = line
-            .with_given_time(clock.as_server())
+            .with_given_time(clock.as_server_clock())
             .with_witness(clock.as_clock());
-        (Self::over(line, on, settings).await, clock)
+        (Self::open_on_line(line, backend, settings).await, clock)
     }
 
-    async fn over(line: RedisLine, on: Backend, mut settings: Value) -> Self {
+    async fn open_on_line(line: RedisLine, backend: Backend, mut settings: Value) -> Self {
         for (name, value) in [("capacity", 1), ("batch", 1), ("interval_seconds", 3_600)] {
             if settings.get(name).is_none() {
                 settings[name] = value.into();
@@ -94,13 +94,13 @@ impl Scene {
         assert!(backup.create_queue(&queue, &stored).await.expect("created"));
         let (stop, stopped) = watch::channel(false);
         let routers = [(); 2].map(|()| process(Arc::new(line.clone()), backup.clone(), local(), &stopped));
-        let link = on.link_to(&queue).await;
+        let connection = backend.connection_to_owner(&queue).await;
         Self {
             queue,
             line,
             backup,
             routers,
-            link,
+            connection,
             _stop: stop,
             _folder: folder,
         }
@@ -114,7 +114,7 @@ impl Scene {
         format!("/queues/{}/entries/{}", self.queue, guest.token)
     }
 
-    pub(crate) async fn enters_as(&self, id: &str) -> (Guest, Answer) {
+    pub(crate) async fn enter_as(&self, id: &str) -> (Guest, Answer) {
         let ask = Ask::post(format!("/queues/{}/entries", self.queue)).visitor(id);
         let answer = self.send(ask).await;
         let token = answer.text("token").to_owned();
@@ -125,11 +125,11 @@ impl Scene {
         (guest, answer)
     }
 
-    /// So many enter, one after the other, and stand in this order; the first goes in at once.
-    pub(crate) async fn guests(&self, many: usize) -> Vec<Guest> {
+    /// Lets this many visitors enter one after the other. The first one is let in at once.
+    pub(crate) async fn enter_many(&self, many: usize) -> Vec<Guest> {
         let mut guests = Vec::new();
         for _ in 0..many {
-            let (guest, answer) = self.enters_as(&Uuid::new_v4().to_string()).await;
+            let (guest, answer) = self.enter_as(&Uuid::new_v4().to_string()).await;
             answer.is(201);
             guests.push(guest);
         }
@@ -140,7 +140,7 @@ impl Scene {
         self.send(Ask::get(self.path(guest)).visitor(&guest.id)).await
     }
 
-    /// The positions of these.
+    /// The positions of these visitors.
     pub(crate) async fn positions(&self, guests: &[Guest]) -> Vec<u64> {
         let mut positions = Vec::new();
         for guest in guests {
@@ -150,35 +150,35 @@ impl Scene {
     }
 
     pub(crate) async fn promote(&self) {
-        self.promote_most(u64::MAX).await;
+        self.promote_at_most(u64::MAX).await;
     }
 
-    /// There is a promoter, so that no call drives.
-    pub(crate) async fn beat(&self) {
-        self.promote_most(0).await;
+    /// Sends a promoter's heartbeat, so that no request runs a fallback tick.
+    pub(crate) async fn send_heartbeat(&self) {
+        self.promote_at_most(0).await;
     }
 
-    async fn promote_most(&self, asked: u64) {
+    async fn promote_at_most(&self, asked: u64) {
         self.line
-            .promote(&self.queue, tick_of(asked))
+            .promote(&self.queue, tick_order(asked))
             .await
             .expect("promoted");
     }
 
-    /// What the drain of a driver does.
-    pub(crate) async fn drain(&self) {
+    /// Flushes the journal as the promoter does.
+    pub(crate) async fn flush(&self) {
         let until = Instant::now() + Duration::from_secs(10);
-        vestibule_engine::flush::flush_journal(&self.line, &*self.backup, &self.shelf(), 100, until)
+        vestibule_engine::flush::flush_journal(&self.line, &*self.backup, &self.partition(), 100, until)
             .await
-            .expect("drained");
+            .expect("flush_journal");
     }
 
     pub(crate) fn key(&self, name: &str) -> String {
         format!("vestibule:{{{}}}:{name}", self.queue)
     }
 
-    /// Does something beside as many promoters.
-    pub(crate) async fn beside_promoters<T>(&self, many: usize, work: impl Future<Output = T>) -> T {
+    /// Does something while this many promoters run.
+    pub(crate) async fn with_promoters<T>(&self, many: usize, work: impl Future<Output = T>) -> T {
         let (stop, stopped) = watch::channel(());
         let promoters: Vec<_> = (0..many)
             .map(|_| {
@@ -199,8 +199,8 @@ impl Scene {
         done
     }
 
-    /// What the backup has of the queue.
-    pub(crate) async fn stored(&self) -> StoredQueue {
+    /// The queue as the backup stores it.
+    pub(crate) async fn stored_queue(&self) -> StoredQueue {
         let stored = self.backup.read_queue(&self.queue).await;
         stored.expect("an answer").expect("is there")
     }
@@ -209,8 +209,8 @@ impl Scene {
         self.line.queue_view(&self.queue).await.expect("the line has it")
     }
 
-    /// An operator's order that is carried out.
-    pub(crate) async fn order(&self, order: Value) -> Value {
+    /// Carries out an operator's command and returns its result.
+    pub(crate) async fn run_command(&self, order: Value) -> Value {
         let admin = Admin {
             line: Arc::new(self.line.clone()),
             backup: self.backup.clone(),
@@ -222,8 +222,16 @@ impl Scene {
         answer["result"].take()
     }
 
-    pub(crate) fn shelf(&self) -> EntryPartition {
-        shelf_of(self.queue.clone())
+    /// Carries out an operator's command that needs the name of the queue and its epoch as confirmation.
+    pub(crate) async fn run_confirmed(&self, op: &str) -> Value {
+        let queue = self.queue.as_str();
+        let epoch = self.stored_queue().await.metadata.epoch;
+        self.run_command(json!({ "op": op, "queue": queue, "confirm": queue, "epoch": epoch }))
+            .await
+    }
+
+    pub(crate) fn partition(&self) -> EntryPartition {
+        partition_of(self.queue.clone())
     }
 
     pub(crate) async fn record(&self, guest: &Guest) -> EntryRecord {
@@ -231,19 +239,27 @@ impl Scene {
     }
 
     pub(crate) async fn record_of(&self, id: EntryId) -> EntryRecord {
-        let record = self.backup.read_entry(&self.shelf(), id).await;
+        let record = self.backup.read_entry(&self.partition(), id).await;
         record.expect("an answer").expect("a record")
     }
 
-    /// The epoch of the line, where it has the queue.
+    /// The epoch of the queue in the line, if the line has it.
     pub(crate) async fn line_epoch(&self) -> Option<u32> {
         let view = self.line.queue_view(&self.queue).await.ok()?;
         Some(view.version.epoch)
     }
 
-    /// The answer once nobody is told to come again.
-    pub(crate) async fn settled_answer(&self, ask: impl Fn() -> Ask) -> Answer {
-        asked_until(
+    /// Waits until the line has the queue again.
+    pub(crate) async fn wait_until_restored(&self) {
+        wait_until(BOUND, "the queue is restored", async || {
+            self.line.queue_view(&self.queue).await.is_ok()
+        })
+        .await;
+    }
+
+    /// Repeats a request until the answer is not 503.
+    pub(crate) async fn send_until_served(&self, ask: impl Fn() -> Ask) -> Answer {
+        poll_until(
             BOUND,
             async || self.send(ask()).await,
             |answer| answer.status != 503,
@@ -251,17 +267,35 @@ impl Scene {
         .await
     }
 
-    pub(crate) async fn settled(&self, guest: &Guest) -> Answer {
-        self.settled_answer(|| Ask::get(self.path(guest)).visitor(&guest.id))
+    pub(crate) async fn status_once_served(&self, guest: &Guest) -> Answer {
+        self.send_until_served(|| Ask::get(self.path(guest)).visitor(&guest.id))
             .await
     }
 
     pub(crate) fn service(&self, guest: &Guest, what: &str, body: &Value) -> Ask {
         Ask::post(format!("{}/{what}", self.path(guest))).json(body)
     }
+
+    /// Leaves the queue.
+    pub(crate) async fn leave(&self, guest: &Guest) {
+        let leave = Ask::delete(self.path(guest)).visitor(&guest.id);
+        self.send(leave).await.is(204);
+    }
+
+    /// Completes the visit as the protected service does.
+    pub(crate) async fn complete(&self, guest: &Guest) {
+        self.send(self.service(guest, "complete", &json!({})))
+            .await
+            .is(204);
+    }
+
+    /// The request that claims a turn.
+    pub(crate) fn claim(&self, guest: &Guest) -> Ask {
+        Ask::post(format!("{}/claim", self.path(guest))).visitor(&guest.id)
+    }
 }
 
-/// No settings but those of every scene.
-pub(crate) fn usual() -> Value {
+/// The default settings of a scene.
+pub(crate) fn default_settings() -> Value {
     json!({})
 }

@@ -21,7 +21,7 @@ use vestibule_line::{
     PromotionLine, QueueLine,
 };
 use vestibule_line_memory::MemoryLine;
-use vestibule_tests::lines::{HandClock, fresh_queue, tick_of, visitor};
+use vestibule_tests::lines::{ManualClock, fresh_queue, tick_order, visitor};
 
 pub(crate) const VISITORS: u64 = 10_000;
 /// Everybody comes within so long.
@@ -60,7 +60,7 @@ pub(crate) struct Simulation {
     manner: Manner,
     pub(crate) line: MemoryLine,
     pub(crate) queue: QueueId,
-    clock: HandClock,
+    clock: ManualClock,
     start_ms: u64,
     settings: Settings,
     /// All that were in force, and from when on.
@@ -83,7 +83,7 @@ pub(crate) struct Simulation {
 
 impl Simulation {
     pub(crate) async fn new(manner: Manner, seed: u64) -> Self {
-        let clock = HandClock::new();
+        let clock = ManualClock::new();
         let mut simulation = Self {
             manner,
             line: MemoryLine::with_clock(clock.as_clock()),
@@ -240,7 +240,7 @@ impl Simulation {
         loop {
             let tick = self
                 .line
-                .promote(&self.queue, tick_of(u64::MAX))
+                .promote(&self.queue, tick_order(u64::MAX))
                 .await
                 .expect("promote");
             promoted += tick.promoted;

@@ -1,12 +1,13 @@
-//! What a check of the line against the backup asks of a whole queue: its entries by pages, and whose turn it is.
+//! The calls that serve the consistency check: reading all entries of a queue by pages, and the assignment of
+//! the check to one caller.
 
 use std::collections::{BTreeMap, BTreeSet};
 
-use vestibule_domain::{entry_status::StoredPosition, id::EntryId, settings::Settings, state::EntryState};
+use vestibule_domain::{entry_status::StoredPosition, id::EntryId, state::EntryState};
 use vestibule_line::{CheckAssignment, CheckOrder, Cursor, LeaveReason, PAGE_ENTRIES, Page};
 use vestibule_tests::lines::{Subject, visitor};
 
-use crate::settings::two_at_a_time;
+use crate::settings::{bounded, two_at_a_time};
 
 const ORDER: CheckOrder = CheckOrder {
     every_ms: 300_000,
@@ -14,7 +15,7 @@ const ORDER: CheckOrder = CheckOrder {
     silent_ms: 60_000,
 };
 
-async fn pages(subject: &Subject) -> Vec<Page> {
+async fn read_pages(subject: &Subject) -> Vec<Page> {
     let mut pages = Vec::new();
     let mut next = Some(Cursor::default());
     while let Some(from) = &next {
@@ -29,24 +30,19 @@ async fn pages(subject: &Subject) -> Vec<Page> {
     pages
 }
 
-pub(crate) async fn spots(subject: &Subject) -> BTreeMap<EntryId, StoredPosition> {
-    pages(subject)
+pub(crate) async fn positions(subject: &Subject) -> BTreeMap<EntryId, StoredPosition> {
+    read_pages(subject)
         .await
         .into_iter()
         .flat_map(|page| page.positions)
         .collect()
 }
 
-pub(crate) async fn every_entry_is_on_a_page(mut subject: Subject) {
-    let settings = Settings {
-        capacity: 1_500,
-        batch: 1_500,
-        interval_seconds: 1,
-        ..Settings::default()
-    };
+pub(crate) async fn the_pages_contain_every_entry(mut subject: Subject) {
+    let settings = bounded(1_500, 1_500, 1);
     subject.open(settings).await;
     subject.line_up(1..=4_000).await;
-    subject.pass_seconds(1);
+    subject.advance_seconds(1);
     while subject.tick().await.has_more {}
     for number in 1..=700 {
         subject.claim(visitor(number)).await;
@@ -54,14 +50,14 @@ pub(crate) async fn every_entry_is_on_a_page(mut subject: Subject) {
     for number in 1..=600 {
         subject.leave(visitor(number), LeaveReason::Complete).await;
     }
-    let pages = pages(&subject).await;
+    let pages = read_pages(&subject).await;
     for page in &pages {
         let entries = page.positions.len() + page.ends.len();
         assert!(entries <= 2 * PAGE_ENTRIES, "{entries} on one page");
     }
     let in_state = |state: EntryState| {
-        let spots = pages.iter().flat_map(|page| &page.positions);
-        let of_state = spots.filter(|(_, spot)| spot.state() == state);
+        let positions = pages.iter().flat_map(|page| &page.positions);
+        let of_state = positions.filter(|(_, position)| position.state() == state);
         of_state.map(|(id, _)| *id).collect::<BTreeSet<_>>()
     };
     let visitors = |numbers: std::ops::RangeInclusive<u64>| numbers.map(visitor).collect::<BTreeSet<_>>();
@@ -78,7 +74,7 @@ pub(crate) async fn every_entry_is_on_a_page(mut subject: Subject) {
         .iter()
         .flat_map(|page| &page.ends)
         .next()
-        .expect("there are");
+        .expect("the pages contain ends");
     assert_eq!(
         subject
             .line
@@ -89,7 +85,7 @@ pub(crate) async fn every_entry_is_on_a_page(mut subject: Subject) {
     );
 }
 
-async fn turn(subject: &Subject) -> CheckAssignment {
+async fn take_check(subject: &Subject) -> CheckAssignment {
     subject
         .line
         .take_check(&subject.queue, ORDER)
@@ -97,45 +93,61 @@ async fn turn(subject: &Subject) -> CheckAssignment {
         .expect("take_check")
 }
 
-async fn note(subject: &Subject, shards: u8) {
+async fn record_progress(subject: &Subject, shards: u8) {
     subject
         .line
         .record_check_progress(&subject.queue, shards)
         .await
-        .expect("note_check");
+        .expect("record_check_progress");
 }
 
-pub(crate) async fn a_check_is_due_every_few_minutes_for_one_of_all_who_ask(mut subject: Subject) {
+pub(crate) async fn a_check_is_assigned_to_one_caller_every_few_minutes(mut subject: Subject) {
     let due = |from_shard| CheckAssignment::Due { from_shard };
     let early = |due_in_ms| CheckAssignment::NotDue { due_in_ms };
     subject.open(two_at_a_time()).await;
     subject.enter(visitor(1)).await;
-    assert_eq!(turn(&subject).await, early(300_000), "a new queue agrees");
-    subject.pass_seconds(300);
-    assert_eq!(turn(&subject).await, due(0));
-    subject.pass_seconds(2);
-    assert_eq!(turn(&subject).await, early(58_000), "somebody is at it");
-    note(&subject, 20).await;
-    subject.pass_seconds(59);
-    assert_eq!(turn(&subject).await, early(1_000), "and was heard of");
-    subject.pass_seconds(1);
     assert_eq!(
-        turn(&subject).await,
+        take_check(&subject).await,
+        early(300_000),
+        "a new queue needs no check"
+    );
+    subject.advance_seconds(300);
+    assert_eq!(take_check(&subject).await, due(0));
+    subject.advance_seconds(2);
+    assert_eq!(
+        take_check(&subject).await,
+        early(58_000),
+        "another caller runs the check"
+    );
+    record_progress(&subject, 20).await;
+    subject.advance_seconds(59);
+    assert_eq!(
+        take_check(&subject).await,
+        early(1_000),
+        "the progress of that caller extends its turn"
+    );
+    subject.advance_seconds(1);
+    assert_eq!(
+        take_check(&subject).await,
         due(20),
-        "it is gone: another goes on from there"
+        "that caller went silent: another continues from its progress"
     );
     subject.enter(visitor(2)).await;
-    note(&subject, 64).await;
-    subject.pass_seconds(299);
-    assert_eq!(turn(&subject).await, early(1_000));
-    subject.pass_seconds(1);
-    assert_eq!(turn(&subject).await, due(0), "from the front");
-    note(&subject, 64).await;
-    // Nothing has happened since that one began.
-    subject.pass_seconds(300);
-    assert_eq!(turn(&subject).await, early(300_000));
-    subject.pass_seconds(3_200);
-    assert_eq!(turn(&subject).await, early(100_000));
+    record_progress(&subject, 64).await;
+    subject.advance_seconds(299);
+    assert_eq!(take_check(&subject).await, early(1_000));
+    subject.advance_seconds(1);
+    assert_eq!(
+        take_check(&subject).await,
+        due(0),
+        "the next check starts at the first shard"
+    );
+    record_progress(&subject, 64).await;
+    // The queue is idle since that check began.
+    subject.advance_seconds(300);
+    assert_eq!(take_check(&subject).await, early(300_000));
+    subject.advance_seconds(3_200);
+    assert_eq!(take_check(&subject).await, early(100_000));
     subject.enter(visitor(3)).await;
-    assert_eq!(turn(&subject).await, due(0));
+    assert_eq!(take_check(&subject).await, due(0));
 }

@@ -1,4 +1,5 @@
-//! The server's clock is wrong, or a caller's is: order stays, nothing ends before its time, nobody is let in by a guess.
+//! The clock of the server or of a caller is wrong. The order holds, no session or turn ends early, and the
+//! line promotes no entry by an uncertain time.
 
 use vestibule_domain::{
     clock::CLOCK_DIFFERENCE_MAX_MS, entry_status::EntryStatus, pace::LimitedBy, settings::Settings,
@@ -9,41 +10,41 @@ use vestibule_line::{
     Validation,
 };
 use vestibule_line_redis::RedisLine;
-use vestibule_tests::lines::{Backend, HandClock, Subject, configuration, fresh_queue, tick_of, visitor};
+use vestibule_tests::lines::{
+    Backend, ManualClock, Subject, configuration, fresh_queue, tick_order, visitor,
+};
+
+use crate::settings::bounded;
 
 pub(crate) const HOUR_MS: i64 = 3_600_000;
 
-pub(crate) fn one_by_one() -> Settings {
-    Settings {
-        capacity: 3,
-        batch: 1,
-        interval_seconds: 1,
-        ..Settings::default()
-    }
+pub(crate) fn one_a_second() -> Settings {
+    bounded(3, 1, 1)
 }
 
-/// Visitor 1 is active, 2 is ready, 3 and 4 wait, and the last tick was a second ago; then the server's clock is set.
-pub(crate) async fn scene(subject: &mut Subject, server_off_ms: i64) {
-    subject.open(one_by_one()).await;
+/// Opens the queue so that visitor 1 is active, 2 is ready, 3 and 4 wait, and the last tick was a second ago.
+/// Then it sets the server's clock wrong by this much.
+pub(crate) async fn open_with_server_error(subject: &mut Subject, server_error_ms: i64) {
+    subject.open(one_a_second()).await;
     subject.line_up(1..=4).await;
     assert_eq!(subject.tick().await.promoted, 1);
     subject.claim(visitor(1)).await;
-    subject.pass_seconds(1);
+    subject.advance_seconds(1);
     assert_eq!(subject.tick().await.promoted, 1);
-    subject.pass_seconds(1);
-    subject.clock.set_server_off(server_off_ms);
+    subject.advance_seconds(1);
+    subject.clock.set_server_error_ms(server_error_ms);
 }
 
-/// The same on another queue of the same line, where nobody has done anything to the server's clock before.
-pub(crate) async fn scene_beside(subject: &Subject, server_off_ms: i64) -> Subject {
-    subject.clock.set_server_off(0);
-    let mut beside = subject.beside();
-    scene(&mut beside, server_off_ms).await;
-    beside
+/// The same on another queue of the same line. Its server clock was correct so far.
+pub(crate) async fn open_sibling_with_server_error(subject: &Subject, server_error_ms: i64) -> Subject {
+    subject.clock.set_server_error_ms(0);
+    let mut sibling = subject.sibling();
+    open_with_server_error(&mut sibling, server_error_ms).await;
+    sibling
 }
 
-/// A promoter sets the offset that its own clock asks for.
-pub(crate) async fn adjust(subject: &Subject) -> AdjustClockOutcome {
+/// Applies the offset that the caller's clock suggests, as a promoter does.
+pub(crate) async fn adjust_clock(subject: &Subject) -> AdjustClockOutcome {
     let wanted_ms = subject.view().await.clocks.wanted_offset_ms();
     subject
         .line
@@ -53,183 +54,212 @@ pub(crate) async fn adjust(subject: &Subject) -> AdjustClockOutcome {
 }
 
 pub(crate) async fn session_end_ms(subject: &Subject, number: u64) -> u64 {
-    match subject.standing(visitor(number)).await {
+    match subject.status(visitor(number)).await {
         EntryStatus::Active { session_end_ms, .. } => session_end_ms,
         other => panic!("not active: {other:?}"),
     }
 }
 
 pub(crate) async fn claim_by_ms(subject: &Subject, number: u64) -> u64 {
-    match subject.standing(visitor(number)).await {
+    match subject.status(visitor(number)).await {
         EntryStatus::Ready { claim_by_ms, .. } => claim_by_ms,
         other => panic!("not ready: {other:?}"),
     }
 }
 
 async fn joined_at_ms(subject: &Subject, number: u64) -> u64 {
-    match subject.standing(visitor(number)).await {
+    match subject.status(visitor(number)).await {
         EntryStatus::Waiting { score, .. } => score.joined_at_ms(),
         other => panic!("not waiting: {other:?}"),
     }
 }
 
-pub(crate) async fn a_queue_whose_server_is_an_hour_off_holds_and_says_so(subject: Subject) {
-    for off_ms in [HOUR_MS, -HOUR_MS] {
-        let here = scene_beside(&subject, off_ms).await;
-        let (end_ms, by_ms) = (session_end_ms(&here, 1).await, claim_by_ms(&here, 2).await);
+pub(crate) async fn a_server_clock_an_hour_wrong_stops_promotion(subject: Subject) {
+    for error_ms in [HOUR_MS, -HOUR_MS] {
+        let queue = open_sibling_with_server_error(&subject, error_ms).await;
+        let (end_ms, claim_by_ms_before) = (session_end_ms(&queue, 1).await, claim_by_ms(&queue, 2).await);
         for _ in 0..3 {
-            let tick = here.tick().await;
+            let tick = queue.tick().await;
             assert_eq!(
                 (tick.promoted, tick.no_shows, tick.expired),
                 (0, 0, 0),
-                "{off_ms}"
+                "{error_ms}"
             );
             assert_eq!(tick.limited_by, LimitedBy::Clock);
-            here.pass_seconds(1);
+            queue.advance_seconds(1);
         }
-        let clocks = here.view().await.clocks;
+        let clocks = queue.view().await.clocks;
         assert!(clocks.apart);
-        assert_eq!((clocks.ahead_ms, clocks.offset_ms), (off_ms, 0));
-        assert_eq!(session_end_ms(&here, 1).await, end_ms, "who is in stays in");
-        assert_eq!(claim_by_ms(&here, 2).await, by_ms, "who was called stays called");
-
-        // Who was called may come all the same, and the session is as long as any: a held second may be missing.
-        here.claim(visitor(2)).await;
-        let length_ms = session_end_ms(&here, 2).await - here.clock.now_ms();
-        assert!((295_000..=300_000).contains(&length_ms), "{length_ms} ms");
-        // One place is free and so is the fast track of an empty line; nobody is let in by a clock that may be wrong.
-        let empty = here.another(one_by_one()).await;
+        assert_eq!((clocks.ahead_ms, clocks.offset_ms), (error_ms, 0));
         assert_eq!(
-            empty.enter(visitor(9)).await.standing.state(),
-            EntryState::Waiting
+            session_end_ms(&queue, 1).await,
+            end_ms,
+            "an active entry keeps its session end"
         );
+        assert_eq!(
+            claim_by_ms(&queue, 2).await,
+            claim_by_ms_before,
+            "a ready entry keeps its deadline"
+        );
+
+        // A ready visitor may still claim, and the session has the usual length. It may lack the seconds in
+        // which the time stood still.
+        queue.claim(visitor(2)).await;
+        let length_ms = session_end_ms(&queue, 2).await - queue.clock.now_ms();
+        assert!((295_000..=300_000).contains(&length_ms), "{length_ms} ms");
+        // One slot is free, and the other queue is empty. Still no entry takes the fast track by an uncertain
+        // time.
+        let empty = queue.open_sibling(one_a_second()).await;
+        assert_eq!(empty.enter(visitor(9)).await.status.state(), EntryState::Waiting);
     }
 }
 
-pub(crate) async fn order_stays_while_the_server_is_set_forward_and_back(mut subject: Subject) {
-    scene(&mut subject, 0).await;
-    let offs = [HOUR_MS, -HOUR_MS, 0, HOUR_MS, 2 * HOUR_MS, -HOUR_MS, 0];
+pub(crate) async fn order_holds_while_the_server_clock_jumps(mut subject: Subject) {
+    open_with_server_error(&mut subject, 0).await;
+    let errors_ms = [HOUR_MS, -HOUR_MS, 0, HOUR_MS, 2 * HOUR_MS, -HOUR_MS, 0];
     let mut number = 4;
-    for off_ms in offs {
-        subject.clock.set_server_off(off_ms);
+    for error_ms in errors_ms {
+        subject.clock.set_server_error_ms(error_ms);
         for _ in 0..3 {
             number += 1;
             subject.enter(visitor(number)).await;
             let joined_ms = joined_at_ms(&subject, number).await;
-            let off_by_ms = subject.clock.now_ms().abs_diff(joined_ms);
-            assert!(off_by_ms <= 10_000, "visitor {number} joined {off_by_ms} ms off");
-            subject.pass_ms(400);
+            let difference_ms = subject.clock.now_ms().abs_diff(joined_ms);
+            assert!(
+                difference_ms <= 10_000,
+                "visitor {number} joined {difference_ms} ms off"
+            );
+            subject.advance_ms(400);
         }
     }
     for behind in 3..=number {
         assert_eq!(subject.position(visitor(behind)).await, behind - 2);
     }
-    // And so they are let in.
-    subject.pass_seconds(1);
+    // The entries are promoted in the same order.
+    subject.advance_seconds(1);
     subject.leave(visitor(1), LeaveReason::Complete).await;
     assert_eq!(subject.tick().await.promoted, 1);
     assert_eq!(subject.state(visitor(3)).await, EntryState::Ready);
 }
 
-pub(crate) async fn sessions_end_in_bounds_where_nobody_sets_an_offset(subject: Subject) {
-    // Ahead: a session is over when both clocks say so, which is when it should be.
-    let ahead = scene_beside(&subject, HOUR_MS).await;
+pub(crate) async fn sessions_end_within_bounds_without_an_offset(subject: Subject) {
+    // The server is ahead: a session ends when both clocks agree that it is over, which is the correct moment.
+    let ahead = open_sibling_with_server_error(&subject, HOUR_MS).await;
     let end_ms = session_end_ms(&ahead, 1).await;
     ahead.clock.set_ms(end_ms - 1);
     assert_eq!(session_end_ms(&ahead, 1).await, end_ms);
     ahead.clock.set_ms(end_ms);
-    ahead.missing(visitor(1)).await;
-    assert_eq!(ahead.tick().await.expired, 0, "nothing is dropped meanwhile");
+    ahead.expect_not_found(visitor(1)).await;
+    assert_eq!(
+        ahead.tick().await.expired,
+        0,
+        "no entry is dropped while the clocks disagree"
+    );
 
-    // Behind: line time stands still, and goes on when the server's clock comes to where it was.
-    let behind = scene_beside(&subject, -HOUR_MS).await;
+    // The server is behind: line time stands still until the server's clock reaches the last known time.
+    let behind = open_sibling_with_server_error(&subject, -HOUR_MS).await;
     let end_ms = session_end_ms(&behind, 1).await;
     behind.clock.set_ms(end_ms + HOUR_MS.unsigned_abs() - 1);
     assert_eq!(session_end_ms(&behind, 1).await, end_ms);
     behind.clock.set_ms(end_ms + HOUR_MS.unsigned_abs());
-    behind.missing(visitor(1)).await;
+    behind.expect_not_found(visitor(1)).await;
 }
 
-pub(crate) async fn a_caller_with_a_wrong_clock_changes_nothing_for_others(subject: Subject) {
-    for off_ms in [HOUR_MS, -HOUR_MS] {
-        let here = scene_beside(&subject, 0).await;
-        let wrong = here.caller_off_by(off_ms);
-        let (end_ms, by_ms) = (session_end_ms(&here, 1).await, claim_by_ms(&here, 2).await);
+pub(crate) async fn a_caller_with_a_wrong_clock_does_not_affect_others(subject: Subject) {
+    for error_ms in [HOUR_MS, -HOUR_MS] {
+        let queue = open_sibling_with_server_error(&subject, 0).await;
+        let wrong = queue.with_caller_clock_off_by_ms(error_ms);
+        let (end_ms, claim_by_ms_before) = (session_end_ms(&queue, 1).await, claim_by_ms(&queue, 2).await);
         for _ in 0..5 {
             assert_eq!(wrong.tick().await.limited_by, LimitedBy::Clock);
-            assert_eq!(adjust(&wrong).await, AdjustClockOutcome::NotConfirmed, "{off_ms}");
+            assert_eq!(
+                adjust_clock(&wrong).await,
+                AdjustClockOutcome::NotConfirmed,
+                "{error_ms}"
+            );
         }
         wrong.enter(visitor(5)).await;
-        let place = wrong.standing(visitor(5)).await;
+        let place = wrong.status(visitor(5)).await;
         assert!(
             matches!(place, EntryStatus::Waiting { position: 3, .. }),
             "{place:?}"
         );
         assert_eq!(session_end_ms(&wrong, 1).await, end_ms);
 
-        let clocks = here.view().await.clocks;
+        let clocks = queue.view().await.clocks;
         assert_eq!((clocks.apart, clocks.offset_ms), (false, 0));
-        assert_eq!(here.view().await.now_ms, here.clock.now_ms());
-        assert_eq!(here.tick().await.promoted, 1, "the others go on at their pace");
-        assert_eq!(claim_by_ms(&here, 2).await, by_ms);
-        // Whoever the wrong one lets in stays about as long as the others.
+        assert_eq!(queue.view().await.now_ms, queue.clock.now_ms());
+        assert_eq!(
+            queue.tick().await.promoted,
+            1,
+            "the other callers keep their pace"
+        );
+        assert_eq!(claim_by_ms(&queue, 2).await, claim_by_ms_before);
+        // A session that the wrong caller starts has about the usual length.
         wrong.claim(visitor(2)).await;
-        let length_ms = session_end_ms(&here, 2).await - here.clock.now_ms();
+        let length_ms = session_end_ms(&queue, 2).await - queue.clock.now_ms();
         assert!((295_000..=300_000).contains(&length_ms), "{length_ms} ms");
     }
 }
 
-pub(crate) async fn a_few_seconds_are_borne(mut subject: Subject) {
-    // Witnesses count whole milliseconds.
-    let borne_ms = i64::try_from(CLOCK_DIFFERENCE_MAX_MS).expect("small") - 1;
-    scene(&mut subject, borne_ms).await;
+pub(crate) async fn a_clock_difference_of_a_few_seconds_is_tolerated(mut subject: Subject) {
+    // Witnesses report whole milliseconds.
+    let tolerated_ms = i64::try_from(CLOCK_DIFFERENCE_MAX_MS).expect("small") - 1;
+    open_with_server_error(&mut subject, tolerated_ms).await;
     assert_eq!(subject.tick().await.promoted, 1);
     assert!(!subject.view().await.clocks.apart);
-    subject.clock.set_server_off(borne_ms + 2);
+    subject.clock.set_server_error_ms(tolerated_ms + 2);
     assert_eq!(subject.tick().await.limited_by, LimitedBy::Clock);
-    subject.clock.set_server_off(-borne_ms);
+    subject.clock.set_server_error_ms(-tolerated_ms);
     assert!(!subject.view().await.clocks.apart);
-    subject.clock.set_server_off(-borne_ms - 3);
+    subject.clock.set_server_error_ms(-tolerated_ms - 3);
     assert!(subject.view().await.clocks.apart);
 }
 
-pub(crate) async fn a_pause_that_begins_while_the_clocks_are_apart_takes_no_turn(mut subject: Subject) {
-    scene(&mut subject, HOUR_MS).await;
+pub(crate) async fn a_pause_during_a_clock_error_keeps_the_claim_time(mut subject: Subject) {
+    open_with_server_error(&mut subject, HOUR_MS).await;
     let left_ms = claim_by_ms(&subject, 2).await - subject.clock.now_ms();
-    subject.set(|settings| settings.paused = true).await;
-    subject.pass_seconds(3);
+    subject.change_settings(|settings| settings.paused = true).await;
+    subject.advance_seconds(3);
     assert_eq!(subject.tick().await.limited_by, LimitedBy::Clock);
-    assert_eq!(adjust(&subject).await, AdjustClockOutcome::Applied);
-    subject.pass_seconds(600);
-    subject.set(|settings| settings.paused = false).await;
+    assert_eq!(adjust_clock(&subject).await, AdjustClockOutcome::Applied);
+    subject.advance_seconds(600);
+    subject.change_settings(|settings| settings.paused = false).await;
     let now_left_ms = claim_by_ms(&subject, 2).await - subject.clock.now_ms();
     assert_eq!(now_left_ms, left_ms);
 }
 
-/// By the server's own `TIME`, with callers an hour beside it.
+/// Uses the server's own `TIME`, and callers whose clock is wrong by an hour.
 #[tokio::test]
-async fn a_real_server_is_watched_by_its_callers() {
-    let line = RedisLine::connect(&Backend::Redis.url()).await.expect("answers");
+async fn a_real_server_is_checked_against_its_callers_clocks() {
+    let line = RedisLine::connect(&Backend::Redis.url())
+        .await
+        .expect("the server answers");
     let queue = fresh_queue();
-    let created = line.configure(&queue, &configuration(&one_by_one()), true).await;
+    let created = line
+        .configure(&queue, &configuration(&one_a_second()), true)
+        .await;
     created.expect("configure");
-    let order = tick_of(u64::MAX);
+    let order = tick_order(u64::MAX);
     for number in 1..=5 {
         line.enter(&queue, visitor(number)).await.expect("enter");
     }
     let tick = line.promote(&queue, order).await.expect("promote");
-    assert!(!tick.clocks.apart, "one machine has one time: {tick:?}");
+    assert!(
+        !tick.clocks.apart,
+        "server and caller share the clock of this machine: {tick:?}"
+    );
     let began_ms = tick.now_ms;
 
-    let system = HandClock::new();
-    for off_ms in [HOUR_MS, -HOUR_MS] {
-        // As long as this test takes, the hand clock may stand.
+    let system = ManualClock::new();
+    for error_ms in [HOUR_MS, -HOUR_MS] {
+        // The manual clock may stand still for as long as this test takes.
         system.set_ms(line.queue_view(&queue).await.expect("view").now_ms);
-        let off = line.clone().with_witness(system.off_by(off_ms));
+        let off = line.clone().with_witness(system.as_clock_off_by_ms(error_ms));
         let tick = off.promote(&queue, order).await.expect("promote");
         assert_eq!((tick.promoted, tick.limited_by), (0, LimitedBy::Clock));
         let seen_ms = off.queue_view(&queue).await.expect("view").clocks.ahead_ms;
-        assert!(seen_ms.abs_diff(-off_ms) < 60_000, "{seen_ms}");
+        assert!(seen_ms.abs_diff(-error_ms) < 60_000, "{seen_ms}");
         let check = Validation {
             visit: None,
             claims: false,

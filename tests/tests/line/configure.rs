@@ -1,16 +1,16 @@
-//! How settings come into force, and which.
+//! Which settings come into force, and when.
 
 use vestibule_domain::{configuration::Configuration, id::Salt, settings::Settings};
 use vestibule_line::{ConfigureOutcome, LineError};
 use vestibule_tests::lines::{Subject, configuration, visitor};
 
-use crate::settings::three_at_a_time;
+use crate::settings::three_a_second;
 
-pub(crate) async fn configuring(subject: Subject) {
+pub(crate) async fn configure_creates_changes_and_repeats_settings(subject: Subject) {
     let mut settings = Settings {
         message: Some("금방 열려요 \"soon\" \\ {Q}\n".to_owned()),
         target_url: Some("https://shop.example/checkout?a=1".to_owned()),
-        ..three_at_a_time()
+        ..three_a_second()
     };
     let first = configuration(&settings);
     let line = &subject.line;
@@ -40,11 +40,11 @@ pub(crate) async fn configuring(subject: Subject) {
         assert!(matches!(again, Ok(ConfigureOutcome::Unchanged)), "{again:?}");
         let view = subject.view().await;
         assert_eq!(view.configuration, *configuration);
-        assert!(view.active >= 1, "whoever is there stays");
+        assert!(view.active >= 1, "entries stay in the line");
     }
 }
 
-pub(crate) async fn configuring_in_order(subject: Subject) {
+pub(crate) async fn configure_ignores_superseded_settings(subject: Subject) {
     let line = &subject.line;
     let put = async |configuration: &Configuration| {
         let answer = line.configure(&subject.queue, configuration, true).await;
@@ -53,7 +53,7 @@ pub(crate) async fn configuring_in_order(subject: Subject) {
     let ordered = |settings_order, capacity| {
         let settings = Settings {
             capacity,
-            ..three_at_a_time()
+            ..three_a_second()
         };
         Configuration {
             settings_order,
@@ -66,7 +66,7 @@ pub(crate) async fn configuring_in_order(subject: Subject) {
     assert_eq!(
         put(&first).await,
         (ConfigureOutcome::Superseded, second.clone()),
-        "read before"
+        "these settings were read before the current ones"
     );
 
     let by_hand = ordered(2, 7);
@@ -78,7 +78,7 @@ pub(crate) async fn configuring_in_order(subject: Subject) {
         (ConfigureOutcome::Superseded, again.clone())
     );
 
-    // Of another epoch: it has to be put back, or was.
+    // Settings of a later epoch need a restore. Settings of an earlier epoch are superseded.
     let reset = Configuration {
         epoch: 2,
         generation: 2,

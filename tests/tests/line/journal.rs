@@ -1,4 +1,4 @@
-//! What the line keeps for the backup: the journal, and ends.
+//! What the line keeps for the backup: the journal and the recent ends.
 
 use std::collections::HashMap;
 
@@ -11,25 +11,25 @@ use vestibule_domain::{
 use vestibule_line::{ExtendOutcome, LeaveReason, NotFound, SessionExtension};
 use vestibule_tests::lines::{Subject, visitor};
 
-use crate::settings::three_at_a_time;
+use crate::settings::three_a_second;
 
-pub(crate) fn missed(visit: Visit) -> Event {
+pub(crate) fn no_show_event(visit: Visit) -> Event {
     let how = EndReason::NoShow;
     Event::Ended { visit, how }
 }
 
-fn expired(visit: Visit) -> Event {
+fn expired_event(visit: Visit) -> Event {
     let how = EndReason::Expired;
     Event::Ended { visit, how }
 }
 
-pub(crate) async fn the_journal_has_promotions_and_expiries_in_order(mut subject: Subject) {
-    subject.open(three_at_a_time()).await;
+pub(crate) async fn the_journal_lists_promotions_and_ends_in_order(mut subject: Subject) {
+    subject.open(three_a_second()).await;
     assert!(subject.journal().await.is_empty());
     subject.line_up(1..=7).await;
     let mut scores = HashMap::new();
     for number in 1..=7 {
-        if let EntryStatus::Waiting { score, .. } = subject.standing(visitor(number)).await {
+        if let EntryStatus::Waiting { score, .. } = subject.status(visitor(number)).await {
             scores.insert(number, score);
         }
     }
@@ -40,10 +40,10 @@ pub(crate) async fn the_journal_has_promotions_and_expiries_in_order(mut subject
     let first_ms = subject.clock.now_ms();
     subject.tick().await;
     let (_, claim) = subject.claim(visitor(1)).await;
-    subject.tick().await; // Nothing to do: nothing to write.
-    subject.pass_seconds(1);
+    subject.tick().await; // This tick changes nothing, so it writes no record.
+    subject.advance_seconds(1);
     subject.tick().await;
-    subject.pass_seconds(299);
+    subject.advance_seconds(299);
     let last_ms = subject.clock.now_ms();
     subject.tick().await;
 
@@ -72,10 +72,10 @@ pub(crate) async fn the_journal_has_promotions_and_expiries_in_order(mut subject
             (5, promoted(5, one_later_ms)),
             (6, promoted(6, one_later_ms)),
         ],
-        // The session of 1 and the turns of 2 to 6 are over; 7 has its turn.
-        [(1, expired(scores[&1].visit()))]
+        // The session of visitor 1 and the turns of 2 to 6 ended. Visitor 7 is promoted.
+        [(1, expired_event(scores[&1].visit()))]
             .into_iter()
-            .chain((2..=6).map(|number| (number, missed(scores[&number].visit()))))
+            .chain((2..=6).map(|number| (number, no_show_event(scores[&number].visit()))))
             .chain([(7, promoted(7, at_last_ms))])
             .collect(),
     ]
@@ -86,7 +86,7 @@ pub(crate) async fn the_journal_has_promotions_and_expiries_in_order(mut subject
             .collect::<Vec<_>>()
     });
     assert_eq!(happened, wanted);
-    // The order of versions is the order of what happened, with what callers write in between.
+    // Versions follow the order of events, including the changes that callers write themselves.
     let versions: Vec<Version> = records.iter().map(|record| record.changes[0].version).collect();
     assert!(
         versions[0] < claim.version && claim.version < versions[1] && versions[1] < versions[2],
@@ -103,7 +103,7 @@ pub(crate) async fn the_journal_has_promotions_and_expiries_in_order(mut subject
     }
     assert_eq!(records[2].changes[0].at_ms, last_ms);
 
-    // Whoever drains it takes the oldest first, and what is settled is gone.
+    // Reading starts with the oldest records, and acknowledged records are removed.
     let oldest = subject
         .line
         .due_journal_records(&subject.queue, 2)
@@ -115,29 +115,29 @@ pub(crate) async fn the_journal_has_promotions_and_expiries_in_order(mut subject
         .line
         .acknowledge(&subject.queue, &keys, &[])
         .await
-        .expect("settle");
+        .expect("acknowledge");
     assert_eq!(subject.journal().await, records[2..]);
     assert_eq!(subject.view().await.journal_len, 1);
     subject
         .line
         .acknowledge(&subject.queue, &keys, &[])
         .await
-        .expect("again is harmless");
-    subject.settle(&[]).await;
+        .expect("acknowledging again is harmless");
+    subject.acknowledge_journal(&[]).await;
     assert!(subject.journal().await.is_empty());
 }
 
-pub(crate) async fn a_change_that_the_backup_did_not_take_is_recorded(mut subject: Subject) {
+pub(crate) async fn appended_changes_of_every_kind_read_back_unchanged(mut subject: Subject) {
     subject
         .open(Settings {
             batch: 1,
-            ..three_at_a_time()
+            ..three_a_second()
         })
         .await;
-    // One change of every kind.
+    // One change of each kind.
     let fast = subject.enter(visitor(1)).await.change.expect("new");
     let waiting = subject.enter(visitor(2)).await.change.expect("new");
-    subject.pass_seconds(1);
+    subject.advance_seconds(1);
     subject.tick().await;
     let promoted = subject.journal().await[0].changes[0];
     let (_, claimed) = subject.claim(visitor(2)).await;
@@ -152,7 +152,7 @@ pub(crate) async fn a_change_that_the_backup_did_not_take_is_recorded(mut subjec
     };
     let completed = subject.leave(visitor(2), LeaveReason::Complete).await;
     let left = subject.leave(visitor(1), LeaveReason::Evict).await;
-    let timed_out = [missed, expired].map(|event| Change {
+    let timed_out = [no_show_event, expired_event].map(|event| Change {
         event: event(fast.event.visit()),
         ..left
     });
@@ -160,13 +160,13 @@ pub(crate) async fn a_change_that_the_backup_did_not_take_is_recorded(mut subjec
     let changes = [
         fast, waiting, promoted, claimed, extended, completed, left, missed, expired,
     ];
-    subject.settle(&[]).await;
+    subject.acknowledge_journal(&[]).await;
     for change in &changes {
         subject
             .line
             .append_to_journal(&subject.queue, change)
             .await
-            .expect("record");
+            .expect("append_to_journal");
     }
     let read: Vec<_> = subject
         .journal()
@@ -177,24 +177,24 @@ pub(crate) async fn a_change_that_the_backup_did_not_take_is_recorded(mut subjec
     assert_eq!(read, changes.map(|change| vec![change]));
 }
 
-pub(crate) async fn an_end_is_remembered_until_it_is_settled(mut subject: Subject) {
-    subject.open(three_at_a_time()).await;
+pub(crate) async fn the_line_keeps_an_end_until_it_is_acknowledged(mut subject: Subject) {
+    subject.open(three_a_second()).await;
     subject.line_up(1..=4).await;
     subject.tick().await;
     subject.claim(visitor(1)).await;
     subject.leave(visitor(1), LeaveReason::Complete).await;
     subject.leave(visitor(4), LeaveReason::Leave).await;
-    subject.pass_seconds(60);
+    subject.advance_seconds(60);
     for number in 1..=4 {
         assert_eq!(
-            subject.missing(visitor(number)).await,
+            subject.expect_not_found(visitor(number)).await,
             NotFound::RecentlyEnded,
             "visitor {number}"
         );
     }
     assert_eq!(subject.tick().await.no_shows, 2);
     assert_eq!(subject.view().await.unsettled_ends, 4);
-    subject.settle(&[visitor(1), visitor(2)]).await;
+    subject.acknowledge_journal(&[visitor(1), visitor(2)]).await;
     for (number, missing) in [
         (1, NotFound::Unknown),
         (2, NotFound::Unknown),
@@ -203,7 +203,7 @@ pub(crate) async fn an_end_is_remembered_until_it_is_settled(mut subject: Subjec
         (5, NotFound::Unknown),
     ] {
         assert_eq!(
-            subject.missing(visitor(number)).await,
+            subject.expect_not_found(visitor(number)).await,
             missing,
             "visitor {number}"
         );
@@ -211,9 +211,9 @@ pub(crate) async fn an_end_is_remembered_until_it_is_settled(mut subject: Subjec
     assert_eq!(subject.view().await.unsettled_ends, 2);
 }
 
-/// The write of an end may be late: by then the visitor may have come and gone again.
-pub(crate) async fn a_late_settlement_leaves_the_next_end_remembered(mut subject: Subject) {
-    subject.open(three_at_a_time()).await;
+/// The write of an end to the backup may be late. By then the visitor may have entered and left again.
+pub(crate) async fn a_late_acknowledgement_keeps_the_next_end(mut subject: Subject) {
+    subject.open(three_a_second()).await;
     subject.enter(visitor(1)).await;
     let first = subject.leave(visitor(1), LeaveReason::Leave).await;
     subject.enter(visitor(1)).await;
@@ -224,13 +224,13 @@ pub(crate) async fn a_late_settlement_leaves_the_next_end_remembered(mut subject
             .line
             .unsettled_end(&subject.queue, visitor(1))
             .await
-            .expect("answered");
-        assert_eq!(remembered, Some(second), "the last end, word for word");
+            .expect("unsettled_end");
+        assert_eq!(remembered, Some(second), "the line keeps the last end unchanged");
         subject
             .line
             .acknowledge(&subject.queue, &[], &[ending])
             .await
-            .expect("settle");
-        assert_eq!(subject.missing(visitor(1)).await, missing);
+            .expect("acknowledge");
+        assert_eq!(subject.expect_not_found(visitor(1)).await, missing);
     }
 }

@@ -1,35 +1,37 @@
-//! The conformance suite of the line: what a visitor, the protected service or an operator would notice, asked of every
-//! line that ships. Each case shows as a test of its own for each of them, such as `redis::enter_twice_is_one_place`.
+//! The conformance suite of the line: behaviour that a visitor, the protected service or an operator would
+//! notice. It runs each case on every implementation of the line. Each pair is a test of its own, such as
+//! `redis::entering_twice_keeps_one_place`.
 
-mod changes;
 mod check;
-mod chunks;
+mod claim_and_leave;
 mod clock;
+mod clock_offset;
+mod concurrent_promoters;
 mod configure;
-mod crowd;
-mod driver;
-mod earlier;
-mod gate;
-mod holds;
+mod dead_letters;
+mod dropped_queue;
+mod earlier_release;
+mod estimates;
+mod fallback_ticks;
+mod held_polls;
 mod journal;
-mod limits;
-mod load;
-mod lost;
-mod mend;
-mod offset;
+mod journal_limits;
+mod load_reports;
 mod order;
 mod pace;
-mod report;
+mod promote_chunks;
+mod queue_view;
+mod repair;
+mod reports;
 mod restore;
-mod revive;
-mod service;
+mod restore_entry;
 mod settings;
-mod stuck;
-mod view;
-mod visit;
-mod wait;
+mod status_many;
+mod subscription;
+mod switches;
+mod validate_and_extend;
 
-/// Makes of each case one test for each line.
+/// Turns each case into one test for each implementation of the line.
 macro_rules! on_every_line {
     ($($cases:tt)*) => {
         on_one_line! { memory Memory $($cases)* }
@@ -56,158 +58,159 @@ macro_rules! on_one_line {
 
 on_every_line! {
     order {
-        first_come_is_first_served
-        enter_twice_is_one_place
-        entering_again_may_move_to_the_back
-        entering_again_after_the_end_is_a_new_visit
-        a_burst_of_one_millisecond_keeps_its_order
-        order_survives_a_clock_that_goes_back
-        line_time_survives_a_clock_that_goes_back
-        a_pause_survives_a_clock_that_goes_back
+        entries_are_promoted_in_the_order_of_entering
+        entering_twice_keeps_one_place
+        requeue_setting_moves_a_waiting_entry_to_the_back
+        entering_after_the_end_starts_a_new_visit
+        more_than_256_entries_in_a_millisecond_keep_their_order
+        order_and_line_time_survive_a_clock_set_back
+        a_pause_survives_a_clock_that_is_set_back
     }
     clock {
-        a_queue_whose_server_is_an_hour_off_holds_and_says_so
-        order_stays_while_the_server_is_set_forward_and_back
-        sessions_end_in_bounds_where_nobody_sets_an_offset
-        a_caller_with_a_wrong_clock_changes_nothing_for_others
-        a_few_seconds_are_borne
-        a_pause_that_begins_while_the_clocks_are_apart_takes_no_turn
+        a_server_clock_an_hour_wrong_stops_promotion
+        order_holds_while_the_server_clock_jumps
+        sessions_end_within_bounds_without_an_offset
+        a_caller_with_a_wrong_clock_does_not_affect_others
+        a_clock_difference_of_a_few_seconds_is_tolerated
+        a_pause_during_a_clock_error_keeps_the_claim_time
     }
-    offset {
-        with_an_offset_everything_goes_on
-        a_second_caller_decides_where_the_line_does_not_know
-        a_quiet_queue_knows_the_time_by_its_ticks
-        an_offset_that_was_read_too_long_ago_is_not_set
-        a_queue_put_back_by_a_server_that_is_off_calls_again
+    clock_offset {
+        with_an_offset_promotion_and_deadlines_continue
+        a_second_caller_confirms_an_offset_the_line_cannot
+        ticks_alone_keep_the_time_of_a_quiet_queue
+        an_outdated_offset_is_not_applied
+        a_restore_on_a_wrong_server_clock_renews_claim_times
     }
-    driver {
-        one_of_all_who_ask_gets_a_tick
-        nobody_gets_one_while_the_promoter_is_there
-        ticks_that_others_take_hide_no_promoter_that_is_away
-        a_clock_that_goes_back_keeps_nobody_from_driving
-        a_caller_whose_clock_is_apart_gets_none
-        a_promoter_rests_where_nobody_is_and_the_next_call_drives
-        a_promoter_does_not_rest_while_anybody_is_there
+    fallback_ticks {
+        one_of_many_callers_gets_the_fallback_tick
+        no_fallback_tick_is_given_while_the_promoter_runs
+        fallback_ticks_do_not_hide_a_promoter_that_is_down
+        a_clock_set_back_does_not_block_fallback_ticks
+        a_caller_with_a_wrong_clock_gets_no_fallback_tick
+        an_empty_queue_parks_the_promoter_until_the_next_call
+        a_promoter_is_not_parked_while_an_entry_is_in_the_line
     }
     pace {
-        the_fast_track_spends_from_the_same_bucket
-        a_promoter_that_was_away_releases_one_batch
+        the_fast_track_spends_tokens_of_the_same_bucket
+        a_promoter_that_was_down_promotes_one_batch
         capacity_is_never_exceeded
-        a_new_pace_keeps_the_tokens
+        a_changed_pace_keeps_the_tokens
     }
-    chunks {
+    promote_chunks {
         a_long_line_is_promoted_in_chunks
-        what_timed_out_counts_towards_the_chunk
-        no_more_are_promoted_than_asked
+        dropped_entries_count_towards_the_chunk
+        no_more_entries_are_promoted_than_requested
     }
-    wait {
-        what_moves_is_counted_by_the_minute
-        nobody_is_told_what_nobody_saw
-        a_turn_waits_for_the_sessions_that_go_on
+    estimates {
+        the_averages_count_by_the_minute
+        without_observations_there_is_no_estimate
+        an_estimate_includes_the_running_sessions
     }
-    gate {
-        a_draining_queue_refuses_newcomers_and_serves_the_others
-        a_closed_queue_refuses_newcomers_and_keeps_places
-        nothing_moves_while_paused_but_the_entrance
+    switches {
+        a_draining_queue_refuses_new_visitors_and_serves_the_line
+        a_closed_queue_refuses_new_visitors_and_keeps_places
+        a_pause_stops_promotion_and_claim_deadlines
         a_no_show_frees_the_slot
-        lower_claim_seconds_wait_for_the_old_ones
+        lower_claim_seconds_apply_after_the_old_deadlines
         the_end_of_a_session_frees_the_slot
     }
-    visit {
-        claiming
-        departures_by_state
-        naming_another_visit_changes_nothing
+    claim_and_leave {
+        a_claim_activates_a_ready_entry_and_is_idempotent
+        leaving_ends_the_visit_as_its_state_requires
+        a_call_that_names_another_visit_changes_nothing
     }
-    service {
-        validating_by_state
+    validate_and_extend {
+        validating_accepts_active_entries_only
         validating_may_claim_and_consume
-        extending_is_bounded_and_never_shortens
+        an_extension_is_bounded_and_never_shortens
     }
-    holds {
-        never_more_polls_are_held_than_may_be
-        a_released_poll_makes_room_for_one
-        a_poll_that_nobody_releases_is_forgotten_when_its_lease_is_over
+    held_polls {
+        held_polls_never_exceed_the_limit
+        a_released_poll_makes_room_for_one_more
+        an_unreleased_poll_ends_with_its_lease
         one_poll_of_an_entry_is_held_at_a_time
-        deployments_are_counted_apart
-        no_lease_outlives_a_clock_that_is_set_back_by_much
+        deployments_have_separate_limits
+        a_clock_set_far_back_does_not_prolong_leases
     }
-    changes {
-        a_tick_is_heard_by_all_who_listen_to_its_queue
-        many_are_looked_at_as_each_is_alone
+    subscription {
+        every_subscriber_of_a_queue_receives_its_ticks
     }
-    load {
-        a_load_report_is_kept_for_a_minute
-        the_last_load_report_counts_and_nothing_of_those_before
+    status_many {
+        status_many_agrees_with_status
+    }
+    load_reports {
+        a_load_report_expires_after_a_minute
+        a_new_load_report_replaces_the_last_one
     }
     journal {
-        the_journal_has_promotions_and_expiries_in_order
-        a_change_that_the_backup_did_not_take_is_recorded
-        an_end_is_remembered_until_it_is_settled
-        a_late_settlement_leaves_the_next_end_remembered
+        the_journal_lists_promotions_and_ends_in_order
+        appended_changes_of_every_kind_read_back_unchanged
+        the_line_keeps_an_end_until_it_is_acknowledged
+        a_late_acknowledgement_keeps_the_next_end
     }
     configure {
-        configuring
-        configuring_in_order
+        configure_creates_changes_and_repeats_settings
+        configure_ignores_superseded_settings
     }
-    view {
-        an_unknown_queue_is_unknown_to_every_method
-        the_view_counts
+    queue_view {
+        every_method_reports_an_unknown_queue
+        the_view_counts_entries_and_events
     }
-    limits {
-        at_the_limit_nobody_gets_a_new_place
-        at_the_limit_a_session_that_ran_out_is_no_way_in
-        at_the_limit_whoever_asks_to_may_still_move_back
-        at_the_limit_nobody_is_promoted_or_dropped
-        what_was_promised_has_a_reserve
+    journal_limits {
+        a_full_journal_refuses_new_entries
+        a_full_journal_refuses_entering_after_an_expired_session
+        a_full_journal_still_allows_requeueing
+        a_full_journal_stops_promotion_and_expiry
+        changes_of_existing_entries_have_a_journal_reserve
     }
-    report {
-        a_report_counts_what_happened_since_the_last_one
-        each_event_is_in_one_report_however_many_ask
-        a_queue_where_nothing_happens_is_reported_on_less_often
-        a_report_tells_how_long_people_wait
-        a_report_tells_of_a_promoter_that_was_away
-        a_report_tells_how_far_the_backup_is_behind
+    reports {
+        a_report_counts_events_since_the_last_report
+        each_event_is_in_exactly_one_report
+        an_idle_queue_is_reported_less_often
+        a_report_shows_how_long_entries_waited
+        a_report_shows_the_longest_gap_between_ticks
+        a_report_shows_the_lag_of_the_backup
     }
-    stuck {
-        what_was_refused_is_due_again_later
-        what_is_due_later_is_in_the_whole_journal
-        a_read_goes_on_past_what_is_not_due
-        the_rest_of_a_tick_is_as_it_was
-        what_is_set_aside_is_kept_until_the_backup_has_it
+    dead_letters {
+        a_refused_change_is_due_again_after_its_backoff
+        a_change_in_backoff_is_part_of_the_whole_journal
+        a_read_skips_records_that_are_not_due
+        untried_changes_of_a_tick_stay_one_record
+        a_dead_letter_is_kept_until_it_is_acknowledged
     }
     check {
-        every_entry_is_on_a_page
-        a_check_is_due_every_few_minutes_for_one_of_all_who_ask
+        the_pages_contain_every_entry
+        a_check_is_assigned_to_one_caller_every_few_minutes
     }
-    mend {
-        what_the_backup_lacks_is_said_once_more
-        a_visit_goes_on_from_where_the_backup_has_it
-        what_the_backup_knows_to_be_over_leaves_the_line
-        a_visit_begun_since_is_never_touched
-        a_turn_is_known_by_the_deadline_that_callers_see
-        a_record_of_another_line_mends_nothing
+    repair {
+        an_entry_missing_in_the_backup_is_reported_again
+        a_repair_adopts_the_later_state_of_the_record
+        a_repair_removes_entries_that_ended_in_the_backup
+        a_repair_never_touches_a_later_visit
+        a_ready_entry_is_matched_by_its_visible_deadline
+        a_record_of_another_epoch_or_generation_repairs_nothing
     }
     restore {
-        a_restore_brings_everybody_back
-        a_restore_leaves_a_queue_of_its_epoch_or_a_later_one_alone
-        a_line_that_came_back_old_is_known_by_its_mark
-        a_pass_of_before_lets_in_again_until_its_end
-        an_end_of_an_epoch_before_settles_no_later_one
+        a_restore_brings_back_every_live_entry
+        a_restore_does_not_replace_the_same_or_a_later_epoch
+        the_watermark_reveals_a_stale_line
+        a_pass_from_before_a_restore_reactivates_until_its_end
+        an_end_of_an_earlier_epoch_acknowledges_no_later_end
     }
-    lost {
-        a_queue_that_was_dropped_is_unknown_until_it_is_put_back
-        what_is_not_in_the_backup_outlives_the_queue
-        nothing_of_a_generation_outlives_it
+    dropped_queue {
+        a_dropped_queue_is_unknown_until_it_is_restored
+        unflushed_changes_outlive_the_dropped_queue
+        a_reset_keeps_nothing_of_the_old_generation
     }
-    revive {
-        a_lost_place_is_as_it_was
-        whoever_comes_later_is_behind_even_where_the_clock_is_behind
-        ready_and_active_ones_come_back_and_nobody_else_gets_in_until_there_is_room
-        what_ended_stays_gone
-        a_session_that_is_over_expires
-        two_who_bring_back_the_same_come_to_the_same
-        a_record_of_another_line_changes_nothing
-        the_old_place_replaces_a_new_one
-        an_end_of_an_epoch_before_keeps_nobody_from_coming_back
+    restore_entry {
+        a_restored_entry_has_its_old_place
+        new_entries_stay_behind_a_restored_one_on_a_slow_clock
+        restored_slots_block_promotion_until_there_is_room
+        an_ended_visit_is_not_restored
+        a_restored_session_past_its_end_expires
+        two_callers_restore_an_entry_once
+        a_record_of_another_epoch_or_generation_restores_nothing
+        the_old_place_replaces_a_new_place
+        an_end_of_an_earlier_epoch_does_not_block_a_restore
     }
 }

@@ -1,4 +1,4 @@
-//! Who comes first, and what a visit is.
+//! The order of the line, and when a visit begins.
 
 use std::time::Duration;
 
@@ -10,37 +10,34 @@ use vestibule_domain::{
     state::EntryState,
 };
 use vestibule_line::{JoinKind, LeaveReason};
-use vestibule_tests::lines::{Place, Subject, visitor};
+use vestibule_tests::lines::{JoinedEntry, Subject, visitor};
 
-fn one_by_one() -> Settings {
-    Settings {
-        capacity: 1_000,
-        batch: 1,
-        interval_seconds: 1,
-        ..Settings::default()
-    }
+use crate::settings::bounded;
+
+fn one_a_second() -> Settings {
+    bounded(1_000, 1, 1)
 }
 
-fn score(place: &Place) -> WaitScore {
-    match place.standing {
+fn waiting_score(place: &JoinedEntry) -> WaitScore {
+    match place.status {
         EntryStatus::Waiting { score, .. } => score,
         other => panic!("not waiting: {other:?}"),
     }
 }
 
-pub(crate) async fn first_come_is_first_served(mut subject: Subject) {
-    subject.open(one_by_one()).await;
-    subject.set(|settings| settings.paused = true).await;
-    // Many of one millisecond, and some of later ones.
+pub(crate) async fn entries_are_promoted_in_the_order_of_entering(mut subject: Subject) {
+    subject.open(one_a_second()).await;
+    subject.change_settings(|settings| settings.paused = true).await;
+    // Many entries share a millisecond, and some come later.
     for number in 1..=60 {
         let place = subject.enter(visitor(number)).await;
-        assert_eq!(place.how, JoinKind::NewVisit);
+        assert_eq!(place.kind, JoinKind::NewVisit);
         assert_eq!(subject.position(visitor(number)).await, number);
         if number % 7 == 0 {
-            subject.clock.pass(Duration::from_micros(number * 311));
+            subject.clock.advance(Duration::from_micros(number * 311));
         }
     }
-    subject.set(|settings| settings.paused = false).await;
+    subject.change_settings(|settings| settings.paused = false).await;
     for next in 1..=60 {
         assert_eq!(subject.position(visitor(60)).await, 61 - next);
         assert_eq!(subject.tick().await.promoted, 1);
@@ -49,63 +46,65 @@ pub(crate) async fn first_come_is_first_served(mut subject: Subject) {
             assert_eq!(
                 subject.position(visitor(next + 1)).await,
                 1,
-                "the next one heads the line"
+                "the next entry is the head of the line"
             );
         }
-        subject.pass_seconds(1);
+        subject.advance_seconds(1);
     }
 }
 
-pub(crate) async fn enter_twice_is_one_place(mut subject: Subject) {
-    subject.open(one_by_one()).await;
+pub(crate) async fn entering_twice_keeps_one_place(mut subject: Subject) {
+    subject.open(one_a_second()).await;
     subject.line_up([1, 2, 3]).await;
-    let before = subject.standing(visitor(2)).await;
-    subject.pass_seconds(5);
+    let before = subject.status(visitor(2)).await;
+    subject.advance_seconds(5);
     let again = subject.enter(visitor(2)).await;
-    assert_eq!((again.how, again.standing), (JoinKind::Kept, before));
+    assert_eq!((again.kind, again.status), (JoinKind::Kept, before));
     let said_again = again
         .change
-        .expect("said again, since the first may not be written");
+        .expect("the change is repeated, because the backup may lack it");
     assert_eq!(
         said_again.event,
         Event::Entered {
-            score: score(&subject.enter(visitor(2)).await)
+            score: waiting_score(&subject.enter(visitor(2)).await)
         }
     );
     assert_eq!(subject.view().await.waiting, 3);
 
     assert_eq!(subject.tick().await.promoted, 1);
-    let ready = subject.standing(visitor(1)).await;
+    let ready = subject.status(visitor(1)).await;
     let again = subject.enter(visitor(1)).await;
     assert_eq!(
-        (again.how, again.standing, again.change),
+        (again.kind, again.status, again.change),
         (JoinKind::Kept, ready, None)
     );
     let (active, claim) = subject.claim(visitor(1)).await;
     let again = subject.enter(visitor(1)).await;
-    assert_eq!((again.how, again.standing), (JoinKind::Kept, active));
+    assert_eq!((again.kind, again.status), (JoinKind::Kept, active));
     let said_again = again
         .change
-        .expect("said again, since the claim may not be written");
+        .expect("the claim is repeated, because the backup may lack it");
     assert_eq!(said_again.event, claim.event);
     let totals = subject.view().await.totals;
     assert_eq!((totals.entered, totals.promoted, totals.claimed), (3, 1, 1));
 }
 
-pub(crate) async fn entering_again_may_move_to_the_back(mut subject: Subject) {
+pub(crate) async fn requeue_setting_moves_a_waiting_entry_to_the_back(mut subject: Subject) {
     subject
         .open(Settings {
             re_entry: ReEntry::Requeue,
-            ..one_by_one()
+            ..one_a_second()
         })
         .await;
     subject.line_up([1, 2, 3]).await;
-    subject.pass_ms(10);
+    subject.advance_ms(10);
     let moved = subject.enter(visitor(1)).await;
-    assert_eq!(moved.how, JoinKind::Requeued);
+    assert_eq!(moved.kind, JoinKind::Requeued);
     assert_eq!(
         moved.change.as_ref().map(|change| change.event),
-        Some(Event::Entered { score: score(&moved) })
+        Some(Event::Entered {
+            score: waiting_score(&moved)
+        })
     );
     let positions = [
         subject.position(visitor(2)).await,
@@ -113,25 +112,29 @@ pub(crate) async fn entering_again_may_move_to_the_back(mut subject: Subject) {
         subject.position(visitor(1)).await,
     ];
     assert_eq!(positions, [1, 2, 3]);
-    assert_eq!(subject.view().await.totals.entered, 3, "it is the same stay");
+    assert_eq!(
+        subject.view().await.totals.entered,
+        3,
+        "a requeued entry is no new entry"
+    );
 
-    // Who has been called keeps the turn.
+    // A ready entry keeps its turn.
     assert_eq!(subject.tick().await.promoted, 1);
-    let ready = subject.standing(visitor(2)).await;
+    let ready = subject.status(visitor(2)).await;
     let again = subject.enter(visitor(2)).await;
-    assert_eq!((again.how, again.standing), (JoinKind::Kept, ready));
+    assert_eq!((again.kind, again.status), (JoinKind::Kept, ready));
 }
 
-pub(crate) async fn entering_again_after_the_end_is_a_new_visit(mut subject: Subject) {
+pub(crate) async fn entering_after_the_end_starts_a_new_visit(mut subject: Subject) {
     let capacity_for_all = Settings {
         batch: 100,
         claim_seconds: 10,
         session_seconds: 10,
-        ..one_by_one()
+        ..one_a_second()
     };
     subject.open(capacity_for_all).await;
     subject.line_up(1..=5).await;
-    let before = subject.standing(visitor(1)).await.visit();
+    let before = subject.status(visitor(1)).await.visit();
     let left_in_line = subject.leave(visitor(5), LeaveReason::Leave).await;
     assert_eq!(left_in_line.event.state(), EntryState::Left);
     subject.tick().await;
@@ -140,73 +143,62 @@ pub(crate) async fn entering_again_after_the_end_is_a_new_visit(mut subject: Sub
     }
     subject.leave(visitor(1), LeaveReason::Complete).await;
     subject.leave(visitor(2), LeaveReason::Evict).await;
-    subject.pass_seconds(10);
-    // 1 completed, 2 evicted, 3 outstayed, 4 never claimed, 5 left; nobody has dropped 3 and 4 yet.
+    subject.advance_seconds(10);
+    // Visitor 1 completed, 2 was evicted, the session of 3 expired, 4 never claimed and 5 left. No tick has
+    // dropped 3 and 4 yet.
     for number in 1..=5 {
         let place = subject.enter(visitor(number)).await;
-        assert_eq!(place.how, JoinKind::NewVisit, "visitor {number}");
+        assert_eq!(place.kind, JoinKind::NewVisit, "visitor {number}");
         assert!(place.change.is_some(), "visitor {number}");
-        let stands = subject.standing(visitor(number)).await;
-        assert_eq!(stands.visit(), place.standing.visit());
+        let current = subject.status(visitor(number)).await;
+        assert_eq!(current.visit(), place.status.visit());
     }
-    assert_ne!(subject.standing(visitor(1)).await.visit(), before);
+    assert_ne!(subject.status(visitor(1)).await.visit(), before);
     let view = subject.view().await;
     assert_eq!(
         (view.unsettled_ends, view.totals.entered),
         (5, 10),
-        "the ends of the first visits are remembered until they are settled"
+        "the line keeps the ends of the first visits until they are acknowledged"
     );
     assert_eq!((view.totals.no_shows, view.totals.expired), (1, 1));
     let tick = subject.tick().await;
     assert_eq!(
         (tick.no_shows, tick.expired),
         (0, 0),
-        "what timed out ended with the new visit"
+        "the expired visits ended when the new ones began"
     );
 }
 
-pub(crate) async fn a_burst_of_one_millisecond_keeps_its_order(mut subject: Subject) {
-    subject.open(one_by_one()).await;
-    subject.set(|settings| settings.paused = true).await;
+pub(crate) async fn more_than_256_entries_in_a_millisecond_keep_their_order(mut subject: Subject) {
+    subject.open(one_a_second()).await;
+    subject.change_settings(|settings| settings.paused = true).await;
     let mut last = None;
     for number in 1..=600 {
         let place = subject.enter(visitor(number)).await;
-        assert!(last < Some(score(&place)), "visitor {number}");
-        last = Some(score(&place));
+        assert!(last < Some(waiting_score(&place)), "visitor {number}");
+        last = Some(waiting_score(&place));
         assert_eq!(
-            place.standing,
-            subject.standing(visitor(number)).await,
+            place.status,
+            subject.status(visitor(number)).await,
             "visitor {number}"
         );
     }
-    // The overflow carries into the next milliseconds: who comes then is still behind it.
-    subject.pass_ms(1);
+    // The overflow carries into the next milliseconds, and an entry of such a millisecond is still behind it.
+    subject.advance_ms(1);
     let place = subject.enter(visitor(601)).await;
-    assert!(last < Some(score(&place)));
+    assert!(last < Some(waiting_score(&place)));
     assert_eq!(subject.position(visitor(601)).await, 601);
-    assert!(score(&place).joined_at_ms() - subject.clock.now_ms() <= 2);
+    assert!(waiting_score(&place).joined_at_ms() - subject.clock.now_ms() <= 2);
 }
 
-pub(crate) async fn order_survives_a_clock_that_goes_back(mut subject: Subject) {
-    subject.open(one_by_one()).await;
-    subject.line_up([1, 2]).await;
-    subject.pass_seconds(30);
-    let before = subject.enter(visitor(3)).await;
-    subject.clock.go_back(Duration::from_hours(1));
-    let after = subject.enter(visitor(4)).await;
-    assert!(score(&before) < score(&after));
-    assert_eq!(subject.position(visitor(4)).await, 4);
-    let versions = [before.change, after.change].map(|change| change.expect("both are new").version);
-    assert!(versions[0] < versions[1], "{versions:?}");
-}
-
-pub(crate) async fn line_time_survives_a_clock_that_goes_back(mut subject: Subject) {
-    subject.open(one_by_one()).await;
+pub(crate) async fn order_and_line_time_survive_a_clock_set_back(mut subject: Subject) {
+    subject.open(one_a_second()).await;
     subject.line_up([1, 2]).await;
     assert_eq!(subject.tick().await.promoted, 1);
-    let (ready, at_ms) = (subject.standing(visitor(1)).await, subject.clock.now_ms());
-    subject.clock.go_back(Duration::from_hours(1));
-    assert_eq!(subject.standing(visitor(1)).await, ready);
+    let before = subject.enter(visitor(3)).await;
+    let (ready, at_ms) = (subject.status(visitor(1)).await, subject.clock.now_ms());
+    subject.clock.set_back(Duration::from_hours(1));
+    assert_eq!(subject.status(visitor(1)).await, ready);
     assert_eq!(subject.view().await.now_ms, at_ms);
     let (active, change) = subject.claim(visitor(1)).await;
     assert_eq!(change.at_ms, at_ms);
@@ -218,32 +210,38 @@ pub(crate) async fn line_time_survives_a_clock_that_goes_back(mut subject: Subje
             now_ms: at_ms
         }
     );
-    // The pace stands still with the time, and goes on when the clock has caught up.
+    let after = subject.enter(visitor(4)).await;
+    assert!(waiting_score(&before) < waiting_score(&after));
+    assert_eq!(subject.position(visitor(4)).await, 3);
+    let versions =
+        [before.change, after.change].map(|change| change.expect("a new entry has a change").version);
+    assert!(versions[0] < versions[1], "{versions:?}");
+    // The pace stands still with line time, and continues when the clock has caught up.
     assert_eq!(subject.tick().await.promoted, 0);
-    subject.pass_seconds(3_600);
+    subject.advance_seconds(3_600);
     assert_eq!(subject.tick().await.promoted, 0);
-    subject.pass_seconds(1);
+    subject.advance_seconds(1);
     assert_eq!(subject.tick().await.promoted, 1);
 }
 
-pub(crate) async fn a_pause_survives_a_clock_that_goes_back(mut subject: Subject) {
-    subject.open(one_by_one()).await;
+pub(crate) async fn a_pause_survives_a_clock_that_is_set_back(mut subject: Subject) {
+    subject.open(one_a_second()).await;
     subject.line_up([1]).await;
     assert_eq!(subject.tick().await.promoted, 1);
-    subject.pass_seconds(20);
-    subject.set(|settings| settings.paused = true).await;
+    subject.advance_seconds(20);
+    subject.change_settings(|settings| settings.paused = true).await;
     let at_ms = subject.clock.now_ms();
-    subject.clock.go_back(Duration::from_secs(10));
+    subject.clock.set_back(Duration::from_secs(10));
     let ready = EntryStatus::Ready {
-        visit: subject.standing(visitor(1)).await.visit(),
+        visit: subject.status(visitor(1)).await.visit(),
         claim_by_ms: at_ms + 40_000,
         now_ms: at_ms,
     };
-    assert_eq!(subject.standing(visitor(1)).await, ready);
-    subject.set(|settings| settings.paused = false).await;
-    assert_eq!(subject.standing(visitor(1)).await, ready);
-    subject.pass_seconds(10 + 39);
+    assert_eq!(subject.status(visitor(1)).await, ready);
+    subject.change_settings(|settings| settings.paused = false).await;
+    assert_eq!(subject.status(visitor(1)).await, ready);
+    subject.advance_seconds(10 + 39);
     assert_eq!(subject.state(visitor(1)).await, EntryState::Ready);
-    subject.pass_seconds(1);
-    subject.missing(visitor(1)).await;
+    subject.advance_seconds(1);
+    subject.expect_not_found(visitor(1)).await;
 }

@@ -1,31 +1,32 @@
-//! How many are let in, and when.
+//! How many entries are promoted, and when.
 
 use rand::{RngExt, SeedableRng, rngs::StdRng};
 use vestibule_domain::{pace::LimitedBy, settings::Settings, state::EntryState};
 use vestibule_line::{LeaveReason, PromoteOrder};
-use vestibule_tests::lines::{Subject, tick_of, visitor};
+use vestibule_tests::lines::{Subject, tick_order, visitor};
 
-use crate::settings::pace;
+use crate::settings::with_pace;
 
-pub(crate) async fn the_fast_track_spends_from_the_same_bucket(mut subject: Subject) {
+pub(crate) async fn the_fast_track_spends_tokens_of_the_same_bucket(mut subject: Subject) {
     const BATCH: u64 = 5;
     const INTERVAL_MS: u64 = 10_000;
-    subject.open(pace(5, 10)).await;
+    subject.open(with_pace(5, 10)).await;
     let (start_ms, mut rng) = (subject.clock.now_ms(), StdRng::seed_from_u64(3));
     let mut let_in = 0;
     for number in 1..=1_000 {
-        // Moments of every kind: together, close to each other, and once in a while a long quiet time.
-        subject.pass_ms(match number % 100 {
+        // The arrivals come at the same moment, close together, and once in a while after a long quiet time.
+        subject.advance_ms(match number % 100 {
             0 => 60_000,
             n if n < 20 => 0,
             _ => rng.random_range(1..2_000),
         });
         let place = subject.enter(visitor(number)).await;
-        let_in += u64::from(place.standing.state() == EntryState::Active);
-        if place.standing.state() == EntryState::Waiting {
-            // Now and then a promoter comes by later; after that, whoever is left goes: the queue is empty again.
+        let_in += u64::from(place.status.state() == EntryState::Active);
+        if place.status.state() == EntryState::Waiting {
+            // Sometimes a promoter ticks later. After that the waiting visitor leaves, so that the queue is
+            // empty again.
             if number % 3 == 0 {
-                subject.pass_ms(rng.random_range(0..4_000));
+                subject.advance_ms(rng.random_range(0..4_000));
                 let_in += subject.tick().await.promoted;
             }
             subject.leave(visitor(number), LeaveReason::Leave).await;
@@ -33,29 +34,29 @@ pub(crate) async fn the_fast_track_spends_from_the_same_bucket(mut subject: Subj
         let elapsed_ms = subject.clock.now_ms() - start_ms;
         assert!(
             let_in <= BATCH + elapsed_ms * BATCH / INTERVAL_MS,
-            "{let_in} let in after {elapsed_ms} ms"
+            "{let_in} entries were let in after {elapsed_ms} ms"
         );
     }
     let view = subject.view().await;
     assert!(
         view.totals.fast_tracked > 50 && view.totals.promoted > 20,
-        "both ways were used"
+        "the fast track and promotion were both used"
     );
     assert_eq!(view.totals.fast_tracked + view.totals.promoted, let_in);
 }
 
-pub(crate) async fn a_promoter_that_was_away_releases_one_batch(mut subject: Subject) {
-    subject.open(pace(3, 10)).await;
+pub(crate) async fn a_promoter_that_was_down_promotes_one_batch(mut subject: Subject) {
+    subject.open(with_pace(3, 10)).await;
     subject.line_up(1..=30).await;
     assert_eq!(subject.tick().await.promoted, 3);
-    subject.pass_seconds(100);
+    subject.advance_seconds(100);
     let back = subject.tick().await;
     assert_eq!((back.promoted, back.limited_by), (3, LimitedBy::Pace));
     assert_eq!(subject.tick().await.promoted, 0);
     // From then on the batch is spread over the interval.
-    subject.pass_ms(3_333);
+    subject.advance_ms(3_333);
     assert_eq!(subject.tick().await.promoted, 0);
-    subject.pass_ms(1);
+    subject.advance_ms(1);
     assert_eq!(subject.tick().await.promoted, 1);
 }
 
@@ -66,7 +67,7 @@ pub(crate) async fn capacity_is_never_exceeded(mut subject: Subject) {
             capacity: 7,
             claim_seconds: 10,
             session_seconds: 20,
-            ..pace(50, 1)
+            ..with_pace(50, 1)
         })
         .await;
     let mut rng = StdRng::seed_from_u64(4);
@@ -84,7 +85,7 @@ pub(crate) async fn capacity_is_never_exceeded(mut subject: Subject) {
                 let departed = subject.line.leave(&subject.queue, id, None, LeaveReason::Leave);
                 departed.await.expect("leave");
             }
-            5 => subject.pass_ms(rng.random_range(0..4_000)),
+            5 => subject.advance_ms(rng.random_range(0..4_000)),
             _ => {
                 let tick = subject.tick().await;
                 assert!(tick.ready + tick.active <= CAPACITY, "{tick:?}");
@@ -96,14 +97,14 @@ pub(crate) async fn capacity_is_never_exceeded(mut subject: Subject) {
     }
     assert!(full > 10, "the queue was full {full} times");
 
-    // Where capacity is lowered below what is taken, nobody is sent away and nobody is let in.
+    // If the capacity drops below the number of taken slots, no entry is removed and none is promoted.
     subject.line_up(31..=60).await;
-    subject.pass_seconds(60);
+    subject.advance_seconds(60);
     subject.tick().await;
     let before = subject.tick().await;
     assert_eq!(before.ready, CAPACITY);
-    subject.set(|settings| settings.capacity = 3).await;
-    subject.pass_seconds(2);
+    subject.change_settings(|settings| settings.capacity = 3).await;
+    subject.advance_seconds(2);
     let tick = subject.tick().await;
     assert_eq!(
         (tick.promoted, tick.ready, tick.limited_by),
@@ -111,12 +112,12 @@ pub(crate) async fn capacity_is_never_exceeded(mut subject: Subject) {
     );
 }
 
-pub(crate) async fn a_new_pace_keeps_the_tokens(mut subject: Subject) {
-    subject.open(pace(10, 10)).await;
+pub(crate) async fn a_changed_pace_keeps_the_tokens(mut subject: Subject) {
+    subject.open(with_pace(10, 10)).await;
     subject.line_up(1..=100).await;
     let order = |asked| PromoteOrder {
         is_promoter: false,
-        ..tick_of(asked)
+        ..tick_order(asked)
     };
     let four = subject
         .line
@@ -124,20 +125,22 @@ pub(crate) async fn a_new_pace_keeps_the_tokens(mut subject: Subject) {
         .await
         .expect("promote");
     assert_eq!((four.promoted, four.limited_by), (4, LimitedBy::Requested));
-    // Six tokens are left and stay six, whatever the new unit of time is.
-    subject.set(|settings| settings.interval_seconds = 60).await;
-    assert_eq!(subject.tick().await.promoted, 6);
-    subject.pass_seconds(59);
-    assert_eq!(subject.tick().await.promoted, 9, "9.8 were earned");
-    // A smaller batch cuts what is there; a larger one has to be earned.
+    // Six tokens are left. A new interval does not change their number.
     subject
-        .set(|settings| (settings.batch, settings.interval_seconds) = (20, 1))
+        .change_settings(|settings| settings.interval_seconds = 60)
         .await;
-    subject.pass_seconds(10);
-    subject.set(|settings| settings.batch = 2).await;
+    assert_eq!(subject.tick().await.promoted, 6);
+    subject.advance_seconds(59);
+    assert_eq!(subject.tick().await.promoted, 9, "9.8 tokens were earned");
+    // A smaller batch cuts the number of tokens. A larger one adds none at once.
+    subject
+        .change_settings(|settings| (settings.batch, settings.interval_seconds) = (20, 1))
+        .await;
+    subject.advance_seconds(10);
+    subject.change_settings(|settings| settings.batch = 2).await;
     assert_eq!(subject.tick().await.promoted, 2);
-    subject.set(|settings| settings.batch = 30).await;
+    subject.change_settings(|settings| settings.batch = 30).await;
     assert_eq!(subject.tick().await.promoted, 0);
-    subject.pass_ms(500);
+    subject.advance_ms(500);
     assert_eq!(subject.tick().await.promoted, 15);
 }

@@ -1,4 +1,4 @@
-//! What comes back after the line lost a queue.
+//! Restoring a queue that the line lost.
 
 use std::{collections::HashMap, time::Duration};
 
@@ -12,10 +12,10 @@ use vestibule_line::{
 };
 use vestibule_tests::lines::{Subject, configuration, fresh_queue, visitor};
 
-use crate::settings::three_at_a_time;
+use crate::settings::three_a_second;
 
-/// What the backup holds after these changes.
-pub(crate) fn places(changes: &[Change]) -> RestoredEntries {
+/// The entries that the backup holds after these changes.
+pub(crate) fn restored_entries(changes: &[Change]) -> RestoredEntries {
     let mut records: HashMap<EntryId, EntryRecord> = HashMap::new();
     for change in changes {
         if let Some(record) = EntryRecord::apply_change(records.get(&change.id), change, 24) {
@@ -25,48 +25,55 @@ pub(crate) fn places(changes: &[Change]) -> RestoredEntries {
     records.values().collect()
 }
 
-pub(crate) async fn a_restore_brings_everybody_back(mut subject: Subject) {
-    // A queue with visitors in every state: 1 and 2 are active, 3 completed, 4 to 6 ready, 7 gone, 8 to 40 waiting.
-    subject.open(three_at_a_time()).await;
-    subject.set(|settings| settings.paused = true).await;
+/// Opens the queue so that visitors 1 and 2 are active, 3 completed, 4 to 6 are ready, 7 left, and 8 to 40 wait.
+/// Returns all changes in the order of their versions.
+async fn open_with_every_state(subject: &mut Subject) -> Vec<Change> {
+    subject.open(three_a_second()).await;
+    subject.change_settings(|settings| settings.paused = true).await;
     let mut changes = Vec::new();
     for number in 1..=40 {
         changes.extend(subject.enter(visitor(number)).await.change);
         if number % 5 == 0 {
-            subject.pass_ms(1);
+            subject.advance_ms(1);
         }
     }
-    subject.set(|settings| settings.paused = false).await;
+    subject.change_settings(|settings| settings.paused = false).await;
     changes.push(subject.leave(visitor(7), LeaveReason::Leave).await);
     subject.tick().await;
     for number in 1..=3 {
         changes.push(subject.claim(visitor(number)).await.1);
     }
     changes.push(subject.leave(visitor(3), LeaveReason::Complete).await);
-    subject.pass_seconds(1);
+    subject.advance_seconds(1);
     subject.tick().await;
     for record in subject.journal().await {
         changes.extend(record.changes);
     }
     changes.sort_by_key(|change| change.version);
-    let before = subject.view().await;
-    let active = subject.standing(visitor(1)).await;
+    changes
+}
 
-    // The line lost it: a queue that it does not have gets what the backup holds. The clock is behind, too.
-    subject.pass_seconds(30);
-    let mut again = subject.another(three_at_a_time()).await;
-    again.queue = fresh_queue();
-    again.clock.go_back(Duration::from_secs(3));
-    let mut configuration = configuration(&again.settings);
+pub(crate) async fn a_restore_brings_back_every_live_entry(mut subject: Subject) {
+    let changes = open_with_every_state(&mut subject).await;
+    let before = subject.view().await;
+    let active = subject.status(visitor(1)).await;
+
+    // A new queue stands for the one that the line lost. It gets what the backup holds, and its clock is
+    // behind.
+    subject.advance_seconds(30);
+    let mut rebuilt = subject.open_sibling(three_a_second()).await;
+    rebuilt.queue = fresh_queue();
+    rebuilt.clock.set_back(Duration::from_secs(3));
+    let mut configuration = configuration(&rebuilt.settings);
     configuration.epoch = 2;
-    let restored = again
+    let restored = rebuilt
         .line
-        .restore(&again.queue, &configuration, 0, places(&changes))
+        .restore(&rebuilt.queue, &configuration, 0, restored_entries(&changes))
         .await;
     assert_eq!(restored.expect("restore"), ConfigureOutcome::Created);
 
-    let now_ms = again.clock.now_ms();
-    let view = again.view().await;
+    let now_ms = rebuilt.clock.now_ms();
+    let view = rebuilt.view().await;
     assert_eq!(
         (view.waiting, view.ready, view.active, view.unsettled_ends),
         (33, 3, 2, 0)
@@ -77,28 +84,31 @@ pub(crate) async fn a_restore_brings_everybody_back(mut subject: Subject) {
     );
     assert_eq!((view.journal_len, view.bucket.credit), (0, 0));
     assert_eq!(view.configuration, configuration);
-    assert!(view.version > before.version, "changes go on from the highest");
+    assert!(
+        view.version > before.version,
+        "versions continue above the highest one"
+    );
     for number in 8..=40 {
         let (old, new) = (
-            subject.standing(visitor(number)).await,
-            again.standing(visitor(number)).await,
+            subject.status(visitor(number)).await,
+            rebuilt.status(visitor(number)).await,
         );
-        assert_eq!(new, old, "visitor {number} has the old place");
+        assert_eq!(new, old, "visitor {number} keeps the old place");
     }
     for number in 4..=6 {
         let ready = EntryStatus::Ready {
-            visit: again.standing(visitor(number)).await.visit(),
+            visit: rebuilt.status(visitor(number)).await.visit(),
             claim_by_ms: now_ms + 60_000,
             now_ms,
         };
         assert_eq!(
-            again.standing(visitor(number)).await,
+            rebuilt.status(visitor(number)).await,
             ready,
-            "visitor {number} has the time to claim anew"
+            "the claim time of visitor {number} starts rebuilt"
         );
-        assert_eq!(subject.standing(visitor(number)).await.visit(), ready.visit());
+        assert_eq!(subject.status(visitor(number)).await.visit(), ready.visit());
     }
-    match (active, again.standing(visitor(1)).await) {
+    match (active, rebuilt.status(visitor(1)).await) {
         (
             EntryStatus::Active {
                 visit,
@@ -118,90 +128,103 @@ pub(crate) async fn a_restore_brings_everybody_back(mut subject: Subject) {
     }
     for number in [3, 7] {
         assert_eq!(
-            again.look(visitor(number)).await,
+            rebuilt.lookup(visitor(number)).await,
             EntryLookup::NotFound(NotFound::Unknown)
         );
     }
-    // Nobody is let in at once, the line goes on where it was, and newcomers are behind everybody.
-    assert_eq!(again.tick().await.promoted, 0);
-    let newcomer = again.enter(visitor(41)).await;
-    assert_eq!(newcomer.standing.state(), EntryState::Waiting);
-    assert_eq!(again.position(visitor(41)).await, 34);
+    // No entry is promoted at once, the line continues where it was, and new entries are behind all others.
+    assert_eq!(rebuilt.tick().await.promoted, 0);
+    let newcomer = rebuilt.enter(visitor(41)).await;
+    assert_eq!(newcomer.status.state(), EntryState::Waiting);
+    assert_eq!(rebuilt.position(visitor(41)).await, 34);
     let version = newcomer.change.expect("new").version;
     assert!(version.epoch == 2 && changes.iter().all(|change| change.version < version));
-    again.pass_seconds(1);
-    assert_eq!(again.tick().await.promoted, 3);
+    rebuilt.advance_seconds(1);
+    assert_eq!(rebuilt.tick().await.promoted, 3);
     for number in 8..=10 {
-        assert_eq!(again.state(visitor(number)).await, EntryState::Ready);
+        assert_eq!(rebuilt.state(visitor(number)).await, EntryState::Ready);
     }
 }
 
-/// The configuration of the subject in another epoch.
-pub(crate) fn of_epoch(subject: &Subject, epoch: u32) -> Configuration {
+/// The configuration of the subject in this epoch.
+pub(crate) fn configuration_of_epoch(subject: &Subject, epoch: u32) -> Configuration {
     Configuration {
         epoch,
         ..configuration(&subject.settings)
     }
 }
 
-pub(crate) async fn a_restore_leaves_a_queue_of_its_epoch_or_a_later_one_alone(mut subject: Subject) {
-    subject.open(three_at_a_time()).await;
+/// Restores the queue from a backup that holds no entry.
+pub(crate) async fn restore_empty(subject: &Subject, configuration: &Configuration, watermark: u64) {
+    let no_entries = RestoredEntries::default();
+    let restored = subject
+        .line
+        .restore(&subject.queue, configuration, watermark, no_entries)
+        .await;
+    assert_eq!(restored.expect("restore"), ConfigureOutcome::Created);
+}
+
+pub(crate) async fn a_restore_does_not_replace_the_same_or_a_later_epoch(mut subject: Subject) {
+    subject.open(three_a_second()).await;
     subject.line_up([1, 2]).await;
     let mut changes = Vec::new();
-    let other = subject.another(three_at_a_time()).await;
+    let other = subject.open_sibling(three_a_second()).await;
     for number in 5..=9 {
         changes.extend(other.enter(visitor(number)).await.change);
     }
     let restore = async |epoch| {
-        let configuration = of_epoch(&subject, epoch);
+        let configuration = configuration_of_epoch(&subject, epoch);
         let restored = subject
             .line
-            .restore(&subject.queue, &configuration, 0, places(&changes));
+            .restore(&subject.queue, &configuration, 0, restored_entries(&changes));
         restored.await.expect("restore")
     };
     let view = subject.view().await;
     assert_eq!(restore(1).await, ConfigureOutcome::Unchanged);
     assert_eq!(restore(0).await, ConfigureOutcome::Superseded);
     assert_eq!(subject.view().await, view);
-    assert_eq!(subject.missing(visitor(9)).await, NotFound::Unknown);
+    assert_eq!(subject.expect_not_found(visitor(9)).await, NotFound::Unknown);
     assert_eq!(subject.position(visitor(2)).await, 2);
 
-    // A later one takes its place.
+    // A later epoch replaces the queue.
     assert_eq!(restore(7).await, ConfigureOutcome::Created);
-    assert_eq!(subject.missing(visitor(2)).await, NotFound::Unknown);
+    assert_eq!(subject.expect_not_found(visitor(2)).await, NotFound::Unknown);
     assert_eq!(subject.view().await.active, 3);
     assert_eq!(subject.position(visitor(9)).await, 2);
 }
 
-pub(crate) async fn a_line_that_came_back_old_is_known_by_its_mark(mut subject: Subject) {
-    subject.open(three_at_a_time()).await;
-    let mark = async |epoch, fence| {
-        let marked = subject.line.raise_watermark(&subject.queue, epoch, fence).await;
-        marked.expect("mark")
+pub(crate) async fn the_watermark_reveals_a_stale_line(mut subject: Subject) {
+    subject.open(three_a_second()).await;
+    let raise_watermark = async |epoch, watermark| {
+        let outcome = subject
+            .line
+            .raise_watermark(&subject.queue, epoch, watermark)
+            .await;
+        outcome.expect("raise_watermark")
     };
-    assert_eq!(mark(1, 0).await, RaiseWatermarkOutcome::Raised(1));
+    assert_eq!(raise_watermark(1, 0).await, RaiseWatermarkOutcome::Raised(1));
     assert_eq!(
-        mark(1, 1).await,
+        raise_watermark(1, 1).await,
         RaiseWatermarkOutcome::Unchanged,
-        "nothing has happened since"
+        "the line did not change since"
     );
     subject.enter(visitor(1)).await;
-    // Whoever read the fence before somebody else raised it is right as well.
-    assert_eq!(mark(1, 0).await, RaiseWatermarkOutcome::Raised(2));
-    assert_eq!(mark(2, 0).await, RaiseWatermarkOutcome::OtherEpoch);
+    // A caller that read the watermark before another raised it is right as well.
+    assert_eq!(raise_watermark(1, 0).await, RaiseWatermarkOutcome::Raised(2));
+    assert_eq!(raise_watermark(2, 0).await, RaiseWatermarkOutcome::OtherEpoch);
     subject.enter(visitor(2)).await;
-    assert_eq!(mark(1, 3).await, RaiseWatermarkOutcome::StaleLine);
-    assert_eq!(mark(1, 3).await, RaiseWatermarkOutcome::StaleLine, "and stays so");
-    let configuration = of_epoch(&subject, 2);
-    let put_back = subject
-        .line
-        .restore(&subject.queue, &configuration, 3, RestoredEntries::default());
-    assert_eq!(put_back.await.expect("restore"), ConfigureOutcome::Created);
-    assert_eq!(mark(2, 3).await, RaiseWatermarkOutcome::Raised(4));
+    assert_eq!(raise_watermark(1, 3).await, RaiseWatermarkOutcome::StaleLine);
+    assert_eq!(
+        raise_watermark(1, 3).await,
+        RaiseWatermarkOutcome::StaleLine,
+        "a stale line stays stale"
+    );
+    restore_empty(&subject, &configuration_of_epoch(&subject, 2), 3).await;
+    assert_eq!(raise_watermark(2, 3).await, RaiseWatermarkOutcome::Raised(4));
 }
 
-pub(crate) async fn a_pass_of_before_lets_in_again_until_its_end(mut subject: Subject) {
-    subject.open(three_at_a_time()).await;
+pub(crate) async fn a_pass_from_before_a_restore_reactivates_until_its_end(mut subject: Subject) {
+    subject.open(three_a_second()).await;
     subject.line_up(1..=5).await;
     assert_eq!(subject.tick().await.promoted, 3);
     let end_ms = subject.clock.now_ms() + 40_000;
@@ -217,16 +240,16 @@ pub(crate) async fn a_pass_of_before_lets_in_again_until_its_end(mut subject: Su
             .validate(&subject.queue, visitor(number), check(end_ms));
         validated.await.expect("validate")
     };
-    let over = validate(4, subject.clock.now_ms()).await;
-    assert!(matches!(over, ValidateOutcome::NotActive(_)), "{over:?}");
+    let expired = validate(4, subject.clock.now_ms()).await;
+    assert!(matches!(expired, ValidateOutcome::NotActive(_)), "{expired:?}");
     for number in [1, 5] {
-        let visit = subject.standing(visitor(number)).await.visit();
+        let visit = subject.status(visitor(number)).await.visit();
         let ValidateOutcome::Active {
-            status: standing,
+            status,
             change: Some(change),
         } = validate(number, end_ms).await
         else {
-            panic!("visitor {number} is not let in");
+            panic!("visitor {number} is not active");
         };
         let now_ms = subject.clock.now_ms();
         let expected = EntryStatus::Active {
@@ -235,53 +258,62 @@ pub(crate) async fn a_pass_of_before_lets_in_again_until_its_end(mut subject: Su
             now_ms,
         };
         assert_eq!(
-            (standing, subject.standing(visitor(number)).await),
+            (status, subject.status(visitor(number)).await),
             (expected, expected)
         );
         assert_eq!(change.event.state(), EntryState::Active);
     }
     let view = subject.view().await;
     assert_eq!((view.waiting, view.ready, view.active), (1, 2, 2));
-    subject.pass_seconds(40);
+    subject.advance_seconds(40);
     subject.tick().await;
-    assert_eq!(subject.missing(visitor(5)).await, NotFound::RecentlyEnded);
+    assert_eq!(
+        subject.expect_not_found(visitor(5)).await,
+        NotFound::RecentlyEnded
+    );
 }
 
-/// A visitor who came and went in a line whose clock was ahead, and the same line put back with the right time: the end, and the
-/// line.
-pub(crate) async fn put_back_behind(mut subject: Subject) -> (Subject, Change) {
-    subject.open(three_at_a_time()).await;
+/// A line whose clock was ahead while a visitor entered and left, restored with the correct time. Returns the
+/// line and the end.
+pub(crate) async fn restore_with_slow_clock(mut subject: Subject) -> (Subject, Change) {
+    subject.open(three_a_second()).await;
     subject.enter(visitor(1)).await;
     let end = subject.leave(visitor(1), LeaveReason::Leave).await;
-    subject.clock.go_back(Duration::from_mins(1));
-    assert!(subject.line.drop_queue(&subject.queue, 2).await.expect("forget"));
-    let configuration = of_epoch(&subject, 2);
-    let put_back = subject
-        .line
-        .restore(&subject.queue, &configuration, 0, RestoredEntries::default());
-    assert_eq!(put_back.await.expect("restore"), ConfigureOutcome::Created);
+    subject.clock.set_back(Duration::from_mins(1));
+    assert!(
+        subject
+            .line
+            .drop_queue(&subject.queue, 2)
+            .await
+            .expect("drop_queue")
+    );
+    restore_empty(&subject, &configuration_of_epoch(&subject, 2), 0).await;
     let version = subject.view().await.version;
     assert!(version > end.version && version.v < end.version.v, "{version:?}");
     (subject, end)
 }
 
-pub(crate) async fn an_end_of_an_epoch_before_settles_no_later_one(subject: Subject) {
-    let (subject, first) = put_back_behind(subject).await;
+pub(crate) async fn an_end_of_an_earlier_epoch_acknowledges_no_later_end(subject: Subject) {
+    let (subject, first) = restore_with_slow_clock(subject).await;
     subject.enter(visitor(1)).await;
     let second = subject.leave(visitor(1), LeaveReason::Leave).await;
     let settle = async |end: &Change| {
         let ending = end.visit_end().expect("an end");
         let settled = subject.line.acknowledge(&subject.queue, &[], &[ending]).await;
-        settled.expect("settle");
+        settled.expect("acknowledge");
         subject
             .line
             .unsettled_end(&subject.queue, visitor(1))
             .await
-            .expect("end")
+            .expect("unsettled_end")
     };
-    assert_eq!(settle(&first).await, Some(second), "the backup may not have it");
+    assert_eq!(
+        settle(&first).await,
+        Some(second),
+        "the backup may lack the second end"
+    );
     assert_eq!(settle(&second).await, None);
-    // One of a later epoch comes after all of those before, whatever the clocks said.
+    // An end of a later epoch supersedes all earlier ones, whatever the clocks said.
     subject.enter(visitor(1)).await;
     let mut third = subject.leave(visitor(1), LeaveReason::Leave).await;
     third.version = vestibule_domain::change::Version { epoch: 3, v: 1 };

@@ -15,10 +15,10 @@ use vestibule_line::QueueLine;
 use vestibule_line_redis::RedisLine;
 use vestibule_operate::{admin::Admin, promoter::Promoter};
 use vestibule_tests::{
+    captured_output::CapturedOutput,
     functions::root_key,
     lines::{Backend, fresh_queue},
     servers,
-    written::Written,
 };
 
 /// A bound for each wait that also a busy machine keeps.
@@ -26,7 +26,7 @@ pub(crate) const BOUND: Duration = Duration::from_secs(40);
 
 pub(crate) struct Deployment {
     pub(crate) queue: QueueId,
-    pub(crate) written: Written,
+    pub(crate) written: CapturedOutput,
     tables: TableNames,
     table: Client,
 }
@@ -45,7 +45,7 @@ impl Deployment {
             .await;
         let deployment = Self {
             queue,
-            written: Written::default(),
+            written: CapturedOutput::default(),
             tables,
             table: Client::new(&config),
         };

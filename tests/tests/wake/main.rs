@@ -1,17 +1,18 @@
-//! Polls that are held, over every line that ships and by its own clock: who is told of a turn, by what, and what it costs.
+//! Held polls on every implementation of the line, by its own clock: which message or lookup answers a poll,
+//! and what that costs.
 
 mod scene;
 mod subscription;
-mod told;
+mod wakeups;
 
-/// Makes of each case one test for each line.
-macro_rules! on_each {
+/// Turns each case into one test for each implementation of the line.
+macro_rules! on_every_line {
     ($($backend:ident as $name:ident),* : $topic:ident $cases:tt) => {
-        $(on_one! { $backend as $name : $topic $cases })*
+        $(on_one_line! { $backend as $name : $topic $cases })*
     };
 }
 
-macro_rules! on_one {
+macro_rules! on_one_line {
     ($backend:ident as $name:ident : $topic:ident { $($case:ident)* }) => {
         mod $name {
             $(#[tokio::test(flavor = "multi_thread", worker_threads = 2)] async fn $case() {
@@ -21,22 +22,22 @@ macro_rules! on_one {
     };
 }
 
-on_each! {
-    Memory as memory, Redis as redis, Valkey as valkey, Cluster as cluster: told {
-        a_message_tells_of_a_turn
-        without_a_message_a_look_a_second_does
-        what_happened_before_anybody_listened_is_seen
-        what_happened_between_the_look_and_the_hold_is_seen
-        one_slow_look_ends_no_hold
-        a_crowd_is_told_without_a_question_for_each
+on_every_line! {
+    Memory as memory, Redis as redis, Valkey as valkey, Cluster as cluster: wakeups {
+        a_tick_message_answers_the_polls_it_promotes
+        without_messages_a_lookup_each_second_answers_polls
+        a_turn_before_the_subscription_is_found
+        a_turn_between_the_lookup_and_the_hold_is_found
+        one_failed_lookup_does_not_end_a_hold
+        many_polls_are_answered_with_few_lookups
     }
 }
 
 mod subscribed {
-    on_each! {
+    on_every_line! {
         Redis as redis, Valkey as valkey, Cluster as cluster: subscription {
-            a_process_subscribes_once_for_all_and_only_while_it_holds
-            a_subscription_that_breaks_begins_anew
+            a_process_subscribes_once_while_it_holds_polls
+            a_broken_subscription_is_renewed
         }
     }
 }

@@ -1,4 +1,4 @@
-//! A process over a line, and a queue of its own in which nobody gets further before a promotion.
+//! A process that uses a line, and a new queue in which every entry waits until a promotion.
 
 use std::sync::Arc;
 
@@ -14,12 +14,12 @@ use vestibule_domain::id::QueueId;
 use vestibule_line::{Line, Promotion};
 use vestibule_tests::{
     edge::{Answer, Ask, BOUND, configuration, local, process, send_to},
-    lines::{fresh_queue, tick_of},
+    lines::{fresh_queue, tick_order},
     switched::Switch,
-    waiting::asked_until,
+    waiting::poll_until,
 };
 
-/// More than anybody here holds.
+/// More polls than any case holds.
 const HELD_BUDGET: u32 = 10_000;
 
 pub(crate) struct Scene {
@@ -32,7 +32,7 @@ pub(crate) struct Scene {
 }
 
 impl Scene {
-    /// Everybody who enters waits: the queue is opened for one, who is in.
+    /// Opens a queue with room for one entry, and lets one visitor in. All who enter later wait.
     pub(crate) async fn open(line: Arc<dyn Line>) -> Self {
         let (queue, switch) = (fresh_queue(), Switch::default());
         let dir = tempfile::tempdir().expect("a folder");
@@ -65,19 +65,19 @@ impl Scene {
             metadata: QueueMetadata::new(configuration.salt),
         };
         let created = backup.create_queue(&self.queue, &stored).await;
-        assert!(created.expect("the backup takes it"));
+        assert!(created.expect("the backup accepts the queue"));
         let configured = self.line.configure(&self.queue, &configuration, true).await;
-        configured.expect("the line takes it");
+        configured.expect("the line accepts the queue");
     }
 
-    /// From now on there is room for all who wait.
+    /// Raises the capacity, so that there is room for all waiting entries.
     async fn make_room(&self) {
         let configuration = configuration(&settings(10_000), "2");
         let configured = self.line.configure(&self.queue, &configuration, false).await;
-        configured.expect("there is the queue");
+        configured.expect("the queue exists");
     }
 
-    /// Somebody new enters, and waits but for the first: the path of the entry.
+    /// Lets a new visitor enter and returns the path of the entry. All but the first visitor wait.
     pub(crate) async fn enter(&self) -> String {
         let entries = format!("/queues/{}/entries", self.queue);
         let ask = Ask::post(entries.as_str()).visitor(&Uuid::new_v4().to_string());
@@ -97,39 +97,35 @@ impl Scene {
         send_to(&self.router, ask).await
     }
 
-    /// A poll that offers to be held for longer than any test takes.
+    /// Sends a poll that may be held for longer than any test takes.
     pub(crate) fn poll(&self, entry: &str) -> JoinHandle<Answer> {
         let (router, ask) = (self.router.clone(), Ask::get(format!("{entry}?wait=20")));
         tokio::spawn(async move { send_to(&router, ask).await })
     }
 
-    /// Promotes so many.
+    /// Promotes this many entries.
     pub(crate) async fn promote(&self, asked: u64) -> Promotion {
         self.make_room().await;
         let promote = async || {
             self.line
-                .promote(&self.queue, tick_of(asked))
+                .promote(&self.queue, tick_order(asked))
                 .await
                 .expect("promotes")
         };
-        // The pace may have to come round first.
-        let promotion = asked_until(BOUND, promote, |promotion| promotion.promoted > 0).await;
+        // The pace may have to earn tokens first.
+        let promotion = poll_until(BOUND, promote, |promotion| promotion.promoted > 0).await;
         assert_eq!(promotion.promoted, asked);
         promotion
     }
 
-    /// From now on every view shows the queue as it is now: nothing that comes later is seen by looking at the queue.
+    /// From now on every view shows the queue as it is now, so that no view reveals a later event.
     pub(crate) async fn freeze(&self) {
-        let view = self
-            .line
-            .queue_view(&self.queue)
-            .await
-            .expect("there is the queue");
+        let view = self.line.queue_view(&self.queue).await.expect("the queue exists");
         self.switch.freeze(view);
     }
 }
 
-/// Settings of a queue that so many get into, and that moves fast enough for all in it to be held.
+/// The settings of a queue with this capacity. It moves fast enough that all polls in it are held.
 fn settings(capacity: u32) -> Map<String, Value> {
     let settings = json!({
         "capacity": capacity, "batch": 10_000, "interval_seconds": 1, "claim_seconds": 60, "session_seconds": 300,

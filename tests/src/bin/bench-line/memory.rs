@@ -21,7 +21,7 @@ use vestibule_domain::{
 };
 use vestibule_line::{EntryLine, PROMOTE_CHUNK, PromotionLine, RecoveryLine};
 use vestibule_line_redis::RedisLine;
-use vestibule_tests::lines::tick_of;
+use vestibule_tests::lines::tick_order;
 
 use crate::{
     Bench,
@@ -175,7 +175,7 @@ async fn promote(bench: &Bench, client: &Client, queue: &QueueId) -> Result<(), 
     let (mut promoted, mut chunks) = (0, Vec::new());
     while promoted < 50_000 {
         let started = Instant::now();
-        let promotion = bench.line.promote(queue, tick_of(PROMOTE_CHUNK)).await?;
+        let promotion = bench.line.promote(queue, tick_order(PROMOTE_CHUNK)).await?;
         assert_eq!(promotion.promoted, PROMOTE_CHUNK, "a full chunk");
         chunks.push(started.elapsed().as_secs_f64() * 1_000.0);
         promoted += promotion.promoted;

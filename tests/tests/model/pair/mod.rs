@@ -22,7 +22,7 @@ use vestibule_line::{
 };
 use vestibule_line_memory::MemoryLine;
 use vestibule_line_redis::RedisLine;
-use vestibule_tests::lines::{HandClock, configuration, visitor};
+use vestibule_tests::lines::{ManualClock, configuration, visitor};
 
 use self::compare::same;
 use crate::{
@@ -44,7 +44,7 @@ pub(crate) struct Pair {
     redis: RedisLine,
     /// Looks into Redis past the line under test.
     link: MultiplexedConnection,
-    pub(crate) clock: HandClock,
+    pub(crate) clock: ManualClock,
     pub(crate) queue: QueueId,
     settings: Settings,
     /// The visit that each visitor was last seen in.
@@ -61,13 +61,13 @@ pub(crate) struct Made {
 
 impl Pair {
     pub(crate) async fn new(redis: RedisLine, link: MultiplexedConnection, queue: QueueId) -> Self {
-        let clock = HandClock::new();
+        let clock = ManualClock::new();
         let pair = Self {
-            memory: MemoryLine::with_clock(clock.as_server())
+            memory: MemoryLine::with_clock(clock.as_server_clock())
                 .with_witness(clock.as_clock())
                 .with_journal_limits(LIMITS),
             redis: redis
-                .with_given_time(clock.as_server())
+                .with_given_time(clock.as_server_clock())
                 .with_witness(clock.as_clock())
                 .with_journal_limits(LIMITS),
             link,
@@ -100,9 +100,9 @@ impl Pair {
     /// Takes a step on both lines; says where answers or states differ after it.
     pub(crate) async fn step(&mut self, op: &Op) -> Result<(), String> {
         match op {
-            Op::PassMicros(micros) => self.clock.pass(Duration::from_micros(*micros)),
-            Op::GoBackMicros(micros) => self.clock.go_back(Duration::from_micros(*micros)),
-            Op::ServerOffMillis(ms) => self.clock.set_server_off(*ms),
+            Op::PassMicros(micros) => self.clock.advance(Duration::from_micros(*micros)),
+            Op::GoBackMicros(micros) => self.clock.set_back(Duration::from_micros(*micros)),
+            Op::ServerOffMillis(ms) => self.clock.set_server_error_ms(*ms),
             Op::Set(setting) => setting.apply(&mut self.settings),
             _ => {}
         }

@@ -1,0 +1,221 @@
+//! A request about an entry that Redis forgot restores it to its old place.
+
+use serde_json::json;
+use tokio::join;
+use vestibule_domain::state::EntryState;
+use vestibule_line::{
+    EntryLine, EntryLookup, LeaveOutcome, LeaveReason, NotFound, QueueLine, RecoveryLine, ReplacedEntry,
+    RestoreEntryOrder, RestoreEntryOutcome,
+};
+use vestibule_tests::{
+    edge::{Ask, send_to},
+    lines::Backend,
+};
+
+use crate::scene::{Scene, default_settings};
+
+pub(crate) async fn a_forgotten_entry_keeps_its_place(backend: Backend) {
+    let scene = Scene::open(backend, default_settings()).await;
+    let guests = scene.enter_many(6).await;
+    scene
+        .forget_entries(&[guests[4].clone(), guests[2].clone()])
+        .await;
+    // A new visitor meanwhile does not get ahead of earlier ones.
+    let newcomer = scene.enter_many(1).await;
+    // The last entry is asked for first: the order of the requests does not matter.
+    scene.status(&guests[4]).await.is(200);
+    assert_eq!(scene.positions(&guests[1..]).await, [1, 2, 3, 4, 5]);
+    assert_eq!(scene.positions(&newcomer).await, [6]);
+    let record = scene.record(&guests[2]).await;
+    assert_eq!(record.state, EntryState::Waiting);
+    // The visit number is the old one, and the visitor may leave by it.
+    let leave = Ask::delete(format!(
+        "{}?visit={}",
+        scene.path(&guests[2]),
+        record.visit.number()
+    ));
+    scene.send(leave.visitor(&guests[2].id)).await.is(204);
+    assert_eq!(scene.record(&guests[2]).await.state, EntryState::Left);
+    scene.status(&guests[2]).await.is_problem(410, "left");
+}
+
+pub(crate) async fn a_forgotten_entry_that_ended_is_not_restored(backend: Backend) {
+    let scene = Scene::open(backend, default_settings()).await;
+    let guests = scene.enter_many(3).await;
+    scene.forget_entries(&guests).await;
+    scene.leave(&guests[1]).await;
+    assert_eq!(scene.record(&guests[1]).await.state, EntryState::Left);
+    // The first entry is active, and the protected service completes it.
+    scene.complete(&guests[0]).await;
+    assert_eq!(scene.record(&guests[0]).await.state, EntryState::Completed);
+    // Redis forgets the ends as well.
+    scene.forget_entries(&guests).await;
+    for guest in &guests[..2] {
+        assert_eq!(scene.status(guest).await.status, 410);
+        let status = scene.line.status(&scene.queue, guest.entry()).await;
+        assert_eq!(status.expect("status"), EntryLookup::NotFound(NotFound::Unknown));
+    }
+    assert_eq!(scene.positions(&guests[2..]).await, [1]);
+}
+
+pub(crate) async fn a_forgotten_turn_can_be_claimed(backend: Backend) {
+    let scene = Scene::open(backend, json!({ "capacity": 1, "batch": 2 })).await;
+    let guests = scene.enter_many(3).await;
+    scene.complete(&guests[0]).await;
+    scene.promote().await;
+    scene.flush().await;
+    let called = scene.status(&guests[1]).await.number("promoted_at_ms");
+    scene.forget_entries(&guests).await;
+    let claimed = scene.send(scene.claim(&guests[1])).await;
+    claimed.is(200);
+    assert_eq!(claimed.text("state"), "active");
+    assert_eq!(claimed.body["durable"], true);
+    assert_eq!(
+        claimed.number("promoted_at_ms"),
+        called,
+        "the entry was promoted once"
+    );
+    assert!(claimed.body["pass"].is_string());
+    assert_eq!(
+        scene.positions(&guests[2..]).await,
+        [1],
+        "no other entry is promoted"
+    );
+    scene.promote().await;
+    assert_eq!(scene.positions(&guests[2..]).await, [1]);
+}
+
+pub(crate) async fn a_forgotten_session_keeps_its_end(backend: Backend) {
+    let scene = Scene::open(backend, default_settings()).await;
+    let guests = scene.enter_many(2).await;
+    let before = scene.status(&guests[0]).await;
+    let asked = json!({ "visitor": guests[0].id });
+    scene.forget_entries(&guests).await;
+    let valid = scene.send(scene.service(&guests[0], "validate", &asked)).await;
+    valid.is(200);
+    assert_eq!(valid.number("expires_at_ms"), before.number("expires_at_ms"));
+    scene.forget_entries(&guests).await;
+    let longer = json!({ "seconds": 400 });
+    let extend = scene
+        .service(&guests[0], "extend", &longer)
+        .visitor(&guests[0].id);
+    let extended = scene.send(extend).await;
+    assert!(extended.is(200).number("expires_at_ms") > before.number("expires_at_ms"));
+    let waits = scene
+        .send(scene.service(&guests[1], "validate", &json!({ "visitor": guests[1].id })))
+        .await;
+    waits.is_problem(409, "not-your-turn");
+}
+
+pub(crate) async fn a_held_poll_of_a_forgotten_entry_returns_its_place(backend: Backend) {
+    let scene = Scene::open(backend, json!({ "interval_seconds": 1 })).await;
+    let guests = scene.enter_many(3).await;
+    let held = scene.send(Ask::get(format!("{}?wait=3", scene.path(&guests[2]))).visitor(&guests[2].id));
+    let forgets = async {
+        // Redis forgets the entry before or after the poll reads it. The result is the same.
+        tokio::task::yield_now().await;
+        scene.forget_entries(&guests[1..]).await;
+    };
+    let (answer, ()) = join!(held, forgets);
+    answer.is(200);
+    assert_eq!(answer.text("state"), "waiting");
+    assert_eq!(scene.positions(&guests[1..]).await, [1, 2]);
+}
+
+pub(crate) async fn an_end_that_the_backup_lacks_is_reported(backend: Backend) {
+    let scene = Scene::open(backend, default_settings()).await;
+    let guests = scene.enter_many(3).await;
+    let left = scene
+        .line
+        .leave(&scene.queue, guests[1].entry(), None, LeaveReason::Leave)
+        .await;
+    assert!(
+        matches!(left, Ok(LeaveOutcome::Ended(_))),
+        "the visitor leaves, and the process dies: {left:?}"
+    );
+    assert_eq!(scene.record(&guests[1]).await.state, EntryState::Waiting);
+    scene.status(&guests[1]).await.is_problem(410, "left");
+    assert_eq!(scene.record(&guests[1]).await.state, EntryState::Left);
+    assert_eq!(scene.positions(&guests[2..]).await, [1]);
+}
+
+pub(crate) async fn many_requests_restore_a_forgotten_entry_once(backend: Backend) {
+    let scene = Scene::open(backend, default_settings()).await;
+    let guests = scene.enter_many(4).await;
+    scene.forget_entries(&guests).await;
+    let asks = (0..12).map(|n| {
+        let guest = &guests[1 + n % 3];
+        let ask = Ask::get(scene.path(guest)).visitor(&guest.id);
+        send_to(&scene.routers[n % 2], ask)
+    });
+    for answer in futures_util::future::join_all(asks).await {
+        answer.is(200);
+    }
+    assert_eq!(scene.positions(&guests[1..]).await, [1, 2, 3]);
+    let view = scene.line.queue_view(&scene.queue).await.expect("view");
+    assert_eq!((view.waiting, view.ready, view.active), (3, 0, 0));
+}
+
+pub(crate) async fn a_restore_cut_off_by_a_kill_leaves_nothing_behind(backend: Backend) {
+    let scene = Scene::open(backend, default_settings()).await;
+    let guests = scene.enter_many(4).await;
+    scene.forget_entries(&guests).await;
+    for (killed_after, guest) in (1..).zip(&guests[1..3]) {
+        let mut replaced = ReplacedEntry::Nothing;
+        for _ in 0..killed_after {
+            let order = RestoreEntryOrder {
+                record: scene.record(guest).await,
+                generation: 1,
+                replaced,
+            };
+            if let RestoreEntryOutcome::TicketIssued(ticket) = scene
+                .line
+                .restore_entry(&scene.queue, &order)
+                .await
+                .expect("restore_entry")
+            {
+                replaced = ReplacedEntry::Ticket(ticket);
+            }
+        }
+    }
+    assert_eq!(
+        scene.positions(&guests[3..]).await,
+        [2],
+        "one of the two entries is restored"
+    );
+    assert_eq!(scene.positions(&guests[1..]).await, [1, 2, 3]);
+}
+
+pub(crate) async fn an_earlier_visit_in_redis_does_not_end_the_current_one(backend: Backend) {
+    let scene = Scene::open(
+        backend,
+        json!({ "capacity": 1, "batch": 1, "interval_seconds": 1 }),
+    )
+    .await;
+    let guests = scene.enter_many(1).await;
+    let snapshot = scene.snapshot().await;
+    // The visit ends. The visitor enters again and waits behind another one.
+    scene.complete(&guests[0]).await;
+    scene.enter_many(1).await;
+    let (again, entered) = scene.enter_as(&guests[0].id).await;
+    assert_eq!(entered.is(201).text("state"), "waiting");
+    // Redis has only the earlier visit, and that one times out.
+    scene.restore_snapshot(&snapshot).await;
+    let key = format!("vestibule:{{{}}}:active", scene.queue);
+    let past: Result<(), _> = ::redis::cmd("ZADD")
+        .arg(key)
+        .arg(1)
+        .arg(again.member())
+        .query_async(&mut scene.connection.clone())
+        .await;
+    past.expect("Redis answers");
+    scene.promote().await;
+    scene.flush().await;
+    let answer = scene.status_once_served(&again).await;
+    assert_eq!(answer.is(200).number("visit"), entered.number("visit"));
+    assert_eq!(answer.number("joined_at_ms"), entered.number("joined_at_ms"));
+    assert_eq!(
+        scene.record(&again).await.visit.number(),
+        u16::try_from(entered.number("visit")).expect("a visit")
+    );
+}

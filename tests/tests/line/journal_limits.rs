@@ -1,0 +1,156 @@
+//! A journal at its limit: the queue accepts no new entries, and every existing entry keeps its place.
+
+use vestibule_domain::{
+    entry_status::EntryStatus,
+    pace::LimitedBy,
+    settings::{ReEntry, Settings},
+    state::EntryState,
+};
+use vestibule_line::{EnterOutcome, JoinKind, JournalLimits, LeaveReason, LineError, Refusal};
+use vestibule_tests::lines::{Subject, visitor};
+
+const LIMITS: JournalLimits = JournalLimits {
+    new_entries: 3,
+    all_changes: 5,
+    dead_letters: 1,
+};
+
+/// Opens a queue in which visitors 1 and 2 are active and 3 and 4 wait, and fills the journal up to the limit
+/// for new entries.
+async fn open_at_the_limit(subject: &Subject, re_entry: ReEntry) -> Subject {
+    let mut subject = subject.with_journal_limits(LIMITS);
+    subject
+        .open(Settings {
+            capacity: 2,
+            batch: 2,
+            interval_seconds: 1,
+            re_entry,
+            ..Settings::default()
+        })
+        .await;
+    for number in 1..=4 {
+        let change = subject.enter(visitor(number)).await.change.expect("new");
+        if number > 1 {
+            subject
+                .line
+                .append_to_journal(&subject.queue, &change)
+                .await
+                .expect("the journal has room");
+        }
+    }
+    assert_eq!(subject.view().await.journal_len, LIMITS.new_entries);
+    subject
+}
+
+/// Acknowledges the oldest record.
+async fn acknowledge_one(subject: &Subject) {
+    let oldest = subject.journal().await.remove(0).key;
+    let acknowledged = subject.line.acknowledge(&subject.queue, &[oldest], &[]).await;
+    acknowledged.expect("acknowledge");
+}
+
+async fn try_enter(subject: &Subject, number: u64) -> EnterOutcome {
+    let entered = subject.line.enter(&subject.queue, visitor(number)).await;
+    entered.expect("an answer")
+}
+
+pub(crate) async fn a_full_journal_refuses_new_entries(subject: Subject) {
+    let subject = open_at_the_limit(&subject, ReEntry::Keep).await;
+    let before = subject.view().await;
+    let refused = EnterOutcome::Refused(Refusal::JournalFull);
+    assert_eq!(try_enter(&subject, 5).await, refused);
+    assert_eq!(subject.view().await, before, "the refused entry leaves no trace");
+    for number in 1..=4 {
+        let place = subject.enter(visitor(number)).await;
+        assert_eq!(place.kind, JoinKind::Kept, "visitor {number}");
+    }
+
+    // The fast track is refused as well, and so is a visitor who left and enters again.
+    for number in [3, 4, 1, 2] {
+        subject.leave(visitor(number), LeaveReason::Leave).await;
+        assert_eq!(try_enter(&subject, number).await, refused, "visitor {number}");
+    }
+    subject.advance_seconds(1);
+    assert_eq!(try_enter(&subject, 5).await, refused);
+    let view = subject.view().await;
+    assert_eq!((view.waiting, view.ready, view.active), (0, 0, 0));
+    assert_eq!(view.totals.entered, 4);
+
+    acknowledge_one(&subject).await;
+    assert_eq!(subject.enter(visitor(5)).await.status.state(), EntryState::Active);
+}
+
+pub(crate) async fn a_full_journal_refuses_entering_after_an_expired_session(subject: Subject) {
+    let subject = open_at_the_limit(&subject, ReEntry::Keep).await;
+    subject.advance_seconds(300);
+    let before = subject.view().await;
+    assert_eq!(
+        try_enter(&subject, 1).await,
+        EnterOutcome::Refused(Refusal::JournalFull),
+        "the session expired, so entering would start a new visit"
+    );
+    assert_eq!(subject.view().await, before);
+    subject.acknowledge_journal(&[]).await;
+    assert_eq!(subject.enter(visitor(1)).await.kind, JoinKind::NewVisit);
+}
+
+pub(crate) async fn a_full_journal_still_allows_requeueing(subject: Subject) {
+    let subject = open_at_the_limit(&subject, ReEntry::Requeue).await;
+    assert_eq!(subject.enter(visitor(3)).await.kind, JoinKind::Requeued);
+    assert_eq!(subject.position(visitor(3)).await, 2);
+}
+
+pub(crate) async fn a_full_journal_stops_promotion_and_expiry(subject: Subject) {
+    let subject = open_at_the_limit(&subject, ReEntry::Keep).await;
+    subject.leave(visitor(1), LeaveReason::Complete).await;
+    subject.advance_seconds(1);
+    let promotion = subject.tick().await;
+    assert_eq!(
+        (promotion.promoted, promotion.limited_by),
+        (0, LimitedBy::Journal)
+    );
+    assert_eq!((promotion.waiting, promotion.ready, promotion.active), (2, 0, 1));
+    let view = subject.view().await;
+    assert_eq!(view.journal_len, LIMITS.new_entries, "the tick adds no record");
+    assert_eq!(
+        view.heartbeat_ms,
+        subject.clock.now_ms(),
+        "the tick is a heartbeat all the same"
+    );
+    subject.advance_seconds(300);
+    let promotion = subject.tick().await;
+    assert_eq!((promotion.expired, promotion.active), (0, 1));
+
+    // With one record less, expiry and promotion continue.
+    acknowledge_one(&subject).await;
+    let promotion = subject.tick().await;
+    assert_eq!((promotion.expired, promotion.promoted), (1, 2));
+    assert!(matches!(
+        subject.status(visitor(3)).await,
+        EntryStatus::Ready { .. }
+    ));
+}
+
+pub(crate) async fn changes_of_existing_entries_have_a_journal_reserve(subject: Subject) {
+    let subject = open_at_the_limit(&subject, ReEntry::Keep).await;
+    let left = subject.leave(visitor(1), LeaveReason::Leave).await;
+    for _ in LIMITS.new_entries..LIMITS.all_changes {
+        subject
+            .line
+            .append_to_journal(&subject.queue, &left)
+            .await
+            .expect("the reserve accepts the change");
+    }
+    let full = subject.line.append_to_journal(&subject.queue, &left).await;
+    assert!(matches!(full, Err(LineError::JournalFull)), "{full:?}");
+    assert_eq!(subject.view().await.journal_len, LIMITS.all_changes);
+    // The end is not lost: the line keeps it until the backup has it.
+    let end = subject.line.unsettled_end(&subject.queue, visitor(1)).await;
+    assert_eq!(end.expect("an answer"), Some(left));
+    subject.acknowledge_journal(&[]).await;
+    subject
+        .line
+        .append_to_journal(&subject.queue, &left)
+        .await
+        .expect("the journal has room again");
+}

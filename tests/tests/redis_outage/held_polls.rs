@@ -1,0 +1,95 @@
+//! Held polls while Redis dies, and after it returns.
+
+use serde_json::json;
+use vestibule_domain::id::QueueId;
+use vestibule_line::Line;
+use vestibule_line_redis::RedisLine;
+use vestibule_tests::{
+    edge::{Ask, BOUND, configuration, send_to},
+    lines::tick_order,
+    servers,
+    waiting::poll_until,
+};
+
+use crate::{
+    expect_normal_answers,
+    process::{Process, Visitor, create, settings},
+    server::Server,
+};
+
+/// Waits until a process is subscribed to the queue.
+async fn wait_until_subscribed(server: &Server, queue: &QueueId) {
+    let address = format!("redis://127.0.0.1:{}", server.port);
+    let client = redis::Client::open(address).expect("an address");
+    let mut connection = servers::connect_redis(client).await;
+    let mut ask = redis::cmd("PUBSUB");
+    ask.arg("SHARDNUMSUB")
+        .arg(format!("vestibule:{{{queue}}}:changes"));
+    let listeners = async || {
+        let (_, listeners): (String, u64) = ask.query_async(&mut connection).await.expect("it answers");
+        listeners
+    };
+    poll_until(BOUND, listeners, |listeners| *listeners == 1).await;
+}
+
+/// A held poll is answered when the line becomes unavailable. A poll that is held after the line returned
+/// learns of the turn.
+async fn held_polls_survive_outage(is_cluster: bool) {
+    let mut server = Server::start(is_cluster);
+    if is_cluster {
+        server.assign_slots().await;
+    }
+    let queue = create(&server.url()).await;
+    let line = RedisLine::connect(&server.url()).await.expect("it answers");
+    let mut brisk = settings();
+    brisk.insert("interval_seconds".to_owned(), json!(1));
+    let changed = line.configure(&queue, &configuration(&brisk, "2"), false).await;
+    changed.expect("the queue exists");
+    let process = Process::start(&server.url(), &queue).await;
+    let (active, waiting) = (
+        process.enter_and_expect_created().await,
+        process.enter_and_expect_created().await,
+    );
+    // The poll that was held when the line died counts until its lease ends, so the next held poll is of
+    // another entry.
+    let third = process.enter_and_expect_created().await;
+    let hold = |visitor: &Visitor| {
+        let (routes, ask) = (
+            process.routes.clone(),
+            Ask::get(format!("{}?wait=20", visitor.path)),
+        );
+        tokio::spawn(async move { send_to(&routes, ask).await })
+    };
+
+    let held = hold(&third);
+    wait_until_subscribed(&server, &queue).await;
+    server.kill();
+    let answer = held.await.expect("the poll is answered");
+    assert_eq!(answer.is(200).text("state"), "waiting");
+    assert_eq!(answer.body["degraded"], true);
+
+    server.restart();
+    expect_normal_answers(&process, &active, &waiting).await;
+    let held = hold(&waiting);
+    wait_until_subscribed(&server, &queue).await;
+    let done = Ask::post(format!("{}/complete", active.path));
+    process.send(done).await.0.is(204);
+    // The first connection is the one from before the outage.
+    let promote = async || line.promote(&queue, tick_order(1)).await;
+    let promotion = poll_until(BOUND, promote, Result::is_ok).await.expect("promotes");
+    assert_eq!(promotion.promoted, 1, "{promotion:?}");
+    let answer = held.await.expect("the poll is answered");
+    assert_eq!(answer.is(200).text("state"), "ready");
+    // The table does not show the promotion yet: the message contained it.
+    assert_eq!(answer.number("promoted_at_ms"), promotion.now_ms);
+}
+
+#[tokio::test]
+async fn held_polls_end_with_redis_and_work_after_its_return() {
+    held_polls_survive_outage(false).await;
+}
+
+#[tokio::test]
+async fn held_polls_end_with_a_cluster_and_work_after_its_return() {
+    held_polls_survive_outage(true).await;
+}

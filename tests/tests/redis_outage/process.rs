@@ -1,0 +1,108 @@
+//! A process that serves visitors with that Redis, and its visitors.
+
+use std::{sync::Arc, time::Duration};
+
+use axum::Router;
+use serde_json::{Map, Value, json};
+use tokio::{sync::watch, time::Instant};
+use uuid::Uuid;
+use vestibule_backup::{Backup, QueueMetadata, StoredQueue};
+use vestibule_domain::id::QueueId;
+use vestibule_line::RecoveryLine;
+use vestibule_line_redis::RedisLine;
+use vestibule_tests::{
+    edge::{Answer, Ask, BOUND, configuration, local, process, send_to},
+    lines::fresh_queue,
+    servers,
+    waiting::poll_until,
+};
+
+/// No call takes longer than 2 s. The rest is for a busy machine.
+const CALL_TIME_MAX: Duration = Duration::from_secs(4);
+
+pub(crate) struct Visitor {
+    pub(crate) id: String,
+    pub(crate) path: String,
+    pub(crate) entered: Answer,
+}
+
+/// A process that serves visitors with that Redis and the emulator.
+pub(crate) struct Process {
+    pub(crate) queue: QueueId,
+    pub(crate) routes: Router,
+    _stop: watch::Sender<bool>,
+}
+
+impl Process {
+    pub(crate) async fn start(url: &str, queue: &QueueId) -> Self {
+        let line = RedisLine::connect_lazily(url, None).expect("an address");
+        let backup = servers::dynamodb_backup().await;
+        let (stop, stopped) = watch::channel(false);
+        Self {
+            queue: queue.clone(),
+            routes: process(Arc::new(line), Arc::new(backup), local(), &stopped),
+            _stop: stop,
+        }
+    }
+
+    /// Sends a request and checks that the process does not hang.
+    pub(crate) async fn send(&self, ask: Ask) -> (Answer, Duration) {
+        let begun = Instant::now();
+        let answer = send_to(&self.routes, ask).await;
+        let took = begun.elapsed();
+        assert!(took < CALL_TIME_MAX, "{took:?} for {answer:?}");
+        (answer, took)
+    }
+
+    pub(crate) async fn enter_and_expect_created(&self) -> Visitor {
+        let id = Uuid::new_v4().to_string();
+        let ask = || Ask::post(format!("/queues/{}/entries", self.queue)).visitor(&id);
+        let entered = self.send_until(ask, |answer| answer.status == 201).await;
+        let path = format!("/queues/{}/entries/{}", self.queue, entered.text("token"));
+        Visitor { id, path, entered }
+    }
+
+    /// Repeats a request until the answer satisfies the condition, up to a time limit.
+    pub(crate) async fn send_until(
+        &self,
+        ask: impl Fn() -> Ask,
+        condition: impl Fn(&Answer) -> bool,
+    ) -> Answer {
+        let begun = Instant::now();
+        let answer = poll_until(BOUND, async || self.send(ask()).await.0, condition).await;
+        println!("the condition held after {:?}", begun.elapsed());
+        answer
+    }
+}
+
+pub(crate) fn status_request(visitor: &Visitor) -> Ask {
+    Ask::get(visitor.path.clone()).visitor(&visitor.id)
+}
+
+pub(crate) fn settings() -> Map<String, Value> {
+    let settings = json!({
+        "capacity": 1, "batch": 1, "session_seconds": 3_600, "on_outage": "open", "outage_grace_seconds": 60,
+    });
+    settings.as_object().expect("an object").clone()
+}
+
+/// Creates a queue in the line and in the backup.
+pub(crate) async fn create(url: &str) -> QueueId {
+    let (queue, configuration) = (fresh_queue(), configuration(&settings(), "1"));
+    let line = RedisLine::connect_lazily(url, None).expect("an address");
+    let configure = async || line.configure(&queue, &configuration, true).await;
+    poll_until(BOUND, configure, Result::is_ok)
+        .await
+        .expect("configured");
+    let stored = StoredQueue {
+        settings: settings().into(),
+        settings_order: 0,
+        metadata: QueueMetadata::new(configuration.salt),
+    };
+    let created = servers::dynamodb_backup()
+        .await
+        .create_queue(&queue, &stored)
+        .await;
+    assert!(created.expect("the backup answers"));
+    queue
+}

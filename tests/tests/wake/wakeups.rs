@@ -1,0 +1,164 @@
+//! Which message or lookup tells a held poll of the turn.
+
+use std::{sync::atomic::Ordering, time::Duration};
+
+use tokio::time::{Instant, sleep};
+use vestibule_tests::{edge::BOUND, lines::Backend, waiting::wait_until};
+
+use crate::scene::Scene;
+
+/// Longer than the fallback lookup of each second takes, and shorter than a hold.
+const ANSWER_TIME_MAX: Duration = Duration::from_secs(8);
+
+/// The message alone tells of the turn: no view shows it, and the backup does not have it yet.
+pub(crate) async fn a_tick_message_answers_the_polls_it_promotes(backend: Backend) {
+    let scene = Scene::open(backend.connect_line(None).await).await;
+    let entries = scene.enter_many(3).await;
+    scene.freeze().await;
+    let polls: Vec<_> = entries.iter().map(|entry| scene.poll(entry)).collect();
+    // The process looks the polls up once after it subscribes. From then on messages reach them.
+    wait_until(BOUND, "the process is subscribed", async || {
+        scene.switch.looks.load(Ordering::SeqCst) > 0
+    })
+    .await;
+    // There are two ticks. A poll of an entry behind the first tick stays held.
+    for (poll, left) in polls.into_iter().zip([1, 0]) {
+        let promotion = scene.promote(1).await;
+        let answer = poll.await.expect("the poll is answered");
+        assert_eq!(answer.is(200).text("state"), "ready");
+        assert_eq!(answer.number("promoted_at_ms"), promotion.now_ms);
+        let joined_at_ms = answer.number("joined_at_ms");
+        assert!(joined_at_ms <= promotion.now_ms && joined_at_ms > promotion.now_ms - 60_000);
+        assert_eq!(answer.number("claim_by_ms"), promotion.now_ms + 60_000);
+        assert_eq!(promotion.waiting, left + 1);
+    }
+}
+
+pub(crate) async fn without_messages_a_lookup_each_second_answers_polls(backend: Backend) {
+    let scene = Scene::open(backend.connect_line(None).await).await;
+    scene.switch.deafen();
+    let entry = scene.enter().await;
+    let poll = scene.poll(&entry);
+    wait_until(BOUND, "the process tries to subscribe", async || {
+        scene.switch.listening.passes() > 0
+    })
+    .await;
+    let since = Instant::now();
+    let promotion = scene.promote(1).await;
+    let answer = poll.await.expect("the poll is answered");
+    assert_eq!(answer.is(200).text("state"), "ready");
+    assert_eq!(answer.number("claim_by_ms"), promotion.now_ms + 60_000);
+    assert!(since.elapsed() < ANSWER_TIME_MAX, "{:?}", since.elapsed());
+    assert_eq!(
+        scene.switch.looks.load(Ordering::SeqCst),
+        1,
+        "one lookup, when the turn came"
+    );
+}
+
+/// The message was sent before the process subscribed, and no view shows the turn. The lookup after the
+/// subscription finds it.
+pub(crate) async fn a_turn_before_the_subscription_is_found(backend: Backend) {
+    let scene = Scene::open(backend.connect_line(None).await).await;
+    let entry = scene.enter().await;
+    scene.freeze().await;
+    scene.switch.listening.shut();
+    let poll = scene.poll(&entry);
+    wait_until(BOUND, "the process is about to subscribe", async || {
+        scene.switch.listening.passes() > 0
+    })
+    .await;
+    scene.promote(1).await;
+    scene.switch.listening.open();
+    let since = Instant::now();
+    let answer = poll.await.expect("the poll is answered");
+    assert_eq!(answer.is(200).text("state"), "ready");
+    assert!(since.elapsed() < ANSWER_TIME_MAX, "{:?}", since.elapsed());
+}
+
+/// The same for a poll that joins polls whose process is already subscribed.
+pub(crate) async fn a_turn_between_the_lookup_and_the_hold_is_found(backend: Backend) {
+    let scene = Scene::open(backend.connect_line(None).await).await;
+    let entries = scene.enter_many(2).await;
+    scene.freeze().await;
+    let other_poll = scene.poll(&entries[1]);
+    wait_until(BOUND, "the process is subscribed", async || {
+        scene.switch.looks.load(Ordering::SeqCst) > 0
+    })
+    .await;
+    let looks = scene.switch.looking.passes();
+    scene.switch.looking.shut();
+    let poll = scene.poll(&entries[0]);
+    wait_until(BOUND, "the poll was looked up", async || {
+        scene.switch.looking.passes() > looks
+    })
+    .await;
+    scene.promote(1).await;
+    // The process receives the message while no poll of that entry is held.
+    sleep(Duration::from_millis(200)).await;
+    scene.switch.looking.open();
+    let since = Instant::now();
+    let answer = poll.await.expect("the poll is answered");
+    assert_eq!(answer.is(200).text("state"), "ready");
+    assert!(since.elapsed() < ANSWER_TIME_MAX, "{:?}", since.elapsed());
+    assert!(
+        !other_poll.is_finished(),
+        "the poll of the entry that was not promoted stays held"
+    );
+}
+
+/// If one lookup fails while the line is available, no poll is answered from the backup.
+pub(crate) async fn one_failed_lookup_does_not_end_a_hold(backend: Backend) {
+    let scene = Scene::open(backend.connect_line(None).await).await;
+    let entry = scene.enter().await;
+    let poll = scene.poll(&entry);
+    let looks = || scene.switch.looks.load(Ordering::SeqCst);
+    wait_until(BOUND, "the process is subscribed", async || looks() > 0).await;
+    scene.switch.stumble();
+    let before = looks();
+    scene.promote(1).await;
+    let answer = poll.await.expect("the poll is answered");
+    assert_eq!(answer.is(200).text("state"), "ready");
+    assert_eq!(answer.body["degraded"], false);
+    assert!(looks() >= before + 2, "the process looked the entry up again");
+}
+
+pub(crate) async fn many_polls_are_answered_with_few_lookups(backend: Backend) {
+    const CROWD: usize = 600;
+    /// Sent all at once, the first lookups would be too many for a busy machine. This case does not test that.
+    const POLLS_AT_ONCE: usize = 20;
+    let scene = Scene::open(backend.connect_line(None).await).await;
+    let entries = scene.enter_many(CROWD).await;
+    scene.freeze().await;
+    let (looking, mut polls) = (&scene.switch.looking, Vec::new());
+    for some in entries.chunks(POLLS_AT_ONCE) {
+        polls.extend(some.iter().map(|entry| scene.poll(entry)));
+        wait_until(BOUND, "the polls are looked up", async || {
+            looking.passes() == polls.len() as u64
+        })
+        .await;
+    }
+    wait_until(BOUND, "the process is subscribed", async || {
+        scene.switch.looks.load(Ordering::SeqCst) > 1
+    })
+    .await;
+    // Waits until the last poll is looked up. From now on the counters show the cost of the turn alone.
+    sleep(Duration::from_millis(500)).await;
+    let (looks, releases) = (&scene.switch.looks, &scene.switch.releases);
+    let (looked, released) = (looks.load(Ordering::SeqCst), releases.load(Ordering::SeqCst));
+    let promotion = scene.promote(CROWD as u64).await;
+    for poll in polls {
+        let answer = poll.await.expect("the poll is answered");
+        assert_eq!(answer.is(200).text("state"), "ready", "{answer:?}");
+        assert_eq!(answer.number("promoted_at_ms"), promotion.now_ms);
+    }
+    assert_eq!(
+        looking.passes(),
+        CROWD as u64,
+        "no entry was looked up alone again"
+    );
+    let looked = looks.load(Ordering::SeqCst) - looked;
+    assert!(looked <= 4, "{looked} lookups for {CROWD} polls");
+    let released = releases.load(Ordering::SeqCst) - released;
+    assert!(released <= looked, "{released} calls to release {CROWD} polls");
+}
