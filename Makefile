@@ -34,7 +34,7 @@ build: ## Build every function as AWS runs it and print the sizes (ARCHITECTURE=
 sam-local: ## Serve the functions in containers by `sam local` (PORT=3000, REDIS_URL, AWS_ENDPOINT_URL and ARGS are passed on)
 	infra/sam-local.sh $(ARGS)
 
-test-sam: ## Hold `sam local` to the suite over HTTP (ARGS are passed to the test runner)
+test-sam: ## Run the HTTP suite against `sam local` (ARGS are passed to the test runner)
 	infra/test-sam.sh $(ARGS)
 
 chaos: ## Send visitors through while everything fails at random, and check (SEEDS=50 of them, or SEED=7 alone)

@@ -1,6 +1,6 @@
 #!/usr/bin/env bash
 #
-# Holds the functions under `sam local` to the suite over HTTP, and stops all that it started. Arguments go to the test
+# Runs the HTTP suite against the functions under `sam local`, and stops all that it started. Arguments go to the test
 # runner:
 #
 #   infra/test-sam.sh                     every case
@@ -19,7 +19,7 @@ else
   say "cargo-nextest is not installed: running with cargo test, which has no time limit for a test"
   runner=(cargo test)
 fi
-suite=(--locked --package vestibule-tests --test conformance)
+suite=(--locked --package vestibule-tests --test http)
 
 # First, so that what it takes is not counted as the suite's, and an error in it is heard of at once.
 "${runner[@]}" "${suite[@]}" --no-run
