@@ -55,13 +55,12 @@ pub(crate) use cases;
 
 fn main() -> ExitCode {
     let arguments = Arguments::from_args();
-    let trials = match running_api_url() {
-        Some(url) => shared_trials(&[BackendKind::of_url(&url)]),
-        None => {
-            let mut trials = in_process::trials();
-            trials.extend(shared_trials(&LOCAL_BACKENDS));
-            trials
-        }
+    let trials = if let Some(url) = running_api_url() {
+        shared_trials(&[BackendKind::of_url(&url)])
+    } else {
+        let mut trials = in_process::trials();
+        trials.extend(shared_trials(&LOCAL_BACKENDS));
+        trials
     };
     libtest_mimic::run(&arguments, trials).exit_code()
 }

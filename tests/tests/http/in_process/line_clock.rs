@@ -85,7 +85,7 @@ async fn the_time_to_claim_does_not_pass_during_a_pause() {
     api.promote().await;
     api.advance_seconds(50);
     api.configure_line(with(true), "paused").await;
-    let get_status = async |guest: &Guest| api.send(status_request(&guest)).await;
+    let get_status = async |guest: &Guest| api.send(status_request(guest)).await;
     let paused = get_status(&guest).await;
     assert_eq!(paused.expect_status(200).text("state"), "ready");
     assert_eq!(paused.number("claim_by_ms"), api.now_ms() + 10_000);

@@ -195,7 +195,7 @@ async fn visit(scene: &Scene, number: u64, rng: &mut StdRng) {
             Some("waiting") => {
                 scene
                     .sleep_until_retry(response.number("retry_after_ms"), rng)
-                    .await
+                    .await;
             }
             Some("ready") => {
                 sleep(Duration::from_millis(rng.random_range(0..=CLAIM_DELAY_MS))).await;
