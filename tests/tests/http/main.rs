@@ -4,11 +4,12 @@
 //!
 //! - If `TEST_API_URL` names a running API, with its stage, the cases run on that one only. `TEST_REDIS_URL`,
 //!   `TEST_DYNAMODB_URL`, `TEST_QUEUES_TABLE` and `TEST_ENTRIES_TABLE` say where it keeps its queues. `TEST_API_KEY` is
-//!   the key of the protected service; `TEST_API_SIGNED` says instead that the service signs with the credentials of the
-//!   environment. `TEST_CORS_ORIGIN` is an origin whose pages may call. `TEST_GATEWAY` (`sam-local`, `ministack` or
+//!   the key of the protected service; `TEST_API_SIGNED` says instead that the service signs with the credentials of
+//!   the environment. `TEST_CORS_ORIGIN` is an origin whose pages may call. `TEST_GATEWAY` (`sam-local`, `ministack` or
 //!   `api-gateway`) names the kind of the API if its URL does not show it.
-//! - Otherwise they run on the routes in this process; on the local runner, in memory and with Redis and `DynamoDB`; and
-//!   on the functions under the Lambda and the API Gateway of the harness, with the line in one Redis and in a cluster.
+//! - Otherwise they run on the routes in this process; on the local runner, in memory and with Redis and `DynamoDB`;
+//!   and on the functions under the Lambda and the API Gateway of the harness, with the line in one Redis and in a
+//!   cluster.
 //!
 //! The modules of `in_process` hold the cases that set the clock, inject faults, look into the line or the backup, or
 //! write events of API Gateway. They run in this process only.

@@ -117,8 +117,8 @@ async fn without_journal_reserve_no_change_is_acknowledged() {
         .await
         .expect_problem(503, "backup-behind")
         .header("retry-after");
-    // The visit has ended all the same, so leaving again changes nothing. The status is unknown until the backup can say
-    // that no later visit began.
+    // The visit has ended all the same, so leaving again changes nothing. The status is unknown until the backup can
+    // say that no later visit began.
     api.send(ApiRequest::get(entry_path(&active.token)))
         .await
         .expect_problem(503, "backup-unavailable");

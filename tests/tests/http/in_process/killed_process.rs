@@ -131,7 +131,8 @@ async fn an_unwritten_claim_is_not_shown_while_the_line_is_down() {
     assert_eq!(status.expect_status(200).text("state"), "active");
 }
 
-/// The service was told that the visitor is active, so the visitor gets neither a second turn nor the place of a no-show.
+/// The service was told that the visitor is active. So the visitor gets neither a second turn nor the place of a
+/// no-show.
 async fn an_unwritten_session_that_expired_gives_no_second_turn() {
     // By the record in the backup, the visitor may still claim, or has missed the turn.
     for (claim_seconds, session_seconds, enters_again) in [

@@ -1,5 +1,5 @@
-//! A visitor who returns after `retry_after_ms` never misses a turn, whatever settings an operator changes meanwhile and
-//! however old the snapshot was that gave the time.
+//! A visitor who returns after `retry_after_ms` never misses a turn. An operator may change the settings meanwhile,
+//! and the snapshot that gave the time may be old.
 
 use std::{cell::RefCell, rc::Rc, time::Duration};
 
