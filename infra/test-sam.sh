@@ -19,7 +19,7 @@ else
   say "cargo-nextest is not installed, so cargo test runs the tests, without a time limit for each"
   runner=(cargo test)
 fi
-suite=(--locked --package vestibule-tests --test conformance)
+suite=(--locked --package vestibule-tests --test http)
 
 # Compiles first, so that a compile error shows at once and the time of the suite excludes it.
 "${runner[@]}" "${suite[@]}" --no-run

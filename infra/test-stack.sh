@@ -26,7 +26,7 @@ case $(uname -m) in
   *) architecture=x86_64 ;;
 esac
 
-suites=(--package vestibule-tests --locked --features stack --test stack --test conformance)
+suites=(--package vestibule-tests --locked --features stack --test stack --test http)
 if cargo nextest --version >/dev/null 2>&1; then
   runner=(cargo nextest run "${suites[@]}")
 else

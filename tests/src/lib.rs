@@ -7,6 +7,7 @@ pub mod cluster;
 pub mod edge;
 pub mod entries;
 pub mod functions;
+pub mod in_process;
 pub mod lambda;
 pub mod lines;
 mod programs;

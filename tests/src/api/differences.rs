@@ -1,31 +1,34 @@
-//! What the backends of the conformance suite may do differently: all of it, here and nowhere else. Each is the doing of
-//! the gateway in front, or of a process on a laptop that has none, and never of Vestibule's own routes.
+//! The backends of the HTTP suite, and every difference between them that the suite accepts. Each difference
+//! comes from the gateway in front, or from the lack of one, and never from Vestibule's own routes.
 
-use crate::edge::Answer;
+use super::ApiResponse;
 
-/// What is asked.
+/// A way of running the API.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum Kind {
-    /// The local runner, in memory and a file.
+pub enum BackendKind {
+    /// The routes in the process of the test, with the line in memory and the backup in a file.
+    InProcess,
+    /// The local runner, with the line in memory and the backup in a file.
     Runner,
     /// The local runner with Redis and DynamoDB.
     RunnerWithServers,
-    /// The functions under Lambda and API Gateway of this harness.
+    /// The functions under the Lambda and the API Gateway of this harness.
     Functions,
-    /// The same with the line in a cluster, by TLS.
+    /// The functions with the line in a Redis cluster, over TLS.
     FunctionsOnCluster,
     /// `sam local start-api`.
     SamLocal,
     /// The stack deployed on `MiniStack`.
     MiniStack,
-    /// The stack deployed in an account.
+    /// The stack deployed in an AWS account.
     ApiGateway,
 }
 
-impl Kind {
-    /// What the names of its tests start with.
+impl BackendKind {
+    /// Returns the prefix of the names of its tests.
     pub fn name(self) -> &'static str {
         match self {
+            Self::InProcess => "in_process",
             Self::Runner => "runner",
             Self::RunnerWithServers => "runner_with_servers",
             Self::Functions => "functions",
@@ -36,14 +39,14 @@ impl Kind {
         }
     }
 
-    /// Which of those that run already it is: `TEST_GATEWAY` says so, else the address does.
+    /// Returns the kind of a running API from `TEST_GATEWAY`, or else from its URL.
     pub fn of_url(url: &str) -> Self {
         match std::env::var("TEST_GATEWAY").as_deref() {
             Ok("sam-local") => Self::SamLocal,
             Ok("ministack") => Self::MiniStack,
             Ok("api-gateway") => Self::ApiGateway,
             Ok(other) if !other.is_empty() => {
-                panic!("TEST_GATEWAY is sam-local, ministack or api-gateway, and not {other}")
+                panic!("TEST_GATEWAY must be sam-local, ministack or api-gateway, and is {other}")
             }
             _ if url.contains("/_aws/execute-api/") || url.contains("/restapis/") => Self::MiniStack,
             _ if url.contains(".execute-api.") => Self::ApiGateway,
@@ -51,58 +54,63 @@ impl Kind {
         }
     }
 
-    /// The runner on a laptop has no gateway.
-    pub fn is_runner(self) -> bool {
-        matches!(self, Self::Runner | Self::RunnerWithServers)
+    /// Whether requests reach the routes without a gateway in front.
+    pub fn has_no_gateway(self) -> bool {
+        matches!(self, Self::InProcess | Self::Runner | Self::RunnerWithServers)
     }
 
-    /// A laptop has no TLS, so its cookie cannot have the prefix that wants it.
-    pub fn cookie(self) -> &'static str {
-        if self.is_runner() {
+    /// Returns the name of the visitor cookie. Without a gateway there is no TLS, which the prefix `__Host-`
+    /// requires.
+    pub fn cookie_name(self) -> &'static str {
+        if self.has_no_gateway() {
             "vestibule-visitor"
         } else {
             "__Host-vestibule-visitor"
         }
     }
 
-    /// An address that there is not: API Gateway says that a token is missing, whatever the address, and so do those who
-    /// imitate it.
-    pub fn has_no_such_route(self, answer: &Answer) {
-        if self.is_runner() {
-            answer.is_problem(404, "unknown-route");
+    /// Asserts the response of a path that does not exist. API Gateway and its emulators answer every such path
+    /// as if a signature were missing.
+    pub fn expect_unknown_route(self, response: &ApiResponse) {
+        if self.has_no_gateway() {
+            response.expect_problem(404, "unknown-route");
         } else {
-            self.refused_by_gateway(answer, "unsigned");
+            self.expect_gateway_refusal(response, "unsigned");
         }
     }
 
-    /// An address that does not take the verb: API Gateway knows no such thing as 405.
-    pub fn takes_no_such_verb(self, answer: &Answer, allowed: &str) {
-        if self.is_runner() {
-            answer.is_problem(405, "method-not-allowed");
-            assert_eq!(answer.header("allow"), allowed);
+    /// Asserts the response of a path that does not accept the method. API Gateway never answers with 405.
+    pub fn expect_method_not_allowed(self, response: &ApiResponse, allowed: &str) {
+        if self.has_no_gateway() {
+            response.expect_problem(405, "method-not-allowed");
+            assert_eq!(response.header("allow"), allowed);
         } else {
-            self.refused_by_gateway(answer, "unsigned");
+            self.expect_gateway_refusal(response, "unsigned");
         }
     }
 
-    /// Whether each request has an id of its own: the SAM CLI draws one when it starts, and gives it to all of them.
-    pub fn tells_requests_apart(self) -> bool {
+    /// Whether each request gets an id of its own. The SAM CLI draws one id when it starts and gives it to every
+    /// request.
+    pub fn draws_request_ids(self) -> bool {
         self != Self::SamLocal
     }
 
-    /// The gateway's own 403. Those who imitate it do not know what the document says of it.
-    pub fn refused_by_gateway(self, answer: &Answer, code: &str) {
+    /// Asserts the 403 of the gateway itself. Emulators ignore what the `OpenAPI` document says of its body.
+    pub fn expect_gateway_refusal(self, response: &ApiResponse, code: &str) {
         match self {
-            Self::SamLocal | Self::MiniStack => answer.is(403),
-            _ => answer.is_problem(403, code),
+            Self::SamLocal | Self::MiniStack => response.expect_status(403),
+            _ => response.expect_problem(403, code),
         };
     }
 
-    /// A wrong body where the document has the gateway check it. It cannot say which field is wrong.
-    pub fn refuses_checked_body(self, answer: &Answer, field: &str) {
+    /// Asserts the refusal of a body that the gateway may check against the `OpenAPI` document. The gateway names
+    /// no field.
+    pub fn expect_invalid_body_field(self, response: &ApiResponse, field: &str) {
         match self {
-            Self::MiniStack | Self::ApiGateway if answer.body["field"] == "body" => answer.refuses("body"),
-            _ => answer.refuses(field),
+            Self::MiniStack | Self::ApiGateway if response.body["field"] == "body" => {
+                response.expect_invalid_field("body")
+            }
+            _ => response.expect_invalid_field(field),
         };
     }
 }

@@ -1,4 +1,4 @@
-//! The API from outside, whatever is behind it: one suite, held to by every way of running Vestibule.
+//! The HTTP API from outside, whichever backend serves it.
 
 // A harness panics where a test is to fail.
 #![allow(clippy::missing_panics_doc)]
@@ -6,113 +6,131 @@
 mod differences;
 mod operator;
 mod queue;
+mod request;
+mod response;
 
-use std::{env, future::Future, time::Duration};
+use std::{env, future::Future, sync::Arc, time::Duration};
 
 use reqwest::{Client, RequestBuilder, Response, Url};
 use serde_json::{Value, json};
 use tempfile::TempDir;
+use tokio::{net::TcpListener, sync::watch};
 use uuid::Uuid;
+use vestibule_api::config::{ApiConfig, Origins};
+use vestibule_backup_file::FileBackup;
+use vestibule_engine::sync::SettingsPolicy;
+use vestibule_line_memory::MemoryLine;
+use vestibule_operate::admin::Admin;
 
 use self::operator::Operator;
 pub use self::{
-    differences::Kind,
-    queue::{Guest, Queue, stranger},
+    differences::BackendKind,
+    queue::{Guest, Queue, new_visitor_id},
+    request::ApiRequest,
+    response::ApiResponse,
 };
 use crate::{
-    edge::{Answer, Ask},
-    functions::{API_KEY, Deployment, DeploymentConfig, ORIGIN, fresh_tables},
+    functions::{API_KEY, Choices, Deployment, ORIGIN, fresh_tables, root_key},
+    in_process::{build_router, local_config},
     lines,
     runner::Runner,
     servers::{client_of, dynamodb_url, url},
-    stack::sign_request,
+    stack::signed,
 };
 
-/// The longest that anything here takes: a container may have to start first, and a machine may be slow.
+/// The longest time that a request or a change may take. A container may have to start first.
 pub const BOUND: Duration = Duration::from_mins(1);
-/// A Redis database of the runners, beside those of other suites.
+/// The Redis database of the runners. Other suites use other databases.
 const REDIS_DATABASE: u8 = 14;
 
-/// Something that answers, and somebody who may give it orders.
+/// A running API, and the way to its operator's commands.
 #[derive(Debug)]
 pub struct Backend {
-    /// What it is.
-    pub kind: Kind,
+    /// How the API runs.
+    pub kind: BackendKind,
     base: Url,
     http: Client,
     service: Option<Credential>,
-    origin: Option<String>,
+    allowed_origin: Option<String>,
     operator: Operator,
     _dir: Option<TempDir>,
+    /// Its routes answer held polls when this is dropped.
+    _shutdown: Option<watch::Sender<bool>>,
 }
 
 /// How the protected service proves itself.
 #[derive(Debug)]
 enum Credential {
     ApiKey(String),
-    /// By the credentials of the environment.
+    /// A signature with the credentials of the environment.
     Signature,
 }
 
-/// The address of what is running already, where something is.
-pub fn running() -> Option<String> {
+/// Returns the URL of the running API that the environment names.
+pub fn running_api_url() -> Option<String> {
     env::var("TEST_API_URL").ok().filter(|url| !url.is_empty())
 }
 
 impl Backend {
-    /// Starts it, or finds what is running.
-    pub async fn open(kind: Kind) -> Self {
+    /// Starts a backend, or connects to the one that runs.
+    pub async fn open(kind: BackendKind) -> Self {
         match kind {
-            Kind::Runner => Self::runner(kind, Vec::new()),
-            Kind::RunnerWithServers => {
+            BackendKind::InProcess => Self::start_in_process().await,
+            BackendKind::Runner => Self::start_runner(kind, &[]),
+            BackendKind::RunnerWithServers => {
                 let tables = fresh_tables();
                 let redis = url("TEST_REDIS_URL");
                 let redis = format!("{}/{REDIS_DATABASE}", redis.trim_end_matches('/'));
-                let with = ["--redis", &redis, "--dynamodb", &dynamodb_url()].map(str::to_owned);
-                let of = [
+                let servers = [
+                    "--redis",
+                    &redis,
+                    "--dynamodb",
+                    &dynamodb_url(),
                     "--queues-table",
                     &tables.queues,
                     "--entries-table",
                     &tables.entries,
                 ];
-                Self::runner(kind, with.into_iter().chain(of.map(str::to_owned)).collect())
+                Self::start_runner(kind, &servers)
             }
-            Kind::Functions | Kind::FunctionsOnCluster => {
-                let line = match kind {
-                    Kind::FunctionsOnCluster => lines::Backend::Cluster,
-                    _ => lines::Backend::Redis,
-                };
-                let config = DeploymentConfig {
-                    line,
-                    ..DeploymentConfig::default()
-                };
-                let deployment = Deployment::start(config).await;
-                let url = deployment.url().to_owned();
-                Self {
-                    service: Some(Credential::ApiKey(API_KEY.to_owned())),
-                    origin: Some(ORIGIN.to_owned()),
-                    ..Self::at(kind, &url, Operator::Function(deployment))
-                }
-            }
-            Kind::SamLocal | Kind::MiniStack | Kind::ApiGateway => {
-                let url = running().expect("TEST_API_URL says where");
-                let given = |name| env::var(name).ok().filter(|value| !value.is_empty());
-                Self {
-                    service: given("TEST_API_KEY")
-                        .map(Credential::ApiKey)
-                        .or_else(|| given("TEST_API_SIGNED").map(|_| Credential::Signature)),
-                    origin: given("TEST_CORS_ORIGIN"),
-                    ..Self::at(kind, &url, Operator::library().await)
-                }
+            BackendKind::Functions | BackendKind::FunctionsOnCluster => Self::start_functions(kind).await,
+            BackendKind::SamLocal | BackendKind::MiniStack | BackendKind::ApiGateway => {
+                Self::connect_to_running(kind).await
             }
         }
     }
 
-    fn runner(kind: Kind, with: Vec<String>) -> Self {
+    async fn start_in_process() -> Self {
         let dir = tempfile::tempdir().expect("a folder");
-        let arguments = ["--crowd", "0"].map(str::to_owned).into_iter().chain(with);
-        let arguments: Vec<_> = arguments.collect();
-        let arguments: Vec<_> = arguments.iter().map(String::as_str).collect();
+        let line = Arc::new(MemoryLine::new());
+        let backup = Arc::new(FileBackup::open(dir.path().join("store")).expect("a store"));
+        let config = ApiConfig {
+            origins: Origins::Listed(vec![ORIGIN.parse().expect("an origin")]),
+            ..local_config()
+        };
+        let (shutdown, shutdown_receiver) = watch::channel(false);
+        let policy = SettingsPolicy::from(&config);
+        let router = build_router(line.clone(), backup.clone(), config, &shutdown_receiver);
+        let listener = TcpListener::bind("127.0.0.1:0").await.expect("a free port");
+        let url = format!("http://{}", listener.local_addr().expect("an address"));
+        tokio::spawn(async move { axum::serve(listener, router).await });
+        let admin = Admin {
+            line,
+            backup,
+            root_key: root_key(),
+            policy,
+        };
+        Self {
+            allowed_origin: Some(ORIGIN.to_owned()),
+            _dir: Some(dir),
+            _shutdown: Some(shutdown),
+            ..Self::at(BackendKind::InProcess, &url, Operator::Library(admin))
+        }
+    }
+
+    fn start_runner(kind: BackendKind, servers: &[&str]) -> Self {
+        let dir = tempfile::tempdir().expect("a folder");
+        let arguments = [&["--crowd", "0"], servers].concat();
         let runner = Runner::start(dir.path(), &arguments).expect("it starts");
         let url = runner.url("");
         Self {
@@ -121,44 +139,77 @@ impl Backend {
         }
     }
 
-    fn at(kind: Kind, url: &str, operator: Operator) -> Self {
+    async fn start_functions(kind: BackendKind) -> Self {
+        let line = match kind {
+            BackendKind::FunctionsOnCluster => lines::Backend::Cluster,
+            _ => lines::Backend::Redis,
+        };
+        let choices = Choices {
+            line,
+            ..Choices::default()
+        };
+        let deployment = Deployment::start(choices).await;
+        let url = deployment.url().to_owned();
+        Self {
+            service: Some(Credential::ApiKey(API_KEY.to_owned())),
+            allowed_origin: Some(ORIGIN.to_owned()),
+            ..Self::at(kind, &url, Operator::Function(deployment))
+        }
+    }
+
+    async fn connect_to_running(kind: BackendKind) -> Self {
+        let url = running_api_url().expect("TEST_API_URL is set");
+        let variable = |name| env::var(name).ok().filter(|value| !value.is_empty());
+        Self {
+            service: variable("TEST_API_KEY")
+                .map(Credential::ApiKey)
+                .or_else(|| variable("TEST_API_SIGNED").map(|_| Credential::Signature)),
+            allowed_origin: variable("TEST_CORS_ORIGIN"),
+            ..Self::at(kind, &url, Operator::with_servers_of_environment().await)
+        }
+    }
+
+    fn at(kind: BackendKind, url: &str, operator: Operator) -> Self {
         let base = format!("{}/", url.trim_end_matches('/'));
         Self {
             kind,
-            base: base.parse().expect("an address"),
-            // Redirects are nothing that the API has.
+            base: base.parse().expect("a URL"),
+            // The API never redirects.
             http: client_of(url)
                 .redirect(reqwest::redirect::Policy::none())
                 .timeout(BOUND)
                 .build()
                 .expect("a client"),
             service: None,
-            origin: None,
+            allowed_origin: None,
             operator,
             _dir: None,
+            _shutdown: None,
         }
     }
 
-    /// Makes a queue that nobody has had.
-    pub async fn queue(&self, settings: Value) -> Queue<'_> {
+    /// Creates a queue with a new id.
+    pub async fn create_queue(&self, settings: Value) -> Queue<'_> {
         loop {
             let queue = Queue {
                 backend: self,
                 id: format!("test:{}", Uuid::new_v4()),
             };
-            queue.order(json!({ "op": "create", "settings": settings })).await;
-            // A promoter may find it in the backup before the line has it, and put it back, as after a loss: with an empty
-            // bucket. Nobody would be let in at once, and which of the two it is no test here could foresee.
-            let stats = queue.order(json!({ "op": "stats" })).await;
+            queue
+                .run_command(json!({ "op": "create", "settings": settings }))
+                .await;
+            // A promoter may find the queue in the backup before the line has it, and restore it as after a loss,
+            // with an empty bucket. Then the queue lets nobody in at once, and the tests cannot use it.
+            let stats = queue.run_command(json!({ "op": "stats" })).await;
             if stats["bucket_tokens"].as_u64().expect("a number") > 0 {
                 return queue;
             }
         }
     }
 
-    /// A queue where nobody gets in before a promotion: the one place is taken, and the bucket with it. Room is made by
-    /// whoever is in there going.
-    pub async fn full_queue(&self, mut settings: Value) -> (Queue<'_>, Guest) {
+    /// Creates a queue of capacity 1 whose only place, and with it the only token of the bucket, is taken. Another
+    /// entry becomes ready when the returned guest ends the visit and a promotion follows.
+    pub async fn create_full_queue(&self, mut settings: Value) -> (Queue<'_>, Guest) {
         for (name, value) in [("capacity", 1), ("batch", 1), ("interval_seconds", 1)] {
             settings
                 .as_object_mut()
@@ -166,61 +217,62 @@ impl Backend {
                 .entry(name)
                 .or_insert(value.into());
         }
-        let queue = self.queue(settings).await;
-        let (first, entered) = queue.enters().await;
+        let queue = self.create_queue(settings).await;
+        let (first, entered) = queue.enter_and_expect_created().await;
         assert_eq!(entered.text("state"), "active");
         (queue, first)
     }
 
-    /// Sends a request; its path is one below the stage.
-    pub async fn send(&self, ask: Ask) -> Answer {
-        send(&self.http, self.base.as_str(), ask).await
+    /// Sends a request. Its path starts below the stage.
+    pub async fn send(&self, request: ApiRequest) -> ApiResponse {
+        send(&self.http, self.base.as_str(), request).await
     }
 
     /// Sends a request of the protected service.
-    pub async fn send_as_service(&self, ask: Ask) -> Answer {
+    pub async fn send_as_service(&self, request: ApiRequest) -> ApiResponse {
         match &self.service {
-            Some(Credential::ApiKey(key)) => self.send(ask.header("x-api-key", key)).await,
+            Some(Credential::ApiKey(key)) => self.send(request.header("x-api-key", key)).await,
             Some(Credential::Signature) => {
-                let request = request(&self.http, self.base.as_str(), ask).build();
-                let signed = sign_request("execute-api", request.expect("a request"));
-                answered(self.http.execute(signed)).await
+                let request = into_http(&self.http, self.base.as_str(), request).build();
+                let signed = signed("execute-api", request.expect("a request"));
+                read_response(self.http.execute(signed)).await
             }
-            None => self.send(ask).await,
+            None => self.send(request).await,
         }
     }
 
-    /// Follows the `Location` of an answer.
-    pub async fn follow(&self, answer: &Answer) -> Answer {
-        let url = self.base.join(answer.header("location")).expect("an address");
-        answered(self.http.get(url).send()).await
+    /// Requests the `Location` of a response.
+    pub async fn follow_location(&self, response: &ApiResponse) -> ApiResponse {
+        let url = self.base.join(response.header("location")).expect("a URL");
+        read_response(self.http.get(url).send()).await
     }
 
-    /// Whether the gateway proves who the protected service is; on a laptop nobody does.
-    pub fn guards_the_service(&self) -> bool {
+    /// Whether a gateway guards the routes of the protected service.
+    pub fn guards_service_routes(&self) -> bool {
         self.service.is_some()
     }
 
-    /// An origin whose pages may call, where there is one.
-    pub fn origin(&self) -> Option<&str> {
-        self.origin.as_deref()
+    /// Returns an origin whose pages may call, if the backend allows one.
+    pub fn allowed_origin(&self) -> Option<&str> {
+        self.allowed_origin.as_deref()
     }
 }
 
-/// Sends a request to an API at this address.
-pub async fn send(http: &Client, base: &str, ask: Ask) -> Answer {
-    answered(request(http, base, ask).send()).await
+/// Sends a request to an API at this URL.
+pub async fn send(http: &Client, base: &str, request: ApiRequest) -> ApiResponse {
+    read_response(into_http(http, base, request).send()).await
 }
 
-fn request(http: &Client, base: &str, ask: Ask) -> RequestBuilder {
-    let (method, path, headers, body) = ask.into_parts();
-    // As text and not joined, so that whatever stands in the path is sent as it is.
+fn into_http(http: &Client, base: &str, request: ApiRequest) -> RequestBuilder {
+    let (method, path, headers, body) = request.into_parts();
+    // Joined as text, so that nothing in the path is encoded anew.
     let url = format!("{}{path}", base.trim_end_matches('/'));
     http.request(method, url).headers(headers).body(body)
 }
 
-async fn answered(response: impl Future<Output = reqwest::Result<Response>>) -> Answer {
-    let response = response.await.expect("answered");
+async fn read_response(response: impl Future<Output = reqwest::Result<Response>>) -> ApiResponse {
+    let response = response.await.expect("a response");
     let (status, headers) = (response.status(), response.headers().clone());
-    Answer::new(status, headers, &response.bytes().await.expect("to its end"))
+    let body = response.bytes().await.expect("a complete body");
+    ApiResponse::new(status, headers, &body)
 }

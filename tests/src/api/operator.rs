@@ -1,4 +1,4 @@
-//! Whoever gives orders, by what the backend takes them.
+//! Runs the commands of operators, in the way that each backend offers.
 
 use std::{env, sync::Arc};
 
@@ -12,16 +12,16 @@ use vestibule_operate::admin::Admin;
 use crate::{
     functions::Deployment,
     runner::Runner,
-    servers::{dynamodb_url, server_url},
+    servers::{dynamodb_url, url},
 };
 
-/// Whoever gives orders.
+/// Runs the commands of operators.
 pub(super) enum Operator {
-    /// The runner takes them over HTTP.
+    /// The runner, over HTTP.
     Runner(Runner),
     /// The function `admin`.
     Function(Deployment),
-    /// The library in this process, over the same Redis and tables.
+    /// The library in this process, over the line and the backup of the backend.
     Library(Admin),
 }
 
@@ -32,11 +32,11 @@ impl std::fmt::Debug for Operator {
 }
 
 impl Operator {
-    /// Over the Redis and the tables that the environment names.
-    pub(super) async fn library() -> Self {
+    /// Uses the Redis and the tables that the environment names.
+    pub(super) async fn with_servers_of_environment() -> Self {
         let default = TableNames::default();
-        let named = |name, default| {
-            env::var(name)
+        let table_name = |variable, default| {
+            env::var(variable)
                 .ok()
                 .filter(|table| !table.is_empty())
                 .unwrap_or(default)
@@ -44,30 +44,30 @@ impl Operator {
         let connection = Connection {
             endpoint_url: Some(dynamodb_url()),
             tables: TableNames {
-                queues: named("TEST_QUEUES_TABLE", default.queues),
-                entries: named("TEST_ENTRIES_TABLE", default.entries),
+                queues: table_name("TEST_QUEUES_TABLE", default.queues),
+                entries: table_name("TEST_ENTRIES_TABLE", default.entries),
             },
         };
         Self::Library(Admin {
             line: Arc::new(
-                RedisLine::connect(&server_url("TEST_REDIS_URL"))
+                RedisLine::connect(&url("TEST_REDIS_URL"))
                     .await
                     .expect("Redis answers"),
             ),
             backup: Arc::new(DynamoDbBackup::connect(connection).await),
-            // Nobody is looked for by visitor id here: the deployment's own key stays its own.
+            // The suite names no visitor in a command, so the key of the deployment is not needed.
             root_key: RootKey::new(vec![0; 32]).expect("long enough"),
             policy: SettingsPolicy::default(),
         })
     }
 
-    pub(super) async fn order(&self, order: &Value) -> Value {
-        let mut answer = match self {
-            Self::Runner(runner) => return runner.run_command(order.clone()).await,
-            Self::Function(deployment) => deployment.run_command(order).await,
-            Self::Library(admin) => admin.handle(order.clone()).await,
+    pub(super) async fn run_command(&self, command: &Value) -> Value {
+        let mut outcome = match self {
+            Self::Runner(runner) => return runner.order(command.clone()).await,
+            Self::Function(deployment) => deployment.order(command).await,
+            Self::Library(admin) => admin.handle(command.clone()).await,
         };
-        assert_eq!(answer["ok"], json!(true), "{order}: {answer}");
-        answer["result"].take()
+        assert_eq!(outcome["ok"], json!(true), "{command}: {outcome}");
+        outcome["result"].take()
     }
 }

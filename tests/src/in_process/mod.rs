@@ -1,0 +1,108 @@
+//! The API in the process of the test, with a clock, faults and a line that the test controls.
+
+// A harness panics where a test is to fail.
+#![allow(clippy::missing_panics_doc)]
+
+mod event;
+mod in_process_api;
+
+use std::{sync::Arc, time::Duration};
+
+use axum::{Router, body::to_bytes};
+use serde_json::{Map, Value};
+use tokio::{sync::watch, time::timeout};
+use tower::ServiceExt;
+use vestibule_api::{
+    ApiState,
+    config::{ApiConfig, Keys, ServiceRoutes},
+    pass::{PassSigner, new_key_pem},
+    router,
+};
+use vestibule_backup::Backup;
+use vestibule_domain::{
+    configuration::Configuration,
+    id::{QueueId, Salt},
+    settings::Settings,
+};
+use vestibule_line::Line;
+
+pub use self::{
+    event::{event, with_claims, with_header},
+    in_process_api::InProcessApi,
+};
+pub use crate::api::{ApiRequest, ApiResponse};
+use crate::{functions::root_key, lines};
+
+/// The queue of every [`InProcessApi`], each of which has a line of its own.
+pub const QUEUE: &str = "TIMEDEAL:123";
+/// The issuer that passes name.
+pub const ISSUER: &str = "https://wait.example";
+/// The longest time that a request or a change may take.
+pub const BOUND: Duration = Duration::from_secs(15);
+
+impl ApiRequest {
+    /// A request to enter [`QUEUE`].
+    pub fn enter() -> Self {
+        Self::post(format!("/queues/{QUEUE}/entries"))
+    }
+}
+
+/// Returns the path of an entry of [`QUEUE`].
+pub fn entry_path(token: &str) -> String {
+    format!("/queues/{QUEUE}/entries/{token}")
+}
+
+/// Returns the configuration of a process on a developer's machine, whose routes are not guarded.
+pub fn local_config() -> ApiConfig {
+    ApiConfig {
+        service_routes: ServiceRoutes::Unguarded,
+        local: true,
+        ..ApiConfig::default()
+    }
+}
+
+/// Returns [`QUEUE`] as an id.
+pub fn queue_id() -> QueueId {
+    QUEUE.parse().expect("a queue id")
+}
+
+/// Returns the signer of the passes.
+pub fn signer() -> PassSigner {
+    PassSigner::from_pem(ISSUER, &new_key_pem([3; 32])).expect("a key")
+}
+
+/// Returns the keys of every process.
+pub fn keys() -> Keys {
+    Keys {
+        root: root_key(),
+        signer: signer(),
+    }
+}
+
+/// Builds the routes of a process over this line and this backup.
+pub fn build_router(
+    line: Arc<dyn Line>,
+    backup: Arc<dyn Backup>,
+    config: ApiConfig,
+    shutdown: &watch::Receiver<bool>,
+) -> Router {
+    router(ApiState::new(line, backup, keys(), config, shutdown.clone()))
+}
+
+/// Sends a request to the routes without a connection.
+pub async fn send_to(router: &Router, request: ApiRequest) -> ApiResponse {
+    let response = timeout(BOUND, router.clone().oneshot(request.into_request()));
+    let Ok(response) = response.await.expect("a response in time");
+    let (parts, body) = response.into_parts();
+    let body = to_bytes(body, usize::MAX).await.expect("a body");
+    ApiResponse::new(parts.status, parts.headers, &body)
+}
+
+/// Returns a configuration of the first generation of a queue.
+pub fn configuration(settings: &Map<String, Value>, revision: &str) -> Configuration {
+    Configuration {
+        revision: revision.to_owned(),
+        salt: Salt::new([1; 32]),
+        ..lines::configuration(&Settings::from_map(settings).expect("settings"))
+    }
+}

@@ -1,0 +1,109 @@
+//! Paths, methods and ids that do not exist or are invalid.
+
+use axum::http::Method;
+use serde_json::json;
+use vestibule_tests::api::{ApiRequest, Backend};
+
+crate::cases![
+    an_unknown_path_is_refused,
+    a_method_that_a_path_lacks_is_refused,
+    an_unknown_queue_is_not_found,
+    an_invalid_queue_id_is_refused,
+    an_invalid_token_is_refused,
+    every_request_gets_an_id_that_the_client_cannot_choose,
+];
+
+const TOKEN: &str = "0f8fad5b-d9cb-869f-a165-70867728950e";
+
+async fn an_unknown_path_is_refused(backend: &Backend) {
+    let queue = backend.create_queue(json!({})).await;
+    for path in [
+        "/queues",
+        "/nothing",
+        &queue.path("/nothing"),
+        &queue.path("/entries/x/y/z"),
+    ] {
+        let response = backend.send(ApiRequest::get(path)).await;
+        backend.kind.expect_unknown_route(&response);
+    }
+}
+
+async fn a_method_that_a_path_lacks_is_refused(backend: &Backend) {
+    let queue = backend.create_queue(json!({})).await;
+    let (guest, _) = queue.enter_and_expect_created().await;
+    for request in [
+        ApiRequest::new(Method::PUT, queue.path("/entries")),
+        ApiRequest::delete(queue.entry_path(&guest, "/claim")),
+        ApiRequest::get(queue.entry_path(&guest, "/validate")),
+    ] {
+        let response = backend.send(request).await;
+        backend.kind.expect_method_not_allowed(&response, "POST");
+    }
+    let status = queue.get_status(&guest).await;
+    assert_eq!(status.expect_status(200).text("state"), "active");
+}
+
+async fn an_unknown_queue_is_not_found(backend: &Backend) {
+    for request in [
+        ApiRequest::get("/queues/nowhere"),
+        ApiRequest::post("/queues/nowhere/entries"),
+        ApiRequest::get(format!("/queues/nowhere/entries/{TOKEN}")),
+        ApiRequest::delete(format!("/queues/nowhere/entries/{TOKEN}")),
+        ApiRequest::post(format!("/queues/nowhere/entries/{TOKEN}/claim")),
+    ] {
+        backend.send(request).await.expect_problem(404, "unknown-queue");
+    }
+    let complete = ApiRequest::post(format!("/queues/nowhere/entries/{TOKEN}/complete"));
+    let refused = backend.send_as_service(complete).await;
+    refused.expect_problem(404, "unknown-queue");
+}
+
+async fn an_invalid_queue_id_is_refused(backend: &Backend) {
+    for id in ["-a", "%7Bdemo%7D", "a%20b", "%C3%BC", "a%0Ab", &"a".repeat(129)] {
+        for request in [
+            ApiRequest::post(format!("/queues/{id}/entries")),
+            ApiRequest::get(format!("/queues/{id}")),
+            ApiRequest::get(format!("/queues/{id}/entries/{TOKEN}")),
+        ] {
+            backend.send(request).await.expect_invalid_field("queue");
+        }
+        let load = ApiRequest::post(format!("/queues/{id}/load")).json(&json!({ "tps": 1 }));
+        backend.send_as_service(load).await.expect_invalid_field("queue");
+    }
+}
+
+async fn an_invalid_token_is_refused(backend: &Backend) {
+    let queue = backend.create_queue(json!({})).await;
+    let version_4 = "0f8fad5b-d9cb-469f-a165-70867728950e";
+    for token in ["x", "%7B%7D", version_4, "0f8fad5bd9cb869fa16570867728950e"] {
+        let path = |below: &str| queue.path(&format!("/entries/{token}{below}"));
+        for request in [
+            ApiRequest::get(path("")),
+            ApiRequest::delete(path("")),
+            ApiRequest::post(path("/claim")),
+        ] {
+            backend.send(request).await.expect_invalid_field("token");
+        }
+        for route in ["/validate", "/complete", "/extend"] {
+            let request = ApiRequest::post(path(route));
+            backend
+                .send_as_service(request)
+                .await
+                .expect_invalid_field("token");
+        }
+    }
+}
+
+async fn every_request_gets_an_id_that_the_client_cannot_choose(backend: &Backend) {
+    let queue = backend.create_queue(json!({})).await;
+    let request_id = async || {
+        let request = ApiRequest::get(queue.path("")).header("x-request-id", "mine");
+        let response = backend.send(request).await;
+        response.expect_status(200).header("x-request-id").to_owned()
+    };
+    let (first, second) = (request_id().await, request_id().await);
+    assert_ne!(first, "mine");
+    if backend.kind.draws_request_ids() {
+        assert_ne!(first, second);
+    }
+}

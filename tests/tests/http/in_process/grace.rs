@@ -1,0 +1,316 @@
+//! Visitors who missed their turn and come back within the grace.
+
+use std::time::Duration;
+
+use serde_json::{Value, json};
+use tokio::{join, time::Instant};
+use vestibule_api::config::ApiConfig;
+use vestibule_backup::{Backup, PlacePutOutcome};
+use vestibule_domain::record::EntryRecord;
+use vestibule_engine::flush::flush_journal;
+use vestibule_line::{EnterOutcome, Line};
+use vestibule_tests::in_process::{
+    ApiRequest, ApiResponse, InProcessApi, QUEUE, event, queue_id, with_claims, with_header,
+};
+
+use super::{
+    Guest, claim_request, enter_and_expect_created, leave_request, new_visitor_id, start_full_queue,
+    status_request,
+};
+
+super::cases![
+    a_missed_turn_gives_the_old_place_back_once,
+    a_visitor_who_comes_back_claims_the_next_turn,
+    a_turn_is_missed_before_a_tick_ends_it,
+    a_visitor_who_returns_after_the_grace_enters_at_the_end,
+    the_grace_follows_the_settings_of_the_moment,
+    two_concurrent_returns_give_one_place,
+    a_process_killed_during_a_return_loses_no_place,
+    without_the_backup_the_old_place_is_lost,
+    a_visitor_who_logs_in_gets_the_anonymous_place_back,
+];
+
+/// Promotes one visitor every ten seconds.
+fn settings() -> Value {
+    json!({ "session_seconds": 20, "interval_seconds": 10 })
+}
+
+/// Enters three visitors, who wait in this order.
+async fn enter_three(api: &InProcessApi) -> [(Guest, ApiResponse); 3] {
+    [
+        enter_and_expect_created(api).await,
+        enter_and_expect_created(api).await,
+        enter_and_expect_created(api).await,
+    ]
+}
+
+/// Enters three visitors. The first one misses the turn, and the second one is ready.
+async fn let_first_of_three_miss_the_turn(api: &InProcessApi) -> [(Guest, ApiResponse); 3] {
+    let all = enter_three(api).await;
+    api.advance_seconds(20);
+    assert_eq!(api.promote().await.promoted, 1);
+    api.advance_seconds(60);
+    let promotion = api.promote().await;
+    assert_eq!((promotion.no_shows, promotion.promoted), (1, 1));
+    all
+}
+
+async fn flush(api: &InProcessApi) {
+    let until = Instant::now() + Duration::from_mins(1);
+    let flushed = flush_journal(&api.line, &*api.backup, &api.partition(), 1_000, until).await;
+    flushed.expect("flushed");
+}
+
+async fn read_record(api: &InProcessApi, guest: &Guest) -> EntryRecord {
+    let id = guest.token.parse().expect("a token");
+    let record = api.backup.read_entry(&api.partition(), id).await;
+    record.expect("a response").expect("a record")
+}
+
+async fn get_status(api: &InProcessApi, guest: &Guest) -> ApiResponse {
+    api.send(status_request(guest)).await
+}
+
+async fn enter_again(api: &InProcessApi, guest: &Guest) -> ApiResponse {
+    api.send(ApiRequest::enter().visitor(&guest.id)).await
+}
+
+/// Asserts that the visitor has the old place again.
+fn expect_old_place(response: &ApiResponse, before: &ApiResponse) {
+    assert_eq!(response.expect_status(200).text("state"), "waiting");
+    for field in ["token", "visit", "joined_at_ms"] {
+        assert_eq!(response.body[field], before.body[field], "{field}: {response:?}");
+    }
+    assert_eq!(response.number("position"), 1);
+    assert_eq!(response.body["durable"], true);
+}
+
+/// Requests the status until it matches. The routes cache the settings of a queue for a second.
+async fn get_status_until(
+    api: &InProcessApi,
+    guest: &Guest,
+    matches: impl Fn(&ApiResponse) -> bool,
+) -> ApiResponse {
+    api.send_until(|| status_request(guest), matches).await
+}
+
+async fn a_missed_turn_gives_the_old_place_back_once() {
+    let api = start_full_queue(settings()).await;
+    let [(first, waited), (second, _), (third, _)] = let_first_of_three_miss_the_turn(&api).await;
+    let ended = get_status(&api, &first).await;
+    let ended = ended.expect_problem(410, "expired");
+    assert_eq!(ended.body["visit"], waited.body["visit"]);
+    assert_eq!(ended.number("ended_at_ms"), api.now_ms());
+    assert_eq!(ended.number("grace_until_ms"), api.now_ms() + 600_000);
+
+    api.advance_seconds(30);
+    let back = enter_again(&api, &first).await;
+    expect_old_place(&back, &waited);
+    expect_old_place(&enter_again(&api, &first).await, &waited);
+    assert_eq!(get_status(&api, &third).await.number("position"), 2);
+    flush(&api).await;
+    expect_old_place(&enter_again(&api, &first).await, &waited);
+
+    // The visitor misses the next turn as well, before the journal is flushed.
+    api.send(claim_request(&second)).await.expect_status(200);
+    api.advance_seconds(20);
+    assert_eq!(api.promote().await.promoted, 1);
+    assert_eq!(
+        get_status(&api, &first).await.expect_status(200).text("state"),
+        "ready"
+    );
+    api.advance_seconds(60);
+    assert_eq!(api.promote().await.no_shows, 1);
+    let ended = get_status(&api, &first).await;
+    assert!(
+        ended
+            .expect_problem(410, "expired")
+            .body
+            .get("grace_until_ms")
+            .is_none()
+    );
+    let new_visit = enter_again(&api, &first).await;
+    assert_eq!(new_visit.expect_status(201).text("state"), "waiting");
+    assert_ne!(new_visit.body["visit"], waited.body["visit"]);
+    assert_eq!(new_visit.number("joined_at_ms"), api.now_ms());
+}
+
+async fn a_visitor_who_comes_back_claims_the_next_turn() {
+    let api = start_full_queue(settings()).await;
+    let [(first, waited), (second, _), _] = let_first_of_three_miss_the_turn(&api).await;
+    expect_old_place(&enter_again(&api, &first).await, &waited);
+    api.send(leave_request(&second)).await.expect_status(204);
+    api.advance_seconds(10);
+    assert_eq!(api.promote().await.promoted, 1);
+    flush(&api).await;
+    let claim = || claim_request(&first);
+    let claimed = api.send(claim()).await;
+    assert_eq!(claimed.expect_status(200).text("state"), "active");
+    assert_eq!(claimed.body["durable"], true);
+    for field in ["visit", "joined_at_ms"] {
+        assert_eq!(claimed.body[field], waited.body[field], "{field}");
+    }
+    // A session that expires has no grace.
+    api.advance_seconds(20);
+    api.promote().await;
+    let ended = get_status(&api, &first).await;
+    assert!(
+        ended
+            .expect_problem(410, "expired")
+            .body
+            .get("grace_until_ms")
+            .is_none()
+    );
+    assert_eq!(
+        enter_again(&api, &first)
+            .await
+            .expect_status(201)
+            .number("joined_at_ms"),
+        api.now_ms()
+    );
+}
+
+async fn a_turn_is_missed_before_a_tick_ends_it() {
+    let api = start_full_queue(settings()).await;
+    let [(first, waited), (second, _), (third, _)] = enter_three(&api).await;
+    api.advance_seconds(20);
+    api.promote().await;
+    flush(&api).await;
+    api.advance_seconds(90);
+    expect_old_place(&enter_again(&api, &first).await, &waited);
+    assert_eq!(get_status(&api, &third).await.number("position"), 3);
+    let promotion = api.promote().await;
+    assert_eq!(
+        (promotion.no_shows, promotion.promoted),
+        (0, 1),
+        "the place of the missed turn is free"
+    );
+    assert_eq!(get_status(&api, &first).await.text("state"), "ready");
+
+    // A status request needs no tick either to see that the turn is over.
+    let claim = claim_request(&first);
+    api.send(claim).await.expect_status(200);
+    api.advance_seconds(20);
+    api.promote().await;
+    flush(&api).await;
+    let called = read_record(&api, &second).await;
+    api.advance_seconds(90);
+    let claim_by_ms = called.expires_at_ms.expect("a deadline");
+    let ended = get_status(&api, &second).await;
+    let until_ms = ended.expect_problem(410, "expired").number("grace_until_ms");
+    let possible = claim_by_ms + 600_000..=api.now_ms() + 600_000;
+    assert!(possible.contains(&until_ms), "{called:?} {ended:?}");
+}
+
+async fn a_visitor_who_returns_after_the_grace_enters_at_the_end() {
+    let mut settings = settings();
+    settings["grace_seconds"] = 30.into();
+    let api = start_full_queue(settings).await;
+    let [(first, waited), ..] = let_first_of_three_miss_the_turn(&api).await;
+    assert!(get_status(&api, &first).await.body["grace_until_ms"].is_u64());
+    api.advance_seconds(31);
+    let ended = get_status_until(&api, &first, |ended| ended.body.get("grace_until_ms").is_none()).await;
+    assert!(ended.expect_problem(410, "expired").body["ended_at_ms"].is_u64());
+    let new_visit = enter_again(&api, &first).await;
+    assert_eq!(new_visit.expect_status(201).number("position"), 2);
+    assert_ne!(new_visit.body["visit"], waited.body["visit"]);
+}
+
+async fn the_grace_follows_the_settings_of_the_moment() {
+    let mut settings = settings();
+    settings["capacity"] = 1.into();
+    settings["batch"] = 1.into();
+    let api = start_full_queue(settings.clone()).await;
+    let [(first, waited), ..] = let_first_of_three_miss_the_turn(&api).await;
+    let has_grace = |ended: &ApiResponse| ended.body.get("grace_until_ms").is_some();
+    get_status_until(&api, &first, has_grace).await;
+    for (name, value) in [("grace_seconds", json!(0)), ("entrance", json!("draining"))] {
+        let mut other = settings.clone();
+        other[name] = value;
+        api.configure_line(other, name).await;
+        get_status_until(&api, &first, |ended| !has_grace(ended)).await;
+    }
+    // A draining queue has no grace: the visitor is not in line, so cannot enter.
+    enter_again(&api, &first)
+        .await
+        .expect_problem(409, "queue-draining");
+    api.configure_line(settings, "as before").await;
+    get_status_until(&api, &first, has_grace).await;
+    expect_old_place(&enter_again(&api, &first).await, &waited);
+}
+
+async fn two_concurrent_returns_give_one_place() {
+    let api = start_full_queue(settings()).await;
+    let [(first, waited), ..] = let_first_of_three_miss_the_turn(&api).await;
+    let (one, two) = join!(enter_again(&api, &first), enter_again(&api, &first));
+    for response in [one, two] {
+        expect_old_place(&response, &waited);
+    }
+    assert_eq!(api.promote().await.waiting, 2, "the visitor waits once");
+}
+
+async fn a_process_killed_during_a_return_loses_no_place() {
+    // Where a waiting one who enters again moves to the back, a place that the backup has is one that is given up.
+    for (re_entry, is_written) in [("keep", false), ("keep", true), ("requeue", false)] {
+        let mut settings = settings();
+        settings["re_entry"] = re_entry.into();
+        let api = start_full_queue(settings).await;
+        let [(first, waited), ..] = let_first_of_three_miss_the_turn(&api).await;
+        flush(&api).await;
+        let id = first.token.parse().expect("a token");
+        let entered = api.line.enter(&queue_id(), id).await;
+        let Ok(EnterOutcome::Joined {
+            change: Some(change), ..
+        }) = entered
+        else {
+            panic!("{entered:?}");
+        };
+        if is_written {
+            let placed = api.backup.put_place(&api.partition(), &change).await;
+            assert!(matches!(placed, Ok(PlacePutOutcome::Conflict(_))), "{placed:?}");
+        }
+        api.advance_seconds(1);
+        expect_old_place(&enter_again(&api, &first).await, &waited);
+        assert_eq!(api.promote().await.waiting, 2);
+    }
+}
+
+async fn without_the_backup_the_old_place_is_lost() {
+    let api =
+        InProcessApi::start_without_backup(json!({ "capacity": 1, "batch": 1, "session_seconds": 20 })).await;
+    enter_and_expect_created(&api).await;
+    let (guest, waited) = enter_and_expect_created(&api).await;
+    enter_and_expect_created(&api).await;
+    api.advance_seconds(20);
+    api.promote().await;
+    api.advance_seconds(60);
+    api.promote().await;
+    let again = enter_again(&api, &guest).await;
+    assert_eq!(
+        again.expect_status(201).body["durable"],
+        false,
+        "the response says so"
+    );
+    assert_ne!(again.body["visit"], waited.body["visit"]);
+}
+
+async fn a_visitor_who_logs_in_gets_the_anonymous_place_back() {
+    let api = InProcessApi::start_with_config(
+        ApiConfig::default(),
+        json!({ "capacity": 1, "batch": 1, "session_seconds": 20 }),
+    );
+    let api = api.await;
+    let enter = || event("POST", "/queues/{queue}/entries", &json!({ "queue": QUEUE }));
+    api.send_event(&enter()).await.expect_status(201);
+    let id = new_visitor_id();
+    let anonymous = || with_header(enter(), "X-Visitor-Id", &id);
+    let waited = api.send_event(&anonymous()).await;
+    waited.expect_status(201);
+    api.send_event(&enter()).await.expect_status(201);
+    api.advance_seconds(20);
+    api.promote().await;
+    api.advance_seconds(60);
+    assert_eq!(api.promote().await.no_shows, 1);
+    let known = with_claims(anonymous(), &json!({ "sub": "ada" }));
+    expect_old_place(&api.send_event(&known).await, &waited);
+}

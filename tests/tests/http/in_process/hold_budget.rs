@@ -1,0 +1,296 @@
+//! The limit of held polls, which all processes of a deployment share.
+
+use std::{pin::pin, sync::atomic::Ordering, time::Duration};
+
+use axum::Router;
+use futures_util::future::{Either, select};
+use serde_json::{Value, json};
+use tokio::time::{Instant, sleep, timeout};
+use vestibule_api::config::ApiConfig;
+use vestibule_line::{HoldOrder, HoldOutcome, Line};
+use vestibule_tests::{
+    in_process::{
+        ApiRequest, ApiResponse, BOUND, InProcessApi, QUEUE, entry_path, event, local_config, send_to,
+    },
+    lines::visitor,
+    waiting::{asked_until, until},
+};
+
+use super::{Guest, enter_and_expect_created, leave_request, new_visitor_id};
+
+super::cases![
+    all_processes_share_one_budget,
+    a_disconnect_releases_the_hold,
+    a_disconnect_during_counting_releases_the_hold,
+    a_hold_is_released_before_its_response,
+    a_disconnect_during_the_release_releases_the_hold,
+    only_one_poll_of_an_entry_is_held,
+    without_a_count_no_poll_is_held,
+    slow_counting_does_not_delay_the_response,
+    the_tail_of_one_line_leaves_room_for_another_head,
+];
+
+/// Promotes one visitor every second, and none before the first tick.
+fn fast_settings() -> Value {
+    json!({ "capacity": 1, "batch": 1, "interval_seconds": 1, "session_seconds": 5 })
+}
+
+/// Starts a deployment that may hold this many polls. The only place of its queue is taken.
+async fn start_with_hold_budget(held_budget: u32, settings: Value) -> (InProcessApi, ApiConfig) {
+    let config = ApiConfig {
+        held_polls_max: held_budget,
+        ..local_config()
+    };
+    let api = InProcessApi::start_with_config(config.clone(), settings).await;
+    let (_, first) = enter_and_expect_created(&api).await;
+    assert_eq!(first.text("state"), "active");
+    (api, config)
+}
+
+fn poll_request(guest: &Guest) -> ApiRequest {
+    ApiRequest::get(format!("{}?wait=20", entry_path(&guest.token)))
+}
+
+/// Returns the number of held polls that the line counts.
+async fn count_held_polls(api: &InProcessApi, config: &ApiConfig) -> u64 {
+    let one_more = HoldOrder {
+        deployment: &config.deployment,
+        id: visitor(1),
+        below: u64::MAX,
+        lease_ms: 1_000,
+    };
+    let Ok(HoldOutcome::Counted { held }) = api.line.take_hold(&one_more).await else {
+        panic!("the budget has room");
+    };
+    api.line
+        .release_holds(&config.deployment, &[visitor(1)])
+        .await
+        .expect("released");
+    held - 1
+}
+
+async fn wait_for_held_polls(api: &InProcessApi, config: &ApiConfig, polls: u64) {
+    asked_until(
+        BOUND,
+        async || count_held_polls(api, config).await,
+        |held| *held == polls,
+    )
+    .await;
+}
+
+async fn expect_immediate_response(routes: &Router, guest: &Guest) {
+    let response = timeout(Duration::from_secs(1), send_to(routes, poll_request(guest))).await;
+    let response = response.expect("answered at once");
+    assert_eq!(response.expect_status(200).text("state"), "waiting");
+    assert!(response.number("retry_after_ms") >= 2_000);
+}
+
+/// Sends a poll, and makes the change once the line counts it. The change must end the hold.
+async fn hold_poll_until<F: Future<Output = ()>>(
+    (api, config): (&InProcessApi, &ApiConfig),
+    routes: &Router,
+    guest: &Guest,
+    change: F,
+) -> ApiResponse {
+    let mut response = pin!(send_to(routes, poll_request(guest)));
+    let before = count_held_polls(api, config).await;
+    let held = pin!(wait_for_held_polls(api, config, before + 1));
+    let Either::Right(_) = select(&mut response, held).await else {
+        panic!("the poll was answered before the change");
+    };
+    change.await;
+    response.await
+}
+
+async fn all_processes_share_one_budget() {
+    let (api, config) = start_with_hold_budget(1, fast_settings()).await;
+    let other = api.start_second_process(config.clone());
+    let (first, _) = enter_and_expect_created(&api).await;
+    let (second, _) = enter_and_expect_created(&api).await;
+    let response = hold_poll_until((&api, &config), &api.router, &first, async {
+        expect_immediate_response(&other, &second).await;
+        expect_immediate_response(&api.router, &second).await;
+        api.advance_seconds(5);
+        api.promote().await;
+    })
+    .await;
+    assert_eq!(response.expect_status(200).text("state"), "ready");
+    assert_eq!(
+        count_held_polls(&api, &config).await,
+        0,
+        "the poll was released before its response"
+    );
+    hold_poll_until((&api, &config), &other, &second, async { api.shut_down() }).await;
+    assert_eq!(count_held_polls(&api, &config).await, 0);
+}
+
+async fn a_disconnect_releases_the_hold() {
+    let (api, config) = start_with_hold_budget(1, fast_settings()).await;
+    let (guest, _) = enter_and_expect_created(&api).await;
+    {
+        let hung_up = pin!(send_to(&api.router, poll_request(&guest)));
+        let held = pin!(wait_for_held_polls(&api, &config, 1));
+        assert!(matches!(select(hung_up, held).await, Either::Right(_)));
+    }
+    wait_for_held_polls(&api, &config, 0).await;
+    hold_poll_until((&api, &config), &api.router, &guest, async { api.shut_down() }).await;
+}
+
+async fn a_disconnect_during_counting_releases_the_hold() {
+    let (api, config) = start_with_hold_budget(1, fast_settings()).await;
+    let (guest, _) = enter_and_expect_created(&api).await;
+    api.switch.slow_holds(Duration::from_millis(300));
+    let hung_up = timeout(
+        Duration::from_millis(100),
+        send_to(&api.router, poll_request(&guest)),
+    )
+    .await;
+    assert!(hung_up.is_err());
+    sleep(Duration::from_millis(300)).await;
+    wait_for_held_polls(&api, &config, 0).await;
+}
+
+/// A function does not run after its response, so a later release would wait for the next request.
+async fn a_hold_is_released_before_its_response() {
+    let (api, config) = start_with_hold_budget(10, fast_settings()).await;
+    let (guest, _) = enter_and_expect_created(&api).await;
+    api.switch.slow_releases(Duration::from_millis(300));
+    let at_its_end = ApiRequest::get(format!("{}?wait=1", entry_path(&guest.token)));
+    api.send(at_its_end).await.expect_status(200);
+    assert_eq!(count_held_polls(&api, &config).await, 0, "at the end of its wait");
+
+    let deployment = (&api, &config);
+    let leave = async {
+        let leave = leave_request(&guest);
+        api.send(leave).await.expect_status(204);
+    };
+    let response = hold_poll_until(deployment, &api.router, &guest, leave).await;
+    response.expect_problem(410, "left");
+    assert_eq!(count_held_polls(&api, &config).await, 0, "after the visitor left");
+
+    let (guest, _) = enter_and_expect_created(&api).await;
+    let promote = async {
+        api.advance_seconds(5);
+        api.promote().await;
+    };
+    let response = hold_poll_until(deployment, &api.router, &guest, promote).await;
+    assert_eq!(response.expect_status(200).text("state"), "ready");
+    assert_eq!(count_held_polls(&api, &config).await, 0, "after a promotion");
+
+    let (guest, _) = enter_and_expect_created(&api).await;
+    let response = hold_poll_until(deployment, &api.router, &guest, async { api.shut_down() }).await;
+    assert_eq!(response.expect_status(200).text("state"), "waiting");
+    assert_eq!(count_held_polls(&api, &config).await, 0, "at shutdown");
+}
+
+async fn a_disconnect_during_the_release_releases_the_hold() {
+    let (api, config) = start_with_hold_budget(1, fast_settings()).await;
+    let (guest, _) = enter_and_expect_created(&api).await;
+    api.switch.slow_releases(Duration::from_millis(300));
+    let releases = || api.switch.releases.load(Ordering::SeqCst);
+    {
+        let hung_up = pin!(send_to(&api.router, poll_request(&guest)));
+        let turn = pin!(async {
+            wait_for_held_polls(&api, &config, 1).await;
+            api.advance_seconds(5);
+            api.promote().await;
+            until(BOUND, "the poll is being released", async || releases() > 0).await;
+        });
+        assert!(matches!(select(hung_up, turn).await, Either::Right(_)));
+    }
+    wait_for_held_polls(&api, &config, 0).await;
+}
+
+async fn only_one_poll_of_an_entry_is_held() {
+    let (api, config) = start_with_hold_budget(10, fast_settings()).await;
+    let (guest, _) = enter_and_expect_created(&api).await;
+    hold_poll_until((&api, &config), &api.router, &guest, async {
+        expect_immediate_response(&api.router, &guest).await;
+        assert_eq!(
+            count_held_polls(&api, &config).await,
+            1,
+            "the first poll is still held"
+        );
+        api.shut_down();
+    })
+    .await;
+}
+
+async fn without_a_count_no_poll_is_held() {
+    let (api, config) = start_with_hold_budget(10, fast_settings()).await;
+    let (guest, _) = enter_and_expect_created(&api).await;
+    api.switch.count_no_holds();
+    expect_immediate_response(&api.router, &guest).await;
+    assert_eq!(count_held_polls(&api, &config).await, 0);
+    let (none, _) = start_with_hold_budget(0, fast_settings()).await;
+    let (guest, _) = enter_and_expect_created(&none).await;
+    expect_immediate_response(&none.router, &guest).await;
+}
+
+async fn slow_counting_does_not_delay_the_response() {
+    let (api, config) = start_with_hold_budget(10, fast_settings()).await;
+    let (guest, _) = enter_and_expect_created(&api).await;
+    api.switch.slow_holds(Duration::from_millis(600));
+    let resource = "/queues/{queue}/entries/{token}";
+    let mut status = event("GET", resource, &json!({ "queue": QUEUE, "token": guest.token }));
+    status["multiValueQueryStringParameters"] = json!({ "wait": ["20"] });
+    for limit_ms in [2_500, 1_800] {
+        let since = Instant::now();
+        let response = api
+            .send_event_with_time_limit(&status, Duration::from_millis(limit_ms))
+            .await;
+        assert_eq!(response.expect_status(200).text("state"), "waiting");
+        // Counting took nothing of the time that is reserved for a lookup and the response.
+        let took = since.elapsed();
+        assert!(took < Duration::from_millis(limit_ms - 800), "{took:?}");
+        assert_eq!(count_held_polls(&api, &config).await, 0);
+    }
+}
+
+/// Two queues share a budget that is too small for both. The head of each line is held, whichever came first.
+async fn the_tail_of_one_line_leaves_room_for_another_head() {
+    let (api, config) = start_with_hold_budget(20, fast_settings()).await;
+    let another = "TIMEDEAL:124";
+    api.create_queue(another, fast_settings()).await;
+    let mut tail = Vec::new();
+    for _ in 0..20 {
+        tail.push(enter_and_expect_created(&api).await.0);
+    }
+    let enter_another = async || {
+        let response = api
+            .send(ApiRequest::post(format!("/queues/{another}/entries")).visitor(&new_visitor_id()))
+            .await;
+        response.expect_status(201).text("token").to_owned()
+    };
+    enter_another().await;
+    let head = enter_another().await;
+    let polls: Vec<_> = tail
+        .iter()
+        .map(|guest| tokio::spawn(send_owned(api.router.clone(), poll_request(guest))))
+        .collect();
+    until(BOUND, "the last poll is answered at once", async || {
+        polls.iter().filter(|poll| poll.is_finished()).count() == 1
+    })
+    .await;
+    wait_for_held_polls(&api, &config, 19).await;
+    let request = ApiRequest::get(format!("/queues/{another}/entries/{head}?wait=20"));
+    let head = tokio::spawn(send_owned(api.router.clone(), request));
+    wait_for_held_polls(&api, &config, 20).await;
+    assert!(!head.is_finished());
+    api.shut_down();
+    for poll in polls {
+        poll.await.expect("answered").expect_status(200);
+    }
+    assert_eq!(
+        head.await
+            .expect("answered")
+            .expect_status(200)
+            .number("position"),
+        1
+    );
+    assert_eq!(count_held_polls(&api, &config).await, 0);
+}
+
+async fn send_owned(routes: Router, request: ApiRequest) -> ApiResponse {
+    send_to(&routes, request).await
+}

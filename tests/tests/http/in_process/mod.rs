@@ -1,0 +1,115 @@
+//! The cases that need control of the process: its clock, faults, the line, the backup, or events of API Gateway.
+
+mod any_origin;
+mod backup_unavailable;
+mod fallback_ticks;
+mod grace;
+mod hold_budget;
+mod hold_wakeups;
+mod http_api_events;
+mod killed_process;
+mod line_clock;
+mod line_unavailable;
+mod passes;
+mod passes_without_line;
+mod rest_events;
+mod retry_times;
+mod rewritten_requests;
+mod sample_events;
+mod service_callers;
+mod trusted_identity;
+
+use std::future::Future;
+
+use libtest_mimic::Trial;
+use serde_json::Value;
+use tokio::runtime::Builder;
+use vestibule_tests::{
+    api::{Guest, new_visitor_id},
+    in_process::{ApiRequest, ApiResponse, InProcessApi, entry_path},
+};
+
+/// Lists the cases of a module.
+macro_rules! cases {
+    ($($name:ident),+ $(,)?) => {
+        pub(crate) fn trials() -> Vec<libtest_mimic::Trial> {
+            vec![$(crate::in_process::trial(
+                concat!(module_path!(), "::", stringify!($name)),
+                || crate::in_process::run($name()),
+            )),+]
+        }
+    };
+}
+use cases;
+
+pub(crate) fn trials() -> Vec<Trial> {
+    [
+        any_origin::trials(),
+        backup_unavailable::trials(),
+        fallback_ticks::trials(),
+        grace::trials(),
+        hold_budget::trials(),
+        hold_wakeups::trials(),
+        http_api_events::trials(),
+        killed_process::trials(),
+        line_clock::trials(),
+        line_unavailable::trials(),
+        passes::trials(),
+        passes_without_line::trials(),
+        rest_events::trials(),
+        retry_times::trials(),
+        rewritten_requests::trials(),
+        sample_events::trials(),
+        service_callers::trials(),
+        trusted_identity::trials(),
+    ]
+    .into_iter()
+    .flatten()
+    .collect()
+}
+
+fn trial(name: &str, run: fn()) -> Trial {
+    Trial::test(name.trim_start_matches("http::"), move || {
+        run();
+        Ok(())
+    })
+}
+
+/// Runs a case on one thread, so that it may pause the time of the runtime.
+fn run(case: impl Future<Output = ()>) {
+    let runtime = Builder::new_current_thread().enable_all().build();
+    runtime.expect("a runtime").block_on(case);
+}
+
+/// Enters as a new visitor.
+async fn enter_and_expect_created(api: &InProcessApi) -> (Guest, ApiResponse) {
+    let id = new_visitor_id();
+    let response = api.send(ApiRequest::enter().visitor(&id)).await;
+    let guest = Guest::from_response(id, response.expect_status(201));
+    (guest, response)
+}
+
+/// Starts with a queue of capacity 1 whose only place, and with it the only token of the bucket, is taken.
+async fn start_full_queue(mut settings: Value) -> InProcessApi {
+    settings["capacity"] = 1.into();
+    settings["batch"] = 1.into();
+    let api = InProcessApi::start(settings).await;
+    let (_, first) = enter_and_expect_created(&api).await;
+    assert_eq!(first.text("state"), "active");
+    api
+}
+
+/// A status request of the guest.
+fn status_request(guest: &Guest) -> ApiRequest {
+    ApiRequest::get(entry_path(&guest.token)).visitor(&guest.id)
+}
+
+/// A request of the guest to claim.
+fn claim_request(guest: &Guest) -> ApiRequest {
+    ApiRequest::post(format!("{}/claim", entry_path(&guest.token))).visitor(&guest.id)
+}
+
+/// A request of the guest to leave.
+fn leave_request(guest: &Guest) -> ApiRequest {
+    ApiRequest::delete(entry_path(&guest.token)).visitor(&guest.id)
+}

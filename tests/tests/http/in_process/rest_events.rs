@@ -1,0 +1,103 @@
+//! Events of a REST API of API Gateway (payload 1.0).
+
+use serde_json::json;
+use vestibule_api::config::ApiConfig;
+use vestibule_tests::in_process::{InProcessApi, QUEUE, event, with_header};
+
+use super::new_visitor_id;
+
+super::cases![
+    a_stage_or_base_path_shows_only_in_the_location,
+    a_queue_id_is_decoded_once,
+    the_body_and_the_query_of_an_event_reach_the_route,
+    an_event_without_a_resource_is_routed_by_its_path,
+];
+
+const ENTER: &str = "/queues/{queue}/entries";
+const ENTRY: &str = "/queues/{queue}/entries/{token}";
+
+async fn a_stage_or_base_path_shows_only_in_the_location() {
+    let api = InProcessApi::start_with_config(ApiConfig::default(), json!({})).await;
+    for (used, prefix) in [
+        (format!("/Prod/queues/{QUEUE}/entries"), "/Prod"),
+        (format!("/queues/{QUEUE}/entries"), ""),
+        (format!("/shop/wait/queues/{QUEUE}/entries"), "/shop/wait"),
+        (String::new(), ""),
+    ] {
+        let mut enter = event("POST", ENTER, &json!({ "queue": QUEUE }));
+        enter["path"] = json!(if used.is_empty() { "/" } else { &used });
+        enter["requestContext"]["path"] = json!(used);
+        let response = api.send_event(&enter).await;
+        let location = format!(
+            "{prefix}/queues/{QUEUE}/entries/{}",
+            response.expect_status(201).text("token")
+        );
+        assert_eq!(response.header("location"), location);
+        assert_eq!(response.header("x-request-id"), "gateway-request-1");
+    }
+}
+
+async fn a_queue_id_is_decoded_once() {
+    let api = InProcessApi::start_with_config(ApiConfig::default(), json!({})).await;
+    for (id, status) in [
+        (QUEUE, 201),
+        ("TIMEDEAL%3A123", 201),
+        ("%54IMEDEAL%3a123", 201),
+        ("TIMEDEAL%253A123", 400),
+        ("TIMEDEAL:123%0A", 400),
+        ("{TIMEDEAL:123}", 400),
+        ("TIMEDEAL/123", 400),
+        ("..", 400),
+        ("%", 400),
+        ("%FF", 400),
+        ("TIMEDEAL+123", 400),
+    ] {
+        let mut enter = event("POST", ENTER, &json!({ "queue": id }));
+        enter["path"] = json!("/queues/x/entries");
+        let response = api.send_event(&enter).await;
+        response.expect_status(status);
+        if status == 400 {
+            assert_eq!(
+                response.expect_invalid_field("queue").text("request_id"),
+                "gateway-request-1"
+            );
+        }
+    }
+}
+
+async fn the_body_and_the_query_of_an_event_reach_the_route() {
+    let api = InProcessApi::start_with_config(ApiConfig::default(), json!({})).await;
+    let id = new_visitor_id();
+    let mut enter = with_header(
+        event("POST", ENTER, &json!({ "queue": QUEUE })),
+        "X-Visitor-Id",
+        &id,
+    );
+    let entered = api.send_event(&enter).await;
+    let token = entered.expect_status(201).text("token").to_owned();
+    enter = with_header(enter, "Content-Type", "application/json");
+    // `{"a":1}` in base64, as the gateway passes on a body that it takes for binary.
+    enter["body"] = json!("eyJhIjoxfQ==");
+    enter["isBase64Encoded"] = json!(true);
+    api.send_event(&enter).await.expect_invalid_field("a");
+
+    let mut status = event("GET", ENTRY, &json!({ "queue": QUEUE, "token": token }));
+    status["queryStringParameters"] = json!({ "wait": "5" });
+    status["multiValueQueryStringParameters"] = json!({ "wait": ["-5"] });
+    api.send_event(&status).await.expect_invalid_field("wait");
+    status["multiValueQueryStringParameters"] = json!({ "wait": ["0"] });
+    let active = api.send_event(&status).await;
+    assert_eq!(active.expect_status(200).text("state"), "active");
+
+    let mut leave = event("DELETE", ENTRY, &json!({ "queue": QUEUE, "token": token }));
+    leave = with_header(leave, "X-Visitor-Id", &id);
+    leave["multiValueQueryStringParameters"] = json!({ "visit": [entered.number("visit").to_string()] });
+    api.send_event(&leave).await.expect_status(204);
+}
+
+async fn an_event_without_a_resource_is_routed_by_its_path() {
+    let api = InProcessApi::start_with_config(ApiConfig::default(), json!({})).await;
+    let mut view = event("GET", "/queues/{queue}", &json!({ "queue": QUEUE }));
+    view["requestContext"]["resourcePath"] = json!(null);
+    api.send_event(&view).await.expect_status(200);
+}

@@ -1,0 +1,38 @@
+//! The public document of a queue.
+
+use serde_json::json;
+use vestibule_tests::{
+    api::{ApiRequest, BOUND, Backend},
+    waiting::asked_until,
+};
+
+crate::cases![the_public_document_shows_the_queue_and_its_changes];
+
+async fn the_public_document_shows_the_queue_and_its_changes(backend: &Backend) {
+    let settings = json!({ "message": "soon", "target_url": "https://shop.example/" });
+    let (queue, _) = backend.create_full_queue(settings).await;
+    queue.enter_and_expect_created().await;
+    queue.enter_and_expect_created().await;
+    let read = async || backend.send(ApiRequest::get(queue.path(""))).await;
+    // Each environment caches the document for a second.
+    let document = asked_until(BOUND, read, |document| {
+        document.expect_status(200).body["waiting"] == 2
+    })
+    .await;
+    assert_eq!(document.header("cache-control"), "public, max-age=2");
+    assert_eq!(document.header("content-type"), "application/json");
+    assert_eq!(document.text("queue"), queue.id);
+    assert_eq!(
+        (&document.body["rate"], &document.body["paused"]),
+        (&json!(null), &json!(false))
+    );
+    assert_eq!(document.text("entrance"), "open");
+    assert_eq!(
+        (document.text("message"), document.text("target_url")),
+        ("soon", "https://shop.example/")
+    );
+    queue
+        .run_command(json!({ "op": "update", "settings": { "message": "sooner" } }))
+        .await;
+    asked_until(BOUND, read, |document| document.text("message") == "sooner").await;
+}

@@ -1,0 +1,85 @@
+//! What the log says of a refused request, and what it never contains. A process has one log, so this file has one test.
+
+use serde_json::{Value, json};
+use uuid::Uuid;
+use vestibule_tests::{
+    in_process::{ApiRequest, InProcessApi, QUEUE, entry_path, event, with_claims, with_header},
+    written::Written,
+};
+
+/// Returns the only line of the log that names this request.
+fn find_only_line(log: &Written, request_id: &str) -> Value {
+    let text = log.text();
+    let mut lines = text.lines().filter(|line| line.contains(request_id));
+    let line = lines
+        .next()
+        .unwrap_or_else(|| panic!("no line of {request_id} in {text}"));
+    assert!(lines.next().is_none(), "a failure is logged once: {text}");
+    serde_json::from_str(line).expect("a line is JSON")
+}
+
+#[tokio::test]
+async fn a_refused_request_is_logged_once_without_identities() {
+    let log = Written::default();
+    let subscriber = tracing_subscriber::fmt()
+        .json()
+        .with_max_level(tracing::Level::TRACE)
+        .with_writer(log.clone())
+        .finish();
+    tracing::subscriber::set_global_default(subscriber).expect("the only log");
+
+    let api = InProcessApi::start(json!({})).await;
+    let (guest, thief) = (Uuid::new_v4().to_string(), Uuid::new_v4().to_string());
+    let entered = api.send(ApiRequest::enter().visitor(&guest)).await;
+    let token = entered.expect_status(201).text("token");
+    let refused = api.send(ApiRequest::get(entry_path(token)).visitor(&thief)).await;
+    let request_id = refused
+        .expect_problem(403, "token-owner-mismatch")
+        .text("request_id");
+    let line = find_only_line(&log, request_id);
+    assert_eq!(line["fields"]["event"], "request.refused");
+    assert_eq!(line["fields"]["code"], "token-owner-mismatch");
+    assert_eq!(line["fields"]["status"], 403);
+    assert_eq!(line["span"]["queue"], QUEUE);
+    assert_eq!(line["span"]["entry"], token);
+
+    let secret = "ada@example.com";
+    let pass = entered.text("pass");
+    let validate = || ApiRequest::post(format!("{}/validate", entry_path(token)));
+    api.send(validate().json(&json!({ "visitor": secret, "pass": pass })))
+        .await
+        .expect_status(403);
+    api.send(validate().json(&json!({ "pass": format!("{pass}x") })))
+        .await
+        .expect_status(403);
+    api.send(validate().json(&json!({ secret: 1 })))
+        .await
+        .expect_status(400);
+    api.send(validate().raw("application/json", format!("{{\"visitor\": \"{secret}\"")))
+        .await
+        .expect_status(400);
+    api.send(ApiRequest::get(format!("{}?wait={secret}", entry_path(token))))
+        .await
+        .expect_status(400);
+    api.send(ApiRequest::get(format!("/{secret}")))
+        .await
+        .expect_status(404);
+    api.send(ApiRequest::enter().visitor(secret))
+        .await
+        .expect_status(400);
+    api.send(ApiRequest::enter().header("cookie", &format!("vestibule-visitor={secret}")))
+        .await
+        .expect_status(201);
+    let by_claim = with_claims(
+        event("POST", "/queues/{queue}/entries", &json!({ "queue": "x" })),
+        &json!({ "sub": secret }),
+    );
+    api.send_event(&with_header(by_claim, "X-Forwarded-For", "192.0.2.1"))
+        .await
+        .expect_status(404);
+
+    let text = log.text();
+    for never in [secret, pass, thief.as_str(), guest.as_str(), "192.0.2.1"] {
+        assert!(!text.contains(never), "{never} in {text}");
+    }
+}
