@@ -4,7 +4,6 @@ pub mod api;
 pub mod captured_output;
 pub mod chaos;
 pub mod cluster;
-pub mod edge;
 pub mod entries;
 pub mod functions;
 pub mod in_process;

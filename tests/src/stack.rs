@@ -20,7 +20,7 @@ use axum::http;
 use reqwest::{Client, Method, Request, Url};
 use serde_json::{Value, json};
 
-use crate::servers::url;
+use crate::servers::server_url;
 
 const REGION: &str = "us-east-1";
 
@@ -39,16 +39,17 @@ pub struct Stack {
 impl Stack {
     /// Reads the address and the outputs of the stack from the environment.
     pub fn from_environment() -> Self {
-        let endpoint: Url = url("AWS_ENDPOINT_URL").parse().expect("an address");
-        let outputs: Vec<Value> = serde_json::from_str(&url("TEST_STACK_OUTPUTS")).expect("a list in JSON");
+        let endpoint: Url = server_url("AWS_ENDPOINT_URL").parse().expect("an address");
+        let outputs: Vec<Value> =
+            serde_json::from_str(&server_url("TEST_STACK_OUTPUTS")).expect("a list in JSON");
         let text = |output: &Value, name: &str| output[name].as_str().expect("a text").to_owned();
         let outputs = outputs
             .iter()
             .map(|output| (text(output, "OutputKey"), text(output, "OutputValue")))
             .collect();
         Self {
-            name: url("TEST_STACK_NAME"),
-            api: url("TEST_API_URL").parse().expect("an address"),
+            name: server_url("TEST_STACK_NAME"),
+            api: server_url("TEST_API_URL").parse().expect("an address"),
             outputs,
             http: Client::builder()
                 .timeout(Duration::from_mins(2))
@@ -139,7 +140,10 @@ impl Stack {
 /// Signs a request for a service of AWS with the credentials of the environment. The service of a deployed API is
 /// `execute-api`. Emulators read the service from the signature.
 pub fn sign_request(service: &str, mut request: Request) -> Request {
-    let (id, secret) = (url("AWS_ACCESS_KEY_ID"), url("AWS_SECRET_ACCESS_KEY"));
+    let (id, secret) = (
+        server_url("AWS_ACCESS_KEY_ID"),
+        server_url("AWS_SECRET_ACCESS_KEY"),
+    );
     let identity = Credentials::new(id, secret, None, None, "environment").into();
     let params = SigningParams::builder()
         .identity(&identity)

@@ -19,8 +19,8 @@ use vestibule_line::{QueueLine, QueueView, RecoveryLine};
 use vestibule_line_redis::RedisLine;
 use vestibule_operate::promoter::Promoter;
 use vestibule_tests::{
-    edge::{Answer, Ask, local, process, send_to},
     functions::fresh_tables,
+    in_process::{ApiRequest, ApiResponse, build_router, local_config, send_to},
     lines::{Backend, configuration, fresh_queue},
     servers::dynamodb_url,
     waiting::{poll_until, wait_until},
@@ -74,7 +74,7 @@ impl Scene {
         for _ in 0..PROCESSES {
             let own = RedisLine::connect(&url).await.expect("it answers");
             let backup = Arc::new(connect_backup(&tables).await);
-            processes.push(process(Arc::new(own), backup, local(), &stopped));
+            processes.push(build_router(Arc::new(own), backup, local_config(), &stopped));
         }
         Self {
             queue,
@@ -86,7 +86,7 @@ impl Scene {
     }
 
     /// Sends a request to a random process, as a gateway does. Repeats it if a busy machine took too long.
-    async fn send(&self, ask: impl Fn() -> Ask) -> Answer {
+    async fn send(&self, ask: impl Fn() -> ApiRequest) -> ApiResponse {
         let send = async || {
             let any = rand::random_range(0..self.processes.len());
             send_to(&self.processes[any], ask()).await
@@ -97,7 +97,7 @@ impl Scene {
     async fn enter_and_expect_created(&self) -> Guest {
         let id = Uuid::new_v4().to_string();
         let answer = self
-            .send(|| Ask::post(format!("/queues/{}/entries", self.queue)).visitor(&id))
+            .send(|| ApiRequest::post(format!("/queues/{}/entries", self.queue)).visitor(&id))
             .await;
         Guest {
             id,
@@ -115,22 +115,22 @@ impl Scene {
         while state == "waiting" {
             sleep(Duration::from_millis(200 + nth as u64 * 7 % 300)).await;
             let answer = self
-                .send(|| Ask::get(format!("{path}{wait}")).visitor(&guest.id))
+                .send(|| ApiRequest::get(format!("{path}{wait}")).visitor(&guest.id))
                 .await;
-            answer.is(200).text("state").clone_into(&mut state);
+            answer.expect_status(200).text("state").clone_into(&mut state);
         }
         if state == "ready" {
             let claim = || {
-                Ask::post(format!("{path}/claim"))
+                ApiRequest::post(format!("{path}/claim"))
                     .visitor(&guest.id)
                     .json(&json!({}))
             };
-            self.send(claim).await.is(200);
+            self.send(claim).await.expect_status(200);
         }
         sleep(Duration::from_millis(500)).await;
-        self.send(|| Ask::post(format!("{path}/complete")).json(&json!({})))
+        self.send(|| ApiRequest::post(format!("{path}/complete")).json(&json!({})))
             .await
-            .is(204);
+            .expect_status(204);
     }
 
     async fn all_wait_and_complete(&self, guests: &[Guest]) {
@@ -171,7 +171,7 @@ impl Scene {
         // The last requests have ended, so one more status request flushes the journal.
         while self.view().await.journal_len > 0 {
             assert!(Instant::now() < end, "the journal did not become empty in time");
-            self.send(|| Ask::get(format!("/queues/{}/entries/{}", self.queue, guests[0].token)))
+            self.send(|| ApiRequest::get(format!("/queues/{}/entries/{}", self.queue, guests[0].token)))
                 .await;
             sleep(Duration::from_millis(200)).await;
         }

@@ -11,13 +11,13 @@ use vestibule_engine::sync::SettingsPolicy;
 use vestibule_line_memory::MemoryLine;
 use vestibule_operate::{admin::Admin, promoter::Promoter};
 use vestibule_telemetry::metrics::SETTINGS_REFUSED;
-use vestibule_tests::{functions::root_key, waiting::until, written::Written};
+use vestibule_tests::{captured_output::CapturedOutput, functions::root_key, waiting::wait_until};
 
 const BOUND: Duration = Duration::from_mins(1);
 
 #[tokio::test]
 async fn each_refused_edit_is_logged_once() {
-    let (logs, metrics) = (Written::default(), Written::default());
+    let (logs, metrics) = (CapturedOutput::default(), CapturedOutput::default());
     let subscriber = tracing_subscriber::fmt()
         .json()
         .with_writer(logs.clone())
@@ -61,21 +61,21 @@ async fn each_refused_edit_is_logged_once() {
     };
     let operator = async {
         edit(json!({ "capacity": "many" })).await;
-        until(BOUND, "the edit is refused", async || refusals().len() == 1).await;
+        wait_until(BOUND, "the edit is refused", async || refusals().len() == 1).await;
         // Ten seconds later, the promoter has read the same settings several times.
-        until(BOUND, "the metric shows the refusal again", async || {
+        wait_until(BOUND, "the metric shows the refusal again", async || {
             refused_metric_count() == 2
         })
         .await;
         assert_eq!(refusals().len(), 1);
         // A different edit is refused for the same reason.
         edit(json!({ "capacity": "lots" })).await;
-        until(BOUND, "the second edit is refused", async || {
+        wait_until(BOUND, "the second edit is refused", async || {
             refusals().len() == 2
         })
         .await;
         edit(json!({ "capacity": "9" })).await;
-        until(BOUND, "the correction is applied", async || {
+        wait_until(BOUND, "the correction is applied", async || {
             events("queue.settings_applied").len() == 1
         })
         .await;

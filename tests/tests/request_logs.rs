@@ -3,12 +3,12 @@
 use serde_json::{Value, json};
 use uuid::Uuid;
 use vestibule_tests::{
+    captured_output::CapturedOutput,
     in_process::{ApiRequest, InProcessApi, QUEUE, entry_path, event, with_claims, with_header},
-    written::Written,
 };
 
 /// Returns the only line of the log that names this request.
-fn find_only_line(log: &Written, request_id: &str) -> Value {
+fn find_only_line(log: &CapturedOutput, request_id: &str) -> Value {
     let text = log.text();
     let mut lines = text.lines().filter(|line| line.contains(request_id));
     let line = lines
@@ -20,7 +20,7 @@ fn find_only_line(log: &Written, request_id: &str) -> Value {
 
 #[tokio::test]
 async fn a_refused_request_is_logged_once_without_identities() {
-    let log = Written::default();
+    let log = CapturedOutput::default();
     let subscriber = tracing_subscriber::fmt()
         .json()
         .with_max_level(tracing::Level::TRACE)

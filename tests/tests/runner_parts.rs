@@ -8,8 +8,8 @@ use tempfile::TempDir;
 use uuid::Uuid;
 use vestibule_tests::{
     runner::Runner,
-    servers::{dynamodb_url, url},
-    waiting::asked_until,
+    servers::{dynamodb_url, server_url},
+    waiting::poll_until,
 };
 
 const QUEUE: &str = "q";
@@ -49,7 +49,7 @@ fn dynamodb_arguments() -> [[String; 2]; 3] {
 
 /// Arguments for a Redis database of one test, because every runner creates its demonstration queue there.
 fn redis_arguments(database: u8) -> [String; 2] {
-    let server = url("TEST_REDIS_URL");
+    let server = server_url("TEST_REDIS_URL");
     [
         "--redis".to_owned(),
         format!("{}/{database}", server.trim_end_matches('/')),
@@ -77,7 +77,7 @@ async fn line_up(runner: &Runner) -> Vec<String> {
         .await;
     let (visitor, token) = &line[1];
     let read_entry = async || runner.entry_status(QUEUE, token, 0).await.expect("answered");
-    asked_until(BOUND, read_entry, |entry| entry["state"] == json!("ready")).await;
+    poll_until(BOUND, read_entry, |entry| entry["state"] == json!("ready")).await;
     let claim = runner
         .http()
         .post(runner.url(&format!("/queues/{QUEUE}/entries/{token}/claim")))

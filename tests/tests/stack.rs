@@ -9,7 +9,7 @@ use serde_json::{Value, json};
 use tokio::time::{Instant, sleep};
 use uuid::Uuid;
 use vestibule_tests::{
-    servers::client_of,
+    servers::client_for_url,
     stack::{Stack, sign_request},
 };
 
@@ -30,7 +30,7 @@ struct Visitor {
 
 impl<'a> Caller<'a> {
     fn for_stack(stack: &'a Stack) -> Self {
-        let http = client_of(stack.api.as_str())
+        let http = client_for_url(stack.api.as_str())
             .timeout(Duration::from_mins(1))
             .build()
             .expect("a client");

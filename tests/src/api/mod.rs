@@ -30,12 +30,12 @@ pub use self::{
     response::ApiResponse,
 };
 use crate::{
-    functions::{API_KEY, Choices, Deployment, ORIGIN, fresh_tables, root_key},
+    functions::{API_KEY, Deployment, DeploymentConfig, ORIGIN, fresh_tables, root_key},
     in_process::{build_router, local_config},
     lines,
     runner::Runner,
-    servers::{client_of, dynamodb_url, url},
-    stack::signed,
+    servers::{client_for_url, dynamodb_url, server_url},
+    stack::sign_request,
 };
 
 /// The longest time that a request or a change may take. A container may have to start first.
@@ -79,7 +79,7 @@ impl Backend {
             BackendKind::Runner => Self::start_runner(kind, &[]),
             BackendKind::RunnerWithServers => {
                 let tables = fresh_tables();
-                let redis = url("TEST_REDIS_URL");
+                let redis = server_url("TEST_REDIS_URL");
                 let redis = format!("{}/{REDIS_DATABASE}", redis.trim_end_matches('/'));
                 let servers = [
                     "--redis",
@@ -144,9 +144,9 @@ impl Backend {
             BackendKind::FunctionsOnCluster => lines::Backend::Cluster,
             _ => lines::Backend::Redis,
         };
-        let choices = Choices {
+        let choices = DeploymentConfig {
             line,
-            ..Choices::default()
+            ..DeploymentConfig::default()
         };
         let deployment = Deployment::start(choices).await;
         let url = deployment.url().to_owned();
@@ -175,7 +175,7 @@ impl Backend {
             kind,
             base: base.parse().expect("a URL"),
             // The API never redirects.
-            http: client_of(url)
+            http: client_for_url(url)
                 .redirect(reqwest::redirect::Policy::none())
                 .timeout(BOUND)
                 .build()
@@ -234,7 +234,7 @@ impl Backend {
             Some(Credential::ApiKey(key)) => self.send(request.header("x-api-key", key)).await,
             Some(Credential::Signature) => {
                 let request = into_http(&self.http, self.base.as_str(), request).build();
-                let signed = signed("execute-api", request.expect("a request"));
+                let signed = sign_request("execute-api", request.expect("a request"));
                 read_response(self.http.execute(signed)).await
             }
             None => self.send(request).await,

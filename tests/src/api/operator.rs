@@ -12,7 +12,7 @@ use vestibule_operate::admin::Admin;
 use crate::{
     functions::Deployment,
     runner::Runner,
-    servers::{dynamodb_url, url},
+    servers::{dynamodb_url, server_url},
 };
 
 /// Runs the commands of operators.
@@ -50,7 +50,7 @@ impl Operator {
         };
         Self::Library(Admin {
             line: Arc::new(
-                RedisLine::connect(&url("TEST_REDIS_URL"))
+                RedisLine::connect(&server_url("TEST_REDIS_URL"))
                     .await
                     .expect("Redis answers"),
             ),
@@ -63,8 +63,8 @@ impl Operator {
 
     pub(super) async fn run_command(&self, command: &Value) -> Value {
         let mut outcome = match self {
-            Self::Runner(runner) => return runner.order(command.clone()).await,
-            Self::Function(deployment) => deployment.order(command).await,
+            Self::Runner(runner) => return runner.run_command(command.clone()).await,
+            Self::Function(deployment) => deployment.run_command(command).await,
             Self::Library(admin) => admin.handle(command.clone()).await,
         };
         assert_eq!(outcome["ok"], json!(true), "{command}: {outcome}");

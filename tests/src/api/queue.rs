@@ -4,7 +4,7 @@ use serde_json::{Value, json};
 use uuid::Uuid;
 
 use super::{ApiRequest, ApiResponse, BOUND, Backend};
-use crate::waiting::asked_until;
+use crate::waiting::poll_until;
 
 /// A queue of one test.
 #[derive(Debug)]
@@ -112,7 +112,7 @@ impl Queue<'_> {
             self.get_status(guest).await
         };
         let is_ready = |status: &ApiResponse| status.expect_status(200).text("state") == "ready";
-        asked_until(BOUND, promote_and_look, is_ready).await
+        poll_until(BOUND, promote_and_look, is_ready).await
     }
 }
 

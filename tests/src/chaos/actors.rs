@@ -15,7 +15,7 @@ use super::{
     plan::{Door, End, Turn, Visitor},
     way::{AGAIN, ANSWER, Way},
 };
-use crate::{edge::Ask, entries::now_ms, functions::API_KEY};
+use crate::{entries::now_ms, functions::API_KEY, in_process::ApiRequest};
 
 /// How far a run is.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
@@ -155,7 +155,7 @@ impl Actor {
 
     async fn enters(&self, stay: usize) -> Result<Place, Over> {
         loop {
-            let ask = Ask::post(format!("{}/entries", self.way.queue)).visitor(&self.id);
+            let ask = ApiRequest::post(format!("{}/entries", self.way.queue)).visitor(&self.id);
             if let Seen::Here(place) = self.call(stay, What::Enter, ask).await? {
                 return Ok(place);
             }
@@ -219,28 +219,28 @@ impl Actor {
         }
     }
 
-    fn of(&self, what: What, Place { token, visit, .. }: &Place) -> Ask {
+    fn of(&self, what: What, Place { token, visit, .. }: &Place) -> ApiRequest {
         let entry = format!("{}/entries/{token}", self.way.queue);
         let service = |below: &str, body: &Value| {
-            Ask::post(format!("{entry}/{below}"))
+            ApiRequest::post(format!("{entry}/{below}"))
                 .header("x-api-key", API_KEY)
                 .json(body)
         };
         match what {
             What::Enter => unreachable!("an entry is of a place"),
             What::Status if self.plan.wait_seconds > 0 => {
-                Ask::get(format!("{entry}?wait={}", self.plan.wait_seconds)).visitor(&self.id)
+                ApiRequest::get(format!("{entry}?wait={}", self.plan.wait_seconds)).visitor(&self.id)
             }
-            What::Status => Ask::get(entry).visitor(&self.id),
-            What::Claim => Ask::post(format!("{entry}/claim")).visitor(&self.id),
-            What::Leave => Ask::delete(format!("{entry}?visit={visit}")).visitor(&self.id),
+            What::Status => ApiRequest::get(entry).visitor(&self.id),
+            What::Claim => ApiRequest::post(format!("{entry}/claim")).visitor(&self.id),
+            What::Leave => ApiRequest::delete(format!("{entry}?visit={visit}")).visitor(&self.id),
             What::Validate => service("validate", &json!({ "visitor": self.id, "visit": visit })),
             What::Complete => service("complete", &json!({ "visit": visit })),
         }
     }
 
     /// Asks, as soon as anybody may, and notes what comes of it.
-    async fn call(&self, stay: usize, what: What, ask: Ask) -> Result<Seen, Over> {
+    async fn call(&self, stay: usize, what: What, ask: ApiRequest) -> Result<Seen, Over> {
         let mut phase = self.phase.clone();
         let may = phase
             .wait_for(|phase| *phase != Phase::Still)

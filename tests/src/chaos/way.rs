@@ -17,7 +17,7 @@ use super::{
     history::{Call, History, What},
     world::World,
 };
-use crate::{edge::Ask, entries::now_ms, functions::Deployment};
+use crate::{entries::now_ms, functions::Deployment, in_process::ApiRequest};
 
 /// Longer than any function may run.
 pub(super) const ANSWER: Duration = Duration::from_secs(12);
@@ -99,7 +99,7 @@ impl Way {
             };
             for _ in 0..LOOKS {
                 let begun_ms = now_ms();
-                let ask = Ask::get(format!("{}/entries/{token}", self.queue)).visitor(id);
+                let ask = ApiRequest::get(format!("{}/entries/{token}", self.queue)).visitor(id);
                 let answer = timeout(ANSWER, self.send(ask)).await.ok().flatten();
                 let call = Call {
                     visitor,
@@ -120,7 +120,7 @@ impl Way {
     }
 
     /// Sends a request; `None` where no whole answer comes.
-    pub(super) async fn send(&self, ask: Ask) -> Option<(u16, Value)> {
+    pub(super) async fn send(&self, ask: ApiRequest) -> Option<(u16, Value)> {
         let _asking = Asking::new(&self.asking);
         let (method, path, headers, body) = ask.into_parts();
         let request = self.http.request(method, format!("{}{path}", self.url));

@@ -18,16 +18,16 @@ use vestibule_backup::{Backup, EntryPartition, QueueMetadata, StoredQueue};
 use vestibule_backup_dynamodb::{Connection, DynamoDbBackup};
 use vestibule_backup_file::FileBackup;
 use vestibule_domain::id::Salt;
-use vestibule_line::{JournalLimits, Line, Promotion};
+use vestibule_line::{JournalLimits, Promotion, PromotionLine, RecoveryLine};
 use vestibule_line_memory::MemoryLine;
 
 use super::{ApiRequest, ApiResponse, BOUND, QUEUE, configuration, keys, local_config, queue_id, send_to};
 use crate::{
-    entries::shelf_of,
-    lines::{HandClock, tick_of},
+    captured_output::CapturedOutput,
+    entries::partition_of,
+    lines::{ManualClock, tick_order},
     switched::Switch,
-    waiting::asked_until,
-    written::Written,
+    waiting::poll_until,
 };
 
 /// The API with one queue, its line in memory and its backup in a file.
@@ -41,9 +41,9 @@ pub struct InProcessApi {
     /// The routes.
     pub router: Router,
     /// The metrics that were written.
-    pub written: Written,
+    pub written: CapturedOutput,
     /// The time, and how far the clock of the line's server is off.
-    pub clock: HandClock,
+    pub clock: ManualClock,
     line_calls: Arc<AtomicU64>,
     shutdown: watch::Sender<bool>,
     _dir: TempDir,
@@ -129,11 +129,11 @@ impl InProcessApi {
     async fn build(choices: Choices, settings: Value) -> Self {
         let dir = tempfile::tempdir().expect("a folder");
         let backup = Arc::new(FileBackup::open(dir.path().join("store")).expect("a store"));
-        let clock = HandClock::new();
+        let clock = ManualClock::new();
         clock.set_ms(unix_ms(SystemTime::now() - choices.clock_behind_by));
         let line_calls = Arc::new(AtomicU64::new(0));
         let line = MemoryLine::with_clock({
-            let (server, line_calls) = (clock.as_server(), line_calls.clone());
+            let (server, line_calls) = (clock.as_server_clock(), line_calls.clone());
             // The line reads its clock once in each call.
             Arc::new(move || {
                 line_calls.fetch_add(1, Ordering::SeqCst);
@@ -143,7 +143,7 @@ impl InProcessApi {
         .with_journal_limits(choices.journal_limits)
         .with_witness(clock.as_clock());
         let (shutdown, shutdown_receiver) = watch::channel(false);
-        let written = Written::default();
+        let written = CapturedOutput::default();
         let switch = Switch::default();
         let state = ApiState::with_metrics(
             switch.before(Arc::new(line.clone())),
@@ -227,12 +227,12 @@ impl InProcessApi {
 
     /// Returns the partition of the backup that holds the queue's entries.
     pub fn partition(&self) -> EntryPartition {
-        shelf_of(queue_id())
+        partition_of(queue_id())
     }
 
     /// Advances the clocks.
     pub fn advance_seconds(&self, seconds: u64) {
-        self.clock.pass(Duration::from_secs(seconds));
+        self.clock.advance(Duration::from_secs(seconds));
     }
 
     /// Returns the time, in Unix milliseconds.
@@ -248,7 +248,7 @@ impl InProcessApi {
     /// Promotes as many entries as the settings allow.
     pub async fn promote(&self) -> Promotion {
         self.line
-            .promote(&queue_id(), tick_of(u64::MAX))
+            .promote(&queue_id(), tick_order(u64::MAX))
             .await
             .expect("the queue exists")
     }
@@ -269,7 +269,7 @@ impl InProcessApi {
         request: impl Fn() -> ApiRequest,
         matches: impl Fn(&ApiResponse) -> bool,
     ) -> ApiResponse {
-        asked_until(BOUND, async || self.send(request()).await, matches).await
+        poll_until(BOUND, async || self.send(request()).await, matches).await
     }
 
     /// Hands an event of API Gateway to the routes, as the Lambda runtime does.

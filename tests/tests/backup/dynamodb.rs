@@ -10,7 +10,7 @@ use vestibule_backup::{Backup, BackupError, StoredSettings};
 use vestibule_backup_dynamodb::{Connection, DynamoDbBackup, TableNames};
 use vestibule_domain::{change::Event, settings::Settings};
 use vestibule_tests::{
-    entries::{change, fresh_id, fresh_shelf, place},
+    entries::{change, fresh_id, fresh_partition, place},
     lines::fresh_queue,
     servers,
 };
@@ -36,7 +36,7 @@ async fn connect_to(endpoint_url: String) -> DynamoDbBackup {
 
 #[tokio::test]
 async fn reads_follow_every_page() {
-    let backup = servers::dynamodb().await.with_page_items(2);
+    let backup = servers::dynamodb_backup().await.with_page_items(2);
     live_entries_are_listed_exactly_once(&backup).await;
     let queue = fresh_queue();
     let created = stored_queue(&json!({}));
@@ -48,7 +48,7 @@ async fn reads_follow_every_page() {
 
 #[tokio::test]
 async fn settings_edited_by_hand_are_read_or_refused_by_name() {
-    let (backup, queue) = (servers::dynamodb().await, fresh_queue());
+    let (backup, queue) = (servers::dynamodb_backup().await, fresh_queue());
     let created = stored_queue(&json!({ "capacity": 1 }));
     backup.create_queue(&queue, &created).await.expect("created");
     let write = async |settings: AttributeValue| {
@@ -124,7 +124,7 @@ async fn settings_edited_by_hand_are_read_or_refused_by_name() {
 
 #[tokio::test]
 async fn deleted_settings_attribute_can_be_written_again() {
-    let (backup, queue) = (servers::dynamodb().await, fresh_queue());
+    let (backup, queue) = (servers::dynamodb_backup().await, fresh_queue());
     let created = stored_queue(&json!({ "capacity": 1 }));
     backup.create_queue(&queue, &created).await.expect("created");
     let deleted = plain_client()
@@ -167,7 +167,7 @@ async fn deleted_settings_attribute_can_be_written_again() {
 
 #[tokio::test]
 async fn unreadable_entry_item_is_named_and_skipped_in_lists() {
-    let (backup, partition, id) = (servers::dynamodb().await, fresh_shelf(), fresh_id());
+    let (backup, partition, id) = (servers::dynamodb_backup().await, fresh_partition(), fresh_id());
     let entered = change(id, 1, Event::Entered { score: place(0) });
     backup.put_change(&partition, &entered).await.expect("written");
     let shard = format!("{}#{}#{}", partition.queue, partition.generation, id.shard());
@@ -199,7 +199,7 @@ async fn unreadable_entry_item_is_named_and_skipped_in_lists() {
 /// The backup writes the other changes and still knows that the table accepts writes.
 #[tokio::test]
 async fn batch_with_a_damaged_item_writes_the_others() {
-    let (backup, partition) = (servers::dynamodb().await, fresh_shelf());
+    let (backup, partition) = (servers::dynamodb_backup().await, fresh_partition());
     let changes: Vec<_> = (0..3)
         .map(|n| change(fresh_id(), n + 1, Event::Entered { score: place(n) }))
         .collect();

@@ -19,7 +19,9 @@ use vestibule_line::{JournalLimits, JournalLine, PromotionLine, QueueLine, Queue
 use vestibule_line_memory::MemoryLine;
 use vestibule_tests::{
     entries::{fresh_id, now_ms},
-    lines::{HandClock, configuration, enter_unwritten, fresh_queue, leave_unwritten, tick_of},
+    lines::{
+        ManualClock, configuration, enter_without_backup, fresh_queue, leave_without_backup, tick_order,
+    },
 };
 
 use crate::faulty_backup::WriteBehavior;
@@ -27,7 +29,7 @@ use crate::faulty_backup::WriteBehavior;
 /// One queue whose clock moves only when a test moves it, and a faulty backup.
 pub(crate) struct FaultyScene {
     pub(crate) line: MemoryLine,
-    pub(crate) clock: HandClock,
+    pub(crate) clock: ManualClock,
     pub(crate) backup: Arc<FaultyBackup>,
     file: Arc<FileBackup>,
     _directory: TempDir,
@@ -37,7 +39,7 @@ pub(crate) struct FaultyScene {
 
 impl FaultyScene {
     pub(crate) async fn new(limits: JournalLimits) -> Self {
-        let clock = HandClock::new();
+        let clock = ManualClock::new();
         // The file drops records whose time to live has passed by the machine's clock.
         clock.set_ms(now_ms());
         let line = MemoryLine::with_clock(clock.as_clock()).with_journal_limits(limits);
@@ -68,7 +70,7 @@ impl FaultyScene {
     pub(crate) async fn enter_and_write(&self, visitors: usize) -> Vec<EntryId> {
         let mut ids = Vec::new();
         for _ in 0..visitors {
-            let change = enter_unwritten(&self.line, &self.queue, fresh_id()).await;
+            let change = enter_without_backup(&self.line, &self.queue, fresh_id()).await;
             self.backup
                 .put_change(&self.partition, &change)
                 .await
@@ -86,16 +88,16 @@ impl FaultyScene {
         let configured = self.line.configure(&self.queue, &settings, false).await;
         configured.expect("configured");
         self.pass_seconds(1);
-        let promotion = self.line.promote(&self.queue, tick_of(1_000)).await;
+        let promotion = self.line.promote(&self.queue, tick_order(1_000)).await;
         assert!(promotion.expect("an answer").promoted > 0);
     }
 
-    pub(crate) async fn leave_unwritten(&self, id: EntryId) -> Change {
-        leave_unwritten(&self.line, &self.queue, id).await
+    pub(crate) async fn leave_without_backup(&self, id: EntryId) -> Change {
+        leave_without_backup(&self.line, &self.queue, id).await
     }
 
     pub(crate) fn pass_seconds(&self, seconds: u64) {
-        self.clock.pass(Duration::from_secs(seconds));
+        self.clock.advance(Duration::from_secs(seconds));
     }
 
     pub(crate) async fn flush(&self) -> Result<FlushOutcome, FlushError> {

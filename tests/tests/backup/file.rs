@@ -16,7 +16,7 @@ use vestibule_domain::{
     change::{EndReason, Event},
     id::EntryId,
 };
-use vestibule_tests::entries::{change, fresh_id, fresh_shelf, now_ms, place};
+use vestibule_tests::entries::{change, fresh_id, fresh_partition, now_ms, place};
 
 const HOUR_MS: u64 = 3_600_000;
 
@@ -33,7 +33,7 @@ fn start_writer(path: &Path, queue: &str) -> Child {
 #[tokio::test]
 async fn every_acknowledged_write_survives_a_kill() {
     let directory = tempfile::tempdir().expect("a directory");
-    let (path, partition) = (directory.path().join("store"), fresh_shelf());
+    let (path, partition) = (directory.path().join("store"), fresh_partition());
     let mut acknowledged: Vec<EntryId> = Vec::new();
     for round in 1..=5 {
         let mut child = start_writer(&path, partition.queue.as_str());
@@ -92,7 +92,7 @@ async fn file_in_use_is_reported() {
 async fn corrupt_file_is_reported_and_left_unchanged() {
     let directory = tempfile::tempdir().expect("a directory");
     let path = directory.path().join("store");
-    let (partition, id) = (fresh_shelf(), fresh_id());
+    let (partition, id) = (fresh_partition(), fresh_id());
     let entered = change(id, 1, Event::Entered { score: place(0) });
     let backup = FileBackup::open(&path).expect("a store");
     backup.put_change(&partition, &entered).await.expect("written");
@@ -133,7 +133,7 @@ fn inaccessible_path_is_reported() {
 #[tokio::test]
 async fn closing_writes_every_accepted_change() {
     let directory = tempfile::tempdir().expect("a directory");
-    let (path, partition) = (directory.path().join("store"), fresh_shelf());
+    let (path, partition) = (directory.path().join("store"), fresh_partition());
     let ids: Vec<_> = (0..100).map(|_| fresh_id()).collect();
     let backup = FileBackup::open(&path).expect("a store");
     for id in &ids {
@@ -162,7 +162,7 @@ async fn closing_writes_every_accepted_change() {
 #[tokio::test]
 async fn expired_records_are_removed() {
     let directory = tempfile::tempdir().expect("a directory");
-    let (path, partition) = (directory.path().join("store"), fresh_shelf());
+    let (path, partition) = (directory.path().join("store"), fresh_partition());
     let backup = FileBackup::open(&path).expect("a store");
     let put_record_ended_at = async |backup: &FileBackup, at_ms| {
         let id = fresh_id();

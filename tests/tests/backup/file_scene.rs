@@ -25,7 +25,7 @@ use vestibule_line::{ClaimOutcome, EntryLine, PromotionLine, QueueLine, Recovery
 use vestibule_line_memory::MemoryLine;
 use vestibule_tests::{
     entries::{fresh_id, now_ms},
-    lines::{configuration, enter_unwritten, fresh_queue, leave_unwritten, tick_of},
+    lines::{configuration, enter_without_backup, fresh_queue, leave_without_backup, tick_order},
     servers,
 };
 
@@ -71,8 +71,8 @@ impl FileScene {
         self.clock_us.fetch_add(seconds * 1_000_000, Ordering::SeqCst);
     }
 
-    pub(crate) async fn enter_unwritten(&self) -> Change {
-        enter_unwritten(&self.line, &self.queue, fresh_id()).await
+    pub(crate) async fn enter_without_backup(&self) -> Change {
+        enter_without_backup(&self.line, &self.queue, fresh_id()).await
     }
 
     pub(crate) async fn claim_unwritten(&self, id: EntryId) -> Change {
@@ -82,14 +82,14 @@ impl FileScene {
         }
     }
 
-    pub(crate) async fn leave_unwritten(&self, id: EntryId) -> Change {
-        leave_unwritten(&self.line, &self.queue, id).await
+    pub(crate) async fn leave_without_backup(&self, id: EntryId) -> Change {
+        leave_without_backup(&self.line, &self.queue, id).await
     }
 
     pub(crate) async fn promote(&self) -> u64 {
         let promotion = self
             .line
-            .promote(&self.queue, tick_of(100))
+            .promote(&self.queue, tick_order(100))
             .await
             .expect("an answer");
         promotion.promoted

@@ -21,7 +21,7 @@ use crate::file_scene::{FileScene, far_deadline, unavailable_backup};
 #[tokio::test]
 async fn change_is_in_the_backup_before_it_is_acknowledged() {
     let scene = FileScene::new().await;
-    let entered = scene.enter_unwritten().await;
+    let entered = scene.enter_without_backup().await;
     let through = scene.write_through(&entered).await;
     assert!(through.durable);
     assert_eq!(
@@ -47,9 +47,9 @@ async fn change_is_in_the_backup_before_it_is_acknowledged() {
 #[tokio::test]
 async fn line_forgets_an_end_once_the_backup_has_it() {
     let scene = FileScene::new().await;
-    let entered = scene.enter_unwritten().await;
+    let entered = scene.enter_without_backup().await;
     scene.write_through(&entered).await;
-    let left = scene.leave_unwritten(entered.id).await;
+    let left = scene.leave_without_backup(entered.id).await;
     assert_eq!(scene.unsettled_counts().await, (0, 1));
     assert!(scene.write_through(&left).await.durable);
     assert_eq!(scene.unsettled_counts().await, (0, 0));
@@ -59,7 +59,7 @@ async fn line_forgets_an_end_once_the_backup_has_it() {
 #[tokio::test]
 async fn change_is_journaled_while_the_backup_is_unavailable() {
     let scene = FileScene::new().await;
-    let entered = scene.enter_unwritten().await;
+    let entered = scene.enter_without_backup().await;
     let since = Instant::now();
     let through = write_through(
         &scene.line,
@@ -101,14 +101,14 @@ async fn flush_writes_the_journal_in_order_and_once() {
     let scene = FileScene::new().await;
     let (mut active, mut waiting) = (Vec::new(), Vec::new());
     for _ in 0..5 {
-        active.push(scene.enter_unwritten().await.id);
+        active.push(scene.enter_without_backup().await.id);
     }
     for _ in 0..6 {
-        waiting.push(scene.enter_unwritten().await.id);
+        waiting.push(scene.enter_without_backup().await.id);
     }
     let mut left = Vec::new();
     for id in active.drain(..3) {
-        left.push(scene.leave_unwritten(id).await);
+        left.push(scene.leave_without_backup(id).await);
     }
     scene.pass_seconds(20);
     assert_eq!(
@@ -184,13 +184,13 @@ async fn restore_rebuilds_a_lost_line_in_order() {
     let scene = FileScene::new().await;
     let mut ids = Vec::new();
     for _ in 0..20 {
-        let entered = scene.enter_unwritten().await;
+        let entered = scene.enter_without_backup().await;
         scene.write_through(&entered).await;
         ids.push(entered.id);
     }
     // Five visitors were admitted at once. Two of them leave, two others are promoted, and one of those claims.
     for id in &ids[..2] {
-        let left = scene.leave_unwritten(*id).await;
+        let left = scene.leave_without_backup(*id).await;
         scene.write_through(&left).await;
     }
     scene.pass_seconds(20);

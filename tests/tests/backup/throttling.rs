@@ -23,7 +23,7 @@ use vestibule_domain::{change::Event, state::EntryState};
 use vestibule_engine::flush::{FlushError, flush_journal};
 use vestibule_line::JournalLimits;
 use vestibule_tests::{
-    entries::{change, fresh_id, fresh_shelf, place},
+    entries::{change, fresh_id, fresh_partition, place},
     servers,
 };
 
@@ -83,7 +83,7 @@ async fn forward_or_throttle(
 }
 
 async fn start_throttled_backup() -> (DynamoDbBackup, Arc<ThrottlingProxy>) {
-    servers::dynamodb().await;
+    servers::dynamodb_backup().await;
     let proxy = Arc::new(ThrottlingProxy {
         client: reqwest::Client::new(),
         tokens: Mutex::new((0.0, Instant::now())),
@@ -141,7 +141,7 @@ async fn large_journal_record_reaches_a_throttled_table() {
 #[tokio::test]
 async fn throttling_has_its_own_error() {
     let (backup, proxy) = start_throttled_backup().await;
-    let partition = fresh_shelf();
+    let partition = fresh_partition();
     backup
         .probe_writes(&partition)
         .await

@@ -6,7 +6,7 @@ use serde_json::Value;
 use tokio::sync::watch;
 use vestibule_domain::state::EntryState;
 use vestibule_line::{ClaimOutcome, EntryLine, JournalLimits};
-use vestibule_tests::edge::{Ask, local, process, send_to};
+use vestibule_tests::in_process::{ApiRequest, build_router, local_config, send_to};
 
 use crate::{faulty_backup::WriteBehavior, faulty_scene::FaultyScene};
 
@@ -23,27 +23,27 @@ async fn unwritten_claim_is_not_durable_and_not_journaled() {
     );
     let (_stop, stopped) = watch::channel(false);
     let line = Arc::new(scene.line.clone());
-    let router = process(line, scene.backup.clone(), local(), &stopped);
+    let router = build_router(line, scene.backup.clone(), local_config(), &stopped);
     let get_status = async || {
         let path = format!("/queues/{}/entries/{id}", scene.queue);
-        send_to(&router, Ask::get(path)).await
+        send_to(&router, ApiRequest::get(path)).await
     };
     let journal = scene.view().await.journal_len;
 
     scene.set_write_behavior(WriteBehavior::Unavailable);
     for _ in 0..3 {
         let answer = get_status().await;
-        assert_eq!(answer.is(200).text("state"), "active");
+        assert_eq!(answer.expect_status(200).text("state"), "active");
         assert_eq!(answer.body["durable"], false);
     }
     assert_eq!(scene.view().await.journal_len, journal);
     assert_ne!(scene.stored_state(id).await, Some(EntryState::Active));
 
     scene.set_write_behavior(WriteBehavior::Accepts);
-    assert_eq!(get_status().await.is(200).body["durable"], true);
+    assert_eq!(get_status().await.expect_status(200).body["durable"], true);
     assert_eq!(scene.stored_state(id).await, Some(EntryState::Active));
     assert_eq!(
-        get_status().await.is(200).body["durable"],
+        get_status().await.expect_status(200).body["durable"],
         Value::Null,
         "no change is left to write"
     );

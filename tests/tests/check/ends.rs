@@ -12,14 +12,14 @@ use crate::scene::Scene;
 
 pub(crate) async fn unwritten_end_is_written(scene: Scene) {
     scene.enter_all(1..=4).await;
-    scene.leave_unwritten(1).await;
-    scene.leave_unwritten(4).await;
+    scene.leave_without_backup(1).await;
+    scene.leave_without_backup(4).await;
     // The function wrote this end and was killed before it told the line.
-    let unacknowledged = scene.leave_unwritten(3).await;
+    let unacknowledged = scene.leave_without_backup(3).await;
     scene.write_to_backup_only(&unacknowledged).await;
     // Visitor 5 entered and left, and no change was written.
-    scene.enter_unwritten(5).await;
-    scene.leave_unwritten(5).await;
+    scene.enter_without_backup(5).await;
+    scene.leave_without_backup(5).await;
     assert_eq!(scene.view().await.unsettled_ends, 4);
     let checked = scene.check().await;
     assert_eq!(
@@ -40,8 +40,8 @@ pub(crate) async fn unwritten_end_is_written(scene: Scene) {
 
 pub(crate) async fn unwritten_end_is_written_before_the_next_visit(scene: Scene) {
     scene.enter_all(1..=4).await;
-    scene.leave_unwritten(3).await;
-    scene.enter_unwritten(3).await;
+    scene.leave_without_backup(3).await;
+    scene.enter_without_backup(3).await;
     let place = scene.score(3).await;
     let checked = scene.check().await;
     assert_eq!(
@@ -111,9 +111,9 @@ pub(crate) async fn entry_that_ended_in_the_backup_is_removed(scene: Scene) {
 
 pub(crate) async fn place_taken_after_a_written_end_stays(scene: Scene) {
     scene.enter_all(1..=4).await;
-    let end = scene.leave_unwritten(3).await;
+    let end = scene.leave_without_backup(3).await;
     scene.write_through(&end).await;
-    scene.enter_unwritten(3).await;
+    scene.enter_without_backup(3).await;
     let place = scene.score(3).await;
     let checked = scene.check().await;
     assert_eq!(
@@ -126,7 +126,7 @@ pub(crate) async fn place_taken_after_a_written_end_stays(scene: Scene) {
 
 /// Visit numbers repeat after 4,096, and the backup refuses the new visit for a while.
 pub(crate) async fn visit_with_the_number_of_an_ended_one_stays(scene: Scene) {
-    let entered = scene.enter_unwritten(1).await;
+    let entered = scene.enter_without_backup(1).await;
     let before = Change {
         version: Version {
             v: entered.version.v - 1_000,

@@ -25,7 +25,7 @@ fn clean_summary(checked_line: u64, checked_table: u64) -> CheckSummary {
 
 pub(crate) async fn consistent_queue_is_not_changed(scene: Scene) {
     scene.enter_all(1..=6).await;
-    let end = scene.leave_unwritten(6).await;
+    let end = scene.leave_without_backup(6).await;
     scene.write_through(&end).await;
     let (before, version) = (scene.record(3).await, scene.view().await.version);
     assert_eq!(scene.check().await, clean_summary(5, 5));
@@ -38,7 +38,7 @@ pub(crate) async fn consistent_queue_is_not_changed(scene: Scene) {
 pub(crate) async fn unwritten_place_is_written(scene: Scene) {
     scene.enter_all([1, 3]).await;
     for number in [4, 5, 6] {
-        scene.enter_unwritten(number).await;
+        scene.enter_without_backup(number).await;
     }
     let before = scene.positions([4, 5, 6]).await;
     let checked = scene.check().await;
@@ -61,7 +61,7 @@ pub(crate) async fn unwritten_place_is_written(scene: Scene) {
 }
 
 pub(crate) async fn unwritten_change_is_written(scene: Scene) {
-    scene.enter_unwritten(1).await; // Visitor 1 takes the fast track.
+    scene.enter_without_backup(1).await; // Visitor 1 takes the fast track.
     scene.enter_all([2, 3]).await;
     // Visitor 2 extends the session, and the backup does not receive it.
     let extension = SessionExtension {
@@ -103,14 +103,14 @@ pub(crate) async fn unwritten_change_is_written(scene: Scene) {
 pub(crate) async fn journaled_change_is_no_difference(scene: Scene) {
     scene.enter_all(1..=4).await;
     for number in [1, 2] {
-        let end = scene.leave_unwritten(number).await;
+        let end = scene.leave_without_backup(number).await;
         scene
             .line
             .append_to_journal(&scene.queue, &end)
             .await
             .expect("recorded");
     }
-    let late = scene.enter_unwritten(5).await;
+    let late = scene.enter_without_backup(5).await;
     scene
         .line
         .append_to_journal(&scene.queue, &late)
@@ -128,7 +128,7 @@ pub(crate) async fn journaled_change_is_no_difference(scene: Scene) {
 
 pub(crate) async fn refused_change_in_backoff_is_skipped(scene: Scene) {
     scene.enter_all(1..=4).await;
-    let refused = scene.enter_unwritten(5).await;
+    let refused = scene.enter_without_backup(5).await;
     scene.requeue_as_refused(&refused).await;
     assert_eq!(
         scene.check().await,
@@ -224,7 +224,7 @@ pub(crate) async fn stored_place_replaces_a_new_unwritten_one(scene: Scene) {
     scene.write_lost_event(7, Event::Entered { score }).await;
     scene.enter_all([3, 4]).await;
     // The failover lost visitor 7, who enters again. The function is killed before it reads the record.
-    scene.enter_unwritten(7).await;
+    scene.enter_without_backup(7).await;
     assert_eq!(scene.positions([3, 4, 7]).await, [1, 2, 3]);
     let checked = scene.check().await;
     assert_eq!(

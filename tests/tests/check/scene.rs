@@ -21,7 +21,9 @@ use vestibule_engine::{
 use vestibule_line::{EntryLookup, Line, QueueView, RequeueOrder};
 use vestibule_tests::{
     entries::now_ms,
-    lines::{Backend, configuration, enter_unwritten, fresh_queue, leave_unwritten, tick_of, visitor},
+    lines::{
+        Backend, configuration, enter_without_backup, fresh_queue, leave_without_backup, tick_order, visitor,
+    },
 };
 
 /// A check without pauses and without a delay before the second read.
@@ -44,7 +46,7 @@ impl Scene {
     pub(crate) async fn open(backend: Backend) -> Self {
         let folder = tempfile::tempdir().expect("a folder");
         let backup = FileBackup::open(folder.path().join("store")).expect("a store");
-        let line = backend.line(None).await;
+        let line = backend.connect_line(None).await;
         let queue = fresh_queue();
         let settings = Settings {
             capacity: 2,
@@ -66,12 +68,12 @@ impl Scene {
     }
 
     /// Enters the line only, as if the function was killed before it wrote to the backup.
-    pub(crate) async fn enter_unwritten(&self, number: u64) -> Change {
-        enter_unwritten(&*self.line, &self.queue, visitor(number)).await
+    pub(crate) async fn enter_without_backup(&self, number: u64) -> Change {
+        enter_without_backup(&*self.line, &self.queue, visitor(number)).await
     }
 
     pub(crate) async fn enter(&self, number: u64) -> Change {
-        let change = self.enter_unwritten(number).await;
+        let change = self.enter_without_backup(number).await;
         self.write_through(&change).await;
         change
     }
@@ -137,13 +139,13 @@ impl Scene {
             .expect("requeued");
     }
 
-    pub(crate) async fn leave_unwritten(&self, number: u64) -> Change {
-        leave_unwritten(&*self.line, &self.queue, visitor(number)).await
+    pub(crate) async fn leave_without_backup(&self, number: u64) -> Change {
+        leave_without_backup(&*self.line, &self.queue, visitor(number)).await
     }
 
     pub(crate) async fn promote(&self) {
         self.line
-            .promote(&self.queue, tick_of(u64::MAX))
+            .promote(&self.queue, tick_order(u64::MAX))
             .await
             .expect("promoted");
     }

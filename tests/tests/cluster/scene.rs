@@ -23,9 +23,9 @@ use vestibule_line_redis::RedisLine;
 use vestibule_operate::{admin::Admin, promoter::Promoter};
 use vestibule_tests::{
     cluster::{Node, OwnCluster},
-    edge::{self, BOUND, local},
     entries::partition_of,
     functions::{fresh_tables, root_key},
+    in_process::{self, BOUND, local_config},
     lines::fresh_queue,
     servers::dynamodb_url,
 };
@@ -191,5 +191,5 @@ fn line(url: &str) -> RedisLine {
 }
 
 fn process(url: &str, backup: &Arc<DynamoDbBackup>, stopped: &watch::Receiver<bool>) -> Router {
-    edge::process(Arc::new(line(url)), backup.clone(), local(), stopped)
+    in_process::build_router(Arc::new(line(url)), backup.clone(), local_config(), stopped)
 }

@@ -3,7 +3,7 @@
 use std::time::Duration;
 
 use tokio::time::{Instant, sleep, timeout};
-use vestibule_line::Line;
+use vestibule_line::{EntryLine, PromotionLine};
 use vestibule_line_redis::RedisLine;
 use vestibule_tests::{
     cluster::OwnCluster,

@@ -12,7 +12,7 @@ use serde_json::json;
 use tokio::time::{Instant, sleep};
 use uuid::Uuid;
 use vestibule_domain::id::QueueId;
-use vestibule_tests::edge::{Answer, Ask, send_to};
+use vestibule_tests::in_process::{ApiRequest, ApiResponse, send_to};
 
 /// No call takes longer than 2 s. The rest is for a busy machine.
 const CALL_TIME_MAX: Duration = Duration::from_secs(4);
@@ -92,8 +92,8 @@ impl Visitor {
                 "waiting" => {
                     polls += 1;
                     if self.plan == Plan::Leaves && polls >= POLLS_BEFORE_LEAVING {
-                        let ask = || Ask::delete(self.path("")).visitor(&self.id);
-                        self.send_until_answered(processes, ask).await.is(204);
+                        let ask = || ApiRequest::delete(self.path("")).visitor(&self.id);
+                        self.send_until_answered(processes, ask).await.expect_status(204);
                         self.observed().left = true;
                         break;
                     }
@@ -113,7 +113,7 @@ impl Visitor {
     }
 
     async fn enter(&self, processes: &[Router]) {
-        let ask = || Ask::post(format!("/queues/{}/entries", self.queue)).visitor(&self.id);
+        let ask = || ApiRequest::post(format!("/queues/{}/entries", self.queue)).visitor(&self.id);
         let answer = self.send_until_answered(processes, ask).await;
         assert!([200, 201].contains(&answer.status.as_u16()), "{answer:?}");
         let mut observations = self.observed();
@@ -127,7 +127,7 @@ impl Visitor {
 
     /// The state of the visit. Empty if the entry is not found and was not durable.
     pub(crate) async fn poll(&self, processes: &[Router]) -> String {
-        let ask = || Ask::get(self.path("")).visitor(&self.id);
+        let ask = || ApiRequest::get(self.path("")).visitor(&self.id);
         let answer = self.send_until_answered(processes, ask).await;
         let mut observations = self.observed();
         if answer.status == 404 && !observations.is_durable {
@@ -153,11 +153,11 @@ impl Visitor {
     }
 
     async fn claim(&self, processes: &[Router]) {
-        let ask = || Ask::post(self.path("/claim")).visitor(&self.id);
+        let ask = || ApiRequest::post(self.path("/claim")).visitor(&self.id);
         let answer = self.send_until_answered(processes, ask).await;
         // The new primary may lack the promotion. It promotes the entry again.
         if answer.status != 409 {
-            assert_eq!(answer.is(200).text("state"), "active");
+            assert_eq!(answer.expect_status(200).text("state"), "active");
             self.observed().times_active += 1;
         }
     }
@@ -167,24 +167,26 @@ impl Visitor {
         sleep(SERVICE_TIME).await;
         let visit = self.observed().visit;
         let question = json!({ "visitor": self.id });
-        let validate = || Ask::post(self.path("/validate")).json(&question);
+        let validate = || ApiRequest::post(self.path("/validate")).json(&question);
         if self.send_until_answered(processes, validate).await.status == 409 {
             return false;
         }
-        let complete = || Ask::post(self.path("/complete")).json(&json!({ "visit": visit }));
-        self.send_until_answered(processes, complete).await.is(204);
+        let complete = || ApiRequest::post(self.path("/complete")).json(&json!({ "visit": visit }));
+        self.send_until_answered(processes, complete)
+            .await
+            .expect_status(204);
         true
     }
 
     /// The answer to a status request after the visit.
-    pub(crate) async fn status_after_end(&self, processes: &[Router]) -> Answer {
-        let ask = || Ask::get(self.path("")).visitor(&self.id);
+    pub(crate) async fn status_after_end(&self, processes: &[Router]) -> ApiResponse {
+        let ask = || ApiRequest::get(self.path("")).visitor(&self.id);
         self.send_until_answered(processes, ask).await
     }
 
     /// Sends a request until a process that reaches the line answers. No process may hang, and each 503 must
     /// tell when to retry.
-    async fn send_until_answered(&self, processes: &[Router], ask: impl Fn() -> Ask) -> Answer {
+    async fn send_until_answered(&self, processes: &[Router], ask: impl Fn() -> ApiRequest) -> ApiResponse {
         let end = Instant::now() + BOUND;
         loop {
             assert!(

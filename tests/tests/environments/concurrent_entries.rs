@@ -65,11 +65,11 @@ async fn concurrent_enters_give_each_visitor_one_place() {
             token: token.to_owned(),
         };
         let status = stage
-            .send(vestibule_tests::edge::Ask::get(
+            .send(vestibule_tests::in_process::ApiRequest::get(
                 stage.entry_path(&visitor_entry, ""),
             ))
             .await;
-        positions.insert(status.is(200).number("position"));
+        positions.insert(status.expect_status(200).number("position"));
     }
     assert_eq!(
         positions,

@@ -11,7 +11,7 @@ use tokio::{task::JoinHandle, time::sleep};
 use vestibule_backup::{Backup, EntryPartition};
 use vestibule_domain::{change::Event, id::EntryId, state::EntryState};
 use vestibule_line::{JournalLine, JournalRecord, QueueView};
-use vestibule_tests::{functions::DeploymentConfig, lambda::InvocationError, waiting::until};
+use vestibule_tests::{functions::DeploymentConfig, lambda::InvocationError, waiting::wait_until};
 
 use crate::{BOUND, Stage, Visitor};
 
@@ -106,8 +106,8 @@ async fn go_through(stage: Arc<Stage>, mut waiting: Vec<Visitor>, mut active: Ve
             stage.complete(&visitor).await;
         }
         for visitor in std::mem::take(&mut waiting) {
-            if stage.get_status(&visitor).await.is(200).text("state") == "ready" {
-                stage.claim(&visitor).await.is(200);
+            if stage.get_status(&visitor).await.expect_status(200).text("state") == "ready" {
+                stage.claim(&visitor).await.expect_status(200);
                 active.push(visitor);
             } else {
                 waiting.push(visitor);
@@ -140,7 +140,7 @@ async fn next_run_continues_and_promotes_each_entry_once() {
     );
     let last = spawn_promoter_run(&stage);
     visiting.await.expect("all visitors complete");
-    until(BOUND, "the journal is in the backup", async || {
+    wait_until(BOUND, "the journal is in the backup", async || {
         stage.view().await.journal_len == 0
     })
     .await;
@@ -183,7 +183,7 @@ async fn fallback_ticks_finish_the_queue_without_a_promoter() {
     );
 
     visiting.await.expect("all visitors complete");
-    until(BOUND, "the journal is in the backup", async || {
+    wait_until(BOUND, "the journal is in the backup", async || {
         stage.get_status(&visitors[0]).await;
         stage.view().await.journal_len == 0
     })
@@ -213,7 +213,7 @@ fn spawn_promoter_run(stage: &Arc<Stage>) -> JoinHandle<Result<Value, Invocation
 async fn kill_a_run(stage: &Arc<Stage>) {
     let run = spawn_promoter_run(stage);
     let before = stage.view().await.totals.promoted;
-    until(BOUND, "the run promotes", async || {
+    wait_until(BOUND, "the run promotes", async || {
         stage.view().await.totals.promoted > before
     })
     .await;

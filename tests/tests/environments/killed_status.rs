@@ -6,9 +6,9 @@ use serde_json::json;
 use vestibule_domain::id::EntryId;
 use vestibule_line::QueueView;
 use vestibule_tests::{
-    edge::Ask,
     functions::{DeploymentConfig, redis_url},
-    waiting::until,
+    in_process::ApiRequest,
+    waiting::wait_until,
 };
 
 use crate::{BOUND, Stage, Visitor};
@@ -66,7 +66,7 @@ async fn read_held_entries(stage: &Stage) -> Vec<String> {
 
 /// Waits until the function reports that it holds a poll.
 async fn wait_until_held(stage: &Stage) {
-    until(BOUND, "the poll is held", async || {
+    wait_until(BOUND, "the poll is held", async || {
         stage.deployment.lambda.has_logged("status", "\"HeldPolls\":1")
     })
     .await;
@@ -82,14 +82,14 @@ async fn process_killed_at_its_timeout_changes_nothing() {
     let before = dump_keys(&stage).await;
     let view: QueueView = stage.view().await;
 
-    let held = stage.send(Ask::get(stage.entry_path(&visitor, "?wait=20")).visitor(&visitor.id));
+    let held = stage.send(ApiRequest::get(stage.entry_path(&visitor, "?wait=20")).visitor(&visitor.id));
     let stop = async {
         wait_until_held(&stage).await;
         // The function answers before its timeout. A stopped process cannot, so Lambda kills it.
         stage.deployment.lambda.signal("status", "STOP");
     };
     let (answer, ()) = futures_util::future::join(held, stop).await;
-    answer.is_problem(500, "internal");
+    answer.expect_problem(500, "internal");
     assert_eq!(stage.deployment.lambda.busy_count("status"), 0);
 
     assert_eq!(dump_keys(&stage).await, before, "the keys in Redis are unchanged");
@@ -97,7 +97,7 @@ async fn process_killed_at_its_timeout_changes_nothing() {
     let answer_after = stage.get_status(&visitor).await;
     assert_eq!(
         (
-            answer_after.is(200).text("state"),
+            answer_after.expect_status(200).text("state"),
             answer_after.number("position")
         ),
         ("waiting", 1)
@@ -118,9 +118,9 @@ async fn held_poll_is_answered_before_the_function_times_out() {
     };
     let (stage, visitor) = full_stage(config).await;
     let answer = stage
-        .send(Ask::get(stage.entry_path(&visitor, "?wait=20")).visitor(&visitor.id))
+        .send(ApiRequest::get(stage.entry_path(&visitor, "?wait=20")).visitor(&visitor.id))
         .await;
-    assert_eq!(answer.is(200).text("state"), "waiting");
+    assert_eq!(answer.expect_status(200).text("state"), "waiting");
     assert_eq!(stage.deployment.lambda.started_count("status"), 1);
 }
 
@@ -131,14 +131,14 @@ async fn poll_beyond_the_concurrency_limit_gets_a_503() {
         ..DeploymentConfig::default()
     };
     let (stage, visitor) = full_stage(config).await;
-    let held = stage.send(Ask::get(stage.entry_path(&visitor, "?wait=3")).visitor(&visitor.id));
+    let held = stage.send(ApiRequest::get(stage.entry_path(&visitor, "?wait=3")).visitor(&visitor.id));
     let second_poll = async {
         wait_until_held(&stage).await;
         stage.get_status(&visitor).await
     };
     let (held, second_poll) = futures_util::future::join(held, second_poll).await;
-    assert_eq!(held.is(200).text("state"), "waiting");
-    let refused = second_poll.is_problem(503, "function-unavailable");
+    assert_eq!(held.expect_status(200).text("state"), "waiting");
+    let refused = second_poll.expect_problem(503, "function-unavailable");
     assert!(refused.header("retry-after").parse::<u64>().expect("seconds") >= 1);
 }
 
@@ -154,16 +154,16 @@ async fn held_poll_of_a_killed_process_is_freed_by_its_lease() {
     let (next, _) = stage.enter().await;
     let member = |visitor: &Visitor| vec![visitor.token.parse::<EntryId>().expect("a token").to_member()];
 
-    let held = stage.send(Ask::get(stage.entry_path(&visitor, "?wait=20")).visitor(&visitor.id));
+    let held = stage.send(ApiRequest::get(stage.entry_path(&visitor, "?wait=20")).visitor(&visitor.id));
     let kill = async {
-        until(BOUND, "the poll is counted", async || {
+        wait_until(BOUND, "the poll is counted", async || {
             read_held_entries(&stage).await == member(&visitor)
         })
         .await;
         assert_eq!(stage.deployment.lambda.kill("status"), 1);
     };
     let (answer, ()) = futures_util::future::join(held, kill).await;
-    answer.is_problem(500, "internal");
+    answer.expect_problem(500, "internal");
     assert_eq!(
         read_held_entries(&stage).await,
         member(&visitor),
@@ -172,17 +172,17 @@ async fn held_poll_of_a_killed_process_is_freed_by_its_lease() {
 
     // The first visitor leaves, so the next visitor is at the head of the line and may be held.
     stage
-        .send(Ask::delete(stage.entry_path(&visitor, "")).visitor(&visitor.id))
+        .send(ApiRequest::delete(stage.entry_path(&visitor, "")).visitor(&visitor.id))
         .await
-        .is(204);
-    until(BOUND, "the next visitor's poll is held", async || {
-        let poll = stage.send(Ask::get(stage.entry_path(&next, "?wait=2")).visitor(&next.id));
+        .expect_status(204);
+    wait_until(BOUND, "the next visitor's poll is held", async || {
+        let poll = stage.send(ApiRequest::get(stage.entry_path(&next, "?wait=2")).visitor(&next.id));
         let held_entries = async {
             tokio::time::sleep(Duration::from_secs(1)).await;
             read_held_entries(&stage).await
         };
         let (answer, held_entries) = futures_util::future::join(poll, held_entries).await;
-        assert_eq!(answer.is(200).text("state"), "waiting");
+        assert_eq!(answer.expect_status(200).text("state"), "waiting");
         held_entries == member(&next)
     })
     .await;

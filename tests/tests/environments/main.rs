@@ -13,8 +13,8 @@ use vestibule_domain::id::QueueId;
 use vestibule_line::{QueueLine, QueueView};
 use vestibule_line_redis::RedisLine;
 use vestibule_tests::{
-    edge::{Answer, Ask},
     functions::{API_KEY, Deployment, DeploymentConfig, redis_url},
+    in_process::{ApiRequest, ApiResponse},
 };
 
 /// The longest that a test waits for a condition.
@@ -50,38 +50,38 @@ impl Stage {
         }
     }
 
-    async fn send(&self, ask: Ask) -> Answer {
+    async fn send(&self, ask: ApiRequest) -> ApiResponse {
         vestibule_tests::api::send(&self.http, self.deployment.url(), ask).await
     }
 
-    async fn enter(&self) -> (Visitor, Answer) {
+    async fn enter(&self) -> (Visitor, ApiResponse) {
         let id = Uuid::new_v4().to_string();
         let answer = self.send(self.enter_request(&id)).await;
-        let token = answer.is(201).text("token").to_owned();
+        let token = answer.expect_status(201).text("token").to_owned();
         (Visitor { id, token }, answer)
     }
 
-    fn enter_request(&self, visitor: &str) -> Ask {
-        Ask::post(format!("/queues/{}/entries", self.queue)).visitor(visitor)
+    fn enter_request(&self, visitor: &str) -> ApiRequest {
+        ApiRequest::post(format!("/queues/{}/entries", self.queue)).visitor(visitor)
     }
 
     fn entry_path(&self, visitor: &Visitor, below: &str) -> String {
         format!("/queues/{}/entries/{}{below}", self.queue, visitor.token)
     }
 
-    async fn get_status(&self, visitor: &Visitor) -> Answer {
-        self.send(Ask::get(self.entry_path(visitor, "")).visitor(&visitor.id))
+    async fn get_status(&self, visitor: &Visitor) -> ApiResponse {
+        self.send(ApiRequest::get(self.entry_path(visitor, "")).visitor(&visitor.id))
             .await
     }
 
-    async fn claim(&self, visitor: &Visitor) -> Answer {
-        self.send(Ask::post(self.entry_path(visitor, "/claim")).visitor(&visitor.id))
+    async fn claim(&self, visitor: &Visitor) -> ApiResponse {
+        self.send(ApiRequest::post(self.entry_path(visitor, "/claim")).visitor(&visitor.id))
             .await
     }
 
     async fn complete(&self, visitor: &Visitor) {
-        let ask = Ask::post(self.entry_path(visitor, "/complete")).header("x-api-key", API_KEY);
-        self.send(ask).await.is(204);
+        let ask = ApiRequest::post(self.entry_path(visitor, "/complete")).header("x-api-key", API_KEY);
+        self.send(ask).await.expect_status(204);
     }
 
     async fn view(&self) -> QueueView {

@@ -4,9 +4,9 @@ use std::time::Duration;
 
 use serde_json::json;
 use vestibule_domain::state::EntryState;
-use vestibule_line::{ClaimOutcome, EnterOutcome, Line};
+use vestibule_line::{ClaimOutcome, EnterOutcome, EntryLine, JournalLine};
 use vestibule_tests::{
-    edge::{Answer, Ask, BOUND},
+    in_process::{ApiRequest, ApiResponse, BOUND},
     lines::{Backend, ManualClock},
     waiting::wait_until,
 };
@@ -14,7 +14,7 @@ use vestibule_tests::{
 use crate::scene::{Guest, Scene, default_settings};
 
 impl Scene {
-    fn consume(&self, guest: &Guest) -> Ask {
+    fn consume(&self, guest: &Guest) -> ApiRequest {
         self.service(
             guest,
             "validate",
@@ -22,14 +22,14 @@ impl Scene {
         )
     }
 
-    fn extend(&self, guest: &Guest) -> Ask {
+    fn extend(&self, guest: &Guest) -> ApiRequest {
         let longer = json!({ "seconds": 400 });
         self.service(guest, "extend", &longer).visitor(&guest.id)
     }
 
     /// Checks that the answer shows a new, durable visit that differs from the one before.
-    async fn expect_new_visit(&self, guest: &Guest, answer: &Answer, before: u64) {
-        assert_eq!(answer.is(201).body["durable"], true, "{answer:?}");
+    async fn expect_new_visit(&self, guest: &Guest, answer: &ApiResponse, before: u64) {
+        assert_eq!(answer.expect_status(201).body["durable"], true, "{answer:?}");
         assert_ne!(answer.number("visit"), before);
         let record = self.record(guest).await;
         assert!(record.state.is_live());
@@ -77,7 +77,7 @@ pub(crate) async fn a_forgotten_completion_is_found_and_frees_the_slot(backend: 
     let snapshot = scene.snapshot().await;
     scene.complete(&guests[0]).await;
     let ended_at_ms = scene.record(&guests[0]).await.ended_at_ms;
-    let status = Ask::get(scene.path(&guests[0])).visitor(&guests[0].id);
+    let status = ApiRequest::get(scene.path(&guests[0])).visitor(&guests[0].id);
     let asks = [
         ("status", status),
         ("claim", scene.claim(&guests[0])),
@@ -90,11 +90,11 @@ pub(crate) async fn a_forgotten_completion_is_found_and_frees_the_slot(backend: 
         let answer = scene.send(ask).await;
         assert_eq!(answer.status, 410, "{request}: {answer:?}");
         assert_eq!(
-            answer.is_problem(410, "completed").number("visit"),
+            answer.expect_problem(410, "completed").number("visit"),
             before,
             "{request}"
         );
-        scene.status(&guests[0]).await.is_problem(410, "completed");
+        scene.status(&guests[0]).await.expect_problem(410, "completed");
         let view = scene.view().await;
         assert_eq!((view.active, view.unsettled_ends), (0, 0), "{request}");
     }
@@ -120,7 +120,7 @@ pub(crate) async fn a_ready_entry_that_left_is_removed_when_read(backend: Backen
     assert_eq!(scene.view().await.ready, 1);
     scene.leave(&guests[1]).await;
     scene.restore_snapshot(&snapshot).await;
-    scene.status(&guests[1]).await.is_problem(410, "left");
+    scene.status(&guests[1]).await.expect_problem(410, "left");
     assert_eq!(scene.view().await.ready, 0, "the slot is free");
     scene.restore_snapshot(&snapshot).await;
     let (_, again) = scene.enter_as(&guests[1].id).await;
@@ -134,15 +134,15 @@ pub(crate) async fn a_ready_entry_that_completed_cannot_be_claimed(backend: Back
     scene.promote().await;
     scene.flush().await;
     let snapshot = scene.snapshot().await;
-    scene.send(scene.claim(&guests[1])).await.is(200);
+    scene.send(scene.claim(&guests[1])).await.expect_status(200);
     scene.complete(&guests[1]).await;
     scene.restore_snapshot(&snapshot).await;
-    scene.status(&guests[1]).await.is_problem(410, "completed");
+    scene.status(&guests[1]).await.expect_problem(410, "completed");
     assert_eq!(scene.view().await.ready, 0);
     scene
         .send(scene.claim(&guests[1]))
         .await
-        .is_problem(410, "completed");
+        .expect_problem(410, "completed");
 }
 
 pub(crate) async fn a_promoted_entry_that_left_is_removed_by_the_flush(backend: Backend) {
@@ -164,7 +164,7 @@ pub(crate) async fn a_promoted_entry_that_left_is_removed_by_the_flush(backend: 
     );
     scene.flush().await;
     assert_eq!(scene.view().await.ready, 0, "the slot is free");
-    scene.status(&guests[1]).await.is_problem(410, "left");
+    scene.status(&guests[1]).await.expect_problem(410, "left");
     wait_until(BOUND, "the next entry is promoted", async || {
         scene.promote().await;
         scene.status(&guests[2]).await.body["state"] == "ready"
@@ -215,8 +215,8 @@ pub(crate) async fn an_ended_visit_does_not_end_a_session_of_equal_number(backen
     let settings = json!({ "capacity": 2, "batch": 2, "interval_seconds": 1 });
     let (scene, _, guest) = open_with_repeated_visit_number(backend, settings).await;
     let status = scene.status(&guest).await;
-    assert_eq!(status.is(200).text("state"), "active");
-    let enter = Ask::post(format!("/queues/{}/entries", scene.queue)).visitor(&guest.id);
+    assert_eq!(status.expect_status(200).text("state"), "active");
+    let enter = ApiRequest::post(format!("/queues/{}/entries", scene.queue)).visitor(&guest.id);
     for (request, ask) in [
         ("claim", scene.claim(&guest)),
         ("extend", scene.extend(&guest)),
@@ -231,23 +231,32 @@ pub(crate) async fn an_ended_visit_does_not_end_a_session_of_equal_number(backen
     // After the flush the backup has the visit.
     scene.flush().await;
     assert_eq!(scene.record(&guest).await.state, EntryState::Active);
-    scene.send(scene.consume(&guest)).await.is(200);
-    scene.status(&guest).await.is_problem(410, "completed");
+    scene.send(scene.consume(&guest)).await.expect_status(200);
+    scene.status(&guest).await.expect_problem(410, "completed");
 }
 
 pub(crate) async fn an_ended_visit_does_not_end_a_turn_of_equal_number(backend: Backend) {
     // With this pace only a promotion lets a visitor in.
     let settings = json!({ "capacity": 2, "batch": 1, "interval_seconds": 5 });
     let (scene, clock, guest) = open_with_repeated_visit_number(backend, settings).await;
-    assert_eq!(scene.status(&guest).await.is(200).text("state"), "waiting");
+    assert_eq!(
+        scene.status(&guest).await.expect_status(200).text("state"),
+        "waiting"
+    );
     clock.advance(Duration::from_secs(1));
     scene.promote().await;
-    assert_eq!(scene.status(&guest).await.is(200).text("state"), "ready");
+    assert_eq!(
+        scene.status(&guest).await.expect_status(200).text("state"),
+        "ready"
+    );
     let (_, again) = scene.enter_as(&guest.id).await;
-    assert_eq!(again.is(200).text("state"), "ready");
+    assert_eq!(again.expect_status(200).text("state"), "ready");
     let claimed = scene.line.claim(&scene.queue, guest.entry()).await;
     assert!(matches!(claimed, Ok(ClaimOutcome::Active { .. })), "{claimed:?}");
     scene.flush().await;
-    assert_eq!(scene.status(&guest).await.is(200).text("state"), "active");
+    assert_eq!(
+        scene.status(&guest).await.expect_status(200).text("state"),
+        "active"
+    );
     assert_eq!(scene.view().await.active, 1);
 }

@@ -8,7 +8,7 @@ use vestibule_line::{
     RestoreEntryOrder, RestoreEntryOutcome,
 };
 use vestibule_tests::{
-    edge::{Ask, send_to},
+    in_process::{ApiRequest, send_to},
     lines::Backend,
 };
 
@@ -23,20 +23,20 @@ pub(crate) async fn a_forgotten_entry_keeps_its_place(backend: Backend) {
     // A new visitor meanwhile does not get ahead of earlier ones.
     let newcomer = scene.enter_many(1).await;
     // The last entry is asked for first: the order of the requests does not matter.
-    scene.status(&guests[4]).await.is(200);
+    scene.status(&guests[4]).await.expect_status(200);
     assert_eq!(scene.positions(&guests[1..]).await, [1, 2, 3, 4, 5]);
     assert_eq!(scene.positions(&newcomer).await, [6]);
     let record = scene.record(&guests[2]).await;
     assert_eq!(record.state, EntryState::Waiting);
     // The visit number is the old one, and the visitor may leave by it.
-    let leave = Ask::delete(format!(
+    let leave = ApiRequest::delete(format!(
         "{}?visit={}",
         scene.path(&guests[2]),
         record.visit.number()
     ));
-    scene.send(leave.visitor(&guests[2].id)).await.is(204);
+    scene.send(leave.visitor(&guests[2].id)).await.expect_status(204);
     assert_eq!(scene.record(&guests[2]).await.state, EntryState::Left);
-    scene.status(&guests[2]).await.is_problem(410, "left");
+    scene.status(&guests[2]).await.expect_problem(410, "left");
 }
 
 pub(crate) async fn a_forgotten_entry_that_ended_is_not_restored(backend: Backend) {
@@ -67,7 +67,7 @@ pub(crate) async fn a_forgotten_turn_can_be_claimed(backend: Backend) {
     let called = scene.status(&guests[1]).await.number("promoted_at_ms");
     scene.forget_entries(&guests).await;
     let claimed = scene.send(scene.claim(&guests[1])).await;
-    claimed.is(200);
+    claimed.expect_status(200);
     assert_eq!(claimed.text("state"), "active");
     assert_eq!(claimed.body["durable"], true);
     assert_eq!(
@@ -92,7 +92,7 @@ pub(crate) async fn a_forgotten_session_keeps_its_end(backend: Backend) {
     let asked = json!({ "visitor": guests[0].id });
     scene.forget_entries(&guests).await;
     let valid = scene.send(scene.service(&guests[0], "validate", &asked)).await;
-    valid.is(200);
+    valid.expect_status(200);
     assert_eq!(valid.number("expires_at_ms"), before.number("expires_at_ms"));
     scene.forget_entries(&guests).await;
     let longer = json!({ "seconds": 400 });
@@ -100,24 +100,25 @@ pub(crate) async fn a_forgotten_session_keeps_its_end(backend: Backend) {
         .service(&guests[0], "extend", &longer)
         .visitor(&guests[0].id);
     let extended = scene.send(extend).await;
-    assert!(extended.is(200).number("expires_at_ms") > before.number("expires_at_ms"));
+    assert!(extended.expect_status(200).number("expires_at_ms") > before.number("expires_at_ms"));
     let waits = scene
         .send(scene.service(&guests[1], "validate", &json!({ "visitor": guests[1].id })))
         .await;
-    waits.is_problem(409, "not-your-turn");
+    waits.expect_problem(409, "not-your-turn");
 }
 
 pub(crate) async fn a_held_poll_of_a_forgotten_entry_returns_its_place(backend: Backend) {
     let scene = Scene::open(backend, json!({ "interval_seconds": 1 })).await;
     let guests = scene.enter_many(3).await;
-    let held = scene.send(Ask::get(format!("{}?wait=3", scene.path(&guests[2]))).visitor(&guests[2].id));
+    let held =
+        scene.send(ApiRequest::get(format!("{}?wait=3", scene.path(&guests[2]))).visitor(&guests[2].id));
     let forgets = async {
         // Redis forgets the entry before or after the poll reads it. The result is the same.
         tokio::task::yield_now().await;
         scene.forget_entries(&guests[1..]).await;
     };
     let (answer, ()) = join!(held, forgets);
-    answer.is(200);
+    answer.expect_status(200);
     assert_eq!(answer.text("state"), "waiting");
     assert_eq!(scene.positions(&guests[1..]).await, [1, 2]);
 }
@@ -134,7 +135,7 @@ pub(crate) async fn an_end_that_the_backup_lacks_is_reported(backend: Backend) {
         "the visitor leaves, and the process dies: {left:?}"
     );
     assert_eq!(scene.record(&guests[1]).await.state, EntryState::Waiting);
-    scene.status(&guests[1]).await.is_problem(410, "left");
+    scene.status(&guests[1]).await.expect_problem(410, "left");
     assert_eq!(scene.record(&guests[1]).await.state, EntryState::Left);
     assert_eq!(scene.positions(&guests[2..]).await, [1]);
 }
@@ -145,11 +146,11 @@ pub(crate) async fn many_requests_restore_a_forgotten_entry_once(backend: Backen
     scene.forget_entries(&guests).await;
     let asks = (0..12).map(|n| {
         let guest = &guests[1 + n % 3];
-        let ask = Ask::get(scene.path(guest)).visitor(&guest.id);
+        let ask = ApiRequest::get(scene.path(guest)).visitor(&guest.id);
         send_to(&scene.routers[n % 2], ask)
     });
     for answer in futures_util::future::join_all(asks).await {
-        answer.is(200);
+        answer.expect_status(200);
     }
     assert_eq!(scene.positions(&guests[1..]).await, [1, 2, 3]);
     let view = scene.line.queue_view(&scene.queue).await.expect("view");
@@ -198,7 +199,7 @@ pub(crate) async fn an_earlier_visit_in_redis_does_not_end_the_current_one(backe
     scene.complete(&guests[0]).await;
     scene.enter_many(1).await;
     let (again, entered) = scene.enter_as(&guests[0].id).await;
-    assert_eq!(entered.is(201).text("state"), "waiting");
+    assert_eq!(entered.expect_status(201).text("state"), "waiting");
     // Redis has only the earlier visit, and that one times out.
     scene.restore_snapshot(&snapshot).await;
     let key = format!("vestibule:{{{}}}:active", scene.queue);
@@ -212,7 +213,7 @@ pub(crate) async fn an_earlier_visit_in_redis_does_not_end_the_current_one(backe
     scene.promote().await;
     scene.flush().await;
     let answer = scene.status_once_served(&again).await;
-    assert_eq!(answer.is(200).number("visit"), entered.number("visit"));
+    assert_eq!(answer.expect_status(200).number("visit"), entered.number("visit"));
     assert_eq!(answer.number("joined_at_ms"), entered.number("joined_at_ms"));
     assert_eq!(
         scene.record(&again).await.visit.number(),

@@ -6,9 +6,9 @@ use serde_json::json;
 use tokio::time::{Instant, sleep, timeout};
 use uuid::Uuid;
 use vestibule_backup::{Backup, Lease, LeaseOutcome};
-use vestibule_line::{EntryLine, LeaveReason, QueueLine, RecoveryLine, RestoredEntries};
+use vestibule_line::{EntryLine, LeaveReason, RecoveryLine, RestoredEntries};
 use vestibule_tests::{
-    edge::{Answer, Ask, BOUND},
+    in_process::{ApiRequest, ApiResponse, BOUND},
     lines::Backend,
     waiting::wait_until,
 };
@@ -20,8 +20,8 @@ fn two_a_second() -> serde_json::Value {
     json!({ "capacity": 4, "batch": 2, "interval_seconds": 1 })
 }
 
-fn expect_recovering(answer: &Answer) {
-    answer.is_problem(503, "recovering");
+fn expect_recovering(answer: &ApiResponse) {
+    answer.expect_problem(503, "recovering");
     assert!(!answer.header("retry-after").is_empty());
 }
 
@@ -40,14 +40,14 @@ pub(crate) async fn every_entry_returns_and_promotion_continues(backend: Backend
     .await;
     scene.flush().await;
     let claimed = scene.send(scene.claim(&guests[2])).await;
-    claimed.is(200);
+    claimed.expect_status(200);
     let before = join_all(guests.iter().map(|guest| scene.status(guest))).await;
     scene.lose_queue().await;
 
     // No request is answered that the entry does not exist, and no visitor gets another place.
     expect_recovering(&scene.status(&guests[5]).await);
     for id in [&guests[5].id, &Uuid::new_v4().to_string()] {
-        let enter = Ask::post(format!("/queues/{}/entries", scene.queue));
+        let enter = ApiRequest::post(format!("/queues/{}/entries", scene.queue));
         expect_recovering(&scene.send(enter.visitor(id)).await);
     }
     let body = json!({ "pass": claimed.text("pass") });
@@ -81,7 +81,7 @@ pub(crate) async fn every_entry_returns_and_promotion_continues(backend: Backend
     scene
         .send(scene.service(&guests[2], "validate", &body))
         .await
-        .is(200);
+        .expect_status(200);
     scene
         .with_promoters(1, async {
             wait_until(BOUND, "promotion continues", async || {
@@ -188,9 +188,9 @@ pub(crate) async fn an_entry_written_after_the_restore_is_found(backend: Backend
     let written = scene.backup.put_change(&scene.partition(), &change).await;
     written.expect("written");
     let answer = scene
-        .send(Ask::get(format!("/queues/{}/entries/{late}", scene.queue)))
+        .send(ApiRequest::get(format!("/queues/{}/entries/{late}", scene.queue)))
         .await;
-    assert_eq!(answer.is(200).text("state"), "waiting");
+    assert_eq!(answer.expect_status(200).text("state"), "waiting");
     assert_eq!(scene.record_of(late).await.version.epoch, 2);
     assert_eq!(scene.status_once_served(&guests[5]).await.status, 200);
 }
@@ -221,5 +221,8 @@ pub(crate) async fn a_restore_salvages_changes_that_the_backup_lacks(backend: Ba
         (after.waiting, after.ready, after.active),
         (before.waiting, before.ready, before.active)
     );
-    scene.status_once_served(&guests[5]).await.is_problem(410, "left");
+    scene
+        .status_once_served(&guests[5])
+        .await
+        .expect_problem(410, "left");
 }

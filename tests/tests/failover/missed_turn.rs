@@ -4,9 +4,9 @@ use std::time::Duration;
 
 use serde_json::json;
 use vestibule_domain::state::EntryState;
-use vestibule_line::Line;
+use vestibule_line::EntryLine;
 use vestibule_tests::{
-    edge::Answer,
+    in_process::ApiResponse,
     lines::{Backend, ManualClock},
 };
 
@@ -53,20 +53,20 @@ impl MissedTurn {
         &self.guests[1]
     }
 
-    async fn poll(&self) -> Answer {
+    async fn poll(&self) -> ApiResponse {
         self.clock.advance(Duration::from_secs(1));
         self.scene.status(self.returning()).await
     }
 
-    async fn enter(&self) -> Answer {
+    async fn enter(&self) -> ApiResponse {
         self.clock.advance(Duration::from_secs(1));
         self.scene.enter_as(&self.returning().id).await.1
     }
 
     /// Checks that the second visitor waits at the old place, ahead of the fourth, and that the backup shows
     /// the return.
-    async fn expect_returned(&self, answer: &Answer, case: &str) {
-        assert_eq!(answer.is(200).text("state"), "waiting", "{case}");
+    async fn expect_returned(&self, answer: &ApiResponse, case: &str) {
+        assert_eq!(answer.expect_status(200).text("state"), "waiting", "{case}");
         assert_eq!(answer.number("visit"), self.visit, "{case}");
         let last = self.guests[3].clone();
         let positions = self.scene.positions(&[self.returning().clone(), last]).await;
@@ -142,7 +142,7 @@ pub(crate) async fn a_restored_queue_has_returned_and_returnable_visitors(backen
         } else {
             turn.poll()
                 .await
-                .is_problem(410, "expired")
+                .expect_problem(410, "expired")
                 .number("grace_until_ms");
             turn.expect_returned(&turn.enter().await, "entering after the restore")
                 .await;

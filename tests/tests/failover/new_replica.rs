@@ -7,7 +7,7 @@ use vestibule_backup::Backup;
 use vestibule_domain::id::Salt;
 use vestibule_line::{EntryLine, LeaveReason};
 use vestibule_tests::{
-    edge::{Ask, BOUND, signer},
+    in_process::{ApiRequest, BOUND, signer},
     lines::Backend,
     waiting::wait_until,
 };
@@ -26,7 +26,7 @@ pub(crate) async fn a_reset_starts_empty_and_voids_all_earlier_tokens(backend: B
     scene
         .send(scene.service(&guests[0], "validate", &body))
         .await
-        .is(200);
+        .expect_status(200);
     let answer = scene.run_confirmed("reset").await;
     assert_eq!(
         (&answer["generation"], &answer["min_epoch"]),
@@ -45,20 +45,22 @@ pub(crate) async fn a_reset_starts_empty_and_voids_all_earlier_tokens(backend: B
         .send_until_served(|| scene.service(&guests[0], "validate", &body))
         .await;
     assert_eq!(
-        validated.is_problem(403, "invalid-pass").text("detail"),
+        validated.expect_problem(403, "invalid-pass").text("detail"),
         "it is of an epoch that is over"
     );
     let named = json!({ "visitor": guests[0].id });
     let validated = scene.send(scene.service(&guests[0], "validate", &named)).await;
-    validated.is_problem(403, "token-owner-mismatch");
+    validated.expect_problem(403, "token-owner-mismatch");
     let claimed = scene.send(scene.claim(&guests[1])).await;
-    claimed.is_problem(403, "token-owner-mismatch");
-    let public = scene.send(Ask::get(format!("/queues/{}", scene.queue))).await;
-    assert_eq!(public.is(200).number("min_epoch"), 2);
+    claimed.expect_problem(403, "token-owner-mismatch");
+    let public = scene
+        .send(ApiRequest::get(format!("/queues/{}", scene.queue)))
+        .await;
+    assert_eq!(public.expect_status(200).number("min_epoch"), 2);
 
     // The same visitors get new tokens in a new line. The old entries are still in the table.
     let (again, entered) = scene.enter_as(&guests[0].id).await;
-    entered.is(201);
+    entered.expect_status(201);
     assert_ne!(again.token, guests[0].token);
     assert_eq!(scene.record(&guests[2]).await.state.name(), "waiting");
     let before = scene
@@ -137,14 +139,14 @@ pub(crate) async fn a_pass_from_before_a_restore_reactivates_the_entry(backend: 
     scene
         .send(scene.service(&guests[2], "validate", &body))
         .await
-        .is_problem(409, "not-your-turn");
+        .expect_problem(409, "not-your-turn");
     let answer = scene.run_confirmed("restore").await;
     assert_eq!((&answer["waiting"], &answer["active"]), (&json!(1), &json!(2)));
 
     let validated = scene
         .send_until_served(|| scene.service(&guests[2], "validate", &body))
         .await;
-    validated.is(200);
+    validated.expect_status(200);
     assert_eq!(validated.text("state"), "active");
     assert_eq!(validated.body["durable"], true);
     let view = scene.view().await;

@@ -3,9 +3,9 @@
 use serde_json::json;
 use tokio::join;
 use vestibule_domain::state::EntryState;
-use vestibule_line::{LeaveReason, Line};
+use vestibule_line::{EntryLine, LeaveReason, QueueLine};
 use vestibule_tests::{
-    edge::{Ask, BOUND, send_to},
+    in_process::{ApiRequest, BOUND, send_to},
     lines::Backend,
     waiting::poll_until,
 };
@@ -18,7 +18,7 @@ pub(crate) async fn entering_again_returns_the_forgotten_place(backend: Backend)
     let before = scene.status(&guests[2]).await;
     scene.forget_entries(&guests[2..3]).await;
     let (_, again) = scene.enter_as(&guests[2].id).await;
-    again.is(200);
+    again.expect_status(200);
     assert_eq!(again.number("position"), 2);
     assert_eq!(again.body["durable"], true);
     for field in ["visit", "joined_at_ms"] {
@@ -46,13 +46,13 @@ pub(crate) async fn an_empty_line_lets_no_forgotten_visitor_in_early(backend: Ba
         .await;
     filled.expect("Redis answers");
     let (_, again) = scene.enter_as(&guests[3].id).await;
-    again.is(200);
+    again.expect_status(200);
     assert_eq!(again.text("state"), "waiting", "{again:?}");
     assert!(again.body["pass"].is_null());
     let view = scene.line.queue_view(&scene.queue).await.expect("view");
     assert_eq!((view.waiting, view.active), (1, 0));
     for guest in &guests[1..3] {
-        scene.enter_as(&guest.id).await.1.is(200);
+        scene.enter_as(&guest.id).await.1.expect_status(200);
     }
     let first = scene.enter_as(&guests[0].id).await.1;
     assert_eq!(first.text("state"), "active", "the active entry is still active");
@@ -69,7 +69,7 @@ pub(crate) async fn a_place_of_a_killed_process_yields_to_the_old_one(backend: B
         .await
         .expect("the visitor enters, and the process dies");
     let (_, again) = scene.enter_as(&guests[1].id).await;
-    assert_eq!(again.is(200).number("position"), 1);
+    assert_eq!(again.expect_status(200).number("position"), 1);
     assert_eq!(scene.positions(&guests[1..]).await, [1, 2, 3]);
 }
 
@@ -78,13 +78,13 @@ pub(crate) async fn two_processes_enter_a_forgotten_visitor_once(backend: Backen
     let guests = scene.enter_many(4).await;
     for _ in 0..5 {
         scene.forget_entries(&guests[1..2]).await;
-        let ask = || Ask::post(format!("/queues/{}/entries", scene.queue)).visitor(&guests[1].id);
+        let ask = || ApiRequest::post(format!("/queues/{}/entries", scene.queue)).visitor(&guests[1].id);
         let (one, two) = join!(
             send_to(&scene.routers[0], ask()),
             send_to(&scene.routers[1], ask())
         );
         for answer in [one, two] {
-            assert_eq!(answer.is(200).number("position"), 1);
+            assert_eq!(answer.expect_status(200).number("position"), 1);
         }
         assert_eq!(scene.positions(&guests[1..]).await, [1, 2, 3]);
     }
@@ -104,7 +104,7 @@ pub(crate) async fn entering_after_an_end_gives_a_new_place(backend: Backend) {
     for (position, guest) in (2..).zip(&guests[1..3]) {
         let (_, again) = scene.enter_as(&guest.id).await;
         assert_eq!(
-            again.is(201).number("position"),
+            again.expect_status(201).number("position"),
             position,
             "the new place is at the back"
         );
@@ -125,7 +125,7 @@ pub(crate) async fn entering_after_an_expired_session_gives_a_new_place(backend:
     poll_until(BOUND, status, |answer| answer.status == 410).await;
     assert_eq!(scene.record(&guests[0]).await.state, EntryState::Active);
     let (_, again) = scene.enter_as(&guests[0].id).await;
-    again.is(201);
+    again.expect_status(201);
     assert_ne!(again.number("visit"), u64::from(before.visit.number()));
     let record = scene.record(&guests[0]).await;
     assert_eq!(u64::from(record.visit.number()), again.number("visit"));
@@ -137,7 +137,7 @@ pub(crate) async fn requeueing_still_moves_to_the_back(backend: Backend) {
     let scene = Scene::open(backend, json!({ "re_entry": "requeue" })).await;
     let guests = scene.enter_many(4).await;
     let (_, again) = scene.enter_as(&guests[1].id).await;
-    assert_eq!(again.is(200).number("position"), 3);
+    assert_eq!(again.expect_status(200).number("position"), 3);
     assert_eq!(again.body["durable"], true);
     let record = scene.record(&guests[1]).await;
     assert_eq!(u64::from(record.visit.number()), again.number("visit"));

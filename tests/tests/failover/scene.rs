@@ -19,9 +19,9 @@ use vestibule_line::{PromotionLine, QueueLine, QueueView, RecoveryLine};
 use vestibule_line_redis::RedisLine;
 use vestibule_operate::{admin::Admin, promoter::Promoter};
 use vestibule_tests::{
-    edge::{Answer, Ask, BOUND, local, process, send_to},
     entries::{now_ms, partition_of},
     functions::root_key,
+    in_process::{ApiRequest, ApiResponse, BOUND, build_router, local_config, send_to},
     lines::{Backend, ManualClock, configuration, fresh_queue, tick_order},
     waiting::{poll_until, wait_until},
 };
@@ -93,7 +93,8 @@ impl Scene {
         };
         assert!(backup.create_queue(&queue, &stored).await.expect("created"));
         let (stop, stopped) = watch::channel(false);
-        let routers = [(); 2].map(|()| process(Arc::new(line.clone()), backup.clone(), local(), &stopped));
+        let routers =
+            [(); 2].map(|()| build_router(Arc::new(line.clone()), backup.clone(), local_config(), &stopped));
         let connection = backend.connection_to_owner(&queue).await;
         Self {
             queue,
@@ -106,7 +107,7 @@ impl Scene {
         }
     }
 
-    pub(crate) async fn send(&self, ask: Ask) -> Answer {
+    pub(crate) async fn send(&self, ask: ApiRequest) -> ApiResponse {
         send_to(&self.routers[0], ask).await
     }
 
@@ -114,8 +115,8 @@ impl Scene {
         format!("/queues/{}/entries/{}", self.queue, guest.token)
     }
 
-    pub(crate) async fn enter_as(&self, id: &str) -> (Guest, Answer) {
-        let ask = Ask::post(format!("/queues/{}/entries", self.queue)).visitor(id);
+    pub(crate) async fn enter_as(&self, id: &str) -> (Guest, ApiResponse) {
+        let ask = ApiRequest::post(format!("/queues/{}/entries", self.queue)).visitor(id);
         let answer = self.send(ask).await;
         let token = answer.text("token").to_owned();
         let guest = Guest {
@@ -130,21 +131,22 @@ impl Scene {
         let mut guests = Vec::new();
         for _ in 0..many {
             let (guest, answer) = self.enter_as(&Uuid::new_v4().to_string()).await;
-            answer.is(201);
+            answer.expect_status(201);
             guests.push(guest);
         }
         guests
     }
 
-    pub(crate) async fn status(&self, guest: &Guest) -> Answer {
-        self.send(Ask::get(self.path(guest)).visitor(&guest.id)).await
+    pub(crate) async fn status(&self, guest: &Guest) -> ApiResponse {
+        self.send(ApiRequest::get(self.path(guest)).visitor(&guest.id))
+            .await
     }
 
     /// The positions of these visitors.
     pub(crate) async fn positions(&self, guests: &[Guest]) -> Vec<u64> {
         let mut positions = Vec::new();
         for guest in guests {
-            positions.push(self.status(guest).await.is(200).number("position"));
+            positions.push(self.status(guest).await.expect_status(200).number("position"));
         }
         positions
     }
@@ -258,7 +260,7 @@ impl Scene {
     }
 
     /// Repeats a request until the answer is not 503.
-    pub(crate) async fn send_until_served(&self, ask: impl Fn() -> Ask) -> Answer {
+    pub(crate) async fn send_until_served(&self, ask: impl Fn() -> ApiRequest) -> ApiResponse {
         poll_until(
             BOUND,
             async || self.send(ask()).await,
@@ -267,31 +269,31 @@ impl Scene {
         .await
     }
 
-    pub(crate) async fn status_once_served(&self, guest: &Guest) -> Answer {
-        self.send_until_served(|| Ask::get(self.path(guest)).visitor(&guest.id))
+    pub(crate) async fn status_once_served(&self, guest: &Guest) -> ApiResponse {
+        self.send_until_served(|| ApiRequest::get(self.path(guest)).visitor(&guest.id))
             .await
     }
 
-    pub(crate) fn service(&self, guest: &Guest, what: &str, body: &Value) -> Ask {
-        Ask::post(format!("{}/{what}", self.path(guest))).json(body)
+    pub(crate) fn service(&self, guest: &Guest, what: &str, body: &Value) -> ApiRequest {
+        ApiRequest::post(format!("{}/{what}", self.path(guest))).json(body)
     }
 
     /// Leaves the queue.
     pub(crate) async fn leave(&self, guest: &Guest) {
-        let leave = Ask::delete(self.path(guest)).visitor(&guest.id);
-        self.send(leave).await.is(204);
+        let leave = ApiRequest::delete(self.path(guest)).visitor(&guest.id);
+        self.send(leave).await.expect_status(204);
     }
 
     /// Completes the visit as the protected service does.
     pub(crate) async fn complete(&self, guest: &Guest) {
         self.send(self.service(guest, "complete", &json!({})))
             .await
-            .is(204);
+            .expect_status(204);
     }
 
     /// The request that claims a turn.
-    pub(crate) fn claim(&self, guest: &Guest) -> Ask {
-        Ask::post(format!("{}/claim", self.path(guest))).visitor(&guest.id)
+    pub(crate) fn claim(&self, guest: &Guest) -> ApiRequest {
+        ApiRequest::post(format!("{}/claim", self.path(guest))).visitor(&guest.id)
     }
 }
 

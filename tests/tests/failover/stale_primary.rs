@@ -4,7 +4,7 @@ use std::time::Duration;
 
 use serde_json::{Value, json};
 use tokio::time::{Instant, sleep};
-use vestibule_tests::{edge::BOUND, lines::Backend, waiting::wait_until};
+use vestibule_tests::{in_process::BOUND, lines::Backend, waiting::wait_until};
 
 use crate::scene::Scene;
 
@@ -30,7 +30,7 @@ pub(crate) async fn later_changes_survive_a_stale_primary(backend: Backend) {
                 scene.status(&guests[2]).await.body["state"] == "ready"
             })
             .await;
-            scene.send(scene.claim(&guests[2])).await.is(200);
+            scene.send(scene.claim(&guests[2])).await.expect_status(200);
             wait_until(BOUND, "the watermark covers the claim", async || {
                 let view = scene.view().await;
                 view.journal_len == 0 && scene.stored_queue().await.metadata.watermark >= watermark + 2
@@ -53,8 +53,11 @@ pub(crate) async fn later_changes_survive_a_stale_primary(backend: Backend) {
     scene
         .status_once_served(&guests[0])
         .await
-        .is_problem(410, "completed");
-    scene.status_once_served(&guests[4]).await.is_problem(410, "left");
+        .expect_problem(410, "completed");
+    scene
+        .status_once_served(&guests[4])
+        .await
+        .expect_problem(410, "left");
     assert_eq!(scene.status_once_served(&guests[2]).await.body["state"], "active");
     assert_eq!(
         scene.positions(&[guests[3].clone(), guests[5].clone()]).await,

@@ -3,7 +3,7 @@
 use serde_json::json;
 use vestibule_tests::{
     api::{ApiRequest, BOUND, Backend},
-    waiting::asked_until,
+    waiting::poll_until,
 };
 
 crate::cases![the_public_document_shows_the_queue_and_its_changes];
@@ -15,7 +15,7 @@ async fn the_public_document_shows_the_queue_and_its_changes(backend: &Backend) 
     queue.enter_and_expect_created().await;
     let read = async || backend.send(ApiRequest::get(queue.path(""))).await;
     // Each environment caches the document for a second.
-    let document = asked_until(BOUND, read, |document| {
+    let document = poll_until(BOUND, read, |document| {
         document.expect_status(200).body["waiting"] == 2
     })
     .await;
@@ -34,5 +34,5 @@ async fn the_public_document_shows_the_queue_and_its_changes(backend: &Backend) 
     queue
         .run_command(json!({ "op": "update", "settings": { "message": "sooner" } }))
         .await;
-    asked_until(BOUND, read, |document| document.text("message") == "sooner").await;
+    poll_until(BOUND, read, |document| document.text("message") == "sooner").await;
 }

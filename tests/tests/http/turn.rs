@@ -3,7 +3,7 @@
 use serde_json::{Value, json};
 use vestibule_tests::{
     api::{ApiRequest, ApiResponse, BOUND, Backend},
-    waiting::asked_until,
+    waiting::poll_until,
 };
 
 crate::cases![
@@ -119,7 +119,7 @@ async fn a_missed_turn_goes_to_the_next_visitor_and_may_come_back(backend: &Back
 async fn a_session_expires_by_itself(backend: &Backend) {
     let queue = backend.create_queue(json!({ "session_seconds": 1 })).await;
     let (guest, _) = queue.enter_and_expect_created().await;
-    let ended = asked_until(
+    let ended = poll_until(
         BOUND,
         async || queue.get_status(&guest).await,
         |status| status.status == 410,
@@ -165,5 +165,5 @@ async fn a_pause_removes_the_estimate(backend: &Backend) {
     queue.run_command(json!({ "op": "pause" })).await;
     // Each environment caches the state of a queue for a second.
     let read = async || queue.get_status(&guest).await;
-    asked_until(BOUND, read, |status| estimate(status).is_none()).await;
+    poll_until(BOUND, read, |status| estimate(status).is_none()).await;
 }

@@ -1,7 +1,8 @@
 //! A queue between its drop and its restore. No call can use it, and the line keeps the changes that the backup
 //! lacks.
 
-use vestibule_line::{Configuration, ConfigureOutcome, LeaveReason, LineError, NotFound, RestoredEntries};
+use vestibule_domain::configuration::Configuration;
+use vestibule_line::{ConfigureOutcome, LeaveReason, LineError, NotFound, RestoredEntries};
 use vestibule_tests::lines::{Subject, visitor};
 
 use crate::{

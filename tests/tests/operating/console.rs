@@ -11,7 +11,7 @@ use tokio::time::sleep;
 use vestibule_domain::settings::Settings;
 use vestibule_engine::sync::{SettingsPolicy, SyncOutcome, sync_settings};
 use vestibule_telemetry::metrics::SETTINGS_REFUSED;
-use vestibule_tests::waiting::until;
+use vestibule_tests::waiting::wait_until;
 
 use crate::deployment::{BOUND, Deployment, run_command};
 
@@ -42,7 +42,7 @@ async fn edit_of_the_item_is_in_force_within_seconds() {
     let mut edit_and_wait = async |expression: &str, value, is_so: fn(&Settings) -> bool| {
         deployment.edit(expression, value).await;
         let since = Instant::now();
-        until(BOUND, expression, async || {
+        wait_until(BOUND, expression, async || {
             is_so(&deployment.settings_in_force(&line).await)
         })
         .await;
@@ -160,13 +160,13 @@ async fn invalid_edit_is_refused_by_name_and_shown_everywhere() {
         );
     }
     let operator = async {
-        until(BOUND, "the metric shows the refusal", async || {
+        wait_until(BOUND, "the metric shows the refusal", async || {
             refused_metric_is(1.0)
         })
         .await;
         // The operator corrects the item. The settings in force were never changed.
         deployment.edit(set, one("capacity", number("7"))).await;
-        until(BOUND, "the metric shows the correction", async || {
+        wait_until(BOUND, "the metric shows the correction", async || {
             refused_metric_is(0.0)
         })
         .await;
@@ -253,7 +253,7 @@ async fn concurrent_edits_and_commands_lose_nothing() {
                 (&plain["batch"], &plain["session_seconds"], &plain["paused"]),
                 (&digits, &digits, &format!("Bool({})", round % 2 == 1))
             );
-            until(BOUND, "all three changes are in force", async || {
+            wait_until(BOUND, "all three changes are in force", async || {
                 let settings = deployment.settings_in_force(&line).await;
                 (settings.batch, settings.session_seconds, settings.paused) == (round, round, round % 2 == 1)
             })
@@ -279,7 +279,7 @@ async fn saving_an_item_opened_earlier_overwrites_a_command() {
         run_command(&admin, command("pause")).await;
         opened.insert("settings".to_owned(), map([("capacity", text("8"))]));
         deployment.put_item(opened).await;
-        until(BOUND, "the saved settings are in force", async || {
+        wait_until(BOUND, "the saved settings are in force", async || {
             let settings = deployment.settings_in_force(&line).await;
             (settings.capacity, settings.paused) == (8, false)
         })
@@ -303,7 +303,7 @@ async fn damaged_or_deleted_item_is_shown_and_can_be_put_back() {
     );
     let refused_metric_is = |value: f64| deployment.written.values(SETTINGS_REFUSED).last() == Some(&value);
     let wait_until_shown = async |case: &str| {
-        until(BOUND, case, async || refused_metric_is(1.0)).await;
+        wait_until(BOUND, case, async || refused_metric_is(1.0)).await;
         let describe = json!({ "op": "describe", "queue": deployment.queue.as_str() });
         let answer = admin.handle(describe).await;
         let detail = answer["problem"]["detail"].as_str().expect("a problem");
@@ -311,13 +311,13 @@ async fn damaged_or_deleted_item_is_shown_and_can_be_put_back() {
         assert_eq!(deployment.settings_in_force(&line).await.capacity, 7);
     };
     let operator = async {
-        until(BOUND, "the queue is served", async || refused_metric_is(0.0)).await;
+        wait_until(BOUND, "the queue is served", async || refused_metric_is(0.0)).await;
         let item = deployment.read_settings_item().await;
         let set = "SET #settings_order = :value";
         deployment.edit(set, Some(text("one"))).await;
         wait_until_shown("settings_order").await;
         deployment.put_item(item.clone()).await;
-        until(BOUND, "the item is correct again", async || {
+        wait_until(BOUND, "the item is correct again", async || {
             refused_metric_is(0.0)
         })
         .await;
@@ -330,7 +330,7 @@ async fn damaged_or_deleted_item_is_shown_and_can_be_put_back() {
         let mut new = HashMap::from(key);
         new.insert("settings".to_owned(), map([("capacity", text("9"))]));
         deployment.put_item(new).await;
-        until(BOUND, "the new item is in force", async || {
+        wait_until(BOUND, "the new item is in force", async || {
             refused_metric_is(0.0) && deployment.settings_in_force(&line).await.capacity == 9
         })
         .await;

@@ -7,7 +7,7 @@ use vestibule_telemetry::metrics::{
     COMPLETED, DEAD_LETTERED_RECORDS, ENTERED, LEFT, NO_SHOWS, PROMOTED, READY, REDIS_ROUND_TRIP, TICK_AGE,
     WAITING,
 };
-use vestibule_tests::{lines::visitor, waiting::until};
+use vestibule_tests::{lines::visitor, waiting::wait_until};
 
 use crate::deployment::{BOUND, Deployment, run_command};
 
@@ -31,12 +31,12 @@ async fn two_promoters_count_each_event_once_on_redis() {
         counted.map(|metric| written.sum(metric))
     };
     let operator = async {
-        until(BOUND, "the arrivals are reported", async || {
+        wait_until(BOUND, "the arrivals are reported", async || {
             written.sum(ENTERED) > 0
         })
         .await;
         run_command(&admin, json!({ "op": "resume", "queue": name })).await;
-        until(BOUND, "the first forty entries are promoted", async || {
+        wait_until(BOUND, "the first forty entries are promoted", async || {
             line.queue_view(queue).await.expect("seen").ready == 40
         })
         .await;
@@ -47,14 +47,14 @@ async fn two_promoters_count_each_event_once_on_redis() {
             let left = line.leave(queue, visitor(number), None, LeaveReason::Leave);
             left.await.expect("an answer");
         }
-        until(BOUND, "all events are reported", async || {
+        wait_until(BOUND, "all events are reported", async || {
             sums() == [100, 41, 1, 1, 0]
         })
         .await;
         // Neither promoter reports an event a second time.
         let reports = || written.values(WAITING).len();
         let before = reports();
-        until(BOUND, "one more report", async || reports() > before).await;
+        wait_until(BOUND, "one more report", async || reports() > before).await;
         assert_eq!(sums(), [100, 41, 1, 1, 0]);
         assert_eq!(written.values(WAITING).last(), Some(&58.0));
         assert_eq!(written.values(READY).last(), Some(&38.0));
@@ -124,7 +124,7 @@ async fn dead_letters_are_reported_until_they_are_written() {
     deployment.damage_entry(id).await;
 
     let reported = async |count: f64| {
-        until(BOUND, "the number of dead letters is reported", async || {
+        wait_until(BOUND, "the number of dead letters is reported", async || {
             written.values(DEAD_LETTERED_RECORDS).last() == Some(&count)
         })
         .await;

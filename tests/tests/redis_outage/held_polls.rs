@@ -2,10 +2,10 @@
 
 use serde_json::json;
 use vestibule_domain::id::QueueId;
-use vestibule_line::Line;
+use vestibule_line::{PromotionLine, RecoveryLine};
 use vestibule_line_redis::RedisLine;
 use vestibule_tests::{
-    edge::{Ask, BOUND, configuration, send_to},
+    in_process::{ApiRequest, BOUND, configuration, send_to},
     lines::tick_order,
     servers,
     waiting::poll_until,
@@ -56,7 +56,7 @@ async fn held_polls_survive_outage(is_cluster: bool) {
     let hold = |visitor: &Visitor| {
         let (routes, ask) = (
             process.routes.clone(),
-            Ask::get(format!("{}?wait=20", visitor.path)),
+            ApiRequest::get(format!("{}?wait=20", visitor.path)),
         );
         tokio::spawn(async move { send_to(&routes, ask).await })
     };
@@ -65,21 +65,21 @@ async fn held_polls_survive_outage(is_cluster: bool) {
     wait_until_subscribed(&server, &queue).await;
     server.kill();
     let answer = held.await.expect("the poll is answered");
-    assert_eq!(answer.is(200).text("state"), "waiting");
+    assert_eq!(answer.expect_status(200).text("state"), "waiting");
     assert_eq!(answer.body["degraded"], true);
 
     server.restart();
     expect_normal_answers(&process, &active, &waiting).await;
     let held = hold(&waiting);
     wait_until_subscribed(&server, &queue).await;
-    let done = Ask::post(format!("{}/complete", active.path));
-    process.send(done).await.0.is(204);
+    let done = ApiRequest::post(format!("{}/complete", active.path));
+    process.send(done).await.0.expect_status(204);
     // The first connection is the one from before the outage.
     let promote = async || line.promote(&queue, tick_order(1)).await;
     let promotion = poll_until(BOUND, promote, Result::is_ok).await.expect("promotes");
     assert_eq!(promotion.promoted, 1, "{promotion:?}");
     let answer = held.await.expect("the poll is answered");
-    assert_eq!(answer.is(200).text("state"), "ready");
+    assert_eq!(answer.expect_status(200).text("state"), "ready");
     // The table does not show the promotion yet: the message contained it.
     assert_eq!(answer.number("promoted_at_ms"), promotion.now_ms);
 }

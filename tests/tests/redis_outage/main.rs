@@ -9,7 +9,7 @@ use std::time::Duration;
 
 use futures_util::future::join_all;
 use serde_json::json;
-use vestibule_tests::edge::Ask;
+use vestibule_tests::in_process::ApiRequest;
 
 use self::{
     process::{Process, Visitor, create, status_request},
@@ -19,31 +19,33 @@ use self::{
 /// The answers while the line is unavailable.
 async fn expect_degraded_answers(process: &Process, active: &Visitor, waiting: &Visitor) {
     let mut slowest = Duration::ZERO;
-    let mut ask = async |ask: Ask| {
+    let mut ask = async |ask: ApiRequest| {
         let (answer, took) = process.send(ask).await;
         slowest = slowest.max(took);
         answer
     };
     for _ in 0..2 {
         let answer = ask(status_request(waiting)).await;
-        assert_eq!(answer.is(200).text("state"), "waiting");
+        assert_eq!(answer.expect_status(200).text("state"), "waiting");
         assert_eq!(answer.body["degraded"], true);
         assert!(answer.body.get("position").is_none(), "{answer:?}");
         let answer = ask(status_request(active)).await;
-        assert_eq!(answer.is(200).body["degraded"], true);
+        assert_eq!(answer.expect_status(200).body["degraded"], true);
         let question = json!({ "pass": answer.text("pass") });
-        let answer = ask(Ask::post(format!("{}/validate", active.path)).json(&question)).await;
-        assert_eq!(answer.is(200).body["degraded"], true);
+        let answer = ask(ApiRequest::post(format!("{}/validate", active.path)).json(&question)).await;
+        assert_eq!(answer.expect_status(200).body["degraded"], true);
         for change in [
-            Ask::post(format!("/queues/{}/entries", process.queue)),
-            Ask::post(format!("{}/claim", waiting.path)).visitor(&waiting.id),
-            Ask::post(format!("{}/complete", waiting.path)),
-            Ask::post(format!("{}/extend", waiting.path))
+            ApiRequest::post(format!("/queues/{}/entries", process.queue)),
+            ApiRequest::post(format!("{}/claim", waiting.path)).visitor(&waiting.id),
+            ApiRequest::post(format!("{}/complete", waiting.path)),
+            ApiRequest::post(format!("{}/extend", waiting.path))
                 .visitor(&waiting.id)
                 .json(&json!({ "seconds": 60 })),
         ] {
             let answer = ask(change).await;
-            answer.is_problem(503, "line-unavailable").header("retry-after");
+            answer
+                .expect_problem(503, "line-unavailable")
+                .header("retry-after");
         }
     }
     let crowd = join_all((0..100).map(|_| process.send(status_request(waiting)))).await;
@@ -52,7 +54,9 @@ async fn expect_degraded_answers(process: &Process, active: &Visitor, waiting: &
     let (answered, others): (Vec<_>, Vec<_>) = crowd.iter().partition(|(answer, _)| answer.status == 200);
     // The emulator may be too slow for all of them. The others are told to retry.
     for (answer, _) in &others {
-        answer.is_problem(503, "line-unavailable").header("retry-after");
+        answer
+            .expect_problem(503, "line-unavailable")
+            .header("retry-after");
     }
     println!("{} of them got their status", answered.len());
     assert!(answered.len() > others.len());
@@ -65,17 +69,24 @@ async fn expect_normal_answers(process: &Process, active: &Visitor, waiting: &Vi
             |answer| answer.body["degraded"] == false,
         )
         .await;
-    assert_eq!(answer.is(200).number("position"), 1, "the place was not lost");
+    assert_eq!(
+        answer.expect_status(200).number("position"),
+        1,
+        "the place was not lost"
+    );
     let (answer, _) = process.send(status_request(active)).await;
     assert_eq!(
-        answer.is(200).number("expires_at_ms"),
+        answer.expect_status(200).number("expires_at_ms"),
         active.entered.number("expires_at_ms")
     );
     let question = json!({ "visitor": active.id });
     let (answer, _) = process
-        .send(Ask::post(format!("{}/validate", active.path)).json(&question))
+        .send(ApiRequest::post(format!("{}/validate", active.path)).json(&question))
         .await;
-    assert!(answer.is(200).body.get("degraded").is_none(), "{answer:?}");
+    assert!(
+        answer.expect_status(200).body.get("degraded").is_none(),
+        "{answer:?}"
+    );
 }
 
 async fn process_survives_outage(is_cluster: bool) {

@@ -11,7 +11,7 @@ use vestibule_domain::id::QueueId;
 use vestibule_line::RecoveryLine;
 use vestibule_line_redis::RedisLine;
 use vestibule_tests::{
-    edge::{Answer, Ask, BOUND, configuration, local, process, send_to},
+    in_process::{ApiRequest, ApiResponse, BOUND, build_router, configuration, local_config, send_to},
     lines::fresh_queue,
     servers,
     waiting::poll_until,
@@ -23,7 +23,7 @@ const CALL_TIME_MAX: Duration = Duration::from_secs(4);
 pub(crate) struct Visitor {
     pub(crate) id: String,
     pub(crate) path: String,
-    pub(crate) entered: Answer,
+    pub(crate) entered: ApiResponse,
 }
 
 /// A process that serves visitors with that Redis and the emulator.
@@ -40,13 +40,13 @@ impl Process {
         let (stop, stopped) = watch::channel(false);
         Self {
             queue: queue.clone(),
-            routes: process(Arc::new(line), Arc::new(backup), local(), &stopped),
+            routes: build_router(Arc::new(line), Arc::new(backup), local_config(), &stopped),
             _stop: stop,
         }
     }
 
     /// Sends a request and checks that the process does not hang.
-    pub(crate) async fn send(&self, ask: Ask) -> (Answer, Duration) {
+    pub(crate) async fn send(&self, ask: ApiRequest) -> (ApiResponse, Duration) {
         let begun = Instant::now();
         let answer = send_to(&self.routes, ask).await;
         let took = begun.elapsed();
@@ -56,7 +56,7 @@ impl Process {
 
     pub(crate) async fn enter_and_expect_created(&self) -> Visitor {
         let id = Uuid::new_v4().to_string();
-        let ask = || Ask::post(format!("/queues/{}/entries", self.queue)).visitor(&id);
+        let ask = || ApiRequest::post(format!("/queues/{}/entries", self.queue)).visitor(&id);
         let entered = self.send_until(ask, |answer| answer.status == 201).await;
         let path = format!("/queues/{}/entries/{}", self.queue, entered.text("token"));
         Visitor { id, path, entered }
@@ -65,9 +65,9 @@ impl Process {
     /// Repeats a request until the answer satisfies the condition, up to a time limit.
     pub(crate) async fn send_until(
         &self,
-        ask: impl Fn() -> Ask,
-        condition: impl Fn(&Answer) -> bool,
-    ) -> Answer {
+        ask: impl Fn() -> ApiRequest,
+        condition: impl Fn(&ApiResponse) -> bool,
+    ) -> ApiResponse {
         let begun = Instant::now();
         let answer = poll_until(BOUND, async || self.send(ask()).await.0, condition).await;
         println!("the condition held after {:?}", begun.elapsed());
@@ -75,8 +75,8 @@ impl Process {
     }
 }
 
-pub(crate) fn status_request(visitor: &Visitor) -> Ask {
-    Ask::get(visitor.path.clone()).visitor(&visitor.id)
+pub(crate) fn status_request(visitor: &Visitor) -> ApiRequest {
+    ApiRequest::get(visitor.path.clone()).visitor(&visitor.id)
 }
 
 pub(crate) fn settings() -> Map<String, Value> {

@@ -8,7 +8,7 @@ use std::{
 
 use tempfile::TempDir;
 use tokio::time::{Instant, sleep};
-use vestibule_tests::edge::BOUND;
+use vestibule_tests::in_process::BOUND;
 
 /// A server of one test. Its data survives a kill.
 pub(crate) struct Server {

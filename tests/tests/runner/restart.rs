@@ -6,7 +6,7 @@ use serde_json::{Value, json};
 use uuid::Uuid;
 use vestibule_backup::Backup;
 use vestibule_backup_file::FileBackup;
-use vestibule_tests::{runner::Runner, waiting::until};
+use vestibule_tests::{runner::Runner, waiting::wait_until};
 
 use crate::{QUEUE, start_runner, temporary_folder};
 
@@ -146,7 +146,7 @@ async fn invalid_stored_setting_stops_only_its_own_queue() {
         .run_command(json!({ "op": "update", "queue": QUEUE, "settings": corrected }))
         .await;
     // The API caches for a moment that the queue was missing.
-    until(Duration::from_secs(10), "the queue is back", async || {
+    wait_until(Duration::from_secs(10), "the queue is back", async || {
         runner.entry_status(QUEUE, token, 0).await.expect("answered")["state"].is_string()
     })
     .await;
@@ -171,7 +171,7 @@ async fn demo_visitors_move_on_after_a_kill() {
         present
     };
     let mut runner = Runner::start(dir.path(), &arguments).expect("the runner starts");
-    until(
+    wait_until(
         Duration::from_mins(1),
         "two visitors have completed",
         async || {
@@ -185,7 +185,7 @@ async fn demo_visitors_move_on_after_a_kill() {
     runner.wait_for_exit(Duration::from_secs(5)).await;
 
     let runner = Runner::start(dir.path(), &arguments).expect("the runner starts");
-    until(Duration::from_mins(1), "the demo visitors go on", async || {
+    wait_until(Duration::from_mins(1), "the demo visitors go on", async || {
         let stats = stats(&runner).await;
         check_counts(&stats) > 0 && count(&stats["totals"], "completed") >= 1
     })

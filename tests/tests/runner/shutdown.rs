@@ -9,7 +9,7 @@ use std::{
 use serde_json::{Value, json};
 use tokio::time::timeout;
 use uuid::Uuid;
-use vestibule_tests::waiting::until;
+use vestibule_tests::waiting::wait_until;
 
 use crate::{QUEUE, start_runner, temporary_folder};
 
@@ -56,7 +56,7 @@ async fn second_ctrl_c_ends_the_runner_at_once() {
     runner.run_command(json!({ "op": "list" })).await;
     runner.signal("INT");
     // The runner closes its listener when the first signal arrives.
-    until(Duration::from_secs(3), "the listener is closed", async || {
+    wait_until(Duration::from_secs(3), "the listener is closed", async || {
         TcpStream::connect(runner.host_and_port()).is_err()
     })
     .await;

@@ -3,7 +3,7 @@
 use serde_json::{Value, json};
 use uuid::Uuid;
 use vestibule_tests::{
-    edge::{Answer, Ask, EdgeUnderTest, QUEUE, entry},
+    in_process::{ApiRequest, ApiResponse, InProcessApi, QUEUE, entry_path},
     template::read_api_document,
 };
 
@@ -13,98 +13,119 @@ const ENTRY: &str = "/queues/{queue}/entries/{token}";
 async fn answers_of_a_visit_match_the_document() {
     let document = read_api_document();
     let service =
-        EdgeUnderTest::open(json!({ "capacity": 1, "batch": 1, "interval_seconds": 1, "message": "hello" }))
+        InProcessApi::start(json!({ "capacity": 1, "batch": 1, "interval_seconds": 1, "message": "hello" }))
             .await;
-    let matches_document = |method, path, answer: &Answer| assert_matches(&document, method, path, answer);
+    let matches_document =
+        |method, path, answer: &ApiResponse| assert_matches(&document, method, path, answer);
     let claim_path = format!("{ENTRY}/claim");
     let validate_path = format!("{ENTRY}/validate");
     let complete_path = format!("{ENTRY}/complete");
     let extend_path = format!("{ENTRY}/extend");
 
     // The request names no visitor, so the server draws one and returns the id.
-    let first = service.send(Ask::enter().json(&json!({}))).await;
-    matches_document("post", "/queues/{queue}/entries", first.is(201));
+    let first = service.send(ApiRequest::enter().json(&json!({}))).await;
+    matches_document("post", "/queues/{queue}/entries", first.expect_status(201));
     let (visitor, token) = (first.text("visitor").to_owned(), first.text("token").to_owned());
-    let at = |verb: &str| format!("{}{verb}", entry(&token));
-    let again = service.send(Ask::enter().visitor(&visitor)).await;
-    matches_document("post", "/queues/{queue}/entries", again.is(200));
+    let at = |verb: &str| format!("{}{verb}", entry_path(&token));
+    let again = service.send(ApiRequest::enter().visitor(&visitor)).await;
+    matches_document("post", "/queues/{queue}/entries", again.expect_status(200));
 
     let id = Uuid::new_v4().to_string();
-    let second = service.send(Ask::enter().visitor(&id)).await;
-    matches_document("post", "/queues/{queue}/entries", second.is(201));
-    let waiting = entry(second.text("token"));
-    matches_document("get", ENTRY, service.send(Ask::get(&waiting)).await.is(200));
+    let second = service.send(ApiRequest::enter().visitor(&id)).await;
+    matches_document("post", "/queues/{queue}/entries", second.expect_status(201));
+    let waiting = entry_path(second.text("token"));
+    matches_document(
+        "get",
+        ENTRY,
+        service.send(ApiRequest::get(&waiting)).await.expect_status(200),
+    );
     let early_claim = service
-        .send(Ask::post(format!("{waiting}/claim")).visitor(&id))
+        .send(ApiRequest::post(format!("{waiting}/claim")).visitor(&id))
         .await;
-    matches_document("post", &claim_path, early_claim.is(409));
-    let foreign = service.send(Ask::get(at("")).visitor(&id)).await;
-    matches_document("get", ENTRY, foreign.is(403));
-    let invalid = service.send(Ask::get(format!("{waiting}?wait=x"))).await;
-    matches_document("get", ENTRY, invalid.is(400));
+    matches_document("post", &claim_path, early_claim.expect_status(409));
+    let foreign = service.send(ApiRequest::get(at("")).visitor(&id)).await;
+    matches_document("get", ENTRY, foreign.expect_status(403));
+    let invalid = service.send(ApiRequest::get(format!("{waiting}?wait=x"))).await;
+    matches_document("get", ENTRY, invalid.expect_status(400));
 
     matches_document(
         "get",
         "/queues/{queue}",
-        service.send(Ask::get("/queues/TIMEDEAL:123")).await.is(200),
+        service
+            .send(ApiRequest::get("/queues/TIMEDEAL:123"))
+            .await
+            .expect_status(200),
     );
     matches_document(
         "get",
         "/queues/{queue}",
-        service.send(Ask::get("/queues/other")).await.is(404),
+        service
+            .send(ApiRequest::get("/queues/other"))
+            .await
+            .expect_status(404),
     );
     matches_document(
         "get",
         "/.well-known/jwks.json",
-        service.send(Ask::get("/.well-known/jwks.json")).await.is(200),
+        service
+            .send(ApiRequest::get("/.well-known/jwks.json"))
+            .await
+            .expect_status(200),
     );
 
     let valid = service
-        .send(Ask::post(at("/validate")).json(&json!({ "visitor": visitor })))
+        .send(ApiRequest::post(at("/validate")).json(&json!({ "visitor": visitor })))
         .await;
-    matches_document("post", &validate_path, valid.is(200));
+    matches_document("post", &validate_path, valid.expect_status(200));
     let no_json = service
-        .send(Ask::post(at("/validate")).raw("text/plain", "x"))
+        .send(ApiRequest::post(at("/validate")).raw("text/plain", "x"))
         .await;
-    matches_document("post", &validate_path, no_json.is(415));
+    matches_document("post", &validate_path, no_json.expect_status(415));
     let long = "x".repeat(9_000);
     let too_large = service
-        .send(Ask::post(at("/validate")).json(&json!({ "visitor": long })))
+        .send(ApiRequest::post(at("/validate")).json(&json!({ "visitor": long })))
         .await;
-    matches_document("post", &validate_path, too_large.is(413));
+    matches_document("post", &validate_path, too_large.expect_status(413));
     let extended = service
         .send(
-            Ask::post(at("/extend"))
+            ApiRequest::post(at("/extend"))
                 .visitor(&visitor)
                 .json(&json!({ "seconds": 30 })),
         )
         .await;
-    matches_document("post", &extend_path, extended.is(200));
+    matches_document("post", &extend_path, extended.expect_status(200));
     matches_document(
         "post",
         &complete_path,
-        service.send(Ask::post(at("/complete"))).await.is(204),
+        service
+            .send(ApiRequest::post(at("/complete")))
+            .await
+            .expect_status(204),
     );
-    matches_document("get", ENTRY, service.send(Ask::get(at(""))).await.is(410));
+    matches_document(
+        "get",
+        ENTRY,
+        service.send(ApiRequest::get(at(""))).await.expect_status(410),
+    );
 
-    service.pass_seconds(5);
+    service.advance_seconds(5);
     service.promote().await;
-    let ready = service.send(Ask::get(&waiting)).await;
+    let ready = service.send(ApiRequest::get(&waiting)).await;
     assert_eq!(ready.text("state"), "ready");
     matches_document("get", ENTRY, &ready);
     let claimed = service
-        .send(Ask::post(format!("{waiting}/claim")).visitor(&id))
+        .send(ApiRequest::post(format!("{waiting}/claim")).visitor(&id))
         .await;
-    matches_document("post", &claim_path, claimed.is(200));
-    let left = service.send(Ask::delete(&waiting).visitor(&id)).await;
-    matches_document("delete", ENTRY, left.is(204));
+    matches_document("post", &claim_path, claimed.expect_status(200));
+    let left = service.send(ApiRequest::delete(&waiting).visitor(&id)).await;
+    matches_document("delete", ENTRY, left.expect_status(204));
 }
 
 #[tokio::test]
 async fn request_bodies_are_limited_as_documented() {
     let document = read_api_document();
-    let service = EdgeUnderTest::open(json!({})).await;
-    let entered = service.send(Ask::enter()).await;
+    let service = InProcessApi::start(json!({})).await;
+    let entered = service.send(ApiRequest::enter()).await;
     let (visitor, token) = (entered.text("visitor"), entered.text("token"));
     let entry = "/queues/{queue}/entries/{token}";
     for (path, mut body, status) in [
@@ -116,7 +137,7 @@ async fn request_bodies_are_limited_as_documented() {
         let operation = &document["paths"][&path]["post"];
         let schema = &operation["requestBody"]["content"]["application/json"]["schema"];
         let at = path.replace("{queue}", QUEUE).replace("{token}", token);
-        let send = |body: &Value| service.send(Ask::post(&at).visitor(visitor).json(body));
+        let send = |body: &Value| service.send(ApiRequest::post(&at).visitor(visitor).json(body));
         for (name, field) in resolve_reference(&document, schema)["properties"]
             .as_object()
             .expect("fields")
@@ -126,7 +147,7 @@ async fn request_bodies_are_limited_as_documented() {
             };
             let before = body.clone();
             body[name] = json!(maximum + 1);
-            send(&body).await.refuses(name);
+            send(&body).await.expect_invalid_field(name);
             body = before;
             // The largest visit number is valid, but it names another visit, so the last request does not send it.
             if name != "visit" {
@@ -134,22 +155,22 @@ async fn request_bodies_are_limited_as_documented() {
             }
         }
         body["other"] = json!(1);
-        send(&body).await.refuses("other");
+        send(&body).await.expect_invalid_field("other");
         body.as_object_mut().expect("an object").remove("other");
         let answer = send(&body).await;
-        assert_matches(&document, "post", &path, answer.is(status));
+        assert_matches(&document, "post", &path, answer.expect_status(status));
     }
 }
 
 #[tokio::test]
 async fn answer_in_an_outage_matches_the_document() {
-    let service = EdgeUnderTest::without_backup(json!({})).await;
-    let nowhere = entry("1777853d-5d52-8cab-a8ce-928d525f6d31");
+    let service = InProcessApi::start_without_backup(json!({})).await;
+    let nowhere = entry_path("1777853d-5d52-8cab-a8ce-928d525f6d31");
     assert_matches(
         &read_api_document(),
         "get",
         ENTRY,
-        service.send(Ask::get(nowhere)).await.is(503),
+        service.send(ApiRequest::get(nowhere)).await.expect_status(503),
     );
 }
 
@@ -190,7 +211,7 @@ fn gateway_answers_are_problems_readable_across_origins() {
 }
 
 /// Asserts that an answer matches what the document says for its operation and status.
-fn assert_matches(document: &Value, method: &str, path: &str, answer: &Answer) {
+fn assert_matches(document: &Value, method: &str, path: &str, answer: &ApiResponse) {
     let status = answer.status.as_u16().to_string();
     let place = format!("{method} {path} {status}");
     let listed = &document["paths"][path][method]["responses"][&status];

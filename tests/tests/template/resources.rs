@@ -53,7 +53,7 @@ fn every_function_names_an_existing_binary() {
 
 #[tokio::test]
 async fn template_tables_match_those_that_the_code_creates() {
-    servers::dynamodb().await;
+    servers::dynamodb_backup().await;
     let config = aws_config::defaults(BehaviorVersion::latest())
         .endpoint_url(servers::dynamodb_url())
         .load()

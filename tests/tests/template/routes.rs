@@ -19,7 +19,7 @@ use vestibule_api::{
 use vestibule_backup_file::FileBackup;
 use vestibule_line_memory::MemoryLine;
 use vestibule_tests::{
-    edge::keys,
+    in_process::keys,
     template::{read_api_document, read_template, read_text},
 };
 

@@ -13,7 +13,7 @@ use vestibule_backup_file::FileBackup;
 use vestibule_domain::id::QueueId;
 use vestibule_line::{Line, Promotion};
 use vestibule_tests::{
-    edge::{Answer, Ask, BOUND, configuration, local, process, send_to},
+    in_process::{ApiRequest, ApiResponse, BOUND, build_router, configuration, local_config, send_to},
     lines::{fresh_queue, tick_order},
     switched::Switch,
     waiting::poll_until,
@@ -39,10 +39,10 @@ impl Scene {
         let backup = Arc::new(FileBackup::open(dir.path().join("store")).expect("a store"));
         let config = ApiConfig {
             held_polls_max: HELD_BUDGET,
-            ..local()
+            ..local_config()
         };
         let (stop, stopped) = watch::channel(false);
-        let router = process(switch.before(line.clone()), backup.clone(), config, &stopped);
+        let router = build_router(switch.before(line.clone()), backup.clone(), config, &stopped);
         let scene = Self {
             line,
             queue,
@@ -80,9 +80,9 @@ impl Scene {
     /// Lets a new visitor enter and returns the path of the entry. All but the first visitor wait.
     pub(crate) async fn enter(&self) -> String {
         let entries = format!("/queues/{}/entries", self.queue);
-        let ask = Ask::post(entries.as_str()).visitor(&Uuid::new_v4().to_string());
+        let ask = ApiRequest::post(entries.as_str()).visitor(&Uuid::new_v4().to_string());
         let answer = self.send(ask).await;
-        format!("{entries}/{}", answer.is(201).text("token"))
+        format!("{entries}/{}", answer.expect_status(201).text("token"))
     }
 
     pub(crate) async fn enter_many(&self, many: usize) -> Vec<String> {
@@ -93,13 +93,13 @@ impl Scene {
         entries
     }
 
-    pub(crate) async fn send(&self, ask: Ask) -> Answer {
+    pub(crate) async fn send(&self, ask: ApiRequest) -> ApiResponse {
         send_to(&self.router, ask).await
     }
 
     /// Sends a poll that may be held for longer than any test takes.
-    pub(crate) fn poll(&self, entry: &str) -> JoinHandle<Answer> {
-        let (router, ask) = (self.router.clone(), Ask::get(format!("{entry}?wait=20")));
+    pub(crate) fn poll(&self, entry: &str) -> JoinHandle<ApiResponse> {
+        let (router, ask) = (self.router.clone(), ApiRequest::get(format!("{entry}?wait=20")));
         tokio::spawn(async move { send_to(&router, ask).await })
     }
 

@@ -6,7 +6,7 @@ use redis::{FromRedisValue, aio::MultiplexedConnection};
 use uuid::Uuid;
 use vestibule_domain::id::QueueId;
 use vestibule_line_redis::RedisLine;
-use vestibule_tests::{edge::BOUND, lines::Backend, waiting::wait_until};
+use vestibule_tests::{in_process::BOUND, lines::Backend, waiting::wait_until};
 
 use crate::scene::Scene;
 
@@ -95,7 +95,7 @@ pub(crate) async fn a_broken_subscription_is_renewed(backend: Backend) {
     let promotion = scene.promote(2).await;
     for poll in polls {
         let answer = poll.await.expect("the poll is answered");
-        assert_eq!(answer.is(200).text("state"), "ready");
+        assert_eq!(answer.expect_status(200).text("state"), "ready");
         assert_eq!(answer.number("promoted_at_ms"), promotion.now_ms);
     }
 }

@@ -3,7 +3,7 @@
 use std::{sync::atomic::Ordering, time::Duration};
 
 use tokio::time::{Instant, sleep};
-use vestibule_tests::{edge::BOUND, lines::Backend, waiting::wait_until};
+use vestibule_tests::{in_process::BOUND, lines::Backend, waiting::wait_until};
 
 use crate::scene::Scene;
 
@@ -25,7 +25,7 @@ pub(crate) async fn a_tick_message_answers_the_polls_it_promotes(backend: Backen
     for (poll, left) in polls.into_iter().zip([1, 0]) {
         let promotion = scene.promote(1).await;
         let answer = poll.await.expect("the poll is answered");
-        assert_eq!(answer.is(200).text("state"), "ready");
+        assert_eq!(answer.expect_status(200).text("state"), "ready");
         assert_eq!(answer.number("promoted_at_ms"), promotion.now_ms);
         let joined_at_ms = answer.number("joined_at_ms");
         assert!(joined_at_ms <= promotion.now_ms && joined_at_ms > promotion.now_ms - 60_000);
@@ -46,7 +46,7 @@ pub(crate) async fn without_messages_a_lookup_each_second_answers_polls(backend:
     let since = Instant::now();
     let promotion = scene.promote(1).await;
     let answer = poll.await.expect("the poll is answered");
-    assert_eq!(answer.is(200).text("state"), "ready");
+    assert_eq!(answer.expect_status(200).text("state"), "ready");
     assert_eq!(answer.number("claim_by_ms"), promotion.now_ms + 60_000);
     assert!(since.elapsed() < ANSWER_TIME_MAX, "{:?}", since.elapsed());
     assert_eq!(
@@ -72,7 +72,7 @@ pub(crate) async fn a_turn_before_the_subscription_is_found(backend: Backend) {
     scene.switch.listening.open();
     let since = Instant::now();
     let answer = poll.await.expect("the poll is answered");
-    assert_eq!(answer.is(200).text("state"), "ready");
+    assert_eq!(answer.expect_status(200).text("state"), "ready");
     assert!(since.elapsed() < ANSWER_TIME_MAX, "{:?}", since.elapsed());
 }
 
@@ -99,7 +99,7 @@ pub(crate) async fn a_turn_between_the_lookup_and_the_hold_is_found(backend: Bac
     scene.switch.looking.open();
     let since = Instant::now();
     let answer = poll.await.expect("the poll is answered");
-    assert_eq!(answer.is(200).text("state"), "ready");
+    assert_eq!(answer.expect_status(200).text("state"), "ready");
     assert!(since.elapsed() < ANSWER_TIME_MAX, "{:?}", since.elapsed());
     assert!(
         !other_poll.is_finished(),
@@ -118,7 +118,7 @@ pub(crate) async fn one_failed_lookup_does_not_end_a_hold(backend: Backend) {
     let before = looks();
     scene.promote(1).await;
     let answer = poll.await.expect("the poll is answered");
-    assert_eq!(answer.is(200).text("state"), "ready");
+    assert_eq!(answer.expect_status(200).text("state"), "ready");
     assert_eq!(answer.body["degraded"], false);
     assert!(looks() >= before + 2, "the process looked the entry up again");
 }
@@ -149,7 +149,7 @@ pub(crate) async fn many_polls_are_answered_with_few_lookups(backend: Backend) {
     let promotion = scene.promote(CROWD as u64).await;
     for poll in polls {
         let answer = poll.await.expect("the poll is answered");
-        assert_eq!(answer.is(200).text("state"), "ready", "{answer:?}");
+        assert_eq!(answer.expect_status(200).text("state"), "ready", "{answer:?}");
         assert_eq!(answer.number("promoted_at_ms"), promotion.now_ms);
     }
     assert_eq!(

@@ -12,8 +12,8 @@ use vestibule_line::{EntryLine, QueueLine};
 use vestibule_line_redis::RedisLine;
 use vestibule_operate::admin::Admin;
 use vestibule_tests::{
-    edge::{event, with_header},
     functions::{DeploymentConfig, fresh_tables, function_variables, redis_url, root_key},
+    in_process::{event, with_header},
     servers::dynamodb_url,
 };
 

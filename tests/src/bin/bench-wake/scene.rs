@@ -24,7 +24,7 @@ use vestibule_domain::{
 };
 use vestibule_line::{EnterOutcome, EntryLine, LineError, PromoteOrder, PromotionLine, RecoveryLine};
 use vestibule_line_redis::RedisLine;
-use vestibule_tests::edge::{local, signer};
+use vestibule_tests::in_process::{local_config, signer};
 
 use crate::{
     Failure,
@@ -72,7 +72,7 @@ impl Scene {
         backup.create_queue(&queue, &stored).await?;
         let config = ApiConfig {
             held_polls_max: HELD_BUDGET,
-            ..local()
+            ..local_config()
         };
         let root = RootKey::new(vec![7; 32]).map_err(|_| "long enough")?;
         let signer = signer();

@@ -12,7 +12,7 @@ use vestibule_domain::{
     record::EntryRecord,
 };
 use vestibule_tests::{
-    entries::{fresh_id, fresh_shelf, now_ms, place},
+    entries::{fresh_id, fresh_partition, now_ms, place},
     servers,
 };
 
@@ -110,7 +110,7 @@ fn check_any_sequence(runtime: &Runtime, backup: &dyn Backup, cases: u32) {
     let sequences = prop::collection::vec(any_change(), 1..14);
     let result = TestRunner::new(config).run(&sequences, |sequence| {
         // Use a new visitor each time, also while proptest shrinks a failing sequence.
-        let (partition, id) = (fresh_shelf(), fresh_id());
+        let (partition, id) = (fresh_partition(), fresh_id());
         runtime.block_on(async {
             let mut before = None;
             for (change, enters) in sequence.into_iter().map(|drawn| to_change(id, drawn)) {
@@ -148,6 +148,6 @@ fn any_change_sequence_follows_the_rules_on_file() {
 #[test]
 fn any_change_sequence_follows_the_rules_on_dynamodb() {
     let runtime = Runtime::new().expect("a runtime");
-    let backup = runtime.block_on(servers::dynamodb());
+    let backup = runtime.block_on(servers::dynamodb_backup());
     check_any_sequence(&runtime, &backup, 100);
 }

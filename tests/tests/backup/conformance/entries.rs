@@ -11,7 +11,7 @@ use vestibule_domain::{
     state::EntryState,
 };
 use vestibule_tests::{
-    entries::{change, fresh_shelf, now_ms, place, write_all},
+    entries::{change, fresh_partition, now_ms, place, write_all},
     servers,
 };
 
@@ -27,7 +27,7 @@ on_both_backups! {
 }
 
 async fn change_reads_back(backup: &dyn Backup) {
-    let (partition, visit) = (fresh_shelf(), visit_changes());
+    let (partition, visit) = (fresh_partition(), visit_changes());
     assert_eq!(
         backup
             .read_entry(&partition, visit[0].id)
@@ -48,7 +48,7 @@ async fn change_reads_back(backup: &dyn Backup) {
 }
 
 async fn late_changes_add_missing_times_and_nothing_else(backup: &dyn Backup) {
-    let (partition, visit) = (fresh_shelf(), visit_changes());
+    let (partition, visit) = (fresh_partition(), visit_changes());
     let last = visit.len() - 1;
     put_change(backup, &partition, &visit[0]).await;
     let PutOutcome::Stored(mut record) = put_change(backup, &partition, &visit[last]).await else {
@@ -91,7 +91,7 @@ async fn late_changes_add_missing_times_and_nothing_else(backup: &dyn Backup) {
 }
 
 async fn later_visit_replaces_the_earlier_record(backup: &dyn Backup) {
-    let (partition, visit) = (fresh_shelf(), visit_changes());
+    let (partition, visit) = (fresh_partition(), visit_changes());
     let (id, score) = (visit[0].id, place(7));
     let deadline_ms = now_ms() + 60_000;
     // Any event may be the first that the backup receives of the later visit.
@@ -144,7 +144,7 @@ async fn later_visit_replaces_the_earlier_record(backup: &dyn Backup) {
 
 async fn later_change_wins_among_concurrent_writers(backup: &dyn Backup) {
     for _ in 0..10 {
-        let (partition, visit) = (fresh_shelf(), visit_changes());
+        let (partition, visit) = (fresh_partition(), visit_changes());
         let last = visit.last().expect("a visit has six changes");
         let all = visit
             .iter()
@@ -165,12 +165,12 @@ async fn later_change_wins_among_concurrent_writers(backup: &dyn Backup) {
 
 /// Writes entries in all states to one partition, and other entries to neighbouring partitions.
 pub(crate) async fn live_entries_are_listed_exactly_once(backup: &dyn Backup) {
-    let partition = fresh_shelf();
+    let partition = fresh_partition();
     let next_generation = EntryPartition {
         generation: 2,
         ..partition.clone()
     };
-    let neighbours = [fresh_shelf(), next_generation];
+    let neighbours = [fresh_partition(), next_generation];
     let mut live = HashMap::new();
     for step in 0..6 {
         let visits: Vec<_> = (0..35).map(|_| visit_changes()).collect();
@@ -207,7 +207,7 @@ pub(crate) async fn live_entries_are_listed_exactly_once(backup: &dyn Backup) {
 }
 
 async fn batch_writes_all_of_1000_changes(backup: &dyn Backup) {
-    let partition = fresh_shelf();
+    let partition = fresh_partition();
     let changes: Vec<_> = (0..1_000).map(|_| visit_changes()[0]).collect();
     for _ in 0..2 {
         // The second round has no effect.

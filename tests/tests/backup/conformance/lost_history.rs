@@ -4,7 +4,7 @@ use vestibule_backup::{Backup, PutOutcome};
 use vestibule_backup_file::FileBackup;
 use vestibule_domain::change::{EndReason, Event};
 use vestibule_tests::{
-    entries::{change, fresh_id, fresh_shelf, now_ms, place},
+    entries::{change, fresh_id, fresh_partition, now_ms, place},
     servers,
 };
 
@@ -16,7 +16,7 @@ on_both_backups! {
 
 /// Such a line continues from an old state. It uses later versions, and names visits that have ended or advanced.
 async fn line_with_lost_history_undoes_no_change(backup: &dyn Backup) {
-    let partition = fresh_shelf();
+    let partition = fresh_partition();
     let (first, second) = (place(1), place(5_000));
     let (old, now) = (first.visit(), second.visit());
     assert_ne!(old, now);

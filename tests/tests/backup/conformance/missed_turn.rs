@@ -10,7 +10,7 @@ use vestibule_domain::{
     state::EntryState,
 };
 use vestibule_tests::{
-    entries::{change, fresh_id, fresh_shelf, now_ms},
+    entries::{change, fresh_id, fresh_partition, now_ms},
     servers,
 };
 
@@ -39,7 +39,7 @@ impl MissedTurn {
         let entered_ms = now_ms() - 3_600_000;
         let missed_ms = entered_ms + 61_000;
         Self {
-            partition: fresh_shelf(),
+            partition: fresh_partition(),
             id: fresh_id(),
             old: WaitScore::next(0, entered_ms),
             new: WaitScore::next(0, missed_ms + 10_000),

@@ -7,7 +7,7 @@ use vestibule_domain::{
     record::EntryRecord,
 };
 use vestibule_tests::{
-    entries::{change, fresh_shelf, now_ms, place},
+    entries::{change, fresh_partition, now_ms, place},
     servers,
 };
 
@@ -19,7 +19,7 @@ on_both_backups! {
 
 async fn place_is_written_unless_another_visit_is_live(backup: &dyn Backup) {
     for event in 0..3 {
-        let (partition, mut visit) = (fresh_shelf(), visit_changes());
+        let (partition, mut visit) = (fresh_partition(), visit_changes());
         let (id, score) = (visit[0].id, place(7));
         let session_end_ms = now_ms() + 60_000;
         let events = [
@@ -65,7 +65,7 @@ async fn place_is_written_unless_another_visit_is_live(backup: &dyn Backup) {
         assert_eq!(backup.read_entry(&partition, id).await.expect("an answer"), ended);
         // An ended visit is no conflict, and neither is a missing record.
         let expected = EntryRecord::apply_change(None, &new, partition.retain_hours).expect("a record");
-        for partition in [&partition, &fresh_shelf()] {
+        for partition in [&partition, &fresh_partition()] {
             let placed = backup.put_place(partition, &new).await.expect("an answer");
             assert_eq!(placed, PlacePutOutcome::Put(PutOutcome::Stored(expected.clone())));
             assert_eq!(

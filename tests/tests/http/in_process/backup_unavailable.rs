@@ -7,7 +7,7 @@ use tokio::time::Instant;
 use vestibule_backup::Backup;
 use vestibule_domain::state::EntryState;
 use vestibule_engine::flush::flush_journal;
-use vestibule_line::{JournalLimits, Line};
+use vestibule_line::{JournalLimits, QueueLine};
 use vestibule_tests::in_process::{ApiRequest, InProcessApi, entry_path, queue_id};
 
 use super::{Guest, enter_and_expect_created, leave_request, new_visitor_id, status_request};

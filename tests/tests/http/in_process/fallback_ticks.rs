@@ -7,7 +7,7 @@ use serde_json::{Value, json};
 use tokio::time::{Instant, sleep};
 use vestibule_backup::Backup;
 use vestibule_domain::state::EntryState;
-use vestibule_line::{Line, QueueView};
+use vestibule_line::{QueueLine, QueueView};
 use vestibule_tests::in_process::{ApiRequest, BOUND, InProcessApi, QUEUE, entry_path, queue_id};
 
 use super::{Guest, enter_and_expect_created, start_full_queue, status_request};
@@ -46,7 +46,7 @@ async fn run_clock_until(api: &InProcessApi, what: &str, mut condition: impl Asy
         assert!(began.elapsed() < BOUND, "not within {BOUND:?}: {what}");
         sleep(Duration::from_millis(50)).await;
         let now = Instant::now();
-        api.clock.pass(now.duration_since(last));
+        api.clock.advance(now.duration_since(last));
         last = now;
     }
 }

@@ -8,7 +8,7 @@ use vestibule_api::config::ApiConfig;
 use vestibule_backup::{Backup, PlacePutOutcome};
 use vestibule_domain::record::EntryRecord;
 use vestibule_engine::flush::flush_journal;
-use vestibule_line::{EnterOutcome, Line};
+use vestibule_line::{EnterOutcome, EntryLine};
 use vestibule_tests::in_process::{
     ApiRequest, ApiResponse, InProcessApi, QUEUE, event, queue_id, with_claims, with_header,
 };

@@ -7,13 +7,13 @@ use futures_util::future::{Either, select};
 use serde_json::{Value, json};
 use tokio::time::{Instant, sleep, timeout};
 use vestibule_api::config::ApiConfig;
-use vestibule_line::{HoldOrder, HoldOutcome, Line};
+use vestibule_line::{HoldBudget, HoldOrder, HoldOutcome};
 use vestibule_tests::{
     in_process::{
         ApiRequest, ApiResponse, BOUND, InProcessApi, QUEUE, entry_path, event, local_config, send_to,
     },
     lines::visitor,
-    waiting::{asked_until, until},
+    waiting::{poll_until, wait_until},
 };
 
 use super::{Guest, enter_and_expect_created, leave_request, new_visitor_id};
@@ -70,7 +70,7 @@ async fn count_held_polls(api: &InProcessApi, config: &ApiConfig) -> u64 {
 }
 
 async fn wait_for_held_polls(api: &InProcessApi, config: &ApiConfig, polls: u64) {
-    asked_until(
+    poll_until(
         BOUND,
         async || count_held_polls(api, config).await,
         |held| *held == polls,
@@ -194,7 +194,7 @@ async fn a_disconnect_during_the_release_releases_the_hold() {
             wait_for_held_polls(&api, &config, 1).await;
             api.advance_seconds(5);
             api.promote().await;
-            until(BOUND, "the poll is being released", async || releases() > 0).await;
+            wait_until(BOUND, "the poll is being released", async || releases() > 0).await;
         });
         assert!(matches!(select(hung_up, turn).await, Either::Right(_)));
     }
@@ -268,7 +268,7 @@ async fn the_tail_of_one_line_leaves_room_for_another_head() {
         .iter()
         .map(|guest| tokio::spawn(send_owned(api.router.clone(), poll_request(guest))))
         .collect();
-    until(BOUND, "the last poll is answered at once", async || {
+    wait_until(BOUND, "the last poll is answered at once", async || {
         polls.iter().filter(|poll| poll.is_finished()).count() == 1
     })
     .await;

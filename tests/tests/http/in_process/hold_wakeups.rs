@@ -6,10 +6,10 @@ use futures_util::future::{Either, join, join_all, select};
 use serde_json::{Value, json};
 use tokio::time::Instant;
 use vestibule_api::config::ApiConfig;
-use vestibule_line::{LeaveOutcome, LeaveReason, Line};
+use vestibule_line::{EntryLine, LeaveOutcome, LeaveReason};
 use vestibule_tests::{
     in_process::{ApiRequest, ApiResponse, BOUND, InProcessApi, QUEUE, entry_path, event, queue_id},
-    waiting::until,
+    waiting::wait_until,
 };
 
 use super::{Guest, enter_and_expect_created, start_full_queue, status_request};
@@ -42,7 +42,7 @@ async fn hold_poll_until(
     let mut poll = pin!(api.send(request));
     let before = api.line_calls();
     // One lookup, then two snapshots of the queue: the poll has been held for a second.
-    let is_held = pin!(until(BOUND, "the poll is held", async || api.line_calls() >= before + 3));
+    let is_held = pin!(wait_until(BOUND, "the poll is held", async || api.line_calls() >= before + 3));
     let Either::Right(_) = select(&mut poll, is_held).await else {
         panic!("the poll was answered before the change");
     };

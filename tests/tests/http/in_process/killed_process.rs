@@ -11,11 +11,11 @@ use vestibule_domain::{
     state::EntryState,
 };
 use vestibule_engine::flush::flush_journal;
-use vestibule_line::{ClaimOutcome, LeaveOutcome, LeaveReason, Line, ValidateOutcome, Validation};
+use vestibule_line::{ClaimOutcome, EntryLine, LeaveOutcome, LeaveReason, ValidateOutcome, Validation};
 use vestibule_tests::{
     functions::root_key,
     in_process::{ApiRequest, BOUND, InProcessApi, entry_path, local_config, queue_id, send_to},
-    waiting::until,
+    waiting::wait_until,
 };
 
 use super::{Guest, enter_and_expect_created, leave_request, start_full_queue};
@@ -117,7 +117,7 @@ async fn an_unwritten_claim_is_not_shown_while_the_line_is_down() {
     api.switch.looking.shut();
     let get_status = api.send(ApiRequest::get(entry_path(&guest.token)));
     let line_goes_away = async {
-        until(BOUND, "the status request has reached the line", async || {
+        wait_until(BOUND, "the status request has reached the line", async || {
             api.switch.looking.passes() > 0
         })
         .await;

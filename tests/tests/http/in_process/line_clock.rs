@@ -2,7 +2,7 @@
 
 use serde_json::json;
 use vestibule_domain::pace::LimitedBy;
-use vestibule_line::{AdjustClockOutcome, Line};
+use vestibule_line::{AdjustClockOutcome, PromotionLine, QueueLine};
 use vestibule_tests::in_process::{ApiRequest, ApiResponse, InProcessApi, QUEUE, entry_path, queue_id};
 
 use super::{Guest, claim_request, enter_and_expect_created, start_full_queue, status_request};
@@ -31,7 +31,7 @@ async fn a_wrong_clock_stops_promotions_and_ends_no_entry() {
         wait_for_limit(&api, json!(null)).await;
         api.advance_seconds(1);
 
-        api.clock.set_server_off(off_ms);
+        api.clock.set_server_error_ms(off_ms);
         assert_eq!(api.promote().await.limited_by, LimitedBy::Clock);
         wait_for_limit(&api, json!("clock")).await;
         let status = api.send(status_request(&active)).await;

@@ -3,11 +3,11 @@
 use futures_util::future::join_all;
 use serde_json::{Map, json};
 use vestibule_backup::{Backup, StoredQueue};
-use vestibule_line::Line;
+use vestibule_line::JournalLine;
 use vestibule_tests::{
     entries::write_all,
     in_process::{ApiRequest, BOUND, InProcessApi, entry_path, queue_id, signer},
-    waiting::until,
+    waiting::wait_until,
 };
 
 use super::{enter_and_expect_created, leave_request, new_visitor_id, start_full_queue, status_request};
@@ -178,7 +178,7 @@ async fn a_held_poll_is_answered_when_the_line_goes_down() {
     let poll = ApiRequest::get(format!("{}?wait=20", entry_path(&guest.token))).visitor(&guest.id);
     let before = api.line_calls();
     let (response, ()) = tokio::join!(api.send(poll), async {
-        until(BOUND, "the poll is held", async || api.line_calls() >= before + 3).await;
+        wait_until(BOUND, "the poll is held", async || api.line_calls() >= before + 3).await;
         api.switch.turn_off();
     });
     assert_eq!(response.expect_status(200).text("state"), "waiting");

@@ -10,7 +10,7 @@ use tokio::{
     time::{Instant, advance, pause, resume, sleep},
 };
 use vestibule_api::config::ApiConfig;
-use vestibule_line::{ClaimOutcome, EnterOutcome, LeaveReason, Line};
+use vestibule_line::{ClaimOutcome, EnterOutcome, EntryLine, LeaveReason};
 use vestibule_tests::{
     in_process::{ApiRequest, InProcessApi, entry_path, local_config, queue_id},
     lines::visitor,
@@ -90,7 +90,7 @@ async fn run(seed: u64, patience: f64) -> Outcome {
     let api = InProcessApi::start_with_config(config, Value::Object(settings(60, 1, 5, false))).await;
     // Pauses the time of the line and of the routes. The backup takes real time.
     pause();
-    api.clock.run();
+    api.clock.start_running();
     let scene = Rc::new(Scene {
         api,
         outcome: RefCell::default(),
@@ -258,7 +258,7 @@ async fn a_visitor_told_by_old_settings_has_the_old_time() {
     api.advance_seconds(1);
     assert_eq!(api.promote().await.promoted, 1);
     let returns_ms = waiting.number("retry_after_ms") + POLL_DELAY_MS;
-    api.clock.pass(Duration::from_millis(returns_ms));
+    api.clock.advance(Duration::from_millis(returns_ms));
     assert_eq!(api.promote().await.no_shows, 0);
     let claim = ApiRequest::post(format!("{place}/claim")).visitor(&guest.id);
     assert_eq!(api.send(claim).await.expect_status(200).text("state"), "active");
@@ -269,7 +269,7 @@ async fn the_age_of_a_snapshot_shortens_the_retry_time() {
     let api = start_full_queue(json!({ "interval_seconds": 3_600, "claim_seconds": 60 })).await;
     let (guest, _) = enter_and_expect_created(&api).await;
     pause();
-    api.clock.run();
+    api.clock.start_running();
     let mut retry_after_ms = Vec::new();
     for _ in 0..40 {
         // A snapshot is cached for a second, so this one is new.
