@@ -50,7 +50,7 @@ fn field_to_json(field: &Field) -> Value {
         "name": field.name,
         "unit": field.unit,
         "takes": takes,
-        "default": field.default,
+        "default": field.default_text(),
         "meaning": field.meaning,
     })
 }
