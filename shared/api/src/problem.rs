@@ -18,7 +18,10 @@ use vestibule_domain::{
 };
 use vestibule_line::{LineError, Refusal};
 
-use super::{code::Code, queue_cache::QueueLookupError};
+use super::{
+    code::{Code, http_status},
+    queue_cache::QueueLookupError,
+};
 use crate::pass::PassError;
 
 /// How long a client should wait before it retries a request that failed because a store was unavailable,
@@ -186,12 +189,11 @@ impl Problem {
 
     /// Returns the body of the answer, as JSON.
     pub(super) fn body(&self, request_id: &str) -> String {
-        let (name, status, title) = self.code.describe();
         let body = ProblemBody {
-            r#type: format!("urn:problem-type:vestibule:{name}"),
-            title,
-            status: status.as_u16(),
-            code: name,
+            r#type: self.code.urn(),
+            title: self.code.title(),
+            status: self.code.status(),
+            code: self.code.name(),
             detail: &self.detail,
             field: self.field.as_deref(),
             last: self.last,
@@ -203,20 +205,16 @@ impl Problem {
     /// Logs the problem. The log contains neither the detail nor the field, because both may quote the
     /// client.
     pub(super) fn log(&self) {
-        let (code, status, cause) = (
-            self.code.name(),
-            self.code.status().as_u16(),
-            self.cause.as_deref(),
-        );
-        match status {
-            500 => tracing::error!(
+        let (code, status) = (self.code.name(), self.code.status());
+        match (status, self.cause.as_deref()) {
+            (500, cause) => tracing::error!(
                 event = "request.failed",
                 code,
                 status,
                 cause,
                 "answered a request with 500 because of a fault in Vestibule; see the cause"
             ),
-            501.. => tracing::warn!(
+            (_, Some(cause)) => tracing::warn!(
                 event = "request.not_served",
                 code,
                 status,
@@ -224,7 +222,7 @@ impl Problem {
                 "answered a request with 503 because the line or the backup could not serve it; see the \
                  cause"
             ),
-            _ => tracing::info!(
+            (_, None) => tracing::info!(
                 event = "request.refused",
                 code,
                 status,
@@ -237,15 +235,8 @@ impl Problem {
 impl From<Refusal> for Problem {
     fn from(refusal: Refusal) -> Self {
         match refusal {
-            Refusal::Draining => Self::new(
-                Code::QueueDraining,
-                "the queue still serves the visitors who are already in line",
-            ),
-            Refusal::Closed => Self::new(
-                Code::QueueClosed,
-                "visitors who are already in line keep their places",
-            ),
             Refusal::JournalFull => Self::backup_behind(),
+            other => Self::new(other.code(), other.to_string()),
         }
     }
 }
@@ -289,7 +280,7 @@ impl From<IdError> for Problem {
 
 impl IntoResponse for Problem {
     fn into_response(self) -> Response {
-        let status = self.code.status();
+        let status = http_status(self.code);
         let mut response = status.into_response();
         if status == StatusCode::SERVICE_UNAVAILABLE {
             let seconds = match self.code {

@@ -13,6 +13,7 @@ pub mod load;
 pub mod pace;
 pub mod plan;
 pub mod poll_pacing;
+pub mod problem_code;
 pub mod record;
 pub mod score;
 pub mod settings;

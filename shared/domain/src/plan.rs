@@ -6,7 +6,7 @@
 //! second, and every visitor makes `calls` calls and repeats the failed ones, it serves
 //! `tps / (calls * (1 + failure rate))` visitors per second.
 
-use super::settings::{FIELDS, FieldType};
+use super::settings::{Field, FieldType};
 
 /// The capacity of the protected service, and the behavior of its visitors.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -68,11 +68,7 @@ fn visitors_served(demand: &Demand, seconds: u32) -> u64 {
 
 /// Returns the value if it is in the range of the setting.
 fn require_in_range(setting: &str, field: &'static str, value: u64) -> Result<u64, PlanError> {
-    let takes = FIELDS
-        .iter()
-        .find(|known| known.name == setting)
-        .map(|known| known.field_type);
-    match takes {
+    match Field::find(setting).map(|field| field.field_type) {
         Some(FieldType::Number { min, max }) if !(u64::from(min)..=u64::from(max)).contains(&value) => {
             let reason = format!("results in a {setting} of {value}, which must be from {min} to {max}");
             Err(PlanError { field, reason })

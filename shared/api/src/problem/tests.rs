@@ -1,49 +1,6 @@
-use std::collections::HashSet;
-
 use serde_json::{Value, json};
 
 use super::*;
-
-const CODES: [Code; 22] = [
-    Code::InvalidField,
-    Code::BodyTooLarge,
-    Code::UnsupportedMediaType,
-    Code::UnknownRoute,
-    Code::MethodNotAllowed,
-    Code::UnknownQueue,
-    Code::UnknownEntry,
-    Code::TokenOwnerMismatch,
-    Code::VisitorRequired,
-    Code::ServiceOnly,
-    Code::InvalidPass,
-    Code::NotYourTurn,
-    Code::QueueDraining,
-    Code::QueueClosed,
-    Code::Completed,
-    Code::Left,
-    Code::Expired,
-    Code::OtherVisit,
-    Code::LineUnavailable,
-    Code::BackupUnavailable,
-    Code::Recovering,
-    Code::Internal,
-];
-
-#[test]
-fn every_code_has_a_unique_name_and_an_error_status() {
-    let names: HashSet<_> = CODES.iter().map(|code| code.name()).collect();
-    assert_eq!(names.len(), CODES.len());
-    for code in CODES {
-        assert!(
-            code.status().is_client_error() || code.status().is_server_error(),
-            "{code:?}"
-        );
-        assert!(
-            code.name().bytes().all(|b| b.is_ascii_lowercase() || b == b'-'),
-            "{code:?}"
-        );
-    }
-}
 
 #[test]
 fn problem_body_follows_rfc_9457() {

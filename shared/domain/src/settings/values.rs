@@ -4,6 +4,11 @@ use serde_json::Value;
 
 use super::{Field, FieldType, SettingsError};
 
+/// The most characters of a URL.
+pub(super) const URL_CHARACTERS_MAX: usize = 2_000;
+/// The loopback host, the only one to which a URL may lead without TLS.
+const LOOPBACK: [&str; 3] = ["http://localhost", "http://127.0.0.1", "http://[::1]"];
+
 pub(super) fn setting_error(field: &str, reason: impl Into<String>) -> SettingsError {
     SettingsError {
         field: field.to_owned(),
@@ -11,92 +16,71 @@ pub(super) fn setting_error(field: &str, reason: impl Into<String>) -> SettingsE
     }
 }
 
-pub(super) fn parse_number(field: &Field, value: &Value) -> Result<u32, SettingsError> {
-    let FieldType::Number { min, max } = field.field_type else {
-        unreachable!("{} takes a number", field.name)
-    };
-    let found = match value {
-        Value::Number(number) => number.as_u64(),
-        Value::String(text) => text.trim().parse().ok(),
-        _ => None,
-    };
-    found
-        .and_then(|found| u32::try_from(found).ok())
-        .filter(|found| (min..=max).contains(found))
-        .ok_or_else(|| {
-            setting_error(
-                field.name,
-                format!("must be a whole number of {} from {min} to {max}", field.unit),
-            )
-        })
+/// A type that a setting can have. Numbers and flags may be strings, because the AWS console often stores them as
+/// such.
+pub(super) trait SettingValue: Sized {
+    /// Parses a value of the field.
+    ///
+    /// # Errors
+    /// The value is not one that the field accepts.
+    fn parse(field: &Field, value: &Value) -> Result<Self, SettingsError>;
 }
 
-pub(super) fn parse_word<T: serde::de::DeserializeOwned>(
-    field: &Field,
-    value: &Value,
-) -> Result<T, SettingsError> {
-    let FieldType::Word(words) = field.field_type else {
-        unreachable!("{} takes a word", field.name)
-    };
-    serde_json::from_value(value.clone())
-        .map_err(|_| setting_error(field.name, format!("must be one of: {}", words.join(", "))))
-}
-
-pub(super) fn parse_flag(field: &Field, value: &Value) -> Result<bool, SettingsError> {
-    match value {
-        Value::Bool(flag) => Ok(*flag),
-        Value::String(text) => text
-            .trim()
-            .parse()
-            .map_err(|_| setting_error(field.name, "must be true or false")),
-        _ => Err(setting_error(field.name, "must be true or false")),
+impl SettingValue for u32 {
+    fn parse(field: &Field, value: &Value) -> Result<Self, SettingsError> {
+        let FieldType::Number { min, max } = field.field_type else {
+            unreachable!("{} takes a number", field.name)
+        };
+        let found = match value {
+            Value::Number(number) => number.as_u64(),
+            Value::String(text) => text.trim().parse().ok(),
+            _ => None,
+        };
+        found
+            .and_then(|found| Self::try_from(found).ok())
+            .filter(|found| (min..=max).contains(found))
+            .ok_or_else(|| field.refuse_value())
     }
 }
 
-pub(super) fn parse_text(field: &Field, value: &Value) -> Result<Option<String>, SettingsError> {
-    let FieldType::Text { max } = field.field_type else {
-        unreachable!("{} takes a text", field.name)
-    };
-    match value {
-        Value::Null => Ok(None),
-        Value::String(text) if text.chars().count() <= max => Ok((!text.is_empty()).then(|| text.clone())),
-        _ => Err(setting_error(
-            field.name,
-            format!("must be a text of at most {max} characters"),
-        )),
-    }
-}
-
-pub(super) fn parse_url(field: &Field, value: &Value) -> Result<Option<String>, SettingsError> {
-    const MAX: usize = 2_000;
-    let loopback = ["http://localhost", "http://127.0.0.1", "http://[::1]"];
-    match value {
-        Value::Null => Ok(None),
-        Value::String(text) if text.is_empty() => Ok(None),
-        Value::String(text)
-            if text.len() <= MAX && !text.chars().any(|c| c.is_control() || c.is_whitespace()) =>
-        {
-            // The host must end here: "http://localhost.example.com" belongs to another owner.
-            let local = loopback.iter().any(|host| {
-                text.strip_prefix(host)
-                    .is_some_and(|rest| rest.is_empty() || rest.starts_with(['/', ':', '?']))
-            });
-            let secure = text
-                .strip_prefix("https://")
-                .is_some_and(|rest| !rest.is_empty() && !rest.starts_with('/'));
-            if local || secure {
-                Ok(Some(text.clone()))
-            } else {
-                Err(url_error(field))
-            }
+impl SettingValue for bool {
+    fn parse(field: &Field, value: &Value) -> Result<Self, SettingsError> {
+        match value {
+            Value::Bool(flag) => Ok(*flag),
+            Value::String(text) => text.trim().parse().map_err(|_| field.refuse_value()),
+            _ => Err(field.refuse_value()),
         }
-        _ => Err(url_error(field)),
     }
 }
 
-fn url_error(field: &Field) -> SettingsError {
-    setting_error(
-        field.name,
-        "must be an https URL of at most 2000 characters, or an http URL of localhost",
-    )
+/// A text or a URL. `null` and an empty text mean that the setting is absent.
+impl SettingValue for Option<String> {
+    fn parse(field: &Field, value: &Value) -> Result<Self, SettingsError> {
+        let is_valid = |text: &str| match field.field_type {
+            FieldType::Text { max } => text.chars().count() <= max,
+            FieldType::Url => is_valid_url(text),
+            _ => unreachable!("{} takes a text or a URL", field.name),
+        };
+        match value {
+            Value::Null => Ok(None),
+            Value::String(text) if text.is_empty() => Ok(None),
+            Value::String(text) if is_valid(text) => Ok(Some(text.clone())),
+            _ => Err(field.refuse_value()),
+        }
+    }
+}
+
+fn is_valid_url(text: &str) -> bool {
+    if text.len() > URL_CHARACTERS_MAX || text.chars().any(|c| c.is_control() || c.is_whitespace()) {
+        return false;
+    }
+    // The host must end here: "http://localhost.example.com" belongs to another owner.
+    let is_local = LOOPBACK.iter().any(|host| {
+        text.strip_prefix(host)
+            .is_some_and(|rest| rest.is_empty() || rest.starts_with(['/', ':', '?']))
+    });
+    let is_secure = text
+        .strip_prefix("https://")
+        .is_some_and(|rest| !rest.is_empty() && !rest.starts_with('/'));
+    is_local || is_secure
 }

@@ -3,11 +3,7 @@
 use std::sync::LazyLock;
 
 use serde_json::Value;
-use vestibule_domain::{
-    configuration::Configuration,
-    id::QueueId,
-    settings::{Entrance, ReEntry},
-};
+use vestibule_domain::{configuration::Configuration, id::QueueId, settings::FIELDS};
 use vestibule_line::{ConfigureOutcome, LineError};
 
 use super::{RedisLine, script::LuaScript};
@@ -39,34 +35,73 @@ pub(super) async fn configure(
 /// The fields of the hash `config`. One field has all settings as JSON. The settings that scripts read have
 /// fields of their own as well.
 pub(super) fn config_fields(configuration: &Configuration) -> Vec<String> {
-    let settings = &configuration.settings;
-    let entrance = match settings.entrance {
-        Entrance::Open => "open",
-        Entrance::Draining => "draining",
-        Entrance::Closed => "closed",
-    };
-    let re_entry = match settings.re_entry {
-        ReEntry::Keep => "keep",
-        ReEntry::Requeue => "requeue",
-    };
-    [
+    let settings = configuration.settings.to_map();
+    let for_scripts = FIELDS
+        .iter()
+        .filter(|field| field.is_read_by_scripts)
+        .map(|field| script_field(field.name, &settings[field.name]));
+    let own = [
         ("epoch", configuration.epoch.to_string()),
         ("generation", configuration.generation.to_string()),
         ("min_epoch", configuration.min_epoch.to_string()),
         ("salt", configuration.salt.to_text()),
         ("revision", configuration.revision.clone()),
         ("settings_order", configuration.settings_order.to_string()),
-        ("settings", Value::Object(settings.to_map()).to_string()),
-        ("entrance", entrance.to_owned()),
-        ("re_entry", re_entry.to_owned()),
-        ("paused", u8::from(settings.paused).to_string()),
-        ("capacity", settings.capacity.to_string()),
-        ("batch", settings.pace().batch.to_string()),
-        ("interval_ms", settings.pace().interval_ms.to_string()),
-        ("claim_ms", settings.claim_ms().to_string()),
-        ("session_ms", settings.session_ms().to_string()),
-    ]
-    .into_iter()
-    .flat_map(|(field, value)| [field.to_owned(), value])
-    .collect()
+        ("settings", Value::Object(settings.clone()).to_string()),
+    ];
+    own.into_iter()
+        .map(|(field, value)| (field.to_owned(), value))
+        .chain(for_scripts)
+        .flat_map(|(field, value)| [field, value])
+        .collect()
+}
+
+/// Returns the field in which scripts find a setting. They read durations in milliseconds, and flags as 0 or 1.
+fn script_field(name: &str, value: &Value) -> (String, String) {
+    match (name.strip_suffix("_seconds"), value) {
+        (Some(stem), Value::Number(seconds)) => {
+            let ms = seconds.as_u64().unwrap_or_default() * 1_000;
+            (format!("{stem}_ms"), ms.to_string())
+        }
+        (_, Value::Bool(flag)) => (name.to_owned(), u8::from(*flag).to_string()),
+        (_, Value::String(word)) => (name.to_owned(), word.clone()),
+        (_, other) => (name.to_owned(), other.to_string()),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use vestibule_domain::settings::Settings;
+
+    use super::*;
+
+    /// Scripts, also those of an earlier release during a deployment, read these fields by name.
+    #[test]
+    fn scripts_find_settings_under_stable_names() {
+        let settings = Settings {
+            paused: true,
+            ..Settings::default()
+        };
+        let map = settings.to_map();
+        let found: Vec<_> = FIELDS
+            .iter()
+            .filter(|field| field.is_read_by_scripts)
+            .map(|field| script_field(field.name, &map[field.name]))
+            .collect();
+        for (name, value) in [
+            ("entrance", "open"),
+            ("re_entry", "keep"),
+            ("paused", "1"),
+            ("capacity", "100"),
+            ("batch", "10"),
+            ("interval_ms", "10000"),
+            ("claim_ms", "60000"),
+            ("session_ms", "300000"),
+        ] {
+            assert!(
+                found.contains(&(name.to_owned(), value.to_owned())),
+                "{name} in {found:?}"
+            );
+        }
+    }
 }

@@ -2,12 +2,13 @@
 
 use std::sync::LazyLock;
 
+use serde_json::Value;
 use vestibule_domain::{
     change::{Change, Event},
     entry_status::EntryStatus,
     id::{EntryId, QueueId},
 };
-use vestibule_line::{EnterOutcome, JoinKind, LineError, Refusal};
+use vestibule_line::{EnterOutcome, JoinKind, LineError};
 
 use super::{RedisLine, script::LuaScript};
 
@@ -18,12 +19,9 @@ pub(super) async fn enter(line: &RedisLine, queue: &QueueId, id: EntryId) -> Res
     let call = line.begin_call(&ENTER, queue).arg(id.to_member());
     let mut reply = call.arg(line.journal_limits.new_entries).send(line).await?;
     if reply.outcome() == "refused" {
-        return match reply.read_text()?.as_str() {
-            "draining" => Ok(EnterOutcome::Refused(Refusal::Draining)),
-            "closed" => Ok(EnterOutcome::Refused(Refusal::Closed)),
-            "journal-full" => Ok(EnterOutcome::Refused(Refusal::JournalFull)),
-            _ => Err(reply.protocol_error("a known reason for the refusal")),
-        };
+        let refusal = serde_json::from_value(Value::String(reply.read_text()?))
+            .map_err(|_| reply.protocol_error("a known reason for the refusal"))?;
+        return Ok(EnterOutcome::Refused(refusal));
     }
     let how = match reply.read_text()?.as_str() {
         "new" => JoinKind::NewVisit,

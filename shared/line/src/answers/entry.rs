@@ -1,8 +1,10 @@
 //! Inputs and results of operations on one entry.
 
+use serde::Deserialize;
 use vestibule_domain::{
     change::{Change, Event},
     entry_status::EntryStatus,
+    problem_code::Code,
     record::EntryRecord,
     score::Visit,
     state::EntryState,
@@ -37,15 +39,31 @@ pub enum JoinKind {
     Requeued,
 }
 
-/// The reason why the queue does not accept new entries.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+/// The reason why the queue does not accept new entries. Its text is what the visitor reads. Scripts name it by its
+/// word in kebab case.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Deserialize, thiserror::Error)]
+#[serde(rename_all = "kebab-case")]
 pub enum Refusal {
     /// The queue is draining.
+    #[error("the queue still serves the visitors who are already in line")]
     Draining,
     /// The queue is closed.
+    #[error("visitors who are already in line keep their places")]
     Closed,
     /// The journal is at its limit for new entries, because the backup is far behind.
+    #[error("the journal is full")]
     JournalFull,
+}
+
+impl Refusal {
+    /// The code of the problem with which the API answers.
+    pub fn code(self) -> Code {
+        match self {
+            Self::Draining => Code::QueueDraining,
+            Self::Closed => Code::QueueClosed,
+            Self::JournalFull => Code::BackupBehind,
+        }
+    }
 }
 
 /// What the line knows of an entry that is not waiting, ready or active.

@@ -9,59 +9,39 @@ use vestibule_domain::{
     plan::Demand,
 };
 
-use super::problem::Problem;
-
-/// The names of all operations: the values of the field `op`.
-pub const OPERATIONS: [&str; 17] = [
-    "create", "update", "describe", "list", "open", "pause", "resume", "drain", "close", "promote", "evict",
-    "inspect", "stats", "check", "plan", "restore", "reset",
-];
+use super::{Problem, operations::Operation};
 
 /// The most entries that one manual promote may ask for.
 const PROMOTE_COUNT_MAX: u64 = 1_000_000;
 
-/// One command.
+/// One command with its arguments. [`OPERATIONS`](super::OPERATIONS) says what each one does.
 #[derive(Debug)]
-pub enum Command {
-    /// Adds a queue with these settings.
+pub(super) enum Command {
     Create(QueueId, Map<String, Value>),
-    /// Changes the given settings and no others.
     Update(QueueId, Map<String, Value>),
-    /// Shows a queue's settings. With `true`, also describes every setting (`help`).
+    /// With `true`, the command also describes every setting and every command.
     Describe(QueueId, bool),
-    /// Lists all queues.
     List,
-    /// Lets new visitors enter.
     Open(QueueId),
-    /// Stops promotion. Visitors may still enter.
     Pause(QueueId),
-    /// Resumes promotion.
     Resume(QueueId),
-    /// Drains the queue: refuses new visitors and promotes those who wait.
     Drain(QueueId),
-    /// Closes the queue: refuses new visitors and stops promotion.
-    Close(QueueId, Confirmation),
-    /// Promotes at most this many entries now.
+    Close(QueueId),
+    /// The number is the most entries to promote.
     Promote(QueueId, u64),
-    /// Removes an entry.
-    Evict(QueueId, EntrySelector, Confirmation),
-    /// Shows an entry.
+    Evict(QueueId, EntrySelector),
     Inspect(QueueId, EntrySelector),
-    /// Shows the statistics of a queue.
     Stats(QueueId),
-    /// Compares the line with the backup and repairs differences, from this shard on.
+    /// The number is the first shard to check.
     Check(QueueId, u8),
-    /// Computes settings for a protected service with this demand.
     Plan(Demand),
-    /// Restores the line from the backup.
-    Restore(QueueId, Confirmation),
-    /// Empties the queue by starting a new generation. All earlier tokens and passes become void.
-    Reset(QueueId, Confirmation),
+    Restore(QueueId),
+    Reset(QueueId),
 }
 
 /// Selects one entry.
 #[derive(Debug)]
-pub enum EntrySelector {
+pub(super) enum EntrySelector {
     /// By the entry's token.
     Token(EntryId),
     /// By the visitor, from whose id the entry's token is derived.
@@ -71,62 +51,87 @@ pub enum EntrySelector {
 /// The values that a destructive command must repeat, so that the console's test button does not run such a
 /// command twice by accident. Parsing does not verify the values, because the right ones are known only once
 /// the queue was read.
-#[derive(Debug, Clone, PartialEq, Eq)]
-pub struct Confirmation {
+#[derive(Debug)]
+pub(super) struct Confirmation {
+    /// The queue of the command.
+    pub(super) queue: QueueId,
     /// The queue's id, repeated.
-    pub confirm: Option<String>,
+    pub(super) confirm: Option<String>,
     /// The queue's current epoch.
-    pub epoch: Option<u64>,
+    pub(super) epoch: Option<u64>,
 }
 
-impl Command {
+/// A command as an operator gave it.
+#[derive(Debug)]
+pub(super) struct ParsedCommand {
+    pub(super) operation: &'static Operation,
+    pub(super) command: Command,
+    /// `None` if the operation needs no confirmation.
+    pub(super) confirmation: Option<Confirmation>,
+}
+
+impl ParsedCommand {
     /// Parses a command.
     ///
     /// # Errors
     /// [`Problem`] with the name of the first field that is missing, unknown or invalid.
-    pub fn parse(event: Value) -> Result<Self, Problem> {
+    pub(super) fn parse(event: Value) -> Result<Self, Problem> {
         let Value::Object(object) = event else {
             return Err(Problem::not_an_object());
         };
-        let mut fields = CommandFields(object);
-        let op = fields.op()?;
-        let command = match op.as_str() {
-            "list" => Self::List,
-            "create" => Self::Create(fields.queue()?, fields.settings(false)?),
-            "update" => Self::Update(fields.queue()?, fields.settings(true)?),
-            "describe" => Self::Describe(fields.queue()?, fields.flag("help")?),
-            "open" => Self::Open(fields.queue()?),
-            "pause" => Self::Pause(fields.queue()?),
-            "resume" => Self::Resume(fields.queue()?),
-            "drain" => Self::Drain(fields.queue()?),
-            "close" => Self::Close(fields.queue()?, fields.confirmation()?),
-            "promote" => Self::Promote(fields.queue()?, fields.count()?),
-            "evict" => Self::Evict(fields.queue()?, fields.entry_selector()?, fields.confirmation()?),
-            "inspect" => Self::Inspect(fields.queue()?, fields.entry_selector()?),
-            "stats" => Self::Stats(fields.queue()?),
-            "check" => Self::Check(fields.queue()?, fields.from_shard()?),
-            "plan" => Self::Plan(fields.demand()?),
-            "restore" => Self::Restore(fields.queue()?, fields.confirmation()?),
-            "reset" => Self::Reset(fields.queue()?, fields.confirmation()?),
-            other => {
-                let reason = format!(
-                    "{other:?} is not an operation; use one of {}",
-                    OPERATIONS.join(", ")
-                );
-                return Err(Problem::invalid_field("op", reason));
-            }
+        let mut fields = CommandFields::new(object)?;
+        let operation = fields.operation;
+        let command = (operation.parse)(&mut fields)?;
+        let confirmation = if operation.needs_confirmation {
+            Some(fields.confirmation()?)
+        } else {
+            None
         };
-        fields.reject_unread_fields(&op)?;
-        Ok(command)
+        fields.reject_unread_fields()?;
+        Ok(Self {
+            operation,
+            command,
+            confirmation,
+        })
     }
 }
 
 /// The fields of a command that the parser has not read yet.
-pub(super) struct CommandFields(Map<String, Value>);
+pub(super) struct CommandFields {
+    operation: &'static Operation,
+    unread: Map<String, Value>,
+    /// The queue of the command, once it is read.
+    queue: Option<QueueId>,
+}
 
 impl CommandFields {
+    fn new(mut unread: Map<String, Value>) -> Result<Self, Problem> {
+        let reason = |what: &str| format!("{what}; use one of {}", Operation::list_names());
+        let operation = match unread.remove("op") {
+            None | Some(Value::Null) => Err(Problem::invalid_field("op", reason("is missing"))),
+            Some(Value::String(name)) => Operation::find(&name).ok_or_else(|| {
+                Problem::invalid_field("op", reason(&format!("{name:?} is not an operation")))
+            }),
+            Some(_) => Err(Problem::invalid_field("op", "must be a string")),
+        }?;
+        Ok(Self {
+            operation,
+            unread,
+            queue: None,
+        })
+    }
+
+    /// Takes the value of a field, which the operation must declare.
+    fn take(&mut self, name: &str) -> Option<Value> {
+        debug_assert!(
+            self.operation.has_field(name),
+            "{} declares {name}",
+            self.operation.name
+        );
+        self.unread.remove(name)
+    }
     fn string(&mut self, name: &str) -> Result<Option<String>, Problem> {
-        match self.0.remove(name) {
+        match self.take(name) {
             None | Some(Value::Null) => Ok(None),
             Some(Value::String(text)) => Ok(Some(text)),
             Some(_) => Err(Problem::invalid_field(name, "must be a string")),
@@ -134,7 +139,7 @@ impl CommandFields {
     }
 
     fn number(&mut self, name: &str) -> Result<Option<u64>, Problem> {
-        match self.0.remove(name) {
+        match self.take(name) {
             None | Some(Value::Null) => Ok(None),
             Some(value) => match value.as_u64() {
                 Some(number) => Ok(Some(number)),
@@ -162,29 +167,27 @@ impl CommandFields {
             })
     }
 
-    fn flag(&mut self, name: &str) -> Result<bool, Problem> {
-        match self.0.remove(name) {
+    pub(super) fn flag(&mut self, name: &str) -> Result<bool, Problem> {
+        match self.take(name) {
             None | Some(Value::Null) => Ok(false),
             Some(Value::Bool(flag)) => Ok(flag),
             Some(_) => Err(Problem::invalid_field(name, "must be true or false")),
         }
     }
 
-    fn op(&mut self) -> Result<String, Problem> {
-        let reason = || format!("is missing; use one of {}", OPERATIONS.join(", "));
-        self.string("op")?
-            .ok_or_else(|| Problem::invalid_field("op", reason()))
-    }
-
-    fn queue(&mut self) -> Result<QueueId, Problem> {
+    pub(super) fn queue(&mut self) -> Result<QueueId, Problem> {
         let text = self
             .string("queue")?
             .ok_or_else(|| Problem::invalid_field("queue", "is missing"))?;
-        text.parse().map_err(|error| Problem::invalid_id("queue", &error))
+        let queue: QueueId = text
+            .parse()
+            .map_err(|error| Problem::invalid_id("queue", &error))?;
+        self.queue = Some(queue.clone());
+        Ok(queue)
     }
 
-    fn settings(&mut self, required: bool) -> Result<Map<String, Value>, Problem> {
-        match self.0.remove("settings") {
+    pub(super) fn settings(&mut self, required: bool) -> Result<Map<String, Value>, Problem> {
+        match self.take("settings") {
             Some(Value::Object(map)) if required && map.is_empty() => Err(Problem::invalid_field(
                 "settings",
                 "must name at least one setting to change",
@@ -199,7 +202,7 @@ impl CommandFields {
         }
     }
 
-    fn count(&mut self) -> Result<u64, Problem> {
+    pub(super) fn count(&mut self) -> Result<u64, Problem> {
         match self.number("count")? {
             Some(count) if (1..=PROMOTE_COUNT_MAX).contains(&count) => Ok(count),
             _ => Err(Problem::invalid_field(
@@ -209,20 +212,25 @@ impl CommandFields {
         }
     }
 
-    fn from_shard(&mut self) -> Result<u8, Problem> {
+    pub(super) fn from_shard(&mut self) -> Result<u8, Problem> {
         let last = u32::from(SHARD_COUNT) - 1;
         let shard = self.integer_in_range("from_shard", Some(0), 0..=last)?;
         Ok(u8::try_from(shard).unwrap_or(SHARD_COUNT - 1))
     }
 
     fn confirmation(&mut self) -> Result<Confirmation, Problem> {
+        let queue = match self.queue.take() {
+            Some(queue) => queue,
+            None => self.queue()?,
+        };
         Ok(Confirmation {
+            queue,
             confirm: self.string("confirm")?,
             epoch: self.number("epoch")?,
         })
     }
 
-    fn entry_selector(&mut self) -> Result<EntrySelector, Problem> {
+    pub(super) fn entry_selector(&mut self) -> Result<EntrySelector, Problem> {
         match (self.string("token")?, self.string("visitor")?) {
             (Some(token), None) => match token.parse() {
                 Ok(id) => Ok(EntrySelector::Token(id)),
@@ -257,12 +265,12 @@ impl CommandFields {
     }
 
     /// Refuses a command with a field that its operation does not read.
-    fn reject_unread_fields(self, op: &str) -> Result<(), Problem> {
-        match self.0.keys().next() {
+    fn reject_unread_fields(self) -> Result<(), Problem> {
+        match self.unread.keys().next() {
             None => Ok(()),
             Some(name) => Err(Problem::invalid_field(
                 name,
-                format!("the operation {op} has no such field"),
+                format!("the operation {} has no such field", self.operation.name),
             )),
         }
     }

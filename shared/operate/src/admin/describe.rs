@@ -7,7 +7,7 @@ use vestibule_domain::{
 };
 use vestibule_line::LineError;
 
-use super::{Admin, Problem};
+use super::{Admin, OPERATIONS, Operation, Problem};
 
 impl Admin {
     /// Shows the settings in force and the stored settings. They differ for a moment after an edit in the
@@ -33,6 +33,7 @@ impl Admin {
         });
         if help {
             description["fields"] = FIELDS.iter().map(field_to_json).collect();
+            description["commands"] = OPERATIONS.iter().map(Operation::to_json).collect();
         }
         Ok(description)
     }
@@ -50,7 +51,7 @@ fn field_to_json(field: &Field) -> Value {
         "name": field.name,
         "unit": field.unit,
         "takes": takes,
-        "default": field.default,
+        "default": field.default_text(),
         "meaning": field.meaning,
     })
 }

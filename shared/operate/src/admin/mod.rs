@@ -9,6 +9,7 @@ mod command;
 mod create;
 mod describe;
 mod entry;
+mod operations;
 mod plan;
 mod problem;
 mod promote;
@@ -30,9 +31,10 @@ use vestibule_domain::{
 use vestibule_engine::sync::SettingsPolicy;
 use vestibule_line::Line;
 
+use self::command::{Command, Confirmation, EntrySelector, ParsedCommand};
 pub use self::{
     check::CHECK_TIME_MAX,
-    command::{Command, Confirmation, EntrySelector, OPERATIONS},
+    operations::{OPERATIONS, Operation},
     problem::Problem,
 };
 
@@ -54,11 +56,14 @@ impl Admin {
     pub async fn handle(&self, event: Value) -> Value {
         // The log contains only a valid operation and a valid queue id. Any other value may hold something that
         // must not be logged, such as a visitor id.
-        let op = OPERATIONS.into_iter().find(|op| event["op"] == **op);
+        let op = event["op"]
+            .as_str()
+            .and_then(Operation::find)
+            .map(|operation| operation.name);
         let queue = event["queue"].as_str().and_then(|text| text.parse().ok());
         let queue = queue.as_ref().map(QueueId::as_str);
-        let outcome = match Command::parse(event) {
-            Ok(order) => self.execute(order).await,
+        let outcome = match ParsedCommand::parse(event) {
+            Ok(parsed) => self.confirm_and_execute(parsed).await,
             Err(problem) => Err(problem),
         };
         match outcome {
@@ -82,6 +87,13 @@ impl Admin {
         }
     }
 
+    async fn confirm_and_execute(&self, parsed: ParsedCommand) -> Result<Value, Problem> {
+        if let Some(confirmation) = &parsed.confirmation {
+            self.require_confirmation(parsed.operation, confirmation).await?;
+        }
+        self.execute(parsed.command).await
+    }
+
     async fn execute(&self, command: Command) -> Result<Value, Problem> {
         match command {
             Command::Create(queue, settings) => self.create(&queue, &settings).await,
@@ -92,24 +104,11 @@ impl Admin {
             Command::Pause(queue) => self.switch(&queue, "paused", json!(true)).await,
             Command::Resume(queue) => self.switch(&queue, "paused", json!(false)).await,
             Command::Drain(queue) => self.switch(&queue, "entrance", json!(Entrance::Draining)).await,
-            Command::Close(queue, confirmation) => {
-                self.require_confirmation("close", &queue, &confirmation).await?;
-                self.switch(&queue, "entrance", json!(Entrance::Closed)).await
-            }
+            Command::Close(queue) => self.switch(&queue, "entrance", json!(Entrance::Closed)).await,
             Command::Promote(queue, count) => self.promote(&queue, count).await,
-            Command::Evict(queue, whom, confirmation) => {
-                self.require_confirmation("evict", &queue, &confirmation).await?;
-                self.evict(&queue, &whom).await
-            }
-            Command::Restore(queue, confirmation) => {
-                self.require_confirmation("restore", &queue, &confirmation)
-                    .await?;
-                self.restore(&queue).await
-            }
-            Command::Reset(queue, confirmation) => {
-                self.require_confirmation("reset", &queue, &confirmation).await?;
-                self.reset(&queue).await
-            }
+            Command::Evict(queue, whom) => self.evict(&queue, &whom).await,
+            Command::Restore(queue) => self.restore(&queue).await,
+            Command::Reset(queue) => self.reset(&queue).await,
             Command::Inspect(queue, whom) => self.inspect(&queue, &whom).await,
             Command::Stats(queue) => self.stats(&queue).await,
             Command::Check(queue, from_shard) => self.check(&queue, from_shard).await,
@@ -118,12 +117,8 @@ impl Admin {
     }
 
     /// Refuses a command that does not repeat the queue's id and its current epoch.
-    async fn require_confirmation(
-        &self,
-        op: &str,
-        queue: &QueueId,
-        given: &Confirmation,
-    ) -> Result<(), Problem> {
+    async fn require_confirmation(&self, operation: &Operation, given: &Confirmation) -> Result<(), Problem> {
+        let queue = &given.queue;
         let epoch = self.read_stored_queue(queue).await?.metadata.epoch;
         let wrong = if given.confirm.as_deref() != Some(queue.as_str()) {
             "confirm"
@@ -132,7 +127,12 @@ impl Admin {
         } else {
             return Ok(());
         };
-        Err(Problem::confirmation_needed(op, wrong, queue.as_str(), epoch))
+        Err(Problem::confirmation_needed(
+            operation.name,
+            wrong,
+            queue.as_str(),
+            epoch,
+        ))
     }
 
     async fn read_stored_queue(&self, queue: &QueueId) -> Result<StoredQueue, Problem> {

@@ -6,7 +6,7 @@ use vestibule_backup::StoredQueue;
 use vestibule_domain::{
     configuration::Configuration,
     id::QueueId,
-    settings::{FIELDS, Settings},
+    settings::{Field, Settings},
 };
 use vestibule_engine::sync::{apply_configuration, build_configuration, keep_settings_with_stored_switches};
 use vestibule_line::{ConfigureOutcome, LineError};
@@ -135,7 +135,7 @@ fn merge_settings(stored: &Map<String, Value>, given: &Map<String, Value>) -> Re
     }
     let mut merged = stored.clone();
     for (name, value) in given {
-        if value.is_null() && FIELDS.iter().all(|field| field.name != name) {
+        if value.is_null() && Field::find(name).is_none() {
             merged.remove(name);
         } else {
             merged.insert(name.clone(), value.clone());

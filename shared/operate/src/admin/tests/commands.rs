@@ -119,9 +119,11 @@ async fn check_refuses_an_invalid_first_shard() {
 #[tokio::test]
 async fn operations_on_an_unknown_queue_are_refused() {
     let desk = AdminFixture::new();
+    let of_stored_queue = |op: &&str| !matches!(*op, "create" | "list" | "plan");
     for op in OPERATIONS
-        .into_iter()
-        .filter(|op| !matches!(*op, "create" | "list" | "plan"))
+        .iter()
+        .map(|operation| operation.name)
+        .filter(of_stored_queue)
     {
         let mut order = json!({ "op": op, "queue": "q" });
         match op {
@@ -178,4 +180,30 @@ async fn create_accepts_the_settings_of_a_plan() {
     assert_eq!(planned, expected);
     desk.run(json!({ "op": "create", "queue": "q", "settings": planned }))
         .await;
+}
+
+/// A command that declares an argument reads it: a value of the wrong type is refused by the argument's name.
+#[tokio::test]
+async fn every_declared_argument_is_read() {
+    let desk = AdminFixture::with_queue(json!({})).await;
+    for operation in OPERATIONS {
+        for argument in operation.arguments {
+            let mut order = json!({ "op": operation.name });
+            for other in operation.arguments {
+                order[other] = match *other {
+                    "queue" => json!("q"),
+                    "settings" => json!({ "batch": 1 }),
+                    "help" => json!(true),
+                    "from_shard" => json!(0),
+                    "token" => continue,
+                    "visitor" => json!("ada"),
+                    "kind" => json!("known"),
+                    _ => json!(1),
+                };
+            }
+            order[argument] = json!([]);
+            let problem = desk.run_refused(order.clone()).await;
+            assert_eq!(problem["field"], *argument, "{order}: {problem}");
+        }
+    }
 }

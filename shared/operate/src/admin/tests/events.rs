@@ -28,10 +28,13 @@ fn test_events_and_operations_match() {
     let events: BTreeSet<_> = names
         .filter_map(|name| Some(name.strip_prefix(PREFIX)?.strip_suffix(".json")?.to_owned()))
         .collect();
-    let operations: BTreeSet<_> = OPERATIONS.into_iter().map(str::to_owned).collect();
+    let operations: BTreeSet<_> = OPERATIONS
+        .iter()
+        .map(|operation| operation.name.to_owned())
+        .collect();
     assert_eq!(events, operations);
-    for op in OPERATIONS {
-        assert_eq!(event(op)["op"], op);
+    for op in operations {
+        assert_eq!(event(&op)["op"], op);
     }
 }
 
@@ -84,9 +87,9 @@ async fn every_test_event_succeeds() {
     }
     assert_eq!(desk.setting_in_force("entrance").await, "closed");
     // Operations that need no queue are sent as well.
-    for op in OPERATIONS {
-        if !sent.contains(op) {
-            desk.run(named(op)).await;
+    for operation in OPERATIONS {
+        if !sent.contains(operation.name) {
+            desk.run(named(operation.name)).await;
         }
     }
 }

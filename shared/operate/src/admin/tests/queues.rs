@@ -10,6 +10,7 @@ use vestibule_line::{EntryLookup, LineError};
 use vestibule_line_memory::MemoryLine;
 
 use super::{AdminFixture, queue, switches};
+use crate::admin::OPERATIONS;
 
 fn create(settings: &Value) -> Value {
     json!({ "op": "create", "queue": "q", "settings": settings })
@@ -146,10 +147,10 @@ async fn switches_change_their_setting_and_are_idempotent() {
 }
 
 #[tokio::test]
-async fn describe_with_help_lists_every_setting() {
+async fn describe_with_help_lists_settings_and_commands() {
     let desk = AdminFixture::with_queue(json!({})).await;
     let without = desk.run(json!({ "op": "describe", "queue": "q" })).await;
-    assert!(without.get("fields").is_none());
+    assert!(without.get("fields").is_none() && without.get("commands").is_none());
     let with = desk
         .run(json!({ "op": "describe", "queue": "q", "help": true }))
         .await;
@@ -160,6 +161,15 @@ async fn describe_with_help_lists_every_setting() {
         json!({
             "name": "capacity", "unit": "entries", "takes": { "min": 1, "max": 10_000_000 }, "default": "100",
             "meaning": "The most entries that may be ready and active at once.",
+        })
+    );
+    let commands = with["commands"].as_array().expect("a list");
+    assert_eq!(commands.len(), OPERATIONS.len());
+    assert_eq!(
+        commands[0],
+        json!({
+            "op": "create", "arguments": ["queue", "settings"], "needs_confirmation": false,
+            "meaning": "Creates a queue with these settings.",
         })
     );
 }

@@ -1,0 +1,169 @@
+//! The declaration of every problem code. The HTTP API and the commands of operators take their problems from it.
+//!
+//! To add a code, add it here. If the API answers with it, also add it to the schema `Problem` in
+//! `infra/openapi.yaml`; a test compares the two.
+
+/// Declares the enum [`Code`] from one list. An entry of the list is the doc comment, then
+/// `Variant = name, status, title, audience;`.
+macro_rules! declare_codes {
+    ($(
+        $(#[doc = $meaning:literal])+
+        $variant:ident = $name:literal, $status:literal, $title:literal, $audience:ident;
+    )+) => {
+        /// What went wrong. Clients may rely on a code, so its meaning never changes.
+        #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
+        pub enum Code {
+            $($(#[doc = $meaning])+ $variant,)+
+        }
+
+        impl Code {
+            /// All codes.
+            pub const ALL: &[Self] = &[$(Self::$variant),+];
+
+            const fn declaration(self) -> Declaration {
+                match self {
+                    $(Self::$variant => Declaration {
+                        name: $name,
+                        status: $status,
+                        title: $title,
+                        audience: Audience::$audience,
+                    },)+
+                }
+            }
+        }
+    };
+}
+
+struct Declaration {
+    name: &'static str,
+    status: u16,
+    title: &'static str,
+    audience: Audience,
+}
+
+/// Who gets problems with a code.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Audience {
+    /// Callers of the HTTP API.
+    Api,
+    /// Operators who give commands.
+    Operators,
+    /// Both.
+    Both,
+}
+
+impl Code {
+    /// The name that a problem shows.
+    pub const fn name(self) -> &'static str {
+        self.declaration().name
+    }
+
+    /// The HTTP status. The problem of a command shows the status of the same meaning.
+    pub const fn status(self) -> u16 {
+        self.declaration().status
+    }
+
+    /// The title that a problem shows.
+    pub const fn title(self) -> &'static str {
+        self.declaration().title
+    }
+
+    /// The `type` that a problem shows: a URN that ends with the name.
+    pub fn urn(self) -> String {
+        format!("urn:problem-type:vestibule:{}", self.name())
+    }
+
+    /// Who gets problems with this code.
+    pub const fn audience(self) -> Audience {
+        self.declaration().audience
+    }
+}
+
+declare_codes! {
+    /// A part of the request is invalid; `field` names it.
+    InvalidField = "invalid-field", 400, "The request is invalid", Api;
+    /// The body exceeds the size limit.
+    BodyTooLarge = "body-too-large", 413, "The request body is too large", Api;
+    /// The content type of the body is not JSON.
+    UnsupportedMediaType = "unsupported-media-type", 415, "The request body must be JSON", Api;
+    /// The API has no such route.
+    UnknownRoute = "unknown-route", 404, "The API has no such route", Api;
+    /// The route does not accept this method.
+    MethodNotAllowed = "method-not-allowed", 405, "The route does not accept this method", Api;
+    /// The token belongs to another visitor.
+    TokenOwnerMismatch = "token-owner-mismatch", 403, "The token belongs to another visitor", Api;
+    /// Only the visitor may do this, and the request does not prove who the visitor is.
+    VisitorRequired = "visitor-required", 403, "Only the visitor may do this", Api;
+    /// Only the protected service may do this.
+    ServiceOnly = "service-only", 403, "Only the protected service may do this", Api;
+    /// The request names a host for which this server does not answer.
+    ForeignHost = "foreign-host", 403, "The request names a host that this server does not serve", Api;
+    /// The pass is not valid for this entry at this time.
+    InvalidPass = "invalid-pass", 403, "The pass is not valid", Api;
+    /// The entry has not been let in yet.
+    NotYourTurn = "not-your-turn", 409, "The entry has not been let in yet", Api;
+    /// The queue accepts no new entries and still serves those in line.
+    QueueDraining = "queue-draining", 409, "Queue is not accepting new entries", Api;
+    /// The queue is closed: it accepts no entries and promotes none.
+    QueueClosed = "queue-closed", 409, "Queue is closed", Api;
+    /// The visit ended because the visitor finished.
+    Completed = "completed", 410, "The visit is finished", Api;
+    /// The visit ended because the visitor left or was removed.
+    Left = "left", 410, "The visitor left the queue", Api;
+    /// The visit ended because it timed out.
+    Expired = "expired", 410, "The visit timed out", Api;
+    /// The named visit has ended, and another one has begun.
+    OtherVisit = "other-visit", 410, "The named visit has ended", Api;
+
+    /// There is no queue with this id.
+    UnknownQueue = "unknown-queue", 404, "The queue does not exist", Both;
+    /// The queue never issued this token, or the record of the entry has expired.
+    UnknownEntry = "unknown-entry", 404, "The entry does not exist", Both;
+    /// The line does not answer.
+    LineUnavailable = "line-unavailable", 503, "The line is unavailable", Both;
+    /// The backup does not answer, and the request or the command cannot be carried out without it.
+    BackupUnavailable = "backup-unavailable", 503, "The backup is unavailable", Both;
+    /// The line lost something that the backup still has, and Vestibule is restoring it.
+    Recovering = "recovering", 503, "The queue is being restored", Both;
+    /// The journal is full, so the line accepts no further changes until the backup catches up.
+    BackupBehind = "backup-behind", 503, "Too many changes wait for the backup", Both;
+    /// A fault of Vestibule, or invalid data in the line or the backup.
+    Internal = "internal", 500, "Vestibule could not answer the request", Both;
+
+    /// A field of the command is unknown, missing or invalid; `field` names it.
+    InvalidCommand = "invalid-command", 400, "The command is not valid", Operators;
+    /// A setting in the command is unknown or invalid; `field` names it.
+    InvalidSetting = "invalid-setting", 400, "A setting is not valid", Operators;
+    /// A setting in the table is unknown or invalid; `field` names it.
+    InvalidStoredSetting = "invalid-stored-setting", 409, "A stored setting is not valid", Operators;
+    /// A queue with this id exists and has other settings.
+    QueueExists = "queue-exists", 409, "The queue already exists", Operators;
+    /// The command must repeat the queue's id and its epoch; `expected` has both.
+    ConfirmationNeeded = "confirmation-needed", 409, "The command must be confirmed", Operators;
+    /// Other changes of the settings kept interfering.
+    SettingsChanged = "settings-changed", 409, "The settings changed during the command", Operators;
+    /// The queue was restored or reset during the command.
+    EpochChanged = "epoch-changed", 409, "The epoch changed during the command", Operators;
+    /// The queue was reset during the check.
+    QueueReset = "queue-reset", 409, "The queue was reset", Operators;
+    /// The stored queue has an earlier epoch than the line.
+    EpochBehind = "epoch-behind", 409, "The stored queue has an earlier epoch than the line", Operators;
+}
+
+#[cfg(test)]
+mod tests {
+    use std::collections::HashSet;
+
+    use super::*;
+
+    #[test]
+    fn every_code_has_a_unique_name_and_an_error_status() {
+        let names: HashSet<_> = Code::ALL.iter().map(|code| code.name()).collect();
+        assert_eq!(names.len(), Code::ALL.len());
+        for code in Code::ALL {
+            assert!((400..600).contains(&code.status()), "{code:?}");
+            let is_kebab_case = code.name().bytes().all(|b| b.is_ascii_lowercase() || b == b'-');
+            assert!(is_kebab_case, "{code:?}");
+        }
+    }
+}

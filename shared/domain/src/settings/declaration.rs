@@ -1,0 +1,161 @@
+//! The declaration of every setting: name, type, default, unit, range, effect, and whether scripts read it.
+//!
+//! To add a setting, add it here and to the table in `docs/operating.md`; a test compares the two. The rest follows
+//! from this list: the struct [`Settings`], its defaults, parsing and its error texts, the stored form, `describe`
+//! with `help`, and the fields of the hash `config` that Redis scripts read.
+
+use super::{FieldType, words::declare_words};
+
+/// The lowest `claim_seconds`. Visitors poll within two thirds of it, so a lower value would lose turns on a
+/// slow network.
+pub const CLAIM_SECONDS_MIN: u32 = 10;
+
+/// The highest `grace_seconds`. The record with the old place is kept for at least an hour.
+pub const GRACE_SECONDS_MAX: u32 = 3_600;
+
+/// The settings that have operations of their own, such as `pause`, the emergency stop. These operations work
+/// even if another stored setting is invalid.
+pub const SWITCHES: [&str; 2] = ["entrance", "paused"];
+
+const HOUR_SECONDS: u32 = 3_600;
+const DAY_SECONDS: u32 = 24 * HOUR_SECONDS;
+
+declare_words! {
+    /// What happens if a waiting visitor enters again.
+    pub enum ReEntry {
+        /// The visitor keeps the place.
+        Keep = "keep",
+        /// The visitor moves to the back of the line.
+        Requeue = "requeue",
+    }
+}
+
+declare_words! {
+    /// Who may enter.
+    pub enum Entrance {
+        /// All visitors may enter.
+        Open = "open",
+        /// No new visitor may enter. Entries in line are still served.
+        Draining = "draining",
+        /// No new visitor may enter and no entry is promoted. Entries keep their places.
+        Closed = "closed",
+    }
+}
+
+declare_words! {
+    /// How `validate` answers while the line is unavailable.
+    pub enum OnOutage {
+        /// It refuses every visitor, because no entry can be verified.
+        Closed = "closed",
+        /// It accepts a pass that was valid a short time ago.
+        Open = "open",
+    }
+}
+
+/// Declares the struct [`Settings`] and the table [`FIELDS`] from one list. An entry of the list is the doc comment
+/// with the effect, then `name: type = default, unit, values;`. The last part is `read by scripts` if Redis scripts
+/// read the setting.
+macro_rules! declare_settings {
+    ($(
+        $(#[doc = $meaning:literal])+
+        $name:ident: $type:ty = $default:expr, $unit:literal, $values:expr $(, read by $reader:ident)?;
+    )+) => {
+        /// The settings of a queue, each within its range.
+        // The comments are also what `describe` shows, so they have no Markdown.
+        #[allow(clippy::doc_markdown)]
+        #[derive(Debug, Clone, PartialEq, Eq, serde::Serialize)]
+        pub struct Settings {
+            $($(#[doc = $meaning])+ pub $name: $type,)+
+        }
+
+        /// All settings.
+        pub const FIELDS: &[super::Field] = &[$(super::Field {
+            name: stringify!($name),
+            unit: $unit,
+            field_type: $values,
+            is_read_by_scripts: {
+                let readers: &[&str] = &[$(stringify!($reader))?];
+                !readers.is_empty()
+            },
+            meaning: concat!($($meaning),+).trim_ascii(),
+        }),+];
+
+        impl Default for Settings {
+            fn default() -> Self {
+                Self { $($name: $default,)+ }
+            }
+        }
+
+        impl Settings {
+            /// Parses the value of one setting and sets it.
+            pub(super) fn set_field(
+                &mut self,
+                field: &super::Field,
+                value: &serde_json::Value,
+            ) -> Result<(), super::SettingsError> {
+                match field.name {
+                    $(stringify!($name) => self.$name = super::values::SettingValue::parse(field, value)?,)+
+                    other => unreachable!("every name in FIELDS is set above: {other}"),
+                }
+                Ok(())
+            }
+        }
+    };
+}
+
+declare_settings! {
+    /// The most entries that may be ready and active at once.
+    capacity: u32 = 100, "entries", number(1, 10_000_000), read by scripts;
+
+    /// How many entries are promoted per interval.
+    batch: u32 = 10, "entries", number(1, 1_000_000), read by scripts;
+
+    /// The length of a promotion interval.
+    interval_seconds: u32 = 10, "seconds", number(1, HOUR_SECONDS), read by scripts;
+
+    /// How long a promoted visitor has to claim. A lower value takes effect after the old one has passed.
+    claim_seconds: u32 = 60, "seconds", number(CLAIM_SECONDS_MIN, HOUR_SECONDS), read by scripts;
+
+    /// How long a visitor who missed the turn may enter again at the old place, once; 0 switches this off.
+    grace_seconds: u32 = 600, "seconds", number(0, GRACE_SECONDS_MAX);
+
+    /// How long the session of an admitted visitor lasts.
+    session_seconds: u32 = 300, "seconds", number(1, DAY_SECONDS), read by scripts;
+
+    /// The longest session after extensions, counted from the claim; never less than session_seconds.
+    session_max_seconds: u32 = 3_600, "seconds", number(1, 7 * DAY_SECONDS);
+
+    /// How long a pass is valid before it must be renewed.
+    pass_seconds: u32 = 60, "seconds", number(5, HOUR_SECONDS);
+
+    /// How long the record of an ended entry is kept in the table.
+    retain_hours: u32 = 24, "hours", number(1, 720);
+
+    /// What happens if a waiting visitor enters again: keep the place, or move to the back of the line.
+    re_entry: ReEntry = ReEntry::Keep, "word", FieldType::Word(ReEntry::WORDS), read by scripts;
+
+    /// open: visitors may enter. draining: no new visitor enters. closed: also, no entry is promoted.
+    entrance: Entrance = Entrance::Open, "word", FieldType::Word(Entrance::WORDS), read by scripts;
+
+    /// While true, no entry is promoted and claim deadlines stand still; visitors may still enter.
+    paused: bool = false, "flag", FieldType::Flag, read by scripts;
+
+    /// Whether the queue trusts the X-Visitor-Id header to identify the visitor.
+    trust_client_visitor_id: bool = false, "flag", FieldType::Flag;
+
+    /// While Redis is unavailable, validate answers 503 (closed) or accepts a recently valid pass (open).
+    on_outage: OnOutage = OnOutage::Closed, "word", FieldType::Word(OnOutage::WORDS);
+
+    /// With on_outage open: how long a pass is accepted after its end while Redis is unavailable.
+    outage_grace_seconds: u32 = 300, "seconds", number(0, HOUR_SECONDS);
+
+    /// A message for waiting visitors.
+    message: Option<String> = None, "text", FieldType::Text { max: 500 };
+
+    /// Where the waiting page sends an admitted visitor, with the pass in the fragment: #pass=...
+    target_url: Option<String> = None, "address", FieldType::Url;
+}
+
+const fn number(min: u32, max: u32) -> FieldType {
+    FieldType::Number { min, max }
+}

@@ -1,0 +1,79 @@
+//! What the declaration says of one setting.
+
+use serde_json::Value;
+
+use super::{
+    Settings, SettingsError,
+    values::{URL_CHARACTERS_MAX, setting_error},
+};
+
+/// The values that a field accepts.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum FieldType {
+    /// A whole number within a range, both ends included.
+    Number {
+        /// The smallest value.
+        min: u32,
+        /// The largest value.
+        max: u32,
+    },
+    /// One of these words.
+    Word(&'static [&'static str]),
+    /// `true` or `false`.
+    Flag,
+    /// A text of limited length. `null` or an empty text clears it.
+    Text {
+        /// The most characters.
+        max: usize,
+    },
+    /// An `https` URL, or an `http` URL of the loopback host. `null` or an empty text clears it.
+    Url,
+}
+
+/// One setting: its name, unit, range and meaning.
+#[derive(Debug, Clone, Copy)]
+pub struct Field {
+    /// The name of the setting.
+    pub name: &'static str,
+    /// The unit, or what the value counts.
+    pub unit: &'static str,
+    /// The values that the setting accepts.
+    pub field_type: FieldType,
+    /// Whether Redis scripts read the setting. If so, the hash `config` has a field for it beside the JSON of all
+    /// settings.
+    pub is_read_by_scripts: bool,
+    /// The effect of the setting.
+    pub meaning: &'static str,
+}
+
+impl Field {
+    /// Finds the declaration of a setting by its name.
+    pub fn find(name: &str) -> Option<&'static Self> {
+        super::FIELDS.iter().find(|field| field.name == name)
+    }
+
+    /// Returns the default as an operator would write it. It is empty if the setting is absent by default.
+    pub fn default_text(&self) -> String {
+        match &Settings::default().to_map()[self.name] {
+            Value::String(text) => text.clone(),
+            Value::Null => String::new(),
+            other => other.to_string(),
+        }
+    }
+
+    /// Returns the error for a value that the setting does not accept. It says what a valid value looks like.
+    pub(super) fn refuse_value(&self) -> SettingsError {
+        let reason = match self.field_type {
+            FieldType::Number { min, max } => {
+                format!("must be a whole number of {} from {min} to {max}", self.unit)
+            }
+            FieldType::Word(words) => format!("must be one of: {}", words.join(", ")),
+            FieldType::Flag => "must be true or false".to_owned(),
+            FieldType::Text { max } => format!("must be a text of at most {max} characters"),
+            FieldType::Url => format!(
+                "must be an https URL of at most {URL_CHARACTERS_MAX} characters, or an http URL of localhost"
+            ),
+        };
+        setting_error(self.name, reason)
+    }
+}

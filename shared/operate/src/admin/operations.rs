@@ -1,0 +1,188 @@
+//! The declaration of every command of operators: its name, arguments, confirmation, meaning and parser.
+//!
+//! To add a command, add it here, to `Command` and to `Admin::execute`, and add an event to `infra/events` and to
+//! `docs/operating.md`; tests compare these.
+
+use serde_json::{Value, json};
+
+use super::{
+    Problem,
+    command::{Command, CommandFields},
+};
+
+/// The arguments of every command that must be confirmed.
+const CONFIRMATION_ARGUMENTS: [&str; 2] = ["confirm", "epoch"];
+
+/// One command that operators can give.
+#[derive(Debug)]
+pub struct Operation {
+    /// The value of the field `op`.
+    pub name: &'static str,
+    /// The other fields that the command accepts, apart from those of a confirmation.
+    pub arguments: &'static [&'static str],
+    /// Whether the command must repeat the queue's id and its epoch.
+    pub needs_confirmation: bool,
+    /// What the command does.
+    pub meaning: &'static str,
+    /// Reads the arguments.
+    pub(super) parse: fn(&mut CommandFields) -> Result<Command, Problem>,
+}
+
+/// All commands.
+pub const OPERATIONS: &[Operation] = &[
+    Operation {
+        name: "create",
+        arguments: &["queue", "settings"],
+        needs_confirmation: false,
+        meaning: "Creates a queue with these settings.",
+        parse: |fields| Ok(Command::Create(fields.queue()?, fields.settings(false)?)),
+    },
+    Operation {
+        name: "update",
+        arguments: &["queue", "settings"],
+        needs_confirmation: false,
+        meaning: "Changes the given settings and no others.",
+        parse: |fields| Ok(Command::Update(fields.queue()?, fields.settings(true)?)),
+    },
+    Operation {
+        name: "describe",
+        arguments: &["queue", "help"],
+        needs_confirmation: false,
+        meaning: "Shows a queue's settings; with help, also describes every setting and every command.",
+        parse: |fields| Ok(Command::Describe(fields.queue()?, fields.flag("help")?)),
+    },
+    Operation {
+        name: "list",
+        arguments: &[],
+        needs_confirmation: false,
+        meaning: "Lists all queues.",
+        parse: |_| Ok(Command::List),
+    },
+    Operation {
+        name: "open",
+        arguments: &["queue"],
+        needs_confirmation: false,
+        meaning: "Lets new visitors enter.",
+        parse: |fields| Ok(Command::Open(fields.queue()?)),
+    },
+    Operation {
+        name: "pause",
+        arguments: &["queue"],
+        needs_confirmation: false,
+        meaning: "Stops promotion; visitors may still enter.",
+        parse: |fields| Ok(Command::Pause(fields.queue()?)),
+    },
+    Operation {
+        name: "resume",
+        arguments: &["queue"],
+        needs_confirmation: false,
+        meaning: "Resumes promotion.",
+        parse: |fields| Ok(Command::Resume(fields.queue()?)),
+    },
+    Operation {
+        name: "drain",
+        arguments: &["queue"],
+        needs_confirmation: false,
+        meaning: "Drains the queue: refuses new visitors and promotes those who wait.",
+        parse: |fields| Ok(Command::Drain(fields.queue()?)),
+    },
+    Operation {
+        name: "close",
+        arguments: &["queue"],
+        needs_confirmation: true,
+        meaning: "Closes the queue: refuses new visitors and stops promotion.",
+        parse: |fields| Ok(Command::Close(fields.queue()?)),
+    },
+    Operation {
+        name: "promote",
+        arguments: &["queue", "count"],
+        needs_confirmation: false,
+        meaning: "Promotes at most this many entries now.",
+        parse: |fields| Ok(Command::Promote(fields.queue()?, fields.count()?)),
+    },
+    Operation {
+        name: "evict",
+        arguments: &["queue", "token", "visitor", "kind"],
+        needs_confirmation: true,
+        meaning: "Removes an entry.",
+        parse: |fields| Ok(Command::Evict(fields.queue()?, fields.entry_selector()?)),
+    },
+    Operation {
+        name: "inspect",
+        arguments: &["queue", "token", "visitor", "kind"],
+        needs_confirmation: false,
+        meaning: "Shows an entry.",
+        parse: |fields| Ok(Command::Inspect(fields.queue()?, fields.entry_selector()?)),
+    },
+    Operation {
+        name: "stats",
+        arguments: &["queue"],
+        needs_confirmation: false,
+        meaning: "Shows the statistics of a queue.",
+        parse: |fields| Ok(Command::Stats(fields.queue()?)),
+    },
+    Operation {
+        name: "check",
+        arguments: &["queue", "from_shard"],
+        needs_confirmation: false,
+        meaning: "Compares the line with the backup and repairs differences.",
+        parse: |fields| Ok(Command::Check(fields.queue()?, fields.from_shard()?)),
+    },
+    Operation {
+        name: "plan",
+        arguments: &[
+            "tps",
+            "calls",
+            "session_seconds",
+            "failure_percent",
+            "interval_seconds",
+        ],
+        needs_confirmation: false,
+        meaning: "Computes settings for a protected service with this demand.",
+        parse: |fields| Ok(Command::Plan(fields.demand()?)),
+    },
+    Operation {
+        name: "restore",
+        arguments: &["queue"],
+        needs_confirmation: true,
+        meaning: "Restores the line from the backup.",
+        parse: |fields| Ok(Command::Restore(fields.queue()?)),
+    },
+    Operation {
+        name: "reset",
+        arguments: &["queue"],
+        needs_confirmation: true,
+        meaning: "Empties the queue by starting a new generation; all earlier tokens and passes become void.",
+        parse: |fields| Ok(Command::Reset(fields.queue()?)),
+    },
+];
+
+impl Operation {
+    /// Finds the declaration of a command by its name.
+    pub fn find(name: &str) -> Option<&'static Self> {
+        OPERATIONS.iter().find(|operation| operation.name == name)
+    }
+
+    /// Returns the names of all commands as one text.
+    pub(super) fn list_names() -> String {
+        let names: Vec<_> = OPERATIONS.iter().map(|operation| operation.name).collect();
+        names.join(", ")
+    }
+
+    /// Whether the command has a field of this name.
+    pub fn has_field(&self, name: &str) -> bool {
+        name == "op"
+            || self.arguments.contains(&name)
+            || (self.needs_confirmation && CONFIRMATION_ARGUMENTS.contains(&name))
+    }
+
+    /// Describes the command for the answer of `describe`.
+    pub(super) fn to_json(&self) -> Value {
+        json!({
+            "op": self.name,
+            "arguments": self.arguments,
+            "needs_confirmation": self.needs_confirmation,
+            "meaning": self.meaning,
+        })
+    }
+}
