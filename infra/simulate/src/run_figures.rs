@@ -1,59 +1,66 @@
-//! How one crowd fared, and how several did together.
+//! The figures of one run, and of several runs together.
 
 use crate::outcome::Outcome;
 
-/// A wait of half an hour, and a minute to each side.
+/// Waits that count as half an hour: 29 to 31 minutes.
 const HALF_HOUR_MS: std::ops::Range<u64> = 29 * 60_000..31 * 60_000;
 
-/// How one crowd fared.
+/// The figures of a run.
 #[derive(Debug, Clone, Copy)]
-pub struct Figures {
-    /// Polls a visitor.
+pub struct RunFigures {
+    /// Polls per visitor.
     pub polls_mean: f64,
-    /// Of one in a hundred more.
+    /// The 99th percentile of the polls of a visitor.
     pub polls_p99: f64,
-    /// Polls a visitor who waited for half an hour, of those who keep to what they are told; `None` where nobody did.
+    /// The mean polls of a punctual visitor who waited for half an hour. `None` if there is none.
     pub polls_half_hour: Option<f64>,
-    /// The most of them.
+    /// The most polls of such a visitor.
     pub polls_half_hour_max: u32,
-    /// Seconds a visitor is held.
+    /// The mean time that the polls of a visitor were held, in seconds.
     pub held_seconds: f64,
-    /// The most polls that were held at once.
+    /// The most polls that were held at the same time.
     pub held_max: u64,
-    /// The mean wait of those whose turn came, in seconds.
+    /// The mean wait of the visitors whose turn came, in seconds.
     pub wait_mean_seconds: f64,
-    /// The longest, in seconds.
+    /// The longest wait, in seconds.
     pub wait_max_seconds: f64,
-    /// Turns lost by those who keep to what they are told.
+    /// Turns that punctual visitors lost.
     pub lost_turns: u64,
-    /// Turns that nobody claimed.
+    /// Turns that were not claimed in time.
     pub no_shows: f64,
-    /// Admissions above pace and capacity.
+    /// Admissions above pace or capacity.
     pub overshoot: u64,
+    /// Admissions of a visitor after a visitor who entered later.
+    pub out_of_order: u64,
 }
 
-impl Figures {
-    /// Counts a run.
+impl RunFigures {
+    /// Computes the figures of a run.
     #[allow(clippy::cast_precision_loss)]
-    pub fn of(outcome: &Outcome) -> Self {
-        let fates = &outcome.fates;
-        let visitors = fates.len().max(1) as f64;
-        let mut polls: Vec<u32> = fates.iter().map(|fate| fate.polls).collect();
+    pub fn from_outcome(outcome: &Outcome) -> Self {
+        let results = &outcome.visitors;
+        let visitors = results.len().max(1) as f64;
+        let mut polls: Vec<u32> = results.iter().map(|result| result.polls).collect();
         polls.sort_unstable();
-        let half_hour: Vec<u32> = fates
+        let half_hour: Vec<u32> = results
             .iter()
-            .zip(&outcome.keepers)
-            .filter(|(fate, keeps)| **keeps && fate.waited_ms.is_some_and(|ms| HALF_HOUR_MS.contains(&ms)))
-            .map(|(fate, _)| fate.polls)
+            .zip(&outcome.is_punctual)
+            .filter(|(result, is_punctual)| {
+                **is_punctual && result.waited_ms.is_some_and(|ms| HALF_HOUR_MS.contains(&ms))
+            })
+            .map(|(result, _)| result.polls)
             .collect();
-        let waits: Vec<u64> = fates.iter().filter_map(|fate| fate.waited_ms).collect();
+        let waits: Vec<u64> = results.iter().filter_map(|result| result.waited_ms).collect();
         let sum = |numbers: &[u32]| numbers.iter().map(|number| u64::from(*number)).sum::<u64>() as f64;
         Self {
             polls_mean: sum(&polls) / visitors,
             polls_p99: polls.get(polls.len() * 99 / 100).copied().unwrap_or(0).into(),
             polls_half_hour: (!half_hour.is_empty()).then(|| sum(&half_hour) / half_hour.len() as f64),
             polls_half_hour_max: half_hour.iter().copied().max().unwrap_or(0),
-            held_seconds: fates.iter().map(|fate| u64::from(fate.held_ms)).sum::<u64>() as f64
+            held_seconds: results
+                .iter()
+                .map(|result| u64::from(result.held_ms))
+                .sum::<u64>() as f64
                 / visitors
                 / 1_000.0,
             held_max: outcome.held_max,
@@ -62,12 +69,12 @@ impl Figures {
             lost_turns: outcome.lost_turns,
             no_shows: outcome.no_shows as f64,
             overshoot: outcome.overshoot,
+            out_of_order: outcome.out_of_order,
         }
     }
 
-    /// Of several runs together: the means; the largest of what is the most of something; and the sum of what is never to
-    /// happen.
-    pub fn over(runs: &[Self]) -> Self {
+    /// Combines several runs: the mean of a mean, the largest of a maximum, and the sum of what must never happen.
+    pub fn combine(runs: &[Self]) -> Self {
         let means = |of: fn(&Self) -> f64| mean(runs.iter().map(of)).unwrap_or(0.0);
         let count = |of: fn(&Self) -> u64| runs.iter().map(of);
         Self {
@@ -82,11 +89,12 @@ impl Figures {
             lost_turns: count(|run| run.lost_turns).sum(),
             no_shows: means(|run| run.no_shows),
             overshoot: count(|run| run.overshoot).sum(),
+            out_of_order: count(|run| run.out_of_order).sum(),
         }
     }
 }
 
-/// The mean; `None` of nothing.
+/// The mean, or `None` if there are no numbers.
 pub fn mean(numbers: impl Iterator<Item = f64>) -> Option<f64> {
     let (count, sum) = numbers.fold((0.0, 0.0), |(count, sum), number| (count + 1.0, sum + number));
     (count > 0.0).then(|| sum / count)
@@ -96,9 +104,9 @@ pub fn mean(numbers: impl Iterator<Item = f64>) -> Option<f64> {
 mod tests {
     use super::*;
 
-    fn run(number: u32, polls_half_hour: Option<f64>) -> Figures {
+    fn run(number: u32, polls_half_hour: Option<f64>) -> RunFigures {
         let mean = f64::from(number);
-        Figures {
+        RunFigures {
             polls_mean: mean,
             polls_p99: mean,
             polls_half_hour,
@@ -110,28 +118,29 @@ mod tests {
             lost_turns: number.into(),
             no_shows: mean,
             overshoot: number.into(),
+            out_of_order: number.into(),
         }
     }
 
     #[test]
-    fn several_runs_are_means_and_the_most_and_the_sum_of_what_must_not_be() {
-        let over = Figures::over(&[run(6, None), run(1, Some(40.0)), run(2, Some(50.0))]);
+    fn combining_runs_takes_means_maxima_and_sums() {
+        let combined = RunFigures::combine(&[run(6, None), run(1, Some(40.0)), run(2, Some(50.0))]);
         let means = [
-            over.polls_mean,
-            over.polls_p99,
-            over.held_seconds,
-            over.wait_mean_seconds,
-            over.no_shows,
+            combined.polls_mean,
+            combined.polls_p99,
+            combined.held_seconds,
+            combined.wait_mean_seconds,
+            combined.no_shows,
         ];
-        assert!(means.iter().all(|mean| (mean - 3.0).abs() < 1e-9), "{over:?}");
+        assert!(means.iter().all(|mean| (mean - 3.0).abs() < 1e-9), "{combined:?}");
         assert_eq!(
-            over.polls_half_hour,
+            combined.polls_half_hour,
             Some(45.0),
-            "of the runs in which anybody waited so long"
+            "only runs with such a wait count"
         );
-        assert_eq!((over.polls_half_hour_max, over.held_max), (6, 6));
-        assert!((over.wait_max_seconds - 6.0).abs() < 1e-9);
-        assert_eq!((over.lost_turns, over.overshoot), (9, 9));
-        assert_eq!(Figures::over(&[run(6, None)]).polls_half_hour, None);
+        assert_eq!((combined.polls_half_hour_max, combined.held_max), (6, 6));
+        assert!((combined.wait_max_seconds - 6.0).abs() < 1e-9);
+        assert_eq!((combined.lost_turns, combined.overshoot), (9, 9));
+        assert_eq!(RunFigures::combine(&[run(6, None)]).polls_half_hour, None);
     }
 }

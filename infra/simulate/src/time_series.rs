@@ -1,26 +1,26 @@
-//! The course of one scenario, of both crowds: as text, and as CSV.
+//! The time series of one scenario, with paced and with fixed clients: as text, and as CSV.
 
 use std::{fmt::Write as _, fs, io, path::Path};
 
 use crate::{
     outcome::Sample,
-    world::{FIXED_MS, SAMPLE_MS},
+    simulation::{FIXED_POLL_MS, SAMPLE_MS},
 };
 
-/// Both runs of one scenario with one seed.
+/// The samples of both runs of a scenario with one seed.
 #[derive(Debug, Clone, Copy)]
-pub struct Course<'a> {
-    /// The scenario.
+pub struct TimeSeries<'a> {
+    /// The name of the scenario.
     pub name: &'static str,
-    /// With clients that keep to what they are told.
+    /// The run with clients that follow `retry_after_ms`.
     pub paced: &'a [Sample],
-    /// With clients that poll every three seconds.
+    /// The run with clients that poll every three seconds.
     pub fixed: &'a [Sample],
 }
 
-impl Course<'_> {
-    /// Admission over time, as text: a line each so many samples.
-    pub fn rows(&self) -> String {
+impl TimeSeries<'_> {
+    /// About twelve samples of the paced run as a text table.
+    pub fn format_rows(&self) -> String {
         let mut rows = format!(
             "{:>7} {:>9} {:>7} {:>9} {:>9} {:>6} {:>9}\n",
             "second", "waiting", "ready", "active", "served/s", "held", "polls/s"
@@ -42,10 +42,10 @@ impl Course<'_> {
         rows
     }
 
-    /// Writes `NAME.csv` in that folder.
+    /// Writes all samples to `NAME.csv` in the folder.
     ///
     /// # Errors
-    /// Where the file cannot be written.
+    /// The file cannot be written.
     pub fn write_csv(&self, folder: &Path) -> io::Result<()> {
         let mut text =
             "clients,second,waiting,ready,active,served_per_second,held,polls_per_second\n".to_owned();
@@ -70,14 +70,14 @@ impl Course<'_> {
     }
 }
 
-/// Of a count between two samples.
+/// A count of one sample interval as a rate per second.
 #[allow(clippy::cast_precision_loss)]
 pub fn per_second(count: u64) -> f64 {
     count as f64 * 1_000.0 / SAMPLE_MS as f64
 }
 
-/// Everybody who waits, each three seconds.
+/// The polls per second of fixed clients: each waiting visitor polls every three seconds.
 #[allow(clippy::cast_precision_loss)]
 pub fn fixed_polls_per_second(sample: &Sample) -> f64 {
-    sample.waiting as f64 * 1_000.0 / FIXED_MS as f64
+    sample.waiting as f64 * 1_000.0 / FIXED_POLL_MS as f64
 }
