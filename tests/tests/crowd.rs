@@ -24,7 +24,7 @@ const BOUND: Duration = Duration::from_secs(150);
 #[tokio::test(flavor = "multi_thread")]
 async fn everybody_gets_through_in_order_with_the_line_in_memory() {
     let dir = tempfile::tempdir().expect("a folder");
-    let runner = Runner::start(dir.path(), &["--crowd", "0"]).expect("it starts");
+    let runner = Runner::start(dir.path(), &["--demo-visitors", "0"]).expect("it starts");
     a_thousand(Arc::new(runner)).await;
 }
 
@@ -32,7 +32,7 @@ async fn everybody_gets_through_in_order_with_the_line_in_memory() {
 async fn everybody_gets_through_in_order_with_the_line_in_redis() {
     let dir = tempfile::tempdir().expect("a folder");
     let redis = url("TEST_REDIS_URL");
-    let runner = Runner::start(dir.path(), &["--crowd", "0", "--redis", &redis]).expect("it starts");
+    let runner = Runner::start(dir.path(), &["--demo-visitors", "0", "--redis", &redis]).expect("it starts");
     a_thousand(Arc::new(runner)).await;
 }
 

@@ -110,7 +110,10 @@ impl Backend {
 
     fn runner(kind: Kind, with: Vec<String>) -> Self {
         let dir = tempfile::tempdir().expect("a folder");
-        let arguments = ["--crowd", "0"].map(str::to_owned).into_iter().chain(with);
+        let arguments = ["--demo-visitors", "0"]
+            .map(str::to_owned)
+            .into_iter()
+            .chain(with);
         let arguments: Vec<_> = arguments.collect();
         let arguments: Vec<_> = arguments.iter().map(String::as_str).collect();
         let runner = Runner::start(dir.path(), &arguments).expect("it starts");

@@ -181,5 +181,5 @@ impl Other {
 }
 
 fn start(folder: &TempDir, port: u16) -> Runner {
-    Runner::start_on(folder.path(), port, &["--crowd", "0", "--quiet"]).expect("it starts")
+    Runner::start_on(folder.path(), port, &["--demo-visitors", "0", "--quiet"]).expect("it starts")
 }

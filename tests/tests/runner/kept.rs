@@ -149,7 +149,7 @@ async fn a_wrong_stored_setting_keeps_its_queue_out_and_no_other() {
 async fn a_crowd_moves_through_and_takes_its_places_back() {
     const CROWD: u64 = 8;
     let dir = folder();
-    let arguments = ["--crowd", "8", "--quiet"];
+    let arguments = ["--demo-visitors", "8", "--quiet"];
     let stats = async |runner: &Runner| runner.order(json!({ "op": "stats", "queue": "demo:1" })).await;
     let count = |stats: &Value, name: &str| stats[name].as_u64().expect("a count");
     let sound = |stats: &Value| {

@@ -15,5 +15,5 @@ fn folder() -> TempDir {
 }
 
 fn start(dir: &TempDir) -> Runner {
-    Runner::start(dir.path(), &["--crowd", "0"]).expect("it starts")
+    Runner::start(dir.path(), &["--demo-visitors", "0"]).expect("it starts")
 }

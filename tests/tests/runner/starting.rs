@@ -14,7 +14,7 @@ use crate::{folder, start};
 #[test]
 fn the_first_line_is_the_address() {
     let dir = folder();
-    let runner = Runner::start(dir.path(), &["--crowd", "0", "--quiet"]).expect("it starts");
+    let runner = Runner::start(dir.path(), &["--demo-visitors", "0", "--quiet"]).expect("it starts");
     let mut stream = TcpStream::connect(runner.host()).expect("it listens at the address that it said");
     stream
         .write_all(b"GET / HTTP/1.1\r\nHost: localhost\r\nConnection: close\r\n\r\n")

@@ -50,7 +50,7 @@ async fn main() -> Result<(), Box<dyn Error>> {
         None => CLIENTS,
     };
     let dir = tempfile::tempdir()?;
-    let runner = Runner::start(dir.path(), &["--crowd", "0", "--quiet", "--redis", &url])
+    let runner = Runner::start(dir.path(), &["--demo-visitors", "0", "--quiet", "--redis", &url])
         .map_err(|ended| ended.stderr)?;
     let queue = format!("bench:{}", uuid::Uuid::new_v4());
     let settings = json!({
