@@ -37,28 +37,28 @@ sam-local: ## Serve the functions in containers by `sam local` (PORT=3000, REDIS
 test-sam: ## Hold `sam local` to the suite over HTTP (ARGS are passed to the test runner)
 	infra/test-sam.sh $(ARGS)
 
-chaos: ## Send visitors through while everything fails at random, and check (SEEDS=50 of them, or SEED=7 alone)
+chaos: ## Check the guarantees while the parts fail at random (SEEDS=50, or SEED=7 alone)
 	infra/chaos.sh
 
-simulate: ## Send a crowd through the rules by a virtual clock (VISITORS=1000000, SCENARIO=flash or all, SEED=1, SEEDS=1)
+simulate: ## Simulate visitors with the real rules and a virtual clock (VISITORS=1000000, SCENARIO=flash or all, SEED=1, SEEDS=1)
 	infra/simulate.sh
 
-bench-restore: ## Measure how long a lost Redis of a million entries takes to come back (ARGS=100000 for fewer)
+bench-restore: ## Measure how long the restore of a million entries takes (ARGS=100000 for fewer)
 	infra/bench-restore.sh $(ARGS)
 
-bench-line: ## Measure the line's operations against Redis (ARGS are passed on)
+bench-line: ## Measure the line against Redis commands (ARGS="--against PATH" compares with the earlier build PATH)
 	infra/bench-line.sh $(ARGS)
 
-bench-estimate: ## Measure what 10,000 clients over HTTP are told of their wait (ARGS=2000 for fewer)
+bench-estimate: ## Measure the accuracy of the wait estimates of 10,000 clients over HTTP (ARGS=2000 for fewer)
 	infra/bench-estimate.sh $(ARGS)
 
-bench-wake: ## Measure how soon held polls are told of their turn, and what that asks of Redis
+bench-wake: ## Measure how soon held polls are answered, and the commands that Redis runs for that
 	infra/bench-wake.sh $(ARGS)
 
-bench-fallback-ticks: ## Measure how fast a line moves by the calls of those who wait, with the promoter off
+bench-fallback-ticks: ## Measure how fast fallback ticks move a line while the promoter is off
 	infra/bench-fallback-ticks.sh
 
-bench-cold: ## Measure how the functions start, and how large they are
+bench-cold: ## Measure the cold start and the size of the functions
 	infra/bench-cold.sh $(ARGS)
 
 clean: ## Remove what was built, the tools under .tools and the local line under .vestibule
