@@ -1,5 +1,5 @@
-//! A Redis of a run's own and its replica, which may be killed, stopped, put back to what they were, and take each other's
-//! place.
+//! The Redis of a run and its replica. A fault may kill or stop the primary, restart it with stale data, or
+//! promote the replica.
 
 use std::{
     fs,
@@ -15,14 +15,14 @@ use tokio::{
     time::{Instant, sleep},
 };
 
-use super::tcp::{Flow, Network};
+use super::network::{Network, NetworkState};
 
-/// A server is up within this.
-const START: Duration = Duration::from_secs(20);
-/// What a server reads when it starts.
+/// The time limit for the start of a server.
+const START_MAX: Duration = Duration::from_secs(20);
+/// The file that a server reads at its start.
 const SNAPSHOT: &str = "dump.rdb";
 
-/// A server; killed when dropped.
+/// A server process. It is killed when dropped.
 #[derive(Debug)]
 struct Server {
     child: Child,
@@ -30,14 +30,14 @@ struct Server {
     folder: PathBuf,
 }
 
-/// Two servers, and the networks in front of them.
+/// The primary and its replica, and the networks in front of them.
 #[derive(Debug)]
-pub(super) struct Pair {
+pub(super) struct RedisPair {
     primary: Server,
     replica: Server,
-    /// Where clients find the primary.
+    /// The network between clients and the primary.
     front: Network,
-    /// Where the replica finds the primary.
+    /// The network between the replica and the primary.
     link: Network,
     address: watch::Sender<SocketAddr>,
     folder: tempfile::TempDir,
@@ -45,21 +45,21 @@ pub(super) struct Pair {
 }
 
 impl Server {
-    /// Starts a server in a folder, with what it finds there, and waits until it answers.
+    /// Starts a server in a folder with the data in it, and waits until it answers.
     async fn start(folder: &Path, primary: Option<SocketAddr>) -> Self {
-        let end = Instant::now() + START;
+        let end = Instant::now() + START_MAX;
         loop {
             if let Some(server) = Self::try_start(folder, primary, end).await {
                 return server;
             }
-            assert!(Instant::now() < end, "redis-server does not start");
+            assert!(Instant::now() < end, "redis-server did not start in time");
         }
     }
 
-    /// `None` where somebody else took the port between our look and the server's.
+    /// Starts a server. `None` if another process took the port in the meantime.
     async fn try_start(folder: &Path, primary: Option<SocketAddr>, end: Instant) -> Option<Self> {
-        let free = TcpListener::bind("127.0.0.1:0").expect("a free port");
-        let address = free.local_addr().expect("an address");
+        let free = TcpListener::bind("127.0.0.1:0").expect("a port is free");
+        let address = free.local_addr().expect("the listener has an address");
         drop(free);
         let mut command = Command::new("redis-server");
         command
@@ -86,7 +86,12 @@ impl Server {
             folder: folder.to_owned(),
         };
         while Instant::now() < end {
-            if server.child.try_wait().expect("a child").is_some() {
+            if server
+                .child
+                .try_wait()
+                .expect("the child can be waited for")
+                .is_some()
+            {
                 return None;
             }
             if server.is_up().await {
@@ -97,7 +102,7 @@ impl Server {
         None
     }
 
-    /// Whether it answers, and the one who answers is this process.
+    /// Whether the server answers and is this process.
     async fn is_up(&self) -> bool {
         let Ok(mut connection) = connect(self.address).await else {
             return false;
@@ -118,17 +123,17 @@ impl Server {
     }
 
     fn kill(&mut self) {
-        self.child.kill().expect("it is ours");
-        self.child.wait().expect("it is ours");
+        self.child.kill().expect("the child can be killed");
+        self.child.wait().expect("the child can be waited for");
     }
 
-    async fn ask(&self, command: &redis::Cmd) {
-        let end = Instant::now() + START;
+    async fn run_command(&self, command: &redis::Cmd) {
+        let end = Instant::now() + START_MAX;
         loop {
             let done = async { command.query_async::<()>(&mut connect(self.address).await?).await };
             match done.await {
                 Ok(()) => return,
-                Err(error) => assert!(Instant::now() < end, "redis-server does not do as told: {error}"),
+                Err(error) => assert!(Instant::now() < end, "redis-server refuses the command: {error}"),
             }
         }
     }
@@ -146,16 +151,16 @@ async fn connect(address: SocketAddr) -> redis::RedisResult<MultiplexedConnectio
     client.get_multiplexed_async_connection().await
 }
 
-impl Pair {
-    /// Starts both, empty.
+impl RedisPair {
+    /// Starts both servers without data.
     pub(super) async fn start() -> Self {
-        let folder = tempfile::tempdir().expect("a folder");
-        let primary = Server::start(&fresh(&folder, 0), None).await;
+        let folder = tempfile::tempdir().expect("a temporary folder");
+        let primary = Server::start(&create_folder(&folder, 0), None).await;
         let (front, link) = (
-            Network::before(primary.address).await,
-            Network::before(primary.address).await,
+            Network::open_before(primary.address).await,
+            Network::open_before(primary.address).await,
         );
-        let replica = Server::start(&fresh(&folder, 1), Some(link.address)).await;
+        let replica = Server::start(&create_folder(&folder, 1), Some(link.address)).await;
         let (address, _) = watch::channel(primary.address);
         Self {
             primary,
@@ -168,78 +173,79 @@ impl Pair {
         }
     }
 
-    /// Where functions find it.
+    /// The URL for functions.
     pub(super) fn url(&self) -> String {
         format!("redis://{}", self.front.address)
     }
 
-    /// Where the primary itself is, for who only looks.
+    /// The address of the primary itself, for observers.
     pub(super) fn address(&self) -> watch::Receiver<SocketAddr> {
         self.address.subscribe()
     }
 
-    /// From now on the network of the clients is like this.
-    pub(super) fn set(&self, flow: Flow) {
-        self.front.set(flow);
+    /// Sets the state of the network in front of the primary.
+    pub(super) fn set_network(&self, state: NetworkState) {
+        self.front.set_state(state);
     }
 
-    /// Sends the primary a signal.
+    /// Sends a signal to the primary.
     pub(super) fn signal(&self, name: &str) {
         self.primary.signal(name);
     }
 
-    /// Kills the primary, which comes back empty.
-    pub(super) async fn lose(&mut self, down: Duration) {
+    /// Kills the primary, which restarts without data.
+    pub(super) async fn restart_empty(&mut self, down: Duration) {
         self.primary.kill();
         sleep(down).await;
         let folder = self.next_folder();
-        self.come_up(&folder).await;
+        self.restart_in(&folder).await;
     }
 
-    /// Kills the primary, which comes back with what it held a while before.
-    pub(super) async fn go_back(&mut self, behind: Duration, down: Duration) {
-        self.primary.ask(&redis::cmd("SAVE")).await;
+    /// Kills the primary, which restarts with the data that it had some time before.
+    pub(super) async fn restart_stale(&mut self, stale: Duration, down: Duration) {
+        self.primary.run_command(&redis::cmd("SAVE")).await;
         let folder = self.next_folder();
-        fs::copy(self.primary.folder.join(SNAPSHOT), folder.join(SNAPSHOT)).expect("a snapshot");
-        sleep(behind).await;
+        fs::copy(self.primary.folder.join(SNAPSHOT), folder.join(SNAPSHOT))
+            .expect("the server saved a snapshot");
+        sleep(stale).await;
         self.primary.kill();
         sleep(down).await;
-        self.come_up(&folder).await;
+        self.restart_in(&folder).await;
     }
 
-    /// Kills the primary; the replica, which has heard nothing for a while, takes its place.
-    pub(super) async fn fail_over(&mut self, behind: Duration) {
-        self.link.set(Flow::Stalled);
-        sleep(behind).await;
+    /// Stalls the replication for some time, kills the primary and promotes the replica.
+    pub(super) async fn fail_over(&mut self, stale: Duration) {
+        self.link.set_state(NetworkState::Stalled);
+        sleep(stale).await;
         self.primary.kill();
         self.replica
-            .ask(redis::cmd("REPLICAOF").arg("NO").arg("ONE"))
+            .run_command(redis::cmd("REPLICAOF").arg("NO").arg("ONE"))
             .await;
         let folder = self.next_folder();
-        // What is stalled on the link is dropped with it.
-        self.link.lead_to(self.replica.address);
-        self.link.set(Flow::Open);
-        self.front.lead_to(self.replica.address);
+        // The changes that are stalled on the link are lost with it.
+        self.link.connect_to(self.replica.address);
+        self.link.set_state(NetworkState::Open);
+        self.front.connect_to(self.replica.address);
         self.address.send_replace(self.replica.address);
         let next = Server::start(&folder, Some(self.link.address)).await;
         self.primary = std::mem::replace(&mut self.replica, next);
     }
 
-    async fn come_up(&mut self, folder: &Path) {
+    async fn restart_in(&mut self, folder: &Path) {
         self.primary = Server::start(folder, None).await;
-        self.front.lead_to(self.primary.address);
-        self.link.lead_to(self.primary.address);
+        self.front.connect_to(self.primary.address);
+        self.link.connect_to(self.primary.address);
         self.address.send_replace(self.primary.address);
     }
 
     fn next_folder(&mut self) -> PathBuf {
         self.started += 1;
-        fresh(&self.folder, self.started)
+        create_folder(&self.folder, self.started)
     }
 }
 
-fn fresh(folder: &tempfile::TempDir, n: usize) -> PathBuf {
+fn create_folder(folder: &tempfile::TempDir, n: usize) -> PathBuf {
     let folder = folder.path().join(n.to_string());
-    fs::create_dir(&folder).expect("a new folder");
+    fs::create_dir(&folder).expect("the folder can be created");
     folder
 }

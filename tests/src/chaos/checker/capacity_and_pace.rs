@@ -1,5 +1,5 @@
-//! Never over capacity, never over pace: by looks at the line itself, and by the times of promotion that answers and the table
-//! tell.
+//! The capacity and the pace are never exceeded. The checker uses the samples of the line, and the times of
+//! promotion in answers and records.
 
 use std::collections::BTreeSet;
 
@@ -9,7 +9,7 @@ use crate::chaos::watcher::Sample;
 const CAPACITY: &str = "never over capacity";
 const PACE: &str = "never over pace";
 
-pub(super) fn exceeded(findings: &Findings) -> Vec<Violation> {
+pub(super) fn find_exceeded(findings: &Findings) -> Vec<Violation> {
     let over_capacity = over_capacity(findings);
     over_capacity
         .into_iter()
@@ -18,19 +18,23 @@ pub(super) fn exceeded(findings: &Findings) -> Vec<Violation> {
         .collect()
 }
 
-/// Until Redis has lost anything nobody is let out of the line beyond the capacity. What was lost and comes back may be more
-/// than that: then nobody is let out.
+/// Until Redis has lost data, the entries never exceed the capacity. Restored entries may exceed it, and then
+/// no entry is promoted.
 fn over_capacity(findings: &Findings) -> Option<Violation> {
     let capacity = findings.plan.capacity;
     let has_lost = |at_ms| {
-        let mut losses = findings.struck.iter().filter(|struck| struck.fault.loses());
-        losses.any(|struck| struck.from_ms <= at_ms)
+        let mut losses = findings
+            .fault_periods
+            .iter()
+            .filter(|period| period.fault.may_lose_changes());
+        losses.any(|period| period.from_ms <= at_ms)
     };
     let is_wrong = |pair: &[Sample]| {
         let (before, after) = (&pair[0], &pair[1]);
-        let let_out_beyond =
-            before.taken() > capacity && before.server == after.server && after.let_out > before.let_out;
-        after.taken() > capacity && (!has_lost(after.seen_ms) || let_out_beyond)
+        let admitted_beyond = before.slots_taken() > capacity
+            && before.server == after.server
+            && after.admitted > before.admitted;
+        after.slots_taken() > capacity && (!has_lost(after.read_ms) || admitted_beyond)
     };
     let wrong = findings.samples.windows(2).find(|pair| is_wrong(pair))?;
     Some(Violation::new(
@@ -40,18 +44,18 @@ fn over_capacity(findings: &Findings) -> Option<Violation> {
     ))
 }
 
-/// Between any two looks at one line, the bucket gave no more than was in it and what ran in meanwhile.
+/// Between two samples of a line, the token bucket gives no more than its content and its refill.
 fn over_pace_in_line(findings: &Findings) -> Option<Violation> {
     let batch = findings.plan.batch;
-    // A line that was put back counts from nothing again.
+    // A restored line counts its promotions from zero.
     let lines = findings
         .samples
-        .chunk_by(|a, b| a.server == b.server && a.let_out <= b.let_out);
+        .chunk_by(|a, b| a.server == b.server && a.admitted <= b.admitted);
     for line in lines {
         for (n, from) in line.iter().enumerate() {
             for to in &line[n..] {
-                let elapsed_ms = to.seen_ms - from.at_ms;
-                if to.let_out - from.let_out > batch + 1 + batch * elapsed_ms / 1_000 {
+                let elapsed_ms = to.read_ms - from.at_ms;
+                if to.admitted - from.admitted > batch + 1 + batch * elapsed_ms / 1_000 {
                     let what = format!("{batch} each second is the pace: {from:?}, {to:?}");
                     return Some(Violation::new(PACE, &[], what));
                 }
@@ -61,7 +65,7 @@ fn over_pace_in_line(findings: &Findings) -> Option<Violation> {
     None
 }
 
-/// Over the whole run, with all that was promoted and forgotten again, as far as anybody saw it.
+/// The same over the whole run, with all promotions that answers or records show, also the lost ones.
 fn over_pace_by_record(findings: &Findings) -> Option<Violation> {
     let batch = findings.plan.batch;
     let of_answers = findings.calls.iter().filter_map(|call| {
@@ -78,11 +82,11 @@ fn over_pace_by_record(findings: &Findings) -> Option<Violation> {
     let promoted: Vec<_> = promoted.into_iter().collect();
     for (n, (from_ms, ..)) in promoted.iter().enumerate() {
         for (count, (to_ms, ..)) in (1..).zip(&promoted[n..]) {
-            let forgotten = findings
-                .behind()
-                .filter(|struck| struck.overlaps(*from_ms, *to_ms))
+            let stale_faults = findings
+                .stale_faults()
+                .filter(|period| period.overlaps(*from_ms, *to_ms))
                 .count() as u64;
-            if count > batch * (1 + forgotten) + 1 + batch * (to_ms - from_ms) / 1_000 {
+            if count > batch * (1 + stale_faults) + 1 + batch * (to_ms - from_ms) / 1_000 {
                 let of_these = &promoted[n..][..usize::try_from(count).unwrap_or(usize::MAX)];
                 let visitors: Vec<_> = of_these.iter().map(|(_, visitor, _)| *visitor).collect();
                 let what = format!("{batch} each second is the pace: {count} from {from_ms} to {to_ms}");

@@ -1,5 +1,5 @@
-//! The road from a function to the table: a network, and behind it something that reads requests, throttles, and has a
-//! function killed at the moment of a write.
+//! The route from a function to the table: a network, and a proxy that reads requests. The proxy can throttle,
+//! and can kill the function at the moment of a write.
 
 use std::{
     net::SocketAddr,
@@ -18,101 +18,108 @@ use axum::{
 };
 use tokio::{net::TcpListener, task::AbortHandle};
 
-use super::tcp::{Flow, Network};
+use super::network::{Network, NetworkState};
 use crate::lambda::Lambda;
 
 const TARGET: &str = "x-amz-target";
-/// No trap.
-const NONE: u32 = 0;
-/// A trap for the next write before the table hears of it.
-const BEFORE: u32 = 1;
-/// A trap for the next write once the table has it.
-const AFTER: u32 = 2;
+/// No trap is set.
+const NO_TRAP: u32 = 0;
+/// The function is killed before its next write reaches the table.
+const TRAP_BEFORE_WRITE: u32 = 1;
+/// The function is killed after its next write reached the table.
+const TRAP_AFTER_WRITE: u32 = 2;
 
-/// The road of one function.
+/// The route of one function.
 #[derive(Debug)]
-pub(super) struct Road {
+pub(super) struct TableRoute {
     network: Network,
-    toll: Arc<Toll>,
+    proxy: Arc<Proxy>,
     serving: AbortHandle,
 }
 
-/// What reads the requests.
+/// The proxy that reads the requests.
 #[derive(Debug)]
-struct Toll {
+struct Proxy {
     function: &'static str,
     table_url: String,
     http: reqwest::Client,
-    /// So many requests of a hundred are throttled.
+    /// The percentage of requests that are throttled.
     throttled_percent: AtomicU32,
     trap: AtomicU32,
     lambda: std::sync::OnceLock<Lambda>,
 }
 
-impl Road {
-    /// The road of a function to the table at an address.
-    pub(super) async fn to(table_url: &str, function: &'static str) -> Self {
-        let toll = Arc::new(Toll {
+impl TableRoute {
+    /// Opens the route of a function to the table at this URL.
+    pub(super) async fn open(table_url: &str, function: &'static str) -> Self {
+        let proxy = Arc::new(Proxy {
             function,
             table_url: table_url.to_owned(),
             http: reqwest::Client::new(),
             throttled_percent: AtomicU32::new(0),
-            trap: AtomicU32::new(NONE),
+            trap: AtomicU32::new(NO_TRAP),
             lambda: std::sync::OnceLock::new(),
         });
-        let listener = TcpListener::bind("127.0.0.1:0").await.expect("a free port");
-        let address: SocketAddr = listener.local_addr().expect("an address");
-        let router = Router::new().fallback(pass).with_state(toll.clone());
+        let listener = TcpListener::bind("127.0.0.1:0").await.expect("a port is free");
+        let address: SocketAddr = listener.local_addr().expect("the listener has an address");
+        let router = Router::new().fallback(handle_request).with_state(proxy.clone());
         let serving = tokio::spawn(async move { axum::serve(listener, router).await });
         Self {
-            network: Network::before(address).await,
-            toll,
+            network: Network::open_before(address).await,
+            proxy,
             serving: serving.abort_handle(),
         }
     }
 
-    /// Where the function finds the table.
+    /// The URL of the table for the function.
     pub(super) fn url(&self) -> String {
         format!("http://{}", self.network.address)
     }
 
-    /// Whose processes a trap kills.
-    pub(super) fn leads_from(&self, lambda: &Lambda) {
-        self.toll.lambda.set(lambda.clone()).expect("said once");
+    /// Sets the processes that a trap kills.
+    pub(super) fn set_lambda(&self, lambda: &Lambda) {
+        self.proxy
+            .lambda
+            .set(lambda.clone())
+            .expect("the processes are set once");
     }
 
-    /// From now on the network is like this.
-    pub(super) fn set(&self, flow: Flow) {
-        self.network.set(flow);
+    /// Sets the state of the network.
+    pub(super) fn set_network(&self, state: NetworkState) {
+        self.network.set_state(state);
     }
 
-    /// From now on so many requests of a hundred are throttled.
+    /// Sets the percentage of requests that are throttled.
     pub(super) fn throttle(&self, percent: u32) {
-        self.toll.throttled_percent.store(percent, Ordering::SeqCst);
+        self.proxy.throttled_percent.store(percent, Ordering::SeqCst);
     }
 
-    /// The next write has every process of the function killed.
+    /// Sets a trap: the next write kills all processes of the function.
     pub(super) fn set_trap(&self, written: bool) {
-        let trap = if written { AFTER } else { BEFORE };
-        self.toll.trap.store(trap, Ordering::SeqCst);
+        let trap = if written {
+            TRAP_AFTER_WRITE
+        } else {
+            TRAP_BEFORE_WRITE
+        };
+        self.proxy.trap.store(trap, Ordering::SeqCst);
     }
 
-    /// Takes a trap away that nobody met.
+    /// Removes a trap that no write has triggered.
     pub(super) fn clear_trap(&self) {
-        self.toll.trap.store(NONE, Ordering::SeqCst);
+        self.proxy.trap.store(NO_TRAP, Ordering::SeqCst);
     }
 }
 
-impl Drop for Road {
+impl Drop for TableRoute {
     fn drop(&mut self) {
         self.serving.abort();
     }
 }
 
-async fn pass(State(toll): State<Arc<Toll>>, headers: HeaderMap, body: Bytes) -> Response {
+async fn handle_request(State(proxy): State<Arc<Proxy>>, headers: HeaderMap, body: Bytes) -> Response {
     let draw: u32 = rand::random_range(0..100);
-    if draw < toll.throttled_percent.load(Ordering::SeqCst) {
-        return throttled();
+    if draw < proxy.throttled_percent.load(Ordering::SeqCst) {
+        return throttled_answer();
     }
     let target = headers.get(TARGET).and_then(|target| target.to_str().ok());
     let is_write = target.is_some_and(|target| {
@@ -120,23 +127,23 @@ async fn pass(State(toll): State<Arc<Toll>>, headers: HeaderMap, body: Bytes) ->
         ["PutItem", "UpdateItem", "TransactWriteItems", "BatchWriteItem"].contains(&operation)
     });
     let trap = if is_write {
-        toll.trap.swap(NONE, Ordering::SeqCst)
+        proxy.trap.swap(NO_TRAP, Ordering::SeqCst)
     } else {
-        NONE
+        NO_TRAP
     };
-    if trap == BEFORE {
-        toll.kill();
+    if trap == TRAP_BEFORE_WRITE {
+        proxy.kill();
         return StatusCode::INTERNAL_SERVER_ERROR.into_response();
     }
-    let answer = toll.forward(headers, body).await;
-    if trap == AFTER {
-        toll.kill();
+    let answer = proxy.forward(headers, body).await;
+    if trap == TRAP_AFTER_WRITE {
+        proxy.kill();
         return StatusCode::INTERNAL_SERVER_ERROR.into_response();
     }
     answer
 }
 
-impl Toll {
+impl Proxy {
     fn kill(&self) {
         if let Some(lambda) = self.lambda.get() {
             lambda.kill(self.function);
@@ -166,8 +173,8 @@ impl Toll {
     }
 }
 
-/// As the service says it.
-fn throttled() -> Response {
+/// The answer of DynamoDB to a throttled request.
+fn throttled_answer() -> Response {
     let body = r#"{"__type":"com.amazonaws.dynamodb.v20120810#ProvisionedThroughputExceededException","message":"The level of configured provisioned throughput for the table was exceeded."}"#;
     let json = [(header::CONTENT_TYPE, "application/x-amz-json-1.0")];
     (StatusCode::BAD_REQUEST, json, body).into_response()
