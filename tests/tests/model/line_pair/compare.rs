@@ -1,4 +1,4 @@
-//! Where the two differ: in an answer, in a view, or in anything that they hold.
+//! Compares both lines: the answers, the views and the whole state.
 
 use std::{collections::BTreeMap, fmt::Debug};
 
@@ -7,51 +7,54 @@ use vestibule_line::{JournalRecord, Line};
 use vestibule_line_memory::QueueDump;
 use vestibule_tests::lines::visitor;
 
-use super::{Pair, WHOLE_JOURNAL, text};
-use crate::ops::VISITORS;
+use super::{JOURNAL_RECORDS_MAX, LinePair, to_text};
+use crate::operations::VISITORS;
 
-impl Pair {
+impl LinePair {
     pub(super) async fn compare_states(&self) -> Result<(), String> {
         let (raw, journal) = tokio::join!(
-            self.raw(),
-            self.redis.due_journal_records(&self.queue, WHOLE_JOURNAL)
+            self.dump_redis(),
+            self.redis.due_journal_records(&self.queue, JOURNAL_RECORDS_MAX)
         );
         let snapshot = self.memory.dump_queue(&self.queue).expect("snapshot");
-        same("sets and state", &snapshot, &raw)?;
-        let in_memory = self.memory.due_journal_records(&self.queue, WHOLE_JOURNAL).await;
-        same(
+        require_equal("sets and state", &snapshot, &raw)?;
+        let in_memory = self
+            .memory
+            .due_journal_records(&self.queue, JOURNAL_RECORDS_MAX)
+            .await;
+        require_equal(
             "journals",
-            &comparable(in_memory.expect("journal"))?,
-            &comparable(journal.map_err(text)?)?,
+            &normalize_journal(in_memory.expect("journal"))?,
+            &normalize_journal(journal.map_err(to_text)?)?,
         )?;
         let [in_memory, in_redis] = self
             .lines()
-            .map(|line| line.dead_lettered(&self.queue, WHOLE_JOURNAL));
-        same(
-            "records set aside",
-            &comparable(in_memory.await.expect("read"))?,
-            &comparable(in_redis.await.map_err(text)?)?,
+            .map(|line| line.dead_lettered(&self.queue, JOURNAL_RECORDS_MAX));
+        require_equal(
+            "dead letters",
+            &normalize_journal(in_memory.await.expect("read"))?,
+            &normalize_journal(in_redis.await.map_err(to_text)?)?,
         )
     }
 
     pub(super) async fn compare_views(&self) -> Result<(), String> {
         let [in_memory, in_redis] = self.lines().map(|line| line.queue_view(&self.queue));
-        same(
+        require_equal(
             "views",
-            &in_memory.await.map_err(text)?,
-            &in_redis.await.map_err(text)?,
+            &in_memory.await.map_err(to_text)?,
+            &in_redis.await.map_err(to_text)?,
         )?;
         let ids: Vec<_> = (1..=VISITORS).map(visitor).collect();
         let [in_memory, in_redis] = self.lines().map(|line| line.status_many(&self.queue, &ids));
-        same(
-            "looks at all",
-            &in_memory.await.map_err(text)?,
-            &in_redis.await.map_err(text)?,
+        require_equal(
+            "statuses of all visitors",
+            &in_memory.await.map_err(to_text)?,
+            &in_redis.await.map_err(to_text)?,
         )
     }
 
-    /// What Redis holds, by the keys of the design and plain commands.
-    async fn raw(&self) -> QueueDump {
+    /// The state in Redis, read with plain commands and the keys of the design.
+    async fn dump_redis(&self) -> QueueDump {
         type Scored = Vec<(String, f64)>;
         let key = |name: &str| format!("vestibule:{{{}}}:{name}", self.queue);
         let mut pipe = redis::pipe();
@@ -72,11 +75,11 @@ impl Pair {
             .map(|(member, v)| (entry(member), v.clone()))
             .collect();
         ended.sort_unstable();
-        // Redis orders members of one score by the text that stands for them, memory by id.
+        // Redis sorts members of the same score by their text, and memory by id.
         let scored = |entries: Scored| {
             let mut entries: Vec<_> = entries
                 .iter()
-                .map(|(member, score)| (entry(member), exact(*score)))
+                .map(|(member, score)| (entry(member), to_integer(*score)))
                 .collect();
             entries.sort_by_key(|(id, score)| (*score, *id));
             entries
@@ -88,7 +91,8 @@ impl Pair {
             ended,
             state: state
                 .into_iter()
-                // What enter.lua needs of the configuration: the answers to entering tell whether it is right.
+                // The part of the configuration that enter.lua reads. The answers of `enter` show whether it is
+                // right.
                 .filter(|(name, _)| !["epoch", "entrance", "re_entry", "paused"].contains(&name.as_str()))
                 .map(|(name, number)| {
                     let number = number.parse().unwrap_or_else(|_| panic!("{name} is {number}"));
@@ -100,25 +104,26 @@ impl Pair {
 }
 
 fn entry(member: &str) -> EntryId {
-    EntryId::from_member(member).expect("a member")
+    EntryId::from_member(member).expect("a member is a valid entry id")
 }
 
-fn exact(score: f64) -> u64 {
+fn to_integer(score: f64) -> u64 {
     assert!(
         score.fract() == 0.0 && (0.0..9_007_199_254_740_992.0).contains(&score),
         "{score}"
     );
-    // What was just asserted makes the cast exact.
+    // The assertion above makes the cast exact.
     #[allow(clippy::cast_possible_truncation, clippy::cast_sign_loss)]
     let score = score as u64;
     score
 }
 
-/// The changes of a record, how often they were refused, and when they are due again.
-type Comparable = (Vec<Change>, u32, u64);
+/// The changes of a record, its attempts, and when it is due again.
+type NormalizedRecord = (Vec<Change>, u32, u64);
 
-/// A journal without its keys, which every line makes up by itself; within a record the order means nothing.
-fn comparable(journal: Vec<JournalRecord>) -> Result<Vec<Comparable>, String> {
+/// The journal without its keys, which each line chooses. The order within a record does not matter, so it is
+/// sorted.
+fn normalize_journal(journal: Vec<JournalRecord>) -> Result<Vec<NormalizedRecord>, String> {
     let sorted = |mut changes: Vec<Change>| {
         changes.sort_by_key(|change| change.id);
         let twice = changes.windows(2).find(|pair| pair[0].id == pair[1].id);
@@ -132,7 +137,7 @@ fn comparable(journal: Vec<JournalRecord>) -> Result<Vec<Comparable>, String> {
         .collect()
 }
 
-pub(super) fn same<T: PartialEq + Debug>(what: &str, memory: &T, redis: &T) -> Result<(), String> {
+pub(super) fn require_equal<T: PartialEq + Debug>(what: &str, memory: &T, redis: &T) -> Result<(), String> {
     if memory == redis {
         Ok(())
     } else {

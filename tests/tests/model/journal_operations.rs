@@ -1,4 +1,4 @@
-//! What becomes of the journal: the backup has it, refuses it, or comes to a part of it.
+//! The operations of the journal: the backup accepts a record, rejects it, or accepts a part of it.
 
 use vestibule_domain::{
     change::{Change, VisitEnd},
@@ -8,14 +8,20 @@ use vestibule_line::{Line, RequeueOrder};
 use vestibule_tests::lines::visitor;
 
 use crate::{
-    ops::Op,
-    pair::{WHOLE_JOURNAL, text},
+    line_pair::{JOURNAL_RECORDS_MAX, to_text},
+    operations::Operation,
 };
 
-/// Does it, and gives the answer as text. `record` is the change to record, where one is.
-pub(crate) async fn act(line: &dyn Line, queue: &QueueId, op: &Op, record: Option<&Change>) -> String {
+/// Runs the operation and returns the answer as text. `record` is the change to append, if the operation needs
+/// one.
+pub(crate) async fn run_operation(
+    line: &dyn Line,
+    queue: &QueueId,
+    op: &Operation,
+    record: Option<&Change>,
+) -> String {
     match op {
-        Op::Settle { records, ended, late } => {
+        Operation::Acknowledge { records, ended, late } => {
             let oldest = line.due_journal_records(queue, *records).await.expect("journal");
             let keys: Vec<_> = oldest.into_iter().map(|record| record.key).collect();
             let mut version = line.queue_view(queue).await.expect("a view").version;
@@ -25,16 +31,19 @@ pub(crate) async fn act(line: &dyn Line, queue: &QueueId, op: &Op, record: Optio
                 version,
             };
             let ended: Vec<_> = ended.iter().copied().map(ending).collect();
-            text(line.acknowledge(queue, &keys, &ended).await)
+            to_text(line.acknowledge(queue, &keys, &ended).await)
         }
-        Op::Record(..) => text(line.append_to_journal(queue, record.expect("made for it")).await),
-        Op::Defer {
+        Operation::AppendToJournal(..) => to_text(
+            line.append_to_journal(queue, record.expect("the operation has a change"))
+                .await,
+        ),
+        Operation::Requeue {
             record,
             tries,
             wait_ms,
         } => {
             let due = line
-                .due_journal_records(queue, WHOLE_JOURNAL)
+                .due_journal_records(queue, JOURNAL_RECORDS_MAX)
                 .await
                 .expect("journal");
             let Some(record) = due.into_iter().nth(*record) else {
@@ -43,30 +52,33 @@ pub(crate) async fn act(line: &dyn Line, queue: &QueueId, op: &Op, record: Optio
             let mut changes = record.changes;
             changes.sort_by_key(|change| change.id);
             let every_third = |from: usize| changes.iter().copied().skip(from).step_by(3).collect();
-            let deferral = RequeueOrder {
+            let order = RequeueOrder {
                 key: record.key,
                 untried: every_third(1),
                 rejected: every_third(2),
                 attempts: *tries,
                 backoff_ms: *wait_ms,
             };
-            text(line.requeue_with_backoff(queue, &deferral).await)
+            to_text(line.requeue_with_backoff(queue, &order).await)
         }
-        Op::SetAside(record) => {
+        Operation::DeadLetter(record) => {
             let due = line
-                .due_journal_records(queue, WHOLE_JOURNAL)
+                .due_journal_records(queue, JOURNAL_RECORDS_MAX)
                 .await
                 .expect("journal");
             match due.get(*record) {
-                Some(record) => text(line.dead_letter(queue, &record.key).await),
-                None => text(line.dead_letter(queue, "1-1").await),
+                Some(record) => to_text(line.dead_letter(queue, &record.key).await),
+                None => to_text(line.dead_letter(queue, "1-1").await),
             }
         }
-        Op::SettleAside(records) => {
-            let aside = line.dead_lettered(queue, *records).await.expect("read");
+        Operation::AcknowledgeDeadLetters(records) => {
+            let aside = line
+                .dead_lettered(queue, *records)
+                .await
+                .expect("the dead letters are read");
             let keys: Vec<_> = aside.into_iter().map(|record| record.key).collect();
-            text(line.acknowledge(queue, &keys, &[]).await)
+            to_text(line.acknowledge(queue, &keys, &[]).await)
         }
-        _ => unreachable!("nothing of the journal"),
+        _ => unreachable!("{op:?} is no operation of the journal"),
     }
 }

@@ -1,4 +1,4 @@
-//! What a check asks of both lines.
+//! The operations of the consistency check on both lines.
 
 use std::collections::BTreeMap;
 
@@ -9,65 +9,72 @@ use vestibule_line::{Cursor, Line, RepairOrder};
 use vestibule_tests::lines::visitor;
 
 use crate::{
-    ops::Op,
-    pair::{Made, Pair, WHOLE_JOURNAL, text},
+    line_pair::{JOURNAL_RECORDS_MAX, LinePair, OperationInput, to_text},
+    operations::Operation,
 };
 
-impl Pair {
-    /// Does it, and gives the answer as text.
-    pub(crate) async fn check(&self, line: &dyn Line, op: &Op, made: &Made) -> String {
+impl LinePair {
+    /// Runs the operation and returns the answer as text.
+    pub(crate) async fn run_check_operation(
+        &self,
+        line: &dyn Line,
+        op: &Operation,
+        input: &OperationInput,
+    ) -> String {
         let queue = &self.queue;
         match op {
-            Op::Pages => text((self.pages(line).await, self.whole_journal(line).await)),
-            Op::TakeCheck(order) => text(line.take_check(queue, *order).await),
-            Op::NoteCheck(shards) => text(line.record_check_progress(queue, *shards).await),
-            _ => match &made.mending {
-                Some(mending) => text(line.repair(queue, mending).await),
+            Operation::ReadPages => to_text((self.read_all_pages(line).await, self.read_journal(line).await)),
+            Operation::TakeCheck(order) => to_text(line.take_check(queue, *order).await),
+            Operation::RecordCheckProgress(shards) => {
+                to_text(line.record_check_progress(queue, *shards).await)
+            }
+            _ => match &input.repair {
+                Some(repair) => to_text(line.repair(queue, repair).await),
                 None => String::new(),
             },
         }
     }
 
-    /// Every change of the whole journal, due or not, in no order.
-    async fn whole_journal(&self, line: &dyn Line) -> Vec<Change> {
-        let whole = line.journal_records(&self.queue, WHOLE_JOURNAL).await;
+    /// All changes of the journal, due or not, sorted.
+    async fn read_journal(&self, line: &dyn Line) -> Vec<Change> {
+        let whole = line.journal_records(&self.queue, JOURNAL_RECORDS_MAX).await;
         let records = whole.expect("the whole journal").into_iter();
         let mut changes: Vec<_> = records.flat_map(|record| record.changes).collect();
         changes.sort_by_key(|change| (change.version, change.id));
         changes
     }
 
-    /// Every entry of every page.
-    pub(crate) async fn pages(
+    /// All entries of all pages.
+    pub(crate) async fn read_all_pages(
         &self,
         line: &dyn Line,
     ) -> (BTreeMap<EntryId, StoredPosition>, BTreeMap<EntryId, Change>) {
-        let (mut spots, mut ends) = (BTreeMap::new(), BTreeMap::new());
+        let (mut positions, mut ends) = (BTreeMap::new(), BTreeMap::new());
         let mut next = Some(Cursor::default());
         while let Some(from) = next {
             let page = line.read_page(&self.queue, &from).await.expect("a page");
-            spots.extend(page.positions);
+            positions.extend(page.positions);
             ends.extend(page.ends.into_iter().map(|end| (end.id, end)));
             next = page.next;
         }
-        (spots, ends)
+        (positions, ends)
     }
 
-    /// What a check may find of an entry; `None` where it stands nowhere.
-    pub(crate) async fn mending(&self, op: &Op) -> Option<RepairOrder> {
-        let Op::Mend {
+    /// The repair that a consistency check may order for the entry. `None` if the entry is not in the line.
+    pub(crate) async fn build_repair(&self, op: &Operation) -> Option<RepairOrder> {
+        let Operation::Repair {
             visitor: number,
             state,
             same_visit,
-            as_seen,
+            as_observed,
             end_ms_from_now,
         } = op
         else {
             return None;
         };
         let id = visitor(*number);
-        let seen = *self.pages(&self.memory).await.0.get(&id)?;
-        let mut record = self.old_record(*number, 0);
+        let seen = *self.read_all_pages(&self.memory).await.0.get(&id)?;
+        let mut record = self.build_old_record(*number, 0);
         if let Some(record) = &mut record {
             if *same_visit {
                 record.visit = seen.visit();
@@ -82,7 +89,7 @@ impl Pair {
         let elsewhere = DeadlineScore::new(self.clock.now_ms(), seen.visit());
         Some(RepairOrder {
             id,
-            observed: if *as_seen {
+            observed: if *as_observed {
                 seen
             } else {
                 StoredPosition::Active(elsewhere)

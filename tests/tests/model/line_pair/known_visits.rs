@@ -1,4 +1,5 @@
-//! What was seen of visitors so far, and what an operation is given of it: numbers of visits, old records, changes.
+//! The known visits and places of the visitors, and the inputs of operations that are made of them: visits, old
+//! records and changes.
 
 use vestibule_domain::{
     change::{Change, EndReason, Event},
@@ -9,16 +10,16 @@ use vestibule_domain::{
 use vestibule_line::{EntryLookup, Line};
 use vestibule_tests::lines::visitor;
 
-use super::Pair;
-use crate::ops::{Named, Op, VISITORS};
+use super::LinePair;
+use crate::operations::{Operation, VISITORS, VisitSelector};
 
-impl Pair {
-    pub(super) async fn note_visits(&mut self) {
+impl LinePair {
+    pub(super) async fn record_known_visits(&mut self) {
         for number in 1..=VISITORS {
-            let look = self.memory.status(&self.queue, visitor(number)).await;
-            if let EntryLookup::Found(standing) = look.expect("status") {
-                self.visits.insert(number, standing.visit());
-                if let EntryStatus::Waiting { score, .. } = standing {
+            let status = self.memory.status(&self.queue, visitor(number)).await;
+            if let EntryLookup::Found(found) = status.expect("the line answers") {
+                self.visits.insert(number, found.visit());
+                if let EntryStatus::Waiting { score, .. } = found {
                     let version = self.memory.queue_view(&self.queue).await.expect("view").version;
                     let places = self.places.entry(number).or_default();
                     if places.back().is_none_or(|(last, _)| *last != score) {
@@ -32,17 +33,17 @@ impl Pair {
         }
     }
 
-    pub(super) fn visit(&self, number: u64, named: Named) -> Option<Visit> {
-        let right = self.visits.get(&number).map_or(0, |visit| visit.number().into());
-        match named {
-            Named::Any => None,
-            Named::Right => Visit::new(right),
-            Named::Wrong => Visit::new((right + 1) % 4096),
+    pub(super) fn select_visit(&self, number: u64, selector: VisitSelector) -> Option<Visit> {
+        let current = self.visits.get(&number).map_or(0, |visit| visit.number().into());
+        match selector {
+            VisitSelector::None => None,
+            VisitSelector::Current => Visit::new(current),
+            VisitSelector::Other => Visit::new((current + 1) % 4096),
         }
     }
 
-    /// What the backup may have of a place that the visitor had, in each state that is live.
-    pub(crate) fn old_record(&self, number: u64, state: usize) -> Option<EntryRecord> {
+    /// The record that the backup may have of an earlier place of the visitor, in one of the live states.
+    pub(crate) fn build_old_record(&self, number: u64, state: usize) -> Option<EntryRecord> {
         let (score, version) = *self.places.get(&number)?.front()?;
         let deadline_ms = score.joined_at_ms() + 45_000;
         let (id, visit) = (visitor(number), score.visit());
@@ -72,11 +73,13 @@ impl Pair {
         )
     }
 
-    /// A change of each kind, of the visit that the visitor was last seen in.
-    pub(super) async fn change_to_record(&self, op: &Op) -> Option<Change> {
-        let Op::Record(number, kind) = op else { return None };
+    /// A change of one kind for the last known visit of the visitor.
+    pub(super) async fn build_change(&self, op: &Operation) -> Option<Change> {
+        let Operation::AppendToJournal(number, kind) = op else {
+            return None;
+        };
         let view = self.memory.queue_view(&self.queue).await.expect("view");
-        let visit = self.visit(*number, Named::Right).expect("named");
+        let visit = self.select_visit(*number, VisitSelector::Current).expect("named");
         let score = WaitScore::next(0, view.now_ms);
         let session_end_ms = view.now_ms + 1;
         let kinds = [
