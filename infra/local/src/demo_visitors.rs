@@ -1,5 +1,5 @@
-//! Simulated visitors for the demo queue, so that a new user sees a line. Each visitor sends requests through the real
-//! routes within this process.
+//! Simulated visitors for the demo queue, so that a new user sees a line. Each visitor sends requests through
+//! the real routes within this process.
 
 use std::time::Duration;
 
@@ -22,7 +22,8 @@ pub(crate) const QUEUE: &str = "demo:1";
 
 /// The most bytes of an answer of the API.
 const ANSWER_BYTES_MAX: usize = 64 * 1024;
-/// One in this many visitors does not claim the turn, and one in this many active visitors does not complete the visit.
+/// One in this many visitors does not claim the turn, and one in this many active visitors does not complete
+/// the visit.
 const NO_SHOW_ONE_IN: u32 = 10;
 /// The pause after an unexpected answer.
 const ERROR_PAUSE: Duration = Duration::from_secs(2);

@@ -49,8 +49,8 @@ fn read_or_create_file(path: &Path, create: impl Fn() -> Vec<u8>) -> io::Result<
         Err(error) if error.kind() == ErrorKind::NotFound => {}
         found => return found,
     }
-    // The key is written to a temporary file that only its owner can read, and then renamed: a crash leaves a complete key
-    // or none. If another process created the key first, its key is used.
+    // The key is written to a temporary file that only its owner can read, and then renamed: a crash leaves a
+    // complete key or none. If another process created the key first, its key is used.
     let folder = path.parent().unwrap_or(Path::new("."));
     let mut file = NamedTempFile::new_in(folder)?;
     file.write_all(&create())?;

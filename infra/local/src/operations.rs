@@ -34,8 +34,8 @@ pub(crate) fn routes(admin: Admin) -> Router {
         .with_state(Arc::new(admin))
 }
 
-/// Runs a command of the admin function. Only this machine may send one. A page of another site may know the address, but
-/// its requests either name another host (DNS rebinding), or need a CORS preflight to send JSON.
+/// Runs a command of the admin function. Only this machine may send one. A page of another site may know the
+/// address, but its requests either name another host (DNS rebinding), or need a CORS preflight to send JSON.
 async fn run_command(
     State(admin): State<Arc<Admin>>,
     headers: HeaderMap,

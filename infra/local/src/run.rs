@@ -1,4 +1,5 @@
-//! The life of the process: it opens the line and the backup, restores each queue, serves requests, and stops in order.
+//! The life of the process: it opens the line and the backup, restores each queue, serves requests, and stops
+//! in order.
 
 use std::{
     net::{Ipv4Addr, SocketAddr},
@@ -59,9 +60,9 @@ fn api_config() -> ApiConfig {
     }
 }
 
-/// Restores each queue before the process serves requests. A queue with invalid stored settings is not served until an
-/// operator corrects them, because its pace is unknown. The promoter logs the name of the field, and the other queues are
-/// served.
+/// Restores each queue before the process serves requests. A queue with invalid stored settings is not served
+/// until an operator corrects them, because its pace is unknown. The promoter logs the name of the field, and
+/// the other queues are served.
 async fn restore_queues(promoter: &Promoter) -> Result<(), StartError> {
     for (queue, outcome) in promoter.sync_all().await? {
         match outcome {

@@ -4,7 +4,8 @@ use vestibule_domain::estimate::Estimate;
 
 /// The most visitors whose estimates are kept. Of a larger crowd, every n-th visitor is sampled.
 const SAMPLED_VISITORS_MAX: u32 = 50_000;
-/// The shortest wait against which an error is measured, in seconds. A few seconds of error in a short wait do not matter.
+/// The shortest wait against which an error is measured, in seconds. A few seconds of error in a short wait do
+/// not matter.
 const ERROR_BASE_SECONDS_MIN: f64 = 10.0;
 /// The upper bounds of the waits by which estimates are grouped, in seconds.
 pub const WAIT_BOUNDS_SECONDS: [u64; 6] = [10, 60, 300, 900, 1_800, u64::MAX];

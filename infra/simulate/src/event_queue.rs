@@ -41,8 +41,8 @@ impl EventQueue {
         }
     }
 
-    /// Schedules the next step of a visitor and replaces an earlier schedule. A time in the past becomes now, and a time
-    /// beyond the wheel becomes the end of the wheel.
+    /// Schedules the next step of a visitor and replaces an earlier schedule. A time in the past becomes now,
+    /// and a time beyond the wheel becomes the end of the wheel.
     pub fn schedule(&mut self, visitor: u32, at_ms: u64) {
         self.cancel(visitor);
         let at_ms = at_ms.clamp(self.now_ms, self.now_ms + WHEEL_MS as u64 - 1);

@@ -7,7 +7,8 @@ use vestibule_domain::settings::Settings;
 /// Counts the violations of pace, capacity and order.
 #[derive(Debug)]
 pub struct InvariantChecker {
-    /// The level of the token bucket, in entries times milliseconds of the interval. The unit keeps it a whole number.
+    /// The level of the token bucket, in entries times milliseconds of the interval. The unit keeps it a whole
+    /// number.
     level: i128,
     at_ms: u64,
     batch: i128,
@@ -54,8 +55,8 @@ impl InvariantChecker {
         self.slots_taken -= slots;
     }
 
-    /// Records that the line admitted entries at the same time. `turns` are the numbers that the visitors got when they
-    /// entered, in the order of admission.
+    /// Records that the line admitted entries at the same time. `turns` are the numbers that the visitors got
+    /// when they entered, in the order of admission.
     pub fn admit(&mut self, now_ms: u64, turns: &[u32]) {
         if turns.is_empty() {
             return;

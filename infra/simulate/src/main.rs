@@ -1,5 +1,5 @@
-//! Runs the simulation. It prints tables over all seeds and the figures as `name=value` lines, and writes a CSV file and a
-//! picture of each scenario.
+//! Runs the simulation. It prints tables over all seeds and the figures as `name=value` lines, and writes a CSV
+//! file and a picture of each scenario.
 //!
 //! Run it with `make simulate`.
 

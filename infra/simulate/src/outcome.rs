@@ -9,7 +9,8 @@ pub struct VisitorOutcome {
     pub polls: u32,
     /// How long the polls of the visitor were held, in milliseconds.
     pub held_ms: u32,
-    /// The wait for the turn, in milliseconds. `None` if the turn never came, or if the visitor became active at once.
+    /// The wait for the turn, in milliseconds. `None` if the turn never came, or if the visitor became active
+    /// at once.
     pub waited_ms: Option<u64>,
 }
 

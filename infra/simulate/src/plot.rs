@@ -1,4 +1,5 @@
-//! The time series of a scenario as a picture: the entries, the rate of admission, and the polls of both kinds of clients.
+//! The time series of a scenario as a picture: the entries, the rate of admission, and the polls of both kinds
+//! of clients.
 
 use std::{error::Error, path::Path};
 

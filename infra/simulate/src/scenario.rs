@@ -76,9 +76,9 @@ pub enum Operator {
     Absent,
     /// Every few minutes the operator changes the pace or the capacity, or pauses the queue.
     Moderate,
-    /// Several times a minute the operator changes any setting, also `claim_seconds`. At times the line hardly moves, and
-    /// each visitor is told to poll late. Then the operator raises pace and capacity to the maximum, and the turns of
-    /// visitors far back in line come at once.
+    /// Several times a minute the operator changes any setting, also `claim_seconds`. At times the line hardly
+    /// moves, and each visitor is told to poll late. Then the operator raises pace and capacity to the maximum,
+    /// and the turns of visitors far back in line come at once.
     Extreme,
 }
 
@@ -87,8 +87,8 @@ pub enum Operator {
 pub enum Network {
     /// A poll is up to 0.3 s late, and one in 100 up to 3 s. A claim is up to 1 s late.
     Usual,
-    /// Each poll is up to 2 s late and each claim up to 1.2 s. A snapshot of the queue is up to 2 s old. The sum stays
-    /// within the third of the shortest `claim_seconds` that the pacing leaves as a reserve.
+    /// Each poll is up to 2 s late and each claim up to 1.2 s. A snapshot of the queue is up to 2 s old. The
+    /// sum stays within the third of the shortest `claim_seconds` that the pacing leaves as a reserve.
     Slow,
 }
 
@@ -131,7 +131,8 @@ pub const NAMES: [&str; 9] = [
     "operator",
     "quiet",
 ];
-/// The time in which the line serves all visitors, in seconds. The last ones therefore wait for more than half an hour.
+/// The time in which the line serves all visitors, in seconds. The last ones therefore wait for more than half
+/// an hour.
 const SERVED_IN_SECONDS: f64 = 2_400.0;
 const SESSION_SECONDS: u32 = 600;
 

@@ -1,5 +1,5 @@
-//! Runs scenarios with several seeds, each with paced and with fixed clients, on all cores. All visitors of a run share
-//! the chances of that run, so only many runs show how often an estimate is right.
+//! Runs scenarios with several seeds, each with paced and with fixed clients, on all cores. All visitors of a
+//! run share the chances of that run, so only many runs show how often an estimate is right.
 
 use std::{
     num::NonZero,

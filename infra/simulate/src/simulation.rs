@@ -58,8 +58,8 @@ pub enum Clients {
 /// The time between two polls of a fixed client, in milliseconds.
 pub const FIXED_POLL_MS: u64 = 3_000;
 
-/// The state of a visitor. It is one struct for the sake of the processor's cache: with a million visitors, a poll finds
-/// nothing of its visitor there.
+/// The state of a visitor. It is one struct for the sake of the processor's cache: with a million visitors, a
+/// poll finds nothing of its visitor there.
 struct VisitorState {
     id: EntryId,
     drawn: Visitor,

@@ -107,7 +107,8 @@ fn format_estimates_row(name: &str, wait: &str, sums: &AccuracySums) -> String {
     )
 }
 
-/// How the accuracy differs from seed to seed: the means over the seeds, and the lowest and highest coverage of a seed.
+/// How the accuracy differs from seed to seed: the means over the seeds, and the lowest and highest coverage of
+/// a seed.
 fn format_seed_spread(all: &[ScenarioRuns]) -> String {
     let mut rows = format!(
         "{:<10} {:>6} {:>9} {:>8} {:>8} {:>8} {:>8} {:>9}\n",

@@ -1,5 +1,5 @@
-//! Fallback ticks. While the promoter is down, each process that serves a request ticks the queue once a second for as
-//! long as the request lasts, if the line gives it the turn.
+//! Fallback ticks. While the promoter is down, each process that serves a request ticks the queue once a second
+//! for as long as the request lasts, if the line gives it the turn.
 
 use vestibule_domain::fallback_tick::{fallback_tick_due_in_ms, promoter_down_after_ms};
 use vestibule_line::{FallbackTickOrder, Line};
@@ -8,7 +8,8 @@ use super::{FIXED_POLL_MS, Simulation, resolve};
 
 /// The number of processes that share the requests.
 pub(super) const PROCESSES: usize = 8;
-/// The least time between two fallback ticks of a queue over all processes, in milliseconds: as the functions have it.
+/// The least time between two fallback ticks of a queue over all processes, in milliseconds: as the functions
+/// have it.
 const FALLBACK_TICK_INTERVAL_MS: u64 = 900;
 
 /// A process that serves requests.
@@ -64,8 +65,8 @@ impl Simulation {
         self.fixed_polls_at_ms = self.fixed_polls_at_ms.min(self.now_ms + FIXED_POLL_MS);
     }
 
-    /// When a request may next run a fallback tick without changing anything for its visitor: a held poll, or a poll of a
-    /// fixed client.
+    /// When a request may next run a fallback tick without changing anything for its visitor: a held poll, or a
+    /// poll of a fixed client.
     pub(super) fn next_background_request_ms(&self) -> u64 {
         let held = self.processes.iter().map(|process| process.offers_at_ms);
         held.fold(self.fixed_polls_at_ms, u64::min)

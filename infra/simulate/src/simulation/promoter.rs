@@ -25,8 +25,8 @@ impl Simulation {
         self.promote(true);
     }
 
-    /// Promotes the entries that may go now, flushes the journal and takes a sample if one is due. The promoter also writes
-    /// its heartbeat.
+    /// Promotes the entries that may go now, flushes the journal and takes a sample if one is due. The promoter
+    /// also writes its heartbeat.
     pub(super) fn promote(&mut self, is_promoter: bool) {
         let order = PromoteOrder {
             max_entries: PROMOTE_CHUNK,

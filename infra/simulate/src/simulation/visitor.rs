@@ -204,8 +204,8 @@ impl Simulation {
         }
     }
 
-    /// Records that a visitor was promoted. The visitor learns of it at once if a poll is held, and otherwise with the next
-    /// poll.
+    /// Records that a visitor was promoted. The visitor learns of it at once if a poll is held, and otherwise
+    /// with the next poll.
     pub(super) fn receive_turn(&mut self, visitor: u32) {
         let drawn = self.visitors[visitor as usize].drawn;
         let waited_ms = self.now_ms - drawn.arrives_at_ms;

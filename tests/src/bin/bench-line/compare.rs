@@ -1,5 +1,5 @@
-//! Compares this build with another build of the benchmark. Both run as child processes, by turns and against the same
-//! Redis, so that drift of the machine affects both alike.
+//! Compares this build with another build of the benchmark. Both run as child processes, by turns and against
+//! the same Redis, so that drift of the machine affects both alike.
 
 use std::{
     collections::BTreeMap,
@@ -21,8 +21,8 @@ const REQUIRED: [&str; 3] = ["enter_vs_zadd", "status_vs_zrank", "promote_1000_m
 /// The figures that one run printed, by name.
 type Figures = BTreeMap<String, f64>;
 
-/// Prints `NAME_vs_old` for each figure that both builds print: the median over the rounds of the new figure divided by
-/// the old one. Higher is better for a rate (`_rps`, `_vs_zadd`, `_vs_zrank`), and lower for a time or a size.
+/// Prints `NAME_vs_old` for each figure that both builds print: the median over the rounds of the new figure divided
+/// by the old one. Higher is better for a rate (`_rps`, `_vs_zadd`, `_vs_zrank`), and lower for a time or a size.
 pub(crate) async fn compare(url: &str, old: &Path, rounds: usize) -> Result<(), Box<dyn Error>> {
     let (new, old) = (Build::own()?, Build::at(old));
     let mut ratios = BTreeMap::<String, Vec<f64>>::new();
@@ -73,15 +73,14 @@ impl Build {
         }
     }
 
-    /// Runs all measurements of the build once on an empty Redis. Builds of any age take no arguments for that, read the
-    /// same environment and print one `name=value` a line.
+    /// Runs all measurements of the build once on an empty Redis. Builds of any age take no arguments for that,
+    /// read the same environment and print one `name=value` a line.
     async fn measure(&self, url: &str) -> Result<Figures, Box<dyn Error>> {
         flush_redis(url).await?;
         let mut command = Command::new(&self.program);
         command
             .env("TEST_REDIS_URL", url)
             .stdin(Stdio::null())
-            .stderr(Stdio::inherit())
             .kill_on_drop(true);
         if let Some(runner) = &self.runner {
             command.env("VESTIBULE_LOCAL_BIN", runner);
@@ -91,6 +90,7 @@ impl Build {
             .output()
             .await
             .map_err(|error| format!("{program} cannot be started: {error}"))?;
+        eprint!("{}", String::from_utf8_lossy(&output.stderr));
         let figures = parse_figures(&String::from_utf8(output.stdout)?);
         for name in REQUIRED {
             if !figures.contains_key(name) {
@@ -133,7 +133,7 @@ mod tests {
 
     #[test]
     fn figures_are_parsed_and_other_lines_are_skipped() {
-        let printed = "zadd_rps=90038\nenter_vs_zadd=0.477\nwake=nobody\nsome text\n";
+        let printed = "zadd_rps=90038\nenter_vs_zadd=0.477\nwake=none\nsome text\n";
         let expected = [("enter_vs_zadd", 0.477), ("zadd_rps", 90_038.0)];
         let expected = expected.map(|(name, value)| (name.to_owned(), value));
         assert_eq!(parse_figures(printed), Figures::from(expected));

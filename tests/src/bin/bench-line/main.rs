@@ -1,5 +1,5 @@
-//! Measures the line in Redis against the raw commands that it uses. The figures are ratios within one run, because on a
-//! shared machine an absolute figure says little.
+//! Measures the line in Redis against the raw commands that it uses. The figures are ratios within one run,
+//! because on a shared machine an absolute figure says little.
 //!
 //! It prints one `name=value` a line. Run it with `make bench-line`, which starts a Redis of its own.
 //!
