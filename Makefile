@@ -37,25 +37,25 @@ sam-local: ## Serve the functions in containers with `sam local` (PORT=3000, RED
 test-sam: ## Run the HTTP suite against `sam local` (ARGS go to the test runner)
 	infra/test-sam.sh $(ARGS)
 
-chaos: ## Send visitors through while parts fail at random, and check the history (SEEDS=50 runs, or only SEED=7)
+chaos: ## Check the guarantees while the parts fail at random (SEEDS=50, or SEED=7 alone)
 	infra/chaos.sh
 
-simulate: ## Simulate many visitors with a virtual clock (VISITORS=1000000, SCENARIO=flash or all, SEED=1, SEEDS=1)
+simulate: ## Simulate visitors with the real rules and a virtual clock (VISITORS=1000000, SCENARIO=flash or all, SEED=1, SEEDS=1)
 	infra/simulate.sh
 
 bench-restore: ## Measure how long the restore of a million entries takes (ARGS=100000 for fewer)
 	infra/bench-restore.sh $(ARGS)
 
-bench-line: ## Measure the operations of the line against Redis (ARGS go to the benchmark)
+bench-line: ## Measure the line against Redis commands (ARGS="--against PATH" compares with the earlier build PATH)
 	infra/bench-line.sh $(ARGS)
 
-bench-estimate: ## Measure the wait estimates that 10,000 HTTP clients get (ARGS=2000 for fewer)
+bench-estimate: ## Measure the accuracy of the wait estimates of 10,000 clients over HTTP (ARGS=2000 for fewer)
 	infra/bench-estimate.sh $(ARGS)
 
-bench-wake: ## Measure how soon held polls learn of a turn, and the load that this puts on Redis
+bench-wake: ## Measure how soon held polls are answered, and the commands that Redis runs for that
 	infra/bench-wake.sh $(ARGS)
 
-bench-fallback-ticks: ## Measure how fast requests move a line while the promoter is off
+bench-fallback-ticks: ## Measure how fast fallback ticks move a line while the promoter is off
 	infra/bench-fallback-ticks.sh
 
 bench-cold: ## Measure the cold start and the size of the functions

@@ -1,9 +1,9 @@
 #!/usr/bin/env bash
 #
-# Measures the functions as they are deployed: how they start, how much memory they take, how large they are.
+# Measures the functions as they are deployed: the time of a cold start, the memory and the size.
 #
-#   infra/bench-cold.sh             builds them for this machine's processor, which takes minutes, and measures them
-#   infra/bench-cold.sh FOLDER      measures what was built before, in FOLDER/FUNCTION/bootstrap
+#   infra/bench-cold.sh             builds the functions for this machine's processor, which takes minutes, and measures them
+#   infra/bench-cold.sh FOLDER      measures an earlier build in FOLDER/FUNCTION/bootstrap
 set -euo pipefail
 cd "$(dirname "${BASH_SOURCE[0]}")/.."
 
@@ -21,26 +21,26 @@ case $(uname -m) in
   *) fail "the runtime emulator runs on x86_64 and arm64, and this is $(uname -m)" ;;
 esac
 for emulator in "$sam"/../lib/python3.*/site-packages/samcli/local/rapid/aws-lambda-rie-"$architecture"; do :; done
-[[ -f $emulator ]] || fail "$SAM_PACKAGE brings no runtime emulator for $architecture"
+[[ -f $emulator ]] || fail "$SAM_PACKAGE has no runtime emulator for $architecture"
 
 target=${CARGO_TARGET_DIR:-$root/target}
 built=${1:-$target/lambda}
 if [[ $# == 0 ]]; then
   need_cargo_lambda
-  # From the folder of the package, as `sam build` does it.
+  # The build runs in the folder of the package, as with `sam build`.
   (cd functions && cargo lambda build --release --locked) >&2
 fi
-# What measures need not be fast: the figures are the emulator's and the kernel's.
+# A debug build of the benchmark is enough: the figures come from the emulator and the kernel.
 cargo build --locked --package vestibule-tests --bin bench-cold
 
 work=$(mktemp -d "${TMPDIR:-/tmp}/vestibule-cold.XXXXXX")
 trap 'rm -rf "$work"' EXIT
 install -m 755 "$emulator" "$work/emulator"
 for name in $FUNCTIONS; do
-  [[ -f $built/$name/bootstrap ]] || fail "there is no $built/$name/bootstrap"
+  [[ -f $built/$name/bootstrap ]] || fail "$built/$name/bootstrap is missing"
   mkdir "$work/$name"
   install -m 755 "$built/$name/bootstrap" "$work/$name/bootstrap"
-  # As SAM packs it.
+  # Compressed as SAM does it.
   (cd "$work/$name" && "$python" -c '
 import zipfile
 with zipfile.ZipFile("bootstrap.zip", "w", zipfile.ZIP_DEFLATED) as package:

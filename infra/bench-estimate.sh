@@ -1,7 +1,7 @@
 #!/usr/bin/env bash
 #
-# Measures what visitors are told of their wait: clients over HTTP against a Redis of its own. The number of clients may be
-# given.
+# Measures the accuracy of the wait estimates: clients over HTTP, against a Redis of its own. The argument is the number of
+# clients.
 set -euo pipefail
 cd "$(dirname "${BASH_SOURCE[0]}")/.."
 
@@ -9,10 +9,10 @@ cd "$(dirname "${BASH_SOURCE[0]}")/.."
 source infra/tools.sh
 
 need_redis
-# A connection for each poll that is held, at both ends, and more at the beginning.
+# Each held poll has a connection, which counts at both ends. More connections are open at the start.
 ulimit -n "$(ulimit -Hn)"
 
-# Two builds: in one, the features that tests ask for would be in the runner as well, and it would not be what people run.
+# Two builds: a single one would also give the runner the features that only tests enable.
 cargo build --profile local --locked --package vestibule-local
 cargo build --profile local --locked --package vestibule-tests --bin bench-estimate
 

@@ -1,6 +1,6 @@
 #!/usr/bin/env bash
 #
-# Measures how fast a line moves by the calls of those who wait, with the promoter off and on, on a Redis of its own.
+# Measures how fast fallback ticks move a line while the promoter is off, compared with the promoter, on a Redis of its own.
 set -euo pipefail
 cd "$(dirname "${BASH_SOURCE[0]}")/.."
 

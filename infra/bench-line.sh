@@ -1,6 +1,12 @@
 #!/usr/bin/env bash
 #
 # Measures the line's operations against a Redis of its own. Arguments go to the benchmark.
+#
+#   infra/bench-line.sh                           prints the figures
+#   infra/bench-line.sh --against PATH            compares this build with the earlier build PATH of bench-line: both run by
+#                                                 turns, and each figure is printed as a ratio, NAME_vs_old. A vestibule-local
+#                                                 beside PATH serves the old build; without it, an old build may lack HTTP
+#   infra/bench-line.sh --against PATH --rounds 9
 set -euo pipefail
 cd "$(dirname "${BASH_SOURCE[0]}")/.."
 
@@ -9,7 +15,7 @@ source infra/tools.sh
 
 need_redis
 
-# Two builds: in one, the features that tests ask for would be in the runner as well, and it would not be what people run.
+# Two builds: a single one would also give the runner the features that only tests enable.
 cargo build --profile local --locked --package vestibule-local
 cargo build --profile local --locked --package vestibule-tests --bin bench-line
 

@@ -1,7 +1,7 @@
 #!/usr/bin/env bash
 #
-# Measures how long a lost Redis takes to come back, against a Redis and a DynamoDB emulator of its own. The number of
-# entries may be given.
+# Measures how long the restore of a lost Redis takes, on a Redis and a DynamoDB emulator of its own. The argument is the
+# number of entries.
 set -euo pipefail
 cd "$(dirname "${BASH_SOURCE[0]}")/.."
 

@@ -1,6 +1,6 @@
 #!/usr/bin/env bash
 #
-# Measures how soon held polls are told of their turn, against a Redis of its own.
+# Measures how soon held polls are answered when their turn comes, on a Redis of its own.
 set -euo pipefail
 cd "$(dirname "${BASH_SOURCE[0]}")/.."
 
@@ -11,9 +11,9 @@ need_redis
 
 cargo build --profile local --locked --package vestibule-tests --bin bench-wake
 
-# Ten thousand connections, and what else a process has open.
+# Ten thousand connections and the other open files of a process.
 ulimit -n 11000 || {
-  echo "bench-wake: this many files may not be open at once: raise the hard limit of \`ulimit -n\`" >&2
+  echo "bench-wake: the limit of open files is too low: raise the hard limit of \`ulimit -n\` to 11000" >&2
   exit 1
 }
 

@@ -1,27 +1,27 @@
-//! A few seeds of the chaos suite, for every day. `make chaos` runs as many as are wanted.
+//! Runs a few seeds of the chaos suite with each test run. `make chaos` runs any number of seeds.
 
 use vestibule_tests::chaos;
 
-async fn holds(seed: u64) {
-    let outcome = chaos::run(seed).await;
+async fn check_seed(seed: u64) {
+    let outcome = chaos::run_seed(seed).await;
     println!("{outcome}");
-    assert!(outcome.is_ok(), "{}", outcome.evidence());
+    assert!(outcome.is_ok(), "{}", outcome.format_evidence());
 }
 
-/// Redis is killed, while the table is slow and throttles and functions are killed on their way to it.
+/// Redis is killed while the table is slow and throttles, and functions are killed before they write to it.
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
-async fn a_lost_redis_costs_nobody_a_place() {
-    holds(7).await;
+async fn a_lost_redis_costs_no_visitor_a_place() {
+    check_seed(7).await;
 }
 
-/// Redis comes back as it was five seconds before, within a moment.
+/// Redis restarts at once, with data that is five seconds old.
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
-async fn an_old_redis_costs_nobody_a_place() {
-    holds(3).await;
+async fn a_stale_redis_costs_no_visitor_a_place() {
+    check_seed(3).await;
 }
 
-/// Two replicas take over, one after the other, which had missed the last changes.
+/// Two replicas are promoted, one after the other. Each lacks the last changes.
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
-async fn replicas_that_lagged_cost_nobody_a_place() {
-    holds(21).await;
+async fn promoted_stale_replicas_cost_no_visitor_a_place() {
+    check_seed(21).await;
 }

@@ -1,5 +1,5 @@
-//! A crowd of a thousand over HTTP, from the door to the end: everybody gets through, in the order in which they came,
-//! never more at once than the capacity, never faster than the pace, nobody twice.
+//! A thousand visitors over HTTP: each is served once, in the order of entering, and capacity and pace are
+//! never exceeded.
 
 use std::{
     sync::{
@@ -13,7 +13,7 @@ use futures_util::future::join_all;
 use serde_json::{Value, json};
 use tokio::time::{sleep, timeout};
 use uuid::Uuid;
-use vestibule_tests::{runner::Runner, servers::server_url};
+use vestibule_tests::{runner::Runner, servers::url};
 
 const VISITORS: usize = 1_000;
 const CAPACITY: u64 = 50;
@@ -22,111 +22,131 @@ const BATCH: u64 = 20;
 const BOUND: Duration = Duration::from_secs(150);
 
 #[tokio::test(flavor = "multi_thread")]
-async fn everybody_gets_through_in_order_with_the_line_in_memory() {
-    let dir = tempfile::tempdir().expect("a folder");
-    let runner = Runner::start(dir.path(), &["--crowd", "0"]).expect("it starts");
-    a_thousand(Arc::new(runner)).await;
+async fn all_visitors_pass_in_order_with_the_line_in_memory() {
+    let dir = tempfile::tempdir().expect("a temporary folder");
+    let runner = Runner::start(dir.path(), &["--demo-visitors", "0"]).expect("the runner starts");
+    send_a_thousand_visitors(Arc::new(runner)).await;
 }
 
 #[tokio::test(flavor = "multi_thread")]
-async fn everybody_gets_through_in_order_with_the_line_in_redis() {
-    let dir = tempfile::tempdir().expect("a folder");
-    let redis = server_url("TEST_REDIS_URL");
-    let runner = Runner::start(dir.path(), &["--crowd", "0", "--redis", &redis]).expect("it starts");
-    a_thousand(Arc::new(runner)).await;
+async fn all_visitors_pass_in_order_with_the_line_in_redis() {
+    let dir = tempfile::tempdir().expect("a temporary folder");
+    let redis = url("TEST_REDIS_URL");
+    let runner =
+        Runner::start(dir.path(), &["--demo-visitors", "0", "--redis", &redis]).expect("the runner starts");
+    send_a_thousand_visitors(Arc::new(runner)).await;
 }
 
-async fn a_thousand(runner: Arc<Runner>) {
+async fn send_a_thousand_visitors(runner: Arc<Runner>) {
     let queue = format!("crowd:{}", Uuid::new_v4());
     let settings =
         json!({ "capacity": CAPACITY, "batch": BATCH, "interval_seconds": 1, "claim_seconds": 60 });
     runner
-        .run_command(json!({ "op": "create", "queue": queue, "settings": settings }))
+        .order(json!({ "op": "create", "queue": queue, "settings": settings }))
         .await;
-    let watch = Watch::start(runner.clone(), queue.clone());
+    let watcher = OccupancyWatcher::start(runner.clone(), queue.clone());
 
-    let crowd = (0..VISITORS).map(|n| visit(runner.clone(), queue.clone(), n));
-    let tokens = timeout(BOUND, join_all(crowd))
+    let visits = (0..VISITORS).map(|n| run_visit(runner.clone(), queue.clone(), n));
+    let tokens = timeout(BOUND, join_all(visits))
         .await
-        .expect("everybody gets through in time");
+        .expect("all visitors finish in time");
 
-    let worst = watch.worst().await;
-    assert!(worst <= CAPACITY, "{worst} were ready and active at once");
+    let max_occupancy = watcher.max_occupancy().await;
+    assert!(
+        max_occupancy <= CAPACITY,
+        "{max_occupancy} were ready and active at once"
+    );
     let distinct: std::collections::HashSet<_> = tokens.iter().collect();
-    assert_eq!(distinct.len(), VISITORS, "one place each");
+    assert_eq!(distinct.len(), VISITORS, "each visitor has an entry of their own");
 
-    let totals = runner.run_command(json!({ "op": "stats", "queue": queue })).await["totals"].take();
+    let totals = runner.order(json!({ "op": "stats", "queue": queue })).await["totals"].take();
     assert_eq!(totals["entered"], json!(VISITORS));
     assert_eq!(totals["completed"], json!(VISITORS));
     assert_eq!(totals["no_shows"], json!(0));
-    let let_in = number(&totals["claimed"]) + number(&totals["fast_tracked"]);
-    assert_eq!(let_in, VISITORS as u64, "nobody twice");
-    in_order_and_in_pace(&runner, &queue, &tokens).await;
+    let admitted = number(&totals["claimed"]) + number(&totals["fast_tracked"]);
+    assert_eq!(admitted, VISITORS as u64, "a visitor was admitted twice");
+    check_order_and_pace(&runner, &queue, &tokens).await;
 }
 
-/// One visitor: enters, polls as told, claims, is served for a moment, and is done. Answers the token.
-async fn visit(runner: Arc<Runner>, queue: String, n: usize) -> String {
+/// One visitor: enters, polls as told, claims, stays for a moment and completes the visit. Returns the token.
+async fn run_visit(runner: Arc<Runner>, queue: String, n: usize) -> String {
     let visitor = Uuid::new_v4().to_string();
     let mut entry = runner.enter(&queue, &visitor).await;
-    let token = entry["token"].as_str().expect("a token").to_owned();
-    let place = runner.url(&format!("/queues/{queue}/entries/{token}"));
+    let token = entry["token"]
+        .as_str()
+        .expect("the answer has a token")
+        .to_owned();
+    let entry_url = runner.url(&format!("/queues/{queue}/entries/{token}"));
     while entry["state"] == "waiting" {
         sleep(Duration::from_millis(number(&entry["retry_after_ms"]))).await;
-        entry = runner.entry_status(&queue, &token, 20).await.expect("answered");
+        entry = runner
+            .status(&queue, &token, 20)
+            .await
+            .expect("the runner answers");
     }
     if entry["state"] == "ready" {
         let claim = runner
             .http()
-            .post(format!("{place}/claim"))
+            .post(format!("{entry_url}/claim"))
             .header("X-Visitor-Id", &visitor)
             .json(&json!({}));
-        entry = claim.send().await.expect("answered").json().await.expect("JSON");
+        entry = claim
+            .send()
+            .await
+            .expect("the runner answers")
+            .json()
+            .await
+            .expect("the answer is JSON");
     }
     assert_eq!(entry["state"], "active", "{entry}");
-    assert!(entry["pass"].is_string(), "whoever is let in can prove it");
+    assert!(entry["pass"].is_string(), "an active entry has a pass");
     sleep(Duration::from_millis(200 + n as u64 % 5 * 100)).await;
     let complete = runner
         .http()
-        .post(format!("{place}/complete"))
+        .post(format!("{entry_url}/complete"))
         .json(&json!({ "visit": entry["visit"] }));
-    assert_eq!(complete.send().await.expect("answered").status(), 204);
+    assert_eq!(complete.send().await.expect("the runner answers").status(), 204);
     token
 }
 
-/// By the durable records: whoever has the lower place was let in first, and no second let in more than the pace allows.
-async fn in_order_and_in_pace(runner: &Runner, queue: &str, tokens: &[String]) {
-    let records = join_all(tokens.iter().map(|token| settled(runner, queue, token))).await;
+/// Checks the durable records: a visitor with the lower score was promoted first, and the pace was never
+/// exceeded.
+async fn check_order_and_pace(runner: &Runner, queue: &str, tokens: &[String]) {
+    let records = join_all(tokens.iter().map(|token| flushed_record(runner, queue, token))).await;
     let mut places: Vec<_> = records
         .iter()
         .map(|r| (number(&r["score"]), number(&r["promoted_at_ms"])))
         .collect();
     places.sort_unstable();
     for pair in places.windows(2) {
-        assert!(pair[0].1 <= pair[1].1, "{pair:?}: the later one was let in first");
+        assert!(
+            pair[0].1 <= pair[1].1,
+            "{pair:?}: the later visitor was promoted first"
+        );
     }
     let start_ms = places[0].1;
     for (before, (_, at_ms)) in places.iter().enumerate() {
         let most = BATCH + (at_ms - start_ms) * BATCH / 1_000;
         assert!(
             before as u64 <= most,
-            "{before} were let in within {} ms",
+            "{before} were promoted within {} ms",
             at_ms - start_ms
         );
     }
 }
 
-/// The record of an entry once the journal has brought it there.
-async fn settled(runner: &Runner, queue: &str, token: &str) -> Value {
+/// The record of an entry once the journal is flushed.
+async fn flushed_record(runner: &Runner, queue: &str, token: &str) -> Value {
     for _ in 0..100 {
         let seen = runner
-            .run_command(json!({ "op": "inspect", "queue": queue, "token": token }))
+            .order(json!({ "op": "inspect", "queue": queue, "token": token }))
             .await;
         if seen["record"]["promoted_at_ms"].is_u64() && seen["record"]["state"] == "completed" {
             return seen["record"].clone();
         }
         sleep(Duration::from_millis(100)).await;
     }
-    panic!("the record of {token} was never complete");
+    panic!("the record of {token} is not complete after 10 s");
 }
 
 fn number(value: &Value) -> u64 {
@@ -135,32 +155,32 @@ fn number(value: &Value) -> u64 {
         .unwrap_or_else(|| panic!("{value} is a whole number"))
 }
 
-/// Looks all the time how many are ready and active.
-struct Watch {
+/// Reads the number of ready and active entries again and again.
+struct OccupancyWatcher {
     done: Arc<AtomicBool>,
-    looking: tokio::task::JoinHandle<u64>,
+    task: tokio::task::JoinHandle<u64>,
 }
 
-impl Watch {
+impl OccupancyWatcher {
     fn start(runner: Arc<Runner>, queue: String) -> Self {
         let done = Arc::new(AtomicBool::new(false));
-        let looking = tokio::spawn({
+        let task = tokio::spawn({
             let done = done.clone();
             async move {
-                let mut worst = 0;
+                let mut max_occupancy = 0;
                 while !done.load(Ordering::Relaxed) {
-                    let stats = runner.run_command(json!({ "op": "stats", "queue": queue })).await;
-                    worst = worst.max(number(&stats["ready"]) + number(&stats["active"]));
+                    let stats = runner.order(json!({ "op": "stats", "queue": queue })).await;
+                    max_occupancy = max_occupancy.max(number(&stats["ready"]) + number(&stats["active"]));
                     sleep(Duration::from_millis(20)).await;
                 }
-                worst
+                max_occupancy
             }
         });
-        Self { done, looking }
+        Self { done, task }
     }
 
-    async fn worst(self) -> u64 {
+    async fn max_occupancy(self) -> u64 {
         self.done.store(true, Ordering::Relaxed);
-        self.looking.await.expect("it looked to the end")
+        self.task.await.expect("the watcher does not panic")
     }
 }

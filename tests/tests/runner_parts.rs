@@ -23,7 +23,7 @@ struct RunnerFactory {
 
 impl RunnerFactory {
     fn new(parts: impl IntoIterator<Item = [String; 2]>) -> Self {
-        let arguments = ["--crowd", "0"].map(str::to_owned).into_iter();
+        let arguments = ["--demo-visitors", "0"].map(str::to_owned).into_iter();
         Self {
             dir: tempfile::tempdir().expect("a folder"),
             arguments: arguments.chain(parts.into_iter().flatten()).collect(),

@@ -1,4 +1,4 @@
-//! What can be said on the command line.
+//! The options of the command line.
 
 use std::{num::ParseIntError, path::PathBuf};
 
@@ -9,10 +9,10 @@ use crate::error::StartError;
 
 const DEFAULT_PORT: u16 = 8080;
 
-/// The whole of Vestibule in one process: the API, the promoter and the waiting page on localhost.
+/// All of Vestibule in one process: the API, the promoter and the waiting page on localhost.
 ///
-/// Without further ado the line is kept in memory and every change in a file, so that stopping and starting keeps
-/// everybody's place.
+/// By default the line is in memory and each change is stored in a file, so every visitor keeps their place across a
+/// restart.
 #[derive(Debug, Parser)]
 #[command(name = "vestibule-local", version)]
 pub(crate) struct Cli {
@@ -24,43 +24,43 @@ pub(crate) struct Cli {
     #[arg(long, value_name = "URL")]
     pub dynamodb: Option<String>,
 
-    /// The table that holds the queues, where the backup is in DynamoDB
+    /// The table of the queues, if the backup is in DynamoDB
     #[arg(long, value_name = "TABLE", env = "VESTIBULE_QUEUES_TABLE")]
     pub queues_table: Option<String>,
 
-    /// The table that holds the entries, where the backup is in DynamoDB
+    /// The table of the entries, if the backup is in DynamoDB
     #[arg(long, value_name = "TABLE", env = "VESTIBULE_ENTRIES_TABLE")]
     pub entries_table: Option<String>,
 
-    /// Where the keys and the file backup are kept
+    /// The folder of the keys and of the file backup
     #[arg(long, value_name = "FOLDER", default_value = ".vestibule")]
     pub dir: PathBuf,
 
-    /// The port to listen on; 0 takes a free one and prints it
-    #[arg(long, env = "PORT", default_value_t = DEFAULT_PORT, value_parser = port)]
+    /// The port to listen on; 0 selects a free port and prints it
+    #[arg(long, env = "PORT", default_value_t = DEFAULT_PORT, value_parser = parse_port)]
     pub port: u16,
 
-    /// How many simulated visitors go through the queue demo:1; 0 for none
+    /// The number of simulated visitors in the queue demo:1; 0 for none
     #[arg(long, value_name = "N", default_value_t = 12)]
-    pub crowd: u16,
+    pub demo_visitors: u16,
 
-    /// Print the address and errors, nothing else
+    /// Print only the address and errors
     #[arg(long)]
     pub quiet: bool,
 }
 
 impl Cli {
-    /// Refuses what cannot be meant, before anything is tried with it.
-    pub(crate) fn check(&self) -> Result<(), StartError> {
+    /// Refuses invalid values before the process does anything with them.
+    pub(crate) fn validate(&self) -> Result<(), StartError> {
         match &self.dynamodb {
-            Some(url) if !is_web_address(url) => Err(StartError::NoAddress(url.clone())),
+            Some(url) if !is_http_url(url) => Err(StartError::InvalidDynamoDbAddress(url.clone())),
             _ => Ok(()),
         }
     }
 }
 
-/// An empty variable is one that is not set.
-fn port(text: &str) -> Result<u16, ParseIntError> {
+/// Parses the port. An empty environment variable counts as not set.
+fn parse_port(text: &str) -> Result<u16, ParseIntError> {
     if text.is_empty() {
         Ok(DEFAULT_PORT)
     } else {
@@ -68,7 +68,7 @@ fn port(text: &str) -> Result<u16, ParseIntError> {
     }
 }
 
-fn is_web_address(url: &str) -> bool {
+fn is_http_url(url: &str) -> bool {
     let host = |uri: &Uri| uri.host().is_some_and(|host| !host.is_empty());
     (url.starts_with("http://") || url.starts_with("https://")) && url.parse().is_ok_and(|uri| host(&uri))
 }
@@ -78,19 +78,19 @@ mod tests {
     use super::*;
 
     #[test]
-    fn an_empty_port_is_the_default() {
+    fn an_empty_port_selects_the_default() {
         let parsed = |port: &str| Cli::try_parse_from(["vestibule-local", "--port", port]);
-        assert_eq!(parsed("").expect("parsed").port, DEFAULT_PORT);
-        assert_eq!(parsed("1234").expect("parsed").port, 1234);
+        assert_eq!(parsed("").expect("the port is valid").port, DEFAULT_PORT);
+        assert_eq!(parsed("1234").expect("the port is valid").port, 1234);
         assert!(parsed("x").is_err() && parsed("65536").is_err());
     }
 
     #[test]
-    fn dynamodb_is_at_a_web_address() {
-        for fine in ["http://127.0.0.1:8000", "https://dynamodb.example/"] {
-            assert!(is_web_address(fine), "{fine}");
+    fn the_dynamodb_address_must_be_an_http_url() {
+        for valid in ["http://127.0.0.1:8000", "https://dynamodb.example/"] {
+            assert!(is_http_url(valid), "{valid}");
         }
-        for wrong in [
+        for invalid in [
             "",
             "nonsense",
             "127.0.0.1:8000",
@@ -98,7 +98,7 @@ mod tests {
             "http://",
             "http:// x",
         ] {
-            assert!(!is_web_address(wrong), "{wrong}");
+            assert!(!is_http_url(invalid), "{invalid}");
         }
     }
 }

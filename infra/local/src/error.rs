@@ -1,4 +1,4 @@
-//! Why the process did not start: each one clear line.
+//! The errors that end the process. Each is one line that says what to do if the user can act.
 
 use std::{io, path::PathBuf, time::Duration};
 
@@ -10,35 +10,35 @@ use vestibule_line::LineError;
 
 use crate::keys::KeyError;
 
-/// Why the process did not start, or did not end well.
+/// Why the process did not start, or did not stop in order.
 #[derive(Debug, thiserror::Error)]
 pub(crate) enum StartError {
-    #[error("--dynamodb must be an address such as http://127.0.0.1:8000, not {0:?}")]
-    NoAddress(String),
-    #[error("the folder {0} cannot be made: {1}")]
+    #[error("--dynamodb must be a URL such as http://127.0.0.1:8000, not {0:?}")]
+    InvalidDynamoDbAddress(String),
+    #[error("the process cannot create the folder {0}: {1}")]
     Folder(PathBuf, io::Error),
     #[error(transparent)]
     Key(#[from] KeyError),
     #[error(transparent)]
     Store(#[from] FileError),
-    #[error("Redis cannot be used: {0}")]
+    #[error("the process cannot use Redis: {0}")]
     Redis(LineError),
-    #[error("DynamoDB cannot be used: {0}")]
+    #[error("the process cannot use DynamoDB: {0}")]
     DynamoDb(BackupError),
-    #[error("Redis does not answer within {} s", .0.as_secs())]
-    SilentRedis(Duration),
-    #[error("the queues cannot be read: {0}")]
+    #[error("Redis did not answer within {} s", .0.as_secs())]
+    RedisTimeout(Duration),
+    #[error("the process cannot read the queues from the backup: {0}")]
     Queues(#[from] BackupError),
-    #[error("the queue {0} cannot be put back: {1}")]
+    #[error("the process cannot restore the queue {0}: {1}")]
     Queue(QueueId, SyncError),
-    #[error("the queue demo:1 cannot be made: {0}")]
+    #[error("the process cannot create the queue demo:1: {0}")]
     Demo(String),
-    #[error("port {0} cannot be listened on: {1} (choose another with --port)")]
+    #[error("the process cannot listen on port {0}: {1}; choose another port with --port")]
     Port(u16, io::Error),
     #[error("the process cannot listen for signals: {0}")]
     Signals(io::Error),
-    #[error("serving ended early: {0}")]
+    #[error("the HTTP server stopped early: {0}")]
     Serving(io::Error),
-    #[error("not everything reached the backup: {0}")]
-    Unsettled(String),
+    #[error("some changes did not reach the backup: {0}")]
+    UnflushedJournal(String),
 }

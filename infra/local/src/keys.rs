@@ -1,4 +1,4 @@
-//! The secrets of this deployment of one: made once, kept in the folder, readable by their owner alone.
+//! The keys of the local deployment. The first start creates them in the folder. Only their owner can read them.
 
 use std::{
     fs,
@@ -13,47 +13,47 @@ use vestibule_api::{
 };
 use vestibule_domain::id::RootKey;
 
-/// Who the passes say made them.
+/// The issuer in the passes.
 const ISSUER: &str = "vestibule-local";
 
-/// A key that can be neither read nor made.
+/// A key cannot be read or created, or it is invalid.
 #[derive(Debug, thiserror::Error)]
 pub(crate) enum KeyError {
-    #[error("cannot read or make the key {0}: {1}")]
+    #[error("cannot read or create the key {0}: {1}")]
     File(PathBuf, io::Error),
-    #[error("the key {0} is {1} bytes long, and must be at least 32")]
-    Short(PathBuf, usize),
-    #[error("the key {0} cannot be used: {1}")]
-    Wrong(PathBuf, PassError),
+    #[error("the key {0} has {1} bytes and needs at least 32")]
+    TooShort(PathBuf, usize),
+    #[error("the key {0} is invalid: {1}")]
+    Invalid(PathBuf, PassError),
 }
 
-/// Reads the keys of a folder, and makes those that are not there.
-pub(crate) fn open(dir: &Path) -> Result<Keys, KeyError> {
+/// Reads the keys of the folder and creates the missing ones.
+pub(crate) fn load_or_create_keys(dir: &Path) -> Result<Keys, KeyError> {
     let root_path = dir.join("root.key");
-    let root = kept(&root_path, || rand::random::<[u8; 32]>().to_vec())?;
+    let root = load_or_create_key(&root_path, || rand::random::<[u8; 32]>().to_vec())?;
     let pass_path = dir.join("pass.pem");
-    let pem = kept(&pass_path, || new_key_pem(rand::random()).into_bytes())?;
+    let pem = load_or_create_key(&pass_path, || new_key_pem(rand::random()).into_bytes())?;
     Ok(Keys {
-        root: RootKey::new(root).map_err(|bytes| KeyError::Short(root_path, bytes))?,
+        root: RootKey::new(root).map_err(|bytes| KeyError::TooShort(root_path, bytes))?,
         signer: PassSigner::from_pem(ISSUER, &String::from_utf8_lossy(&pem))
-            .map_err(|error| KeyError::Wrong(pass_path, error))?,
+            .map_err(|error| KeyError::Invalid(pass_path, error))?,
     })
 }
 
-fn kept(path: &Path, make: impl Fn() -> Vec<u8>) -> Result<Vec<u8>, KeyError> {
-    read_or_make(path, make).map_err(|error| KeyError::File(path.to_owned(), error))
+fn load_or_create_key(path: &Path, create: impl Fn() -> Vec<u8>) -> Result<Vec<u8>, KeyError> {
+    read_or_create_file(path, create).map_err(|error| KeyError::File(path.to_owned(), error))
 }
 
-fn read_or_make(path: &Path, make: impl Fn() -> Vec<u8>) -> io::Result<Vec<u8>> {
+fn read_or_create_file(path: &Path, create: impl Fn() -> Vec<u8>) -> io::Result<Vec<u8>> {
     match fs::read(path) {
         Err(error) if error.kind() == ErrorKind::NotFound => {}
         found => return found,
     }
-    // Under another name first (which only its owner can read), then moved at once: a crash leaves a whole key or none.
-    // Where another process was faster, its key is taken.
+    // The key is written to a temporary file that only its owner can read, and then renamed: a crash leaves a
+    // complete key or none. If another process created the key first, its key is used.
     let folder = path.parent().unwrap_or(Path::new("."));
     let mut file = NamedTempFile::new_in(folder)?;
-    file.write_all(&make())?;
+    file.write_all(&create())?;
     file.as_file().sync_all()?;
     match file.persist_noclobber(path) {
         Ok(_) => {}
@@ -71,26 +71,26 @@ mod tests {
     use super::*;
 
     #[test]
-    fn a_key_is_made_once_and_for_its_owner_alone() {
-        let dir = tempfile::tempdir().expect("a folder");
+    fn a_key_is_created_once_and_only_its_owner_reads_it() {
+        let dir = tempfile::tempdir().expect("a temporary folder");
         let path = dir.path().join("root.key");
-        let first = read_or_make(&path, || vec![1; 32]).expect("made");
-        let again = read_or_make(&path, || vec![2; 32]).expect("read");
+        let first = read_or_create_file(&path, || vec![1; 32]).expect("the key is created");
+        let again = read_or_create_file(&path, || vec![2; 32]).expect("the key is read");
         assert_eq!((first, again), (vec![1; 32], vec![1; 32]));
-        let mode = fs::metadata(&path).expect("is there").permissions().mode();
+        let mode = fs::metadata(&path).expect("the key exists").permissions().mode();
         assert_eq!(mode & 0o777, 0o600);
         assert_eq!(
-            fs::read_dir(dir.path()).expect("readable").count(),
+            fs::read_dir(dir.path()).expect("the folder is readable").count(),
             1,
-            "nothing else is left"
+            "a temporary file is left"
         );
     }
 
     #[test]
-    fn a_broken_key_is_named() {
-        let dir = tempfile::tempdir().expect("a folder");
-        fs::write(dir.path().join("root.key"), "short").expect("written");
-        let error = open(dir.path()).expect_err("refused");
+    fn an_invalid_key_is_named_in_the_error() {
+        let dir = tempfile::tempdir().expect("a temporary folder");
+        fs::write(dir.path().join("root.key"), "short").expect("the key is written");
+        let error = load_or_create_keys(dir.path()).expect_err("the key is too short");
         assert!(error.to_string().contains("root.key"), "{error}");
     }
 }

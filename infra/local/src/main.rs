@@ -1,7 +1,7 @@
-//! The whole of Vestibule in one process: see `--help`.
+//! All of Vestibule in one process. See `--help`.
 
 mod cli;
-mod crowd;
+mod demo_visitors;
 mod error;
 mod keys;
 mod operations;
@@ -21,12 +21,12 @@ use crate::cli::Cli;
 #[tokio::main]
 async fn main() -> ExitCode {
     let cli = Cli::parse();
-    log(cli.quiet);
-    let ran = match cli.check() {
+    start_logging(cli.quiet);
+    let result = match cli.validate() {
         Ok(()) => run::run(&cli).await,
         refused => refused,
     };
-    match ran {
+    match result {
         Ok(()) => ExitCode::SUCCESS,
         Err(error) => {
             eprintln!("vestibule-local: {error}");
@@ -35,10 +35,10 @@ async fn main() -> ExitCode {
     }
 }
 
-/// Logs go to standard error, for people: standard output says the address.
-fn log(quiet: bool) {
-    let unless_told = if quiet { "error" } else { "warn" };
-    let filter = EnvFilter::try_from_default_env().unwrap_or_else(|_| EnvFilter::new(unless_told));
+/// Logs go to standard error as readable text, because standard output prints the address.
+fn start_logging(quiet: bool) {
+    let default_level = if quiet { "error" } else { "warn" };
+    let filter = EnvFilter::try_from_default_env().unwrap_or_else(|_| EnvFilter::new(default_level));
     tracing_subscriber::fmt()
         .compact()
         .with_env_filter(filter)

@@ -1,4 +1,4 @@
-//! What only the one who runs this process may reach: the admin function and the health of the parts.
+//! The routes for the user of this machine: the admin function and the health of the line and of the backup.
 
 use std::{sync::Arc, time::Duration};
 
@@ -18,22 +18,25 @@ use tokio::time::timeout;
 use vestibule_api::{Code, Problem};
 use vestibule_operate::admin::Admin;
 
-/// The most bytes of an order.
-const ORDER_BYTES: usize = 64 * 1024;
-/// A part that has not answered by then counts as away.
+/// The most bytes of a command.
+const COMMAND_BYTES_MAX: usize = 64 * 1024;
+/// A line or backup that does not answer within this time counts as unavailable.
 const PING_TIMEOUT: Duration = Duration::from_secs(2);
 
 /// The routes `POST /_admin` and `GET /_health`.
 pub(crate) fn routes(admin: Admin) -> Router {
     Router::new()
-        .route("/_admin", post(order).layer(DefaultBodyLimit::max(ORDER_BYTES)))
-        .route("/_health", get(health))
+        .route(
+            "/_admin",
+            post(run_command).layer(DefaultBodyLimit::max(COMMAND_BYTES_MAX)),
+        )
+        .route("/_health", get(read_health))
         .with_state(Arc::new(admin))
 }
 
-/// Takes what the admin function takes. Only from this machine: a page of another site may know the address, but its
-/// requests name another host (DNS rebinding), or cannot carry JSON without being asked first.
-async fn order(
+/// Runs a command of the admin function. Only this machine may send one. A page of another site may know the
+/// address, but its requests either name another host (DNS rebinding), or need a CORS preflight to send JSON.
+async fn run_command(
     State(admin): State<Arc<Admin>>,
     headers: HeaderMap,
     body: Result<Bytes, BytesRejection>,
@@ -45,28 +48,29 @@ async fn order(
             .unwrap_or_default()
     };
     if !is_loopback(header(HOST)) {
-        let detail = "orders are taken under the names localhost, 127.0.0.1 and [::1] alone";
+        let detail = "send the command to localhost, 127.0.0.1 or [::1]";
         return Err(Problem::new(Code::ForeignHost, detail));
     }
     if !is_json(header(CONTENT_TYPE)) {
-        let detail = "send an order as application/json";
+        let detail = "send the command with the content type application/json";
         return Err(Problem::new(Code::UnsupportedMediaType, detail));
     }
-    let event = serde_json::from_slice::<Value>(&body.map_err(|rejection| unread(&rejection))?)
-        .map_err(|error| Problem::invalid_field("body", format!("is broken JSON: {error}")))?;
+    let event = serde_json::from_slice::<Value>(&body.map_err(|rejection| unreadable_body(&rejection))?)
+        .map_err(|error| Problem::invalid_field("body", format!("is not valid JSON: {error}")))?;
     Ok(Json(admin.handle(event).await).into_response())
 }
 
-fn unread(rejection: &BytesRejection) -> Problem {
+fn unreadable_body(rejection: &BytesRejection) -> Problem {
     match rejection.status() {
-        StatusCode::PAYLOAD_TOO_LARGE => {
-            Problem::new(Code::BodyTooLarge, format!("{ORDER_BYTES} bytes are the most"))
-        }
-        _ => Problem::invalid_field("body", "could not be read to its end"),
+        StatusCode::PAYLOAD_TOO_LARGE => Problem::new(
+            Code::BodyTooLarge,
+            format!("a command may have {COMMAND_BYTES_MAX} bytes at most"),
+        ),
+        _ => Problem::invalid_field("body", "cannot be read to its end"),
     }
 }
 
-async fn health(State(admin): State<Arc<Admin>>) -> Response {
+async fn read_health(State(admin): State<Arc<Admin>>) -> Response {
     let (line, backup) = tokio::join!(
         timeout(PING_TIMEOUT, admin.line.ping()),
         timeout(PING_TIMEOUT, admin.backup.ping()),
@@ -77,7 +81,7 @@ async fn health(State(admin): State<Arc<Admin>>) -> Response {
     } else {
         StatusCode::SERVICE_UNAVAILABLE
     };
-    let word = |answers| if answers { "ok" } else { "away" };
+    let word = |is_available| if is_available { "ok" } else { "unavailable" };
     (
         status,
         Json(json!({ "line": word(line), "backup": word(backup) })),
@@ -103,8 +107,8 @@ mod tests {
     use super::*;
 
     #[test]
-    fn only_names_of_this_machine_are_loopback() {
-        for own in [
+    fn only_names_of_this_machine_count_as_loopback() {
+        for local in [
             "localhost",
             "LOCALHOST:8080",
             "127.0.0.1",
@@ -112,7 +116,7 @@ mod tests {
             "[::1]",
             "[::1]:8080",
         ] {
-            assert!(is_loopback(own), "{own}");
+            assert!(is_loopback(local), "{local}");
         }
         for foreign in [
             "",
@@ -127,7 +131,7 @@ mod tests {
     }
 
     #[test]
-    fn json_is_json_whatever_its_parameters() {
+    fn a_json_content_type_may_have_parameters() {
         assert!(is_json("application/json") && is_json("Application/JSON; charset=utf-8"));
         assert!(!is_json("text/plain") && !is_json("") && !is_json("application/jsonp"));
     }

@@ -1,4 +1,4 @@
-//! The waiting page and its parts, compiled in.
+//! The waiting page and its files, which are compiled into the program.
 
 use axum::{
     Router,
@@ -9,11 +9,11 @@ use axum::{
     routing::get,
 };
 
-/// Nothing but the page's own parts, no inline code, and no other site around it.
+/// The page may load only its own files and may not run inline code. No other site may embed it.
 const POLICY: &str = "default-src 'none'; script-src 'self'; style-src 'self'; connect-src 'self'; img-src data:; \
                       base-uri 'none'; form-action 'none'; frame-ancestors 'none'";
 
-/// The routes of the page.
+/// The routes of the page and its files.
 pub(crate) fn routes() -> Router {
     let page = |kind: &'static str, text: &'static str| get(move || async move { asset(kind, text) });
     let (html, script) = ("text/html; charset=utf-8", "text/javascript; charset=utf-8");

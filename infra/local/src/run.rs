@@ -1,4 +1,5 @@
-//! From the start to the end of the process: opens the parts, puts every queue back, serves, and closes in order.
+//! The life of the process: it opens the line and the backup, restores each queue, serves requests, and stops
+//! in order.
 
 use std::{
     net::{Ipv4Addr, SocketAddr},
@@ -16,42 +17,42 @@ use vestibule_backup::BackupError;
 use vestibule_engine::sync::{SettingsPolicy, SyncError};
 use vestibule_operate::{admin::Admin, promoter::Promoter};
 
-use crate::{cli::Cli, crowd, error::StartError, keys, operations, pages, serve, stop::Stop, store};
+use crate::{cli::Cli, demo_visitors, error::StartError, keys, operations, pages, serve, stop::Stop, store};
 
-/// Runs the whole process.
+/// Runs the process until it is stopped.
 pub(crate) async fn run(cli: &Cli) -> Result<(), StartError> {
     let stop = Stop::on_signals().map_err(StartError::Signals)?;
     std::fs::create_dir_all(&cli.dir).map_err(|error| StartError::Folder(cli.dir.clone(), error))?;
-    let keys = keys::open(&cli.dir)?;
-    let (backup, line) = (store::backup(cli).await?, store::line(cli).await?);
-    let config = edge_config();
+    let keys = keys::load_or_create_keys(&cli.dir)?;
+    let (backup, line) = (store::open_backup(cli).await?, store::open_line(cli).await?);
+    let config = api_config();
     let policy = SettingsPolicy::from(&config);
     let promoter = Arc::new(Promoter::new(line.clone(), backup.clone(), policy));
-    put_back(&promoter).await?;
+    restore_queues(&promoter).await?;
     let admin = Admin {
         line: line.clone(),
         backup: backup.clone(),
         root_key: keys.root.clone(),
         policy,
     };
-    first_queue(&admin).await?;
-    let edge = ApiState::new(line, backup, keys, config, stop.receiver());
+    create_demo_queue(&admin).await?;
+    let api = ApiState::new(line, backup, keys, config, stop.receiver());
     let listener = listen(cli).await?;
 
-    let everything = serve::everything(edge.clone(), pages::routes(), operations::routes(admin));
+    let all_routes = serve::all_routes(api.clone(), pages::routes(), operations::routes(admin));
     let (served, (), ()) = tokio::join!(
-        serve::serve(listener, everything, &stop),
+        serve::serve(listener, all_routes, &stop),
         promoter.run(stop.wait()),
-        crowd::run(router(edge), cli.crowd, stop.clone()),
+        demo_visitors::run_demo_visitors(router(api), cli.demo_visitors, stop.clone()),
     );
-    // The line in memory ends here: whatever only its journal knows goes to the backup now.
-    let settled = promoter.flush_all().await;
+    // The in-memory line is lost with the process, so the rest of its journal goes to the backup now.
+    let flushed = promoter.flush_all().await;
     served.map_err(StartError::Serving)?;
-    settled.map_err(StartError::Unsettled)
+    flushed.map_err(StartError::UnflushedJournal)
 }
 
-/// Only this machine can call: nobody guards the routes, and a queue may believe its callers.
-fn edge_config() -> ApiConfig {
+/// Only this machine can send requests. The routes therefore need no guard, and a queue may trust its callers.
+fn api_config() -> ApiConfig {
     ApiConfig {
         service_routes: ServiceRoutes::Unguarded,
         local: true,
@@ -59,10 +60,10 @@ fn edge_config() -> ApiConfig {
     }
 }
 
-/// Before anybody is let in, every queue stands as it stood. One whose stored settings are wrong stays out until they
-/// are corrected, since nothing says how fast it may let people in: the promoter has said so in the log, with the name
-/// of the field, and the other queues are served.
-async fn put_back(promoter: &Promoter) -> Result<(), StartError> {
+/// Restores each queue before the process serves requests. A queue with invalid stored settings is not served
+/// until an operator corrects them, because its pace is unknown. The promoter logs the name of the field, and
+/// the other queues are served.
+async fn restore_queues(promoter: &Promoter) -> Result<(), StartError> {
     for (queue, outcome) in promoter.sync_all().await? {
         match outcome {
             Ok(_) | Err(SyncError::NotRestorable(_) | SyncError::Backup(BackupError::Unreadable(_))) => {}
@@ -72,16 +73,17 @@ async fn put_back(promoter: &Promoter) -> Result<(), StartError> {
     Ok(())
 }
 
-/// The queue to look at, made at the first start: later ones leave it as its owner changed it.
-async fn first_queue(admin: &Admin) -> Result<(), StartError> {
-    let queue = crowd::QUEUE
+/// Creates the demo queue at the first start. Later starts leave it as the user changed it.
+async fn create_demo_queue(admin: &Admin) -> Result<(), StartError> {
+    let queue = demo_visitors::QUEUE
         .parse()
-        .expect("the name of the crowd's queue is one");
+        .expect("the name of the demo queue is a valid queue id");
     if admin.backup.read_queue(&queue).await?.is_some() {
         return Ok(());
     }
-    let order = json!({ "op": "create", "queue": crowd::QUEUE, "settings": crowd::settings() });
-    let answer = admin.handle(order).await;
+    let command =
+        json!({ "op": "create", "queue": demo_visitors::QUEUE, "settings": demo_visitors::settings() });
+    let answer = admin.handle(command).await;
     match &answer["ok"] {
         Value::Bool(true) => Ok(()),
         _ => Err(StartError::Demo(answer["problem"]["detail"].to_string())),
@@ -89,21 +91,21 @@ async fn first_queue(admin: &Admin) -> Result<(), StartError> {
 }
 
 async fn listen(cli: &Cli) -> Result<TcpListener, StartError> {
-    let taken = |error| StartError::Port(cli.port, error);
+    let port_error = |error| StartError::Port(cli.port, error);
     let listener = TcpListener::bind(SocketAddr::from((Ipv4Addr::LOCALHOST, cli.port)))
         .await
-        .map_err(taken)?;
-    let address = listener.local_addr().map_err(taken)?;
+        .map_err(port_error)?;
+    let address = listener.local_addr().map_err(port_error)?;
     println!("Vestibule is at http://{address}/");
     if !cli.quiet {
         println!(
             "Try: curl -s -X POST -H 'Content-Type: application/json' -d '{{}}' http://{address}/queues/{}/entries",
-            crowd::QUEUE
+            demo_visitors::QUEUE
         );
         println!(
             "And: curl -s -H 'Content-Type: application/json' -d '{{\"op\": \"list\"}}' http://{address}/_admin"
         );
-        println!("Ctrl-C ends it and keeps everybody's place, twice ends it at once.");
+        println!("Press Ctrl-C to stop: each visitor keeps the place. Press it twice to stop at once.");
     }
     Ok(listener)
 }

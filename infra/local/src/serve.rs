@@ -1,4 +1,4 @@
-//! The listener and everything behind it, until the end.
+//! The HTTP server of the process.
 
 use std::{io, sync::Arc, time::Duration};
 
@@ -8,20 +8,20 @@ use vestibule_api::{ApiState, router_with};
 
 use crate::stop::Stop;
 
-/// Clients that do not take their last answer are cut off after so long.
-const LAST_ANSWERS: Duration = Duration::from_secs(5);
+/// After the stop signal, clients have this long to receive their last answers.
+const LAST_ANSWERS_MAX: Duration = Duration::from_secs(5);
 
-/// Everything that this process answers: the API, the page, and what only its owner may reach.
-pub(crate) fn everything(edge: Arc<ApiState>, page: Router, operations: Router) -> Router {
-    router_with(edge, page.merge(operations))
+/// All routes of the process: the API, the page, and the routes for the user of this machine.
+pub(crate) fn all_routes(api: Arc<ApiState>, page: Router, operations: Router) -> Router {
+    router_with(api, page.merge(operations))
 }
 
-/// Serves until the end comes and the last answers are given.
+/// Serves requests until the process stops and the last answers are sent.
 pub(crate) async fn serve(listener: TcpListener, router: Router, stop: &Stop) -> io::Result<()> {
     let serving = axum::serve(listener, router).with_graceful_shutdown(stop.wait());
     let cut_off = async {
         stop.wait().await;
-        sleep(LAST_ANSWERS).await;
+        sleep(LAST_ANSWERS_MAX).await;
     };
     tokio::select! {
         served = serving => served,

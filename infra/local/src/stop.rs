@@ -1,4 +1,4 @@
-//! The end: asked for once it is orderly, asked for twice it is at once.
+//! The stop signal. The first one stops the process in order, and the second one at once.
 
 use std::future::Future;
 
@@ -7,15 +7,15 @@ use tokio::{
     sync::watch,
 };
 
-/// What a shell says of a process that Ctrl-C ended.
+/// The exit status of a process that Ctrl-C ended, as shells report it.
 const INTERRUPTED: i32 = 130;
 
-/// Tells everybody when the end has come.
+/// Tells the parts of the process when it stops.
 #[derive(Debug, Clone)]
 pub(crate) struct Stop(watch::Receiver<bool>);
 
 impl Stop {
-    /// Comes with the first Ctrl-C or SIGTERM; the second ends the process where it stands.
+    /// Listens for Ctrl-C and SIGTERM. The first one stops the process in order, and the second one ends it at once.
     pub(crate) fn on_signals() -> std::io::Result<Self> {
         let (mut interrupt, mut terminate) =
             (signal(SignalKind::interrupt())?, signal(SignalKind::terminate())?);
@@ -30,16 +30,16 @@ impl Stop {
         Ok(Self(receiver))
     }
 
-    /// Becomes `true` with it.
+    /// A channel that becomes `true` when the process stops.
     pub(crate) fn receiver(&self) -> watch::Receiver<bool> {
         self.0.clone()
     }
 
-    /// Waits for it.
+    /// Waits until the process stops.
     pub(crate) fn wait(&self) -> impl Future<Output = ()> + Send + 'static {
         let mut receiver = self.0.clone();
         async move {
-            // A sender that is gone cannot ask for the end any more: the same as being asked.
+            // If the sender is gone, no signal can arrive any more. This counts as a stop.
             let _ = receiver.wait_for(|stop| *stop).await;
         }
     }

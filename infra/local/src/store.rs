@@ -1,4 +1,4 @@
-//! The line and the backup: in memory and in a file, unless the command line names real ones.
+//! Opens the line and the backup: in memory and in a file, unless the command line names servers.
 
 use std::{sync::Arc, time::Duration};
 
@@ -12,11 +12,11 @@ use vestibule_line_redis::RedisLine;
 
 use crate::{cli::Cli, error::StartError};
 
-/// A server that has not answered by then counts as unreachable.
+/// A server that does not answer within this time counts as unreachable.
 const CONNECT_TIMEOUT: Duration = Duration::from_secs(5);
 
-/// Opens the line that the command line asks for, and sees that it answers.
-pub(crate) async fn line(cli: &Cli) -> Result<Arc<dyn Line>, StartError> {
+/// Opens the line that the command line selects, and verifies that it answers.
+pub(crate) async fn open_line(cli: &Cli) -> Result<Arc<dyn Line>, StartError> {
     let Some(url) = &cli.redis else {
         return Ok(Arc::new(MemoryLine::new()));
     };
@@ -28,21 +28,21 @@ pub(crate) async fn line(cli: &Cli) -> Result<Arc<dyn Line>, StartError> {
     match timeout(CONNECT_TIMEOUT, connect).await {
         Ok(Ok(line)) => Ok(Arc::new(line)),
         Ok(Err(error)) => Err(StartError::Redis(error)),
-        Err(_) => Err(StartError::SilentRedis(CONNECT_TIMEOUT)),
+        Err(_) => Err(StartError::RedisTimeout(CONNECT_TIMEOUT)),
     }
 }
 
-/// Opens the backup that the command line asks for, and sees that it answers.
-pub(crate) async fn backup(cli: &Cli) -> Result<Arc<dyn Backup>, StartError> {
+/// Opens the backup that the command line selects, and verifies that it answers.
+pub(crate) async fn open_backup(cli: &Cli) -> Result<Arc<dyn Backup>, StartError> {
     let Some(endpoint) = &cli.dynamodb else {
         return Ok(Arc::new(FileBackup::open(cli.dir.join("backup.redb"))?));
     };
     let connection = Connection {
         endpoint_url: Some(endpoint.clone()),
-        tables: tables(cli),
+        tables: table_names(cli),
     };
     let backup = DynamoDbBackup::connect(connection).await;
-    // Bounded by itself.
+    // The call has its own time limit.
     backup
         .create_tables_if_missing()
         .await
@@ -50,8 +50,8 @@ pub(crate) async fn backup(cli: &Cli) -> Result<Arc<dyn Backup>, StartError> {
     Ok(Arc::new(backup))
 }
 
-/// The tables that are named; an empty variable names none.
-fn tables(cli: &Cli) -> TableNames {
+/// The table names of the command line. An empty environment variable counts as not set.
+fn table_names(cli: &Cli) -> TableNames {
     let default = TableNames::default();
     let named = |name: &Option<String>| name.clone().filter(|name| !name.is_empty());
     TableNames {

@@ -1,71 +1,75 @@
-//! The visitors of one scenario.
+//! The visitors of one scenario, drawn from its seed.
 
 use std::collections::HashMap;
 
 use rand::{RngExt, SeedableRng, rngs::StdRng};
 use vestibule_domain::id::EntryId;
 
-use crate::scenario::{Arrivals, Scenario, Service};
+use crate::scenario::{Arrivals, Scenario, ServiceTime};
 
 /// How a visitor behaves.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum Manner {
-    /// Keeps to what the server says, however long it takes.
-    Keeps,
-    /// Polls too often.
+pub enum Behavior {
+    /// Follows `retry_after_ms` and claims each turn, however long the wait is.
+    Punctual,
+    /// Polls three times as often as told.
     Impatient,
-    /// Leaves at this moment of the simulation, in milliseconds, if still in line.
-    Leaves(u64),
-    /// Is not there any more from this moment on, and says nothing.
-    Vanishes(u64),
+    /// Polls after one and a half times `claim_seconds`, whatever the answer says.
+    Late,
+    /// Leaves at this time of the simulation, in milliseconds, if still in line.
+    LeavesAt(u64),
+    /// Stops polling at this time of the simulation, in milliseconds, and does not say so.
+    VanishesAt(u64),
 }
 
 /// One visitor.
 #[derive(Debug, Clone, Copy)]
 pub struct Visitor {
-    /// When they come, in milliseconds of the simulation.
-    pub comes_at_ms: u64,
-    /// How long they stay once they are let in; `None` for as long as the session.
-    pub stays_ms: Option<u64>,
-    /// How they behave.
-    pub manner: Manner,
+    /// The time of arrival, in milliseconds of the simulation.
+    pub arrives_at_ms: u64,
+    /// The length of the session, in milliseconds. `None` means that the visitor stays until the session expires.
+    pub stay_ms: Option<u64>,
+    /// How the visitor behaves.
+    pub behavior: Behavior,
 }
 
-/// All of them, by the order in which they come.
+/// All visitors of a scenario, by time of arrival.
 #[derive(Debug)]
 pub struct Crowd {
     /// The visitors.
     pub visitors: Vec<Visitor>,
-    /// Their entries.
+    /// The entry id of each visitor.
     pub ids: Vec<EntryId>,
-    /// Whose entry is whose.
-    pub numbers: HashMap<EntryId, u32>,
+    /// The index of the visitor to whom an entry belongs.
+    pub visitor_by_id: HashMap<EntryId, u32>,
 }
 
-/// Somebody loses patience, or closes the page, within so many seconds.
+/// A visitor who leaves or vanishes does so within this time after arrival, in seconds.
 const PATIENCE_SECONDS: f64 = 1_800.0;
 
 impl Crowd {
-    /// Draws it: the same one for the same scenario.
+    /// Draws the visitors. The same scenario gives the same visitors.
     ///
     /// # Panics
-    /// Never: what is made is a UUID of version 8.
-    pub fn of(scenario: &Scenario) -> Self {
+    /// Never: the ids have the format of a UUID version 8.
+    pub fn from_scenario(scenario: &Scenario) -> Self {
         let mut rng = StdRng::seed_from_u64(scenario.seed);
-        let mut visitors: Vec<_> = (0..scenario.visitors).map(|_| draw(&mut rng, scenario)).collect();
-        visitors.sort_by_key(|visitor| visitor.comes_at_ms);
+        let mut visitors: Vec<_> = (0..scenario.visitors)
+            .map(|_| draw_visitor(&mut rng, scenario))
+            .collect();
+        visitors.sort_by_key(|visitor| visitor.arrives_at_ms);
         let ids: Vec<EntryId> = (0..scenario.visitors).map(entry_id).collect();
-        let numbers = ids.iter().copied().zip(0..).collect();
+        let visitor_by_id = ids.iter().copied().zip(0..).collect();
         Self {
             visitors,
             ids,
-            numbers,
+            visitor_by_id,
         }
     }
 }
 
 fn entry_id(number: u32) -> EntryId {
-    // Spread over all ids, as those are that are derived from visitors.
+    // Ids that are derived from visitors are spread evenly, so these are spread as well.
     let mixed = u64::from(number).wrapping_mul(0x9e37_79b9_7f4a_7c15);
     let text = format!(
         "{:08x}-{:04x}-8{:03x}-8000-{number:012x}",
@@ -73,62 +77,70 @@ fn entry_id(number: u32) -> EntryId {
         (mixed >> 16) & 0xffff,
         mixed & 0xfff
     );
-    text.parse().expect("a UUID of version 8")
+    text.parse().expect("the text has the format of a UUID version 8")
 }
 
-fn draw(rng: &mut StdRng, scenario: &Scenario) -> Visitor {
-    let comes_at_ms = ms(comes_at_seconds(rng, scenario.arrivals));
-    let manners = scenario.manners;
+fn draw_visitor(rng: &mut StdRng, scenario: &Scenario) -> Visitor {
+    let arrives_at_ms = ms(draw_arrival_seconds(rng, scenario.arrivals));
+    let profile = scenario.visitor_profile;
     let kind = rng.random::<f64>();
-    let end_ms = comes_at_ms + ms(rng.random::<f64>() * PATIENCE_SECONDS);
-    let manner = if kind < manners.silent {
-        Manner::Vanishes(end_ms)
-    } else if kind < manners.silent + manners.leavers {
-        Manner::Leaves(end_ms)
-    } else if kind < manners.silent + manners.leavers + manners.impatient {
-        Manner::Impatient
+    let end_ms = arrives_at_ms + ms(rng.random::<f64>() * PATIENCE_SECONDS);
+    let behavior = if kind < profile.vanish {
+        Behavior::VanishesAt(end_ms)
+    } else if kind < profile.vanish + profile.leave {
+        Behavior::LeavesAt(end_ms)
+    } else if kind < profile.vanish + profile.leave + profile.impatient {
+        Behavior::Impatient
+    } else if kind < profile.vanish + profile.leave + profile.impatient + profile.late {
+        Behavior::Late
     } else {
-        Manner::Keeps
+        Behavior::Punctual
     };
-    let stays = match scenario.service {
-        Service::LogNormal { mean, sigma } => Some(mean * (sigma * normal(rng) - sigma * sigma / 2.0).exp()),
-        Service::Exponential { mean } => Some(mean * exponential(rng)),
-        Service::WholeSession => None,
+    let stay_seconds = match scenario.service_time {
+        ServiceTime::LogNormal { mean_seconds, sigma } => {
+            Some(mean_seconds * (sigma * draw_normal(rng) - sigma * sigma / 2.0).exp())
+        }
+        ServiceTime::Exponential { mean_seconds } => Some(mean_seconds * draw_exponential(rng)),
+        ServiceTime::WholeSession => None,
     };
     Visitor {
-        comes_at_ms,
-        stays_ms: stays.map(ms),
-        manner,
+        arrives_at_ms,
+        stay_ms: stay_seconds.map(ms),
+        behavior,
     }
 }
 
-fn comes_at_seconds(rng: &mut StdRng, arrivals: Arrivals) -> f64 {
+fn draw_arrival_seconds(rng: &mut StdRng, arrivals: Arrivals) -> f64 {
     match arrivals {
-        Arrivals::Flash { mean } => loop {
-            let at = mean * exponential(rng);
-            if at < 5.0 * mean {
+        Arrivals::Flash { mean_seconds } => loop {
+            let at = mean_seconds * draw_exponential(rng);
+            if at < 5.0 * mean_seconds {
                 break at;
             }
         },
-        Arrivals::Steady { over } => over * rng.random::<f64>(),
-        // Drawn by rejection: twice the mean rate at the crest, a tenth of it in the trough.
-        Arrivals::Wave { over, waves } => loop {
+        Arrivals::Steady { duration_seconds } => duration_seconds * rng.random::<f64>(),
+        // By rejection sampling. The rate is about twice the mean at the crest and a fifth of it in the trough.
+        Arrivals::Wave {
+            duration_seconds,
+            waves,
+        } => loop {
             let at = rng.random::<f64>();
             let rate = 0.55 - 0.45 * (at * waves * std::f64::consts::TAU).cos();
             if rng.random::<f64>() < rate {
-                break at * over;
+                break at * duration_seconds;
             }
         },
     }
 }
 
-fn exponential(rng: &mut StdRng) -> f64 {
+/// An exponential variate with mean 1.
+fn draw_exponential(rng: &mut StdRng) -> f64 {
     -(1.0 - rng.random::<f64>()).ln()
 }
 
-/// By Box and Muller.
-fn normal(rng: &mut StdRng) -> f64 {
-    (2.0 * exponential(rng)).sqrt() * (std::f64::consts::TAU * rng.random::<f64>()).cos()
+/// A standard normal variate, by the method of Box and Muller.
+fn draw_normal(rng: &mut StdRng) -> f64 {
+    (2.0 * draw_exponential(rng)).sqrt() * (std::f64::consts::TAU * rng.random::<f64>()).cos()
 }
 
 #[allow(clippy::cast_possible_truncation, clippy::cast_sign_loss)]

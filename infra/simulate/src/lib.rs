@@ -1,23 +1,25 @@
-//! A crowd in front of the real rules: the pacing, the estimate and the line in memory as the functions have them, and a
-//! clock that jumps from one event to the next. What is made up is who comes, when, and how they behave.
+//! A simulation of a queue. Visitors pass through the real pacing, the real wait estimate and the real in-memory
+//! line. The clock is virtual: it jumps from one event to the next. Only the visitors are invented: when they
+//! arrive and how they behave.
 //!
-//! - [`scenario`]: who comes, and what happens to the queue meanwhile
-//! - [`crowd`]: one visitor each, drawn from the scenario's seed
-//! - [`world`]: the crowd, the line and whoever drives it, from the first arrival to the last one served;
-//!   [`outcome`]: what came of that
-//! - [`judge`]: what was promised, counted anew beside the line; [`told`]: what people were told against what came of it
-//! - [`series`]: a scenario with several seeds; [`figures`]: how a crowd fared, and how several did
-//! - [`table`]: what is printed; [`course`]: admission over time; [`plot`]: what is drawn
+//! - [`scenario`]: who arrives, and what happens to the queue meanwhile
+//! - [`crowd`]: the visitors of a scenario, drawn from its seed
+//! - [`simulation`]: one run, from the first arrival until the line is empty; [`outcome`]: its result
+//! - [`invariant_checker`]: counts violations of pace, capacity and order independently of the line;
+//!   [`estimate_accuracy`]: compares the wait estimates with the waits
+//! - [`event_queue`]: the next step of each visitor
+//! - [`scenario_runs`]: a scenario with several seeds; [`run_figures`]: the figures of one run or of several
+//! - [`table`]: the printed tables; [`time_series`]: admission over time as text and CSV; [`plot`]: as a picture
 
-pub mod agenda;
-pub mod course;
 pub mod crowd;
-pub mod figures;
-pub mod judge;
+pub mod estimate_accuracy;
+pub mod event_queue;
+pub mod invariant_checker;
 pub mod outcome;
 pub mod plot;
+pub mod run_figures;
 pub mod scenario;
-pub mod series;
+pub mod scenario_runs;
+pub mod simulation;
 pub mod table;
-pub mod told;
-pub mod world;
+pub mod time_series;

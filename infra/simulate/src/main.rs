@@ -1,4 +1,5 @@
-//! Runs the simulation: tables over all seeds, a CSV and a picture for each scenario, and the figures as `name=value` lines.
+//! Runs the simulation. It prints tables over all seeds and the figures as `name=value` lines, and writes a CSV
+//! file and a picture of each scenario.
 //!
 //! Run it with `make simulate`.
 
@@ -7,25 +8,25 @@ use std::{error::Error, fs, path::PathBuf, process::ExitCode, time::Instant};
 use vestibule_simulate::{
     plot,
     scenario::{NAMES, Scenario},
-    series::run_all,
+    scenario_runs::run_all,
     table,
 };
 
-/// Below so many a crowd is no crowd.
+/// The least visitors: the rates of a scenario need some.
 const VISITORS_MIN: u32 = 100;
 
 fn main() -> Result<ExitCode, Box<dyn Error>> {
-    let begun = Instant::now();
+    let started = Instant::now();
     let arguments: Vec<String> = std::env::args().skip(1).collect();
     let [name, visitors, seed, seeds, folder] = &arguments[..] else {
         return Err("usage: vestibule-simulate SCENARIO|all VISITORS SEED SEEDS FOLDER".into());
     };
     let (visitors, seed, seeds): (u32, u64, u64) = (visitors.parse()?, seed.parse()?, seeds.parse()?);
     if visitors < VISITORS_MIN {
-        return Err(format!("at least {VISITORS_MIN} visitors").into());
+        return Err(format!("VISITORS must be at least {VISITORS_MIN}").into());
     }
     if seeds == 0 {
-        return Err("at least one seed".into());
+        return Err("SEEDS must be at least 1".into());
     }
     let folder = PathBuf::from(folder);
     fs::create_dir_all(&folder)?;
@@ -34,26 +35,26 @@ fn main() -> Result<ExitCode, Box<dyn Error>> {
     } else {
         vec![&**name]
     };
-    let named = |name: &str| {
-        let unknown = || format!("no scenario {name}; there are {}", NAMES.join(", "));
-        Scenario::named(name, visitors, seed).ok_or_else(unknown)
+    let by_name = |name: &str| {
+        let unknown = || format!("there is no scenario {name}; choose one of {}", NAMES.join(", "));
+        Scenario::by_name(name, visitors, seed).ok_or_else(unknown)
     };
-    let scenarios = names.into_iter().map(named).collect::<Result<_, _>>()?;
+    let scenarios = names.into_iter().map(by_name).collect::<Result<_, _>>()?;
 
     let all = run_all(scenarios, seeds);
-    let mut is_broken = false;
-    for series in &all {
-        series.course().write_csv(&folder)?;
-        plot::draw(&series.course(), &folder)?;
-        for (seed, times) in series.broken() {
+    let mut has_violations = false;
+    for runs in &all {
+        runs.time_series().write_csv(&folder)?;
+        plot::draw_plot(&runs.time_series(), &folder)?;
+        for (seed, violations) in runs.find_violations() {
             eprintln!(
-                "{} with seed {seed}: {times} promises broken",
-                series.scenario.name
+                "scenario {} with seed {seed}: {violations} violations of pace, capacity or order, or lost turns",
+                runs.scenario.name
             );
-            is_broken = true;
+            has_violations = true;
         }
     }
-    print!("{}", table::print(&all));
-    println!("wall_s={:.1}", begun.elapsed().as_secs_f64());
-    Ok(ExitCode::from(u8::from(is_broken)))
+    print!("{}", table::format_tables(&all));
+    println!("wall_s={:.1}", started.elapsed().as_secs_f64());
+    Ok(ExitCode::from(u8::from(has_violations)))
 }

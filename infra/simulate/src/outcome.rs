@@ -1,58 +1,65 @@
-//! What came of a run.
+//! The result of a run.
 
-use crate::told::Told;
+use crate::estimate_accuracy::EstimateAccuracy;
 
-/// How one visitor fared.
+/// The result for one visitor.
 #[derive(Debug, Clone, Copy, Default)]
-pub struct Fate {
-    /// How often they asked how it stands.
+pub struct VisitorOutcome {
+    /// The number of status requests.
     pub polls: u32,
-    /// How long they were held, in milliseconds.
+    /// How long the polls of the visitor were held, in milliseconds.
     pub held_ms: u32,
-    /// How long they waited for their turn, in milliseconds; `None` where it never came, or at once.
+    /// The wait for the turn, in milliseconds. `None` if the turn never came, or if the visitor became active
+    /// at once.
     pub waited_ms: Option<u64>,
 }
 
-/// The course of things, each ten seconds.
+/// The state of the queue at one time, every ten seconds.
 #[derive(Debug, Clone, Copy, Default)]
 pub struct Sample {
     /// Milliseconds of the simulation.
     pub at_ms: u64,
-    /// In line.
+    /// Waiting entries.
     pub waiting: u64,
-    /// Promoted and not yet claimed.
+    /// Ready entries.
     pub ready: u64,
-    /// Let in.
+    /// Active entries.
     pub active: u64,
-    /// Let through since the sample before.
+    /// Entries that were promoted or fast-tracked since the previous sample.
     pub served: u64,
-    /// Polls since the sample before.
+    /// Polls since the previous sample.
     pub polls: u64,
-    /// Held at this moment.
+    /// Polls that are held at this time.
     pub held: u64,
 }
 
-/// What came of a run.
+/// The result of a run.
 #[derive(Debug)]
 pub struct Outcome {
-    /// How everybody fared.
-    pub fates: Vec<Fate>,
-    /// Who keeps to what they are told.
-    pub keepers: Vec<bool>,
-    /// Turns lost by these.
+    /// The result for each visitor.
+    pub visitors: Vec<VisitorOutcome>,
+    /// Whether each visitor is punctual.
+    pub is_punctual: Vec<bool>,
+    /// Turns that punctual visitors lost.
     pub lost_turns: u64,
-    /// Turns that nobody claimed.
+    /// Turns that were not claimed in time.
     pub no_shows: u64,
-    /// Who left the line.
+    /// Visitors who left the line.
     pub left: u64,
-    /// Let in at once, or called.
+    /// Entries that were promoted or fast-tracked.
     pub served: u64,
-    /// Admissions above pace and capacity.
+    /// Admissions above pace or capacity.
     pub overshoot: u64,
-    /// The most polls that were held at once.
+    /// Admissions of a visitor after a visitor who entered later.
+    pub out_of_order: u64,
+    /// Changes of the settings by the operator.
+    pub settings_changes: u64,
+    /// The most polls that were held at the same time.
     pub held_max: u64,
-    /// What people were told.
-    pub told: Told,
-    /// The course of things.
+    /// The longest time that a waiting visitor was told to wait before the next poll, in milliseconds.
+    pub retry_after_ms_max: u64,
+    /// The accuracy of the wait estimates.
+    pub estimates: EstimateAccuracy,
+    /// The state of the queue over time.
     pub samples: Vec<Sample>,
 }

@@ -1,42 +1,43 @@
-//! The course of a run as a picture: the line, who is let through, and the polls of both crowds.
+//! The time series of a scenario as a picture: the entries, the rate of admission, and the polls of both kinds
+//! of clients.
 
 use std::{error::Error, path::Path};
 
 use plotters::prelude::*;
 
 use crate::{
-    course::{Course, fixed_polls_per_second, per_second},
     outcome::Sample,
+    time_series::{TimeSeries, fixed_polls_per_second, per_second},
 };
 
 const SIZE: (u32, u32) = (960, 900);
 
-/// One curve: its name, its colour, and its points by the second.
+/// One curve. Its points have the second as the first coordinate.
 struct Curve {
     name: &'static str,
     colour: RGBColor,
     points: Vec<(f64, f64)>,
 }
 
-/// Draws `NAME.svg` in that folder.
+/// Draws `NAME.svg` in the folder.
 ///
 /// # Errors
-/// Where it cannot be drawn or written.
-pub fn draw(course: &Course<'_>, folder: &Path) -> Result<(), Box<dyn Error>> {
-    let path = folder.join(format!("{}.svg", course.name));
+/// The picture cannot be drawn or written.
+pub fn draw_plot(series: &TimeSeries<'_>, folder: &Path) -> Result<(), Box<dyn Error>> {
+    let path = folder.join(format!("{}.svg", series.name));
     let root = SVGBackend::new(&path, SIZE).into_drawing_area();
     root.fill(&WHITE)?;
     let panels = root.split_evenly((3, 1));
-    let titles = ["in line, and let in", "let through, a second", "polls, a second"];
-    for ((panel, title), curves) in panels.iter().zip(titles).zip(curves(course)) {
-        draw_panel(panel, &format!("{}: {title}", course.name), &curves)?;
+    let titles = ["entries by state", "admissions per second", "polls per second"];
+    for ((panel, title), curves) in panels.iter().zip(titles).zip(curves(series)) {
+        draw_panel(panel, &format!("{}: {title}", series.name), &curves)?;
     }
     root.present()?;
     Ok(())
 }
 
 #[allow(clippy::cast_precision_loss)]
-fn curves(&Course { paced, fixed, .. }: &Course<'_>) -> [Vec<Curve>; 3] {
+fn curves(&TimeSeries { paced, fixed, .. }: &TimeSeries<'_>) -> [Vec<Curve>; 3] {
     let curve = |name, colour, samples: &[Sample], value: &dyn Fn(&Sample) -> f64| {
         let point = |sample: &Sample| (sample.at_ms as f64 / 1_000.0, value(sample));
         Curve {
@@ -52,11 +53,13 @@ fn curves(&Course { paced, fixed, .. }: &Course<'_>) -> [Vec<Curve>; 3] {
                 (sample.ready + sample.active) as f64
             }),
         ],
-        vec![curve("served", BLUE, paced, &|sample| per_second(sample.served))],
+        vec![curve("admitted", BLUE, paced, &|sample| {
+            per_second(sample.served)
+        })],
         vec![
-            curve("paced", BLUE, paced, &|sample| per_second(sample.polls)),
-            curve("every 3 s", RED, fixed, &fixed_polls_per_second),
-            curve("held at once", GREEN, paced, &|sample| sample.held as f64),
+            curve("polls, paced", BLUE, paced, &|sample| per_second(sample.polls)),
+            curve("polls, every 3 s", RED, fixed, &fixed_polls_per_second),
+            curve("held polls", GREEN, paced, &|sample| sample.held as f64),
         ],
     ]
 }

@@ -1,96 +1,125 @@
-//! Who comes, and what happens to the queue meanwhile.
+//! The scenarios: who arrives, and what happens to the queue meanwhile.
 
 use vestibule_domain::{poll_pacing::HELD_BUDGET, settings::Settings};
 
-/// How a crowd arrives.
+/// When visitors arrive.
 #[derive(Debug, Clone, Copy)]
 pub enum Arrivals {
-    /// Most at once, and fewer and fewer: exponential, with this mean in seconds, until five times that.
+    /// Most visitors arrive at the start. The times are exponential and are cut off at five times the mean.
     Flash {
-        /// Seconds.
-        mean: f64,
+        /// The mean time of arrival, in seconds.
+        mean_seconds: f64,
     },
-    /// In waves: so many over the whole time.
+    /// The rate of arrivals rises and falls.
     Wave {
-        /// Seconds.
-        over: f64,
-        /// How many times the rate goes up and down.
+        /// The time over which visitors arrive, in seconds.
+        duration_seconds: f64,
+        /// The number of waves in that time.
         waves: f64,
     },
-    /// As many each second over the whole time.
+    /// The rate of arrivals is constant.
     Steady {
-        /// Seconds.
-        over: f64,
+        /// The time over which visitors arrive, in seconds.
+        duration_seconds: f64,
     },
 }
 
-/// How long whoever was let in stays, in seconds, if the session is as long.
+/// How long an active visitor stays. The session may end earlier.
 #[derive(Debug, Clone, Copy)]
-pub enum Service {
-    /// Around this mean, most shorter and some far longer: log-normal with this spread.
+pub enum ServiceTime {
+    /// Most stays are shorter than the mean, and some are far longer.
     LogNormal {
-        /// Seconds.
-        mean: f64,
-        /// The standard deviation of its logarithm.
+        /// The mean, in seconds.
+        mean_seconds: f64,
+        /// The standard deviation of the logarithm.
         sigma: f64,
     },
-    /// Memoryless.
+    /// Stays without memory.
     Exponential {
-        /// Seconds.
-        mean: f64,
+        /// The mean, in seconds.
+        mean_seconds: f64,
     },
-    /// Until the session ends: nobody says that they are done.
+    /// Each visitor stays until the session expires.
     WholeSession,
 }
 
-/// Which part of the crowd behaves how; everybody else keeps to what they are told.
-#[derive(Debug, Clone, Copy)]
-pub struct Manners {
-    /// Close the page at some moment and say nothing: who would have been served later is a no-show.
-    pub silent: f64,
-    /// Lose patience and leave.
-    pub leavers: f64,
-    /// Poll three times as often as told.
+/// The shares of visitors who are not punctual. The others follow `retry_after_ms` and claim each turn.
+#[derive(Debug, Clone, Copy, Default)]
+pub struct VisitorProfile {
+    /// The share that closes the page without leaving the line. Such a visitor becomes a no-show.
+    pub vanish: f64,
+    /// The share that leaves the line before its turn.
+    pub leave: f64,
+    /// The share that polls three times as often as told.
     pub impatient: f64,
+    /// The share that polls later than told: after one and a half times `claim_seconds`.
+    pub late: f64,
 }
 
-/// Whether the promoter is there; where it is not, those who call drive the line.
+/// When the promoter runs. While it is down, requests run fallback ticks.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Promoter {
-    /// All the time.
-    There,
-    /// But for up to two minutes now and then.
-    AwayAtTimes,
-    /// Never.
-    Away,
+    /// It ticks once a second. Each minute it pauses for two seconds, as one promoter ends and the next begins.
+    Running,
+    /// It also goes down from time to time, for up to two minutes.
+    SometimesDown,
+    /// Its ticks are irregular: 0.2 to 2.5 s apart, and one in 50 is 10 to 60 s late.
+    Irregular,
+    /// It never runs.
+    Down,
+}
+
+/// How the operator changes the settings.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Operator {
+    /// The settings stay as they are.
+    Absent,
+    /// Every few minutes the operator changes the pace or the capacity, or pauses the queue.
+    Moderate,
+    /// Several times a minute the operator changes any setting, also `claim_seconds`. At times the line hardly
+    /// moves, and each visitor is told to poll late. Then the operator raises pace and capacity to the maximum,
+    /// and the turns of visitors far back in line come at once.
+    Extreme,
+}
+
+/// How late requests are.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Network {
+    /// A poll is up to 0.3 s late, and one in 100 up to 3 s. A claim is up to 1 s late.
+    Usual,
+    /// Each poll is up to 2 s late and each claim up to 1.2 s. A snapshot of the queue is up to 2 s old. The
+    /// sum stays within the third of the shortest `claim_seconds` that the pacing leaves as a reserve.
+    Slow,
 }
 
 /// One scenario.
 #[derive(Debug, Clone)]
 pub struct Scenario {
-    /// Its name.
+    /// The name.
     pub name: &'static str,
-    /// How many visitors.
+    /// The number of visitors.
     pub visitors: u32,
-    /// From which everything is drawn.
+    /// The seed of all random draws.
     pub seed: u64,
-    /// How they arrive.
+    /// When visitors arrive.
     pub arrivals: Arrivals,
-    /// How long they stay.
-    pub service: Service,
-    /// How they behave.
-    pub manners: Manners,
-    /// What the queue is set to at first.
+    /// How long active visitors stay.
+    pub service_time: ServiceTime,
+    /// How visitors behave.
+    pub visitor_profile: VisitorProfile,
+    /// The settings of the queue at the start.
     pub settings: Settings,
-    /// Whether the promoter is there.
+    /// When the promoter runs.
     pub promoter: Promoter,
-    /// Whether an operator turns things.
-    pub operator: bool,
-    /// The most polls that are held at once.
+    /// How the operator changes the settings.
+    pub operator: Operator,
+    /// How late requests are.
+    pub network: Network,
+    /// The most polls that may be held at the same time.
     pub held_budget: u64,
 }
 
-/// Every scenario there is.
+/// The names of all scenarios.
 pub const NAMES: [&str; 9] = [
     "flash",
     "wave",
@@ -102,86 +131,90 @@ pub const NAMES: [&str; 9] = [
     "operator",
     "quiet",
 ];
-/// A whole crowd is served in about so many seconds, so that the last one waits for more than half an hour.
+/// The time in which the line serves all visitors, in seconds. The last ones therefore wait for more than half
+/// an hour.
 const SERVED_IN_SECONDS: f64 = 2_400.0;
 const SESSION_SECONDS: u32 = 600;
 
 impl Scenario {
-    /// The scenario of that name; `None` where there is none. Waits stay the same however many come: what is served a
-    /// second grows with them.
-    pub fn named(name: &str, visitors: u32, seed: u64) -> Option<Self> {
-        let name = *NAMES.iter().find(|known| **known == name)?;
-        let served = f64::from(visitors) / SERVED_IN_SECONDS;
+    /// The scenario of this name, or `None`. The rate of service grows with the number of visitors, so waits do not.
+    pub fn by_name(name: &str, visitors: u32, seed: u64) -> Option<Self> {
+        let name = *NAMES.iter().find(|scenario| **scenario == name)?;
+        let served_per_second = f64::from(visitors) / SERVED_IN_SECONDS;
         let usual = Self {
             name,
             visitors,
             seed,
-            arrivals: Arrivals::Flash { mean: 60.0 },
-            service: Service::LogNormal {
-                mean: 120.0,
+            arrivals: Arrivals::Flash { mean_seconds: 60.0 },
+            service_time: ServiceTime::LogNormal {
+                mean_seconds: 120.0,
                 sigma: 0.7,
             },
-            manners: Manners {
-                silent: 0.08,
-                leavers: 0.04,
-                impatient: 0.0,
+            visitor_profile: VisitorProfile {
+                vanish: 0.08,
+                leave: 0.04,
+                ..VisitorProfile::default()
             },
-            settings: settings(served * 1.3, served * 120.0),
-            promoter: Promoter::There,
-            operator: false,
+            settings: with_pace(served_per_second * 1.3, served_per_second * 120.0),
+            promoter: Promoter::Running,
+            operator: Operator::Absent,
+            network: Network::Usual,
             held_budget: HELD_BUDGET.into(),
         };
         Some(match name {
-            // Turn-over is the limit: slots are taken for most of the time.
+            // The capacity is the limit: nearly all slots are taken most of the time.
             "wave" => Self {
                 arrivals: Arrivals::Wave {
-                    over: 3_600.0,
+                    duration_seconds: 3_600.0,
                     waves: 2.5,
                 },
-                settings: settings(served, served * 90.0),
+                settings: with_pace(served_per_second, served_per_second * 90.0),
                 ..usual
             },
             // The pace is the limit.
             "steady" => Self {
-                arrivals: Arrivals::Steady { over: 2_400.0 },
-                service: Service::Exponential { mean: 90.0 },
-                settings: settings(served * 0.85, served * 300.0),
+                arrivals: Arrivals::Steady {
+                    duration_seconds: 2_400.0,
+                },
+                service_time: ServiceTime::Exponential { mean_seconds: 90.0 },
+                settings: with_pace(served_per_second * 0.85, served_per_second * 300.0),
                 ..usual
             },
             "sessions" => Self {
-                service: Service::WholeSession,
+                service_time: ServiceTime::WholeSession,
                 settings: Settings {
                     session_seconds: 300,
-                    ..settings(served * 2.0, served * 300.0)
+                    ..with_pace(served_per_second * 2.0, served_per_second * 300.0)
                 },
                 ..usual
             },
             "impatient" => Self {
-                manners: Manners {
-                    silent: 0.2,
-                    leavers: 0.25,
+                visitor_profile: VisitorProfile {
+                    vanish: 0.2,
+                    leave: 0.25,
                     impatient: 0.2,
+                    ..VisitorProfile::default()
                 },
-                service: Service::Exponential { mean: 60.0 },
-                settings: settings(served, served * 45.0),
+                service_time: ServiceTime::Exponential { mean_seconds: 60.0 },
+                settings: with_pace(served_per_second, served_per_second * 45.0),
                 ..usual
             },
             "outages" => Self {
-                promoter: Promoter::AwayAtTimes,
+                promoter: Promoter::SometimesDown,
                 ..usual
             },
             "unattended" => Self {
-                promoter: Promoter::Away,
+                promoter: Promoter::Down,
                 ..usual
             },
             "operator" => Self {
-                operator: true,
+                operator: Operator::Moderate,
                 ..usual
             },
-            // A line that hardly moves: a tenth of the crowd, one slot each few seconds.
+            // The line hardly moves: a tenth of the visitors, and one free slot every few seconds.
             "quiet" => Self {
                 visitors: (visitors / 10).max(1),
-                settings: settings(served / 10.0 * 1.5, served / 10.0 * 110.0),
+                settings: with_pace(served_per_second / 10.0 * 1.5, served_per_second / 10.0 * 110.0),
                 ..usual
             },
             _ => usual,
@@ -189,9 +222,9 @@ impl Scenario {
     }
 }
 
-/// So many a second at most, each ten seconds a batch of them.
+/// Settings with this pace, in batches of ten seconds each.
 #[allow(clippy::cast_possible_truncation, clippy::cast_sign_loss)]
-fn settings(per_second: f64, capacity: f64) -> Settings {
+fn with_pace(per_second: f64, capacity: f64) -> Settings {
     Settings {
         capacity: (capacity.ceil() as u32).max(1),
         batch: ((per_second * 10.0).ceil() as u32).max(1),

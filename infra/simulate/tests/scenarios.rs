@@ -1,31 +1,37 @@
-//! Every scenario, with a small crowd: what was promised to the protected service and to those who wait.
+//! Runs each scenario with a small crowd and checks the promises to the protected service and to the visitors.
+
+use std::ops::Range;
 
 use vestibule_simulate::{
-    figures::Figures,
-    outcome::Outcome,
+    outcome::{Outcome, VisitorOutcome},
+    run_figures::RunFigures,
     scenario::{NAMES, Scenario},
-    world::{Clients, run},
+    simulation::{Clients, run_scenario},
 };
 
 const VISITORS: u32 = 20_000;
 const SEED: u64 = 11;
 
 fn scenario(name: &str) -> Scenario {
-    Scenario::named(name, VISITORS, SEED).expect("one of the names")
+    Scenario::by_name(name, VISITORS, SEED).expect("the scenario exists")
 }
 
-/// What holds in every one of them.
-fn paced(name: &str) -> Outcome {
+/// Runs a scenario with paced clients and checks what every scenario promises.
+fn run_paced(name: &str) -> Outcome {
     let scenario = scenario(name);
-    let outcome = run(&scenario, Clients::Paced);
-    assert_eq!(outcome.lost_turns, 0, "{name}: of those who keep the pace");
-    assert_eq!(outcome.overshoot, 0, "{name}: above pace and capacity");
+    let outcome = run_scenario(&scenario, Clients::Paced);
+    assert_eq!(outcome.lost_turns, 0, "{name}: punctual visitors lost turns");
+    assert_eq!(
+        outcome.overshoot, 0,
+        "{name}: admissions exceeded pace or capacity"
+    );
+    assert_eq!(outcome.out_of_order, 0, "{name}: a visitor was overtaken");
     assert!(
         outcome.held_max <= scenario.held_budget,
-        "{name}: {} held",
+        "{name}: {} polls were held",
         outcome.held_max
     );
-    let figures = Figures::of(&outcome);
+    let figures = RunFigures::from_outcome(&outcome);
     assert!(
         figures.polls_half_hour.unwrap_or(0.0) <= 60.0,
         "{name}: {figures:?}"
@@ -33,139 +39,158 @@ fn paced(name: &str) -> Outcome {
     outcome
 }
 
-/// The coverage is aimed at 80 % of all that is shown in a usual crowd; see docs/decisions/estimate.md for how far each of
-/// the others is from that.
-fn covers(name: &str, band: std::ops::Range<f64>) {
-    let told = paced(name).told.all();
-    assert!(told.shown > 1_000, "{name}: people are told something");
-    assert!(band.contains(&told.coverage()), "{name}: {}", told.coverage());
+/// Checks the coverage of the estimates. The aim is 80 % in a usual crowd. See
+/// `docs/adr/0012-wait-estimate.md` for how far each of the other scenarios is from that.
+fn check_coverage(name: &str, range: Range<f64>) {
+    let estimates = run_paced(name).estimates.total();
+    assert!(
+        estimates.shown > 1_000,
+        "{name}: only {} estimates were shown",
+        estimates.shown
+    );
+    assert!(
+        range.contains(&estimates.coverage()),
+        "{name}: the coverage is {}",
+        estimates.coverage()
+    );
 }
 
 #[test]
-fn a_flash_crowd() {
-    let outcome = paced("flash");
-    let (figures, told) = (Figures::of(&outcome), outcome.told.all());
-    assert!((0.60..0.95).contains(&told.coverage()), "{}", told.coverage());
-    assert!(told.mean_error() < 0.12, "{}", told.mean_error());
+fn a_flash_crowd_polls_a_tenth_of_fixed_clients() {
+    let outcome = run_paced("flash");
+    let (figures, estimates) = (RunFigures::from_outcome(&outcome), outcome.estimates.total());
+    assert!(
+        (0.60..0.95).contains(&estimates.coverage()),
+        "the coverage is {}",
+        estimates.coverage()
+    );
+    assert!(
+        estimates.mean_error() < 0.12,
+        "the error is {}",
+        estimates.mean_error()
+    );
     assert!(outcome.held_max > 0 && figures.held_seconds > 1.0, "{figures:?}");
     assert!(
         outcome.no_shows > 100 && outcome.left > 100,
-        "some vanish, and some leave"
+        "too few visitors vanished or left"
     );
 
-    let fixed = run(&scenario("flash"), Clients::Fixed);
-    assert_eq!((fixed.overshoot, fixed.held_max), (0, 0));
-    let by_fixed = Figures::of(&fixed);
-    let (paced, fixed) = (figures.polls_half_hour, by_fixed.polls_half_hour);
-    let (paced, fixed) = (
-        paced.expect("some wait so long"),
-        fixed.expect("some wait so long"),
+    let fixed = run_scenario(&scenario("flash"), Clients::Fixed);
+    assert_eq!((fixed.overshoot, fixed.out_of_order, fixed.held_max), (0, 0, 0));
+    let fixed_figures = RunFigures::from_outcome(&fixed);
+    let paced_polls = figures.polls_half_hour.expect("some visitors wait half an hour");
+    let fixed_polls = fixed_figures
+        .polls_half_hour
+        .expect("some visitors wait half an hour");
+    assert!(
+        (580.0..=620.0).contains(&fixed_polls),
+        "half an hour has 600 polls of a fixed client, not {fixed_polls}"
     );
     assert!(
-        (580.0..=620.0).contains(&fixed),
-        "half an hour, each three seconds: {fixed}"
+        paced_polls * 10.0 < fixed_polls,
+        "{paced_polls} polls against {fixed_polls}"
     );
-    assert!(paced * 10.0 < fixed, "{paced} against {fixed}");
 }
 
 #[test]
-fn waves() {
-    covers("wave", 0.6..0.95);
+fn estimates_cover_waves() {
+    check_coverage("wave", 0.6..0.95);
 }
 
 #[test]
-fn a_steady_stream() {
-    covers("steady", 0.8..1.0);
+fn estimates_cover_a_steady_stream() {
+    check_coverage("steady", 0.8..1.0);
 }
 
 #[test]
-fn sessions_that_all_end_at_once() {
-    covers("sessions", 0.3..0.95);
+fn estimates_cover_sessions_that_expire_together() {
+    check_coverage("sessions", 0.3..0.95);
 }
 
 #[test]
-fn the_impatient_and_those_who_leave() {
-    covers("impatient", 0.6..0.97);
+fn estimates_cover_impatient_visitors() {
+    check_coverage("impatient", 0.6..0.97);
 }
 
 #[test]
-fn a_promoter_that_is_away_now_and_then() {
-    covers("outages", 0.4..0.97);
+fn estimates_cover_outages_of_the_promoter() {
+    check_coverage("outages", 0.4..0.97);
 }
 
-/// Without a tick, all turns would come later by as long as the promoter is away: by minutes, or never.
+/// Without fallback ticks, all turns would come later by the time that the promoter is down: by minutes, or never.
 #[test]
-fn the_line_goes_on_while_its_promoter_is_away() {
+fn the_line_moves_at_its_pace_while_the_promoter_is_down() {
     for clients in [Clients::Paced, Clients::Fixed] {
-        let wait = |outcome: &Outcome| Figures::of(outcome).wait_mean_seconds;
-        let by_promoter = wait(&run(&scenario("flash"), clients));
+        let wait = |outcome: &Outcome| RunFigures::from_outcome(outcome).wait_mean_seconds;
+        let with_promoter = wait(&run_scenario(&scenario("flash"), clients));
         for name in ["outages", "unattended"] {
-            let outcome = run(&scenario(name), clients);
-            let (lost, over) = (outcome.lost_turns, outcome.overshoot);
-            assert_eq!((lost, over), (0, 0), "{name}, {clients:?}");
-            let keepers = outcome.keepers.iter().filter(|keeps| **keeps).count();
-            assert!(outcome.served >= keepers as u64, "{name}, {clients:?}");
-            let by_calls = wait(&outcome);
+            let outcome = run_scenario(&scenario(name), clients);
+            let violations = (outcome.lost_turns, outcome.overshoot, outcome.out_of_order);
+            assert_eq!(violations, (0, 0, 0), "{name}, {clients:?}");
+            let punctual = outcome.is_punctual.iter().filter(|is| **is).count();
+            assert!(outcome.served >= punctual as u64, "{name}, {clients:?}");
+            let without = wait(&outcome);
             assert!(
-                (by_calls / by_promoter - 1.0).abs() < 0.05,
-                "{name}, {clients:?}: {by_calls} s against {by_promoter} s"
+                (without / with_promoter - 1.0).abs() < 0.05,
+                "{name}, {clients:?}: {without} s against {with_promoter} s"
             );
         }
     }
 }
 
 #[test]
-fn nobody_at_all_but_those_who_call() {
-    covers("unattended", 0.6..0.97);
+fn estimates_cover_a_line_without_a_promoter() {
+    check_coverage("unattended", 0.6..0.97);
 }
 
 #[test]
-fn an_operator_who_turns_everything() {
-    covers("operator", 0.15..0.97);
+fn estimates_cover_changes_by_the_operator() {
+    check_coverage("operator", 0.15..0.97);
 }
 
-/// Whoever was told to come back late may be called at once.
+/// The operator raises pace and capacity fivefold, so visitors who were told to poll late get their turn at once.
 #[test]
-fn a_gate_that_is_thrown_open_costs_nobody_a_turn() {
+fn raising_the_pace_costs_no_punctual_visitor_a_turn() {
     for seed in 1..=8 {
-        let scenario = Scenario::named("operator", 4_000, seed).expect("one of the names");
-        let outcome = run(&scenario, Clients::Paced);
-        assert_eq!((outcome.lost_turns, outcome.overshoot), (0, 0), "seed {seed}");
+        let scenario = Scenario::by_name("operator", 4_000, seed).expect("the scenario exists");
+        let outcome = run_scenario(&scenario, Clients::Paced);
+        let violations = (outcome.lost_turns, outcome.overshoot, outcome.out_of_order);
+        assert_eq!(violations, (0, 0, 0), "seed {seed}");
     }
 }
 
 #[test]
-fn a_line_that_hardly_moves() {
-    covers("quiet", 0.45..0.95);
+fn estimates_cover_a_line_that_hardly_moves() {
+    check_coverage("quiet", 0.45..0.95);
 }
 
 #[test]
-fn the_budget_is_kept_where_it_is_short() {
+fn a_small_budget_of_held_polls_is_kept() {
     let scenario = Scenario {
         held_budget: 20,
         ..scenario("flash")
     };
-    let outcome = run(&scenario, Clients::Paced);
-    assert_eq!(outcome.held_max, 20, "all of it, and no more");
+    let outcome = run_scenario(&scenario, Clients::Paced);
+    assert_eq!(outcome.held_max, 20, "the budget is used and not exceeded");
     assert_eq!(outcome.lost_turns, 0);
 }
 
 #[test]
-fn the_same_seed_is_the_same_course() {
-    let fates = |seed| {
-        let scenario = Scenario::named("operator", 2_000, seed).expect("one of the names");
-        let outcome = run(&scenario, Clients::Paced);
-        let fate = |fate: &vestibule_simulate::outcome::Fate| (fate.polls, fate.waited_ms);
-        outcome.fates.iter().map(fate).collect::<Vec<_>>()
+fn the_same_seed_gives_the_same_run() {
+    let results = |seed| {
+        let scenario = Scenario::by_name("operator", 2_000, seed).expect("the scenario exists");
+        let outcome = run_scenario(&scenario, Clients::Paced);
+        let result = |visitor: &VisitorOutcome| (visitor.polls, visitor.waited_ms);
+        outcome.visitors.iter().map(result).collect::<Vec<_>>()
     };
-    assert!(fates(3) == fates(3));
-    assert!(fates(3) != fates(4));
+    assert!(results(3) == results(3));
+    assert!(results(3) != results(4));
 }
 
 #[test]
-fn every_scenario_is_there() {
+fn each_name_has_a_scenario() {
     for name in NAMES {
         assert_eq!(scenario(name).name, name);
     }
-    assert!(Scenario::named("no-such", 100, 1).is_none());
+    assert!(Scenario::by_name("no-such", 100, 1).is_none());
 }

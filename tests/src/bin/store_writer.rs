@@ -1,5 +1,5 @@
-//! Writes new entries to a store file without end, and prints each entry id when its write is acknowledged: for a test
-//! that kills it.
+//! Writes new entries to a store file without end, and prints each entry id when its write is acknowledged. A
+//! test kills this program.
 
 use std::io::{Write, stdout};
 
@@ -7,7 +7,7 @@ use futures_util::{StreamExt, stream};
 use vestibule_backup::Backup;
 use vestibule_backup_file::FileBackup;
 use vestibule_domain::change::Event;
-use vestibule_tests::entries::{change, fresh_id, partition_of, place};
+use vestibule_tests::entries::{change, fresh_id, place, shelf_of};
 
 const WRITES_AT_ONCE: usize = 20;
 
@@ -17,14 +17,17 @@ async fn main() {
     let (Some(path), Some(queue)) = (arguments.next(), arguments.next()) else {
         panic!("usage: store_writer FILE QUEUE");
     };
-    let shelf = partition_of(queue.parse().expect("a queue id"));
-    let backup = FileBackup::open(path).expect("the store");
+    let partition = shelf_of(queue.parse().expect("the queue id is valid"));
+    let backup = FileBackup::open(path).expect("the store opens");
     let written = stream::iter(1..).map(|n| {
-        let (backup, shelf) = (&backup, &shelf);
+        let (backup, partition) = (&backup, &partition);
         async move {
             let id = fresh_id();
             let entered = change(id, n, Event::Entered { score: place(n) });
-            backup.put_change(shelf, &entered).await.expect("written");
+            backup
+                .put_change(partition, &entered)
+                .await
+                .expect("the change is written");
             id
         }
     });
@@ -33,6 +36,6 @@ async fn main() {
         let mut out = stdout().lock();
         writeln!(out, "{id}")
             .and_then(|()| out.flush())
-            .expect("somebody reads it");
+            .expect("the test reads the output");
     }
 }

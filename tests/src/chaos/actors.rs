@@ -1,5 +1,5 @@
-//! Those who come, over HTTP, and the protected service. They behave as a client should, but that some hang up too early:
-//! an answer that does not come is asked for again, and what they end they name the visit of.
+//! The visitors, over HTTP, and the protected service. They behave as clients should, except that some close
+//! the connection too early. They repeat a request that got no answer, and they name the visit that they end.
 
 use std::{sync::Arc, time::Duration};
 
@@ -11,281 +11,302 @@ use tokio::{
 use uuid::Uuid;
 
 use super::{
-    history::{Call, What},
-    plan::{Door, End, Turn, Visitor},
-    way::{AGAIN, ANSWER, Way},
+    api_client::{ANSWER_MAX, ApiClient, RETRY_PAUSE},
+    history::{Call, RequestKind},
+    plan::{AdmissionRequest, PlannedEnd, TurnPlan, Visitor},
 };
-use crate::{entries::now_ms, functions::API_KEY, in_process::ApiRequest};
+use crate::{edge::Ask, entries::now_ms, functions::API_KEY};
 
-/// How far a run is.
+/// The phase of a run.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
 pub(super) enum Phase {
-    /// Everybody does as they like.
-    Going,
-    /// Nobody asks for anything.
-    Still,
-    /// Everybody goes on, and nothing goes wrong any more.
-    Through,
-    /// Whoever is not done by now is stuck.
-    Over,
+    /// Faults strike, and visitors act.
+    Faults,
+    /// No visitor sends a request.
+    Quiet,
+    /// Visitors continue, and no fault strikes any more.
+    Recovery,
+    /// The run has ended. A visitor who has not finished is stuck.
+    Ended,
 }
 
-/// One visitor on their way.
+/// A visitor in a run.
 pub(super) struct Actor {
     pub(super) number: usize,
     pub(super) plan: Visitor,
     pub(super) id: String,
-    pub(super) way: Arc<Way>,
+    pub(super) client: Arc<ApiClient>,
     pub(super) phase: watch::Receiver<Phase>,
 }
 
-/// The run is over.
-pub(super) struct Over;
+/// The run has ended before the visitor finished.
+pub(super) struct RunEnded;
 
-/// A stay as the visitor knows it.
-struct Place {
+/// The entry of a visitor, as the visitor knows it.
+struct KnownEntry {
     token: String,
     visit: u64,
     state: String,
 }
 
-/// How a stay was over.
-enum Parting {
+/// How a stay ended.
+enum StayEnd {
     /// The visitor ended it.
-    Wished,
-    /// The turn came, and nobody claimed it in time.
-    Missed,
-    /// Otherwise.
-    Sent,
+    ByVisitor,
+    /// The turn was not claimed in time.
+    MissedTurn,
+    /// It ended in another way.
+    Other,
 }
 
-/// What came of one look.
-enum Seen {
-    Here(Place),
-    /// 410, or 404.
-    Gone,
-    /// 409
-    NotTheirTurn,
-    /// No answer, or one that says to ask again.
-    Nothing,
+/// The result of a request.
+enum Reply {
+    Entry(KnownEntry),
+    /// The entry has ended or does not exist: status 410 or 404.
+    Ended,
+    /// The entry is not active: status 409.
+    NotActive,
+    /// There was no answer, or one that asks the client to try again.
+    NoAnswer,
 }
 
-impl Place {
-    /// It is not as it seemed.
-    fn look_again(&mut self) {
+impl KnownEntry {
+    /// Forgets the state, so that the visitor asks for the status.
+    fn forget_state(&mut self) {
         "unknown".clone_into(&mut self.state);
     }
 }
 
 impl Actor {
-    /// Comes, and comes again where the plan says so.
-    pub(super) async fn live(mut self) -> Result<(), Over> {
+    /// Visits the queue, and visits it again if the plan says so.
+    pub(super) async fn run_visits(mut self) -> Result<(), RunEnded> {
         sleep(Duration::from_millis(self.plan.arrives_ms)).await;
-        let again_ms = match self.stay(0).await? {
-            Parting::Wished => self.plan.again_ms,
-            // They want the place back, and do better this time.
-            Parting::Missed => {
-                self.plan.turn = Turn::BACK;
+        let enters_again_after_ms = match self.run_stay(0).await? {
+            StayEnd::ByVisitor => self.plan.enters_again_after_ms,
+            // The visitor wants the place back and claims the turn this time.
+            StayEnd::MissedTurn => {
+                self.plan.turn = TurnPlan::SECOND_TRY;
                 Some(0)
             }
-            Parting::Sent => None,
+            StayEnd::Other => None,
         };
-        if let Some(again_ms) = again_ms {
-            sleep(Duration::from_millis(again_ms)).await;
-            self.way.note_record(self.number, 0).await;
-            self.stay(1).await?;
+        if let Some(enters_again_after_ms) = enters_again_after_ms {
+            sleep(Duration::from_millis(enters_again_after_ms)).await;
+            self.client.record_stay(self.number, 0).await;
+            self.run_stay(1).await?;
         }
         Ok(())
     }
 
-    /// One stay.
-    async fn stay(&self, stay: usize) -> Result<Parting, Over> {
-        let came_ms = now_ms();
-        let mut place = self.enters(stay).await?;
+    /// Runs one stay.
+    async fn run_stay(&self, stay: usize) -> Result<StayEnd, RunEnded> {
+        let entered_ms = now_ms();
+        let mut entry = self.enter(stay).await?;
         loop {
-            match place.state.as_str() {
-                "active" => match self.is_in(stay, &place).await? {
-                    Some(true) => return Ok(Parting::Wished),
-                    Some(false) => return Ok(Parting::Sent),
-                    None => place.look_again(),
+            match entry.state.as_str() {
+                "active" => match self.use_session(stay, &entry).await? {
+                    Some(true) => return Ok(StayEnd::ByVisitor),
+                    Some(false) => return Ok(StayEnd::Other),
+                    None => entry.forget_state(),
                 },
                 "ready" => match self.plan.turn {
-                    Turn::Missed => {
-                        self.looks_until_gone(stay, &place).await?;
-                        return Ok(Parting::Missed);
+                    TurnPlan::Miss => {
+                        self.poll_until_ended(stay, &entry).await?;
+                        return Ok(StayEnd::MissedTurn);
                     }
-                    Turn::Taken { by: Door::Claim, .. } => {
-                        let claim = self.of(What::Claim, &place);
-                        match self.call(stay, What::Claim, claim).await? {
-                            Seen::Here(seen) => place = seen,
-                            Seen::Gone => return Ok(Parting::Sent),
-                            Seen::NotTheirTurn | Seen::Nothing => place.look_again(),
+                    TurnPlan::Use {
+                        request: AdmissionRequest::Claim,
+                        ..
+                    } => {
+                        let claim = self.build_request(RequestKind::Claim, &entry);
+                        match self.send_and_record(stay, RequestKind::Claim, claim).await? {
+                            Reply::Entry(reply) => entry = reply,
+                            Reply::Ended => return Ok(StayEnd::Other),
+                            Reply::NotActive | Reply::NoAnswer => entry.forget_state(),
                         }
                     }
-                    Turn::Taken {
-                        by: Door::Validate, ..
-                    } => match self.validates(stay, &place).await? {
-                        Some(true) => "active".clone_into(&mut place.state),
-                        Some(false) => return Ok(Parting::Sent),
-                        None => place.look_again(),
+                    TurnPlan::Use {
+                        request: AdmissionRequest::Validate,
+                        ..
+                    } => match self.validate(stay, &entry).await? {
+                        Some(true) => "active".clone_into(&mut entry.state),
+                        Some(false) => return Ok(StayEnd::Other),
+                        None => entry.forget_state(),
                     },
                 },
                 _ => {
                     let has_left = self
                         .plan
-                        .leaves_ms
-                        .is_some_and(|leaves_ms| now_ms() >= came_ms + leaves_ms);
+                        .leaves_after_ms
+                        .is_some_and(|leaves_after_ms| now_ms() >= entered_ms + leaves_after_ms);
                     if has_left {
-                        self.ends(stay, What::Leave, &place).await?;
-                        return Ok(Parting::Wished);
+                        self.end_stay(stay, RequestKind::Leave, &entry).await?;
+                        return Ok(StayEnd::ByVisitor);
                     }
-                    sleep(Duration::from_millis(self.plan.polls_every_ms)).await;
+                    sleep(Duration::from_millis(self.plan.poll_pause_ms)).await;
                     match self
-                        .call(stay, What::Status, self.of(What::Status, &place))
+                        .send_and_record(
+                            stay,
+                            RequestKind::Status,
+                            self.build_request(RequestKind::Status, &entry),
+                        )
                         .await?
                     {
-                        Seen::Here(seen) => place = seen,
-                        Seen::Gone => return Ok(Parting::Sent),
-                        Seen::NotTheirTurn | Seen::Nothing => {}
+                        Reply::Entry(reply) => entry = reply,
+                        Reply::Ended => return Ok(StayEnd::Other),
+                        Reply::NotActive | Reply::NoAnswer => {}
                     }
                 }
             }
         }
     }
 
-    async fn enters(&self, stay: usize) -> Result<Place, Over> {
+    async fn enter(&self, stay: usize) -> Result<KnownEntry, RunEnded> {
         loop {
-            let ask = ApiRequest::post(format!("{}/entries", self.way.queue)).visitor(&self.id);
-            if let Seen::Here(place) = self.call(stay, What::Enter, ask).await? {
-                return Ok(place);
+            let request = Ask::post(format!("{}/entries", self.client.queue)).visitor(&self.id);
+            if let Reply::Entry(entry) = self.send_and_record(stay, RequestKind::Enter, request).await? {
+                return Ok(entry);
             }
         }
     }
 
-    /// Whether the protected service lets the visitor act: `None` where nobody could say.
-    async fn validates(&self, stay: usize, place: &Place) -> Result<Option<bool>, Over> {
-        let ask = self.of(What::Validate, place);
-        Ok(match self.call(stay, What::Validate, ask).await? {
-            Seen::Here(_) => Some(true),
-            Seen::Gone => Some(false),
-            Seen::NotTheirTurn | Seen::Nothing => None,
-        })
+    /// Whether the protected service accepts the visitor. `None` if there is no answer to that.
+    async fn validate(&self, stay: usize, entry: &KnownEntry) -> Result<Option<bool>, RunEnded> {
+        let request = self.build_request(RequestKind::Validate, entry);
+        Ok(
+            match self.send_and_record(stay, RequestKind::Validate, request).await? {
+                Reply::Entry(_) => Some(true),
+                Reply::Ended => Some(false),
+                Reply::NotActive | Reply::NoAnswer => None,
+            },
+        )
     }
 
-    /// Acts and goes; whether by the visitor's own will. `None` where they turn out not to be in, which only a claim that was
-    /// not durable may come to.
-    async fn is_in(&self, stay: usize, place: &Place) -> Result<Option<bool>, Over> {
-        let Turn::Taken { stay_ms, end, .. } = self.plan.turn else {
+    /// Uses the session and ends it. Returns whether the visitor ended it, or `None` if the entry is not
+    /// active, which only a claim that was not durable may cause.
+    async fn use_session(&self, stay: usize, entry: &KnownEntry) -> Result<Option<bool>, RunEnded> {
+        let TurnPlan::Use { stay_ms, end, .. } = self.plan.turn else {
             return Ok(Some(false));
         };
-        self.validates(stay, place).await?;
+        self.validate(stay, entry).await?;
         sleep(Duration::from_millis(stay_ms)).await;
-        let what = match end {
-            End::Complete => What::Complete,
-            End::Leave => What::Leave,
-            End::Session => {
-                self.looks_until_gone(stay, place).await?;
+        let kind = match end {
+            PlannedEnd::Complete => RequestKind::Complete,
+            PlannedEnd::Leave => RequestKind::Leave,
+            PlannedEnd::Expire => {
+                self.poll_until_ended(stay, entry).await?;
                 return Ok(Some(false));
             }
         };
-        if !self.ends(stay, what, place).await? {
+        if !self.end_stay(stay, kind, entry).await? {
             return Ok(None);
         }
-        // Nobody is let in any more on that visit, however often it is asked.
-        self.call(stay, What::Validate, self.of(What::Validate, place))
-            .await?;
+        // The protected service must not accept this visit any more.
+        self.send_and_record(
+            stay,
+            RequestKind::Validate,
+            self.build_request(RequestKind::Validate, entry),
+        )
+        .await?;
         Ok(Some(true))
     }
 
-    /// Looks until they are told that it is over.
-    async fn looks_until_gone(&self, stay: usize, place: &Place) -> Result<(), Over> {
+    /// Asks for the status until the answer says that the entry has ended.
+    async fn poll_until_ended(&self, stay: usize, entry: &KnownEntry) -> Result<(), RunEnded> {
         loop {
-            let look = self.of(What::Status, place);
-            if matches!(self.call(stay, What::Status, look).await?, Seen::Gone) {
+            let request = self.build_request(RequestKind::Status, entry);
+            if matches!(
+                self.send_and_record(stay, RequestKind::Status, request).await?,
+                Reply::Ended
+            ) {
                 return Ok(());
             }
-            sleep(Duration::from_millis(self.plan.polls_every_ms)).await;
+            sleep(Duration::from_millis(self.plan.poll_pause_ms)).await;
         }
     }
 
-    /// Ends the stay, until that is acknowledged; not where it cannot be ended like this.
-    async fn ends(&self, stay: usize, what: What, place: &Place) -> Result<bool, Over> {
+    /// Ends the stay and repeats the request until it is acknowledged. Returns `false` if the entry cannot be
+    /// ended in this way.
+    async fn end_stay(&self, stay: usize, kind: RequestKind, entry: &KnownEntry) -> Result<bool, RunEnded> {
         loop {
-            match self.call(stay, what, self.of(what, place)).await? {
-                Seen::Here(_) | Seen::Gone => return Ok(true),
-                Seen::NotTheirTurn => return Ok(false),
-                Seen::Nothing => {}
+            match self
+                .send_and_record(stay, kind, self.build_request(kind, entry))
+                .await?
+            {
+                Reply::Entry(_) | Reply::Ended => return Ok(true),
+                Reply::NotActive => return Ok(false),
+                Reply::NoAnswer => {}
             }
         }
     }
 
-    fn of(&self, what: What, Place { token, visit, .. }: &Place) -> ApiRequest {
-        let entry = format!("{}/entries/{token}", self.way.queue);
+    fn build_request(&self, kind: RequestKind, KnownEntry { token, visit, .. }: &KnownEntry) -> Ask {
+        let entry = format!("{}/entries/{token}", self.client.queue);
         let service = |below: &str, body: &Value| {
-            ApiRequest::post(format!("{entry}/{below}"))
+            Ask::post(format!("{entry}/{below}"))
                 .header("x-api-key", API_KEY)
                 .json(body)
         };
-        match what {
-            What::Enter => unreachable!("an entry is of a place"),
-            What::Status if self.plan.wait_seconds > 0 => {
-                ApiRequest::get(format!("{entry}?wait={}", self.plan.wait_seconds)).visitor(&self.id)
+        match kind {
+            RequestKind::Enter => unreachable!("a request to enter names no entry"),
+            RequestKind::Status if self.plan.wait_seconds > 0 => {
+                Ask::get(format!("{entry}?wait={}", self.plan.wait_seconds)).visitor(&self.id)
             }
-            What::Status => ApiRequest::get(entry).visitor(&self.id),
-            What::Claim => ApiRequest::post(format!("{entry}/claim")).visitor(&self.id),
-            What::Leave => ApiRequest::delete(format!("{entry}?visit={visit}")).visitor(&self.id),
-            What::Validate => service("validate", &json!({ "visitor": self.id, "visit": visit })),
-            What::Complete => service("complete", &json!({ "visit": visit })),
+            RequestKind::Status => Ask::get(entry).visitor(&self.id),
+            RequestKind::Claim => Ask::post(format!("{entry}/claim")).visitor(&self.id),
+            RequestKind::Leave => Ask::delete(format!("{entry}?visit={visit}")).visitor(&self.id),
+            RequestKind::Validate => service("validate", &json!({ "visitor": self.id, "visit": visit })),
+            RequestKind::Complete => service("complete", &json!({ "visit": visit })),
         }
     }
 
-    /// Asks, as soon as anybody may, and notes what comes of it.
-    async fn call(&self, stay: usize, what: What, ask: ApiRequest) -> Result<Seen, Over> {
+    /// Sends the request as soon as the phase allows it, and records the answer.
+    async fn send_and_record(&self, stay: usize, kind: RequestKind, request: Ask) -> Result<Reply, RunEnded> {
         let mut phase = self.phase.clone();
-        let may = phase
-            .wait_for(|phase| *phase != Phase::Still)
+        let permitted = phase
+            .wait_for(|phase| *phase != Phase::Quiet)
             .await
             .map(|phase| *phase);
-        let phase = may.map_err(|_| Over)?;
-        if phase == Phase::Over {
-            return Err(Over);
+        let phase = permitted.map_err(|_| RunEnded)?;
+        if phase == Phase::Ended {
+            return Err(RunEnded);
         }
-        let hangs_up = self.plan.hangs_up_ms.filter(|_| phase == Phase::Going);
-        let limit = hangs_up.map_or(ANSWER, Duration::from_millis);
+        let closes_after_ms = self.plan.closes_after_ms.filter(|_| phase == Phase::Faults);
+        let limit = closes_after_ms.map_or(ANSWER_MAX, Duration::from_millis);
         let begun_ms = now_ms();
-        let answer = timeout(limit, self.way.send(ask)).await.ok().flatten();
+        let answer = timeout(limit, self.client.send(request)).await.ok().flatten();
         let call = Call {
             visitor: self.number,
             stay,
-            what,
+            kind,
             begun_ms,
             ended_ms: now_ms(),
             answer,
         };
-        let seen = match (call.status(), call.text("token")) {
-            (200 | 201, Some(token)) => Seen::Here(Place {
+        let reply = match (call.status(), call.text("token")) {
+            (200 | 201, Some(token)) => Reply::Entry(KnownEntry {
                 token: token.to_owned(),
                 visit: call.number("visit").unwrap_or_default(),
                 state: call.text("state").unwrap_or_default().to_owned(),
             }),
-            (200..300, None) => Seen::Here(Place {
+            (200..300, None) => Reply::Entry(KnownEntry {
                 token: String::new(),
                 visit: 0,
                 state: String::new(),
             }),
-            (404 | 410, _) => Seen::Gone,
-            (409, _) => Seen::NotTheirTurn,
-            _ => Seen::Nothing,
+            (404 | 410, _) => Reply::Ended,
+            (409, _) => Reply::NotActive,
+            _ => Reply::NoAnswer,
         };
-        self.way.history.note(call);
-        if matches!(seen, Seen::Nothing | Seen::NotTheirTurn) {
-            sleep(AGAIN).await;
+        self.client.history.add_call(call);
+        if matches!(reply, Reply::NoAnswer | Reply::NotActive) {
+            sleep(RETRY_PAUSE).await;
         }
-        Ok(seen)
+        Ok(reply)
     }
 }
 
-/// A visitor id that a client draws.
+/// A new visitor id, as a client creates it.
 pub(super) fn visitor_id() -> String {
     Uuid::new_v4().to_string()
 }

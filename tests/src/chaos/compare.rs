@@ -1,4 +1,4 @@
-//! The line and the table, compared: what the sets in Redis hold, and which items of the table are live.
+//! Compares the line with the table: the sorted sets in Redis with the live items of the table.
 
 use std::{
     collections::{BTreeMap, BTreeSet},
@@ -15,77 +15,80 @@ use vestibule_domain::{
 };
 
 use super::world::World;
-use crate::entries::{now_ms, partition_of};
+use crate::entries::{now_ms, shelf_of};
 
-/// The journal is in the table within this: usually at once, but machines that compile at the same time are slow.
-const JOURNAL: Duration = Duration::from_mins(2);
-/// Differences that are still there after so long with an empty journal stay.
-const DIFFERENCES: Duration = Duration::from_secs(4);
+/// The time limit for flushing the journal. It usually takes a moment, but a machine that compiles at the same
+/// time is slow.
+const FLUSH_MAX: Duration = Duration::from_mins(2);
+/// A difference that lasts this long while the journal is empty counts as permanent.
+const PERMANENT_AFTER: Duration = Duration::from_secs(4);
 
-/// An entry that is not in the line as it is in the table.
+/// An entry for which the line and the table differ.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Difference {
-    /// Which.
+    /// The entry.
     pub id: EntryId,
-    /// When that was seen, in Unix milliseconds.
+    /// When the difference was seen, in Unix milliseconds.
     pub at_ms: u64,
-    /// When the table last heard of it, in Unix milliseconds; `None` where it has nothing.
+    /// When the table was last changed for this entry, in Unix milliseconds. `None` if the table has no record.
     pub changed_ms: Option<u64>,
-    /// What was.
+    /// The two states.
     pub what: String,
 }
 
-/// How the line and the table stand when nobody asks for anything.
+/// The result of a comparison while no visitor sends requests.
 #[derive(Debug, Default)]
-pub(super) struct Settled {
-    /// What stays different.
+pub(super) struct Comparison {
+    /// The permanent differences.
     pub(super) differences: Vec<Difference>,
-    /// What did not come about.
+    /// Why the comparison was not possible.
     pub(super) stuck: Option<String>,
 }
 
-/// Where an entry is, as far as the line and the table both know: `None` of what only one has.
-type Standing = (EntryState, u64);
+/// The state of an entry and a number that the line and the table both know.
+type KnownState = (EntryState, u64);
 
-/// Waits until the journal is in the table and compares the line with it, until both are equal or stay as they are.
-pub(super) async fn settle(world: &World) -> Settled {
-    let end = Instant::now() + JOURNAL;
+/// Waits until the journal is flushed, and compares the line with the table until both are equal or a
+/// difference is permanent.
+pub(super) async fn compare_after_flush(world: &World) -> Comparison {
+    let end = Instant::now() + FLUSH_MAX;
     let mut empty_since = None;
-    // What differs in two looks alike is no change that came between the reading of the one and of the other.
+    // Two comparisons must show the same difference. A single one may be a change between the reads of line and
+    // table.
     let mut before = Vec::new();
     loop {
-        let journal = journal(world).await;
+        let journal = read_journal_length(world).await;
         if journal == Some(0) {
             let since = *empty_since.get_or_insert_with(Instant::now);
-            let now = differences(world).await;
-            let stay = now.as_ref().map(|now| lasting(&before, now));
-            if now.as_ref().is_some_and(Vec::is_empty) || since.elapsed() > DIFFERENCES {
-                return Settled {
+            let now = find_differences(world).await;
+            let stay = now.as_ref().map(|now| permanent_differences(&before, now));
+            if now.as_ref().is_some_and(Vec::is_empty) || since.elapsed() > PERMANENT_AFTER {
+                return Comparison {
                     differences: stay.unwrap_or_default(),
                     stuck: None,
                 };
             }
             before = now.unwrap_or_default();
         } else if Instant::now() > end {
-            return Settled {
+            return Comparison {
                 stuck: Some(match journal {
                     Some(records) => format!("{records} records stay in the journal"),
-                    None => "the line does not come back".to_owned(),
+                    None => "the line does not answer".to_owned(),
                 }),
-                ..Settled::default()
+                ..Comparison::default()
             };
         }
         sleep(Duration::from_millis(100)).await;
     }
 }
 
-/// Where the records of the queue stand.
-pub(super) fn shelf(world: &World) -> EntryPartition {
-    partition_of(world.queue.clone())
+/// The partition of the table with the records of the queue.
+pub(super) fn partition(world: &World) -> EntryPartition {
+    shelf_of(world.queue.clone())
 }
 
-/// How many records the journal has; `None` where the line does not answer, or does not have the queue.
-async fn journal(world: &World) -> Option<u64> {
+/// The number of records in the journal. `None` if the line does not answer or does not have the queue.
+async fn read_journal_length(world: &World) -> Option<u64> {
     let mut connection = connect(world).await?;
     let key = |name: &str| format!("vestibule:{{{}}}:{name}", world.queue);
     let answer: redis::RedisResult<(bool, u64)> = redis::pipe()
@@ -97,8 +100,8 @@ async fn journal(world: &World) -> Option<u64> {
     is_there.then_some(records)
 }
 
-/// Those that were the same a moment before.
-fn lasting(before: &[Difference], now: &[Difference]) -> Vec<Difference> {
+/// The differences that were the same in the previous comparison.
+fn permanent_differences(before: &[Difference], now: &[Difference]) -> Vec<Difference> {
     let was = |one: &&Difference| {
         before
             .iter()
@@ -107,22 +110,24 @@ fn lasting(before: &[Difference], now: &[Difference]) -> Vec<Difference> {
     now.iter().filter(was).cloned().collect()
 }
 
-/// `None` where either does not answer.
-async fn differences(world: &World) -> Option<Vec<Difference>> {
-    let (line, table) = (line(world).await?, table(world).await?);
+/// The differences, or `None` if the line or the table does not answer.
+async fn find_differences(world: &World) -> Option<Vec<Difference>> {
+    let (line, table) = (read_line(world).await?, read_table(world).await?);
     let now_ms = now_ms();
     let ids: BTreeSet<_> = line.keys().chain(table.keys()).copied().collect();
     let differing = ids.into_iter().filter_map(|id| {
-        let here = line.get(&id).filter(|(state, at)| !is_due(*state, *at, now_ms));
+        let here = line
+            .get(&id)
+            .filter(|(state, at)| !has_expired(*state, *at, now_ms));
         let is_ready = here.is_some_and(|(state, _)| *state == EntryState::Ready);
         let record = table.get(&id).filter(|record| {
             let is_over = record
                 .expires_at_ms
                 .is_some_and(|deadline_ms| deadline_ms <= now_ms);
-            // The deadlines of a claim start anew where a line is put back, and the table does not hear of it.
+            // A restore of the line starts the deadlines of claims again and does not change the table.
             record.state == EntryState::Waiting || !is_over || (record.state == EntryState::Ready && is_ready)
         });
-        let there = record.map(|record| (record.state, mark(record)));
+        let there = record.map(|record| (record.state, number_of(record)));
         let is_same = match (here, there) {
             (Some((EntryState::Ready, at)), Some((EntryState::Ready, visit))) => {
                 DeadlineScore::from_raw(*at).is_some_and(|score| u64::from(score.visit().number()) == visit)
@@ -141,8 +146,8 @@ async fn differences(world: &World) -> Option<Vec<Difference>> {
     Some(differing.collect())
 }
 
-/// What the score of an entry says that its record says, too.
-fn mark(record: &EntryRecord) -> u64 {
+/// The number of a record that the score of its entry also contains.
+fn number_of(record: &EntryRecord) -> u64 {
     match record.state {
         EntryState::Waiting => record.score.map_or(0, WaitScore::raw),
         EntryState::Ready => record.visit.number().into(),
@@ -150,12 +155,12 @@ fn mark(record: &EntryRecord) -> u64 {
     }
 }
 
-fn is_due(state: EntryState, score: u64, now_ms: u64) -> bool {
+fn has_expired(state: EntryState, score: u64, now_ms: u64) -> bool {
     let deadline_ms = DeadlineScore::from_raw(score).map_or(0, DeadlineScore::deadline_ms);
     state != EntryState::Waiting && deadline_ms <= now_ms
 }
 
-async fn line(world: &World) -> Option<BTreeMap<EntryId, Standing>> {
+async fn read_line(world: &World) -> Option<BTreeMap<EntryId, KnownState>> {
     let mut connection = connect(world).await?;
     let mut pipe = redis::pipe();
     pipe.atomic();
@@ -166,20 +171,20 @@ async fn line(world: &World) -> Option<BTreeMap<EntryId, Standing>> {
     let states = [EntryState::Waiting, EntryState::Ready, EntryState::Active];
     let entries = states.into_iter().zip(sets.ok()?).flat_map(|(state, set)| {
         set.into_iter().map(move |(member, score)| {
-            let id = EntryId::from_member(&member).expect("a member is an id");
+            let id = EntryId::from_member(&member).expect("a member is a valid entry id");
             (id, (state, score))
         })
     });
     Some(entries.collect())
 }
 
-async fn table(world: &World) -> Option<BTreeMap<EntryId, EntryRecord>> {
+async fn read_table(world: &World) -> Option<BTreeMap<EntryId, EntryRecord>> {
     let mut entries = BTreeMap::new();
     for shard in 0..SHARD_COUNT {
         let records = world
             .deployment
             .backup
-            .read_live_entries(&shelf(world), shard)
+            .read_live_entries(&partition(world), shard)
             .await
             .ok()?;
         entries.extend(records.into_iter().map(|record| (record.id, record)));

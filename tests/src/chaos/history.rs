@@ -1,5 +1,5 @@
-//! The checker's own record: every request of a run and every answer to it, by the clock of this machine, which is that of
-//! its servers as well.
+//! The record that the checker keeps: each request of a run and its answer. The times are by the clock of this
+//! machine, which its servers share.
 
 use std::{
     collections::BTreeMap,
@@ -10,41 +10,41 @@ use std::{
 use serde_json::Value;
 use vestibule_domain::record::EntryRecord;
 
-/// What was asked.
+/// The kind of a request.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum What {
-    /// To enter.
+pub enum RequestKind {
+    /// Enter the queue.
     Enter,
-    /// Where the entry stands.
+    /// Read the status of the entry.
     Status,
-    /// To be let in.
+    /// Claim the turn.
     Claim,
-    /// To be let in, by the protected service.
+    /// Validate the entry, by the protected service.
     Validate,
-    /// To leave.
+    /// Leave the queue.
     Leave,
-    /// To be done, by the protected service.
+    /// Complete the visit, by the protected service.
     Complete,
 }
 
-/// One request.
+/// A request and its answer.
 #[derive(Debug, Clone)]
 pub struct Call {
-    /// Whose: the number of the visitor in the plan.
+    /// The number of the visitor in the plan.
     pub visitor: usize,
-    /// In which of their stays.
+    /// The number of the stay of this visitor.
     pub stay: usize,
-    /// What.
-    pub what: What,
-    /// When it was sent, in Unix milliseconds.
+    /// The kind of the request.
+    pub kind: RequestKind,
+    /// When the request was sent, in Unix milliseconds.
     pub begun_ms: u64,
-    /// When the answer was there, or was given up.
+    /// When the answer arrived or the client gave up, in Unix milliseconds.
     pub ended_ms: u64,
-    /// The status, and the body in JSON; `None` where no answer came.
+    /// The status and the JSON body. `None` if there was no answer.
     pub answer: Option<(u16, Value)>,
 }
 
-/// Every request of a run.
+/// All requests of a run.
 #[derive(Debug, Default)]
 pub struct History {
     calls: Mutex<Vec<Call>>,
@@ -52,34 +52,34 @@ pub struct History {
 }
 
 impl Call {
-    /// The status; 0 where there was no answer.
+    /// The status, or 0 if there was no answer.
     pub fn status(&self) -> u16 {
         self.answer.as_ref().map_or(0, |(status, _)| *status)
     }
 
-    /// Whether it was answered as it should be.
+    /// Whether the answer acknowledges the request.
     pub fn is_acknowledged(&self) -> bool {
         (200..300).contains(&self.status())
     }
 
-    /// A number of the body.
+    /// A number in the body.
     pub fn number(&self, name: &str) -> Option<u64> {
         self.answer.as_ref()?.1[name].as_u64()
     }
 
-    /// A text of the body.
+    /// A text in the body.
     pub fn text(&self, name: &str) -> Option<&str> {
         self.answer.as_ref()?.1[name].as_str()
     }
 
-    /// Whether it was answered without the line.
+    /// Whether the answer was given without the line.
     pub fn is_degraded(&self) -> bool {
         self.answer
             .as_ref()
             .is_some_and(|(_, body)| body["degraded"] == true)
     }
 
-    /// Whether it says that what it changed is durable.
+    /// Whether the answer says that the change is durable.
     pub fn is_durable(&self) -> bool {
         self.answer
             .as_ref()
@@ -88,22 +88,23 @@ impl Call {
 }
 
 impl History {
-    /// Notes a request that is over.
-    pub fn note(&self, call: Call) {
+    /// Adds a request that has ended.
+    pub fn add_call(&self, call: Call) {
         lock(&self.calls).push(call);
     }
 
-    /// Notes what the table has of a visitor when a stay of theirs is over: the next one takes its place there.
-    pub fn note_record(&self, visitor: usize, stay: usize, record: EntryRecord) {
+    /// Adds the record that the table has of a visitor when a stay has ended. The next stay replaces it in the
+    /// table.
+    pub fn add_record(&self, visitor: usize, stay: usize, record: EntryRecord) {
         lock(&self.records).insert((visitor, stay), record);
     }
 
-    /// The records that were noted, by visitor and stay.
+    /// The records, by visitor and stay.
     pub fn records(&self) -> BTreeMap<(usize, usize), EntryRecord> {
         lock(&self.records).clone()
     }
 
-    /// All that was noted, in the order of beginning.
+    /// All requests, in the order in which they were sent.
     pub fn calls(&self) -> Vec<Call> {
         let mut calls = lock(&self.calls).clone();
         calls.sort_by_key(|call| call.begun_ms);
@@ -111,7 +112,7 @@ impl History {
     }
 }
 
-/// On one line, without the pass.
+/// One line without the pass.
 impl fmt::Display for Call {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         write!(
@@ -120,7 +121,7 @@ impl fmt::Display for Call {
             self.begun_ms,
             self.ended_ms - self.begun_ms,
             self.stay,
-            format!("{:?}", self.what),
+            format!("{:?}", self.kind),
         )?;
         match &self.answer {
             None => write!(f, " no answer"),

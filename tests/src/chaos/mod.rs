@@ -1,24 +1,24 @@
-//! Chaos: visitors on their way through a queue while its Redis, its table, its network and its functions fail at random,
-//! and a checker with a record of its own of every answer that was acknowledged.
+//! Chaos tests: visitors pass through a queue while its Redis, its table, its network and its functions fail at
+//! random. A checker keeps its own record of each acknowledged answer.
 //!
-//! A run follows a [plan](plan::Plan) that is drawn from a seed. It has four parts: everything goes wrong; nobody moves, until
-//! the journal is in the table, and the line and the table are compared; everybody goes on to the end, with nothing wrong
-//! any more; and the [checker] judges.
+//! A run follows a [plan](plan::Plan) that is drawn from a seed. It has four parts. First, faults strike.
+//! Second, no visitor sends requests until the journal is flushed, and the line and the table are compared.
+//! Third, visitors finish without faults. Fourth, the [checker] looks for violations.
 
-// A harness panics where a test is to fail.
+// The harness panics if a test cannot go on.
 #![allow(clippy::missing_panics_doc)]
 
 mod actors;
+mod api_client;
 pub mod checker;
 pub mod compare;
 pub mod history;
+mod network;
 pub mod plan;
-mod redis;
+mod redis_pair;
 mod report;
-mod table;
-mod tcp;
+mod table_route;
 pub mod watcher;
-mod way;
 pub mod world;
 
 use std::{
@@ -35,31 +35,31 @@ use tokio::{
 pub use self::report::Outcome;
 use self::{
     actors::{Actor, Phase, visitor_id},
+    api_client::ApiClient,
     checker::Findings,
-    compare::{Settled, settle},
+    compare::{Comparison, compare_after_flush},
     plan::Plan,
     watcher::watch_line,
-    way::Way,
     world::World,
 };
 
-/// Requests under way are over within this.
-const STILL: Duration = Duration::from_secs(30);
-/// Everybody is through within this, once nothing goes wrong any more: usually it takes 10 s, most of it the time that nobody
-/// claims.
-const THROUGH: Duration = Duration::from_mins(2);
+/// The time limit for the requests in flight.
+const QUIET_MAX: Duration = Duration::from_secs(30);
+/// The time limit for all visitors to finish once no fault strikes any more. It usually takes 10 s, most of
+/// which are turns that no visitor claims.
+const FINISH_MAX: Duration = Duration::from_mins(2);
 
-/// Goes through the plan of a seed.
-pub async fn run(seed: u64) -> Outcome {
+/// Runs the plan of a seed.
+pub async fn run_seed(seed: u64) -> Outcome {
     let started = Instant::now();
-    let plan = Plan::of(seed);
+    let plan = Plan::draw(seed);
     let world = World::open(&plan).await;
     let (stop, stopped) = watch::channel(false);
     let address = world.redis.lock().await.address();
-    let watching = tokio::spawn(watch_line(world.queue.clone(), address, stopped.clone()));
-    let promoters = world.promoters(plan.promoters, &stopped);
-    let (phase, seen_phase) = watch::channel(Phase::Going);
-    let way = Arc::new(Way::to(&world));
+    let watcher = tokio::spawn(watch_line(world.queue.clone(), address, stopped.clone()));
+    let promoters = world.start_promoters(plan.promoters, &stopped);
+    let (phase, seen_phase) = watch::channel(Phase::Faults);
+    let client = Arc::new(ApiClient::for_world(&world));
     let actors: Vec<_> = plan
         .visitors
         .iter()
@@ -68,52 +68,52 @@ pub async fn run(seed: u64) -> Outcome {
             number,
             plan: visitor.clone(),
             id: visitor_id(),
-            way: way.clone(),
+            client: client.clone(),
             phase: seen_phase.clone(),
         })
         .collect();
     let ids: Vec<_> = actors.iter().map(|actor| actor.id.clone()).collect();
-    let mut living: Vec<_> = actors
+    let mut tasks: Vec<_> = actors
         .into_iter()
-        .map(|actor| tokio::spawn(actor.live()))
+        .map(|actor| tokio::spawn(actor.run_visits()))
         .collect();
-    world.suffer(&plan.strikes).await;
+    world.run_faults(&plan.faults).await;
 
-    phase.send_replace(Phase::Still);
+    phase.send_replace(Phase::Quiet);
     let mut stuck = Vec::new();
-    if !is_quiet(&way).await {
-        stuck.push("a request is never answered".to_owned());
+    if !await_quiet(&client).await {
+        stuck.push("a request was never answered".to_owned());
     }
     let mut differences = Vec::new();
-    let mut note = |when: &str, settled: Settled| {
-        stuck.extend(settled.stuck.map(|what| format!("{when}, {what}")));
-        differences.extend(settled.differences);
+    let mut add_comparison = |when: &str, comparison: Comparison| {
+        stuck.extend(comparison.stuck.map(|what| format!("{when}, {what}")));
+        differences.extend(comparison.differences);
     };
-    note("after the faults", settle(&world).await);
-    way.look_at_all(&ids).await;
+    add_comparison("after the faults", compare_after_flush(&world).await);
+    client.poll_all(&ids).await;
 
-    phase.send_replace(Phase::Through);
-    let late = await_all(&mut living).await;
-    phase.send_replace(Phase::Over);
-    is_quiet(&way).await;
-    note("at the end", settle(&world).await);
+    phase.send_replace(Phase::Recovery);
+    let late = await_visitors(&mut tasks).await;
+    phase.send_replace(Phase::Ended);
+    await_quiet(&client).await;
+    add_comparison("at the end", compare_after_flush(&world).await);
     stuck.extend(
         late.into_iter()
-            .map(|number| format!("visitor {number} is not through")),
+            .map(|number| format!("visitor {number} did not finish")),
     );
     stop.send_replace(true);
     world.deployment.lambda.kill("promoter");
     for promoter in promoters {
-        promoter.await.expect("no panic");
+        promoter.await.expect("the promoter task does not panic");
     }
     for visitor in 0..ids.len() {
-        way.note_last_record(visitor).await;
+        client.record_last_stay(visitor).await;
     }
     let findings = Findings {
-        calls: way.history.calls(),
-        struck: world.struck(),
-        samples: watching.await.expect("no panic"),
-        records: way.history.records(),
+        calls: client.history.calls(),
+        fault_periods: world.fault_periods(),
+        samples: watcher.await.expect("the watcher task does not panic"),
+        records: client.history.records(),
         differences,
         stuck,
         plan,
@@ -121,14 +121,14 @@ pub async fn run(seed: u64) -> Outcome {
     Outcome {
         violations: findings.violations(),
         findings,
-        took: started.elapsed(),
+        duration: started.elapsed(),
     }
 }
 
-/// Waits until no request is under way.
-async fn is_quiet(way: &Way) -> bool {
-    let end = Instant::now() + STILL;
-    while way.asking.load(Ordering::SeqCst) > 0 {
+/// Waits until no request is in flight.
+async fn await_quiet(client: &ApiClient) -> bool {
+    let end = Instant::now() + QUIET_MAX;
+    while client.in_flight.load(Ordering::SeqCst) > 0 {
         if Instant::now() > end {
             return false;
         }
@@ -137,19 +137,16 @@ async fn is_quiet(way: &Way) -> bool {
     true
 }
 
-/// Waits until everybody is done; who is not, in the end.
-async fn await_all<T>(living: &mut [JoinHandle<T>]) -> Vec<usize> {
+/// Waits until all visitors have finished. Returns those that did not within the time limit.
+async fn await_visitors<T>(tasks: &mut [JoinHandle<T>]) -> Vec<usize> {
     let all = async {
-        for actor in living.iter_mut() {
+        for actor in tasks.iter_mut() {
             while !actor.is_finished() {
                 sleep(Duration::from_millis(20)).await;
             }
         }
     };
-    let _ = timeout(THROUGH, all).await;
-    let late = living
-        .iter()
-        .enumerate()
-        .filter(|(_, actor)| !actor.is_finished());
+    let _ = timeout(FINISH_MAX, all).await;
+    let late = tasks.iter().enumerate().filter(|(_, actor)| !actor.is_finished());
     late.map(|(number, _)| number).collect()
 }

@@ -1,4 +1,4 @@
-//! What came of a run, in words.
+//! The result of a run as text.
 
 use std::{
     collections::BTreeSet,
@@ -10,47 +10,49 @@ use std::{
 
 use super::checker::{Findings, Violation};
 
-/// What came of a run.
+/// The result of a run.
 #[derive(Debug)]
 pub struct Outcome {
-    /// All that is known of it.
+    /// All observations of the run.
     pub findings: Findings,
-    /// What must not be.
+    /// The violations that the checker found.
     pub violations: Vec<Violation>,
-    /// How long it took.
-    pub took: Duration,
+    /// The duration of the run.
+    pub duration: Duration,
 }
 
 impl Outcome {
-    /// Whether every guarantee held.
+    /// Whether all guarantees held.
     pub fn is_ok(&self) -> bool {
         self.violations.is_empty()
     }
 
-    /// Writes the plan and the evidence into a folder; where.
+    /// Writes the plan and the evidence to a file in the folder and returns its path.
     ///
     /// # Errors
-    /// The file system's.
-    pub fn write(&self, folder: &Path) -> io::Result<PathBuf> {
+    /// The file cannot be written.
+    pub fn write_evidence(&self, folder: &Path) -> io::Result<PathBuf> {
         fs::create_dir_all(folder)?;
         let path = folder.join(format!("seed-{}.txt", self.findings.plan.seed));
-        fs::write(&path, self.evidence())?;
+        fs::write(&path, self.format_evidence())?;
         Ok(path)
     }
 
-    /// The plan, the command that replays it, what was violated, and all that whoever is concerned asked and heard.
-    pub fn evidence(&self) -> String {
+    /// The plan, the command that replays it, the violations, and all requests and answers of the visitors
+    /// concerned.
+    pub fn format_evidence(&self) -> String {
         let findings = &self.findings;
         let mut text = format!(
             "{self}\nreplay: make chaos SEED={}\n\n{}\n",
             findings.plan.seed, findings.plan
         );
-        let mut line = |what: &dyn fmt::Display| writeln!(text, "{what}").expect("a string takes all");
-        line(&"what struck:");
-        for struck in &findings.struck {
+        let mut line =
+            |what: &dyn fmt::Display| writeln!(text, "{what}").expect("writing to a string does not fail");
+        line(&"faults:");
+        for period in &findings.fault_periods {
             line(&format_args!(
                 "  {} to {}  {:?}",
-                struck.from_ms, struck.until_ms, struck.fault
+                period.from_ms, period.until_ms, period.fault
             ));
         }
         for Violation {
@@ -77,7 +79,7 @@ impl Outcome {
                 "\nvisitor {visitor}, token {:?}",
                 findings.token(*visitor)
             ));
-            for call in findings.story(*visitor) {
+            for call in findings.calls_of(*visitor) {
                 line(&format_args!("  {call}"));
             }
             for (_, record) in findings.records.range((*visitor, 0)..(visitor + 1, 0)) {
@@ -98,13 +100,13 @@ impl fmt::Display for Outcome {
             findings.plan.seed,
             match self.violations.len() {
                 0 => "ok,".to_owned(),
-                n => format!("{n} WRONG,"),
+                count => format!("{count} failed,"),
             },
-            findings.struck.len(),
+            findings.fault_periods.len(),
             findings.plan.visitors.len(),
             findings.answers(),
             findings.differences.len(),
-            self.took.as_secs_f32(),
+            self.duration.as_secs_f32(),
         )
     }
 }

@@ -1,4 +1,4 @@
-//! Somebody who looks at the line in Redis itself, again and again: how many are in it, and how many were let out of it.
+//! The watcher reads the line from Redis again and again: the number of entries, and of admissions.
 
 use std::{net::SocketAddr, time::Duration};
 
@@ -14,36 +14,36 @@ use vestibule_domain::{
 
 use crate::entries::now_ms;
 
-/// Between two looks.
-const LOOK: Duration = Duration::from_millis(20);
-/// A look that takes longer is given up.
-const LIMIT: Duration = Duration::from_millis(500);
+/// The pause between two samples.
+const SAMPLE_PAUSE: Duration = Duration::from_millis(20);
+/// The time limit for a sample.
+const SAMPLE_MAX: Duration = Duration::from_millis(500);
 
-/// One look.
+/// A sample of the line.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Sample {
-    /// Before it, in Unix milliseconds.
+    /// Before the read, in Unix milliseconds.
     pub at_ms: u64,
-    /// After it.
-    pub seen_ms: u64,
-    /// Which server was asked: another one after each loss.
+    /// After the read, in Unix milliseconds.
+    pub read_ms: u64,
+    /// The port of the server. It changes with each loss.
     pub server: u16,
-    /// Promoted, and not claimed yet.
+    /// Ready entries.
     pub ready: u64,
-    /// Let in.
+    /// Active entries.
     pub active: u64,
-    /// Promoted or let in at once, since the line was made or put back.
-    pub let_out: u64,
+    /// Entries that were promoted or fast-tracked since the line was created or restored.
+    pub admitted: u64,
 }
 
 impl Sample {
-    /// Ready and active.
-    pub fn taken(&self) -> u64 {
+    /// Ready and active entries.
+    pub fn slots_taken(&self) -> u64 {
         self.ready + self.active
     }
 }
 
-/// Looks until told to stop.
+/// Takes samples until the run stops.
 pub(super) async fn watch_line(
     queue: QueueId,
     address: watch::Receiver<SocketAddr>,
@@ -57,7 +57,7 @@ pub(super) async fn watch_line(
             link = connect(server).await.map(|connection| (server, connection));
         }
         let sample = match &mut link {
-            Some((_, connection)) => timeout(LIMIT, look(connection, &queue, server))
+            Some((_, connection)) => timeout(SAMPLE_MAX, take_sample(connection, &queue, server))
                 .await
                 .ok()
                 .flatten(),
@@ -67,23 +67,28 @@ pub(super) async fn watch_line(
             Some(sample) => samples.push(sample),
             None => link = None,
         }
-        sleep(LOOK).await;
+        sleep(SAMPLE_PAUSE).await;
     }
     samples
 }
 
 async fn connect(server: SocketAddr) -> Option<MultiplexedConnection> {
     let client = redis::Client::open(format!("redis://{server}")).ok()?;
-    let connection = timeout(LIMIT, client.get_multiplexed_async_connection()).await;
+    let connection = timeout(SAMPLE_MAX, client.get_multiplexed_async_connection()).await;
     connection.ok()?.ok()
 }
 
-/// `None` where the server does not answer, or has no such queue.
-async fn look(connection: &mut MultiplexedConnection, queue: &QueueId, server: SocketAddr) -> Option<Sample> {
+/// Takes a sample. `None` if the server does not answer or has no such queue.
+async fn take_sample(
+    connection: &mut MultiplexedConnection,
+    queue: &QueueId,
+    server: SocketAddr,
+) -> Option<Sample> {
     let key = |name: &str| format!("vestibule:{{{queue}}}:{name}");
     let at_ms = now_ms();
-    // Who timed out is out, though nobody dropped them yet. No run pauses its queue: the claim clock is the wall clock.
-    let not_due = DeadlineScore::new(at_ms, Visit::new(0).expect("the first"))
+    // Entries past their deadline do not count, even if the line has not ended them yet. No run pauses its
+    // queue, so the clock of the deadlines is the wall clock.
+    let not_due = DeadlineScore::new(at_ms, Visit::new(0).expect("0 is a valid visit number"))
         .raw()
         .to_string();
     let answer: redis::RedisResult<(u64, u64, Option<u64>, Option<u64>)> = redis::pipe()
@@ -97,10 +102,10 @@ async fn look(connection: &mut MultiplexedConnection, queue: &QueueId, server: S
     let (ready, active, promoted, fast_tracked) = answer.ok()?;
     Some(Sample {
         at_ms,
-        seen_ms: now_ms(),
+        read_ms: now_ms(),
         server: server.port(),
         ready,
         active,
-        let_out: promoted? + fast_tracked?,
+        admitted: promoted? + fast_tracked?,
     })
 }

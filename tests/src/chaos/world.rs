@@ -1,4 +1,4 @@
-//! What a run takes place in: a deployment with a queue, a Redis of its own, and roads that can be cut.
+//! The environment of a run: a deployment with a queue, its own Redis, and networks that can be cut.
 
 use std::{
     collections::BTreeMap,
@@ -16,214 +16,244 @@ use uuid::Uuid;
 use vestibule_domain::id::QueueId;
 
 use super::{
-    plan::{Fault, Plan, Strike},
-    redis::Pair,
-    table::Road,
-    tcp::Flow,
+    network::NetworkState,
+    plan::{Fault, Plan, ScheduledFault},
+    redis_pair::RedisPair,
+    table_route::TableRoute,
 };
 use crate::{
     entries::now_ms,
-    functions::{Deployment, DeploymentConfig},
+    functions::{Choices, Deployment},
     servers::dynamodb_url,
 };
 
 const FUNCTIONS: [&str; 5] = ["enter", "status", "validate", "promoter", "admin"];
-/// A promoter's minute.
-const MINUTE: Duration = Duration::from_secs(15);
-/// Between the end of one promoter and the start of the next.
-const GAP: Duration = Duration::from_millis(50);
-/// A trap that nobody met is taken away after so long.
-const TRAP: Duration = Duration::from_secs(2);
+/// How long a promoter runs. In production it is a minute.
+const PROMOTER_RUN: Duration = Duration::from_secs(15);
+/// The pause between two promoters.
+const PROMOTER_PAUSE: Duration = Duration::from_millis(50);
+/// A trap that no write triggers is removed after this time.
+const TRAP_MAX: Duration = Duration::from_secs(2);
 
-/// A fault that struck: what is known of it afterwards.
+/// A fault that struck, with its time.
 #[derive(Debug, Clone, PartialEq)]
-pub struct Struck {
+pub struct FaultPeriod {
     /// The fault.
     pub fault: Fault,
-    /// From when to when, in Unix milliseconds.
+    /// The start, in Unix milliseconds.
     pub from_ms: u64,
-    /// The end.
+    /// The end, in Unix milliseconds.
     pub until_ms: u64,
 }
 
-impl Struck {
-    /// Whether any of it was in that time.
+impl FaultPeriod {
+    /// Whether the fault overlaps with this time.
     pub fn overlaps(&self, from_ms: u64, until_ms: u64) -> bool {
         self.from_ms <= until_ms && from_ms <= self.until_ms
     }
 }
 
-/// A deployment, and what it stands on.
+/// A deployment and its servers.
 #[derive(Debug)]
 pub(super) struct World {
     pub(super) deployment: Arc<Deployment>,
     pub(super) queue: QueueId,
-    /// One fault of Redis at a time.
-    pub(super) redis: AsyncMutex<Pair>,
-    roads: BTreeMap<&'static str, Road>,
-    struck: Mutex<Vec<Struck>>,
+    /// The lock lets only one fault of Redis strike at a time.
+    pub(super) redis: AsyncMutex<RedisPair>,
+    table_routes: BTreeMap<&'static str, TableRoute>,
+    fault_periods: Mutex<Vec<FaultPeriod>>,
 }
 
 impl World {
-    /// Starts everything, and makes the queue.
+    /// Starts the servers and the deployment, and creates the queue.
     pub(super) async fn open(plan: &Plan) -> Arc<Self> {
-        let redis = Pair::start().await;
-        let mut roads = BTreeMap::new();
+        let redis = RedisPair::start().await;
+        let mut table_routes = BTreeMap::new();
         for function in FUNCTIONS {
-            roads.insert(function, Road::to(&dynamodb_url(), function).await);
+            table_routes.insert(function, TableRoute::open(&dynamodb_url(), function).await);
         }
-        let config = DeploymentConfig {
-            promoter_timeout: MINUTE,
+        let choices = Choices {
+            promoter_timeout: PROMOTER_RUN,
             promoters_max: plan.promoters,
             redis_url: Some(redis.url()),
-            table_urls: roads.iter().map(|(name, road)| (*name, road.url())).collect(),
-            ..DeploymentConfig::default()
+            table_urls: table_routes
+                .iter()
+                .map(|(name, route)| (*name, route.url()))
+                .collect(),
+            ..Choices::default()
         };
-        let deployment = Arc::new(Deployment::start(config).await);
-        for road in roads.values() {
-            road.leads_from(&deployment.lambda);
+        let deployment = Arc::new(Deployment::start(choices).await);
+        for route in table_routes.values() {
+            route.set_lambda(&deployment.lambda);
         }
         let queue = format!("chaos:{}", Uuid::new_v4());
         let order = json!({ "op": "create", "queue": queue, "settings": plan.settings() });
-        let created = deployment.run_command(&order).await;
+        let created = deployment.order(&order).await;
         assert_eq!(created["ok"], true, "{created}");
         Arc::new(Self {
             deployment,
-            queue: queue.parse().expect("an id"),
+            queue: queue.parse().expect("the text is a valid queue id"),
             redis: redis.into(),
-            roads,
-            struck: Mutex::default(),
+            table_routes,
+            fault_periods: Mutex::default(),
         })
     }
 
-    /// Promoters, one after the other or side by side, until told to stop.
-    pub(super) fn promoters(
+    /// Runs promoters one after the other, in this many rows side by side, until the run stops.
+    pub(super) fn start_promoters(
         self: &Arc<Self>,
-        how_many: usize,
+        count: usize,
         stop: &watch::Receiver<bool>,
     ) -> Vec<JoinHandle<()>> {
         let one = || {
             let (world, mut stop) = (self.clone(), stop.clone());
             tokio::spawn(async move {
                 while !*stop.borrow() {
-                    // It fails where it is killed, or cannot start: the schedule has the next one started all the same.
+                    // The run of a promoter fails if the promoter is killed or cannot start. The schedule
+                    // starts the next one all the same.
                     tokio::select! {
-                        _ = world.deployment.run_promoter() => {}
+                        _ = world.deployment.promoter_runs() => {}
                         _ = stop.wait_for(|stop| *stop) => break,
                     }
-                    sleep(GAP).await;
+                    sleep(PROMOTER_PAUSE).await;
                 }
             })
         };
-        (0..how_many).map(|_| one()).collect()
+        (0..count).map(|_| one()).collect()
     }
 
-    /// Has every fault strike at its time, and returns when the last is over.
-    pub(super) async fn suffer(self: &Arc<Self>, strikes: &[Strike]) {
+    /// Lets each fault strike at its time, and returns when the last one has ended.
+    pub(super) async fn run_faults(self: &Arc<Self>, faults: &[ScheduledFault]) {
         let start = Instant::now();
-        let under_way: Vec<_> = strikes
+        let tasks: Vec<_> = faults
             .iter()
             .cloned()
-            .map(|strike| {
+            .map(|fault| {
                 let world = self.clone();
                 tokio::spawn(async move {
-                    sleep_until(start + Duration::from_millis(strike.at_ms)).await;
-                    world.strike(strike.fault).await;
+                    sleep_until(start + Duration::from_millis(fault.at_ms)).await;
+                    world.run_fault(fault.fault).await;
                 })
             })
             .collect();
-        for strike in under_way {
-            strike.await.expect("no panic");
+        for task in tasks {
+            task.await.expect("the fault task does not panic");
         }
     }
 
-    /// What struck, in the order of its beginning.
-    pub(super) fn struck(&self) -> Vec<Struck> {
-        let mut struck = self.struck.lock().unwrap_or_else(PoisonError::into_inner).clone();
-        struck.sort_by_key(|struck| struck.from_ms);
-        struck
+    /// The faults that struck, by their start.
+    pub(super) fn fault_periods(&self) -> Vec<FaultPeriod> {
+        let mut periods = self
+            .fault_periods
+            .lock()
+            .unwrap_or_else(PoisonError::into_inner)
+            .clone();
+        periods.sort_by_key(|period| period.from_ms);
+        periods
     }
 
-    async fn strike(&self, fault: Fault) {
+    async fn run_fault(&self, fault: Fault) {
         let ms = Duration::from_millis;
         let from_ms = match fault {
             Fault::RedisKilled { down_ms } => {
                 let mut redis = self.redis.lock().await;
                 let from_ms = now_ms();
-                redis.lose(ms(down_ms)).await;
+                redis.restart_empty(ms(down_ms)).await;
                 from_ms
             }
-            Fault::RedisOld { behind_ms, down_ms } => {
+            Fault::RedisStale { stale_ms, down_ms } => {
                 let mut redis = self.redis.lock().await;
                 let from_ms = now_ms();
-                redis.go_back(ms(behind_ms), ms(down_ms)).await;
+                redis.restart_stale(ms(stale_ms), ms(down_ms)).await;
                 from_ms
             }
-            Fault::RedisFailedOver { behind_ms } => {
+            Fault::RedisFailedOver { stale_ms } => {
                 let mut redis = self.redis.lock().await;
                 let from_ms = now_ms();
-                redis.fail_over(ms(behind_ms)).await;
+                redis.fail_over(ms(stale_ms)).await;
                 from_ms
             }
-            Fault::RedisPaused { for_ms } => {
+            Fault::RedisPaused { duration_ms } => {
                 let redis = self.redis.lock().await;
                 let from_ms = now_ms();
                 redis.signal("STOP");
-                sleep(ms(for_ms)).await;
+                sleep(ms(duration_ms)).await;
                 redis.signal("CONT");
                 from_ms
             }
-            Fault::RedisCut { for_ms } => self.redis_is(Flow::Cut, for_ms).await,
-            Fault::RedisStalled { for_ms } => self.redis_is(Flow::Stalled, for_ms).await,
-            Fault::RedisSlow { for_ms, late_ms } => self.redis_is(Flow::Slow(ms(late_ms)), for_ms).await,
-            Fault::TableStalled { for_ms } => self.table_is(Flow::Stalled, for_ms).await,
-            Fault::TableCut { for_ms } => self.table_is(Flow::Cut, for_ms).await,
-            Fault::TableSlow { for_ms, late_ms } => self.table_is(Flow::Slow(ms(late_ms)), for_ms).await,
-            Fault::TableThrottled { for_ms, percent } => {
+            Fault::RedisCut { duration_ms } => self.set_redis_network(NetworkState::Cut, duration_ms).await,
+            Fault::RedisStalled { duration_ms } => {
+                self.set_redis_network(NetworkState::Stalled, duration_ms).await
+            }
+            Fault::RedisSlow {
+                duration_ms,
+                delay_ms,
+            } => {
+                self.set_redis_network(NetworkState::Slow(ms(delay_ms)), duration_ms)
+                    .await
+            }
+            Fault::TableStalled { duration_ms } => {
+                self.set_table_network(NetworkState::Stalled, duration_ms).await
+            }
+            Fault::TableCut { duration_ms } => self.set_table_network(NetworkState::Cut, duration_ms).await,
+            Fault::TableSlow {
+                duration_ms,
+                delay_ms,
+            } => {
+                self.set_table_network(NetworkState::Slow(ms(delay_ms)), duration_ms)
+                    .await
+            }
+            Fault::TableThrottled { duration_ms, percent } => {
                 let from_ms = now_ms();
-                self.roads.values().for_each(|road| road.throttle(percent));
-                sleep(ms(for_ms)).await;
-                self.roads.values().for_each(|road| road.throttle(0));
+                self.table_routes
+                    .values()
+                    .for_each(|route| route.throttle(percent));
+                sleep(ms(duration_ms)).await;
+                self.table_routes.values().for_each(|route| route.throttle(0));
                 from_ms
             }
-            Fault::Killed { function } => {
+            Fault::FunctionKilled { function } => {
                 let from_ms = now_ms();
                 self.deployment.lambda.kill(function);
                 from_ms
             }
-            Fault::KilledAtWrite { function, written } => {
+            Fault::FunctionKilledAtWrite { function, written } => {
                 let from_ms = now_ms();
-                self.roads[function].set_trap(written);
-                sleep(TRAP).await;
-                self.roads[function].clear_trap();
+                self.table_routes[function].set_trap(written);
+                sleep(TRAP_MAX).await;
+                self.table_routes[function].clear_trap();
                 from_ms
             }
         };
-        let struck = Struck {
+        let periods = FaultPeriod {
             fault,
             from_ms,
             until_ms: now_ms(),
         };
-        self.struck
+        self.fault_periods
             .lock()
             .unwrap_or_else(PoisonError::into_inner)
-            .push(struck);
+            .push(periods);
     }
 
-    async fn redis_is(&self, flow: Flow, for_ms: u64) -> u64 {
+    async fn set_redis_network(&self, state: NetworkState, duration_ms: u64) -> u64 {
         let redis = self.redis.lock().await;
         let from_ms = now_ms();
-        redis.set(flow);
-        sleep(Duration::from_millis(for_ms)).await;
-        redis.set(Flow::Open);
+        redis.set_network(state);
+        sleep(Duration::from_millis(duration_ms)).await;
+        redis.set_network(NetworkState::Open);
         from_ms
     }
 
-    async fn table_is(&self, flow: Flow, for_ms: u64) -> u64 {
+    async fn set_table_network(&self, state: NetworkState, duration_ms: u64) -> u64 {
         let from_ms = now_ms();
-        self.roads.values().for_each(|road| road.set(flow));
-        sleep(Duration::from_millis(for_ms)).await;
-        self.roads.values().for_each(|road| road.set(Flow::Open));
+        self.table_routes
+            .values()
+            .for_each(|route| route.set_network(state));
+        sleep(Duration::from_millis(duration_ms)).await;
+        self.table_routes
+            .values()
+            .for_each(|route| route.set_network(NetworkState::Open));
         from_ms
     }
 }

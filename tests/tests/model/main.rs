@@ -1,12 +1,12 @@
-//! The line in memory is the plain statement of the rules, and the scripts in Redis follow it: whatever is done to both
-//! at the same moments, they answer the same and hold the same, after every single step.
+//! The in-memory line states the rules in plain code, and the Redis scripts follow it. This suite runs the same
+//! operations on both at the same times and compares the answers and the state after each step.
 //!
-//! `PROPTEST_RNG_SEED` and `PROPTEST_CASES` look further than a usual run.
+//! `PROPTEST_RNG_SEED` and `PROPTEST_CASES` select other sequences than a usual run.
 
-mod checks;
-mod journal;
-mod ops;
-mod pair;
+mod check_operations;
+mod journal_operations;
+mod line_pair;
+mod operations;
 
 use std::{
     env,
@@ -18,43 +18,43 @@ use tokio::runtime::Builder;
 use vestibule_line_redis::RedisLine;
 use vestibule_tests::lines::{Backend, fresh_queue};
 
-use self::pair::Pair;
+use self::line_pair::LinePair;
 
 const CASES: u32 = 220;
 const OPERATIONS_MIN: usize = 20_000;
 
 #[test]
-fn redis_does_what_memory_does() {
-    compare(Backend::Redis);
+fn redis_and_memory_answer_alike() {
+    compare_with_memory(Backend::Redis);
 }
 
 #[test]
-fn valkey_does_what_memory_does() {
-    compare(Backend::Valkey);
+fn valkey_and_memory_answer_alike() {
+    compare_with_memory(Backend::Valkey);
 }
 
 #[test]
-fn a_cluster_does_what_memory_does() {
-    compare(Backend::Cluster);
+fn a_cluster_and_memory_answer_alike() {
+    compare_with_memory(Backend::Cluster);
 }
 
-fn compare(backend: Backend) {
+fn compare_with_memory(backend: Backend) {
     let runtime = Builder::new_current_thread()
         .enable_all()
         .build()
-        .expect("a runtime");
+        .expect("the runtime starts");
     let line = runtime.block_on(RedisLine::connect(&backend.url()));
     let line = line.expect("the server answers");
     let operations = AtomicUsize::new(0);
-    let mut runner = TestRunner::new(config());
-    let outcome = runner.run(&ops::sequence(), |ops| {
+    let mut runner = TestRunner::new(proptest_config());
+    let outcome = runner.run(&operations::sequence(), |ops| {
         runtime.block_on(async {
             let queue = fresh_queue();
-            let link = backend.connection_to_owner(&queue).await;
-            let mut pair = Pair::new(line.clone(), link, queue).await;
+            let link = backend.link_to(&queue).await;
+            let mut pair = LinePair::new(line.clone(), link, queue).await;
             for (step, op) in ops.iter().enumerate() {
                 operations.fetch_add(1, Ordering::Relaxed);
-                pair.step(op).await.map_err(|difference| {
+                pair.run_step(op).await.map_err(|difference| {
                     TestCaseError::fail(format!("step {step}, {op:?}: {difference}"))
                 })?;
             }
@@ -81,22 +81,27 @@ fn compare(backend: Backend) {
     );
 }
 
-/// The same sequences in every run, so that a failure is seen again; the environment may ask for others.
-fn config() -> Config {
-    let asked = Config::default();
+/// The sequences are the same in each run, so that a failure repeats. The environment may select others.
+fn proptest_config() -> Config {
+    let defaults = Config::default();
     Config {
-        cases: if cases_are_given() { asked.cases } else { CASES },
-        rng_seed: match asked.rng_seed {
+        cases: if is_case_count_given() {
+            defaults.cases
+        } else {
+            CASES
+        },
+        rng_seed: match defaults.rng_seed {
             RngSeed::Random => RngSeed::Fixed(2_025),
             fixed @ RngSeed::Fixed(_) => fixed,
         },
         failure_persistence: None,
-        // Milliseconds: a long search would meet the time limit of the test before it could say what it found.
+        // Milliseconds. With more time the search for a shorter sequence would exceed the time limit of the
+        // test.
         max_shrink_time: 20_000,
-        ..asked
+        ..defaults
     }
 }
 
-fn cases_are_given() -> bool {
+fn is_case_count_given() -> bool {
     env::var_os("PROPTEST_CASES").is_some()
 }

@@ -1,4 +1,4 @@
-//! What the functions are called with: a deployment with one queue, and somebody in it.
+//! The requests to the functions: a deployment with one queue and one active entry.
 
 use std::{collections::BTreeMap, error::Error, sync::Arc};
 
@@ -8,18 +8,18 @@ use uuid::Uuid;
 use vestibule_backup_dynamodb::{Connection, DynamoDbBackup};
 use vestibule_domain::id::{IdKey, RootKey, Visitor};
 use vestibule_engine::sync::SettingsPolicy;
-use vestibule_line::{EntryLine, QueueLine};
+use vestibule_line::Line;
 use vestibule_line_redis::RedisLine;
 use vestibule_operate::admin::Admin;
 use vestibule_tests::{
-    functions::{DeploymentConfig, fresh_tables, function_variables, redis_url, root_key},
-    in_process::{event, with_header},
+    edge::{event, with_header},
+    functions::{Choices, fresh_tables, redis_url, root_key, variables},
     servers::dynamodb_url,
 };
 
 const ENTRY: &str = "/queues/{queue}/entries/{token}";
 
-/// What the functions are called with.
+/// The environment and the requests of the functions.
 pub(crate) struct Calls {
     variables: BTreeMap<String, String>,
     queue: String,
@@ -28,11 +28,11 @@ pub(crate) struct Calls {
 }
 
 impl Calls {
-    /// Makes a queue with room for everybody, and lets somebody in.
+    /// Creates a queue with room for all visitors, and enters one of them.
     pub(crate) async fn prepare() -> Result<Self, Box<dyn Error>> {
         let tables = fresh_tables();
-        let mut variables = function_variables(&DeploymentConfig::default(), &tables);
-        keep_keys(&mut variables).await?;
+        let mut variables = variables(&Choices::default(), &tables);
+        store_keys(&mut variables).await?;
         let backup = DynamoDbBackup::connect(Connection {
             endpoint_url: Some(dynamodb_url()),
             tables,
@@ -52,7 +52,7 @@ impl Calls {
             .handle(json!({ "op": "create", "queue": queue, "settings": settings }))
             .await;
         if created["ok"] != true {
-            return Err(format!("no queue: {created}").into());
+            return Err(format!("the queue was not created: {created}").into());
         }
         let visitor = Uuid::new_v4().to_string();
         let token = enter(&line, &queue, &visitor, &root_key()).await?;
@@ -64,13 +64,13 @@ impl Calls {
         })
     }
 
-    /// The environment of every function.
+    /// The environment of each function.
     pub(crate) fn variables(&self) -> BTreeMap<String, String> {
         self.variables.clone()
     }
 
-    /// A call of a function that does its usual work.
-    pub(crate) fn of(&self, function: &str) -> Value {
+    /// A request for which a function does its usual work.
+    pub(crate) fn request_for(&self, function: &str) -> Value {
         let entry = json!({ "queue": self.queue, "token": self.token });
         match function {
             "enter" => {
@@ -79,10 +79,10 @@ impl Calls {
             }
             "status" => with_header(event("GET", ENTRY, &entry), "X-Visitor-Id", &self.visitor),
             "validate" => {
-                let mut question = event("POST", &format!("{ENTRY}/validate"), &entry);
-                question["requestContext"]["identity"]["apiKeyId"] = json!("key1");
-                question["body"] = json!(json!({ "visitor": self.visitor }).to_string());
-                with_header(question, "Content-Type", "application/json")
+                let mut validate = event("POST", &format!("{ENTRY}/validate"), &entry);
+                validate["requestContext"]["identity"]["apiKeyId"] = json!("key1");
+                validate["body"] = json!(json!({ "visitor": self.visitor }).to_string());
+                with_header(validate, "Content-Type", "application/json")
             }
             "admin" => json!({ "op": "stats", "queue": self.queue }),
             _ => json!({ "source": "aws.events" }),
@@ -90,16 +90,16 @@ impl Calls {
     }
 }
 
-/// Takes the keys to Secrets Manager, where the functions of a deployment fetch them when they start.
-async fn keep_keys(variables: &mut BTreeMap<String, String>) -> Result<(), Box<dyn Error>> {
-    let address = dynamodb_url(); // The emulator has both.
-    let vault = Client::new(&vestibule_aws::config_for_endpoint(
+/// Stores the keys in Secrets Manager, where the functions of a deployment fetch them at their start.
+async fn store_keys(variables: &mut BTreeMap<String, String>) -> Result<(), Box<dyn Error>> {
+    let address = dynamodb_url(); // The emulator serves both at this address.
+    let client = Client::new(&vestibule_aws::config_for_endpoint(
         &vestibule_aws::load_config([Some(address.as_str())]).await,
         Some(&address),
     ));
     for name in ["VESTIBULE_ROOT_KEY", "VESTIBULE_SIGNING_KEY"] {
         let key = variables.remove(name).ok_or("a deployment has both keys")?;
-        let secret = vault
+        let secret = client
             .create_secret()
             .name(format!("bench/{}", Uuid::new_v4()))
             .secret_string(key);

@@ -1,5 +1,5 @@
-//! AWS's runtime emulator (`aws-lambda-rie`): one process a start. It reports how long the function took to start, and
-//! crashes where two call at once, so nobody does.
+//! AWS's runtime emulator (`aws-lambda-rie`). Each start is a process of its own. The emulator reports how long
+//! the function took to start. It crashes under concurrent calls, so calls are made one at a time.
 
 use std::{
     collections::BTreeMap,
@@ -20,8 +20,9 @@ use tokio::{
     time::{Instant, sleep, timeout},
 };
 
-const BOUND: Duration = Duration::from_secs(30);
-/// In seconds. Long enough for every call; the promoter's lasts until two seconds before.
+const TIME_LIMIT: Duration = Duration::from_secs(30);
+/// The timeout of a function, in seconds. It is long enough for each call. The promoter runs until two seconds
+/// before.
 const FUNCTION_TIMEOUT: &str = "4";
 
 /// How a function is started.
@@ -31,14 +32,14 @@ pub(crate) struct Emulator {
     pub(crate) variables: BTreeMap<String, String>,
 }
 
-/// One start and the first call after it.
+/// The figures of one start and the first call after it.
 pub(crate) struct Start {
     pub(crate) init_ms: f64,
     pub(crate) call_ms: f64,
     pub(crate) peak_rss_bytes: u64,
 }
 
-/// What the emulator and the function said so far.
+/// The output of the emulator and of the function.
 type Log = Arc<Mutex<Vec<String>>>;
 
 impl Emulator {
@@ -56,47 +57,47 @@ impl Emulator {
             .kill_on_drop(true)
             .spawn()?;
         let log = Log::default();
-        collect(&log, child.stdout.take().ok_or("no output")?);
-        collect(&log, child.stderr.take().ok_or("no output")?);
+        collect_output(&log, child.stdout.take().ok_or("no output")?);
+        collect_output(&log, child.stderr.take().ok_or("no output")?);
         let measured = measure(&front, event, child.id().ok_or("it ended")?, &log).await;
-        end(&mut child).await?;
-        measured.map_err(|error| format!("{error}; it said:\n{}", said(&log).join("\n")).into())
+        terminate(&mut child).await?;
+        measured.map_err(|error| format!("{error}; the log:\n{}", read_log(&log).join("\n")).into())
     }
 }
 
 async fn measure(front: &str, event: &Value, emulator: u32, log: &Log) -> Result<Start, Box<dyn Error>> {
-    let until = Instant::now() + BOUND;
+    let until = Instant::now() + TIME_LIMIT;
     while TcpStream::connect(front).await.is_err() {
         if Instant::now() > until {
-            return Err("the emulator does not listen".into());
+            return Err("the emulator does not listen on its port".into());
         }
         sleep(Duration::from_millis(10)).await;
     }
     let url = format!("http://{front}/2015-03-31/functions/function/invocations");
-    let client = reqwest::Client::builder().timeout(BOUND).build()?;
+    let client = reqwest::Client::builder().timeout(TIME_LIMIT).build()?;
     let answer: Value = client.post(url).json(event).send().await?.json().await?;
-    if !is_fine(&answer) {
+    if !is_success(&answer) {
         return Err(format!("the function answered {answer}").into());
     }
     Ok(Start {
-        init_ms: milliseconds(log, "INIT REPORT(", "durationMs: ").await?,
-        call_ms: milliseconds(log, "INVOKE RTDONE(", "duration: ").await?,
+        init_ms: read_log_ms(log, "INIT REPORT(", "durationMs: ").await?,
+        call_ms: read_log_ms(log, "INVOKE RTDONE(", "duration: ").await?,
         peak_rss_bytes: peak_rss(emulator)?,
     })
 }
 
-/// Only a call that did its work is measured.
-fn is_fine(answer: &Value) -> bool {
+/// Whether the function did its work. Only such a call is measured.
+fn is_success(answer: &Value) -> bool {
     let status = answer["statusCode"].as_u64();
     answer.is_null() || answer["ok"] == true || status.is_some_and(|status| (200..300).contains(&status))
 }
 
-/// A number from the log, once the line is there.
-async fn milliseconds(log: &Log, line: &str, name: &str) -> Result<f64, Box<dyn Error>> {
-    let until = Instant::now() + BOUND;
+/// A number in the log, once its line is there.
+async fn read_log_ms(log: &Log, line: &str, name: &str) -> Result<f64, Box<dyn Error>> {
+    let until = Instant::now() + TIME_LIMIT;
     loop {
-        let found = said(log).into_iter().find(|said| said.contains(line));
-        if let Some(rest) = found.as_deref().and_then(|said| said.split(name).nth(1)) {
+        let found = read_log(log).into_iter().find(|logged| logged.contains(line));
+        if let Some(rest) = found.as_deref().and_then(|logged| logged.split(name).nth(1)) {
             let digits: String = rest
                 .chars()
                 .take_while(|c| c.is_ascii_digit() || *c == '.')
@@ -104,16 +105,16 @@ async fn milliseconds(log: &Log, line: &str, name: &str) -> Result<f64, Box<dyn 
             return Ok(digits.parse()?);
         }
         if Instant::now() > until {
-            return Err(format!("the emulator never said {line}").into());
+            return Err(format!("the emulator did not log {line}").into());
         }
         sleep(Duration::from_millis(5)).await;
     }
 }
 
-/// The most memory that the emulator's child, the function, has held so far.
+/// The peak memory of the function, which is the child of the emulator.
 fn peak_rss(emulator: u32) -> Result<u64, Box<dyn Error>> {
     for process in fs::read_dir("/proc")? {
-        // Other processes come and go meanwhile.
+        // Other processes start and end meanwhile.
         let Ok(status) = fs::read_to_string(process?.path().join("status")) else {
             continue;
         };
@@ -131,19 +132,19 @@ fn peak_rss(emulator: u32) -> Result<u64, Box<dyn Error>> {
     Err("the emulator has no child".into())
 }
 
-/// Politely, since the emulator then ends its child as well.
-async fn end(child: &mut Child) -> Result<(), Box<dyn Error>> {
+/// Ends the emulator by SIGTERM, because it then ends its child as well.
+async fn terminate(child: &mut Child) -> Result<(), Box<dyn Error>> {
     if let Some(pid) = child.id() {
         Command::new("kill")
             .args(["-TERM", &pid.to_string()])
             .status()
             .await?;
     }
-    timeout(BOUND, child.wait()).await??;
+    timeout(TIME_LIMIT, child.wait()).await??;
     Ok(())
 }
 
-fn collect(log: &Log, output: impl AsyncRead + Send + Unpin + 'static) {
+fn collect_output(log: &Log, output: impl AsyncRead + Send + Unpin + 'static) {
     let log = log.clone();
     tokio::spawn(async move {
         let mut lines = BufReader::new(output).lines();
@@ -153,11 +154,11 @@ fn collect(log: &Log, output: impl AsyncRead + Send + Unpin + 'static) {
     });
 }
 
-fn said(log: &Log) -> Vec<String> {
+fn read_log(log: &Log) -> Vec<String> {
     log.lock().unwrap_or_else(PoisonError::into_inner).clone()
 }
 
-/// Two that nobody listens on; free until somebody else takes them, which nobody here does.
+/// Two free addresses. They stay free unless another process takes them in the meantime.
 fn free_addresses() -> Result<[String; 2], Box<dyn Error>> {
     let listeners = [
         TcpListener::bind("127.0.0.1:0")?,

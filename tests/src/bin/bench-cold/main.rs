@@ -1,14 +1,14 @@
-//! Measures how the real functions start: ten cold starts of each under AWS's own runtime emulator, with a real Redis and
-//! an emulated `DynamoDB` and Secrets Manager behind them.
+//! Measures how the functions start: ten cold starts of each under AWS's own runtime emulator, with a real
+//! Redis and with an emulated `DynamoDB` and Secrets Manager.
 //!
-//! - init: from the start of the process to its first request for an invocation, as the emulator reports it; their keys are
-//!   fetched and the line is connected in that time;
-//! - first call: what the first invocation takes after that, with nothing connected yet but what init connected; the
-//!   emulated tables' answers are part of it;
-//! - peak resident memory after that call, as the kernel counts it (`VmHWM`).
+//! - init: the time from the start of the process to its first request for an invocation, as the emulator
+//!   reports it. It includes fetching the keys and connecting the line.
+//! - first call: the time of the first invocation. Only the connections of init exist by then. The answers of
+//!   the emulated tables are part of it.
+//! - peak memory: the resident memory after that call, as the kernel counts it (`VmHWM`).
 //!
-//! Prints a row for each function and then one `name=value` a line. Run it with `make bench-cold`, which builds the functions
-//! and starts the servers.
+//! It prints a row for each function and then one `name=value` a line. Run it with `make bench-cold`, which
+//! builds the functions and starts the servers.
 
 mod calls;
 mod emulator;
@@ -20,16 +20,16 @@ use self::{
     emulator::{Emulator, Start},
 };
 
-/// How often each function is started; the median counts.
+/// The number of starts of each function. The median counts.
 const STARTS: usize = 10;
 const FUNCTIONS: [&str; 5] = ["enter", "status", "validate", "promoter", "admin"];
 const MEGABYTE: f64 = 1_000_000.0;
 
-/// What was measured of one function.
+/// The figures of one function.
 struct Row {
     function: &'static str,
     init_ms: f64,
-    /// None for the promoter: its first call lasts the whole minute.
+    /// `None` for the promoter: its first call lasts a whole minute.
     first_call_ms: Option<f64>,
     peak_rss_mb: f64,
     zip_mb: f64,
@@ -55,36 +55,36 @@ async fn main() -> Result<(), Box<dyn Error>> {
         };
         let mut starts = Vec::new();
         for _ in 0..STARTS {
-            starts.push(emulator.start_and_call(&calls.of(function)).await?);
+            starts.push(emulator.start_and_call(&calls.request_for(function)).await?);
         }
         let zip = std::fs::metadata(package.join("bootstrap.zip"))?.len();
-        let row = row(function, &starts, zip);
+        let row = build_row(function, &starts, zip);
         println!("{row}");
         rows.push(row);
     }
-    let worst = |of: fn(&Row) -> f64| rows.iter().map(of).fold(0.0, f64::max);
-    println!("init_ms={:.1}", worst(|row| row.init_ms));
+    let max = |of: fn(&Row) -> f64| rows.iter().map(of).fold(0.0, f64::max);
+    println!("init_ms={:.1}", max(|row| row.init_ms));
     println!(
         "first_call_ms={:.1}",
-        worst(|row| row.first_call_ms.unwrap_or_default())
+        max(|row| row.first_call_ms.unwrap_or_default())
     );
-    println!("peak_rss_mb={:.1}", worst(|row| row.peak_rss_mb));
-    println!("zip_mb={:.2}", worst(|row| row.zip_mb));
+    println!("peak_rss_mb={:.1}", max(|row| row.peak_rss_mb));
+    println!("zip_mb={:.2}", max(|row| row.zip_mb));
     Ok(())
 }
 
 #[allow(clippy::cast_precision_loss)]
-fn row(function: &'static str, starts: &[Start], zip_bytes: u64) -> Row {
+fn build_row(function: &'static str, starts: &[Start], zip_bytes: u64) -> Row {
     let peak = starts
         .iter()
         .map(|start| start.peak_rss_bytes)
         .max()
         .unwrap_or_default();
-    let answers_at_once = function != "promoter";
+    let ends_after_call = function != "promoter";
     Row {
         function,
         init_ms: median(starts.iter().map(|start| start.init_ms)),
-        first_call_ms: answers_at_once.then(|| median(starts.iter().map(|start| start.call_ms))),
+        first_call_ms: ends_after_call.then(|| median(starts.iter().map(|start| start.call_ms))),
         peak_rss_mb: peak as f64 / MEGABYTE,
         zip_mb: zip_bytes as f64 / MEGABYTE,
     }

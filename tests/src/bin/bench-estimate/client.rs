@@ -1,4 +1,4 @@
-//! One client: enters, comes back when told, claims, and is done; or gives up.
+//! One client. It enters, polls as told, claims and completes the visit, or gives up before.
 
 use std::{
     error::Error,
@@ -11,17 +11,17 @@ use tokio::time::{Instant, sleep};
 use uuid::Uuid;
 use vestibule_tests::runner::Runner;
 
-use crate::{CLAIM_SECONDS, told::Told};
+use crate::{CLAIM_SECONDS, estimate_accuracy::ShownEstimate};
 
-/// After a call that failed.
+/// The longest pause after a request that failed.
 const BACKOFF: Duration = Duration::from_secs(1);
-/// How long a client offers to be held, in seconds.
+/// How long a poll of the client may be held, in seconds.
 const HOLD_SECONDS: u32 = 20;
 
-/// What somebody means to do.
+/// What a client does.
 pub(crate) struct Plan {
-    pub(crate) comes_after: Duration,
-    /// After so long in line, and how.
+    pub(crate) arrives_after: Duration,
+    /// After how long in line the client gives up, and how.
     pub(crate) gives_up: Option<(Duration, End)>,
     pub(crate) stays: Duration,
 }
@@ -30,44 +30,44 @@ pub(crate) struct Plan {
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) enum End {
     Served,
-    /// Said so.
+    /// The visitor left.
     Left,
-    /// Went without a word.
+    /// The visitor stopped polling without leaving.
     NoShow,
-    /// Came back whenever told, and the turn was gone.
+    /// The visitor polled as told and lost the turn.
     Lost,
 }
 
-/// What a client saw.
+/// The observations of a client.
 pub(crate) struct Visit {
     pub(crate) end: End,
     pub(crate) polls: u64,
     pub(crate) failures: u64,
-    /// How often the position was higher than before.
+    /// How often the position rose.
     pub(crate) rises: u64,
-    /// Answers in line without an estimate.
+    /// Answers to a waiting visitor without an estimate.
     pub(crate) unknown: u64,
-    /// Of whoever came when called.
+    /// When the visitor was promoted. `None` if the visitor gave up.
     pub(crate) promoted_at_ms: Option<u64>,
-    /// When, and the range in seconds.
+    /// The time of each estimate, and its range in seconds.
     estimates: Vec<(u64, u64, u64)>,
     position: u64,
 }
 
 impl Visit {
-    /// The estimates that can be compared with the truth.
-    pub(crate) fn told(&self) -> impl Iterator<Item = Told> {
+    /// The estimates whose wait is known.
+    pub(crate) fn shown_estimates(&self) -> impl Iterator<Item = ShownEstimate> {
         let promoted_at_ms = self.promoted_at_ms;
         self.estimates.iter().filter_map(move |&(at_ms, low_s, high_s)| {
-            Some(Told {
+            Some(ShownEstimate {
                 low_s,
                 high_s,
-                truth_ms: promoted_at_ms?.saturating_sub(at_ms),
+                wait_ms: promoted_at_ms?.saturating_sub(at_ms),
             })
         })
     }
 
-    fn note(&mut self, entry: &Value) {
+    fn record_answer(&mut self, entry: &Value) {
         let position = entry["position"].as_u64().unwrap_or(self.position);
         self.rises += u64::from(position > self.position);
         self.position = position;
@@ -80,7 +80,7 @@ impl Visit {
     }
 }
 
-/// What all clients have in common.
+/// What all clients share.
 pub(crate) struct Client {
     http: reqwest::Client,
     entries: String,
@@ -94,7 +94,7 @@ impl Client {
         })
     }
 
-    pub(crate) async fn visits(&self, plan: Plan) -> Visit {
+    pub(crate) async fn run_visit(&self, plan: Plan) -> Visit {
         let mut visit = Visit {
             end: End::Served,
             polls: 0,
@@ -105,31 +105,35 @@ impl Client {
             estimates: Vec::new(),
             position: u64::MAX,
         };
-        sleep(plan.comes_after).await;
-        visit.end = self.goes_through(&plan, &mut visit).await;
+        sleep(plan.arrives_after).await;
+        visit.end = self.wait_and_claim(&plan, &mut visit).await;
         visit
     }
 
-    async fn goes_through(&self, plan: &Plan, visit: &mut Visit) -> End {
+    async fn wait_and_claim(&self, plan: &Plan, visit: &mut Visit) -> End {
         let visitor = Uuid::new_v4().to_string();
         let enter = || self.http.post(&self.entries).json(&json!({}));
-        let (_, mut entry) = answered(&visitor, enter, visit).await;
-        let place = format!("{}/{}", self.entries, entry["token"].as_str().expect("a token"));
+        let (_, mut entry) = send_until_answered(&visitor, enter, visit).await;
+        let entry_url = format!(
+            "{}/{}",
+            self.entries,
+            entry["token"].as_str().expect("the answer has a token")
+        );
         let gives_up = plan.gives_up.map(|(wait, how)| (Instant::now() + wait, how));
         while entry["state"] == "waiting" {
-            visit.note(&entry);
+            visit.record_answer(&entry);
             sleep(Duration::from_millis(number(&entry["retry_after_ms"]))).await;
             match gives_up {
                 Some((at, End::Left)) if Instant::now() >= at => {
-                    answered(&visitor, || self.http.delete(&place), visit).await;
+                    send_until_answered(&visitor, || self.http.delete(&entry_url), visit).await;
                     return End::Left;
                 }
                 Some((at, how)) if Instant::now() >= at => return how,
                 _ => {}
             }
             visit.polls += 1;
-            let poll = || self.http.get(format!("{place}?wait={HOLD_SECONDS}"));
-            let (status, answer) = answered(&visitor, poll, visit).await;
+            let poll = || self.http.get(format!("{entry_url}?wait={HOLD_SECONDS}"));
+            let (status, answer) = send_until_answered(&visitor, poll, visit).await;
             if status == StatusCode::GONE {
                 return End::Lost;
             }
@@ -138,21 +142,21 @@ impl Client {
         if entry["state"] == "ready" {
             let promoted_at_ms = number(&entry["claim_by_ms"]) - u64::from(CLAIM_SECONDS) * 1_000;
             visit.promoted_at_ms = Some(promoted_at_ms);
-            let claim = || self.http.post(format!("{place}/claim")).json(&json!({}));
-            let (status, _) = answered(&visitor, claim, visit).await;
+            let claim = || self.http.post(format!("{entry_url}/claim")).json(&json!({}));
+            let (status, _) = send_until_answered(&visitor, claim, visit).await;
             if !status.is_success() {
                 return End::Lost;
             }
         }
         sleep(plan.stays).await;
-        let complete = || self.http.post(format!("{place}/complete")).json(&json!({}));
-        answered(&visitor, complete, visit).await;
+        let complete = || self.http.post(format!("{entry_url}/complete")).json(&json!({}));
+        send_until_answered(&visitor, complete, visit).await;
         End::Served
     }
 }
 
-/// Calls until there is an answer that says something: again after a failure, as the client library does.
-async fn answered(
+/// Repeats a request until there is an answer other than 429 or 5xx, as the client library does.
+async fn send_until_answered(
     visitor: &str,
     call: impl Fn() -> RequestBuilder,
     visit: &mut Visit,
@@ -176,8 +180,10 @@ fn number(value: &Value) -> u64 {
         .unwrap_or_else(|| panic!("{value} is a whole number"))
 }
 
-/// By the clock of this machine, as the line's is.
+/// The time by the clock of this machine, which is also that of the line.
 fn now_ms() -> u64 {
-    let since_1970 = SystemTime::now().duration_since(UNIX_EPOCH).expect("after 1970");
-    u64::try_from(since_1970.as_millis()).expect("not that late")
+    let since_1970 = SystemTime::now()
+        .duration_since(UNIX_EPOCH)
+        .expect("the clock is after 1970");
+    u64::try_from(since_1970.as_millis()).expect("the time fits")
 }

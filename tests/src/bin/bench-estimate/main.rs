@@ -1,12 +1,13 @@
-//! Measures what visitors are told of their wait against how long it was: thousands of clients over HTTP, through the local
-//! runner on a real Redis, some of whom leave, and some never come when they are called.
+//! Measures the accuracy of the wait estimates. Thousands of clients send requests over HTTP to the local
+//! runner, which uses a real Redis. Some clients leave, and some do not claim their turn.
 //!
-//! Prints a table by wait, and then one `name=value` a line. Run it with `make bench-estimate`, which starts a Redis of its
-//! own. The backup is the runner's file: what the table takes to write is not measured here.
+//! It prints a table by wait and then one `name=value` a line. Run it with `make bench-estimate`, which starts
+//! a Redis of its own. The backup is the file of the runner, so the time of writes to `DynamoDB` is not
+//! measured.
 
 mod client;
-mod count;
-mod told;
+mod estimate_accuracy;
+mod held_polls;
 
 use std::{
     env,
@@ -22,22 +23,22 @@ use vestibule_tests::runner::Runner;
 
 use self::{
     client::{Client, End, Plan, Visit},
-    count::Counter,
-    told::Told,
+    estimate_accuracy::ShownEstimate,
+    held_polls::HeldPollsWatcher,
 };
 
 const CLIENTS: u64 = 10_000;
-/// As many may be in at once: a little less than the pace alone would fill.
+/// The capacity: a little less than the pace alone would fill.
 const CAPACITY: u32 = 500;
-/// As many go each second.
+/// The number of promotions per second.
 const BATCH: u32 = 80;
-/// How long whoever is called may take.
+/// The time to claim, in seconds.
 const CLAIM_SECONDS: u32 = 20;
-/// Everybody comes within so long, most of them at the beginning.
+/// All clients arrive within this time, most of them at the start.
 const RUSH: Duration = Duration::from_secs(30);
-/// How long somebody stays who was let in, on average.
+/// The mean stay of an active visitor.
 const STAY: Duration = Duration::from_secs(5);
-/// Of a hundred clients, so many go without a word, and so many say that they leave.
+/// Of a hundred clients, this many stop polling without leaving, and this many leave.
 const NO_SHOWS: u64 = 10;
 const LEAVERS: u64 = 5;
 
@@ -50,7 +51,7 @@ async fn main() -> Result<(), Box<dyn Error>> {
         None => CLIENTS,
     };
     let dir = tempfile::tempdir()?;
-    let runner = Runner::start(dir.path(), &["--crowd", "0", "--quiet", "--redis", &url])
+    let runner = Runner::start(dir.path(), &["--demo-visitors", "0", "--quiet", "--redis", &url])
         .map_err(|ended| ended.stderr)?;
     let queue = format!("bench:{}", uuid::Uuid::new_v4());
     let settings = json!({
@@ -61,46 +62,50 @@ async fn main() -> Result<(), Box<dyn Error>> {
         .run_command(json!({ "op": "create", "queue": queue, "settings": settings }))
         .await;
 
-    let counter = Counter::start(&url).await?;
+    let watcher = HeldPollsWatcher::start(&url).await?;
     let began = Instant::now();
     let client = Arc::new(Client::new(&runner, &queue)?);
     let visits = (0..clients).map(|number| {
-        let (client, plan) = (client.clone(), plan(number));
-        tokio::spawn(async move { client.visits(plan).await })
+        let (client, plan) = (client.clone(), draw_plan(number));
+        tokio::spawn(async move { client.run_visit(plan).await })
     });
     let visits: Result<Vec<Visit>, _> = join_all(visits).await.into_iter().collect();
     let (visits, wall) = (visits?, began.elapsed());
-    let held_max = counter.most().await?;
-    print(&visits, held_max, wall);
+    let held_max = watcher.max_held().await?;
+    print_figures(&visits, held_max, wall);
     Ok(())
 }
 
-/// What a client does: the same in each run, but for the time that calls take.
-fn plan(number: u64) -> Plan {
+/// The plan of a client. It is the same in each run.
+fn draw_plan(number: u64) -> Plan {
     let mut rng = StdRng::seed_from_u64(number);
-    let mut within = |longest: Duration| longest.mul_f64(rng.random::<f64>());
-    let (early, wait, stay) = (within(RUSH), within(Duration::from_mins(2)), within(STAY * 2));
+    let mut draw_within = |longest: Duration| longest.mul_f64(rng.random::<f64>());
+    let (early, wait, stay) = (
+        draw_within(RUSH),
+        draw_within(Duration::from_mins(2)),
+        draw_within(STAY * 2),
+    );
     let gives_up = match number % 100 {
         n if n < NO_SHOWS => Some(End::NoShow),
         n if n < NO_SHOWS + LEAVERS => Some(End::Left),
         _ => None,
     };
     Plan {
-        // Of the first half of the time three quarters, and so on.
-        comes_after: early.mul_f64(early.as_secs_f64() / RUSH.as_secs_f64()),
+        // Three quarters of the clients arrive in the first half of the time.
+        arrives_after: early.mul_f64(early.as_secs_f64() / RUSH.as_secs_f64()),
         gives_up: gives_up.map(|how| (wait, how)),
         stays: stay,
     }
 }
 
-fn print(visits: &[Visit], held_max: u64, wall: Duration) {
-    let mut told: Vec<Told> = visits.iter().flat_map(Visit::told).collect();
+fn print_figures(visits: &[Visit], held_max: u64, wall: Duration) {
+    let mut estimates: Vec<ShownEstimate> = visits.iter().flat_map(Visit::shown_estimates).collect();
     let count = |end: End| visits.iter().filter(|visit| visit.end == end).count();
     let waited = visits.iter().filter(|visit| visit.promoted_at_ms.is_some());
     #[allow(clippy::cast_precision_loss)] // Some thousands of each.
     let polls_each =
         waited.clone().map(|visit| visit.polls).sum::<u64>() as f64 / waited.count().max(1) as f64;
-    told::table(&mut told);
+    estimate_accuracy::print_table(&mut estimates);
     println!("clients={}", visits.len());
     println!("served={}", count(End::Served));
     println!("left={}", count(End::Left));
@@ -116,15 +121,18 @@ fn print(visits: &[Visit], held_max: u64, wall: Duration) {
     );
     println!("polls_per_visitor={polls_each:.1}");
     println!("held_max={held_max}");
-    println!("estimates={}", told.len());
+    println!("estimates={}", estimates.len());
     println!(
         "estimates_unknown={}",
         visits.iter().map(|visit| visit.unknown).sum::<u64>()
     );
-    println!("estimate_coverage_80={:.3}", told::coverage(&told));
+    println!(
+        "estimate_coverage_80={:.3}",
+        estimate_accuracy::coverage(&estimates)
+    );
     println!(
         "estimate_mean_relative_error={:.3}",
-        told::mean_relative_error(&told)
+        estimate_accuracy::mean_relative_error(&estimates)
     );
     println!("wall_s={:.0}", wall.as_secs_f64());
 }

@@ -1,7 +1,7 @@
-//! Measures how fast a line moves by the calls of those who wait in it, with the promoter off, against the same line with the
-//! promoter on.
+//! Measures how fast fallback ticks move a line while the promoter is off, compared with the same line and a
+//! running promoter.
 //!
-//! Prints one `name=value` a line. Run it with `make bench-fallback-ticks`, which starts a Redis of its own.
+//! It prints one `name=value` a line. Run it with `make bench-fallback-ticks`, which starts a Redis of its own.
 
 use std::{env, error::Error, sync::Arc, time::Duration};
 
@@ -20,24 +20,24 @@ use vestibule_domain::{
     settings::Settings,
 };
 use vestibule_engine::sync::SettingsPolicy;
-use vestibule_line::{EntryLine, QueueLine, QueueView, RecoveryLine};
+use vestibule_line::{Line, QueueView};
 use vestibule_line_redis::RedisLine;
 use vestibule_operate::promoter::Promoter;
 use vestibule_tests::{
+    edge::{Ask, local, process, send_to},
     functions::root_key,
-    in_process::{ApiRequest, build_router, local_config, send_to},
     lines::{configuration, fresh_queue},
 };
 
-/// As so many environments of a function, each with connections of its own.
+/// The number of processes. Each has connections of its own, as the processes of a function have.
 const PROCESSES: usize = 8;
-/// Those who wait behind all who are promoted, and look every [`EACH`].
+/// The visitors at the end of the line, who are not promoted and poll every [`POLL_PAUSE`].
 const POLLERS: u32 = 400;
-const EACH: Duration = Duration::from_secs(2);
-/// A second.
+const POLL_PAUSE: Duration = Duration::from_secs(2);
+/// Promotions per second.
 const PACE: u32 = 200;
 const SECONDS: u64 = 20;
-/// So long is everybody in line before it is measured.
+/// The polls run this long before the measurement starts.
 const SETTLING: Duration = Duration::from_secs(3);
 
 struct Bench {
@@ -45,7 +45,7 @@ struct Bench {
     line: RedisLine,
     backup: Arc<FileBackup>,
     processes: Vec<Router>,
-    /// Of the pollers.
+    /// The tokens of the polling visitors.
     tokens: Vec<String>,
     _folder: tempfile::TempDir,
     _stop: watch::Sender<bool>,
@@ -66,7 +66,7 @@ async fn main() -> Result<(), Box<dyn Error>> {
 }
 
 impl Bench {
-    /// A line that lasts longer than the measurement.
+    /// Creates a line that is longer than the measurement needs.
     async fn open(url: &str) -> Result<Self, Box<dyn Error>> {
         let line = RedisLine::connect(url).await?;
         let folder = tempfile::tempdir()?;
@@ -98,7 +98,7 @@ impl Bench {
         let mut processes = Vec::new();
         for _ in 0..PROCESSES {
             let own = Arc::new(RedisLine::connect(url).await?);
-            processes.push(build_router(own, backup.clone(), local_config(), &stopped));
+            processes.push(process(own, backup.clone(), local(), &stopped));
         }
         Ok(Self {
             queue,
@@ -111,16 +111,16 @@ impl Bench {
         })
     }
 
-    /// Those who wait look now and then, each in its own moment.
-    fn polls(&self) -> JoinHandle<()> {
+    /// Runs the polls of the waiting visitors. Each visitor polls at a time of their own.
+    fn start_polls(&self) -> JoinHandle<()> {
         let ask = |(n, token): (u32, &String)| {
             let path = format!("/queues/{}/entries/{token}", self.queue);
             let process = self.processes[n as usize % PROCESSES].clone();
             async move {
-                sleep(EACH * n / POLLERS).await;
+                sleep(POLL_PAUSE * n / POLLERS).await;
                 loop {
-                    send_to(&process, ApiRequest::get(&path)).await.expect_status(200);
-                    sleep(EACH).await;
+                    send_to(&process, Ask::get(&path)).await.is(200);
+                    sleep(POLL_PAUSE).await;
                 }
             }
         };
@@ -128,24 +128,24 @@ impl Bench {
         tokio::spawn(async move { drop(join_all(polls).await) })
     }
 
-    fn promoter(&self) -> JoinHandle<()> {
+    fn start_promoter(&self) -> JoinHandle<()> {
         let (line, backup) = (Arc::new(self.line.clone()), self.backup.clone());
         let promoter = Arc::new(Promoter::new(line, backup, SettingsPolicy::default()));
         tokio::spawn(async move { promoter.run(std::future::pending()).await })
     }
 }
 
-struct Measured {
+struct Figures {
     per_second: f64,
     ticks_per_second: f64,
-    /// More than the bucket had at any time.
+    /// Promotions above the content and the refill of the token bucket.
     overshoot: u64,
 }
 
 #[allow(clippy::cast_precision_loss)] // Counts are small.
-async fn measure(bench: &Bench, with_promoter: bool) -> Result<Measured, Box<dyn Error>> {
-    let polls = bench.polls();
-    let promoter = with_promoter.then(|| bench.promoter());
+async fn measure(bench: &Bench, with_promoter: bool) -> Result<Figures, Box<dyn Error>> {
+    let polls = bench.start_polls();
+    let promoter = with_promoter.then(|| bench.start_promoter());
     sleep(SETTLING).await;
     let mut views = Vec::new();
     let end = Instant::now() + Duration::from_secs(SECONDS);
@@ -161,19 +161,19 @@ async fn measure(bench: &Bench, with_promoter: bool) -> Result<Measured, Box<dyn
     let seconds = (last.now_ms - first.now_ms) as f64 / 1_000.0;
     let mut ticks: Vec<_> = views.iter().map(|view| view.fallback_ticked_at_ms).collect();
     ticks.dedup();
-    Ok(Measured {
+    Ok(Figures {
         per_second: (last.totals.promoted - first.totals.promoted) as f64 / seconds,
         ticks_per_second: (ticks.len() - 1) as f64 / seconds,
-        overshoot: overshoot(&views),
+        overshoot: count_overshoot(&views),
     })
 }
 
-fn overshoot(views: &[QueueView]) -> u64 {
-    let let_out = |view: &QueueView| view.totals.promoted + view.totals.fast_tracked;
+fn count_overshoot(views: &[QueueView]) -> u64 {
+    let admitted = |view: &QueueView| view.totals.promoted + view.totals.fast_tracked;
     let pairs = views.iter().enumerate().flat_map(|(n, from)| {
         views[n..].iter().map(move |to| {
             let earned = u64::from(PACE) + (to.now_ms - from.now_ms) * u64::from(PACE) / 1_000;
-            (let_out(to) - let_out(from)).saturating_sub(earned)
+            (admitted(to) - admitted(from)).saturating_sub(earned)
         })
     });
     pairs.max().unwrap_or(0)

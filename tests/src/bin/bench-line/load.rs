@@ -1,4 +1,4 @@
-//! Load: so many callers side by side, each one call at a time.
+//! Load: several callers at the same time, each with one call at a time.
 
 use std::{
     future::Future,
@@ -11,10 +11,10 @@ use vestibule_domain::{
     settings::Settings,
 };
 
-/// Callers side by side, each with a connection of its own.
+/// The number of callers at the same time. Each has a connection of its own.
 pub(crate) const CONNECTIONS: usize = 50;
 
-/// Calls a second: every caller of `callers` makes `each` calls, one after the other.
+/// Measures the calls per second. Each caller of `callers` makes `each` calls, one after the other.
 pub(crate) async fn throughput<C, F, T>(callers: Vec<C>, each: usize, call: F) -> f64
 where
     C: Send + 'static,
@@ -35,40 +35,40 @@ where
         })
         .collect();
     for task in tasks {
-        task.await.expect("a caller that panicked measured nothing");
+        task.await.expect("no caller panics");
     }
     rate(calls, started.elapsed())
 }
 
-/// Calls a second.
+/// Calls per second.
 #[allow(clippy::cast_precision_loss)] // Counts of calls are small.
 pub(crate) fn rate(calls: usize, took: Duration) -> f64 {
     calls as f64 / took.as_secs_f64()
 }
 
-/// The middle one.
+/// The median. Of an even number of values it is the upper one of the two in the middle.
 pub(crate) fn median(mut values: Vec<f64>) -> f64 {
     values.sort_by(f64::total_cmp);
     values[values.len() / 2]
 }
 
-/// A queue that nobody else has.
+/// A queue that no other measurement uses.
 pub(crate) fn fresh_queue() -> QueueId {
     format!("bench:{}", uuid::Uuid::new_v4())
         .parse()
-        .expect("a queue id")
+        .expect("the text is a valid queue id")
 }
 
-/// Ids of so many different visitors.
+/// The entry ids of this many visitors.
 pub(crate) fn entry_ids(count: usize) -> Vec<EntryId> {
-    let root = RootKey::new(vec![1; 32]).expect("long enough");
+    let root = RootKey::new(vec![1; 32]).expect("the key has 32 bytes");
     let key = IdKey::derive_for_queue(&root, &"bench".parse().expect("a queue id"), &Salt::new([2; 32]));
     (0..count)
         .map(|n| key.entry_id(&Visitor::known(&n.to_string()).expect("a visitor id")))
         .collect()
 }
 
-/// A configuration under which so many may be in, and so many go each second.
+/// A configuration with this capacity and this many promotions per second.
 pub(crate) fn configuration(capacity: u32, batch: u32) -> Configuration {
     Configuration {
         settings: Settings {

@@ -1,4 +1,5 @@
-//! A line of a million: what an entry weighs, what a status costs, and who notices a promotion.
+//! Measures a line of a million entries: the memory of an entry, the cost of a status request, and the delay of
+//! other clients during a promotion.
 
 use std::{
     error::Error,
@@ -29,50 +30,51 @@ use crate::{
 };
 
 const MILLION: usize = 1_000_000;
-const LOOKS_EACH: usize = 800;
+const STATUS_CALLS_EACH: usize = 800;
 const ROUNDS: usize = 11;
 
-/// Prints `bytes_per_waiting_entry`, `status_vs_zrank`, `promote_1000_ms` and `ping_worst_ms_during_promote_50000`.
-pub(crate) async fn million(bench: &Bench) -> Result<(), Box<dyn Error>> {
+/// Prints `bytes_per_waiting_entry`, `status_vs_zrank`, `promote_1000_ms` and
+/// `ping_worst_ms_during_promote_50000`.
+pub(crate) async fn measure_million(bench: &Bench) -> Result<(), Box<dyn Error>> {
     let client = Client::open(bench.url.as_str())?;
-    // Dropping what the rounds left takes a while.
-    let patient = ConnectionManagerConfig::new().set_response_timeout(Some(Duration::from_mins(1)));
-    let mut plain = client.get_connection_manager_with_config(patient).await?;
-    redis::cmd("FLUSHALL").query_async::<()>(&mut plain).await?;
+    // To drop the entries of the earlier rounds takes Redis a while.
+    let config = ConnectionManagerConfig::new().set_response_timeout(Some(Duration::from_mins(1)));
+    let mut connection = client.get_connection_manager_with_config(config).await?;
+    redis::cmd("FLUSHALL").query_async::<()>(&mut connection).await?;
     let ids = Arc::new(entry_ids(MILLION));
     let queue = fresh_queue();
-    let before = used_memory(&mut plain).await?;
+    let before = read_used_memory(&mut connection).await?;
     bench
         .line
         .restore(
             &queue,
             &configuration(10_000_000, 1_000_000),
             0,
-            waiting(&ids).iter().collect(),
+            waiting_records(&ids).iter().collect(),
         )
         .await?;
-    let weight = used_memory(&mut plain).await? - before;
+    let weight = read_used_memory(&mut connection).await? - before;
     #[allow(clippy::cast_precision_loss)]
     let bytes_each = weight as f64 / MILLION as f64;
     println!("bytes_per_waiting_entry={bytes_each:.1}");
 
     let mut ratios = Vec::new();
     for round in 0..ROUNDS {
-        // By turns the first and the second: whatever drifts, drifts for both.
+        // The order alternates, so that drift of the machine affects both alike.
         let ratio = if round % 2 == 0 {
-            let raw = zrank(&client, &queue, &ids).await?;
-            status(bench, &queue, &ids).await? / raw
+            let raw = measure_zrank(&client, &queue, &ids).await?;
+            measure_status(bench, &queue, &ids).await? / raw
         } else {
-            status(bench, &queue, &ids).await? / zrank(&client, &queue, &ids).await?
+            measure_status(bench, &queue, &ids).await? / measure_zrank(&client, &queue, &ids).await?
         };
         ratios.push(ratio);
     }
     println!("status_vs_zrank={:.3}", median(ratios));
-    promote(bench, &client, &queue).await
+    measure_promote(bench, &client, &queue).await
 }
 
-async fn used_memory(plain: &mut ConnectionManager) -> Result<u64, Box<dyn Error>> {
-    let info: String = redis::cmd("INFO").arg("memory").query_async(plain).await?;
+async fn read_used_memory(connection: &mut ConnectionManager) -> Result<u64, Box<dyn Error>> {
+    let info: String = redis::cmd("INFO").arg("memory").query_async(connection).await?;
     let line = info
         .lines()
         .find_map(|line| line.strip_prefix("used_memory:"))
@@ -80,8 +82,8 @@ async fn used_memory(plain: &mut ConnectionManager) -> Result<u64, Box<dyn Error
     Ok(line.trim().parse()?)
 }
 
-/// The records of entries that came one after the other.
-fn waiting(ids: &[EntryId]) -> Vec<EntryRecord> {
+/// The records of entries that joined one after the other.
+fn waiting_records(ids: &[EntryId]) -> Vec<EntryRecord> {
     let mut last_order = 0;
     let place = |id: &EntryId| {
         let score = WaitScore::next(last_order, 1_800_000_000_000);
@@ -93,69 +95,77 @@ fn waiting(ids: &[EntryId]) -> Vec<EntryRecord> {
             at_ms: 1_800_000_000_000,
             event: Event::Entered { score },
         };
-        EntryRecord::apply_change(None, &change, 24).expect("nothing stands in its way")
+        EntryRecord::apply_change(None, &change, 24).expect("an entry may be created")
     };
     ids.iter().map(place).collect()
 }
 
-struct Looker<C> {
+struct Caller<C> {
     connection: C,
     ids: Arc<Vec<EntryId>>,
     queue: QueueId,
 }
 
-/// Spread over the whole line, the same for both sides.
-fn nth(ids: &[EntryId], n: usize) -> EntryId {
+/// The entry of the n-th request. The entries are spread over the whole line and are the same for both sides.
+fn nth_id(ids: &[EntryId], n: usize) -> EntryId {
     ids[n * 7_919 % ids.len()]
 }
 
-async fn zrank(client: &Client, queue: &QueueId, ids: &Arc<Vec<EntryId>>) -> Result<f64, Box<dyn Error>> {
+async fn measure_zrank(
+    client: &Client,
+    queue: &QueueId,
+    ids: &Arc<Vec<EntryId>>,
+) -> Result<f64, Box<dyn Error>> {
     let mut callers = Vec::new();
     for _ in 0..CONNECTIONS {
         let connection = client.get_connection_manager().await?;
-        callers.push(Looker {
+        callers.push(Caller {
             connection,
             ids: ids.clone(),
             queue: queue.clone(),
         });
     }
-    let call = |mut looker: Looker<ConnectionManager>, n: usize| async move {
-        let key = format!("vestibule:{{{}}}:waiting", looker.queue);
+    let call = |mut caller: Caller<ConnectionManager>, n: usize| async move {
+        let key = format!("vestibule:{{{}}}:waiting", caller.queue);
         let mut command = redis::cmd("ZRANK");
-        command.arg(key).arg(nth(&looker.ids, n).to_member());
-        let rank: Option<u64> = command.query_async(&mut looker.connection).await.expect("ZRANK");
-        assert!(rank.is_some(), "everybody waits");
-        looker
+        command.arg(key).arg(nth_id(&caller.ids, n).to_member());
+        let rank: Option<u64> = command.query_async(&mut caller.connection).await.expect("ZRANK");
+        assert!(rank.is_some(), "the entry is waiting");
+        caller
     };
-    Ok(throughput(callers, LOOKS_EACH, call).await)
+    Ok(throughput(callers, STATUS_CALLS_EACH, call).await)
 }
 
-async fn status(bench: &Bench, queue: &QueueId, ids: &Arc<Vec<EntryId>>) -> Result<f64, Box<dyn Error>> {
+async fn measure_status(
+    bench: &Bench,
+    queue: &QueueId,
+    ids: &Arc<Vec<EntryId>>,
+) -> Result<f64, Box<dyn Error>> {
     let mut callers = Vec::new();
     for _ in 0..CONNECTIONS {
         let connection = RedisLine::connect(&bench.url).await?;
-        callers.push(Looker {
+        callers.push(Caller {
             connection,
             ids: ids.clone(),
             queue: queue.clone(),
         });
     }
-    let call = |looker: Looker<RedisLine>, n: usize| async move {
-        looker
+    let call = |caller: Caller<RedisLine>, n: usize| async move {
+        caller
             .connection
-            .status(&looker.queue, nth(&looker.ids, n))
+            .status(&caller.queue, nth_id(&caller.ids, n))
             .await
             .expect("status");
-        looker
+        caller
     };
-    Ok(throughput(callers, LOOKS_EACH, call).await)
+    Ok(throughput(callers, STATUS_CALLS_EACH, call).await)
 }
 
-/// Promotes 50,000 in chunks while somebody else pings, one ping after the other.
-async fn promote(bench: &Bench, client: &Client, queue: &QueueId) -> Result<(), Box<dyn Error>> {
-    // The bucket of a restored queue is empty: one interval fills it.
+/// Promotes 50,000 entries in chunks while another client sends one `PING` after the other.
+async fn measure_promote(bench: &Bench, client: &Client, queue: &QueueId) -> Result<(), Box<dyn Error>> {
+    // The token bucket of a restored queue is empty. One interval fills it.
     tokio::time::sleep(Duration::from_millis(1_100)).await;
-    let mut pinged = client.get_connection_manager().await?;
+    let mut connection = client.get_connection_manager().await?;
     let done = Arc::new(AtomicBool::new(false));
     let pinging = tokio::spawn({
         let done = done.clone();
@@ -164,7 +174,7 @@ async fn promote(bench: &Bench, client: &Client, queue: &QueueId) -> Result<(), 
             while !done.load(Ordering::Relaxed) {
                 let started = Instant::now();
                 redis::cmd("PING")
-                    .query_async::<()>(&mut pinged)
+                    .query_async::<()>(&mut connection)
                     .await
                     .expect("PING");
                 worst_ms = worst_ms.max(started.elapsed().as_secs_f64() * 1_000.0);

@@ -1,4 +1,5 @@
-//! Entering, against raw `ZADD` and against the usual layout with an index of users beside the line.
+//! Measures requests to enter against raw `ZADD`, and against the usual layout with a user index beside the
+//! line.
 
 use std::{error::Error, sync::Arc};
 
@@ -15,8 +16,7 @@ use crate::{
 const CALLS_EACH: usize = 1_000;
 const ROUNDS: usize = 9;
 
-/// The usual layout, as the seed of many waiting rooms has it: an index from user to token that expires by itself,
-/// beside the sorted set.
+/// The usual layout of a waiting room: an index from user to token with an expiry, beside the sorted set.
 const SEED_LAYOUT: &str = "#!lua
 local index, line = KEYS[1], KEYS[2]
 local token, score, ttl_seconds = ARGV[1], ARGV[2], ARGV[3]
@@ -29,30 +29,31 @@ redis.call('ZADD', line, score, token)
 return {token, redis.call('ZRANK', line, token)}
 ";
 
-/// Prints `enter_vs_zadd` and `seed_layout_vs_zadd`: medians over rounds in which the three take turns.
-pub(crate) async fn enter(bench: &Bench) -> Result<(), Box<dyn Error>> {
+/// Prints `zadd_rps`, `enter_vs_zadd` and `seed_layout_vs_zadd`: medians over rounds in which the three
+/// alternate.
+pub(crate) async fn measure_enter(bench: &Bench) -> Result<(), Box<dyn Error>> {
     let ids = Arc::new(entry_ids(CONNECTIONS * CALLS_EACH));
-    let (mut ours, mut seeds, mut raws) = (Vec::new(), Vec::new(), Vec::new());
+    let (mut enter_ratios, mut layout_ratios, mut zadd_rates) = (Vec::new(), Vec::new(), Vec::new());
     for _ in 0..ROUNDS {
-        let raw = zadd(bench, ids.clone()).await?;
-        ours.push(enter_script(bench, ids.clone()).await? / raw);
-        seeds.push(seed_layout(bench, ids.clone()).await? / raw);
-        raws.push(raw);
+        let raw = measure_zadd(bench, ids.clone()).await?;
+        enter_ratios.push(measure_enter_script(bench, ids.clone()).await? / raw);
+        layout_ratios.push(measure_seed_layout(bench, ids.clone()).await? / raw);
+        zadd_rates.push(raw);
     }
-    println!("zadd_rps={:.0}", median(raws));
-    println!("enter_vs_zadd={:.3}", median(ours));
-    println!("seed_layout_vs_zadd={:.3}", median(seeds));
+    println!("zadd_rps={:.0}", median(zadd_rates));
+    println!("enter_vs_zadd={:.3}", median(enter_ratios));
+    println!("seed_layout_vs_zadd={:.3}", median(layout_ratios));
     Ok(())
 }
 
-/// One of the callers: a connection and what it works with.
+/// One of the callers: a connection and the input of its calls.
 struct Caller<C> {
     connection: C,
     ids: Arc<Vec<EntryId>>,
     queue: QueueId,
 }
 
-async fn plain(
+async fn open_callers(
     bench: &Bench,
     ids: &Arc<Vec<EntryId>>,
 ) -> Result<Vec<Caller<ConnectionManager>>, Box<dyn Error>> {
@@ -69,8 +70,8 @@ async fn plain(
     Ok(callers)
 }
 
-async fn zadd(bench: &Bench, ids: Arc<Vec<EntryId>>) -> Result<f64, Box<dyn Error>> {
-    let callers = plain(bench, &ids).await?;
+async fn measure_zadd(bench: &Bench, ids: Arc<Vec<EntryId>>) -> Result<f64, Box<dyn Error>> {
+    let callers = open_callers(bench, &ids).await?;
     let call = |mut caller: Caller<ConnectionManager>, n: usize| async move {
         let mut command = redis::cmd("ZADD");
         command
@@ -86,9 +87,9 @@ async fn zadd(bench: &Bench, ids: Arc<Vec<EntryId>>) -> Result<f64, Box<dyn Erro
     Ok(throughput(callers, CALLS_EACH, call).await)
 }
 
-async fn seed_layout(bench: &Bench, ids: Arc<Vec<EntryId>>) -> Result<f64, Box<dyn Error>> {
+async fn measure_seed_layout(bench: &Bench, ids: Arc<Vec<EntryId>>) -> Result<f64, Box<dyn Error>> {
     static SCRIPT: std::sync::LazyLock<Script> = std::sync::LazyLock::new(|| Script::new(SEED_LAYOUT));
-    let callers = plain(bench, &ids).await?;
+    let callers = open_callers(bench, &ids).await?;
     let call = |mut caller: Caller<ConnectionManager>, n: usize| async move {
         let (queue, token) = (caller.queue.as_str(), caller.ids[n].to_member());
         let mut invocation = SCRIPT.prepare_invoke();
@@ -105,7 +106,7 @@ async fn seed_layout(bench: &Bench, ids: Arc<Vec<EntryId>>) -> Result<f64, Box<d
     Ok(throughput(callers, CALLS_EACH, call).await)
 }
 
-async fn enter_script(bench: &Bench, ids: Arc<Vec<EntryId>>) -> Result<f64, Box<dyn Error>> {
+async fn measure_enter_script(bench: &Bench, ids: Arc<Vec<EntryId>>) -> Result<f64, Box<dyn Error>> {
     let queue = fresh_queue();
     bench.line.configure(&queue, &configuration(1, 1), true).await?;
     let mut callers = Vec::new();

@@ -1,8 +1,9 @@
-//! Measures how long a lost Redis takes to come back: each half of a restore by itself, and the whole of it, from
-//! `FLUSHALL` to the first promotion.
+//! Measures how long the restore of a lost Redis takes: each half by itself, and the time from `FLUSHALL` to
+//! the first promotion.
 //!
-//! Prints one `name=value` a line. Run it with `make bench-restore`, which starts a Redis and a DynamoDB emulator of its
-//! own. The table's half is as fast as that emulator, a process in Python, reads its table.
+//! It prints one `name=value` a line. Run it with `make bench-restore`, which starts a Redis and a `DynamoDB`
+//! emulator of its own. The emulator is a process in Python, and the half that reads the table is as fast as it
+//! is.
 
 mod table;
 
@@ -27,8 +28,8 @@ use vestibule_line_redis::RedisLine;
 use vestibule_operate::promoter::Promoter;
 
 const ENTRIES: usize = 1_000_000;
-/// The promoter is given up when it needs longer.
-const WHOLE_MAX: Duration = Duration::from_mins(10);
+/// The time limit for the whole restore.
+const RESTORE_MAX: Duration = Duration::from_mins(10);
 
 #[tokio::main]
 async fn main() -> Result<(), Box<dyn Error>> {
@@ -38,7 +39,7 @@ async fn main() -> Result<(), Box<dyn Error>> {
         Some(count) => count.parse()?,
         None => ENTRIES,
     };
-    // What goes wrong on the way is why it takes long.
+    // Warnings explain a slow restore.
     tracing_subscriber::fmt()
         .with_writer(std::io::stderr)
         .with_max_level(tracing::Level::WARN)
@@ -65,12 +66,12 @@ async fn main() -> Result<(), Box<dyn Error>> {
     };
     assert!(backup.create_queue(&queue, &stored).await?);
     let configuration = stored.configuration(settings);
-    let shelf = EntryPartition::from_configuration(&queue, &configuration);
-    table::fill(&table_url, &shelf, entries).await?;
+    let partition = EntryPartition::from_configuration(&queue, &configuration);
+    table::fill_table(&table_url, &partition, entries).await?;
     eprintln!("{entries} entries are in the table");
 
     let since = Instant::now();
-    let found = read_restored_entries(&backup, &shelf).await?;
+    let found = read_restored_entries(&backup, &partition).await?;
     println!("table_read_1m_s={:.2}", since.elapsed().as_secs_f64());
     assert_eq!(found.waiting_count(), entries);
 
@@ -83,13 +84,13 @@ async fn main() -> Result<(), Box<dyn Error>> {
     println!("redis_restore_1m_s={:.2}", since.elapsed().as_secs_f64());
     assert_eq!(configured, ConfigureOutcome::Created);
 
-    let whole_s = whole(&redis_url, &line, backup, &queue).await?;
-    println!("flush_to_first_promotion_s={whole_s:.2}");
+    let restore_seconds = measure_restore(&redis_url, &line, backup, &queue).await?;
+    println!("flush_to_first_promotion_s={restore_seconds:.2}");
     Ok(())
 }
 
-/// From `FLUSHALL`, beside a promoter, to the first promotion.
-async fn whole(
+/// The time from `FLUSHALL` to the first promotion, with a running promoter, in seconds.
+async fn measure_restore(
     redis_url: &str,
     line: &RedisLine,
     backup: DynamoDbBackup,
@@ -116,8 +117,8 @@ async fn whole(
         {
             break;
         }
-        if since.elapsed() > WHOLE_MAX {
-            return Err(format!("nobody was promoted within {WHOLE_MAX:?}").into());
+        if since.elapsed() > RESTORE_MAX {
+            return Err(format!("no entry was promoted within {RESTORE_MAX:?}").into());
         }
         sleep(Duration::from_millis(10)).await;
     }

@@ -1,4 +1,5 @@
-//! Fills the table past the backup, 25 items a request: one conditional write each would take longer than all the rest.
+//! Fills the table directly, with 25 items a request. Conditional writes of single items would take longer than
+//! the measurement.
 
 use std::{
     collections::HashMap,
@@ -19,30 +20,34 @@ use vestibule_domain::{
     score::WaitScore,
 };
 
-/// As many as one request takes.
+/// The most items of a request.
 const ITEMS: usize = 25;
-/// Requests under way at once.
+/// The number of requests in flight.
 const REQUESTS: usize = 8;
-/// So many entries wait, each a millisecond behind the one before.
-pub(crate) async fn fill(url: &str, shelf: &EntryPartition, entries: usize) -> Result<(), Box<dyn Error>> {
+/// Writes this many waiting entries, which joined one millisecond after the other.
+pub(crate) async fn fill_table(
+    url: &str,
+    partition: &EntryPartition,
+    entries: usize,
+) -> Result<(), Box<dyn Error>> {
     let config = aws_config::defaults(BehaviorVersion::latest())
         .endpoint_url(url)
         .load()
         .await;
     let client = Client::new(&config);
-    // The emulator deletes what may be deleted by now.
+    // The emulator deletes expired items, so the entries must be recent.
     let now_ms = SystemTime::now().duration_since(UNIX_EPOCH)?.as_millis();
     let first_ms = u64::try_from(now_ms)?.saturating_sub(entries as u64);
-    let root = RootKey::new(vec![1; 32]).expect("long enough");
-    let key = IdKey::derive_for_queue(&root, &shelf.queue, &Salt::new([2; 32]));
+    let root = RootKey::new(vec![1; 32]).expect("the key has 32 bytes");
+    let key = IdKey::derive_for_queue(&root, &partition.queue, &Salt::new([2; 32]));
     let requests = (0..entries.div_ceil(ITEMS)).map(|nth| {
         let puts = (nth * ITEMS..entries.min((nth + 1) * ITEMS)).map(|number| {
-            let visitor = Visitor::known(&number.to_string()).expect("a visitor id");
-            put(shelf, key.entry_id(&visitor), first_ms + number as u64)
+            let visitor = Visitor::known(&number.to_string()).expect("the visitor id is valid");
+            build_put(partition, key.entry_id(&visitor), first_ms + number as u64)
         });
         let puts: Vec<_> = puts.collect();
         let client = client.clone();
-        async move { write(&client, puts).await }
+        async move { write_items(&client, puts).await }
     });
     stream::iter(requests)
         .buffer_unordered(REQUESTS)
@@ -50,7 +55,7 @@ pub(crate) async fn fill(url: &str, shelf: &EntryPartition, entries: usize) -> R
         .await
 }
 
-async fn write(client: &Client, mut puts: Vec<WriteRequest>) -> Result<(), Box<dyn Error>> {
+async fn write_items(client: &Client, mut puts: Vec<WriteRequest>) -> Result<(), Box<dyn Error>> {
     let table = TableNames::default().entries;
     while !puts.is_empty() {
         let written = client
@@ -66,28 +71,36 @@ async fn write(client: &Client, mut puts: Vec<WriteRequest>) -> Result<(), Box<d
     Ok(())
 }
 
-/// As the backup writes one who has entered.
-fn put(shelf: &EntryPartition, id: EntryId, joined_at_ms: u64) -> WriteRequest {
+/// The item that the backup writes when a visitor enters.
+fn build_put(partition: &EntryPartition, id: EntryId, joined_at_ms: u64) -> WriteRequest {
     let score = WaitScore::next(0, joined_at_ms);
     let text = AttributeValue::S;
-    let whole = |value: u64| AttributeValue::N(value.to_string());
+    let number = |value: u64| AttributeValue::N(value.to_string());
     let item = HashMap::from([
         (
             "shard",
-            text(format!("{}#{}#{}", shelf.queue, shelf.generation, id.shard())),
+            text(format!(
+                "{}#{}#{}",
+                partition.queue,
+                partition.generation,
+                id.shard()
+            )),
         ),
         ("entry", text(id.to_string())),
         ("status", text("WAITING".to_owned())),
-        ("epoch", whole(1)),
-        ("v", whole(joined_at_ms * 1_000)),
-        ("visit", whole(score.visit().number().into())),
-        ("score", whole(score.raw())),
-        ("lane", whole(0)),
-        ("joined_at_ms", whole(joined_at_ms)),
-        ("delete_at_seconds", whole(joined_at_ms / 1_000 + 30 * 24 * 3_600)),
+        ("epoch", number(1)),
+        ("v", number(joined_at_ms * 1_000)),
+        ("visit", number(score.visit().number().into())),
+        ("score", number(score.raw())),
+        ("lane", number(0)),
+        ("joined_at_ms", number(joined_at_ms)),
+        (
+            "delete_at_seconds",
+            number(joined_at_ms / 1_000 + 30 * 24 * 3_600),
+        ),
     ]);
     let item = item.into_iter().map(|(name, value)| (name.to_owned(), value));
     let put = PutRequest::builder().set_item(Some(item.collect()));
-    let put = put.build().expect("it has an item");
+    let put = put.build().expect("the request has an item");
     WriteRequest::builder().put_request(put).build()
 }

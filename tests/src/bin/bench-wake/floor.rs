@@ -1,4 +1,5 @@
-//! What any server of this kind takes: as many held requests, and a handler that knows the answer when it is told to.
+//! The floor: the delay that any server of this kind has. Its handler holds as many requests and answers them
+//! when told to.
 
 use std::{
     net::SocketAddr,
@@ -18,12 +19,12 @@ use tokio::{
 };
 
 use crate::{
-    Failure, SETTLING,
-    scene::PATIENCE,
+    BenchError, SETTLING,
+    scene::TIME_LIMIT,
     visitors::{Call, now_us},
 };
 
-/// Tells the answers of the floor from those of a tick.
+/// Marks the answers of the floor, in place of the claim deadline of a tick.
 const CLAIM_BY_MS: u64 = 1;
 
 pub(crate) struct Floor {
@@ -35,12 +36,12 @@ pub(crate) struct Floor {
 struct Holding {
     held: AtomicUsize,
     release: Notify,
-    /// As long as the edge's.
+    /// As long as an answer of the API.
     body: String,
 }
 
 impl Floor {
-    pub(crate) async fn open() -> Result<Self, Failure> {
+    pub(crate) async fn open() -> Result<Self, BenchError> {
         let body = json!({
             "queue": "bench:wake", "token": "0f8fad5b-d9cb-869f-a165-70867728950e", "visit": 4_000, "state": "ready",
             "retry_after_ms": 2_000, "joined_at_ms": 1_795_260_581_079_u64, "promoted_at_ms": 1_795_260_581_079_u64,
@@ -55,7 +56,7 @@ impl Floor {
         let listener = TcpListener::bind("127.0.0.1:0").await?;
         let address = listener.local_addr()?;
         let serving = tokio::spawn(async move {
-            // It does not end by itself.
+            // The server runs until it is aborted.
             let _ = axum::serve(listener, router).await;
         });
         Ok(Self {
@@ -65,19 +66,19 @@ impl Floor {
         })
     }
 
-    /// Waits until so many are held.
-    pub(crate) async fn until_held(&self, crowd: usize) -> Result<(), Failure> {
-        let end = Instant::now() + PATIENCE;
-        while self.holding.held.load(Ordering::Relaxed) < crowd {
+    /// Waits until this many requests are held.
+    pub(crate) async fn wait_until_held(&self, visitor_count: usize) -> Result<(), BenchError> {
+        let end = Instant::now() + TIME_LIMIT;
+        while self.holding.held.load(Ordering::Relaxed) < visitor_count {
             if Instant::now() > end {
-                return Err("the crowd is not held".into());
+                return Err("the requests are not held in time".into());
             }
             sleep(SETTLING).await;
         }
         Ok(())
     }
 
-    /// Answers all who are held.
+    /// Answers all held requests.
     pub(crate) fn release(&self) -> Call {
         let at_us = now_us();
         self.holding.release.notify_waiters();
@@ -95,7 +96,7 @@ impl Drop for Floor {
 }
 
 async fn hold(State(holding): State<Arc<Holding>>) -> impl IntoResponse {
-    // It is told from when it was made, and not from when somebody waits for it.
+    // The notification counts from when `notified` is called, not from when it is awaited.
     let released = holding.release.notified();
     holding.held.fetch_add(1, Ordering::Relaxed);
     released.await;

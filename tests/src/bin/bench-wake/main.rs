@@ -1,12 +1,13 @@
-//! Measures how soon held polls are told of their turn, and what that asks of Redis: the edge over HTTP on loopback, a Redis
-//! of its own, visitors in another process, and ticks by the line's own `promote`, of as many each time, however many are
-//! held. Beside it the same crowd without holding, each asking every 500 ms.
+//! Measures how soon held polls are answered when the turn comes, and how many commands Redis runs for that.
+//! The API is served over HTTP on loopback with a Redis of its own, and the visitors are in another process.
+//! Each tick promotes the same number of entries by the line's `promote`, however many polls are held. For
+//! comparison, the same visitors poll every 500 ms.
 //!
-//! Prints one `name=value` a line. Run it with `make bench-wake`. A delay is from just before the tick was asked for to when
-//! the visitor had read the whole answer. Calls are those that the server counts itself (`INFO commandstats`), of whoever
-//! asks, also those within scripts; a tick comes each second, so the look a second is among them. Where one tick calls all,
-//! most of the time goes to the connections, which no server is spared: so the same visitors are held, in turn, by a handler
-//! that does nothing else ([`floor`]).
+//! It prints one `name=value` a line. Run it with `make bench-wake`. A delay is the time from just before the
+//! tick to when the visitor has read the whole answer. Calls are the commands that the server counts (`INFO
+//! commandstats`), also those within scripts. They include the view that is read once a second. If one tick
+//! promotes all visitors, most of the time goes to their connections, which every server needs. The same
+//! visitors are therefore also held by a handler that does nothing else ([`floor`]).
 //!
 //! `ARGS=at-once` measures that part alone.
 
@@ -24,126 +25,129 @@ use tokio::{
 use crate::{
     floor::Floor,
     scene::Scene,
-    visitors::{Manner, Visitors},
+    visitors::{PollMode, Visitors},
 };
 
-pub(crate) type Failure = Box<dyn Error + Send + Sync>;
+pub(crate) type BenchError = Box<dyn Error + Send + Sync>;
 
-/// So many go each tick.
+/// The number of entries that a tick promotes.
 const BATCH: u64 = 20;
-/// Before the first poll ends by itself, after 20 s.
+/// The number of ticks. They end before the first poll ends by itself, after 20 s.
 const TICKS: u32 = 12;
-/// For the looks of those who have just come to be held.
+/// The time for the status requests of the newest visitors.
 const SETTLING: Duration = Duration::from_secs(1);
 const ROUNDS: usize = 3;
-/// As many as one promotion moves.
-const CROWD_AT_ONCE: usize = 1_000;
+/// The most entries that one call of `promote` moves.
+const VISITORS_AT_ONCE: usize = 1_000;
 
-fn main() -> Result<(), Failure> {
+fn main() -> Result<(), BenchError> {
     match env::args().nth(1).as_deref() {
-        None => Runtime::new()?.block_on(all()),
-        Some("at-once") => Runtime::new()?.block_on(at_once(&url()?, CROWD_AT_ONCE)),
-        Some(manner) => {
-            // One thread is enough for what they do: a second one would only be in the edge's way.
+        None => Runtime::new()?.block_on(measure_all()),
+        Some("at-once") => Runtime::new()?.block_on(measure_at_once(&url()?, VISITORS_AT_ONCE)),
+        Some(mode) => {
+            // One thread is enough for the visitors. A second one would take time from the API.
             let runtime = Builder::new_current_thread().enable_all().build()?;
-            runtime.block_on(visitors::act(manner.parse()?))
+            runtime.block_on(visitors::run_process(mode.parse()?))
         }
     }
 }
 
-async fn all() -> Result<(), Failure> {
+async fn measure_all() -> Result<(), BenchError> {
     let url = url()?;
-    for crowd in [1_000, 10_000] {
-        held(&url, crowd).await?;
+    for visitor_count in [1_000, 10_000] {
+        measure_held(&url, visitor_count).await?;
     }
-    at_once(&url, CROWD_AT_ONCE).await?;
-    for crowd in [1_000, 10_000] {
-        polling(&url, crowd).await?;
+    measure_at_once(&url, VISITORS_AT_ONCE).await?;
+    for visitor_count in [1_000, 10_000] {
+        measure_polling(&url, visitor_count).await?;
     }
     Ok(())
 }
 
-fn url() -> Result<String, Failure> {
+fn url() -> Result<String, BenchError> {
     let url = env::var("TEST_REDIS_URL");
     url.map_err(|_| "TEST_REDIS_URL is not set: run this with `make bench-wake`".into())
 }
 
 /// Prints `wake_p99_ms_…_held` and `redis_calls_per_tick_…_held`.
-async fn held(url: &str, crowd: usize) -> Result<(), Failure> {
+async fn measure_held(url: &str, visitor_count: usize) -> Result<(), BenchError> {
     let (mut delays, mut calls, mut ticks) = (Vec::new(), 0, 0);
     for _ in 0..ROUNDS {
         let mut scene = Scene::open(url).await?;
-        let visitors = settled(&mut scene, crowd).await?;
-        let before = scene.calls().await?;
+        let visitors = start_held_visitors(&mut scene, visitor_count).await?;
+        let before = scene.count_commands().await?;
         let called = scene.tick(TICKS, BATCH).await?;
-        calls += scene.calls().await? - before;
+        calls += scene.count_commands().await? - before;
         ticks += u64::from(TICKS);
         delays.extend(visitors::delays(&called, &visitors.answers().await?));
     }
-    report(&format!("wake_p99_ms_{crowd}_held"), delays);
-    println!("redis_calls_per_tick_{crowd}_held={}", per(calls, ticks));
+    print_p99(&format!("wake_p99_ms_{visitor_count}_held"), delays);
+    println!(
+        "redis_calls_per_tick_{visitor_count}_held={}",
+        divide(calls, ticks)
+    );
     Ok(())
 }
 
-/// Prints `wake_p99_ms_…_at_once`: one tick calls all who are held. And `floor_p99_ms_…_at_once`, and how many times as long
-/// the edge takes.
-async fn at_once(url: &str, crowd: usize) -> Result<(), Failure> {
+/// Prints `wake_p99_ms_…_at_once`: one tick promotes all held visitors. Also prints `floor_p99_ms_…_at_once`,
+/// and the ratio of the two.
+async fn measure_at_once(url: &str, visitor_count: usize) -> Result<(), BenchError> {
     let (mut delays, mut floor_delays) = (Vec::new(), Vec::new());
     for _ in 0..ROUNDS {
         let mut scene = Scene::open(url).await?;
-        let visitors = settled(&mut scene, crowd).await?;
-        let called = scene.tick(1, crowd as u64).await?;
+        let visitors = start_held_visitors(&mut scene, visitor_count).await?;
+        let called = scene.tick(1, visitor_count as u64).await?;
         delays.extend(visitors::delays(&called, &visitors.answers().await?));
 
         let floor = Floor::open().await?;
-        let entries = (0..crowd).map(|n| format!("/entries/{n}")).collect();
-        let visitors = Visitors::start(floor.address, Manner::Held, entries).await?;
-        floor.until_held(crowd).await?;
+        let entries = (0..visitor_count).map(|n| format!("/entries/{n}")).collect();
+        let visitors = Visitors::start(floor.address, PollMode::Held, entries).await?;
+        floor.wait_until_held(visitor_count).await?;
         let released = floor.release();
         floor_delays.extend(visitors::delays(&[released], &visitors.answers().await?));
     }
-    let ms = report(&format!("wake_p99_ms_{crowd}_at_once"), delays);
-    let floor_ms = report(&format!("floor_p99_ms_{crowd}_at_once"), floor_delays);
+    let ms = print_p99(&format!("wake_p99_ms_{visitor_count}_at_once"), delays);
+    let floor_ms = print_p99(&format!("floor_p99_ms_{visitor_count}_at_once"), floor_delays);
     if let (Some(ms), Some(floor_ms)) = (ms, floor_ms) {
-        println!("wake_vs_floor_{crowd}_at_once={:.2}", ms / floor_ms);
+        println!("wake_vs_floor_{visitor_count}_at_once={:.2}", ms / floor_ms);
     }
     Ok(())
 }
 
-/// A crowd that is held.
-async fn settled(scene: &mut Scene, crowd: usize) -> Result<Visitors, Failure> {
-    let entries = scene.line_up(crowd).await?;
-    let visitors = Visitors::start(scene.address, Manner::Held, entries).await?;
-    scene.until_asked_for(crowd).await?;
+/// Visitors whose polls are held.
+async fn start_held_visitors(scene: &mut Scene, visitor_count: usize) -> Result<Visitors, BenchError> {
+    let entries = scene.enter_visitors(visitor_count).await?;
+    let visitors = Visitors::start(scene.address, PollMode::Held, entries).await?;
+    scene.wait_until_held(visitor_count).await?;
     sleep(SETTLING).await;
     Ok(visitors)
 }
 
 /// Prints `polling_500ms_p99_ms_…` and `redis_calls_per_second_polling_500ms_…`.
-async fn polling(url: &str, crowd: usize) -> Result<(), Failure> {
+async fn measure_polling(url: &str, visitor_count: usize) -> Result<(), BenchError> {
     let mut scene = Scene::open(url).await?;
-    let entries = scene.line_up(crowd).await?;
-    let visitors = Visitors::start(scene.address, Manner::Polling, entries).await?;
-    // They come one after the other.
+    let entries = scene.enter_visitors(visitor_count).await?;
+    let visitors = Visitors::start(scene.address, PollMode::Polling, entries).await?;
+    // The visitors arrive one after the other.
     sleep(2 * SETTLING).await;
-    let (before, since) = (scene.calls().await?, Instant::now());
+    let (before, since) = (scene.count_commands().await?, Instant::now());
     let called = scene.tick(TICKS, BATCH).await?;
-    let (calls, seconds) = (scene.calls().await? - before, since.elapsed().as_secs());
+    let (calls, seconds) = (scene.count_commands().await? - before, since.elapsed().as_secs());
     let delays = visitors::delays(&called, &visitors.answers().await?);
-    report(&format!("polling_500ms_p99_ms_{crowd}"), delays);
+    print_p99(&format!("polling_500ms_p99_ms_{visitor_count}"), delays);
     println!(
-        "redis_calls_per_second_polling_500ms_{crowd}={}",
-        per(calls, seconds)
+        "redis_calls_per_second_polling_500ms_{visitor_count}={}",
+        divide(calls, seconds)
     );
     Ok(())
 }
 
-/// Prints the delay that one in a hundred is above, in milliseconds.
+/// Prints the 99th percentile of the delays, in milliseconds.
 #[allow(clippy::cast_precision_loss)] // Delays are small.
-fn report(name: &str, mut delays_us: Vec<u64>) -> Option<f64> {
+fn print_p99(name: &str, mut delays_us: Vec<u64>) -> Option<f64> {
     delays_us.sort_unstable();
     let Some(p99) = (delays_us.len() * 99).div_ceil(100).checked_sub(1) else {
-        println!("{name}=nobody");
+        println!("{name}=none");
         return None;
     };
     let ms = delays_us[p99] as f64 / 1_000.0;
@@ -152,6 +156,6 @@ fn report(name: &str, mut delays_us: Vec<u64>) -> Option<f64> {
 }
 
 #[allow(clippy::cast_precision_loss)] // Counts of calls are small.
-fn per(calls: u64, each: u64) -> String {
+fn divide(calls: u64, each: u64) -> String {
     format!("{:.1}", calls as f64 / each as f64)
 }

@@ -1,4 +1,4 @@
-//! A process that serves the edge, its Redis, and a crowd in line.
+//! A process that serves the API, its Redis, and visitors in line.
 
 use std::{collections::HashMap, net::SocketAddr, sync::Arc, time::Duration};
 
@@ -27,18 +27,18 @@ use vestibule_line_redis::RedisLine;
 use vestibule_tests::in_process::{local_config, signer};
 
 use crate::{
-    Failure,
+    BenchError,
     visitors::{Call, now_us},
 };
 
-/// More than anybody here holds.
+/// More polls than any measurement holds.
 const HELD_BUDGET: u32 = 100_000;
-/// Calls side by side while the crowd comes.
-const ABREAST: usize = 50;
-/// Whoever was sent away comes again within this.
-const QUIET: Duration = Duration::from_millis(700);
-/// Longer than a crowd takes to be held.
-pub(crate) const PATIENCE: Duration = Duration::from_secs(10);
+/// The number of calls at the same time while visitors enter.
+const CONCURRENT_CALLS: usize = 50;
+/// A visitor who was refused polls again within this time.
+const RETRY_MAX: Duration = Duration::from_millis(700);
+/// Longer than it takes to hold all polls.
+pub(crate) const TIME_LIMIT: Duration = Duration::from_secs(10);
 
 pub(crate) struct Scene {
     line: RedisLine,
@@ -50,10 +50,10 @@ pub(crate) struct Scene {
 }
 
 impl Scene {
-    /// An empty Redis, and a queue in which all who come are near enough to their turn to be held.
-    pub(crate) async fn open(url: &str) -> Result<Self, Failure> {
+    /// Creates an empty Redis, and a queue whose visitors are all near enough to their turn to be held.
+    pub(crate) async fn open(url: &str) -> Result<Self, BenchError> {
         let line = RedisLine::connect(url).await?;
-        // Dropping what the last round left takes a while.
+        // To drop the entries of the previous round takes Redis a while.
         let patient = ConnectionManagerConfig::new().set_response_timeout(Some(Duration::from_mins(1)));
         let client = redis::Client::open(url)?;
         let mut operator = client.get_connection_manager_with_config(patient).await?;
@@ -77,7 +77,7 @@ impl Scene {
         let root = RootKey::new(vec![7; 32]).map_err(|_| "long enough")?;
         let signer = signer();
         let (stop, stopped) = watch::channel(false);
-        let edge = ApiState::new(
+        let api = ApiState::new(
             Arc::new(line.clone()),
             backup,
             Keys { root, signer },
@@ -86,7 +86,7 @@ impl Scene {
         );
         let listener = TcpListener::bind("127.0.0.1:0").await?;
         let address = listener.local_addr()?;
-        tokio::spawn(async move { axum::serve(listener, router(edge)).await });
+        tokio::spawn(async move { axum::serve(listener, router(api)).await });
         Ok(Self {
             line,
             operator,
@@ -97,57 +97,64 @@ impl Scene {
         })
     }
 
-    /// So many visitors in line: the paths of their entries.
-    pub(crate) async fn line_up(&self, crowd: usize) -> Result<Vec<String>, Failure> {
+    /// Enters this many visitors and returns the paths of their entries.
+    pub(crate) async fn enter_visitors(&self, visitor_count: usize) -> Result<Vec<String>, BenchError> {
         let enter = async |id: EntryId| {
             let entered = self.line.enter(&self.queue, id).await?;
             assert!(matches!(entered, EnterOutcome::Joined { .. }), "{entered:?}");
-            Ok::<_, Failure>(format!("/queues/{}/entries/{id}", self.queue))
+            Ok::<_, BenchError>(format!("/queues/{}/entries/{id}", self.queue))
         };
-        let entries = stream::iter(entry_ids(crowd)).map(enter).buffered(ABREAST);
+        let entries = stream::iter(entry_ids(visitor_count))
+            .map(enter)
+            .buffered(CONCURRENT_CALLS);
         let entries = entries.try_collect().await?;
-        self.beat().await?;
+        self.write_heartbeat().await?;
         self.line
             .configure(&self.queue, &configuration(false), false)
             .await?;
         Ok(entries)
     }
 
-    /// Waits until so many have been looked at, each by itself (`ZRANK` and `ZSCORE`; those who are looked at together are
-    /// asked for by other commands), and nobody is any more: they are held then.
-    pub(crate) async fn until_asked_for(&mut self, crowd: usize) -> Result<(), Failure> {
-        let end = Instant::now() + PATIENCE;
+    /// Waits until the status of this many entries has been read one by one (`ZRANK` and `ZSCORE`) and no more
+    /// is read: then all polls are held. A batch of entries is read by other commands.
+    pub(crate) async fn wait_until_held(&mut self, visitor_count: usize) -> Result<(), BenchError> {
+        let end = Instant::now() + TIME_LIMIT;
         let mut before = 0;
         loop {
-            let looks = self.commands().await?.get("zscore").copied().unwrap_or_default();
-            if looks >= crowd as u64 && looks == before {
+            let lookups = self
+                .read_command_counts()
+                .await?
+                .get("zscore")
+                .copied()
+                .unwrap_or_default();
+            if lookups >= visitor_count as u64 && lookups == before {
                 return Ok(());
             }
             if Instant::now() > end {
-                return Err("the crowd is not held".into());
+                return Err("the polls are not held in time".into());
             }
-            before = looks;
-            self.beat().await?;
-            sleep(QUIET).await;
+            before = lookups;
+            self.write_heartbeat().await?;
+            sleep(RETRY_MAX).await;
         }
     }
 
-    /// What a promoter does that has nobody to call: the line does not begin to drive itself.
-    async fn beat(&self) -> Result<(), Failure> {
-        self.line.promote(&self.queue, of(0)).await?;
+    /// Writes the heartbeat of a promoter that promotes no entry, so that requests run no fallback tick.
+    async fn write_heartbeat(&self) -> Result<(), BenchError> {
+        self.line.promote(&self.queue, promote_order(0)).await?;
         Ok(())
     }
 
-    /// Ticks once a second, each time for so many.
-    pub(crate) async fn tick(&self, ticks: u32, batch: u64) -> Result<Vec<Call>, Failure> {
+    /// Ticks once a second. Each tick promotes this many entries.
+    pub(crate) async fn tick(&self, ticks: u32, batch: u64) -> Result<Vec<Call>, BenchError> {
         let claim_ms = configuration(false).settings.claim_ms();
         let mut clock = interval(Duration::from_secs(1));
         let mut called = Vec::new();
         for _ in 0..ticks {
             clock.tick().await;
             let at_us = now_us();
-            // Where the machine can do no more, a tick may be late as well: nobody counts those whom it calls.
-            let promotion = match self.line.promote(&self.queue, of(batch)).await {
+            // On an overloaded machine a tick may time out. The visitors whom it promotes do not count.
+            let promotion = match self.line.promote(&self.queue, promote_order(batch)).await {
                 Err(LineError::Unavailable(_)) => continue,
                 answer => answer?,
             };
@@ -161,9 +168,10 @@ impl Scene {
         Ok(called)
     }
 
-    /// How many commands the server has carried out but for what this asks, also those within scripts.
-    pub(crate) async fn calls(&mut self) -> Result<u64, Failure> {
-        let calls = self.commands().await?;
+    /// The number of commands that the server has run, also within scripts, without the `INFO` of this
+    /// measurement.
+    pub(crate) async fn count_commands(&mut self) -> Result<u64, BenchError> {
+        let calls = self.read_command_counts().await?;
         Ok(calls
             .iter()
             .filter(|(name, _)| *name != "info")
@@ -171,12 +179,12 @@ impl Scene {
             .sum())
     }
 
-    async fn commands(&mut self) -> Result<HashMap<String, u64>, Failure> {
-        let said: String = redis::cmd("INFO")
+    async fn read_command_counts(&mut self) -> Result<HashMap<String, u64>, BenchError> {
+        let output: String = redis::cmd("INFO")
             .arg("commandstats")
             .query_async(&mut self.operator)
             .await?;
-        let calls = said.lines().filter_map(|line| {
+        let calls = output.lines().filter_map(|line| {
             let (name, rest) = line.strip_prefix("cmdstat_")?.split_once(":calls=")?;
             Some((name.to_owned(), rest.split(',').next()?.parse().ok()?))
         });
@@ -184,33 +192,33 @@ impl Scene {
     }
 }
 
-fn of(asked: u64) -> PromoteOrder {
+fn promote_order(max_entries: u64) -> PromoteOrder {
     PromoteOrder {
-        max_entries: asked,
+        max_entries,
         is_promoter: true,
         min_watermark: None,
     }
 }
 
 fn entry_ids(count: usize) -> Vec<EntryId> {
-    let root = RootKey::new(vec![1; 32]).expect("long enough");
+    let root = RootKey::new(vec![1; 32]).expect("the key has 32 bytes");
     let key = IdKey::derive_for_queue(&root, &"bench".parse().expect("a queue id"), &Salt::new([2; 32]));
     (0..count)
         .map(|n| key.entry_id(&Visitor::known(&n.to_string()).expect("a visitor id")))
         .collect()
 }
 
-/// While it is shut, everybody who comes waits.
-fn configuration(is_shut: bool) -> Configuration {
+/// The configuration of the queue. While it is closed, each visitor waits.
+fn configuration(is_closed: bool) -> Configuration {
     Configuration {
         settings: Settings {
             capacity: 100_000,
             batch: 5_000,
             interval_seconds: 1,
-            paused: is_shut,
+            paused: is_closed,
             ..Settings::default()
         },
-        revision: if is_shut { "shut" } else { "open" }.to_owned(),
+        revision: if is_closed { "closed" } else { "open" }.to_owned(),
         settings_order: 0,
         epoch: 1,
         generation: 1,

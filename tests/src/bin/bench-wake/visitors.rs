@@ -1,4 +1,4 @@
-//! The visitors: another process, and in it as little of a client as will do, so that what is measured is the edge.
+//! The visitors, in a process of their own. The client is as small as possible, so that the API is measured.
 
 use std::{
     env,
@@ -17,59 +17,59 @@ use tokio::{
     time::{Instant, sleep, sleep_until},
 };
 
-use crate::Failure;
+use crate::BenchError;
 
-/// So many connect at once.
-const ABREAST: usize = 50;
-const POLLING: Duration = Duration::from_millis(500);
-/// They come within this, and not all at once.
-const ARRIVING: Duration = Duration::from_secs(2);
-/// As long as a hold.
-const PATIENCE: Duration = Duration::from_secs(20);
+/// The number of connections that are opened at the same time.
+const CONCURRENT_CALLS: usize = 50;
+const POLL_PAUSE: Duration = Duration::from_millis(500);
+/// The polls start within this time.
+const ARRIVAL_SPREAD: Duration = Duration::from_secs(2);
+/// As long as a poll is held.
+const TIME_LIMIT: Duration = Duration::from_secs(20);
 
-/// How they wait.
+/// How the visitors wait.
 #[derive(Debug, Clone, Copy)]
-pub(crate) enum Manner {
-    /// One poll, held.
+pub(crate) enum PollMode {
+    /// One poll that is held.
     Held,
-    /// Asking again and again, never to be held.
+    /// Polls that are not held, one after the other.
     Polling,
 }
 
-impl FromStr for Manner {
-    type Err = Failure;
+impl FromStr for PollMode {
+    type Err = BenchError;
 
-    fn from_str(text: &str) -> Result<Self, Failure> {
+    fn from_str(text: &str) -> Result<Self, BenchError> {
         match text {
             "held" => Ok(Self::Held),
             "polling" => Ok(Self::Polling),
-            _ => Err("visitors are held or polling".into()),
+            _ => Err("the mode is held or polling".into()),
         }
     }
 }
 
-/// That somebody was called: by which tick, and when it was heard, in Unix microseconds.
+/// A call: the claim deadline names the tick, and the time is when the visitor read it, in Unix microseconds.
 #[derive(Debug, Clone, Copy)]
 pub(crate) struct Call {
     pub(crate) claim_by_ms: u64,
     pub(crate) at_us: u64,
 }
 
-/// A crowd on its way, each in line already.
+/// Visitors who are in line and have started to poll.
 pub(crate) struct Visitors {
     process: Child,
-    said: Lines<BufReader<ChildStdout>>,
+    output: Lines<BufReader<ChildStdout>>,
 }
 
 impl Visitors {
-    /// Each has a connection of its own to the edge there, and has begun to wait.
+    /// Opens a connection for each visitor and starts to poll.
     pub(crate) async fn start(
         edge: SocketAddr,
-        manner: Manner,
+        mode: PollMode,
         entries: Vec<String>,
-    ) -> Result<Self, Failure> {
+    ) -> Result<Self, BenchError> {
         let mut process = Command::new(env::current_exe()?)
-            .args([format!("{manner:?}").to_lowercase(), edge.to_string()])
+            .args([format!("{mode:?}").to_lowercase(), edge.to_string()])
             .stdin(Stdio::piped())
             .stdout(Stdio::piped())
             .kill_on_drop(true)
@@ -77,15 +77,18 @@ impl Visitors {
         let mut tell = process.stdin.take().ok_or("piped")?;
         tell.write_all(entries.join("\n").as_bytes()).await?;
         drop(tell);
-        let mut said = BufReader::new(process.stdout.take().ok_or("piped")?).lines();
-        said.next_line().await?.ok_or("the visitors are there")?;
-        Ok(Self { process, said })
+        let mut output = BufReader::new(process.stdout.take().ok_or("piped")?).lines();
+        output
+            .next_line()
+            .await?
+            .ok_or("the process of the visitors ended early")?;
+        Ok(Self { process, output })
     }
 
-    /// What those heard who were called, once none of them waits any more.
-    pub(crate) async fn answers(mut self) -> Result<Vec<Call>, Failure> {
+    /// The calls that the visitors received, once all have ended.
+    pub(crate) async fn answers(mut self) -> Result<Vec<Call>, BenchError> {
         let mut calls = Vec::new();
-        while let Some(line) = self.said.next_line().await? {
+        while let Some(line) = self.output.next_line().await? {
             let (claim_by_ms, at_us) = line.split_once(' ').ok_or("two numbers")?;
             calls.push(Call {
                 claim_by_ms: claim_by_ms.parse()?,
@@ -95,12 +98,12 @@ impl Visitors {
         if self.process.wait().await?.success() {
             Ok(calls)
         } else {
-            Err("the visitors failed".into())
+            Err("the process of the visitors failed".into())
         }
     }
 }
 
-/// How long each of those waited for the answer whom one of these ticks called, in microseconds.
+/// The delay of each answer to a visitor whom one of these ticks promoted, in microseconds.
 pub(crate) fn delays(called: &[Call], answers: &[Call]) -> Vec<u64> {
     let delay = |answer: &Call| {
         let tick = called.iter().find(|tick| tick.claim_by_ms == answer.claim_by_ms);
@@ -114,22 +117,25 @@ pub(crate) fn now_us() -> u64 {
     u64::try_from(since_1970.as_micros()).unwrap_or(u64::MAX)
 }
 
-/// What the process of the visitors does: the entries are on its standard input. What they heard is read, and their
-/// connections are closed, when all have heard: while they do, that would take from the edge what both run on.
-pub(crate) async fn act(manner: Manner) -> Result<(), Failure> {
-    let edge: SocketAddr = env::args().nth(2).ok_or("the edge's address")?.parse()?;
+/// Runs the process of the visitors. It reads the entries from its standard input. It parses the answers and
+/// closes the connections at the end, because both would take time from the API.
+pub(crate) async fn run_process(mode: PollMode) -> Result<(), BenchError> {
+    let edge: SocketAddr = env::args()
+        .nth(2)
+        .ok_or("the address of the API is missing")?
+        .parse()?;
     let entries = std::io::read_to_string(std::io::stdin())?;
     let visitors: Vec<Visitor> = stream::iter(entries.lines())
         .map(|entry| Visitor::connect(edge, entry))
-        .buffer_unordered(ABREAST)
+        .buffer_unordered(CONCURRENT_CALLS)
         .try_collect()
         .await?;
     println!("there");
     let waiting = visitors.into_iter().map(|visitor| {
         tokio::spawn(async move {
-            match manner {
-                Manner::Held => visitor.holds().await,
-                Manner::Polling => visitor.polls().await,
+            match mode {
+                PollMode::Held => visitor.poll_held().await,
+                PollMode::Polling => visitor.poll_repeatedly().await,
             }
         })
     });
@@ -151,26 +157,26 @@ struct Visitor {
 }
 
 impl Visitor {
-    async fn connect(edge: SocketAddr, entry: &str) -> Result<Self, Failure> {
+    async fn connect(edge: SocketAddr, entry: &str) -> Result<Self, BenchError> {
         let stream = TcpStream::connect(edge).await?;
         stream.set_nodelay(true)?;
         let entry = entry.to_owned();
         Ok(Self { stream, entry })
     }
 
-    async fn holds(mut self) -> Result<(Self, Answer), Failure> {
-        sleep(ARRIVING.mul_f64(rand::random())).await;
+    async fn poll_held(mut self) -> Result<(Self, Answer), BenchError> {
+        sleep(ARRIVAL_SPREAD.mul_f64(rand::random())).await;
         let answer = self.ask("?wait=20").await?;
         Ok((self, answer))
     }
 
-    async fn polls(mut self) -> Result<(Self, Answer), Failure> {
-        let stop = Instant::now() + PATIENCE;
-        sleep(ARRIVING.mul_f64(rand::random())).await;
+    async fn poll_repeatedly(mut self) -> Result<(Self, Answer), BenchError> {
+        let stop = Instant::now() + TIME_LIMIT;
+        sleep(ARRIVAL_SPREAD.mul_f64(rand::random())).await;
         let mut next = Instant::now();
         loop {
             let answer = self.ask("").await?;
-            next += POLLING;
+            next += POLL_PAUSE;
             if next >= stop || answer.call()?.is_some() {
                 return Ok((self, answer));
             }
@@ -178,37 +184,37 @@ impl Visitor {
         }
     }
 
-    async fn ask(&mut self, query: &str) -> Result<Answer, Failure> {
+    async fn ask(&mut self, query: &str) -> Result<Answer, BenchError> {
         let request = format!("GET {}{query} HTTP/1.1\r\nhost: bench\r\n\r\n", self.entry);
         self.stream.write_all(request.as_bytes()).await?;
         let mut read = Vec::with_capacity(1_024);
         loop {
             if self.stream.read_buf(&mut read).await? == 0 {
-                return Err("the edge hung up".into());
+                return Err("the API closed the connection".into());
             }
-            if let Some((is_answered, body)) = answer(&read)? {
+            if let Some((is_ok, body)) = parse_answer(&read)? {
                 let at_us = now_us();
-                if is_answered {
+                if is_ok {
                     let body = body.to_vec();
                     return Ok(Answer { body, at_us });
                 }
-                // Where all are late, it says so, and asks for patience.
-                sleep(POLLING).await;
+                // An overloaded API asks the client to try again.
+                sleep(POLL_PAUSE).await;
                 return Box::pin(self.ask(query)).await;
             }
         }
     }
 }
 
-/// What a visitor heard, and when.
+/// An answer, and when it was read.
 struct Answer {
     body: Vec<u8>,
     at_us: u64,
 }
 
 impl Answer {
-    /// Nothing where the turn had not come.
-    fn call(&self) -> Result<Option<Call>, Failure> {
+    /// The call in the answer. `None` if the turn has not come.
+    fn call(&self) -> Result<Option<Call>, BenchError> {
         let entry: Value = serde_json::from_slice(&self.body)?;
         let claim_by_ms = entry["claim_by_ms"]
             .as_u64()
@@ -218,13 +224,13 @@ impl Answer {
     }
 }
 
-/// Whether all is well, and what stands behind the headers, where all of it is there.
-fn answer(read: &[u8]) -> Result<Option<(bool, &[u8])>, Failure> {
+/// Whether the status is 200, and the body, once all of it is there.
+fn parse_answer(read: &[u8]) -> Result<Option<(bool, &[u8])>, BenchError> {
     let Some(end) = read.windows(4).position(|four| four == b"\r\n\r\n") else {
         return Ok(None);
     };
     let headers = str::from_utf8(&read[..end])?;
-    let is_answered = match headers.get(..12) {
+    let is_ok = match headers.get(..12) {
         Some("HTTP/1.1 200") => true,
         Some("HTTP/1.1 503") => false,
         _ => return Err(headers.into()),
@@ -232,7 +238,7 @@ fn answer(read: &[u8]) -> Result<Option<(bool, &[u8])>, Failure> {
     let length = headers
         .lines()
         .find_map(|line| line.strip_prefix("content-length: "))
-        .ok_or("an answer has a length")?;
+        .ok_or("the answer has no content-length")?;
     let body = &read[end + 4..];
-    Ok((body.len() >= length.parse()?).then_some((is_answered, body)))
+    Ok((body.len() >= length.parse()?).then_some((is_ok, body)))
 }

@@ -1,4 +1,4 @@
-//! Runs the chaos suite: a line for each seed, and the evidence of every failed one in a file.
+//! Runs the chaos suite. It prints a line for each seed and writes the evidence of each failed one to a file.
 //!
 //! Run it with `make chaos`, which builds the functions and starts the emulator of the table.
 
@@ -7,13 +7,13 @@ use std::{error::Error, path::PathBuf, process::ExitCode};
 use futures_util::{StreamExt, stream};
 use vestibule_tests::chaos::{self, plan::Plan};
 
-/// How many seeds at once.
+/// The number of seeds that run at the same time.
 const AT_ONCE: usize = 2;
 
-/// What to run.
+/// The arguments of the program.
 struct Arguments {
     seeds: std::ops::RangeInclusive<u64>,
-    /// Where the evidence goes; where there is none, the plans are printed, and nothing is run.
+    /// The folder for the evidence. Without one, the plans are printed and no seed is run.
     folder: Option<PathBuf>,
 }
 
@@ -32,18 +32,18 @@ async fn main() -> Result<ExitCode, Box<dyn Error>> {
         return Err("usage: chaos FIRST-SEED LAST-SEED [FOLDER]".into());
     };
     let Some(folder) = folder else {
-        seeds.for_each(|seed| println!("{}", Plan::of(seed)));
+        seeds.for_each(|seed| println!("{}", Plan::draw(seed)));
         return Ok(ExitCode::SUCCESS);
     };
     let all = async {
         let (mut ok, mut failed) = (0, Vec::new());
         let mut outcomes = stream::iter(seeds)
-            // A task of its own: where one run cannot go on, the others do.
-            .map(|seed| async move { (seed, tokio::spawn(chaos::run(seed)).await) })
+            // Each run is a task of its own, so that a panic ends only that run.
+            .map(|seed| async move { (seed, tokio::spawn(chaos::run_seed(seed)).await) })
             .buffer_unordered(AT_ONCE);
         while let Some((seed, outcome)) = outcomes.next().await {
             let Ok(outcome) = outcome else {
-                println!("seed {seed:>4}: the run itself went wrong, see its log");
+                println!("seed {seed:>4}: the run panicked; its log says why");
                 failed.push(seed);
                 continue;
             };
@@ -55,7 +55,7 @@ async fn main() -> Result<ExitCode, Box<dyn Error>> {
             for violation in outcome.violations.iter().take(3) {
                 println!("  {}: {}", violation.guarantee, violation.what);
             }
-            println!("  evidence: {}", outcome.write(&folder)?.display());
+            println!("  evidence: {}", outcome.write_evidence(&folder)?.display());
             failed.push(seed);
         }
         println!("passed={ok} failed={}", failed.len());
@@ -66,7 +66,7 @@ async fn main() -> Result<ExitCode, Box<dyn Error>> {
     };
     tokio::select! {
         ended = all => ended,
-        // Dropped, so that no server of a run stays behind.
+        // The runs are dropped, which stops their servers.
         _ = tokio::signal::ctrl_c() => Ok(ExitCode::from(130)),
     }
 }

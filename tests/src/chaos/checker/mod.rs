@@ -1,20 +1,21 @@
-//! What must hold after a run, whatever went wrong in it, judged by the answers that were acknowledged and by what stands in
-//! the table and in Redis at the end.
+//! The guarantees that must hold after a run, whatever faults struck. The checker uses the acknowledged
+//! answers, and the contents of the table and of Redis at the end.
 //!
-//! Stated exceptions, and nothing else, are let pass:
-//! - what was acknowledged as not durable may be gone once Redis has lost anything since;
-//! - a Redis that comes back old, or a replica that takes its place and has missed the last changes, has forgotten what was
-//!   done since the promoter last marked it (`behind`): a place of that time may be overtaken until its holder's next look, an end or a claim of
-//!   that time may have to be made again, one more batch may go, and in the moment before it is noticed somebody may be shown an
-//!   earlier visit of theirs;
-//! - a tick of which the table had only some promotions when Redis was lost: the others are made again, later than those;
-//! - an end has no flag that says whether it is durable: it counts as not durable where the table was harmed meanwhile.
+//! It allows only these exceptions:
+//! - A change that was acknowledged as not durable may be lost once Redis has lost data.
+//! - A Redis that restarts with stale data, or a promoted replica without the last changes, has lost the
+//!   changes since the last watermark of the promoter (`stale_faults`). A place of that time may be overtaken
+//!   until the next status request of its visitor. An end or a claim of that time may have to be repeated. One
+//!   more batch may be promoted. Until the promoter detects the loss, a visitor may be shown an earlier visit.
+//! - If the table has only some promotions of a tick when Redis is lost, the others are made again later.
+//! - The answer to an end does not say whether it is durable. The end counts as not durable if a fault affected
+//!   the table at that time.
 
-mod equal;
-mod once;
+mod capacity_and_pace;
+mod equality;
 mod order;
 mod places;
-mod room;
+mod single_admission;
 
 use std::collections::BTreeMap;
 
@@ -22,125 +23,139 @@ use vestibule_domain::record::EntryRecord;
 
 use super::{
     compare::Difference,
-    history::{Call, What},
+    history::{Call, RequestKind},
     plan::Plan,
     watcher::Sample,
-    world::Struck,
+    world::FaultPeriod,
 };
 
-/// The promoter marks the line every 3 s; one that was killed is followed by the next, and a machine may be slow.
-const MARK_MS: u64 = 5_000;
+/// The promoter raises the watermark every 3 s. A killed promoter is replaced by the next one, and a machine
+/// may be slow.
+const WATERMARK_MS: u64 = 5_000;
 
-/// All that is known of a run.
+/// The observations of a run.
 #[derive(Debug)]
 pub struct Findings {
-    /// What was to happen.
+    /// The plan.
     pub plan: Plan,
-    /// Every request and its answer.
+    /// All requests and their answers.
     pub calls: Vec<Call>,
-    /// What went wrong, and when.
-    pub struck: Vec<Struck>,
-    /// Looks at the line.
+    /// The faults that struck.
+    pub fault_periods: Vec<FaultPeriod>,
+    /// The samples of the line.
     pub samples: Vec<Sample>,
-    /// What the table had after each stay, by visitor and stay.
+    /// The record in the table after each stay, by visitor and stay.
     pub records: BTreeMap<(usize, usize), EntryRecord>,
-    /// Where the line and the table differ when nothing is wrong any more, nobody asks, and the journal is empty.
+    /// Differences between line and table at a time without faults, without requests and with an empty journal.
     pub differences: Vec<Difference>,
-    /// What did not come about in time.
+    /// What did not happen within its time limit.
     pub stuck: Vec<String>,
 }
 
-/// Something that must not be.
+/// A violation of a guarantee.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Violation {
-    /// What it is against.
+    /// The guarantee.
     pub guarantee: &'static str,
-    /// Whom it concerns.
+    /// The visitors concerned.
     pub visitors: Vec<usize>,
-    /// What was seen.
+    /// What was observed.
     pub what: String,
 }
 
 /// The first acknowledged place of a stay that no fault may take away.
 #[derive(Debug, Clone)]
-pub(super) struct Kept<'a> {
+pub(super) struct SafePlace<'a> {
     visitor: usize,
     stay: usize,
     token: &'a str,
     visit: u64,
     joined_at_ms: Option<u64>,
-    /// When the visitor first asked for it.
-    asked_ms: u64,
-    /// Since when it cannot be lost.
+    /// When the visitor first sent the request to enter.
+    requested_ms: u64,
+    /// The time from which on the place must not be lost.
     from_ms: u64,
-    /// Whether the table had it then.
+    /// Whether the table had the place at that time.
     is_durable: bool,
-    /// Every request of that stay, in order.
+    /// All requests of the stay, in order.
     calls: Vec<&'a Call>,
-    /// What the table had when the stay was over.
+    /// The record in the table when the stay had ended.
     record: Option<&'a EntryRecord>,
 }
 
 impl Findings {
-    /// Everything that must not be, and is.
+    /// All violations of the guarantees.
     pub fn violations(&self) -> Vec<Violation> {
-        let kept = self.kept();
+        let safe_places = self.safe_places();
         let mut violations: Vec<_> = self
             .stuck
             .iter()
-            .map(|what| Violation::new("everybody gets through", &[], what.clone()))
+            .map(|what| Violation::new("every visitor finishes", &[], what.clone()))
             .collect();
-        violations.extend(kept.iter().flat_map(|kept| places::lost(self, kept)));
-        violations.extend(kept.iter().flat_map(|kept| once::twice(self, kept)));
-        violations.extend(order::overtaken(self, &kept));
-        violations.extend(room::exceeded(self));
-        violations.extend(equal::differing(self));
+        violations.extend(
+            safe_places
+                .iter()
+                .flat_map(|place| places::find_lost(self, place)),
+        );
+        violations.extend(
+            safe_places
+                .iter()
+                .flat_map(|place| single_admission::find_repeated(self, place)),
+        );
+        violations.extend(order::find_overtaken(self, &safe_places));
+        violations.extend(capacity_and_pace::find_exceeded(self));
+        violations.extend(equality::find_unequal(self));
         violations
     }
 
-    /// How many requests were answered.
+    /// The number of answered requests.
     pub fn answers(&self) -> usize {
         self.calls.iter().filter(|call| call.answer.is_some()).count()
     }
 
-    /// Every request of one visitor.
-    pub fn story(&self, visitor: usize) -> impl Iterator<Item = &Call> {
+    /// All requests of one visitor.
+    pub fn calls_of(&self, visitor: usize) -> impl Iterator<Item = &Call> {
         self.calls.iter().filter(move |call| call.visitor == visitor)
     }
 
     /// The last token that a visitor was given.
     pub fn token(&self, visitor: usize) -> Option<&str> {
-        self.story(visitor).filter_map(|call| call.text("token")).last()
+        self.calls_of(visitor)
+            .filter_map(|call| call.text("token"))
+            .last()
     }
 
-    fn kept(&self) -> Vec<Kept<'_>> {
+    fn safe_places(&self) -> Vec<SafePlace<'_>> {
         let mut stays: Vec<(usize, usize)> =
             self.calls.iter().map(|call| (call.visitor, call.stay)).collect();
         stays.sort_unstable();
         stays.dedup();
         stays
             .into_iter()
-            .filter_map(|(visitor, stay)| self.kept_of(visitor, stay))
+            .filter_map(|(visitor, stay)| self.find_safe_place(visitor, stay))
             .collect()
     }
 
-    fn kept_of(&self, visitor: usize, stay: usize) -> Option<Kept<'_>> {
-        let calls: Vec<_> = self.story(visitor).filter(|call| call.stay == stay).collect();
-        let asked_ms = calls.iter().find(|call| call.what == What::Enter)?.begun_ms;
+    fn find_safe_place(&self, visitor: usize, stay: usize) -> Option<SafePlace<'_>> {
+        let calls: Vec<_> = self.calls_of(visitor).filter(|call| call.stay == stay).collect();
+        let requested_ms = calls
+            .iter()
+            .find(|call| call.kind == RequestKind::Enter)?
+            .begun_ms;
         let mut entered = calls.iter().filter(|call| {
-            call.what == What::Enter
+            call.kind == RequestKind::Enter
                 && call.is_acknowledged()
-                && (call.is_durable() || !self.loses_after(call.begun_ms))
+                && (call.is_durable() || !self.is_data_lost_after(call.begun_ms))
         });
         let first = entered.next()?;
         let token = first.text("token")?;
-        Some(Kept {
+        Some(SafePlace {
             visitor,
             stay,
             token,
             visit: first.number("visit")?,
             joined_at_ms: first.number("joined_at_ms"),
-            asked_ms,
+            requested_ms,
             from_ms: first.ended_ms,
             is_durable: first.is_durable(),
             record: self.records.get(&(visitor, stay)),
@@ -148,65 +163,67 @@ impl Findings {
         })
     }
 
-    /// Whether Redis lost anything after that.
-    fn loses_after(&self, at_ms: u64) -> bool {
-        self.struck
+    /// Whether Redis lost data after this time.
+    fn is_data_lost_after(&self, at_ms: u64) -> bool {
+        self.fault_periods
             .iter()
-            .any(|struck| struck.fault.loses() && struck.until_ms >= at_ms)
+            .any(|period| period.fault.may_lose_changes() && period.until_ms >= at_ms)
     }
 
-    /// Whether what was done in that time may have been forgotten, though it was written.
-    fn is_behind(&self, from_ms: u64, until_ms: u64) -> bool {
-        self.behind().any(|struck| struck.overlaps(from_ms, until_ms))
+    /// Whether changes of that time may have been lost although they were written.
+    fn is_stale(&self, from_ms: u64, until_ms: u64) -> bool {
+        self.stale_faults()
+            .any(|period| period.overlaps(from_ms, until_ms))
     }
 
-    /// The times of which Redis had forgotten what was done in them. What came before the last mark of the promoter is not
-    /// among them, where it could write that to the table: a Redis that lacks it is put back from the table.
-    fn behind(&self) -> impl Iterator<Item = Struck> {
-        self.struck.iter().filter_map(|struck| {
-            let killed_ms = struck.from_ms + struck.fault.behind_ms()?;
-            let marked_ms = killed_ms - MARK_MS;
-            let from_ms = if self.table_harmed(marked_ms - MARK_MS, killed_ms) {
-                struck.from_ms
+    /// The faults that left Redis with stale data, with the time whose changes are lost. Changes before the
+    /// last watermark are not lost if the promoter could write the watermark to the table: a Redis without them
+    /// is restored from the table.
+    fn stale_faults(&self) -> impl Iterator<Item = FaultPeriod> {
+        self.fault_periods.iter().filter_map(|period| {
+            let killed_ms = period.from_ms + period.fault.stale_ms()?;
+            let watermark_ms = killed_ms - WATERMARK_MS;
+            let from_ms = if self.is_table_affected(watermark_ms - WATERMARK_MS, killed_ms) {
+                period.from_ms
             } else {
-                struck.from_ms.max(marked_ms)
+                period.from_ms.max(watermark_ms)
             };
-            Some(Struck {
+            Some(FaultPeriod {
                 from_ms,
-                ..struck.clone()
+                ..period.clone()
             })
         })
     }
 
-    /// Whether the table was harmed in that time.
-    fn table_harmed(&self, from_ms: u64, until_ms: u64) -> bool {
-        self.struck
+    /// Whether a fault affected the table in that time.
+    fn is_table_affected(&self, from_ms: u64, until_ms: u64) -> bool {
+        self.fault_periods
             .iter()
-            .any(|struck| struck.fault.is_of_table() && struck.overlaps(from_ms, until_ms))
+            .any(|period| period.fault.affects_table() && period.overlaps(from_ms, until_ms))
     }
 
-    /// Whether anything was wrong in that time.
-    fn is_harmed(&self, from_ms: u64, until_ms: u64) -> bool {
-        self.struck
+    /// Whether any fault struck in that time.
+    fn is_affected(&self, from_ms: u64, until_ms: u64) -> bool {
+        self.fault_periods
             .iter()
-            .any(|struck| struck.overlaps(from_ms, until_ms))
+            .any(|period| period.overlaps(from_ms, until_ms))
     }
 }
 
-impl Kept<'_> {
-    /// The record at the end, where it is of this visit.
+impl SafePlace<'_> {
+    /// The record at the end, if it is of this visit.
     fn own_record(&self) -> Option<&EntryRecord> {
         self.record
             .filter(|record| u64::from(record.visit.number()) == self.visit)
     }
 
-    /// Requests that began when the place could not be lost any more.
-    fn later(&self) -> impl Iterator<Item = &&Call> {
+    /// Requests that were sent after the place became safe.
+    fn later_calls(&self) -> impl Iterator<Item = &&Call> {
         self.calls.iter().filter(|call| call.begun_ms >= self.from_ms)
     }
 
     /// Whether an answer is about this visit.
-    fn is_of(&self, call: &Call) -> bool {
+    fn is_about(&self, call: &Call) -> bool {
         call.number("visit") == Some(self.visit)
     }
 

@@ -1,17 +1,17 @@
-//! Drawing a plan. The generator is named, so that a seed means the same on every machine.
+//! Draws a plan. The random generator is a fixed one, so that a seed gives the same plan on each machine.
 
 use rand::{Rng, RngExt, SeedableRng, rngs::Xoshiro256PlusPlus};
 
-use super::{Door, End, Fault, Plan, Strike, Turn, Visitor};
+use super::{AdmissionRequest, Fault, Plan, PlannedEnd, ScheduledFault, TurnPlan, Visitor};
 
-/// Faults strike within this.
+/// All faults strike within this time.
 const FAULTS_MS: u64 = 9_000;
-/// Visitors begin to come within this.
+/// All visitors arrive within this time.
 const ARRIVALS_MS: u64 = 8_000;
 
 impl Plan {
     /// Draws the plan of a seed.
-    pub fn of(seed: u64) -> Self {
+    pub fn draw(seed: u64) -> Self {
         let mut draw = Xoshiro256PlusPlus::seed_from_u64(seed);
         let visitors = draw.random_range(50..=90);
         let mut plan = Self {
@@ -20,109 +20,118 @@ impl Plan {
             batch: draw.random_range(8..=16),
             session_seconds: draw.random_range(3..=4),
             promoters: draw.random_range(1..=2),
-            visitors: (0..visitors).map(|_| visitor(&mut draw)).collect(),
-            strikes: Vec::new(),
+            visitors: (0..visitors).map(|_| draw_visitor(&mut draw)).collect(),
+            faults: Vec::new(),
         };
         plan.visitors.sort_by_key(|visitor| visitor.arrives_ms);
-        for of in [redis_fault, table_fault] {
+        for draw_fault in [draw_redis_fault, draw_table_fault] {
             let mut at_ms = draw.random_range(500..4_000);
             while at_ms < FAULTS_MS {
-                let (fault, takes_ms) = of(&mut draw);
-                plan.strikes.push(Strike { at_ms, fault });
-                at_ms += takes_ms + draw.random_range(1_000..5_000);
+                let (fault, duration_ms) = draw_fault(&mut draw);
+                plan.faults.push(ScheduledFault { at_ms, fault });
+                at_ms += duration_ms + draw.random_range(1_000..5_000);
             }
         }
         for _ in 0..draw.random_range(3..=8) {
-            plan.strikes.push(Strike {
+            plan.faults.push(ScheduledFault {
                 at_ms: draw.random_range(500..FAULTS_MS),
-                fault: kill(&mut draw),
+                fault: draw_kill(&mut draw),
             });
         }
-        plan.strikes.sort_by_key(|strike| strike.at_ms);
+        plan.faults.sort_by_key(|fault| fault.at_ms);
         plan
     }
 }
 
-fn visitor(draw: &mut impl Rng) -> Visitor {
+fn draw_visitor(draw: &mut impl Rng) -> Visitor {
     let rarely = |draw: &mut dyn Rng, percent: u32, ms: std::ops::Range<u64>| {
         let drawn = draw.random_range(ms);
         draw.random_ratio(percent, 100).then_some(drawn)
     };
     Visitor {
         arrives_ms: draw.random_range(0..ARRIVALS_MS),
-        polls_every_ms: draw.random_range(250..900),
+        poll_pause_ms: draw.random_range(250..900),
         wait_seconds: if draw.random_ratio(1, 4) { 2 } else { 0 },
-        hangs_up_ms: rarely(draw, 25, 30..600),
-        leaves_ms: rarely(draw, 15, 300..5_000),
-        turn: turn(draw),
-        again_ms: rarely(draw, 20, 100..1_500),
+        closes_after_ms: rarely(draw, 25, 30..600),
+        leaves_after_ms: rarely(draw, 15, 300..5_000),
+        turn: draw_turn(draw),
+        enters_again_after_ms: rarely(draw, 20, 100..1_500),
     }
 }
 
-fn turn(draw: &mut impl Rng) -> Turn {
+fn draw_turn(draw: &mut impl Rng) -> TurnPlan {
     if draw.random_ratio(1, 50) {
-        return Turn::Missed;
+        return TurnPlan::Miss;
     }
-    Turn::Taken {
-        by: if draw.random_ratio(1, 3) {
-            Door::Validate
+    TurnPlan::Use {
+        request: if draw.random_ratio(1, 3) {
+            AdmissionRequest::Validate
         } else {
-            Door::Claim
+            AdmissionRequest::Claim
         },
         stay_ms: draw.random_range(50..1_000),
         end: match draw.random_range(0..10) {
-            0 => End::Session,
-            1..=3 => End::Leave,
-            _ => End::Complete,
+            0 => PlannedEnd::Expire,
+            1..=3 => PlannedEnd::Leave,
+            _ => PlannedEnd::Complete,
         },
     }
 }
 
-/// A fault of Redis, and how long it takes.
-fn redis_fault(draw: &mut impl Rng) -> (Fault, u64) {
-    let (for_ms, behind_ms) = (draw.random_range(200..2_500), draw.random_range(100..1_500));
+/// Draws a fault of Redis, and its duration.
+fn draw_redis_fault(draw: &mut impl Rng) -> (Fault, u64) {
+    let (duration_ms, stale_ms) = (draw.random_range(200..2_500), draw.random_range(100..1_500));
     match draw.random_range(0..10) {
-        0..=2 => (Fault::RedisKilled { down_ms: for_ms }, for_ms),
+        0..=2 => (Fault::RedisKilled { down_ms: duration_ms }, duration_ms),
         3 => {
-            let (behind_ms, down_ms) = (draw.random_range(300..8_000), for_ms);
-            (Fault::RedisOld { behind_ms, down_ms }, behind_ms + down_ms)
+            let (stale_ms, down_ms) = (draw.random_range(300..8_000), duration_ms);
+            (Fault::RedisStale { stale_ms, down_ms }, stale_ms + down_ms)
         }
-        4 | 5 => (Fault::RedisFailedOver { behind_ms }, behind_ms),
-        6 => (Fault::RedisPaused { for_ms }, for_ms),
-        7 => (Fault::RedisCut { for_ms }, for_ms),
-        8 => (Fault::RedisStalled { for_ms }, for_ms),
+        4 | 5 => (Fault::RedisFailedOver { stale_ms }, stale_ms),
+        6 => (Fault::RedisPaused { duration_ms }, duration_ms),
+        7 => (Fault::RedisCut { duration_ms }, duration_ms),
+        8 => (Fault::RedisStalled { duration_ms }, duration_ms),
         _ => {
-            let late_ms = draw.random_range(5..80);
-            (Fault::RedisSlow { for_ms, late_ms }, for_ms)
+            let delay_ms = draw.random_range(5..80);
+            (
+                Fault::RedisSlow {
+                    duration_ms,
+                    delay_ms,
+                },
+                duration_ms,
+            )
         }
     }
 }
 
-/// A fault of the table, and how long it takes.
-fn table_fault(draw: &mut impl Rng) -> (Fault, u64) {
-    let for_ms = draw.random_range(300..3_500);
+/// Draws a fault of the table, and its duration.
+fn draw_table_fault(draw: &mut impl Rng) -> (Fault, u64) {
+    let duration_ms = draw.random_range(300..3_500);
     let fault = match draw.random_range(0..4) {
-        0 => Fault::TableStalled { for_ms },
-        1 => Fault::TableCut { for_ms },
+        0 => Fault::TableStalled { duration_ms },
+        1 => Fault::TableCut { duration_ms },
         2 => {
             let percent = draw.random_range(20..=100);
-            Fault::TableThrottled { for_ms, percent }
+            Fault::TableThrottled { duration_ms, percent }
         }
         _ => {
-            let late_ms = draw.random_range(20..400);
-            Fault::TableSlow { for_ms, late_ms }
+            let delay_ms = draw.random_range(20..400);
+            Fault::TableSlow {
+                duration_ms,
+                delay_ms,
+            }
         }
     };
-    (fault, for_ms)
+    (fault, duration_ms)
 }
 
-fn kill(draw: &mut impl Rng) -> Fault {
+fn draw_kill(draw: &mut impl Rng) -> Fault {
     let function = ["enter", "enter", "promoter", "promoter", "validate", "status"][draw.random_range(0..6)];
     let written = draw.random();
     if function == "status" || draw.random() {
-        Fault::Killed { function }
+        Fault::FunctionKilled { function }
     } else {
-        Fault::KilledAtWrite { function, written }
+        Fault::FunctionKilledAtWrite { function, written }
     }
 }
 
@@ -131,17 +140,17 @@ mod tests {
     use super::*;
 
     #[test]
-    fn a_seed_is_a_plan() {
-        assert_eq!(Plan::of(7), Plan::of(7));
-        assert_ne!(Plan::of(7), Plan::of(8));
+    fn the_same_seed_draws_the_same_plan() {
+        assert_eq!(Plan::draw(7), Plan::draw(7));
+        assert_ne!(Plan::draw(7), Plan::draw(8));
     }
 
     #[test]
-    fn fifty_seeds_have_every_fault() {
-        let strikes: Vec<_> = (1..=50).flat_map(|seed| Plan::of(seed).strikes).collect();
+    fn fifty_seeds_draw_each_fault() {
+        let faults: Vec<_> = (1..=50).flat_map(|seed| Plan::draw(seed).faults).collect();
         for name in [
             "RedisKilled",
-            "RedisOld",
+            "RedisStale",
             "RedisFailedOver",
             "RedisPaused",
             "RedisCut",
@@ -152,12 +161,12 @@ mod tests {
             "TableThrottled",
             "TableSlow",
             "Killed {",
-            "KilledAtWrite { function: \"enter\", written: true",
-            "KilledAtWrite { function: \"enter\", written: false",
-            "KilledAtWrite { function: \"promoter\"",
+            "FunctionKilledAtWrite { function: \"enter\", written: true",
+            "FunctionKilledAtWrite { function: \"enter\", written: false",
+            "FunctionKilledAtWrite { function: \"promoter\"",
         ] {
-            let is_it = |strike: &&Strike| format!("{:?}", strike.fault).starts_with(name);
-            assert!(strikes.iter().filter(is_it).count() >= 3, "{name}");
+            let is_it = |strike: &&ScheduledFault| format!("{:?}", strike.fault).starts_with(name);
+            assert!(faults.iter().filter(is_it).count() >= 3, "{name}");
         }
     }
 }

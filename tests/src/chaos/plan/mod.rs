@@ -1,5 +1,5 @@
-//! What is going to happen in a run, drawn from a seed: the same seed, the same plan.
-//! What real processes make of a plan differs from run to run: they are scheduled as the machine pleases.
+//! The plan of a run, drawn from a seed. The same seed gives the same plan. What the processes make of a plan
+//! differs from run to run, because the machine schedules them.
 
 mod draw;
 
@@ -7,200 +7,201 @@ use std::fmt;
 
 use serde_json::{Value, json};
 
-/// How long a visitor has to claim: the least there is.
+/// The time to claim, in seconds: the shortest that a queue may have.
 pub const CLAIM_SECONDS: u64 = 10;
 
-/// A run.
+/// The plan of a run.
 #[derive(Debug, Clone, PartialEq)]
 pub struct Plan {
-    /// Where it was drawn from.
+    /// The seed of the draws.
     pub seed: u64,
-    /// The most ready and active at once.
+    /// The capacity of the queue.
     pub capacity: u64,
-    /// How many are promoted each second.
+    /// The number of entries that are promoted each second.
     pub batch: u64,
-    /// How long a visitor who was let in may stay.
+    /// The length of a session, in seconds.
     pub session_seconds: u64,
-    /// How many promoters tick at once.
+    /// The number of promoters that tick at the same time.
     pub promoters: usize,
-    /// Who comes, in the order of their arrivals.
+    /// The visitors, by their arrival.
     pub visitors: Vec<Visitor>,
-    /// What goes wrong, in the order of its beginning.
-    pub strikes: Vec<Strike>,
+    /// The faults, by their start.
+    pub faults: Vec<ScheduledFault>,
 }
 
-/// Somebody who comes.
+/// A visitor.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Visitor {
-    /// When, from the beginning of the run.
+    /// The arrival after the start of the run, in milliseconds.
     pub arrives_ms: u64,
-    /// Between two looks.
-    pub polls_every_ms: u64,
-    /// How long they offer to be held, in seconds.
+    /// The pause between two status requests, in milliseconds.
+    pub poll_pause_ms: u64,
+    /// How long a status request may be held, in seconds.
     pub wait_seconds: u64,
-    /// They hang up after so long, and ask again: an answer on its way then is lost.
-    pub hangs_up_ms: Option<u64>,
-    /// They leave the line so long after they came, where it is not their turn by then.
-    pub leaves_ms: Option<u64>,
-    /// What they do when it is their turn.
-    pub turn: Turn,
-    /// They come once more so long after they are done.
-    pub again_ms: Option<u64>,
+    /// The visitor closes the connection after this time, in milliseconds, and repeats the request. An answer
+    /// on its way is lost.
+    pub closes_after_ms: Option<u64>,
+    /// The visitor leaves the line after this time, in milliseconds, unless the turn has come.
+    pub leaves_after_ms: Option<u64>,
+    /// What the visitor does when the turn comes.
+    pub turn: TurnPlan,
+    /// The visitor enters again after this time, in milliseconds, once the first visit has ended.
+    pub enters_again_after_ms: Option<u64>,
 }
 
-/// What a visitor does when it is their turn.
+/// What a visitor does when the turn comes.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum Turn {
-    /// Nothing: a no-show, who comes back as soon as the turn is over.
-    Missed,
-    /// They go in.
-    Taken {
-        /// By whom they are let in.
-        by: Door,
-        /// How long they stay.
+pub enum TurnPlan {
+    /// Does not claim it. The visitor enters again as soon as the turn has expired.
+    Miss,
+    /// Uses it.
+    Use {
+        /// Which request makes the entry active.
+        request: AdmissionRequest,
+        /// The length of the stay, in milliseconds.
         stay_ms: u64,
-        /// How it ends.
-        end: End,
+        /// How the stay ends.
+        end: PlannedEnd,
     },
 }
 
-impl Turn {
-    /// Of who missed the one before.
-    pub const BACK: Self = Self::Taken {
-        by: Door::Claim,
+impl TurnPlan {
+    /// The turn of a visitor who missed the previous one.
+    pub const SECOND_TRY: Self = Self::Use {
+        request: AdmissionRequest::Claim,
         stay_ms: 100,
-        end: End::Complete,
+        end: PlannedEnd::Complete,
     };
 }
 
-/// By whom a visitor is let in.
+/// Which request makes an entry active.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum Door {
-    /// They claim it.
+pub enum AdmissionRequest {
+    /// The visitor claims the turn.
     Claim,
-    /// The protected service validates them.
+    /// The protected service validates the entry.
     Validate,
 }
 
 /// How a stay ends.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum End {
-    /// The protected service says that they are done.
+pub enum PlannedEnd {
+    /// The protected service completes the visit.
     Complete,
-    /// They leave.
+    /// The visitor leaves.
     Leave,
-    /// They forget to: the session ends.
-    Session,
+    /// The session expires.
+    Expire,
 }
 
-/// Something that goes wrong at a moment.
+/// A fault at a time.
 #[derive(Debug, Clone, PartialEq)]
-pub struct Strike {
-    /// From the beginning of the run.
+pub struct ScheduledFault {
+    /// The time after the start of the run, in milliseconds.
     pub at_ms: u64,
-    /// What.
+    /// The fault.
     pub fault: Fault,
 }
 
-/// What goes wrong. The table is stopped and cut at a proxy and keeps what it has: the emulator would lose it.
+/// A fault. The table is stalled and cut at a proxy and keeps its data. The emulator would lose it.
 #[derive(Debug, Clone, PartialEq)]
 pub enum Fault {
-    /// Redis is killed with -9 and comes back empty.
+    /// Redis is killed with -9 and restarts without data.
     RedisKilled {
-        /// After so long.
+        /// The time until the restart, in milliseconds.
         down_ms: u64,
     },
-    /// Redis is killed with -9 and comes back with what it held a while before.
-    RedisOld {
-        /// How old that is.
-        behind_ms: u64,
-        /// After so long.
+    /// Redis is killed with -9 and restarts with stale data.
+    RedisStale {
+        /// The age of the data, in milliseconds.
+        stale_ms: u64,
+        /// The time until the restart, in milliseconds.
         down_ms: u64,
     },
-    /// Redis is killed with -9, and a replica that has missed the last changes takes its place.
+    /// Redis is killed with -9, and a replica without the last changes is promoted.
     RedisFailedOver {
-        /// For how long the replica heard nothing.
-        behind_ms: u64,
+        /// How long the replica received no changes, in milliseconds.
+        stale_ms: u64,
     },
-    /// Redis stands still (SIGSTOP) and then goes on.
+    /// Redis is stopped (SIGSTOP) and continues later.
     RedisPaused {
-        /// For so long.
-        for_ms: u64,
+        /// The duration, in milliseconds.
+        duration_ms: u64,
     },
     /// Connections to Redis are reset.
     RedisCut {
-        /// For so long.
-        for_ms: u64,
+        /// The duration, in milliseconds.
+        duration_ms: u64,
     },
-    /// Everything on its way to and from Redis stands still.
+    /// No data passes to or from Redis.
     RedisStalled {
-        /// For so long.
-        for_ms: u64,
+        /// The duration, in milliseconds.
+        duration_ms: u64,
     },
-    /// Every packet to and from Redis is late.
+    /// All data to and from Redis is late.
     RedisSlow {
-        /// For so long.
-        for_ms: u64,
-        /// By so much.
-        late_ms: u64,
+        /// The duration, in milliseconds.
+        duration_ms: u64,
+        /// The delay, in milliseconds.
+        delay_ms: u64,
     },
-    /// The table takes requests and does not answer.
+    /// The table accepts requests and does not answer.
     TableStalled {
-        /// For so long.
-        for_ms: u64,
+        /// The duration, in milliseconds.
+        duration_ms: u64,
     },
     /// Connections to the table are reset.
     TableCut {
-        /// For so long.
-        for_ms: u64,
+        /// The duration, in milliseconds.
+        duration_ms: u64,
     },
-    /// The table throttles.
+    /// The table throttles requests.
     TableThrottled {
-        /// For so long.
-        for_ms: u64,
-        /// So many requests of a hundred.
+        /// The duration, in milliseconds.
+        duration_ms: u64,
+        /// The percentage of requests that are throttled.
         percent: u32,
     },
-    /// The table is slow.
+    /// All data to and from the table is late.
     TableSlow {
-        /// For so long.
-        for_ms: u64,
-        /// Every packet by so much.
-        late_ms: u64,
+        /// The duration, in milliseconds.
+        duration_ms: u64,
+        /// The delay, in milliseconds.
+        delay_ms: u64,
     },
-    /// Every process of a function that is at work is killed with -9.
-    Killed {
-        /// Which.
+    /// All running processes of a function are killed with -9.
+    FunctionKilled {
+        /// The function.
         function: &'static str,
     },
-    /// The next write of a function to the table has its processes killed with -9.
-    KilledAtWrite {
-        /// Which.
+    /// All processes of a function are killed with -9 at the next write to the table.
+    FunctionKilledAtWrite {
+        /// The function.
         function: &'static str,
-        /// Whether the table has the write by then.
+        /// Whether the write has reached the table by then.
         written: bool,
     },
 }
 
 impl Fault {
-    /// Whether Redis may have lost something by it that it had acknowledged.
-    pub fn loses(&self) -> bool {
+    /// Whether the fault may lose changes that Redis has acknowledged.
+    pub fn may_lose_changes(&self) -> bool {
         matches!(
             self,
-            Self::RedisKilled { .. } | Self::RedisOld { .. } | Self::RedisFailedOver { .. }
+            Self::RedisKilled { .. } | Self::RedisStale { .. } | Self::RedisFailedOver { .. }
         )
     }
 
-    /// For how long what Redis lost had been written before it went, where it came back with the rest.
-    pub fn behind_ms(&self) -> Option<u64> {
+    /// The age of the data with which Redis comes back, in milliseconds. `None` for other faults.
+    pub fn stale_ms(&self) -> Option<u64> {
         match self {
-            Self::RedisOld { behind_ms, .. } | Self::RedisFailedOver { behind_ms } => Some(*behind_ms),
+            Self::RedisStale { stale_ms, .. } | Self::RedisFailedOver { stale_ms } => Some(*stale_ms),
             _ => None,
         }
     }
 
-    /// Whether it is about the table.
-    pub fn is_of_table(&self) -> bool {
+    /// Whether the fault affects the table.
+    pub fn affects_table(&self) -> bool {
         matches!(
             self,
             Self::TableStalled { .. }
@@ -212,7 +213,7 @@ impl Fault {
 }
 
 impl Plan {
-    /// The settings of its queue.
+    /// The settings of the queue.
     pub fn settings(&self) -> Value {
         json!({
             "capacity": self.capacity,
@@ -231,8 +232,8 @@ impl fmt::Display for Plan {
             "seed {}: capacity {}, batch {} each second, claim {CLAIM_SECONDS} s, session {} s, promoters {}",
             self.seed, self.capacity, self.batch, self.session_seconds, self.promoters
         )?;
-        for strike in &self.strikes {
-            writeln!(f, "  at {:>5} ms  {:?}", strike.at_ms, strike.fault)?;
+        for fault in &self.faults {
+            writeln!(f, "  at {:>5} ms  {:?}", fault.at_ms, fault.fault)?;
         }
         for (n, visitor) in self.visitors.iter().enumerate() {
             writeln!(f, "  visitor {n:>3}  {visitor:?}")?;

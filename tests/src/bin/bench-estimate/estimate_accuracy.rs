@@ -1,0 +1,72 @@
+//! The wait estimates and the true waits.
+
+/// The upper bounds of the waits by which estimates are grouped, in seconds.
+const BOUNDS_S: [u64; 4] = [10, 30, 60, 120];
+/// The shortest wait against which an error is measured, in seconds, as in the simulation. A few seconds of
+/// error in a short wait do not matter.
+const ERROR_BASE_S_MIN: f64 = 10.0;
+
+/// An estimate that was shown to a visitor whose turn came later.
+#[derive(Debug, Clone, Copy)]
+pub(crate) struct ShownEstimate {
+    pub(crate) low_s: u64,
+    pub(crate) high_s: u64,
+    /// The true wait from then on, in milliseconds.
+    pub(crate) wait_ms: u64,
+}
+
+impl ShownEstimate {
+    fn contains_wait(&self) -> bool {
+        (self.low_s * 1_000..=self.high_s * 1_000).contains(&self.wait_ms)
+    }
+
+    /// The distance of the middle of the range from the wait, relative to the wait.
+    #[allow(clippy::cast_precision_loss)] // Waits are short.
+    fn relative_error(&self) -> f64 {
+        let (middle_s, wait_s) = (
+            (self.low_s + self.high_s) as f64 / 2.0,
+            self.wait_ms as f64 / 1_000.0,
+        );
+        (middle_s - wait_s).abs() / wait_s.max(ERROR_BASE_S_MIN)
+    }
+}
+
+/// The share of ranges that contained the wait.
+#[allow(clippy::cast_precision_loss)]
+pub(crate) fn coverage(estimates: &[ShownEstimate]) -> f64 {
+    estimates
+        .iter()
+        .filter(|estimate| estimate.contains_wait())
+        .count() as f64
+        / estimates.len().max(1) as f64
+}
+
+#[allow(clippy::cast_precision_loss)]
+pub(crate) fn mean_relative_error(estimates: &[ShownEstimate]) -> f64 {
+    estimates.iter().map(ShownEstimate::relative_error).sum::<f64>() / estimates.len().max(1) as f64
+}
+
+/// Prints the coverage and the error by the length of the wait.
+pub(crate) fn print_table(estimates: &mut [ShownEstimate]) {
+    estimates.sort_unstable_by_key(|estimate| estimate.wait_ms);
+    println!("wait           estimates  coverage  mean relative error");
+    let (mut rest, mut from_s) = (&*estimates, 0);
+    for to_s in BOUNDS_S.into_iter().chain([u64::MAX]) {
+        let (these, longer) =
+            rest.split_at(rest.partition_point(|estimate| estimate.wait_ms < to_s.saturating_mul(1_000)));
+        let name = if to_s == u64::MAX {
+            format!("over {from_s} s")
+        } else {
+            format!("{from_s} to {to_s} s")
+        };
+        if !these.is_empty() {
+            println!(
+                "{name:<13}{:>11}{:>10.3}{:>21.3}",
+                these.len(),
+                coverage(these),
+                mean_relative_error(these)
+            );
+        }
+        (rest, from_s) = (longer, to_s);
+    }
+}

@@ -1,0 +1,147 @@
+//! A network between a client and a server that can be cut, stalled or slow.
+
+use std::{io, net::SocketAddr, time::Duration};
+
+use tokio::{
+    io::{AsyncReadExt, AsyncWriteExt},
+    net::{TcpListener, TcpStream},
+    sync::watch,
+    task::AbortHandle,
+    time::sleep,
+};
+
+/// The state of the network.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(super) enum NetworkState {
+    /// Data passes without delay.
+    Open,
+    /// Connections are reset, and new ones are reset as soon as they are accepted.
+    Cut,
+    /// Connections are accepted, and no data passes.
+    Stalled,
+    /// All data is late by this time in each direction.
+    Slow(Duration),
+}
+
+#[derive(Debug, Clone, Copy)]
+struct Settings {
+    condition: NetworkState,
+    server: SocketAddr,
+    /// Connections of an earlier generation are reset.
+    generation: u64,
+}
+
+/// A network. It is cut when dropped.
+#[derive(Debug)]
+pub(super) struct Network {
+    /// The address for clients.
+    pub(super) address: SocketAddr,
+    settings: watch::Sender<Settings>,
+    accept_task: AbortHandle,
+}
+
+impl Network {
+    /// Opens a network in front of a server.
+    pub(super) async fn open_before(server: SocketAddr) -> Self {
+        let listener = TcpListener::bind("127.0.0.1:0").await.expect("a port is free");
+        let address = listener.local_addr().expect("the listener has an address");
+        let (settings, receiver) = watch::channel(Settings {
+            condition: NetworkState::Open,
+            server,
+            generation: 0,
+        });
+        let accept_task = tokio::spawn(async move {
+            loop {
+                if let Ok((client, _)) = listener.accept().await {
+                    tokio::spawn(serve_connection(client, receiver.clone()));
+                }
+            }
+        });
+        Self {
+            address,
+            settings,
+            accept_task: accept_task.abort_handle(),
+        }
+    }
+
+    /// Sets the state of the network.
+    pub(super) fn set_state(&self, condition: NetworkState) {
+        self.settings
+            .send_modify(|settings| settings.condition = condition);
+    }
+
+    /// Resets all connections with the data on them, and connects new ones to another server.
+    pub(super) fn connect_to(&self, server: SocketAddr) {
+        self.settings.send_modify(|settings| {
+            settings.server = server;
+            settings.generation += 1;
+        });
+    }
+}
+
+impl Drop for Network {
+    fn drop(&mut self) {
+        self.accept_task.abort();
+    }
+}
+
+async fn serve_connection(client: TcpStream, settings: watch::Receiver<Settings>) {
+    let Settings {
+        condition,
+        server,
+        generation,
+    } = *settings.borrow();
+    if condition == NetworkState::Cut {
+        return reset(&client);
+    }
+    let Ok(server) = TcpStream::connect(server).await else {
+        return reset(&client);
+    };
+    // The reset is sent when the last half of the stream is dropped.
+    let _ = (client.set_nodelay(true), server.set_nodelay(true));
+    let mut cut = settings.clone();
+    let is_reset =
+        |settings: &Settings| settings.condition == NetworkState::Cut || settings.generation != generation;
+    {
+        let (mut from_client, mut to_client) = client.into_split();
+        let (mut from_server, mut to_server) = server.into_split();
+        let there = copy_direction(&mut from_client, &mut to_server, settings.clone());
+        let back = copy_direction(&mut from_server, &mut to_client, settings);
+        tokio::select! {
+            _ = async { tokio::join!(there, back) } => {}
+            _ = cut.wait_for(is_reset) => {
+                let _ = (
+                    to_client.as_ref().set_zero_linger(),
+                    to_server.as_ref().set_zero_linger(),
+                );
+            }
+        }
+    }
+}
+
+fn reset(stream: &TcpStream) {
+    let _ = stream.set_zero_linger();
+}
+
+/// Copies one direction until it ends.
+async fn copy_direction(
+    from: &mut (impl AsyncReadExt + Unpin),
+    to: &mut (impl AsyncWriteExt + Unpin),
+    mut settings: watch::Receiver<Settings>,
+) -> io::Result<()> {
+    let mut bytes = vec![0; 16 * 1024];
+    loop {
+        let count = from.read(&mut bytes).await?;
+        let moving = settings
+            .wait_for(|settings| settings.condition != NetworkState::Stalled)
+            .await;
+        let condition = moving.map_or(NetworkState::Cut, |settings| settings.condition);
+        if let NetworkState::Slow(delay) = condition {
+            sleep(delay).await;
+        }
+        if count == 0 {
+            return to.shutdown().await;
+        }
+        to.write_all(&bytes[..count]).await?;
+    }
+}

@@ -1,0 +1,181 @@
+//! The route from a function to the table: a network, and a proxy that reads requests. The proxy can throttle,
+//! and can kill the function at the moment of a write.
+
+use std::{
+    net::SocketAddr,
+    sync::{
+        Arc,
+        atomic::{AtomicU32, Ordering},
+    },
+};
+
+use axum::{
+    Router,
+    body::{Body, Bytes},
+    extract::State,
+    http::{HeaderMap, StatusCode, header},
+    response::{IntoResponse, Response},
+};
+use tokio::{net::TcpListener, task::AbortHandle};
+
+use super::network::{Network, NetworkState};
+use crate::lambda::Lambda;
+
+const TARGET: &str = "x-amz-target";
+/// No trap is set.
+const NO_TRAP: u32 = 0;
+/// The function is killed before its next write reaches the table.
+const TRAP_BEFORE_WRITE: u32 = 1;
+/// The function is killed after its next write reached the table.
+const TRAP_AFTER_WRITE: u32 = 2;
+
+/// The route of one function.
+#[derive(Debug)]
+pub(super) struct TableRoute {
+    network: Network,
+    proxy: Arc<Proxy>,
+    serving: AbortHandle,
+}
+
+/// The proxy that reads the requests.
+#[derive(Debug)]
+struct Proxy {
+    function: &'static str,
+    table_url: String,
+    http: reqwest::Client,
+    /// The percentage of requests that are throttled.
+    throttled_percent: AtomicU32,
+    trap: AtomicU32,
+    lambda: std::sync::OnceLock<Lambda>,
+}
+
+impl TableRoute {
+    /// Opens the route of a function to the table at this URL.
+    pub(super) async fn open(table_url: &str, function: &'static str) -> Self {
+        let proxy = Arc::new(Proxy {
+            function,
+            table_url: table_url.to_owned(),
+            http: reqwest::Client::new(),
+            throttled_percent: AtomicU32::new(0),
+            trap: AtomicU32::new(NO_TRAP),
+            lambda: std::sync::OnceLock::new(),
+        });
+        let listener = TcpListener::bind("127.0.0.1:0").await.expect("a port is free");
+        let address: SocketAddr = listener.local_addr().expect("the listener has an address");
+        let router = Router::new().fallback(handle_request).with_state(proxy.clone());
+        let serving = tokio::spawn(async move { axum::serve(listener, router).await });
+        Self {
+            network: Network::open_before(address).await,
+            proxy,
+            serving: serving.abort_handle(),
+        }
+    }
+
+    /// The URL of the table for the function.
+    pub(super) fn url(&self) -> String {
+        format!("http://{}", self.network.address)
+    }
+
+    /// Sets the processes that a trap kills.
+    pub(super) fn set_lambda(&self, lambda: &Lambda) {
+        self.proxy
+            .lambda
+            .set(lambda.clone())
+            .expect("the processes are set once");
+    }
+
+    /// Sets the state of the network.
+    pub(super) fn set_network(&self, state: NetworkState) {
+        self.network.set_state(state);
+    }
+
+    /// Sets the percentage of requests that are throttled.
+    pub(super) fn throttle(&self, percent: u32) {
+        self.proxy.throttled_percent.store(percent, Ordering::SeqCst);
+    }
+
+    /// Sets a trap: the next write kills all processes of the function.
+    pub(super) fn set_trap(&self, written: bool) {
+        let trap = if written {
+            TRAP_AFTER_WRITE
+        } else {
+            TRAP_BEFORE_WRITE
+        };
+        self.proxy.trap.store(trap, Ordering::SeqCst);
+    }
+
+    /// Removes a trap that no write has triggered.
+    pub(super) fn clear_trap(&self) {
+        self.proxy.trap.store(NO_TRAP, Ordering::SeqCst);
+    }
+}
+
+impl Drop for TableRoute {
+    fn drop(&mut self) {
+        self.serving.abort();
+    }
+}
+
+async fn handle_request(State(proxy): State<Arc<Proxy>>, headers: HeaderMap, body: Bytes) -> Response {
+    let draw: u32 = rand::random_range(0..100);
+    if draw < proxy.throttled_percent.load(Ordering::SeqCst) {
+        return throttled_answer();
+    }
+    let target = headers.get(TARGET).and_then(|target| target.to_str().ok());
+    let is_write = target.is_some_and(|target| {
+        let operation = target.rsplit('.').next().unwrap_or_default();
+        ["PutItem", "UpdateItem", "TransactWriteItems", "BatchWriteItem"].contains(&operation)
+    });
+    let trap = if is_write {
+        proxy.trap.swap(NO_TRAP, Ordering::SeqCst)
+    } else {
+        NO_TRAP
+    };
+    if trap == TRAP_BEFORE_WRITE {
+        proxy.kill();
+        return StatusCode::INTERNAL_SERVER_ERROR.into_response();
+    }
+    let answer = proxy.forward(headers, body).await;
+    if trap == TRAP_AFTER_WRITE {
+        proxy.kill();
+        return StatusCode::INTERNAL_SERVER_ERROR.into_response();
+    }
+    answer
+}
+
+impl Proxy {
+    fn kill(&self) {
+        if let Some(lambda) = self.lambda.get() {
+            lambda.kill(self.function);
+        }
+    }
+
+    async fn forward(&self, mut headers: HeaderMap, body: Bytes) -> Response {
+        for name in [header::HOST, header::CONTENT_LENGTH, header::CONNECTION] {
+            headers.remove(name);
+        }
+        let request = self.http.post(&self.table_url).headers(headers).body(body);
+        let Ok(answer) = request.send().await else {
+            return StatusCode::BAD_GATEWAY.into_response();
+        };
+        let (status, mut headers) = (answer.status(), answer.headers().clone());
+        for name in [
+            header::TRANSFER_ENCODING,
+            header::CONTENT_LENGTH,
+            header::CONNECTION,
+        ] {
+            headers.remove(name);
+        }
+        match answer.bytes().await {
+            Ok(bytes) => (status, headers, Body::from(bytes)).into_response(),
+            Err(_) => StatusCode::BAD_GATEWAY.into_response(),
+        }
+    }
+}
+
+/// The answer of DynamoDB to a throttled request.
+fn throttled_answer() -> Response {
+    let body = r#"{"__type":"com.amazonaws.dynamodb.v20120810#ProvisionedThroughputExceededException","message":"The level of configured provisioned throughput for the table was exceeded."}"#;
+    let json = [(header::CONTENT_TYPE, "application/x-amz-json-1.0")];
+    (StatusCode::BAD_REQUEST, json, body).into_response()
+}

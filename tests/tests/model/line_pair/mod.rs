@@ -1,0 +1,281 @@
+//! A queue in memory and the same queue in Redis, on the same clock.
+
+mod compare;
+mod known_visits;
+
+use std::{
+    collections::{BTreeMap, VecDeque},
+    fmt::Debug,
+    time::Duration,
+};
+
+use redis::aio::MultiplexedConnection;
+use vestibule_domain::{
+    change::{Change, Version},
+    id::QueueId,
+    score::{Visit, WaitScore},
+    settings::Settings,
+};
+use vestibule_line::{
+    HoldOrder, JournalLimits, Line, PromoteOrder, RepairOrder, ReplacedEntry, ReportOrder, RestoreEntryOrder,
+    RestoreEntryOutcome, SessionExtension, Validation,
+};
+use vestibule_line_memory::MemoryLine;
+use vestibule_line_redis::RedisLine;
+use vestibule_tests::lines::{HandClock, configuration, visitor};
+
+use self::compare::require_equal;
+use crate::{
+    journal_operations,
+    operations::{Operation, VisitSelector},
+};
+
+/// More records than a sequence can write.
+pub(crate) const JOURNAL_RECORDS_MAX: usize = 1_000;
+/// Low limits, so that some sequences reach them.
+const LIMITS: JournalLimits = JournalLimits {
+    new_entries: 14,
+    all_changes: 16,
+    dead_letters: 2,
+};
+
+pub(crate) struct LinePair {
+    pub(crate) memory: MemoryLine,
+    redis: RedisLine,
+    /// A connection that reads Redis independently of the line under test.
+    link: MultiplexedConnection,
+    pub(crate) clock: HandClock,
+    pub(crate) queue: QueueId,
+    settings: Settings,
+    /// The last known visit of each visitor.
+    visits: BTreeMap<u64, Visit>,
+    /// The last two places of each visitor, with the version at which they were given.
+    places: BTreeMap<u64, VecDeque<(WaitScore, Version)>>,
+}
+
+/// The input of an operation. It is computed once, before the operation runs on either line.
+pub(crate) struct OperationInput {
+    pub(crate) record: Option<Change>,
+    pub(crate) repair: Option<RepairOrder>,
+}
+
+impl LinePair {
+    pub(crate) async fn new(redis: RedisLine, link: MultiplexedConnection, queue: QueueId) -> Self {
+        let clock = HandClock::new();
+        let pair = Self {
+            memory: MemoryLine::with_clock(clock.as_server())
+                .with_witness(clock.as_clock())
+                .with_journal_limits(LIMITS),
+            redis: redis
+                .with_given_time(clock.as_server())
+                .with_witness(clock.as_clock())
+                .with_journal_limits(LIMITS),
+            link,
+            clock,
+            queue,
+            settings: Settings {
+                capacity: 3,
+                batch: 2,
+                interval_seconds: 5,
+                claim_seconds: 20,
+                session_seconds: 40,
+                ..Settings::default()
+            },
+            visits: BTreeMap::new(),
+            places: BTreeMap::new(),
+        };
+        for line in pair.lines() {
+            let created = line
+                .configure(&pair.queue, &configuration(&pair.settings), true)
+                .await;
+            created.expect("configure");
+        }
+        pair
+    }
+
+    fn lines(&self) -> [&dyn Line; 2] {
+        [&self.memory, &self.redis]
+    }
+
+    /// Runs an operation on both lines. Returns how their answers or states differ.
+    pub(crate) async fn run_step(&mut self, op: &Operation) -> Result<(), String> {
+        match op {
+            Operation::AdvanceClockMicros(micros) => self.clock.pass(Duration::from_micros(*micros)),
+            Operation::SetClockBackMicros(micros) => self.clock.go_back(Duration::from_micros(*micros)),
+            Operation::SetServerOffsetMs(ms) => self.clock.set_server_off(*ms),
+            Operation::ChangeSetting(setting) => setting.apply(&mut self.settings),
+            _ => {}
+        }
+        self.record_known_visits().await;
+        let [memory, redis] = self.lines();
+        let input = OperationInput {
+            record: self.build_change(op).await,
+            repair: self.build_repair(op).await,
+        };
+        let (in_memory, in_redis) = (
+            self.run_operation(memory, op, &input).await,
+            self.run_operation(redis, op, &input).await,
+        );
+        require_equal("answers", &in_memory, &in_redis)?;
+        match op {
+            // No line was called, so only the line time can differ.
+            Operation::AdvanceClockMicros(_)
+            | Operation::SetClockBackMicros(_)
+            | Operation::SetServerOffsetMs(_) => self.compare_views().await,
+            Operation::ChangeSetting(_) | Operation::RecordLoad(_) | Operation::AdjustClock { .. } => {
+                self.compare_views().await?;
+                self.compare_states().await
+            }
+            _ => self.compare_states().await,
+        }
+    }
+
+    /// Takes or releases held polls, with the queue's name as the deployment.
+    async fn run_hold_operation(&self, line: &dyn Line, op: &Operation) -> String {
+        let deployment = self.queue.as_str();
+        match op {
+            Operation::TakeHold {
+                visitor: number,
+                below,
+                lease_ms,
+            } => {
+                let order = HoldOrder {
+                    deployment,
+                    id: visitor(*number),
+                    below: *below,
+                    lease_ms: *lease_ms,
+                };
+                to_text(line.take_hold(&order).await)
+            }
+            Operation::ReleaseHolds(numbers) => {
+                let ids: Vec<_> = numbers.iter().copied().map(visitor).collect();
+                to_text(line.release_holds(deployment, &ids).await)
+            }
+            _ => unreachable!("{op:?} is no operation of held polls"),
+        }
+    }
+
+    /// Runs the operation and returns the whole answer as text.
+    #[allow(clippy::too_many_lines)] // A list of all operations.
+    async fn run_operation(&self, line: &dyn Line, op: &Operation, input: &OperationInput) -> String {
+        let queue = &self.queue;
+        match op {
+            Operation::Enter(number) => to_text(line.enter(queue, visitor(*number)).await),
+            Operation::Status(number) => to_text(line.status(queue, visitor(*number)).await),
+            Operation::Promote {
+                max_entries,
+                is_promoter,
+            } => {
+                let order = PromoteOrder {
+                    max_entries: *max_entries,
+                    is_promoter: *is_promoter,
+                    min_watermark: None,
+                };
+                to_text(line.promote(queue, order).await)
+            }
+            Operation::TakeFallbackTick(order) => to_text(line.take_fallback_tick(queue, *order).await),
+            Operation::ParkPromoter => to_text(line.park_idle_promoter(queue).await),
+            Operation::Claim(number) => to_text(line.claim(queue, visitor(*number)).await),
+            Operation::Leave(number, selector, reason) => {
+                let visit = self.select_visit(*number, *selector);
+                to_text(line.leave(queue, visitor(*number), visit, *reason).await)
+            }
+            Operation::Validate {
+                visitor: number,
+                visit,
+                claims,
+                consumes,
+            } => {
+                let validation = Validation {
+                    visit: self.select_visit(*number, *visit),
+                    claims: *claims,
+                    consumes: *consumes,
+                    reactivate_until_ms: None,
+                };
+                to_text(line.validate(queue, visitor(*number), validation).await)
+            }
+            Operation::Extend {
+                visitor: number,
+                visit,
+                seconds,
+                latest_end_ms_from_now,
+            } => {
+                let extension = SessionExtension {
+                    visit: self.select_visit(*number, *visit),
+                    seconds: *seconds,
+                    latest_end_ms: self.clock.now_ms().saturating_add_signed(*latest_end_ms_from_now),
+                };
+                to_text(line.extend(queue, visitor(*number), extension).await)
+            }
+            Operation::RestoreEntry {
+                visitor: number,
+                state,
+                with_ticket,
+                replaces_current,
+            } => {
+                let Some(record) = self.build_old_record(*number, *state) else {
+                    return String::new();
+                };
+                let mut order = RestoreEntryOrder {
+                    record,
+                    generation: 1,
+                    replaced: if *replaces_current {
+                        ReplacedEntry::NewVisit(
+                            self.select_visit(*number, VisitSelector::Current)
+                                .expect("a current visit has a number"),
+                        )
+                    } else {
+                        ReplacedEntry::Nothing
+                    },
+                };
+                let first = line.restore_entry(queue, &order).await;
+                let ticket = match &first {
+                    Ok(RestoreEntryOutcome::TicketIssued(ticket)) if *with_ticket => *ticket,
+                    _ => return to_text(first),
+                };
+                order.replaced = ReplacedEntry::Ticket(ticket);
+                to_text((ticket, line.restore_entry(queue, &order).await))
+            }
+            Operation::Acknowledge { .. }
+            | Operation::AppendToJournal(..)
+            | Operation::Requeue { .. }
+            | Operation::DeadLetter(_)
+            | Operation::AcknowledgeDeadLetters(_) => {
+                journal_operations::run_operation(line, queue, op, input.record.as_ref()).await
+            }
+            Operation::ReadPages
+            | Operation::Repair { .. }
+            | Operation::TakeCheck(_)
+            | Operation::RecordCheckProgress(_) => self.run_check_operation(line, op, input).await,
+            Operation::TakeHold { .. } | Operation::ReleaseHolds(_) => {
+                self.run_hold_operation(line, op).await
+            }
+            Operation::RecordLoad(report) => to_text(line.record_load(queue, report).await),
+            Operation::AdvanceClockMicros(_)
+            | Operation::SetClockBackMicros(_)
+            | Operation::SetServerOffsetMs(_) => String::new(),
+            Operation::AdjustClock { error_ms } => {
+                let clocks = line.queue_view(queue).await.expect("a view").clocks;
+                to_text(
+                    line.adjust_clock(queue, clocks.wanted_offset_ms() + error_ms)
+                        .await,
+                )
+            }
+            Operation::TakeReport { every_ms, idle_ms } => {
+                let order = ReportOrder {
+                    every_ms: *every_ms,
+                    idle_ms: *idle_ms,
+                };
+                to_text(line.take_report(queue, order).await)
+            }
+            Operation::ChangeSetting(_) => {
+                to_text(line.configure(queue, &configuration(&self.settings), false).await)
+            }
+        }
+    }
+}
+
+#[allow(clippy::needless_pass_by_value)] // For `map_err(to_text)`.
+pub(crate) fn to_text(answer: impl Debug) -> String {
+    format!("{answer:?}")
+}

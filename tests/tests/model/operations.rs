@@ -1,0 +1,305 @@
+//! The operations on a queue.
+
+use proptest::{collection::vec, option, prelude::*, strategy::Union};
+use vestibule_domain::{
+    load::LoadReport,
+    settings::{Entrance, ReEntry, Settings},
+};
+use vestibule_line::{CheckOrder, FallbackTickOrder, LeaveReason};
+
+/// The number of visitors.
+pub(crate) const VISITORS: u64 = 6;
+
+/// An operation. It names a visitor by number.
+#[derive(Debug, Clone)]
+pub(crate) enum Operation {
+    Enter(u64),
+    Status(u64),
+    Promote {
+        max_entries: u64,
+        is_promoter: bool,
+    },
+    /// A request takes the turn for a fallback tick.
+    TakeFallbackTick(FallbackTickOrder),
+    /// The idle promoter removes its heartbeat.
+    ParkPromoter,
+    Claim(u64),
+    Leave(u64, VisitSelector, LeaveReason),
+    Validate {
+        visitor: u64,
+        visit: VisitSelector,
+        claims: bool,
+        consumes: bool,
+    },
+    Extend {
+        visitor: u64,
+        visit: VisitSelector,
+        seconds: u32,
+        /// Relative to the given time. May be negative.
+        latest_end_ms_from_now: i64,
+    },
+    /// The backup has this many of the oldest records, and these ends.
+    Acknowledge {
+        records: usize,
+        ended: Vec<u64>,
+        /// The end is of an earlier visit.
+        late: bool,
+    },
+    /// The backup did not accept a change of this kind.
+    AppendToJournal(u64, usize),
+    /// The backup accepted only a part of the record of this number. Of each three changes it accepted the
+    /// first, did not try the second and rejected the third.
+    Requeue {
+        record: usize,
+        tries: u32,
+        wait_ms: u64,
+    },
+    /// The backup keeps rejecting the record of this number, which becomes a dead letter.
+    DeadLetter(usize),
+    /// The backup accepted this many dead letters.
+    AcknowledgeDeadLetters(usize),
+    /// The record of a known visit is restored: with a ticket or without, or in place of the current visit.
+    RestoreEntry {
+        visitor: u64,
+        state: usize,
+        with_ticket: bool,
+        replaces_current: bool,
+    },
+    /// All pages are read.
+    ReadPages,
+    /// The backup has another state of an entry than the line.
+    Repair {
+        visitor: u64,
+        /// A state, or no record.
+        state: usize,
+        /// The record is of the current visit, and otherwise of an earlier one.
+        same_visit: bool,
+        /// The entry is where the check observed it, and otherwise elsewhere.
+        as_observed: bool,
+        /// Relative to the given time. May be negative.
+        end_ms_from_now: i64,
+    },
+    /// A promoter asks for the turn to run the consistency check.
+    TakeCheck(CheckOrder),
+    /// The consistency check has finished this many shards.
+    RecordCheckProgress(u8),
+    /// A poll is to be held if fewer than `below` are, for the time of the lease.
+    TakeHold {
+        visitor: u64,
+        below: u64,
+        lease_ms: u64,
+    },
+    /// These polls are released.
+    ReleaseHolds(Vec<u64>),
+    /// The protected service reports its load.
+    RecordLoad(LoadReport),
+    AdvanceClockMicros(u64),
+    SetClockBackMicros(u64),
+    /// The clock of the server is set this many milliseconds ahead of the callers' clocks.
+    SetServerOffsetMs(i64),
+    /// A promoter sets the right offset of the clock, or one that is wrong by this much.
+    AdjustClock {
+        error_ms: i64,
+    },
+    ChangeSetting(Setting),
+    /// The time between two reports, and the same for an idle queue.
+    TakeReport {
+        every_ms: u64,
+        idle_ms: u64,
+    },
+}
+
+/// Which visit an operation names. The number is known only when the operation runs.
+#[derive(Debug, Clone, Copy)]
+pub(crate) enum VisitSelector {
+    None,
+    Current,
+    Other,
+}
+
+/// A change of settings.
+#[derive(Debug, Clone)]
+pub(crate) enum Setting {
+    Capacity(u32),
+    Batch(u32),
+    IntervalSeconds(u32),
+    ClaimSeconds(u32),
+    SessionSeconds(u32),
+    ReEntry(ReEntry),
+    Entrance(Entrance),
+    Paused(bool),
+}
+
+impl Setting {
+    pub(crate) fn apply(&self, settings: &mut Settings) {
+        match self {
+            Self::Capacity(capacity) => settings.capacity = *capacity,
+            Self::Batch(batch) => settings.batch = *batch,
+            Self::IntervalSeconds(seconds) => settings.interval_seconds = *seconds,
+            Self::ClaimSeconds(seconds) => settings.claim_seconds = *seconds,
+            Self::SessionSeconds(seconds) => settings.session_seconds = *seconds,
+            Self::ReEntry(re_entry) => settings.re_entry = *re_entry,
+            Self::Entrance(entrance) => settings.entrance = *entrance,
+            Self::Paused(paused) => settings.paused = *paused,
+        }
+    }
+}
+
+/// A sequence of operations. Some are short, so that a failure is found in few steps.
+pub(crate) fn sequence() -> impl Strategy<Value = Vec<Operation>> {
+    vec(operation(), 1..=210)
+}
+
+fn operation() -> impl Strategy<Value = Operation> {
+    prop_oneof![
+        6 => visitor().prop_map(Operation::Enter),
+        2 => visitor().prop_map(Operation::Status),
+        6 => (max_entries(), any::<bool>()).prop_map(|(max_entries, is_promoter)| {
+            Operation::Promote { max_entries, is_promoter }
+        }),
+        2 => (1_u64..6_000, 1_u64..2_000).prop_map(|(promoter_down_after_ms, every_ms)| {
+            Operation::TakeFallbackTick(FallbackTickOrder { promoter_down_after_ms, every_ms })
+        }),
+        1 => Just(Operation::ParkPromoter),
+        4 => visitor().prop_map(Operation::Claim),
+        2 => (visitor(), visit_selector(), leave_reason())
+            .prop_map(|(id, visit, reason)| Operation::Leave(id, visit, reason)),
+        3 => validate(),
+        2 => extend(),
+        2 => (0_usize..12, vec(visitor(), 0..4), any::<bool>())
+            .prop_map(|(records, ended, late)| Operation::Acknowledge { records, ended, late }),
+        1 => (visitor(), 0_usize..10).prop_map(|(id, kind)| Operation::AppendToJournal(id, kind)),
+        2 => (0_usize..4, 1_u32..11, 0_u64..60_000).prop_map(|(record, tries, wait_ms)| {
+            Operation::Requeue { record, tries, wait_ms }
+        }),
+        1 => (0_usize..4).prop_map(Operation::DeadLetter),
+        1 => (0_usize..3).prop_map(Operation::AcknowledgeDeadLetters),
+        4 => (visitor(), 0_usize..3, any::<bool>(), any::<bool>()).prop_map(
+            |(visitor, state, with_ticket, replaces_current)| {
+                Operation::RestoreEntry { visitor, state, with_ticket, replaces_current }
+            },
+        ),
+        1 => Just(Operation::ReadPages),
+        4 => repair(),
+        1 => (1_u64..40_000, 1_u64..200_000, 1_u64..40_000).prop_map(|(every_ms, idle_ms, silent_ms)| {
+            Operation::TakeCheck(CheckOrder { every_ms, idle_ms, silent_ms })
+        }),
+        1 => prop_oneof![1_u8..64, Just(64)].prop_map(Operation::RecordCheckProgress),
+        2 => (visitor(), 0_u64..4, 1_u64..40_000).prop_map(|(visitor, below, lease_ms)| {
+            Operation::TakeHold { visitor, below, lease_ms }
+        }),
+        1 => vec(visitor(), 1..3).prop_map(Operation::ReleaseHolds),
+        1 => load().prop_map(Operation::RecordLoad),
+        6 => passed_micros().prop_map(Operation::AdvanceClockMicros),
+        1 => passed_micros().prop_map(Operation::SetClockBackMicros),
+        2 => server_offset_ms().prop_map(Operation::SetServerOffsetMs),
+        3 => prop_oneof![4 => Just(0_i64), 1 => -2_000_i64..2_000]
+            .prop_map(|error_ms| Operation::AdjustClock { error_ms }),
+        2 => setting().prop_map(Operation::ChangeSetting),
+        2 => (1_u64..40_000, 1_u64..200_000)
+            .prop_map(|(every_ms, idle_ms)| Operation::TakeReport { every_ms, idle_ms }),
+    ]
+}
+
+fn repair() -> impl Strategy<Value = Operation> {
+    (
+        visitor(),
+        0_usize..7,
+        any::<bool>(),
+        0_u8..8,
+        -50_000_i64..200_000,
+    )
+        .prop_map(
+            |(visitor, state, same_visit, as_observed, end_ms_from_now)| Operation::Repair {
+                visitor,
+                state,
+                same_visit,
+                as_observed: as_observed > 0,
+                end_ms_from_now,
+            },
+        )
+}
+
+fn visitor() -> impl Strategy<Value = u64> {
+    1..=VISITORS
+}
+
+fn load() -> impl Strategy<Value = LoadReport> {
+    (0_u32..5, option::of(0_u32..100), any::<bool>()).prop_map(|(tps, latency_ms, healthy)| LoadReport {
+        tps,
+        latency_ms,
+        healthy,
+    })
+}
+
+fn max_entries() -> impl Strategy<Value = u64> {
+    prop_oneof![3 => Just(u64::MAX), 2 => 0_u64..5]
+}
+
+fn visit_selector() -> impl Strategy<Value = VisitSelector> {
+    prop_oneof![2 => Just(VisitSelector::None), 2 => Just(VisitSelector::Current), 1 => Just(VisitSelector::Other)]
+}
+
+fn leave_reason() -> impl Strategy<Value = LeaveReason> {
+    Union::new([LeaveReason::Leave, LeaveReason::Complete, LeaveReason::Evict].map(Just))
+}
+
+fn validate() -> impl Strategy<Value = Operation> {
+    (visitor(), visit_selector(), any::<bool>(), any::<bool>()).prop_map(
+        |(visitor, visit, claims, consumes)| Operation::Validate {
+            visitor,
+            visit,
+            claims,
+            consumes,
+        },
+    )
+}
+
+fn extend() -> impl Strategy<Value = Operation> {
+    (visitor(), visit_selector(), 0_u32..200, -100_000_i64..300_000).prop_map(
+        |(visitor, visit, seconds, latest_end_ms_from_now)| Operation::Extend {
+            visitor,
+            visit,
+            seconds,
+            latest_end_ms_from_now,
+        },
+    )
+}
+
+/// A time from microseconds to hours, mostly near the deadlines.
+fn passed_micros() -> impl Strategy<Value = u64> {
+    prop_oneof![
+        2 => 0_u64..1_000,
+        2 => 1_000_u64..1_000_000,
+        6 => 1_000_000_u64..20_000_000,
+        // Times on the exact millisecond of a deadline.
+        2 => (1_u64..61).prop_map(|seconds| seconds * 1_000_000),
+        2 => 20_000_000_u64..120_000_000,
+        1 => 120_000_000_u64..8_000_000_000,
+    ]
+}
+
+/// A right clock, one that is wrong by about the tolerance, or one that is wrong by an hour.
+fn server_offset_ms() -> impl Strategy<Value = i64> {
+    prop_oneof![
+        3 => Just(0_i64),
+        2 => -5_002_i64..5_002,
+        1 => -20_000_i64..20_000,
+        2 => prop_oneof![Just(3_600_000_i64), Just(-3_600_000)],
+    ]
+}
+
+fn setting() -> impl Strategy<Value = Setting> {
+    prop_oneof![
+        1 => (1_u32..7).prop_map(Setting::Capacity),
+        1 => (1_u32..7).prop_map(Setting::Batch),
+        1 => (1_u32..30).prop_map(Setting::IntervalSeconds),
+        1 => (10_u32..60).prop_map(Setting::ClaimSeconds),
+        1 => (1_u32..120).prop_map(Setting::SessionSeconds),
+        1 => Union::new([ReEntry::Keep, ReEntry::Requeue].map(Just)).prop_map(Setting::ReEntry),
+        1 => Union::new([Entrance::Open, Entrance::Open, Entrance::Draining, Entrance::Closed].map(Just))
+            .prop_map(Setting::Entrance),
+        // Pauses end more often than they start, so that most operations find the queue moving.
+        4 => prop_oneof![1 => Just(true), 2 => Just(false)].prop_map(Setting::Paused),
+    ]
+}
