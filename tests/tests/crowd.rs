@@ -13,7 +13,8 @@ use futures_util::future::join_all;
 use serde_json::{Value, json};
 use tokio::time::{sleep, timeout};
 use uuid::Uuid;
-use vestibule_tests::{runner::Runner, servers::url};
+use vestibule_line::EntryLine;
+use vestibule_tests::{runner::Runner, servers::server_url};
 
 const VISITORS: usize = 1_000;
 const CAPACITY: u64 = 50;
@@ -31,7 +32,7 @@ async fn all_visitors_pass_in_order_with_the_line_in_memory() {
 #[tokio::test(flavor = "multi_thread")]
 async fn all_visitors_pass_in_order_with_the_line_in_redis() {
     let dir = tempfile::tempdir().expect("a temporary folder");
-    let redis = url("TEST_REDIS_URL");
+    let redis = server_url("TEST_REDIS_URL");
     let runner =
         Runner::start(dir.path(), &["--demo-visitors", "0", "--redis", &redis]).expect("the runner starts");
     send_a_thousand_visitors(Arc::new(runner)).await;
@@ -42,7 +43,7 @@ async fn send_a_thousand_visitors(runner: Arc<Runner>) {
     let settings =
         json!({ "capacity": CAPACITY, "batch": BATCH, "interval_seconds": 1, "claim_seconds": 60 });
     runner
-        .order(json!({ "op": "create", "queue": queue, "settings": settings }))
+        .run_command(json!({ "op": "create", "queue": queue, "settings": settings }))
         .await;
     let watcher = OccupancyWatcher::start(runner.clone(), queue.clone());
 
@@ -59,7 +60,7 @@ async fn send_a_thousand_visitors(runner: Arc<Runner>) {
     let distinct: std::collections::HashSet<_> = tokens.iter().collect();
     assert_eq!(distinct.len(), VISITORS, "each visitor has an entry of their own");
 
-    let totals = runner.order(json!({ "op": "stats", "queue": queue })).await["totals"].take();
+    let totals = runner.run_command(json!({ "op": "stats", "queue": queue })).await["totals"].take();
     assert_eq!(totals["entered"], json!(VISITORS));
     assert_eq!(totals["completed"], json!(VISITORS));
     assert_eq!(totals["no_shows"], json!(0));
@@ -139,7 +140,7 @@ async fn check_order_and_pace(runner: &Runner, queue: &str, tokens: &[String]) {
 async fn flushed_record(runner: &Runner, queue: &str, token: &str) -> Value {
     for _ in 0..100 {
         let seen = runner
-            .order(json!({ "op": "inspect", "queue": queue, "token": token }))
+            .run_command(json!({ "op": "inspect", "queue": queue, "token": token }))
             .await;
         if seen["record"]["promoted_at_ms"].is_u64() && seen["record"]["state"] == "completed" {
             return seen["record"].clone();
@@ -169,7 +170,7 @@ impl OccupancyWatcher {
             async move {
                 let mut max_occupancy = 0;
                 while !done.load(Ordering::Relaxed) {
-                    let stats = runner.order(json!({ "op": "stats", "queue": queue })).await;
+                    let stats = runner.run_command(json!({ "op": "stats", "queue": queue })).await;
                     max_occupancy = max_occupancy.max(number(&stats["ready"]) + number(&stats["active"]));
                     sleep(Duration::from_millis(20)).await;
                 }

@@ -20,11 +20,12 @@ use std::{
 use rand::{SeedableRng, rngs::StdRng};
 use vestibule_domain::{
     change::VisitEnd,
+    configuration::Configuration,
     estimate::Forecast,
     id::{EntryId, QueueId, Salt},
     settings::Settings,
 };
-use vestibule_line::{Configuration, ConfigureOutcome, Line, QueueView};
+use vestibule_line::{ConfigureOutcome, QueueLine, QueueView, RecoveryLine};
 use vestibule_line_memory::MemoryLine;
 
 use self::{fallback_ticks::Process, poll_schedule::PollSchedule, visitor::Step};

@@ -7,7 +7,7 @@ use futures_util::{StreamExt, stream};
 use vestibule_backup::Backup;
 use vestibule_backup_file::FileBackup;
 use vestibule_domain::change::Event;
-use vestibule_tests::entries::{change, fresh_id, place, shelf_of};
+use vestibule_tests::entries::{change, fresh_id, partition_of, place};
 
 const WRITES_AT_ONCE: usize = 20;
 
@@ -17,7 +17,7 @@ async fn main() {
     let (Some(path), Some(queue)) = (arguments.next(), arguments.next()) else {
         panic!("usage: store_writer FILE QUEUE");
     };
-    let partition = shelf_of(queue.parse().expect("the queue id is valid"));
+    let partition = partition_of(queue.parse().expect("the queue id is valid"));
     let backup = FileBackup::open(path).expect("the store opens");
     let written = stream::iter(1..).map(|n| {
         let (backup, partition) = (&backup, &partition);

@@ -15,7 +15,7 @@ use super::{
     history::{Call, RequestKind},
     plan::{AdmissionRequest, PlannedEnd, TurnPlan, Visitor},
 };
-use crate::{edge::Ask, entries::now_ms, functions::API_KEY};
+use crate::{entries::now_ms, functions::API_KEY, in_process::ApiRequest};
 
 /// The phase of a run.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
@@ -163,7 +163,7 @@ impl Actor {
 
     async fn enter(&self, stay: usize) -> Result<KnownEntry, RunEnded> {
         loop {
-            let request = Ask::post(format!("{}/entries", self.client.queue)).visitor(&self.id);
+            let request = ApiRequest::post(format!("{}/entries", self.client.queue)).visitor(&self.id);
             if let Reply::Entry(entry) = self.send_and_record(stay, RequestKind::Enter, request).await? {
                 return Ok(entry);
             }
@@ -240,28 +240,33 @@ impl Actor {
         }
     }
 
-    fn build_request(&self, kind: RequestKind, KnownEntry { token, visit, .. }: &KnownEntry) -> Ask {
+    fn build_request(&self, kind: RequestKind, KnownEntry { token, visit, .. }: &KnownEntry) -> ApiRequest {
         let entry = format!("{}/entries/{token}", self.client.queue);
         let service = |below: &str, body: &Value| {
-            Ask::post(format!("{entry}/{below}"))
+            ApiRequest::post(format!("{entry}/{below}"))
                 .header("x-api-key", API_KEY)
                 .json(body)
         };
         match kind {
             RequestKind::Enter => unreachable!("a request to enter names no entry"),
             RequestKind::Status if self.plan.wait_seconds > 0 => {
-                Ask::get(format!("{entry}?wait={}", self.plan.wait_seconds)).visitor(&self.id)
+                ApiRequest::get(format!("{entry}?wait={}", self.plan.wait_seconds)).visitor(&self.id)
             }
-            RequestKind::Status => Ask::get(entry).visitor(&self.id),
-            RequestKind::Claim => Ask::post(format!("{entry}/claim")).visitor(&self.id),
-            RequestKind::Leave => Ask::delete(format!("{entry}?visit={visit}")).visitor(&self.id),
+            RequestKind::Status => ApiRequest::get(entry).visitor(&self.id),
+            RequestKind::Claim => ApiRequest::post(format!("{entry}/claim")).visitor(&self.id),
+            RequestKind::Leave => ApiRequest::delete(format!("{entry}?visit={visit}")).visitor(&self.id),
             RequestKind::Validate => service("validate", &json!({ "visitor": self.id, "visit": visit })),
             RequestKind::Complete => service("complete", &json!({ "visit": visit })),
         }
     }
 
     /// Sends the request as soon as the phase allows it, and records the answer.
-    async fn send_and_record(&self, stay: usize, kind: RequestKind, request: Ask) -> Result<Reply, RunEnded> {
+    async fn send_and_record(
+        &self,
+        stay: usize,
+        kind: RequestKind,
+        request: ApiRequest,
+    ) -> Result<Reply, RunEnded> {
         let mut phase = self.phase.clone();
         let permitted = phase
             .wait_for(|phase| *phase != Phase::Quiet)

@@ -17,7 +17,7 @@ use super::{
     history::{Call, History, RequestKind},
     world::World,
 };
-use crate::{edge::Ask, entries::now_ms, functions::Deployment};
+use crate::{entries::now_ms, functions::Deployment, in_process::ApiRequest};
 
 /// Longer than a function may run.
 pub(super) const ANSWER_MAX: Duration = Duration::from_secs(12);
@@ -99,7 +99,7 @@ impl ApiClient {
             };
             for _ in 0..STATUS_ATTEMPTS {
                 let begun_ms = now_ms();
-                let request = Ask::get(format!("{}/entries/{token}", self.queue)).visitor(id);
+                let request = ApiRequest::get(format!("{}/entries/{token}", self.queue)).visitor(id);
                 let answer = timeout(ANSWER_MAX, self.send(request)).await.ok().flatten();
                 let call = Call {
                     visitor,
@@ -120,7 +120,7 @@ impl ApiClient {
     }
 
     /// Sends a request. `None` if no complete answer arrives.
-    pub(super) async fn send(&self, request: Ask) -> Option<(u16, Value)> {
+    pub(super) async fn send(&self, request: ApiRequest) -> Option<(u16, Value)> {
         let _in_flight = InFlight::new(&self.in_flight);
         let (method, path, headers, body) = request.into_parts();
         let request = self.http.request(method, format!("{}{path}", self.url));

@@ -15,7 +15,7 @@ use vestibule_domain::{
 };
 
 use super::world::World;
-use crate::entries::{now_ms, shelf_of};
+use crate::entries::{now_ms, partition_of};
 
 /// The time limit for flushing the journal. It usually takes a moment, but a machine that compiles at the same
 /// time is slow.
@@ -84,7 +84,7 @@ pub(super) async fn compare_after_flush(world: &World) -> Comparison {
 
 /// The partition of the table with the records of the queue.
 pub(super) fn partition(world: &World) -> EntryPartition {
-    shelf_of(world.queue.clone())
+    partition_of(world.queue.clone())
 }
 
 /// The number of records in the journal. `None` if the line does not answer or does not have the queue.

@@ -23,7 +23,7 @@ use super::{
 };
 use crate::{
     entries::now_ms,
-    functions::{Choices, Deployment},
+    functions::{Deployment, DeploymentConfig},
     servers::dynamodb_url,
 };
 
@@ -72,7 +72,7 @@ impl World {
         for function in FUNCTIONS {
             table_routes.insert(function, TableRoute::open(&dynamodb_url(), function).await);
         }
-        let choices = Choices {
+        let choices = DeploymentConfig {
             promoter_timeout: PROMOTER_RUN,
             promoters_max: plan.promoters,
             redis_url: Some(redis.url()),
@@ -80,7 +80,7 @@ impl World {
                 .iter()
                 .map(|(name, route)| (*name, route.url()))
                 .collect(),
-            ..Choices::default()
+            ..DeploymentConfig::default()
         };
         let deployment = Arc::new(Deployment::start(choices).await);
         for route in table_routes.values() {
@@ -88,7 +88,7 @@ impl World {
         }
         let queue = format!("chaos:{}", Uuid::new_v4());
         let order = json!({ "op": "create", "queue": queue, "settings": plan.settings() });
-        let created = deployment.order(&order).await;
+        let created = deployment.run_command(&order).await;
         assert_eq!(created["ok"], true, "{created}");
         Arc::new(Self {
             deployment,
@@ -112,7 +112,7 @@ impl World {
                     // The run of a promoter fails if the promoter is killed or cannot start. The schedule
                     // starts the next one all the same.
                     tokio::select! {
-                        _ = world.deployment.promoter_runs() => {}
+                        _ = world.deployment.run_promoter() => {}
                         _ = stop.wait_for(|stop| *stop) => break,
                     }
                     sleep(PROMOTER_PAUSE).await;

@@ -50,7 +50,7 @@ fn compare_with_memory(backend: Backend) {
     let outcome = runner.run(&operations::sequence(), |ops| {
         runtime.block_on(async {
             let queue = fresh_queue();
-            let link = backend.link_to(&queue).await;
+            let link = backend.connection_to_owner(&queue).await;
             let mut pair = LinePair::new(line.clone(), link, queue).await;
             for (step, op) in ops.iter().enumerate() {
                 operations.fetch_add(1, Ordering::Relaxed);

@@ -5,7 +5,7 @@ use vestibule_domain::{
     change::{Change, Event},
     id::EntryId,
 };
-use vestibule_line::{Line, PROMOTE_CHUNK, PromoteOrder};
+use vestibule_line::{JournalLine, PROMOTE_CHUNK, PromoteOrder, PromotionLine};
 
 use super::{SAMPLE_MS, Sample, Simulation, resolve};
 use crate::scenario::Promoter;

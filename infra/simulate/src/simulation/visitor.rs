@@ -5,7 +5,7 @@ use vestibule_domain::{
     entry_status::EntryStatus,
     poll_pacing::{HOLD_MAX_MS, plan_hold, retry_after_ms},
 };
-use vestibule_line::{ClaimOutcome, EnterOutcome, EntryLookup, LeaveOutcome, LeaveReason, Line};
+use vestibule_line::{ClaimOutcome, EnterOutcome, EntryLine, EntryLookup, LeaveOutcome, LeaveReason};
 
 use super::{Clients, FIXED_POLL_MS, Simulation, fallback_ticks::process_of, resolve};
 use crate::{crowd::Behavior, scenario::Network};

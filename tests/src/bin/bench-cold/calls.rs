@@ -8,12 +8,12 @@ use uuid::Uuid;
 use vestibule_backup_dynamodb::{Connection, DynamoDbBackup};
 use vestibule_domain::id::{IdKey, RootKey, Visitor};
 use vestibule_engine::sync::SettingsPolicy;
-use vestibule_line::Line;
+use vestibule_line::{EntryLine, QueueLine};
 use vestibule_line_redis::RedisLine;
 use vestibule_operate::admin::Admin;
 use vestibule_tests::{
-    edge::{event, with_header},
-    functions::{Choices, fresh_tables, redis_url, root_key, variables},
+    functions::{DeploymentConfig, fresh_tables, function_variables, redis_url, root_key},
+    in_process::{event, with_header},
     servers::dynamodb_url,
 };
 
@@ -31,7 +31,7 @@ impl Calls {
     /// Creates a queue with room for all visitors, and enters one of them.
     pub(crate) async fn prepare() -> Result<Self, Box<dyn Error>> {
         let tables = fresh_tables();
-        let mut variables = variables(&Choices::default(), &tables);
+        let mut variables = function_variables(&DeploymentConfig::default(), &tables);
         store_keys(&mut variables).await?;
         let backup = DynamoDbBackup::connect(Connection {
             endpoint_url: Some(dynamodb_url()),

@@ -20,12 +20,12 @@ use vestibule_domain::{
     settings::Settings,
 };
 use vestibule_engine::sync::SettingsPolicy;
-use vestibule_line::{Line, QueueView};
+use vestibule_line::{EntryLine, QueueLine, QueueView, RecoveryLine};
 use vestibule_line_redis::RedisLine;
 use vestibule_operate::promoter::Promoter;
 use vestibule_tests::{
-    edge::{Ask, local, process, send_to},
     functions::root_key,
+    in_process::{ApiRequest, build_router, local_config, send_to},
     lines::{configuration, fresh_queue},
 };
 
@@ -98,7 +98,7 @@ impl Bench {
         let mut processes = Vec::new();
         for _ in 0..PROCESSES {
             let own = Arc::new(RedisLine::connect(url).await?);
-            processes.push(process(own, backup.clone(), local(), &stopped));
+            processes.push(build_router(own, backup.clone(), local_config(), &stopped));
         }
         Ok(Self {
             queue,
@@ -119,7 +119,7 @@ impl Bench {
             async move {
                 sleep(POLL_PAUSE * n / POLLERS).await;
                 loop {
-                    send_to(&process, Ask::get(&path)).await.is(200);
+                    send_to(&process, ApiRequest::get(&path)).await.expect_status(200);
                     sleep(POLL_PAUSE).await;
                 }
             }

@@ -29,7 +29,7 @@ pub(crate) async fn measure_rates(url: &str) -> Result<(), Box<dyn Error>> {
         .map_err(|ended| ended.stderr)?;
     let settings = json!({ "capacity": 1, "batch": 1, "interval_seconds": 3600 });
     runner
-        .order(json!({ "op": "create", "queue": QUEUE, "settings": settings }))
+        .run_command(json!({ "op": "create", "queue": QUEUE, "settings": settings }))
         .await;
     let (mut enter_rates, mut status_rates) = (Vec::new(), Vec::new());
     for _ in 0..ROUNDS {

@@ -22,7 +22,7 @@ use vestibule_line::{
 };
 use vestibule_line_memory::MemoryLine;
 use vestibule_line_redis::RedisLine;
-use vestibule_tests::lines::{HandClock, configuration, visitor};
+use vestibule_tests::lines::{ManualClock, configuration, visitor};
 
 use self::compare::require_equal;
 use crate::{
@@ -44,7 +44,7 @@ pub(crate) struct LinePair {
     redis: RedisLine,
     /// A connection that reads Redis independently of the line under test.
     link: MultiplexedConnection,
-    pub(crate) clock: HandClock,
+    pub(crate) clock: ManualClock,
     pub(crate) queue: QueueId,
     settings: Settings,
     /// The last known visit of each visitor.
@@ -61,13 +61,13 @@ pub(crate) struct OperationInput {
 
 impl LinePair {
     pub(crate) async fn new(redis: RedisLine, link: MultiplexedConnection, queue: QueueId) -> Self {
-        let clock = HandClock::new();
+        let clock = ManualClock::new();
         let pair = Self {
-            memory: MemoryLine::with_clock(clock.as_server())
+            memory: MemoryLine::with_clock(clock.as_server_clock())
                 .with_witness(clock.as_clock())
                 .with_journal_limits(LIMITS),
             redis: redis
-                .with_given_time(clock.as_server())
+                .with_given_time(clock.as_server_clock())
                 .with_witness(clock.as_clock())
                 .with_journal_limits(LIMITS),
             link,
@@ -100,9 +100,9 @@ impl LinePair {
     /// Runs an operation on both lines. Returns how their answers or states differ.
     pub(crate) async fn run_step(&mut self, op: &Operation) -> Result<(), String> {
         match op {
-            Operation::AdvanceClockMicros(micros) => self.clock.pass(Duration::from_micros(*micros)),
-            Operation::SetClockBackMicros(micros) => self.clock.go_back(Duration::from_micros(*micros)),
-            Operation::SetServerOffsetMs(ms) => self.clock.set_server_off(*ms),
+            Operation::AdvanceClockMicros(micros) => self.clock.advance(Duration::from_micros(*micros)),
+            Operation::SetClockBackMicros(micros) => self.clock.set_back(Duration::from_micros(*micros)),
+            Operation::SetServerOffsetMs(ms) => self.clock.set_server_error_ms(*ms),
             Operation::ChangeSetting(setting) => setting.apply(&mut self.settings),
             _ => {}
         }
