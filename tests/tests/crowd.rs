@@ -81,7 +81,7 @@ async fn run_visit(runner: Arc<Runner>, queue: String, n: usize) -> String {
     while entry["state"] == "waiting" {
         sleep(Duration::from_millis(number(&entry["retry_after_ms"]))).await;
         entry = runner
-            .status(&queue, &token, 20)
+            .entry_status(&queue, &token, 20)
             .await
             .expect("the runner answers");
     }
