@@ -21,7 +21,12 @@ use tokio::{
 };
 use vestibule_line::LineError;
 
-use super::{Address, CONNECT_TIMEOUT, IamLogin, PING_TIMEOUT, RESPONSE_TIMEOUT, to_line_error};
+use super::{
+    address::Address,
+    iam::IamLogin,
+    line_error::to_line_error,
+    timeouts::{CONNECT_TIMEOUT, PING_TIMEOUT, RESPONSE_TIMEOUT},
+};
 
 const RETRIES: u32 = 4;
 const RETRY_MIN_MS: u64 = 20;
