@@ -3,6 +3,7 @@
 mod address;
 mod call_link;
 mod cluster;
+mod cluster_nodes;
 mod connection;
 mod iam;
 mod line_error;
