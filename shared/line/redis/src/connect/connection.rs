@@ -28,6 +28,7 @@ use super::{
 /// The limit of one call with all of its steps: the ping of an old link, a new link, and the script. A
 /// visitor's request waits for at most two calls and one read of the backup, and must end within 2 s.
 const CALL_TIMEOUT: Duration = Duration::from_millis(600);
+
 /// The connection that all clones of a [`RedisLine`](crate::RedisLine) share.
 #[derive(Clone)]
 pub(crate) struct Connection {
