@@ -6,8 +6,6 @@ use std::time::Duration;
 use uuid::Uuid;
 use vestibule_clock::now_ms;
 
-use super::QueueMetadata;
-
 /// How long a lease lasts without a renewal. If the restoring process dies, the queue waits this long.
 pub const LEASE_DURATION: Duration = Duration::from_secs(10);
 
@@ -34,14 +32,3 @@ impl Lease {
 /// The longest lease that counts, in milliseconds. A lease that expires later than this from now comes from a clock
 /// that is wrong, so it blocks no other process. That is safe, because the epoch decides.
 pub const LEASE_PLAUSIBLE_MAX_MS: u64 = 60_000;
-
-/// The outcome of taking a lease.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum LeaseOutcome {
-    /// The caller holds the lease. The metadata has the new epoch.
-    Taken(QueueMetadata),
-    /// Another process holds this lease.
-    Held(Lease),
-    /// The epoch has changed: another process restored or reset the queue.
-    EpochChanged,
-}

@@ -16,7 +16,12 @@
 //!
 //! The backup never receives a visitor id: it knows an entry by its token alone.
 
+mod backup_error;
+mod entry_partition;
 mod lease;
+mod lease_outcome;
+mod put_outcome;
+mod stored_queue;
 mod stored_settings;
 pub mod throttled_writes;
 
@@ -26,175 +31,19 @@ use tokio::time::Instant;
 use uuid::Uuid;
 use vestibule_domain::{
     change::Change,
-    configuration::Configuration,
     id::{EntryId, QueueId, Salt},
     record::EntryRecord,
-    settings::Settings,
 };
 
 pub use self::{
-    lease::{LEASE_DURATION, LEASE_PLAUSIBLE_MAX_MS, Lease, LeaseOutcome},
+    backup_error::BackupError,
+    entry_partition::EntryPartition,
+    lease::{LEASE_DURATION, LEASE_PLAUSIBLE_MAX_MS, Lease},
+    lease_outcome::LeaseOutcome,
+    put_outcome::{PlacePutOutcome, PutOutcome},
+    stored_queue::{QueueMetadata, StoredQueue},
     stored_settings::{StoredSettings, json_fingerprint, settings_revision},
 };
-
-/// Why a call to the backup failed.
-#[derive(Debug, Clone, thiserror::Error)]
-pub enum BackupError {
-    /// The backup cannot be reached, or did not answer in time. The caller does not know whether the write happened.
-    #[error("the backup is unavailable: {0}")]
-    Unavailable(String),
-    /// The backup throttles: it received more requests than it can serve. The caller may repeat the request in a
-    /// moment.
-    #[error("the backup throttles requests: {0}")]
-    Throttled(String),
-    /// The backup holds data that is not a valid record, for example after an edit by hand.
-    #[error("the backup holds a record that cannot be read: {0}")]
-    Unreadable(String),
-}
-
-/// The partition of the backup that holds the entries of one generation of one queue.
-#[derive(Debug, Clone, PartialEq, Eq, Hash)]
-pub struct EntryPartition {
-    /// The queue.
-    pub queue: QueueId,
-    /// The generation of the queue. A reset starts a new generation; the time to live deletes the old one.
-    pub generation: u32,
-    /// How long the backup keeps the record of an ended entry, in hours.
-    pub retain_hours: u32,
-    /// The grace, in seconds: a visitor who missed the turn and enters again within it gets the old place.
-    pub grace_seconds: u32,
-}
-
-impl EntryPartition {
-    /// The partition for the generation of this configuration.
-    pub fn from_configuration(queue: &QueueId, configuration: &Configuration) -> Self {
-        Self {
-            queue: queue.clone(),
-            generation: configuration.generation,
-            retain_hours: configuration.settings.retain_hours,
-            grace_seconds: configuration.settings.grace_seconds,
-        }
-    }
-}
-
-/// The outcome of a conditional write.
-#[derive(Debug, Clone, PartialEq, Eq)]
-pub enum PutOutcome {
-    /// The backup stored the change. This is the record after the write.
-    Stored(EntryRecord),
-    /// The backup wrote nothing: the record already shows this change or a later one.
-    Superseded,
-    /// The backup wrote nothing: the change conflicts with the record. The record shows that the visit has ended, or it
-    /// shows another live visit that did not begin earlier as far as can be known. The line that made the change had
-    /// lost that state.
-    Conflicting,
-}
-
-impl PutOutcome {
-    /// The outcome for a change that the record supersedes.
-    pub fn for_superseded(stored: Option<&EntryRecord>, change: &Change) -> Self {
-        match stored {
-            Some(record) if record.version < change.version && record.conflicts_with(change) => {
-                Self::Conflicting
-            }
-            _ => Self::Superseded,
-        }
-    }
-}
-
-/// The outcome of writing the place of a visitor who enters.
-#[derive(Debug, Clone, PartialEq, Eq)]
-pub enum PlacePutOutcome {
-    /// No other visit was in the way. The outcome is that of the write.
-    Put(PutOutcome),
-    /// Another visit of the entry is live, and the backup wrote nothing. Or the visitor missed the turn and returned
-    /// within the grace: the earlier visit continues at its old place, and the backup wrote that place instead.
-    Conflict(EntryRecord),
-}
-
-impl PlacePutOutcome {
-    /// The outcome for a record whose old place this change [restored](EntryRecord::come_back).
-    pub fn for_restored_place(record: EntryRecord, change: &Change) -> Self {
-        if record.visit == change.event.visit() {
-            Self::Put(PutOutcome::Stored(record))
-        } else {
-            Self::Conflict(record)
-        }
-    }
-}
-
-/// Vestibule's own metadata of a queue. Operators edit the settings, not this.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub struct QueueMetadata {
-    /// Rises by one at each restore and at each reset.
-    pub epoch: u32,
-    /// Rises by one at each reset.
-    pub generation: u32,
-    /// The lowest epoch whose passes are valid: the epoch of the last reset.
-    pub min_epoch: u32,
-    /// The salt of this generation. Entry ids are derived with it.
-    pub salt: Salt,
-    /// The highest watermark that the line of this queue has shown. A line that shows a lower one has restarted with
-    /// stale data.
-    pub watermark: u64,
-    /// The lease of the process that restores the queue at the moment; `None` if no restore is under way.
-    pub lease: Option<Lease>,
-}
-
-impl QueueMetadata {
-    /// The metadata of a new queue.
-    pub fn new(salt: Salt) -> Self {
-        Self {
-            epoch: 1,
-            generation: 1,
-            min_epoch: 1,
-            salt,
-            watermark: 0,
-            lease: None,
-        }
-    }
-
-    /// The metadata after a reset: the next epoch and the next generation, with a new salt and without a lease.
-    #[must_use]
-    pub fn next_generation(self, salt: Salt) -> Self {
-        Self {
-            epoch: self.epoch + 1,
-            generation: self.generation + 1,
-            min_epoch: self.epoch + 1,
-            salt,
-            lease: None,
-            ..self
-        }
-    }
-}
-
-/// A queue as the backup stores it.
-#[derive(Debug, Clone, PartialEq, Eq)]
-pub struct StoredQueue {
-    /// The settings as last written, valid or not.
-    pub settings: StoredSettings,
-    /// Rises by one with each [`Backup::replace_settings`]; an edit by hand does not change it. Of two reads of the
-    /// settings, the one with the higher number is later.
-    pub settings_order: u64,
-    /// Vestibule's own metadata.
-    pub metadata: QueueMetadata,
-}
-
-impl StoredQueue {
-    /// The configuration to put in force in the line, with these settings.
-    pub fn configuration(&self, settings: Settings) -> Configuration {
-        let part = &self.metadata;
-        Configuration {
-            revision: settings_revision(&settings),
-            settings,
-            settings_order: self.settings_order,
-            epoch: part.epoch,
-            generation: part.generation,
-            min_epoch: part.min_epoch,
-            salt: part.salt,
-        }
-    }
-}
 
 /// The durable record of every entry and queue. An implementation acknowledges a write only once the write survives a
 /// crash.

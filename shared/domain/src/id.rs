@@ -4,6 +4,9 @@
 //! has the same id in a queue. So a visitor can have only one place, and checking the owner of a token is a
 //! comparison.
 
+mod error;
+mod visitor;
+
 use std::{fmt, str::FromStr, sync::Arc};
 
 use base64::{Engine, engine::general_purpose::URL_SAFE_NO_PAD};
@@ -11,11 +14,11 @@ use hmac::{Hmac, KeyInit, Mac};
 use sha2::Sha256;
 use uuid::{Builder, Uuid};
 
-use super::visitor::VISITOR_ID_MAX;
-pub use super::visitor::{Visitor, VisitorKind};
+pub use self::{
+    error::{IdError, QUEUE_ID_MAX, VISITOR_ID_MAX},
+    visitor::{Visitor, VisitorKind},
+};
 
-/// The longest queue id, in characters.
-pub const QUEUE_ID_MAX: usize = 128;
 /// The number of partitions of the `entries` table over which one queue is spread.
 pub const SHARD_COUNT: u8 = 64;
 
@@ -23,33 +26,6 @@ pub const SHARD_COUNT: u8 = 64;
 /// from that of a known one. The first digit of the fourth group is `8` or `9` for a known visitor, and `a`
 /// or `b` for an anonymous one.
 const ANON_BIT: u8 = 0b0010_0000;
-
-/// A text that is not a valid id. The message says what is valid.
-#[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
-pub enum IdError {
-    /// The text is not `[A-Za-z0-9][A-Za-z0-9._:-]{0,127}`.
-    #[error(
-        "a queue id must be 1 to {QUEUE_ID_MAX} characters of A-Z a-z 0-9 . _ : - \
-         and must start with a letter or a digit"
-    )]
-    Queue,
-    /// The text is not a UUID of version 8 in its 36-character form.
-    #[error("an entry token must be a UUID of version 8, such as 0f8fad5b-d9cb-869f-a165-70867728950e")]
-    Token,
-    /// The text is not 22 characters of base64url that decode to such a UUID.
-    #[error("a member of the line must be an entry token encoded as 22 characters of base64url")]
-    Member,
-    /// The visitor id is empty, too long, or contains control characters.
-    #[error("a visitor id must be 1 to {VISITOR_ID_MAX} bytes without control characters")]
-    Visitor,
-    /// The visitor id begins or ends with a blank. An HTTP header loses such blanks on the way, but a claim
-    /// or a body keeps them, so the same person would become two visitors.
-    #[error("a visitor id must not begin or end with a blank")]
-    VisitorBlank,
-    /// The id of an anonymous visitor is not a random UUID.
-    #[error("the visitor id of an anonymous visitor must be a UUID of version 4")]
-    Anonymous,
-}
 
 /// The id of a queue: one line in front of one protected resource, for example `TIMEDEAL:123`.
 #[derive(Debug, Clone, PartialEq, Eq, Hash, PartialOrd, Ord)]

@@ -19,4 +19,3 @@ pub mod score;
 pub mod settings;
 pub mod state;
 pub mod uri;
-pub mod visitor;

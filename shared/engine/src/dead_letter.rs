@@ -4,10 +4,7 @@
 use vestibule_backup::{Backup, EntryPartition};
 use vestibule_line::{DeadLetterOutcome, JournalLine, JournalRecord, LineError};
 
-use super::{
-    batch::{self, BatchResult, split_into_batches},
-    flush::{FlushError, require_generation},
-};
+use super::journal_batch::{BatchResult, FlushError, require_generation, split_into_batches, write_batch};
 
 /// The most dead letters that one retry reads.
 const DEAD_LETTERS_MAX: usize = 10_000;
@@ -74,7 +71,7 @@ pub async fn retry_dead_letters(
     };
     records.retain(|record| record.parse_error.is_none());
     for batch in split_into_batches(&records) {
-        let tried = batch::write_batch(backup, shelf, batch).await;
+        let tried = write_batch(backup, shelf, batch).await;
         let whole = tried.iter().filter(|tried| tried.is_complete());
         let keys: Vec<_> = whole.map(|tried| tried.record.key.clone()).collect();
         let ended: Vec<_> = tried.iter().flat_map(BatchResult::endings).collect();

@@ -8,7 +8,7 @@ use vestibule_domain::{
 };
 use vestibule_line::{JournalLine, LineError, RecoveryLine, RepairOrder, RepairOutcome};
 
-use super::{flush::FlushError, write_through::write_through};
+use super::{journal_batch::FlushError, write_through::write_through};
 
 /// Removes an entry from the line, given its status there and the record of its end. It uses the same step as the
 /// consistency check. If the entry no longer has this status, nothing changes.

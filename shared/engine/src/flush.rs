@@ -3,14 +3,13 @@
 use std::time::Duration;
 
 use tokio::time::Instant;
-use vestibule_backup::{Backup, BackupError, EntryPartition};
-use vestibule_line::{
-    DeadLetterOutcome, JournalLine, JournalRecord, LineError, QueueLine, RecoveryLine, RequeueOrder,
-};
+use vestibule_backup::{Backup, EntryPartition};
+use vestibule_line::{DeadLetterOutcome, JournalLine, JournalRecord, LineError, RecoveryLine, RequeueOrder};
 
+pub use super::journal_batch::FlushError;
 use super::{
-    batch::{self, BatchResult, split_into_batches},
     dead_letter, ended,
+    journal_batch::{BatchResult, require_generation, split_into_batches, write_batch},
 };
 
 /// The most journal records that one read returns. A single record of a tick may hold a thousand changes.
@@ -33,17 +32,6 @@ pub struct FlushOutcome {
     pub refused: usize,
     /// Records that became dead letters.
     pub dead_lettered: usize,
-}
-
-/// Why a flush stopped. The changes written until then are in the backup and no longer in the journal.
-#[derive(Debug, thiserror::Error)]
-pub enum FlushError {
-    /// The line failed to answer.
-    #[error(transparent)]
-    Line(#[from] LineError),
-    /// The backup accepted no more changes.
-    #[error(transparent)]
-    Backup(#[from] BackupError),
 }
 
 /// Writes at most `most_records` of the oldest due journal records to the backup. A change that the backup holds leaves
@@ -85,7 +73,7 @@ pub async fn flush_journal(
         if nth > 0 && Instant::now() >= until {
             break;
         }
-        let tried = batch::write_batch(backup, shelf, batch).await;
+        let tried = write_batch(backup, shelf, batch).await;
         acknowledge_written(line, shelf, &tried, &mut drained).await?;
         for change in tried.iter().flat_map(|tried| &tried.conflicting) {
             ended::remove_ended_promotion(line, backup, shelf, change).await?;
@@ -97,23 +85,6 @@ pub async fn flush_journal(
         BatchResult::fail_if_postponed(tried)?;
     }
     Ok(drained)
-}
-
-/// Succeeds if the partition is of the queue's current generation. Without this check, a flush after a reset would
-/// write records of the new generation into the old partition.
-///
-/// # Errors
-/// [`LineError::Unknown`] if the generation differs: the queue that the caller knew no longer exists.
-pub(super) async fn require_generation(
-    line: &(impl QueueLine + ?Sized),
-    shelf: &EntryPartition,
-) -> Result<(), LineError> {
-    let view = line.queue_view(&shelf.queue).await?;
-    if view.configuration.generation == shelf.generation {
-        Ok(())
-    } else {
-        Err(LineError::QueueNotFound)
-    }
 }
 
 /// Flushes repeatedly, until no record is due or `until` has passed.

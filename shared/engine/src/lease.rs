@@ -12,14 +12,26 @@ use std::{future::Future, time::Duration};
 
 use tokio::time::{sleep, timeout};
 use uuid::Uuid;
-use vestibule_backup::{Backup, LEASE_DURATION, Lease, LeaseOutcome, QueueMetadata};
+use vestibule_backup::{Backup, BackupError, LEASE_DURATION, Lease, LeaseOutcome, QueueMetadata};
 use vestibule_clock::now_ms;
 use vestibule_domain::id::QueueId;
 
-use crate::restore::RestoreError;
-
 /// The time between two renewals.
 const RENEWAL_INTERVAL: Duration = Duration::from_secs(3);
+
+/// Why this process does not hold the lease.
+#[derive(Debug, thiserror::Error)]
+pub(super) enum LeaseError {
+    /// The backup failed to answer.
+    #[error(transparent)]
+    Backup(#[from] BackupError),
+    /// Another process holds the lease.
+    #[error("another process holds the restore lease")]
+    Held,
+    /// Another process has raised the epoch.
+    #[error("another process raised the epoch of the queue")]
+    EpochChanged,
+}
 
 /// A lease that this process holds.
 pub(super) struct HeldLease<'a> {
@@ -36,7 +48,7 @@ impl<'a> HeldLease<'a> {
         backup: &'a dyn Backup,
         queue: &'a QueueId,
         epoch: u32,
-    ) -> Result<Self, RestoreError> {
+    ) -> Result<Self, LeaseError> {
         let lease = Lease::new(Uuid::new_v4());
         match backup.take_lease(queue, epoch, lease, now_ms()).await? {
             LeaseOutcome::Taken(part) => Ok(Self {
@@ -45,21 +57,21 @@ impl<'a> HeldLease<'a> {
                 metadata: part,
                 holder: lease.holder,
             }),
-            LeaseOutcome::Held(_) => Err(RestoreError::LeaseHeld),
-            LeaseOutcome::EpochChanged => Err(RestoreError::EpochChanged),
+            LeaseOutcome::Held(_) => Err(LeaseError::Held),
+            LeaseOutcome::EpochChanged => Err(LeaseError::EpochChanged),
         }
     }
 
     /// Runs `work` and renews the lease meanwhile. Stops when another process has taken the lease. A lease that merely
     /// expired because the backup is slow does not stop the work; otherwise a restore from a busy table would never
     /// finish.
-    pub(super) async fn run_while_renewing<T>(
+    pub(super) async fn run_while_renewing<T, E: From<LeaseError>>(
         &self,
-        work: impl Future<Output = Result<T, RestoreError>>,
-    ) -> Result<T, RestoreError> {
+        work: impl Future<Output = Result<T, E>>,
+    ) -> Result<T, E> {
         tokio::select! {
             done = work => done,
-            () = self.renew_until_lost() => Err(RestoreError::EpochChanged),
+            () = self.renew_until_lost() => Err(LeaseError::EpochChanged.into()),
         }
     }
 

@@ -1,11 +1,11 @@
 //! The use cases.
 
-mod batch;
 pub mod check;
 pub mod dead_letter;
 pub mod ended;
 pub mod fallback_tick;
 pub mod flush;
+mod journal_batch;
 mod lease;
 pub mod missing_entry;
 pub mod persist_entry;

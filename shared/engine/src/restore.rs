@@ -25,8 +25,10 @@ use vestibule_line::{
     ConfigureOutcome, JournalLine, JournalRecord, LineError, RecoveryLine, RestoredEntries,
 };
 
-use super::batch::{self, BatchResult, split_into_batches};
-use crate::lease::HeldLease;
+use super::{
+    journal_batch::{BatchResult, split_into_batches, write_batch},
+    lease::{HeldLease, LeaseError},
+};
 
 /// How many shards are read concurrently.
 const SHARDS_AT_ONCE: usize = 8;
@@ -72,6 +74,16 @@ pub enum RestoreError {
         "another process restored or reset this queue in the meantime: see its state before you try again"
     )]
     EpochChanged,
+}
+
+impl From<LeaseError> for RestoreError {
+    fn from(error: LeaseError) -> Self {
+        match error {
+            LeaseError::Backup(error) => error.into(),
+            LeaseError::Held => Self::LeaseHeld,
+            LeaseError::EpochChanged => Self::EpochChanged,
+        }
+    }
 }
 
 /// Restores a queue with every live entry of the backup, whatever the line has of it.
@@ -149,7 +161,7 @@ async fn salvage_changes(
         records.extend(remains.ends.into_iter().map(to_journal_record));
         let before = flushed_changes;
         for batch in split_into_batches(&records) {
-            let tried = batch::write_batch(backup, &shelf, batch).await;
+            let tried = write_batch(backup, &shelf, batch).await;
             let whole = tried.iter().filter(|tried| tried.is_complete());
             let keys: Vec<_> = whole.map(|tried| tried.record.key.clone()).collect();
             let ended: Vec<_> = tried.iter().flat_map(BatchResult::endings).collect();

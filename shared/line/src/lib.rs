@@ -19,6 +19,7 @@ mod entry_line;
 mod hold_budget;
 mod journal_limits;
 mod journal_line;
+mod line_error;
 mod promotion_line;
 mod queue_line;
 mod recovery_line;
@@ -31,6 +32,7 @@ pub use self::{
     hold_budget::HoldBudget,
     journal_limits::JournalLimits,
     journal_line::JournalLine,
+    line_error::LineError,
     promotion_line::PromotionLine,
     queue_line::QueueLine,
     recovery_line::RecoveryLine,
@@ -44,24 +46,6 @@ pub const PROMOTE_CHUNK: u64 = 1_000;
 
 /// The maximum number of entries in one query of [`Line::status_many`]. A longer list takes several queries.
 pub const STATUS_CHUNK: usize = 500;
-
-/// The reason why a call of the line failed.
-#[derive(Debug, thiserror::Error)]
-pub enum LineError {
-    /// The line does not have this queue. Either the queue was never created there, or the line lost it.
-    #[error("the line does not have this queue: it was never created, or the line lost it")]
-    QueueNotFound,
-    /// The line cannot be reached or did not answer in time. The caller cannot know whether the line did what the
-    /// call asked.
-    #[error("the line (Redis) cannot be reached or did not answer in time: {0}")]
-    Unavailable(String),
-    /// The line sent a reply that no version of its scripts sends.
-    #[error("the line (Redis) sent a reply that this release cannot read: {0}")]
-    Protocol(String),
-    /// The journal is at its limit and rejected the change. See [`JournalLimits`].
-    #[error("the line rejected the change: the journal is full; check why DynamoDB takes no writes")]
-    JournalFull,
-}
 
 /// A whole line: every capability. Code that wires a process holds a `dyn Line`; a use case asks for the capabilities
 /// that it needs, so that its signature shows what it may do.

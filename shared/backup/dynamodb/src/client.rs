@@ -9,8 +9,6 @@ use aws_sdk_dynamodb::{
 };
 use vestibule_backup::BackupError;
 
-use super::TableNames;
-
 /// The timeout of one operation with all its attempts. A visitor waits for it.
 const OPERATION_TIMEOUT: Duration = Duration::from_millis(1_500);
 /// The timeout of one attempt, including the answer.
@@ -27,15 +25,6 @@ const THROTTLE_CODES: [&str; 3] = [
     "RequestLimitExceeded",
     "ThrottlingException",
 ];
-
-/// Where the tables are.
-#[derive(Debug, Clone, Default)]
-pub struct Connection {
-    /// The address of an emulator; `None` means the endpoint of the region.
-    pub endpoint_url: Option<String>,
-    /// The names of the tables.
-    pub tables: TableNames,
-}
 
 /// The timeouts for reading complete shards, 1 MB at a time, for a restore or a check. No visitor waits for one of
 /// these answers.

@@ -7,6 +7,7 @@
 
 mod client;
 mod conditions;
+mod connection;
 mod entry_items;
 mod entry_writes;
 mod metadata_writes;
@@ -33,7 +34,7 @@ use vestibule_domain::{
     state::EntryState,
 };
 
-pub use self::{client::Connection, tables::TableNames};
+pub use self::connection::{Connection, TableNames};
 use self::{client::to_backup_error, entry_items::attribute_names};
 
 /// The most journal writes that one process has in flight, however many queues it flushes. The remaining capacity of

@@ -1,4 +1,4 @@
-//! The names of the two tables, and their creation on a laptop and in tests. A deployment's template creates its own.
+//! Creates the two tables on a laptop and in tests. A deployment's template creates its own.
 
 use std::time::Duration;
 
@@ -13,29 +13,11 @@ use aws_sdk_dynamodb::{
 use tokio::time::{sleep, timeout};
 use vestibule_backup::BackupError;
 
-use super::{client::to_backup_error, entry_items, queue_items};
+use super::{client::to_backup_error, connection::TableNames, entry_items, queue_items};
 
 /// How long a new table may take until it is active.
 const ACTIVE_TIMEOUT: Duration = Duration::from_mins(1);
 const ACTIVE_POLL_INTERVAL: Duration = Duration::from_millis(200);
-
-/// The names of the two tables.
-#[derive(Debug, Clone, PartialEq, Eq)]
-pub struct TableNames {
-    /// The table with the settings and the metadata of every queue.
-    pub queues: String,
-    /// The table with every entry.
-    pub entries: String,
-}
-
-impl Default for TableNames {
-    fn default() -> Self {
-        Self {
-            queues: "vestibule-queues".to_owned(),
-            entries: "vestibule-entries".to_owned(),
-        }
-    }
-}
 
 /// Creates the tables that do not exist, and waits until they are active. Any number of callers may do so at once.
 ///

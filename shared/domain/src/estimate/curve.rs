@@ -5,75 +5,15 @@
 //! session runs out, or when a turn is not claimed in time. Entries that leave the line ahead of a position
 //! are not served at all.
 
-mod due_slots;
-
-use self::due_slots::{DueSlots, NEAR_SECONDS, StepGrid, count_as_f64, seconds_from_ms};
 use super::{
-    ObservedLine,
-    rates::{RATE_DRIFT_SHARE, WindowRates},
+    due_slots::DueSlots,
+    expected_rates::ExpectedRates,
+    observed_line::ObservedLine,
+    step_grid::{POINTS_MAX, StepGrid, count_as_f64, seconds_from_ms},
 };
 
-/// The curve has at most this many points. After the last point, the line goes on at the rate of the last
-/// session length.
-const POINTS_MAX: usize = 800;
 /// Polls are held by the rate expected for this many seconds.
-pub(super) const NEXT_RATE_SECONDS: f64 = 30.0;
-
-/// The rates that are expected to apply: those of the short window for the first minute, those of the long
-/// window after it.
-#[derive(Debug, Clone, Copy)]
-pub(super) struct ExpectedRates {
-    pub(super) near: WindowRates,
-    pub(super) far: WindowRates,
-    pub(super) ends: SessionEndSpread,
-}
-
-/// Where, between two known session ends, the sessions in between run out. Only some ends are known, by rank.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(super) enum SessionEndSpread {
-    /// Spread evenly over the interval.
-    Even,
-    /// In the first half of the interval.
-    Sooner,
-    /// In the second half of the interval.
-    Later,
-}
-
-impl SessionEndSpread {
-    /// The factor by which a session is longer than its setting says.
-    fn session_factor(self) -> f64 {
-        match self {
-            Self::Even => 1.0,
-            Self::Sooner => 1.0 / (1.0 + RATE_DRIFT_SHARE),
-            Self::Later => 1.0 + RATE_DRIFT_SHARE,
-        }
-    }
-}
-
-impl ExpectedRates {
-    pub(super) fn map_rates(self, ends: SessionEndSpread, with: impl Fn(WindowRates) -> WindowRates) -> Self {
-        Self {
-            near: with(self.near),
-            far: with(self.far),
-            ends,
-        }
-    }
-
-    fn rates_at(&self, seconds: f64) -> &WindowRates {
-        if seconds < NEAR_SECONDS {
-            &self.near
-        } else {
-            &self.far
-        }
-    }
-
-    /// The share of the slots taken at `from` that no visitor leaves early until `to`. Both are seconds from
-    /// now.
-    fn staying_share(&self, from: f64, to: f64) -> f64 {
-        let near = to.min(NEAR_SECONDS) - from.min(NEAR_SECONDS);
-        (-self.near.early * near - self.far.early * (to - from - near)).exp()
-    }
-}
+const NEXT_RATE_SECONDS: f64 = 30.0;
 
 /// When each position is served.
 #[derive(Debug, Clone)]

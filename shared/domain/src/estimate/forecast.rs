@@ -5,11 +5,12 @@
 use std::sync::OnceLock;
 
 use super::{
-    Estimate, LineCounts, MovingAverages,
-    curve::{Curve, ExpectedRates, SessionEndSpread, seconds_until_empty},
+    Estimate,
+    curve::{Curve, seconds_until_empty},
+    expected_rates::{ExpectedRates, SessionEndSpread},
+    observed_line::ObservedLine,
     rates::{PRIOR_EVENTS, WindowRates, pace_per_second},
 };
-use crate::pace::Pace;
 
 /// The weight of the assumption that every visitor stays to the end of the session, in events. It is small,
 /// because the session length says little about how long visitors really stay.
@@ -32,44 +33,7 @@ const BURST_SECONDS: f64 = 120.0;
 /// Ticks are one second apart, so a turn may come this much earlier or later than the rates say. Seconds.
 const TICK_ERROR_SECONDS: f64 = 0.4;
 
-/// The input of a forecast.
-#[derive(Debug, Clone)]
-pub struct ObservedLine {
-    /// The pace in force.
-    pub pace: Pace,
-    /// Entries that the pace allows now.
-    pub tokens: u64,
-    /// The most entries that may be ready and active at once.
-    pub capacity: u64,
-    /// Entries in line.
-    pub waiting: u64,
-    /// Slots taken: entries that are ready or active.
-    pub taken: u64,
-    /// Active entries among them.
-    pub active: u64,
-    /// The time until active sessions end, in milliseconds, at fixed ranks, as in
-    /// [`QueueView`](crate::line::QueueView::session_ends_in_ms).
-    pub session_ends_in_ms: Vec<u64>,
-    /// How long an unclaimed turn holds a slot, in milliseconds.
-    pub claim_ms: u64,
-    /// How long a visitor who stays to the end of the session holds a slot, in milliseconds.
-    pub session_ms: u64,
-    /// Turns that were claimed so far.
-    pub claimed: u64,
-    /// Turns that were not claimed in time so far.
-    pub no_shows: u64,
-    /// The current counts.
-    pub counts: LineCounts,
-    /// The moving averages.
-    pub averages: MovingAverages,
-}
-
 impl ObservedLine {
-    /// Entries that are promoted at the next tick.
-    pub(super) fn promotable_now(&self) -> u64 {
-        self.tokens.min(self.capacity.saturating_sub(self.taken))
-    }
-
     /// The share of the turns that are not claimed in time.
     #[allow(clippy::cast_precision_loss)]
     fn no_show_rate(&self) -> f64 {

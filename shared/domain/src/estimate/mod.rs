@@ -2,14 +2,19 @@
 //! that visitors see. `docs/decisions/estimate.md` has the formula and measures its accuracy.
 
 mod curve;
+mod due_slots;
+mod expected_rates;
 mod forecast;
+mod observed_line;
 mod rates;
+mod step_grid;
 mod windows;
 
 use serde::Serialize;
 
 pub use self::{
-    forecast::{Forecast, ObservedLine},
+    forecast::Forecast,
+    observed_line::ObservedLine,
     windows::{
         CountWindow, LONG_WINDOW_MS, LineCounts, MovingAverages, SHORT_WINDOW_MS, TICK_GAP_MAX_MS, TickCounts,
     },

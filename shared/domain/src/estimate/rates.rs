@@ -1,6 +1,6 @@
 //! The rates observed in one window, and the bounds for a forecast from them.
 
-use super::{CountWindow, ObservedLine};
+use super::{observed_line::ObservedLine, windows::CountWindow};
 use crate::pace::Pace;
 
 /// The weight of prior knowledge, in events. For the short window the long one is the prior; for the long

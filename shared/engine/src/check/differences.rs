@@ -14,7 +14,7 @@ use vestibule_domain::{
 };
 use vestibule_line::{Cursor, Line};
 
-use super::{CheckConfig, CheckError, CheckSummary};
+use super::summary::{CheckConfig, CheckError, CheckSummary};
 
 /// How many shards of the backup are read concurrently.
 const SHARDS_AT_ONCE: usize = 4;

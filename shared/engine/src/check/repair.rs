@@ -12,7 +12,10 @@ use vestibule_domain::{
 };
 use vestibule_line::{JoinKind, Line, RepairOrder, RepairOutcome};
 
-use super::{CheckError, CheckSummary, differences::EntryObservation};
+use super::{
+    differences::EntryObservation,
+    summary::{CheckError, CheckSummary},
+};
 use crate::{
     JOURNAL_RECORDS_MAX,
     persist_entry::persist_entry,

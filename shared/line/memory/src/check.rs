@@ -9,52 +9,10 @@ use vestibule_line::{
     CheckAssignment, CheckOrder, Cursor, PAGE_ENTRIES, Page, RepairAction, RepairOrder, RepairOutcome,
 };
 
-use super::queue::Queue;
+use super::{check_progress::CheckProgress, queue::Queue};
 
 /// The number of sets: waiting, ready, active and ended, in this order.
 const SETS: usize = 4;
-
-/// The progress of a queue's consistency checks.
-#[derive(Debug, Default)]
-pub(super) struct CheckProgress {
-    /// When the last complete check ended, in Unix milliseconds.
-    checked_at_ms: u64,
-    /// The version of the queue when that check began.
-    checked_v: u64,
-    /// The version of the queue when the current check began.
-    current_v: u64,
-    /// When the current check last reported progress, in Unix milliseconds; 0 if no check is running.
-    last_progress_ms: u64,
-    /// The number of shards that the current check has covered.
-    covered_shards: u8,
-}
-
-impl CheckProgress {
-    /// The progress of a new or restored queue. Such a queue agrees with the backup, so it counts as checked now.
-    pub(super) fn new(now_ms: u64) -> Self {
-        Self {
-            checked_at_ms: now_ms,
-            ..Self::default()
-        }
-    }
-
-    /// When the last complete check ended, in Unix milliseconds.
-    pub(super) fn checked_at_ms(&self) -> u64 {
-        self.checked_at_ms
-    }
-
-    /// The values under their Redis field names.
-    #[cfg(feature = "given-time")]
-    pub(super) fn redis_fields(&self) -> [(&'static str, u64); 5] {
-        [
-            ("checked_at_ms", self.checked_at_ms),
-            ("checked_v", self.checked_v),
-            ("check_v", self.current_v),
-            ("check_heard_ms", self.last_progress_ms),
-            ("check_shards", self.covered_shards.into()),
-        ]
-    }
-}
 
 impl Queue {
     pub(super) fn read_page(&self, from: &Cursor) -> Page {

@@ -1,135 +1,28 @@
-//! A queue that was dropped for a restore: its unflushed changes, and the restore itself.
+//! A queue that was dropped for a restore: its unflushed changes.
 
-use std::collections::{HashMap, hash_map::Entry};
+use std::collections::HashMap;
 
-use vestibule_domain::{
-    change::{Change, VisitEnd},
-    configuration::Configuration,
-    id::{EntryId, QueueId},
-};
-use vestibule_line::{ConfigureOutcome, LineError, RestoredEntries, UnflushedChanges};
+use vestibule_domain::{change::Change, id::EntryId};
 
-use super::{MemoryLine, Queues, journal::Journal, queue::Queue};
+use super::{journal::Journal, queue::Queue};
 
 /// The unflushed changes of a dropped queue.
 #[derive(Debug, Default)]
 pub(super) struct DroppedQueue {
     /// The epoch of the planned restore. A restore with an earlier epoch is outdated and changes nothing.
-    epoch: u32,
-    generation: Option<u32>,
-    journal: Journal,
-    ended: HashMap<EntryId, Change>,
+    pub(super) epoch: u32,
+    pub(super) generation: Option<u32>,
+    pub(super) journal: Journal,
+    pub(super) ended: HashMap<EntryId, Change>,
 }
 
 impl DroppedQueue {
-    fn from_queue(queue: Queue) -> Self {
+    pub(super) fn from_queue(queue: Queue) -> Self {
         Self {
             epoch: 0,
             generation: Some(queue.configuration.generation),
             journal: queue.journal,
             ended: queue.ended,
         }
-    }
-}
-
-impl Queues {
-    /// The epoch of the queue that the line has; 0 if it has none.
-    fn epoch(&self, queue: &QueueId) -> u32 {
-        self.live.get(queue).map_or(0, |there| there.configuration.epoch)
-    }
-
-    /// Whether a caller with this epoch is outdated: the line has the queue with this epoch or a later one, or it
-    /// dropped the queue for a later one.
-    fn is_outdated(&self, queue: &QueueId, epoch: u32) -> bool {
-        let planned_epoch = self.dropped.get(queue).map_or(0, |lost| lost.epoch);
-        self.epoch(queue) >= epoch || planned_epoch > epoch
-    }
-}
-
-impl MemoryLine {
-    pub(super) fn drop_for_restore(&self, queue: &QueueId, epoch: u32) -> bool {
-        let mut queues = self.lock();
-        if queues.is_outdated(queue, epoch) {
-            return false;
-        }
-        if let Some(there) = queues.live.remove(queue) {
-            queues
-                .dropped
-                .insert(queue.clone(), DroppedQueue::from_queue(there));
-        }
-        queues.dropped.entry(queue.clone()).or_default().epoch = epoch;
-        true
-    }
-
-    pub(super) fn unflushed_changes(
-        &self,
-        queue: &QueueId,
-        most: usize,
-    ) -> Result<UnflushedChanges, LineError> {
-        let queues = self.lock();
-        let lost = queues.dropped.get(queue).ok_or(LineError::QueueNotFound)?;
-        Ok(UnflushedChanges {
-            generation: lost.generation,
-            records: lost.journal.records.iter().take(most).cloned().collect(),
-            ends: lost.ended.values().take(most).copied().collect(),
-        })
-    }
-
-    pub(super) fn acknowledge_changes(
-        &self,
-        queue: &QueueId,
-        keys: &[String],
-        ended: &[VisitEnd],
-    ) -> Result<(), LineError> {
-        let mut queues = self.lock();
-        if let Some(there) = queues.live.get_mut(queue) {
-            there.acknowledge(keys, ended);
-            return Ok(());
-        }
-        let lost = queues.dropped.get_mut(queue).ok_or(LineError::QueueNotFound)?;
-        lost.journal.remove_records(keys);
-        for ending in ended {
-            if let Entry::Occupied(end) = lost.ended.entry(ending.id)
-                && end.get().version <= ending.version
-            {
-                end.remove();
-            }
-        }
-        Ok(())
-    }
-
-    pub(super) fn restore_queue(
-        &self,
-        queue: &QueueId,
-        configuration: &Configuration,
-        fence: u64,
-        places: RestoredEntries,
-    ) -> ConfigureOutcome {
-        let mut queues = self.lock();
-        let epoch = configuration.epoch;
-        if queues.is_outdated(queue, epoch) {
-            return if queues.epoch(queue) == epoch {
-                ConfigureOutcome::Unchanged
-            } else {
-                ConfigureOutcome::Superseded
-            };
-        }
-        let now_us = self.line_time(0, places.v).us;
-        let mut new = Queue::from_restored_entries(now_us, configuration.clone(), fence, places);
-        let dropped = match queues.live.remove(queue) {
-            Some(there) => Some(DroppedQueue::from_queue(there)),
-            None => queues.dropped.remove(queue),
-        };
-        if let Some(left) = dropped
-            && left
-                .generation
-                .is_none_or(|generation| generation == configuration.generation)
-        {
-            new.journal = left.journal;
-            new.ended = left.ended;
-        }
-        queues.dropped.remove(queue);
-        queues.live.insert(queue.clone(), new);
-        ConfigureOutcome::Created
     }
 }

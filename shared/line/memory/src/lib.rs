@@ -4,6 +4,7 @@
 //! does not survive the process. Only what is in the backup does.
 
 mod check;
+mod check_progress;
 mod clock;
 mod deadline_set;
 mod dropped_queue;
@@ -11,138 +12,21 @@ mod enter;
 mod fallback_tick;
 mod held_poll_leases;
 mod journal;
+mod journal_steps;
 mod line;
+mod memory_line;
+mod pending_report;
 mod promote;
 mod queue;
 #[cfg(feature = "given-time")]
 mod queue_dump;
+mod queues;
 mod report;
+mod restore;
 mod restore_entry;
 mod transitions;
 mod waiting;
 
-use std::{
-    collections::HashMap,
-    fmt,
-    sync::{Arc, Mutex, MutexGuard, PoisonError},
-};
-
-use vestibule_clock::{Clock, system_clock};
-use vestibule_domain::{clock::LineTime, id::QueueId};
-use vestibule_line::{ConfigureOutcome, JournalLimits, LineError, Subscribers, Tick};
-
+pub use self::memory_line::MemoryLine;
 #[cfg(feature = "given-time")]
 pub use self::queue_dump::QueueDump;
-use self::{dropped_queue::DroppedQueue, held_poll_leases::HeldPollLeases, queue::Queue};
-
-/// A line that holds all queues of one process in memory.
-#[derive(Clone)]
-pub struct MemoryLine {
-    queues: Arc<Mutex<Queues>>,
-    holds: HeldPollLeases,
-    subscribers: Arc<Mutex<Subscribers<QueueId>>>,
-    clock: Clock,
-    journal_limits: JournalLimits,
-    /// The clock of the callers, if it differs from `clock`. Within one process both are the same, so the line
-    /// cannot notice that the clock is wrong.
-    witness: Option<Clock>,
-}
-
-#[derive(Default)]
-struct Queues {
-    live: HashMap<QueueId, Queue>,
-    /// Queues that were dropped for a restore.
-    dropped: HashMap<QueueId, DroppedQueue>,
-}
-
-impl MemoryLine {
-    /// An empty line with the system's clock.
-    pub fn new() -> Self {
-        Self::with_clock(system_clock())
-    }
-
-    /// An empty line with another clock, such as that of a simulation.
-    pub fn with_clock(clock: Clock) -> Self {
-        Self {
-            queues: Arc::default(),
-            holds: HeldPollLeases::default(),
-            subscribers: Arc::default(),
-            clock,
-            journal_limits: JournalLimits::default(),
-            witness: None,
-        }
-    }
-
-    /// Returns the line with these journal limits.
-    #[cfg(any(test, feature = "given-time"))]
-    #[must_use]
-    pub fn with_journal_limits(self, journal_limits: JournalLimits) -> Self {
-        Self {
-            journal_limits,
-            ..self
-        }
-    }
-
-    /// Returns the line with another clock for its callers.
-    #[cfg(any(test, feature = "given-time"))]
-    #[must_use]
-    pub fn with_witness(self, witness: Clock) -> Self {
-        Self {
-            witness: Some(witness),
-            ..self
-        }
-    }
-
-    fn line_time(&self, offset_ms: i64, last_us: u64) -> LineTime {
-        let server_us = (self.clock)();
-        let witness_us = self.witness.as_ref().map_or(server_us, |witness| witness());
-        LineTime::from_clocks(server_us, offset_ms, witness_us / 1_000, last_us)
-    }
-
-    fn with_queue<T>(
-        &self,
-        queue: &QueueId,
-        act: impl FnOnce(&mut Queue, LineTime) -> T,
-    ) -> Result<T, LineError> {
-        let mut queues = self.lock();
-        let queue = queues.live.get_mut(queue).ok_or(LineError::QueueNotFound)?;
-        let time = self.line_time(queue.offset_ms, queue.last_us());
-        Ok(act(queue, time))
-    }
-
-    fn create_queue(&self, queue: &QueueId, make: impl FnOnce(u64) -> Queue) -> ConfigureOutcome {
-        let mut queues = self.lock();
-        // A restore may have begun after this caller decided to create the queue. The restore wins.
-        if queues.live.contains_key(queue) || queues.dropped.contains_key(queue) {
-            return ConfigureOutcome::Unchanged;
-        }
-        queues.live.insert(queue.clone(), make(self.line_time(0, 0).us));
-        ConfigureOutcome::Created
-    }
-
-    fn lock(&self) -> MutexGuard<'_, Queues> {
-        // No code panics halfway through a change of a queue, so the queues are consistent even if the lock is
-        // poisoned.
-        self.queues.lock().unwrap_or_else(PoisonError::into_inner)
-    }
-
-    fn publish_tick(&self, queue: &QueueId, tick: Tick) {
-        lock_subscribers(&self.subscribers).send_tick(queue, tick);
-    }
-}
-
-fn lock_subscribers(all: &Mutex<Subscribers<QueueId>>) -> MutexGuard<'_, Subscribers<QueueId>> {
-    all.lock().unwrap_or_else(PoisonError::into_inner)
-}
-
-impl Default for MemoryLine {
-    fn default() -> Self {
-        Self::new()
-    }
-}
-
-impl fmt::Debug for MemoryLine {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.write_str("MemoryLine")
-    }
-}

@@ -18,7 +18,10 @@ use vestibule_line::{
     ValidateOutcome, Validation,
 };
 
-use super::{MemoryLine, lock_subscribers, queue::Queue};
+use super::{
+    memory_line::{MemoryLine, lock_subscribers},
+    queue::Queue,
+};
 
 #[async_trait]
 impl QueueLine for MemoryLine {

@@ -19,8 +19,8 @@ use vestibule_line::{
 };
 
 use super::{
-    check::CheckProgress, deadline_set::DeadlineSet, journal::Journal, report::PendingReport,
-    waiting::WaitingEntries,
+    check_progress::CheckProgress, deadline_set::DeadlineSet, journal::Journal,
+    pending_report::PendingReport, waiting::WaitingEntries,
 };
 
 /// The state of one queue.

@@ -10,7 +10,7 @@ use vestibule_domain::{
 };
 use vestibule_line::LineError;
 
-use super::{MemoryLine, queue::Queue};
+use super::{memory_line::MemoryLine, queue::Queue};
 
 /// The state of a queue under its Redis field names, without its configuration and its journal.
 #[derive(Debug, Clone, PartialEq, Eq)]

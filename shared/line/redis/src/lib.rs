@@ -28,6 +28,7 @@ mod queue_view;
 mod raise_watermark;
 mod record_check_progress;
 mod record_load;
+mod redis_line;
 mod repair;
 mod reply;
 mod requeue_with_backoff;
@@ -40,172 +41,11 @@ mod status_many;
 mod take_check;
 mod take_fallback_tick;
 mod take_report;
+mod tick_message;
 mod unflushed;
 mod validate;
 
-use std::{fmt, sync::Arc};
-
-use vestibule_clock::{Clock, system_clock};
-use vestibule_domain::id::QueueId;
-use vestibule_line::{JournalLimits, LineError};
-use vestibule_telemetry::{emf::Metrics, metrics::REDIS_ROUND_TRIP, samples::DurationSamples};
-
-pub use self::connect::{Address, AddressError, IamLogin, IamUser, WallClock};
-use self::{
-    connect::Connection,
-    keys::Keys,
-    script::{LuaScript, ScriptCall},
+pub use self::{
+    connect::{Address, AddressError, IamLogin, IamUser, WallClock},
+    redis_line::RedisLine,
 };
-
-/// All queues of one Redis server or cluster.
-#[derive(Clone)]
-pub struct RedisLine {
-    connection: Connection,
-    /// Replaces the server's clock in tests. `None` in production.
-    given_clock: Option<Clock>,
-    journal_limits: JournalLimits,
-    /// The caller's own clock, which scripts compare with the server's. See [`clock`](vestibule_domain::clock).
-    witness: Clock,
-    round_trips: Arc<DurationSamples>,
-}
-
-impl RedisLine {
-    /// Connects to Redis and returns when the connection is open.
-    ///
-    /// | `url` | connects to |
-    /// | --- | --- |
-    /// | `redis://host:port` | one server, without TLS |
-    /// | `rediss://host:port` | one server, with TLS |
-    /// | `redis+cluster://host:port` | the cluster that has this node, without TLS |
-    /// | `rediss+cluster://host:port` | the cluster that has this node, with TLS |
-    ///
-    /// The address of a cluster may name several nodes (`host:port,host:port`), so that the client can start
-    /// while one of them is down. With `?ca_file=/path/of.pem`, the client trusts the certificate authorities
-    /// in that file and no others.
-    ///
-    /// # Errors
-    /// [`LineError::Unavailable`] if the address is malformed or the server does not answer.
-    pub async fn connect(url: &str) -> Result<Self, LineError> {
-        Self::open(url, None).await
-    }
-
-    /// Connects as [`connect`](Self::connect) does and logs in by IAM: `login` makes a fresh token for each
-    /// connection.
-    ///
-    /// # Errors
-    /// [`LineError::Unavailable`] as for [`connect`](Self::connect), and also if the address does not use
-    /// TLS, because a token is a password.
-    pub async fn connect_with_login(url: &str, login: IamLogin) -> Result<Self, LineError> {
-        require_tls(url)?;
-        Self::open(url, Some(login)).await
-    }
-
-    /// Connects as [`connect_as`](Self::connect_as) does, but also without TLS. For tests that start their
-    /// own server.
-    ///
-    /// # Errors
-    /// [`LineError::Unavailable`] if the address is malformed or the server does not answer.
-    #[cfg(feature = "given-time")]
-    pub async fn connect_with_login_without_tls(url: &str, login: IamLogin) -> Result<Self, LineError> {
-        Self::open(url, Some(login)).await
-    }
-
-    /// Prepares a client that connects with its first call. A process that can also serve requests while
-    /// Redis does not answer starts this way. `login` works as in [`connect_as`](Self::connect_as).
-    ///
-    /// # Errors
-    /// [`LineError::Unavailable`] if the address is malformed, or if the login would be sent without TLS.
-    pub fn connect_lazily(url: &str, login: Option<IamLogin>) -> Result<Self, LineError> {
-        if login.is_some() {
-            require_tls(url)?;
-        }
-        Ok(Self::from_connection(Connection::new(url, login)?))
-    }
-
-    async fn open(url: &str, login: Option<IamLogin>) -> Result<Self, LineError> {
-        Ok(Self::from_connection(Connection::open(url, login).await?))
-    }
-
-    fn from_connection(connection: Connection) -> Self {
-        Self {
-            connection,
-            given_clock: None,
-            journal_limits: JournalLimits::default(),
-            witness: system_clock(),
-            round_trips: Arc::new(DurationSamples::new(REDIS_ROUND_TRIP, Metrics::for_process())),
-        }
-    }
-
-    /// Writes the round-trip metric to `metrics` instead of the metrics of the process.
-    #[must_use]
-    pub fn with_metrics(self, metrics: Metrics) -> Self {
-        Self {
-            round_trips: Arc::new(DurationSamples::new(REDIS_ROUND_TRIP, metrics)),
-            ..self
-        }
-    }
-
-    /// Replaces both the server's clock and the caller's by `clock`. Every script then takes its time from
-    /// the caller. For tests.
-    #[cfg(feature = "given-time")]
-    #[must_use]
-    pub fn with_given_time(self, clock: Clock) -> Self {
-        Self {
-            given_clock: Some(clock.clone()),
-            witness: clock,
-            ..self
-        }
-    }
-
-    /// Replaces the limits of the journal. For tests.
-    #[cfg(feature = "given-time")]
-    #[must_use]
-    pub fn with_journal_limits(self, journal_limits: JournalLimits) -> Self {
-        Self {
-            journal_limits,
-            ..self
-        }
-    }
-
-    /// Replaces the caller's own clock. For tests.
-    #[cfg(feature = "given-time")]
-    #[must_use]
-    pub fn with_witness(self, witness: Clock) -> Self {
-        Self { witness, ..self }
-    }
-
-    /// Begins a call of a script whose first two arguments are times. The first is the time in microseconds
-    /// that a test gives, or empty, so that the script reads the server's clock. The second is the caller's
-    /// clock in milliseconds.
-    fn begin_call<'a>(&self, command: &'a LuaScript, queue: &'a QueueId) -> ScriptCall<'a> {
-        command
-            .call_for_queue(&Keys::new(queue))
-            .arg(self.given_us())
-            .arg(self.witness_ms())
-    }
-
-    fn given_us(&self) -> String {
-        self.given_clock
-            .as_ref()
-            .map_or_else(String::new, |clock| clock().to_string())
-    }
-
-    fn witness_ms(&self) -> u64 {
-        (self.witness)() / 1_000
-    }
-}
-
-fn require_tls(url: &str) -> Result<(), LineError> {
-    if url.starts_with("rediss") {
-        return Ok(());
-    }
-    let reason = "an IAM login needs TLS: use an address that begins with rediss:// or rediss+cluster://";
-    Err(LineError::Unavailable(reason.to_owned()))
-}
-
-impl fmt::Debug for RedisLine {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        // Prints no address, because an address may hold a password.
-        f.write_str("RedisLine")
-    }
-}

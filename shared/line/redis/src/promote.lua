@@ -157,7 +157,7 @@ if promoted > 0 then
     'promoted_through', promoted_through, 'waited_ms', tonumber(waited_ms or 0) + waited_sum_ms,
     'waited_max_ms', waited_max_ms)
   redis.call('HINCRBY', state, 'promoted', promoted)
-  -- Tells held polls up to which place the line was promoted: see changes.rs.
+  -- Tells held polls up to which place the line was promoted: see tick_message.rs.
   redis.call('SPUBLISH', changes,
     string.format('%.0f %.0f %.0f %.0f %.0f', highest_place, epoch, change_v, now_ms, claim_by_ms))
 end

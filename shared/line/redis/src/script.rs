@@ -103,6 +103,18 @@ fn read_header(body: &'static str, name: &str) -> Vec<&'static str> {
         .unwrap_or_default()
 }
 
+impl RedisLine {
+    /// Begins a call of a script whose first two arguments are times. The first is the time in microseconds
+    /// that a test gives, or empty, so that the script reads the server's clock. The second is the caller's
+    /// clock in milliseconds.
+    pub(super) fn begin_call<'a>(&self, command: &'a LuaScript, queue: &'a QueueId) -> ScriptCall<'a> {
+        command
+            .call_for_queue(&Keys::new(queue))
+            .arg(self.given_us())
+            .arg(self.witness_ms())
+    }
+}
+
 /// One call of a script.
 pub(super) struct ScriptCall<'a> {
     command: &'a LuaScript,

@@ -3,7 +3,10 @@
 use proptest::prelude::*;
 
 use super::*;
-use crate::estimate::{SHORT_WINDOW_MS, TickCounts};
+use crate::{
+    estimate::{MovingAverages, SHORT_WINDOW_MS, TickCounts},
+    pace::Pace,
+};
 
 const PACE: Pace = Pace {
     batch: 20,

@@ -23,8 +23,12 @@ use tokio::{
 };
 use vestibule_line::{LineError, Subscribers, TickSubscription};
 
-use super::{CONNECT_TIMEOUT, IamLogin, PING_AFTER_IDLE_MS, PING_TIMEOUT, RESPONSE_TIMEOUT, to_line_error};
-use crate::changes::parse_tick;
+use super::{
+    iam::IamLogin,
+    line_error::to_line_error,
+    timeouts::{CONNECT_TIMEOUT, PING_AFTER_IDLE_MS, PING_TIMEOUT, RESPONSE_TIMEOUT},
+};
+use crate::tick_message::parse_tick;
 
 /// A connection that received nothing for this long is pinged: before a new subscription, and as long as it
 /// has subscriptions.

@@ -1,52 +1,10 @@
 //! When slots come free because their time runs out, per step of the curve.
 
-use super::{ExpectedRates, POINTS_MAX, SessionEndSpread};
-use crate::estimate::ObservedLine;
-
-/// The time between two points of the curve, in seconds: in the near part, and in the far part.
-const NEAR_STEP_SECONDS: f64 = 1.0;
-const FAR_STEP_SECONDS: f64 = 5.0;
-/// A session spans at least this many steps.
-const STEPS_PER_SESSION_MIN: f64 = 10.0;
-/// The length of the near part, in seconds.
-pub(super) const NEAR_SECONDS: f64 = 60.0;
-
-/// The distances between the points of the curve.
-#[derive(Debug, Clone, Copy)]
-pub(super) struct StepGrid {
-    near: f64,
-    near_count: usize,
-    far: f64,
-}
-
-impl StepGrid {
-    #[allow(clippy::cast_possible_truncation, clippy::cast_sign_loss)]
-    pub(super) fn for_session(session: f64) -> Self {
-        let near = NEAR_STEP_SECONDS.min(session / STEPS_PER_SESSION_MIN);
-        Self {
-            near,
-            near_count: (NEAR_SECONDS / near).round() as usize,
-            far: FAR_STEP_SECONDS.min(session / STEPS_PER_SESSION_MIN),
-        }
-    }
-
-    #[allow(clippy::cast_precision_loss)]
-    pub(super) fn seconds_at(&self, point: usize) -> f64 {
-        let far = point.saturating_sub(self.near_count);
-        (point - far) as f64 * self.near + far as f64 * self.far
-    }
-
-    /// The step that contains a moment, given in seconds from now.
-    #[allow(clippy::cast_possible_truncation, clippy::cast_sign_loss)]
-    fn step_at(&self, seconds: f64) -> usize {
-        let near_seconds = self.seconds_at(self.near_count);
-        if seconds < near_seconds {
-            (seconds / self.near) as usize
-        } else {
-            self.near_count + ((seconds - near_seconds) / self.far) as usize
-        }
-    }
-}
+use super::{
+    expected_rates::{ExpectedRates, SessionEndSpread},
+    observed_line::ObservedLine,
+    step_grid::{POINTS_MAX, StepGrid, count_as_f64, seconds_from_ms},
+};
 
 /// The number of slots that come free in each step because their time runs out.
 pub(super) struct DueSlots<'a> {
@@ -129,14 +87,4 @@ impl<'a> DueSlots<'a> {
     pub(super) fn slots_at(&self, step: usize) -> f64 {
         self.slots.get(step).copied().unwrap_or(0.0)
     }
-}
-
-#[allow(clippy::cast_precision_loss)]
-pub(super) fn seconds_from_ms(ms: u64) -> f64 {
-    ms as f64 / 1_000.0
-}
-
-#[allow(clippy::cast_precision_loss)]
-pub(super) fn count_as_f64(number: u64) -> f64 {
-    number as f64
 }

@@ -4,10 +4,7 @@ use std::fmt;
 
 use uuid::Uuid;
 
-use super::id::IdError;
-
-/// The longest visitor id, in bytes.
-pub const VISITOR_ID_MAX: usize = 256;
+use super::error::{IdError, VISITOR_ID_MAX};
 
 /// How a visitor is identified. The kind decides which credential an entry token is compared with.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]

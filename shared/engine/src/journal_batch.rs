@@ -1,11 +1,12 @@
-//! Writes journal records in concurrent batches, and reports for each record what the backup accepted.
+//! Writes journal records in concurrent batches, and reports for each record what the backup accepted. The flush, the
+//! retry of dead letters and the restore share this step.
 
 use std::{collections::HashSet, time::Duration};
 
 use tokio::time::{Instant, timeout};
 use vestibule_backup::{Backup, BackupError, EntryPartition, PutOutcome};
 use vestibule_domain::change::{Change, VisitEnd};
-use vestibule_line::JournalRecord;
+use vestibule_line::{JournalRecord, LineError, QueueLine};
 
 /// The most changes in a batch, unless its first record alone has more.
 const CHANGES_MAX: usize = 1_000;
@@ -15,6 +16,17 @@ const BATCH_START_WINDOW: Duration = Duration::from_secs(10);
 const BATCH_TIMEOUT: Duration = Duration::from_secs(30);
 /// How long the backup may take to answer whether it accepts writes.
 const PROBE_TIMEOUT: Duration = Duration::from_secs(5);
+
+/// Why a flush stopped. The changes written until then are in the backup and no longer in the journal.
+#[derive(Debug, thiserror::Error)]
+pub enum FlushError {
+    /// The line failed to answer.
+    #[error(transparent)]
+    Line(#[from] LineError),
+    /// The backup accepted no more changes.
+    #[error(transparent)]
+    Backup(#[from] BackupError),
+}
 
 /// The outcome of writing one journal record.
 pub(super) struct BatchResult<'a> {
@@ -44,6 +56,23 @@ impl BatchResult<'_> {
     /// The ends that the backup holds now.
     pub(super) fn endings(&self) -> impl Iterator<Item = VisitEnd> {
         self.written.iter().filter_map(Change::visit_end)
+    }
+}
+
+/// Succeeds if the partition is of the queue's current generation. Without this check, a flush after a reset would
+/// write records of the new generation into the old partition.
+///
+/// # Errors
+/// [`LineError::Unknown`] if the generation differs: the queue that the caller knew no longer exists.
+pub(super) async fn require_generation(
+    line: &(impl QueueLine + ?Sized),
+    shelf: &EntryPartition,
+) -> Result<(), LineError> {
+    let view = line.queue_view(&shelf.queue).await?;
+    if view.configuration.generation == shelf.generation {
+        Ok(())
+    } else {
+        Err(LineError::QueueNotFound)
     }
 }
 

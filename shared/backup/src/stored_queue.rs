@@ -1,0 +1,81 @@
+//! A queue as the backup stores it: its settings, and Vestibule's own metadata.
+
+use vestibule_domain::{configuration::Configuration, id::Salt, settings::Settings};
+
+use super::{
+    lease::Lease,
+    stored_settings::{StoredSettings, settings_revision},
+};
+
+/// Vestibule's own metadata of a queue. Operators edit the settings, not this.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct QueueMetadata {
+    /// Rises by one at each restore and at each reset.
+    pub epoch: u32,
+    /// Rises by one at each reset.
+    pub generation: u32,
+    /// The lowest epoch whose passes are valid: the epoch of the last reset.
+    pub min_epoch: u32,
+    /// The salt of this generation. Entry ids are derived with it.
+    pub salt: Salt,
+    /// The highest watermark that the line of this queue has shown. A line that shows a lower one has restarted with
+    /// stale data.
+    pub watermark: u64,
+    /// The lease of the process that restores the queue at the moment; `None` if no restore is under way.
+    pub lease: Option<Lease>,
+}
+
+impl QueueMetadata {
+    /// The metadata of a new queue.
+    pub fn new(salt: Salt) -> Self {
+        Self {
+            epoch: 1,
+            generation: 1,
+            min_epoch: 1,
+            salt,
+            watermark: 0,
+            lease: None,
+        }
+    }
+
+    /// The metadata after a reset: the next epoch and the next generation, with a new salt and without a lease.
+    #[must_use]
+    pub fn next_generation(self, salt: Salt) -> Self {
+        Self {
+            epoch: self.epoch + 1,
+            generation: self.generation + 1,
+            min_epoch: self.epoch + 1,
+            salt,
+            lease: None,
+            ..self
+        }
+    }
+}
+
+/// A queue as the backup stores it.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct StoredQueue {
+    /// The settings as last written, valid or not.
+    pub settings: StoredSettings,
+    /// Rises by one with each [`Backup::replace_settings`](super::Backup::replace_settings); an edit by hand does not
+    /// change it. Of two reads of the settings, the one with the higher number is later.
+    pub settings_order: u64,
+    /// Vestibule's own metadata.
+    pub metadata: QueueMetadata,
+}
+
+impl StoredQueue {
+    /// The configuration to put in force in the line, with these settings.
+    pub fn configuration(&self, settings: Settings) -> Configuration {
+        let part = &self.metadata;
+        Configuration {
+            revision: settings_revision(&settings),
+            settings,
+            settings_order: self.settings_order,
+            epoch: part.epoch,
+            generation: part.generation,
+            min_epoch: part.min_epoch,
+            salt: part.salt,
+        }
+    }
+}

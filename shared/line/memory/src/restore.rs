@@ -1,0 +1,96 @@
+//! The steps of a restore: the line drops a queue, shows its unflushed changes, and takes the queue back.
+
+use std::collections::hash_map::Entry;
+
+use vestibule_domain::{change::VisitEnd, configuration::Configuration, id::QueueId};
+use vestibule_line::{ConfigureOutcome, LineError, RestoredEntries, UnflushedChanges};
+
+use super::{dropped_queue::DroppedQueue, memory_line::MemoryLine, queue::Queue};
+
+impl MemoryLine {
+    pub(super) fn drop_for_restore(&self, queue: &QueueId, epoch: u32) -> bool {
+        let mut queues = self.lock();
+        if queues.is_outdated(queue, epoch) {
+            return false;
+        }
+        if let Some(there) = queues.live.remove(queue) {
+            queues
+                .dropped
+                .insert(queue.clone(), DroppedQueue::from_queue(there));
+        }
+        queues.dropped.entry(queue.clone()).or_default().epoch = epoch;
+        true
+    }
+
+    pub(super) fn unflushed_changes(
+        &self,
+        queue: &QueueId,
+        most: usize,
+    ) -> Result<UnflushedChanges, LineError> {
+        let queues = self.lock();
+        let lost = queues.dropped.get(queue).ok_or(LineError::QueueNotFound)?;
+        Ok(UnflushedChanges {
+            generation: lost.generation,
+            records: lost.journal.records.iter().take(most).cloned().collect(),
+            ends: lost.ended.values().take(most).copied().collect(),
+        })
+    }
+
+    pub(super) fn acknowledge_changes(
+        &self,
+        queue: &QueueId,
+        keys: &[String],
+        ended: &[VisitEnd],
+    ) -> Result<(), LineError> {
+        let mut queues = self.lock();
+        if let Some(there) = queues.live.get_mut(queue) {
+            there.acknowledge(keys, ended);
+            return Ok(());
+        }
+        let lost = queues.dropped.get_mut(queue).ok_or(LineError::QueueNotFound)?;
+        lost.journal.remove_records(keys);
+        for ending in ended {
+            if let Entry::Occupied(end) = lost.ended.entry(ending.id)
+                && end.get().version <= ending.version
+            {
+                end.remove();
+            }
+        }
+        Ok(())
+    }
+
+    pub(super) fn restore_queue(
+        &self,
+        queue: &QueueId,
+        configuration: &Configuration,
+        fence: u64,
+        places: RestoredEntries,
+    ) -> ConfigureOutcome {
+        let mut queues = self.lock();
+        let epoch = configuration.epoch;
+        if queues.is_outdated(queue, epoch) {
+            return if queues.epoch(queue) == epoch {
+                ConfigureOutcome::Unchanged
+            } else {
+                ConfigureOutcome::Superseded
+            };
+        }
+        let now_us = self.line_time(0, places.v).us;
+        let mut new = Queue::from_restored_entries(now_us, configuration.clone(), fence, places);
+        let dropped = match queues.live.remove(queue) {
+            Some(there) => Some(DroppedQueue::from_queue(there)),
+            None => queues.dropped.remove(queue),
+        };
+        if let Some(left) = dropped
+            && left
+                .generation
+                .is_none_or(|generation| generation == configuration.generation)
+        {
+            new.journal = left.journal;
+            new.ended = left.ended;
+        }
+        queues.dropped.remove(queue);
+        queues.live.insert(queue.clone(), new);
+        ConfigureOutcome::Created
+    }
+}
