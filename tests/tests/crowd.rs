@@ -13,7 +13,6 @@ use futures_util::future::join_all;
 use serde_json::{Value, json};
 use tokio::time::{sleep, timeout};
 use uuid::Uuid;
-use vestibule_line::EntryLine;
 use vestibule_tests::{runner::Runner, servers::server_url};
 
 const VISITORS: usize = 1_000;
