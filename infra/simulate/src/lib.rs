@@ -3,7 +3,7 @@
 //! arrive and how they behave.
 //!
 //! - [`scenario`]: who arrives, and what happens to the queue meanwhile
-//! - [`crowd`]: the visitors of a scenario, drawn from its seed
+//! - [`population`]: the visitors of a scenario, drawn from its seed
 //! - [`simulation`]: one run, from the first arrival until the line is empty; [`outcome`]: its result
 //! - [`invariant_checker`]: counts violations of pace, capacity and order independently of the line;
 //!   [`estimate_accuracy`]: compares the wait estimates with the waits
@@ -11,12 +11,12 @@
 //! - [`scenario_runs`]: a scenario with several seeds; [`run_figures`]: the figures of one run or of several
 //! - [`table`]: the printed tables; [`time_series`]: admission over time as text and CSV; [`plot`]: as a picture
 
-pub mod crowd;
 pub mod estimate_accuracy;
 pub mod event_queue;
 pub mod invariant_checker;
 pub mod outcome;
 pub mod plot;
+pub mod population;
 pub mod run_figures;
 pub mod scenario;
 pub mod scenario_runs;

@@ -30,11 +30,11 @@ use vestibule_line_memory::MemoryLine;
 
 use self::{fallback_ticks::Process, poll_schedule::PollSchedule, visitor::Step};
 use crate::{
-    crowd::{Behavior, Crowd, Visitor},
     estimate_accuracy::EstimateAccuracy,
     event_queue::EventQueue,
     invariant_checker::InvariantChecker,
     outcome::{Outcome, Sample, VisitorOutcome},
+    population::{Behavior, Population, Visitor},
     scenario::{Network, Scenario},
 };
 
@@ -122,11 +122,11 @@ pub fn run_scenario(scenario: &Scenario, clients: Clients) -> Outcome {
 
 impl Simulation {
     fn new(scenario: &Scenario, clients: Clients) -> Self {
-        let Crowd {
+        let Population {
             visitors,
             ids,
             visitor_by_id,
-        } = Crowd::from_scenario(scenario);
+        } = Population::from_scenario(scenario);
         let state = |(id, drawn)| VisitorState {
             id,
             drawn,

@@ -124,7 +124,7 @@ impl HeldPolls {
     }
 
     /// Marks a poll for a lookup, because its entry may have changed.
-    pub(super) fn mark(&mut self, key: HeldPollKey) {
+    pub(super) fn mark_for_lookup(&mut self, key: HeldPollKey) {
         self.marked.insert(key);
     }
 

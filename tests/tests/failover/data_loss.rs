@@ -4,7 +4,16 @@ use crate::scene::{Guest, Scene};
 
 /// The keys of a queue.
 const KEYS: [&str; 10] = [
-    "waiting", "ready", "active", "ended", "sought", "config", "state", "load", "journal", "lost",
+    "waiting",
+    "ready",
+    "active",
+    "ended",
+    "revival_tickets",
+    "config",
+    "state",
+    "load",
+    "journal",
+    "lost",
 ];
 
 /// The serialized values of keys, as Redis dumps them.

@@ -247,7 +247,7 @@ async fn an_unreadable_record_does_not_block_the_journal() {
         DeadLetterOutcome::Moved
     );
     let kept: Vec<RawRecord> = redis::cmd("XRANGE")
-        .arg(key("aside"))
+        .arg(key("dead_letters"))
         .arg(&["-", "+"])
         .query_async(&mut link)
         .await

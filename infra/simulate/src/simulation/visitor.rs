@@ -8,7 +8,7 @@ use vestibule_domain::{
 use vestibule_line::{ClaimOutcome, EnterOutcome, EntryLine, EntryLookup, LeaveOutcome, LeaveReason};
 
 use super::{Clients, FIXED_POLL_MS, Simulation, fallback_ticks::process_of, resolve};
-use crate::{crowd::Behavior, scenario::Network};
+use crate::{population::Behavior, scenario::Network};
 
 /// The most that a poll is late in a usual network, in milliseconds, and the most for one poll in 100.
 const POLL_DELAY_MS: u64 = 300;

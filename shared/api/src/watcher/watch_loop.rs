@@ -226,7 +226,7 @@ impl WatchLoop {
             WatcherCommand::Hold(key, waiter, counted, tell) => {
                 self.held_polls.add(key, waiter, counted, tell);
                 if self.is_subscribed {
-                    self.held_polls.mark(key);
+                    self.held_polls.mark_for_lookup(key);
                 }
             }
             WatcherCommand::End(key) => self.held_polls.send_to_lookup(key),
@@ -256,7 +256,7 @@ impl WatchLoop {
                 Ok(looks) => heard.extend(self.held_polls.take_if_changed(*key, looks[at])),
                 Err(LineError::Unavailable(_)) => {
                     self.is_line_in_doubt = true;
-                    self.held_polls.mark(*key);
+                    self.held_polls.mark_for_lookup(*key);
                 }
                 Err(_) => self.held_polls.send_to_lookup(*key),
             }

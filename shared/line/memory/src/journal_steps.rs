@@ -40,7 +40,7 @@ impl Queue {
             return DeadLetterOutcome::Full;
         }
         if let Some(mut record) = self.journal.records.remove(at) {
-            record.key = format!("aside:{}", self.journal.next_key());
+            record.key = format!("dead-letter:{}", self.journal.next_key());
             self.journal.dead_letters.push_back(record);
         }
         DeadLetterOutcome::Moved

@@ -68,7 +68,7 @@ impl Queue {
             ("moving_since_ms", self.averages.moving_since_ms),
             ("promoted_through", self.promoted_through),
             ("heartbeat_ms", self.heartbeat_ms),
-            ("driven_at_ms", self.fallback_ticked_at_ms),
+            ("fallback_tick_at_ms", self.fallback_ticked_at_ms),
             ("entered", self.totals.entered),
             ("fast_tracked", self.totals.fast_tracked),
             ("promoted", self.totals.promoted),

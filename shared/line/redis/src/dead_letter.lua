@@ -1,19 +1,19 @@
 #!lua flags=allow-oom
 -- Moves a journal record to the dead letters without reading it: it may be one that no code understands.
 -- allow-oom: this script frees memory or preserves acknowledged changes, so it must run at maxmemory.
--- KEYS: journal aside config
+-- KEYS: journal dead_letters config
 --   journal: stream, changes that the backup does not have yet
---   aside: stream, dead letters, the records that could not be written to the backup
+--   dead-letter: stream, dead letters, the records that could not be written to the backup
 --   config: hash, the queue's configuration; without it Redis does not have the queue
--- ARGV: record_key aside_max
+-- ARGV: record_key dead_letters_max
 --   record_key: the stream id of the record
---   aside_max: how many dead letters are kept at most
+--   dead_letters_max: how many dead letters are kept at most
 -- Output: {'no-queue'}: Redis does not have the queue
---         {'set-aside'}: the record is a dead letter now
+--         {'dead-lettered'}: the record is a dead letter now
 --         {'gone'}: the journal has no such record
 --         {'full'}: there are too many dead letters, or the record is too large to move; it stays in the journal
-local journal, aside, config = KEYS[1], KEYS[2], KEYS[3]
-local record_key, aside_max = ARGV[1], tonumber(ARGV[2])
+local journal, dead_letters, config = KEYS[1], KEYS[2], KEYS[3]
+local record_key, dead_letters_max = ARGV[1], tonumber(ARGV[2])
 
 local RECORD_VALUES_MAX = 1000 -- `unpack` is bounded; Vestibule's own records have less than 100 fields
 
@@ -25,9 +25,9 @@ if not record then
   return { 'gone' }
 end
 local _, values = unpack(record) -- a stream id, and a list of field, value, field, value
-if redis.call('XLEN', aside) >= aside_max or #values > RECORD_VALUES_MAX then
+if redis.call('XLEN', dead_letters) >= dead_letters_max or #values > RECORD_VALUES_MAX then
   return { 'full' }
 end
-redis.call('XADD', aside, '*', unpack(values))
+redis.call('XADD', dead_letters, '*', unpack(values))
 redis.call('XDEL', journal, record_key)
-return { 'set-aside' }
+return { 'dead-lettered' }

@@ -18,7 +18,7 @@ pub(super) async fn dead_letter(
     let call = DEAD_LETTER.call_for_queue(&Keys::new(queue)).arg(key);
     let reply = call.arg(line.journal_limits.dead_letters).send(line).await?;
     match reply.outcome() {
-        "set-aside" => Ok(DeadLetterOutcome::Moved),
+        "dead-lettered" => Ok(DeadLetterOutcome::Moved),
         "gone" => Ok(DeadLetterOutcome::AlreadyHandled),
         "full" => Ok(DeadLetterOutcome::Full),
         _ => Err(reply.protocol_error("a known outcome")),

@@ -17,7 +17,7 @@ pub(super) async fn drop_queue(line: &RedisLine, queue: &QueueId, epoch: u32) ->
         .send(line)
         .await?;
     match reply.outcome() {
-        "forgotten" => Ok(true),
+        "dropped" => Ok(true),
         "later" => Ok(false),
         _ => Err(reply.protocol_error("a known outcome")),
     }

@@ -27,16 +27,16 @@ pub(super) async fn read_journal_records(
     Ok(records)
 }
 
-/// Reads the oldest dead letters. Their keys get the prefix `aside:`, by which `acknowledge.lua` tells them
+/// Reads the oldest dead letters. Their keys get the prefix `dead-letter:`, by which `acknowledge.lua` tells them
 /// from the records of the journal.
 pub(super) async fn read_dead_letters(
     line: &RedisLine,
     queue: &QueueId,
     most: usize,
 ) -> Result<Vec<JournalRecord>, LineError> {
-    let mut records = read_records(line, queue, "aside", "-", most).await?;
+    let mut records = read_records(line, queue, "dead_letters", "-", most).await?;
     for record in &mut records {
-        record.key.insert_str(0, "aside:");
+        record.key.insert_str(0, "dead-letter:");
     }
     Ok(records)
 }

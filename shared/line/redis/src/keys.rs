@@ -26,8 +26,8 @@ impl<'a> Keys<'a> {
     /// | type | names |
     /// | --- | --- |
     /// | sorted set | `waiting`, `ready`, `active` |
-    /// | hash | `ended`, `sought`, `config`, `state`, `load`, `lost` |
-    /// | stream | `journal`, `aside` |
+    /// | hash | `ended`, `revival_tickets`, `config`, `state`, `load`, `lost` |
+    /// | stream | `journal`, `dead_letters` |
     /// | channel | `changes` |
     pub(super) fn key(&self, name: &str) -> String {
         format!("{}{name}", self.prefix)

@@ -11,7 +11,7 @@
 --   journal: stream, changes that the backup does not have yet
 -- Output: {'no-queue'}: Redis does not have the queue
 --         {'busy'}: the queue or the journal is not empty, so nothing changed
---         {'resting'}: the heartbeat is removed
+--         {'parked'}: the heartbeat is removed
 local waiting, ready, active, config, state, journal = KEYS[1], KEYS[2], KEYS[3], KEYS[4], KEYS[5], KEYS[6]
 
 if redis.call('EXISTS', config) == 0 then
@@ -22,4 +22,4 @@ if redis.call('EXISTS', waiting, ready, active) > 0 or redis.call('XLEN', journa
   return { 'busy' }
 end
 redis.call('HSET', state, 'heartbeat_ms', 0)
-return { 'resting' }
+return { 'parked' }

@@ -18,7 +18,7 @@ pub(super) async fn park_idle_promoter(line: &RedisLine, queue: &QueueId) -> Res
         .await?;
     match reply.outcome() {
         "busy" => Ok(false),
-        "resting" => Ok(true),
+        "parked" => Ok(true),
         _ => Err(reply.protocol_error("a known outcome")),
     }
 }

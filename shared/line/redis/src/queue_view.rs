@@ -22,7 +22,7 @@ pub(super) async fn queue_view(line: &RedisLine, queue: &QueueId) -> Result<Queu
     let mut reply = line.begin_call(&QUEUE_VIEW, queue).send(line).await?;
     let now_ms = reply.read_number()?;
     let (waiting, ready, active) = (reply.read_number()?, reply.read_number()?, reply.read_number()?);
-    let (ended, journal, aside) = (reply.read_number()?, reply.read_number()?, reply.read_number()?);
+    let (ended, journal, dead_letters) = (reply.read_number()?, reply.read_number()?, reply.read_number()?);
     let configuration = read_configuration(&reply.read_fields()?)?;
     let (state, load) = (reply.read_fields()?, reply.read_fields()?);
     let clocks = ClockDifference {
@@ -38,12 +38,12 @@ pub(super) async fn queue_view(line: &RedisLine, queue: &QueueId) -> Result<Queu
         active,
         unsettled_ends: ended,
         journal_len: journal,
-        dead_letters: aside,
+        dead_letters: dead_letters,
         promoted_through: state.number("promoted_through")?,
         heartbeat_ms: state.number("heartbeat_ms")?,
         // A queue from a release without fallback ticks has no such field.
-        fallback_ticked_at_ms: if state.has("driven_at_ms") {
-            state.number("driven_at_ms")?
+        fallback_ticked_at_ms: if state.has("fallback_tick_at_ms") {
+            state.number("fallback_tick_at_ms")?
         } else {
             0
         },

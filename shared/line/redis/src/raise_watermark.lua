@@ -13,7 +13,7 @@
 --         {'other'}: the queue is of another epoch, so nothing changed
 --         {'old'}: the watermark is below the fence: the data is stale
 --         {'same'}: nothing changed since the watermark was raised last
---         {'marked', watermark}: the new watermark
+--         {'raised', watermark}: the new watermark
 local config, state = KEYS[1], KEYS[2]
 local epoch, fence = ARGV[1], tonumber(ARGV[2])
 
@@ -33,4 +33,4 @@ if v == watermark_v then
   return { 'same' }
 end
 redis.call('HSET', state, 'fence', watermark + 1, 'fence_v', v)
-return { 'marked', watermark + 1 }
+return { 'raised', watermark + 1 }

@@ -25,7 +25,7 @@ pub(super) async fn raise_watermark(
         "other" => Ok(RaiseWatermarkOutcome::OtherEpoch),
         "old" => Ok(RaiseWatermarkOutcome::StaleLine),
         "same" => Ok(RaiseWatermarkOutcome::Unchanged),
-        "marked" => Ok(RaiseWatermarkOutcome::Raised(reply.read_number()?)),
+        "raised" => Ok(RaiseWatermarkOutcome::Raised(reply.read_number()?)),
         _ => Err(reply.protocol_error("a known outcome")),
     }
 }

@@ -11,7 +11,7 @@
 --   shards: how many shards the check has finished
 --   shard_count: how many shards there are; the check ends when `shards` is the same
 -- Output: {'no-queue'}: Redis does not have the queue
---         {'noted', now_ms}: the progress is stored
+--         {'recorded', now_ms}: the progress is stored
 local config, state = KEYS[1], KEYS[2]
 local given_us, witness_ms, shards, shard_count = ARGV[1], tonumber(ARGV[2]), ARGV[3], ARGV[4]
 
@@ -27,4 +27,4 @@ if shards == shard_count then
 else
   redis.call('HSET', state, 'check_shards', shards, 'check_heard_ms', now_ms)
 end
-return { 'noted', now_ms }
+return { 'recorded', now_ms }

@@ -12,7 +12,7 @@
 --   ttl_ms: Redis drops the report after this many milliseconds
 --   ...: the report, as field value field value …
 -- Output: {'no-queue'}: Redis does not have the queue
---         {'kept', now_ms}: the report is stored
+--         {'recorded', now_ms}: the report is stored
 local load, config, state = KEYS[1], KEYS[2], KEYS[3]
 local given_us, witness_ms, ttl_ms = ARGV[1], tonumber(ARGV[2]), ARGV[3]
 
@@ -32,4 +32,4 @@ end
 redis.call('DEL', load)
 redis.call('HSET', load, unpack(fields))
 redis.call('PEXPIRE', load, ttl_ms)
-return { 'kept', now_ms }
+return { 'recorded', now_ms }

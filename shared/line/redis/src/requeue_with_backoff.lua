@@ -16,7 +16,7 @@
 --   untried_values: how many of the following arguments are fields and values of the untried changes; 0 for none
 --   ...: field value field value … of the untried changes, then 7 fields with values for each refused change
 -- Output: {'no-queue'}: Redis does not have the queue
---         {'deferred'}: the record is replaced
+--         {'requeued'}: the record is replaced
 --         {'gone'}: the journal has no such record, so nothing changed
 local journal, config = KEYS[1], KEYS[2]
 local given_us, witness_ms, record_key, tries = ARGV[1], ARGV[2], ARGV[3], ARGV[4]
@@ -41,4 +41,4 @@ for first = first_refused, #ARGV, VALUES_PER_CHANGE do
   redis.call('XADD', journal, '*', 'tries', tries, 'retry_at_ms', string.format('%.0f', retry_at_ms),
     unpack(ARGV, first, first + VALUES_PER_CHANGE - 1))
 end
-return { 'deferred' }
+return { 'requeued' }

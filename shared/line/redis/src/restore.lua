@@ -3,16 +3,16 @@
 -- Redis does not have the queue.
 -- The restore of the highest epoch wins, however late the others are: this script replaces a queue of a lower epoch,
 -- and changes nothing if the queue is of this epoch or a later one, or if a restore of a later epoch is under way.
--- `journal`, `aside` and `ended` stay, unless they are of another generation.
+-- `journal`, `dead_letters` and `ended` stay, unless they are of another generation.
 -- include: new_state fields
--- KEYS: waiting ready active ended sought journal aside load config state lost staged_waiting staged_ready staged_active
+-- KEYS: waiting ready active ended revival_tickets journal dead_letters load config state lost staged_waiting staged_ready staged_active
 --   waiting: sorted set, entry -> place; the lowest place is promoted first
 --   ready: sorted set, entry -> claim deadline (by the claim clock) and visit
 --   active: sorted set, entry -> session end and visit
 --   ended: hash, entry -> its end, until the backup has it
---   sought: hash, entry -> ticket of a restore of this entry that has begun
+--   revival_tickets: hash, entry -> ticket of a restore of this entry that has begun
 --   journal: stream, changes that the backup does not have yet
---   aside: stream, dead letters, the records that could not be written to the backup
+--   dead-letter: stream, dead letters, the records that could not be written to the backup
 --   load: hash, the protected service's last load report
 --   config: hash, the queue's configuration; without it Redis does not have the queue
 --   state: hash, the queue's version, totals, clocks and pace bucket
@@ -29,8 +29,8 @@
 --         {'same'}: Redis already has the queue with this epoch
 --         {'older'}: Redis has the queue with a later epoch, or a restore of a later epoch is under way
 --         {'incomplete'}: a staged set expired because the server's clock jumped forward; nothing changed
-local waiting, ready, active, ended, sought = KEYS[1], KEYS[2], KEYS[3], KEYS[4], KEYS[5]
-local journal, aside, load, config, state, lost = KEYS[6], KEYS[7], KEYS[8], KEYS[9], KEYS[10], KEYS[11]
+local waiting, ready, active, ended, revival_tickets = KEYS[1], KEYS[2], KEYS[3], KEYS[4], KEYS[5]
+local journal, dead_letters, load, config, state, lost = KEYS[6], KEYS[7], KEYS[8], KEYS[9], KEYS[10], KEYS[11]
 local staged_waiting, staged_ready, staged_active = KEYS[12], KEYS[13], KEYS[14]
 local now_us, last_order, v, fence = tonumber(ARGV[1]), tonumber(ARGV[2]), tonumber(ARGV[3]), ARGV[4]
 local entries = tonumber(ARGV[5])
@@ -58,9 +58,9 @@ if staged_entries ~= entries then
 end
 local old_generation = lost_generation or queue_generation
 if old_generation and old_generation ~= new.generation then
-  redis.call('UNLINK', journal, aside, ended)
+  redis.call('UNLINK', journal, dead_letters, ended)
 end
-redis.call('UNLINK', waiting, ready, active, sought, load, config, lost)
+redis.call('UNLINK', waiting, ready, active, revival_tickets, load, config, lost)
 for _, move in ipairs(moves) do
   if redis.call('EXISTS', move.from) == 1 then
     redis.call('RENAME', move.from, move.to)

@@ -20,7 +20,17 @@ pub(super) static RESTORE: LazyLock<LuaScript> =
 
 /// The keys of the queue that a restore changes, in the order of the script's header.
 const LIVE_KEYS: [&str; 11] = [
-    "waiting", "ready", "active", "ended", "sought", "journal", "aside", "load", "config", "state", "lost",
+    "waiting",
+    "ready",
+    "active",
+    "ended",
+    "revival_tickets",
+    "journal",
+    "dead_letters",
+    "load",
+    "config",
+    "state",
+    "lost",
 ];
 
 pub(super) async fn restore(

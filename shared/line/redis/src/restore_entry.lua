@@ -5,12 +5,12 @@
 -- taken for one that was lost. See docs/decisions/partial-loss.md.
 -- allow-oom: this script frees memory or preserves acknowledged changes, so it must run at maxmemory.
 -- include: clock scores claim_clock queue end put
--- KEYS: waiting ready active ended sought config state
+-- KEYS: waiting ready active ended revival_tickets config state
 --   waiting: sorted set, entry -> place; the lowest place is promoted first
 --   ready: sorted set, entry -> claim deadline (by the claim clock) and visit
 --   active: sorted set, entry -> session end and visit
 --   ended: hash, entry -> its end, until the backup has it
---   sought: hash, entry -> ticket of a restore of this entry that has begun
+--   revival_tickets: hash, entry -> ticket of a restore of this entry that has begun
 --   config: hash, the queue's configuration; without it Redis does not have the queue
 --   state: hash, the queue's version, totals, clocks and pace bucket
 -- ARGV: given_us witness_ms id generation epoch v record_state visit place session_end_ms ticket replaced_visit
@@ -29,10 +29,10 @@
 --         {'refused'}: the record is of another generation, or of a later epoch than the queue; nothing changed
 --         {'here', state, score or visit, position or deadline_ms, now_ms}: the entry is in the line already
 --         {'ended'}: the visit ended, so nothing changed
---         {'sought', ticket}: read the record again and call with this ticket
+--         {'ticket', ticket}: read the record again and call with this ticket
 --         {'expired', epoch, v, visit, now_ms}: the session ended while Redis did not have the entry, so it expires
---         {'back', epoch, v, state, score or visit, position or deadline_ms, now_ms}: the entry is restored
-local waiting, ready, active, ended, sought = KEYS[1], KEYS[2], KEYS[3], KEYS[4], KEYS[5]
+--         {'restored', epoch, v, state, score or visit, position or deadline_ms, now_ms}: the entry is restored
+local waiting, ready, active, ended, revival_tickets = KEYS[1], KEYS[2], KEYS[3], KEYS[4], KEYS[5]
 local config, state = KEYS[6], KEYS[7]
 local given_us, witness_ms, id, generation = ARGV[1], tonumber(ARGV[2]), ARGV[3], tonumber(ARGV[4])
 local epoch, v = tonumber(ARGV[5]), tonumber(ARGV[6])
@@ -64,21 +64,21 @@ if has_timed_out or has_ended or (replaced_visit and not entry.visit) then
 end
 
 if not replaced_visit then
-  local stored_ticket = redis.call('HGET', sought, id)
+  local stored_ticket = redis.call('HGET', revival_tickets, id)
   if not stored_ticket then
     stored_ticket = string.format('%.0f', take_version(queue, state))
-    redis.call('HSET', sought, id, stored_ticket)
-    redis.call('EXPIRE', sought, TICKETS_TTL_SECONDS)
+    redis.call('HSET', revival_tickets, id, stored_ticket)
+    redis.call('EXPIRE', revival_tickets, TICKETS_TTL_SECONDS)
   end
   if stored_ticket ~= ticket then
-    return { 'sought', stored_ticket }
+    return { 'ticket', stored_ticket }
   end
   -- An end of this epoch that is later than the ticket belongs to a visit that began and ended since, and the record
   -- may be older than that visit. An end of an earlier epoch is not.
   if ended_v and ended_epoch == queue.epoch and ended_v > tonumber(stored_ticket) then
     return { 'ended' }
   end
-  redis.call('HDEL', sought, id)
+  redis.call('HDEL', revival_tickets, id)
 end
 
 -- Versions and orders go on from the highest ones in the record: every lost change has a lower version, and the next
@@ -105,4 +105,4 @@ else
 end
 entry = { state = record_state, visit = visit, score = place, deadline_ms = session_end_ms }
 put_entry(queue, { waiting = waiting, ready = ready, active = active }, config, state, id, entry)
-return { 'back', queue.epoch, v, unpack(build_status(queue, waiting, id, entry)) }
+return { 'restored', queue.epoch, v, unpack(build_status(queue, waiting, id, entry)) }

@@ -46,8 +46,8 @@ pub(super) async fn restore_entry(
         "refused" => return Ok(RestoreEntryOutcome::Rejected),
         "ended" => return Ok(RestoreEntryOutcome::AlreadyEnded),
         "here" => return Ok(RestoreEntryOutcome::AlreadyLive(reply.read_status()?)),
-        "sought" => return Ok(RestoreEntryOutcome::TicketIssued(reply.read_number()?)),
-        "back" | "expired" => {}
+        "ticket" => return Ok(RestoreEntryOutcome::TicketIssued(reply.read_number()?)),
+        "restored" | "expired" => {}
         _ => return Err(reply.protocol_error("a known outcome")),
     }
     let version = reply

@@ -22,7 +22,7 @@ if redis.call('EXISTS', config) == 0 then
   return { 'no-queue' }
 end
 local v, heartbeat_ms, offset_ms, fallback_tick_at_ms =
-  unpack(redis.call('HMGET', state, 'v', 'heartbeat_ms', 'offset_ms', 'driven_at_ms'))
+  unpack(redis.call('HMGET', state, 'v', 'heartbeat_ms', 'offset_ms', 'fallback_tick_at_ms'))
 local us, clocks_apart = read_line_time(given_us, witness_ms, offset_ms, tonumber(v), heartbeat_ms)
 local now_ms = math.floor(us / 1000)
 heartbeat_ms = tonumber(heartbeat_ms)
@@ -33,5 +33,5 @@ local passed_ms = now_ms - tonumber(fallback_tick_at_ms or 0)
 if clocks_apart or not is_promoter_down or (passed_ms >= 0 and passed_ms < interval_ms) then
   return { 'early' }
 end
-redis.call('HSET', state, 'driven_at_ms', now_ms)
+redis.call('HSET', state, 'fallback_tick_at_ms', now_ms)
 return { 'due' }

@@ -3,14 +3,14 @@
 -- allow-oom: this script only overwrites numbers, which takes no more memory, so it may run at maxmemory. At that
 -- time an operator needs the report most.
 -- include: clock scores fields
--- KEYS: waiting ready active config state journal aside
+-- KEYS: waiting ready active config state journal dead_letters
 --   waiting: sorted set, entry -> place; the lowest place is promoted first
 --   ready: sorted set, entry -> claim deadline (by the claim clock) and visit
 --   active: sorted set, entry -> session end and visit
 --   config: hash, the queue's configuration; without it Redis does not have the queue
 --   state: hash, the queue's version, totals, clocks and pace bucket
 --   journal: stream, changes that the backup does not have yet
---   aside: stream, dead letters, the records that could not be written to the backup
+--   dead-letter: stream, dead letters, the records that could not be written to the backup
 -- ARGV: given_us witness_ms interval_ms idle_interval_ms
 --   given_us: the server's clock as a test sets it, in Unix microseconds; empty in production: Redis's TIME counts
 --   witness_ms: the caller's clock, in Unix milliseconds
@@ -30,7 +30,7 @@
 --           generation: of the queue
 --           check_age_ms: the time since the last consistency check ended, in milliseconds
 local waiting, ready, active, config, state, journal = KEYS[1], KEYS[2], KEYS[3], KEYS[4], KEYS[5], KEYS[6]
-local aside = KEYS[7]
+local dead_letters = KEYS[7]
 local given_us, witness_ms = ARGV[1], tonumber(ARGV[2])
 local interval_ms, idle_interval_ms = tonumber(ARGV[3]), tonumber(ARGV[4])
 
@@ -84,7 +84,7 @@ local _, tail = unpack(redis.call('ZRANGE', waiting, -1, -1, 'WITHSCORES'))
 local heartbeat_age_ms = stored.heartbeat_ms > 0 and now_ms - stored.heartbeat_ms or 0
 local tick_age_ms = math.max(heartbeat_age_ms, stored.tick_gap_ms or 0)
 local check_age_ms = math.max(now_ms - (stored.checked_at_ms or now_ms), 0)
-return { 'report', now_ms, waiting_count, ready_count, active_count, record_count, redis.call('XLEN', aside),
+return { 'report', now_ms, waiting_count, ready_count, active_count, record_count, redis.call('XLEN', dead_letters),
   oldest_at_ms, tonumber(head or 0), tonumber(tail or 0), tick_age_ms, stored.waited_ms or 0, stored.waited_max_ms or 0,
   since_report.entered, since_report.promoted, since_report.completed, since_report.left, since_report.expired,
   since_report.no_shows, tonumber(generation), check_age_ms }

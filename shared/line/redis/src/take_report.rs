@@ -30,7 +30,7 @@ pub(super) async fn take_report(
     }
     let now_ms = reply.read_number()?;
     let (waiting, ready, active) = (reply.read_number()?, reply.read_number()?, reply.read_number()?);
-    let (journal, aside) = (reply.read_number()?, reply.read_number()?);
+    let (journal, dead_letters) = (reply.read_number()?, reply.read_number()?);
     let oldest_at_ms = Some(reply.read_number()?).filter(|at_ms| *at_ms > 0);
     let (head, tail) = (reply.read_score()?, reply.read_score()?);
     let is_place = |score: &WaitScore| score.raw() > 0;
@@ -40,7 +40,7 @@ pub(super) async fn take_report(
         ready,
         active,
         journal_len: journal,
-        dead_letters: aside,
+        dead_letters: dead_letters,
         backup_lag_ms: oldest_at_ms.map_or(0, |at_ms| now_ms.saturating_sub(at_ms)),
         head: Some(head).filter(is_place),
         tail: Some(tail).filter(is_place),

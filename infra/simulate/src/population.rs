@@ -35,7 +35,7 @@ pub struct Visitor {
 
 /// All visitors of a scenario, by time of arrival.
 #[derive(Debug)]
-pub struct Crowd {
+pub struct Population {
     /// The visitors.
     pub visitors: Vec<Visitor>,
     /// The entry id of each visitor.
@@ -47,7 +47,7 @@ pub struct Crowd {
 /// A visitor who leaves or vanishes does so within this time after arrival, in seconds.
 const PATIENCE_SECONDS: f64 = 1_800.0;
 
-impl Crowd {
+impl Population {
     /// Draws the visitors. The same scenario gives the same visitors.
     ///
     /// # Panics
