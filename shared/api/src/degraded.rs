@@ -17,11 +17,10 @@ use vestibule_domain::{
 
 use super::{
     ApiState,
-    code::Code,
     entry::EntryBody,
     problem::Problem,
     queue_cache::{DegradedQueue, QueueLookupError, QueueSnapshot, READ_TIMEOUT},
-    validate::{ValidateRequest, earlier_epoch_problem},
+    validate_request::{ValidateRequest, earlier_epoch_problem, other_visit_problem},
     visitor::{Ownership, is_owner, token_mismatch_problem},
 };
 use crate::pass::{Pass, PassClaims, PassError, PassGrant};
@@ -240,8 +239,4 @@ impl ApiState {
                 ))
             })
     }
-}
-
-fn other_visit_problem() -> Problem {
-    Problem::new(Code::InvalidPass, "the pass belongs to another visit")
 }

@@ -6,51 +6,23 @@
 //! another request takes over. A tick finishes before the answer is sent, because Lambda freezes a function
 //! after its answer.
 
-use std::{
-    collections::HashMap,
-    future::Future,
-    sync::{Arc, Mutex, PoisonError},
-    time::Duration,
-};
+use std::{future::Future, sync::Arc, time::Duration};
 
 use tokio::{
     join,
-    sync::{Mutex as Turn, OwnedMutexGuard, oneshot},
+    sync::oneshot,
     time::{Instant, sleep, timeout},
 };
 use tracing::{debug, warn};
 use vestibule_domain::{fallback_tick::fallback_tick_due_in_ms, id::QueueId};
 use vestibule_engine::fallback_tick::{FallbackTickOutcome, fallback_tick};
 
-use super::{ApiState, queue_cache::QueueSnapshot};
+use super::{fallback_ticker::TickGuard, queue_cache::QueueSnapshot, state::ApiState};
 
 /// A fallback tick delays an answer by at most this time.
 const TICK_TIMEOUT: Duration = Duration::from_millis(800);
 /// A fallback tick takes no more records from the journal after this time.
 const FLUSH_TIME: Duration = Duration::from_millis(400);
-/// How many queues are remembered. A process serves few queues.
-const QUEUES_MAX: usize = 1_000;
-
-/// Which request of this process ticks which queue. That request holds the queue's lock, which contains the
-/// time of the last tick.
-#[derive(Default)]
-pub(super) struct FallbackTicker(Mutex<HashMap<QueueId, Arc<Turn<Option<Instant>>>>>);
-
-/// The right to tick a queue in this process.
-type TickGuard = OwnedMutexGuard<Option<Instant>>;
-
-impl FallbackTicker {
-    fn tick_lock(&self, queue: &QueueId) -> Arc<Turn<Option<Instant>>> {
-        // A panic elsewhere leaves the map intact, so the content of a poisoned lock is still valid.
-        let mut turns = self.0.lock().unwrap_or_else(PoisonError::into_inner);
-        if turns.len() >= QUEUES_MAX {
-            // A queue that is being ticked stays. The others lose only the time of their last tick, which
-            // the line knows too.
-            turns.retain(|_, turn| Arc::strong_count(turn) > 1);
-        }
-        turns.entry(queue.clone()).or_default().clone()
-    }
-}
 
 impl ApiState {
     /// Does the work of a request, and runs fallback ticks beside it while the promoter is down.

@@ -6,7 +6,6 @@ use std::{convert::Infallible, time::Instant};
 use axum::{extract::FromRequestParts, http::request::Parts};
 use serde_json::{Map, Value};
 
-use super::ApiState;
 use crate::config::{ApiConfig, ServiceRoutes, VisitorRoutes};
 
 /// The facts that the gateway vouches for. The [adapter](super::serve) puts them into the request's
@@ -73,10 +72,10 @@ impl Gateway {
     }
 }
 
-impl FromRequestParts<std::sync::Arc<ApiState>> for Gateway {
+impl<S: Sync> FromRequestParts<S> for Gateway {
     type Rejection = Infallible;
 
-    async fn from_request_parts(parts: &mut Parts, _: &std::sync::Arc<ApiState>) -> Result<Self, Infallible> {
+    async fn from_request_parts(parts: &mut Parts, _: &S) -> Result<Self, Infallible> {
         Ok(parts.extensions.get::<Self>().cloned().unwrap_or_default())
     }
 }

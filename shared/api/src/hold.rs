@@ -43,7 +43,7 @@ impl ApiState {
             return Ok(None);
         };
         let mut sleeper = self.entry_notifier.subscribe(waiter.id);
-        let mut watch = self.watchers.watch(self, waiter, held);
+        let mut watch = self.watchers.watch(waiter, held);
         let (word, look) = loop {
             tokio::select! {
                 word = watch.wait_for_wakeup() => break (word, None),

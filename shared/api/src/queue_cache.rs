@@ -1,7 +1,9 @@
 //! Caches a snapshot of each queue. The process asks the line for a queue at most once a second, however
 //! many requests need it (single-flight).
 
-mod known;
+mod degraded_queue;
+mod slot;
+mod snapshot;
 
 use std::{
     collections::HashMap,
@@ -11,152 +13,23 @@ use std::{
 
 use tokio::{
     sync::watch,
-    time::{Instant, sleep_until},
+    time::{Instant, sleep_until, timeout},
 };
-use vestibule_backup::{Backup, EntryPartition};
-use vestibule_domain::{
-    estimate::{Estimate, Forecast},
-    id::{IdKey, QueueId, RootKey},
-    record::EntryRecord,
-    settings::{Entrance, Settings},
+use vestibule_backup::{Backup, BackupError};
+use vestibule_domain::id::{IdKey, QueueId, RootKey};
+use vestibule_line::{LineError, QueueLine};
+
+use self::slot::{CacheSlot, CachedAnswer, FallbackCache, SNAPSHOT_AGE_MAX};
+pub(crate) use self::{
+    degraded_queue::{DegradedQueue, READ_TIMEOUT},
+    snapshot::{QueueLookupError, QueueSnapshot},
 };
-use vestibule_line::{LineError, QueueLine, QueueView};
 
-use self::known::FallbackCache;
-pub(crate) use self::known::{DegradedQueue, READ_TIMEOUT};
-
-/// The maximum age of a snapshot.
-const SNAPSHOT_AGE_MAX: Duration = Duration::from_secs(1);
-/// The maximum age of a failure. It is long enough that requests do not queue up behind an unavailable
-/// store, and no longer.
-const FAILURE_AGE_MAX: Duration = Duration::from_millis(250);
-/// The maximum age of the answer that the line is unavailable. A request that asks again waits until the
-/// line has timed out.
-const OUTAGE_AGE_MAX: Duration = Duration::from_secs(1);
-/// The same while another request finds out whether the line is back. Otherwise all requests would wait for
-/// that.
-const OUTAGE_AGE_MAX_WHILE_PROBING: Duration = Duration::from_secs(5);
 /// How many queues the cache keeps. A process serves few queues, and a client that invents names must not
 /// fill the memory.
 const QUEUES_MAX: usize = 1_000;
-
-/// A snapshot of a queue as the line showed it, and what follows from it.
-#[derive(Debug)]
-pub(crate) struct QueueSnapshot {
-    pub(crate) queue: QueueId,
-    pub(crate) view: QueueView,
-    /// When turns come, according to this snapshot.
-    pub(crate) forecast: Forecast,
-    /// Derives tokens from visitors.
-    pub(crate) ids: IdKey,
-    /// Read just before the line was asked.
-    asked_at: Instant,
-}
-
-impl QueueSnapshot {
-    pub(crate) fn settings(&self) -> &Settings {
-        &self.view.configuration.settings
-    }
-
-    /// Line time in Unix milliseconds. It is never behind the line's clock, and ahead of it by at most the
-    /// time that the line took to answer.
-    pub(crate) fn now_ms(&self) -> u64 {
-        self.view.now_ms.saturating_add(self.age_ms())
-    }
-
-    /// The age of the snapshot, in milliseconds.
-    pub(crate) fn age_ms(&self) -> u64 {
-        u64::try_from(self.asked_at.elapsed().as_millis()).unwrap_or(u64::MAX)
-    }
-
-    /// Entries served per second, as measured lately; `None` before any were served.
-    pub(crate) fn rate(&self) -> Option<f64> {
-        self.forecast.observed_per_second()
-    }
-
-    /// The expected wait at a position, in milliseconds. Pacing needs a number even if there is no
-    /// estimate.
-    pub(crate) fn eta_ms(&self, position: u64) -> u64 {
-        self.forecast.eta_ms(position)
-    }
-
-    /// The estimated wait at a position; `None` if there is no estimate.
-    pub(crate) fn estimate(&self, position: u64) -> Option<Estimate> {
-        self.view.estimate(&self.forecast, position)
-    }
-
-    /// Until when a visitor who missed the turn may enter again at the old place, in Unix milliseconds,
-    /// according to the record. `None` if entering now would not give the place back.
-    pub(crate) fn grace_until_ms(&self, record: &EntryRecord) -> Option<u64> {
-        let settings = self.settings();
-        let until_ms = record.grace_until_ms(settings.grace_seconds)?;
-        (settings.entrance == Entrance::Open && self.now_ms() <= until_ms).then_some(until_ms)
-    }
-
-    /// Returns the partition that holds the records of this queue's entries.
-    pub(crate) fn partition(&self) -> EntryPartition {
-        EntryPartition::from_configuration(&self.queue, &self.view.configuration)
-    }
-}
-
-/// Why there is no snapshot of a queue.
-#[derive(Debug, Clone)]
-pub(crate) enum QueueLookupError {
-    /// Neither the line nor the backup has the queue.
-    QueueNotFound,
-    /// The backup has the queue, and the line lost it.
-    Recovering,
-    /// The line gave no answer.
-    LineUnavailable(String),
-    /// The line does not have the queue, and the backup gave no answer.
-    BackupUnavailable(String),
-    /// The line gave an answer that makes no sense.
-    Protocol(String),
-}
-
-/// An answer, and the time at which it was current.
-#[derive(Clone)]
-struct CachedAnswer {
-    at: Instant,
-    snapshot: Result<Arc<QueueSnapshot>, QueueLookupError>,
-}
-
-impl CachedAnswer {
-    fn is_fresh(&self) -> bool {
-        let fresh = match self.snapshot {
-            Ok(_) => SNAPSHOT_AGE_MAX,
-            Err(QueueLookupError::LineUnavailable(_)) => OUTAGE_AGE_MAX,
-            Err(_) => FAILURE_AGE_MAX,
-        };
-        self.at.elapsed() < fresh
-    }
-
-    fn is_recent_outage(&self) -> bool {
-        matches!(self.snapshot, Err(QueueLookupError::LineUnavailable(_)))
-            && self.at.elapsed() < OUTAGE_AGE_MAX_WHILE_PROBING
-    }
-}
-
-/// The cache of one queue: the last answer, and the lock of the request that asks for the next one.
-struct CacheSlot {
-    refresh_lock: tokio::sync::Mutex<()>,
-    latest: watch::Sender<Option<CachedAnswer>>,
-    fallback: FallbackCache,
-}
-
-impl CacheSlot {
-    fn fresh_answer(&self) -> Option<CachedAnswer> {
-        self.latest.borrow().clone().filter(CachedAnswer::is_fresh)
-    }
-
-    /// Returns the last answer if it says that the line was unavailable a moment ago.
-    fn recent_outage(&self) -> Option<CachedAnswer> {
-        self.latest
-            .borrow()
-            .clone()
-            .filter(CachedAnswer::is_recent_outage)
-    }
-}
+/// The maximum age of an answer of the backup.
+const STORED_AGE_MAX: Duration = Duration::from_secs(2);
 
 /// The snapshots of the queues that one process serves.
 pub(crate) struct QueueCache {
@@ -231,6 +104,54 @@ impl QueueCache {
     #[cfg(test)]
     pub(super) fn cached_queues(&self) -> usize {
         self.slots.lock().unwrap_or_else(PoisonError::into_inner).len()
+    }
+
+    /// Returns what is known of a queue whose line is unavailable. If the backup does not answer either,
+    /// this is the last snapshot that the process has.
+    pub(crate) async fn degraded_queue(
+        &self,
+        queue: &QueueId,
+    ) -> Result<Arc<DegradedQueue>, QueueLookupError> {
+        let slot = self.slot(queue);
+        let asked = timeout(READ_TIMEOUT, self.read_stored_queue(&slot, queue)).await;
+        match asked.unwrap_or_else(|_| {
+            Err(BackupError::Unavailable(
+                "the backup did not answer in time".to_owned(),
+            ))
+        }) {
+            Ok(Some(known)) => Ok(known),
+            Ok(None) => Err(QueueLookupError::QueueNotFound),
+            Err(error) => match slot.fallback.last_snapshot() {
+                Some(seen) => Ok(Arc::new(DegradedQueue::from_snapshot(&seen))),
+                None => Err(QueueLookupError::BackupUnavailable(error.to_string())),
+            },
+        }
+    }
+
+    async fn read_stored_queue(
+        &self,
+        slot: &CacheSlot,
+        queue: &QueueId,
+    ) -> Result<Option<Arc<DegradedQueue>>, BackupError> {
+        let mut stored = slot.fallback.stored.lock().await;
+        if let Some((at, known)) = &*stored
+            && at.elapsed() < STORED_AGE_MAX
+        {
+            return Ok(known.clone());
+        }
+        let at = Instant::now();
+        let found = self.backup.read_queue(queue).await?;
+        let last = slot.fallback.last_snapshot();
+        let known = found.map(|found| {
+            Arc::new(DegradedQueue::from_stored_queue(
+                queue,
+                &found,
+                last.as_deref(),
+                &self.root,
+            ))
+        });
+        *stored = Some((at, known.clone()));
+        Ok(known)
     }
 
     async fn read_snapshot(&self, queue: &QueueId) -> CachedAnswer {

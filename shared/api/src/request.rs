@@ -1,7 +1,7 @@
 //! What handlers read from a request: ids from the path, values from the query, fields from the body. A
 //! refusal names the part of the request that is invalid.
 
-use std::{ops::RangeInclusive, str::FromStr, sync::Arc};
+use std::{ops::RangeInclusive, str::FromStr};
 
 use axum::{
     body::Bytes,
@@ -16,7 +16,7 @@ use vestibule_domain::{
     score::{VISIT_MODULUS, Visit},
 };
 
-use super::{ApiState, code::Code, problem::Problem};
+use super::{code::Code, problem::Problem};
 
 /// The largest body that a request may have, in bytes.
 pub(super) const BODY_MAX: usize = 8 * 1024;
@@ -30,20 +30,20 @@ pub(super) struct EntryPath {
     pub(super) id: EntryId,
 }
 
-impl FromRequestParts<Arc<ApiState>> for QueuePath {
+impl<S: Send + Sync> FromRequestParts<S> for QueuePath {
     type Rejection = Problem;
 
-    async fn from_request_parts(parts: &mut Parts, edge: &Arc<ApiState>) -> Result<Self, Problem> {
-        let params = read_path_params(parts, edge).await?;
+    async fn from_request_parts(parts: &mut Parts, state: &S) -> Result<Self, Problem> {
+        let params = read_path_params(parts, state).await?;
         Ok(Self(parse_param(&params, "queue")?))
     }
 }
 
-impl FromRequestParts<Arc<ApiState>> for EntryPath {
+impl<S: Send + Sync> FromRequestParts<S> for EntryPath {
     type Rejection = Problem;
 
-    async fn from_request_parts(parts: &mut Parts, edge: &Arc<ApiState>) -> Result<Self, Problem> {
-        let params = read_path_params(parts, edge).await?;
+    async fn from_request_parts(parts: &mut Parts, state: &S) -> Result<Self, Problem> {
+        let params = read_path_params(parts, state).await?;
         let queue = parse_param(&params, "queue")?;
         let id: EntryId = parse_param(&params, "token")?;
         Span::current().record("entry", tracing::field::display(id));
@@ -51,8 +51,8 @@ impl FromRequestParts<Arc<ApiState>> for EntryPath {
     }
 }
 
-async fn read_path_params(parts: &mut Parts, edge: &Arc<ApiState>) -> Result<RawPathParams, Problem> {
-    RawPathParams::from_request_parts(parts, edge)
+async fn read_path_params(parts: &mut Parts, state: &(impl Send + Sync)) -> Result<RawPathParams, Problem> {
+    RawPathParams::from_request_parts(parts, state)
         .await
         .map_err(|_| Problem::invalid_field("path", "must be UTF-8 after percent-decoding"))
 }
@@ -75,10 +75,10 @@ where
 /// The parameters of the query. The API ignores parameters that it does not know.
 pub(super) struct QueryParams(Vec<(String, String)>);
 
-impl FromRequestParts<Arc<ApiState>> for QueryParams {
+impl<S: Send + Sync> FromRequestParts<S> for QueryParams {
     type Rejection = Problem;
 
-    async fn from_request_parts(parts: &mut Parts, _: &Arc<ApiState>) -> Result<Self, Problem> {
+    async fn from_request_parts(parts: &mut Parts, _: &S) -> Result<Self, Problem> {
         Query::try_from_uri(&parts.uri)
             .map(|Query(pairs)| Self(pairs))
             .map_err(|_| Problem::invalid_field("query", "must be name=value pairs"))
@@ -113,15 +113,16 @@ fn invalid_visit() -> Problem {
 /// A request body that was read to its end and parsed.
 pub(super) struct Body<T>(pub(super) T);
 
-impl<T> FromRequest<Arc<ApiState>> for Body<T>
+impl<T, S> FromRequest<S> for Body<T>
 where
+    S: Send + Sync,
     T: TryFrom<Fields, Error = Problem>,
 {
     type Rejection = Problem;
 
-    async fn from_request(request: Request, edge: &Arc<ApiState>) -> Result<Self, Problem> {
+    async fn from_request(request: Request, state: &S) -> Result<Self, Problem> {
         let json = is_json(request.headers());
-        let bytes = Bytes::from_request(request, edge).await.map_err(|rejection| {
+        let bytes = Bytes::from_request(request, state).await.map_err(|rejection| {
             match rejection.into_response().status() {
                 StatusCode::PAYLOAD_TOO_LARGE => Problem::new(
                     Code::BodyTooLarge,

@@ -1,4 +1,4 @@
-use std::time::Duration;
+use std::{sync::Arc, time::Duration};
 
 use axum::{
     Router,
@@ -8,11 +8,12 @@ use axum::{
 };
 use http_body_util::BodyExt;
 use serde_json::Value;
+use tokio::sync::watch;
 use tower::ServiceExt;
 use vestibule_backup_file::FileBackup;
 use vestibule_domain::{
     configuration::Configuration,
-    id::{RootKey, Salt},
+    id::{QueueId, RootKey, Salt},
     score::WaitScore,
     settings::Settings,
 };
@@ -20,11 +21,15 @@ use vestibule_line_memory::MemoryLine;
 
 use super::{
     budget::HoldCandidate,
+    entry_notifier::EntryNotifier,
     held_polls::{HeldPoll, Wakeup},
     routes::add_layers,
     *,
 };
-use crate::pass::{PassSigner, new_key_pem};
+use crate::{
+    config::{ApiConfig, Keys},
+    pass::{PassSigner, new_key_pem},
+};
 
 fn api_state(dir: &tempfile::TempDir) -> Arc<ApiState> {
     let keys = Keys {
@@ -158,7 +163,7 @@ async fn queue_is_watched_until_its_last_held_poll_ends() {
             max_duration: Duration::from_secs(20),
         };
         let counted = edge.budget.acquire(candidate).await.expect("there is room");
-        edge.watchers.watch(&edge, &waiter, counted)
+        edge.watchers.watch(&waiter, counted)
     };
     let mut first = watch(waiter("0f8fad5b-d9cb-869f-a165-70867728950e")).await;
     let second = watch(waiter("1f8fad5b-d9cb-869f-a165-70867728950e")).await;

@@ -10,45 +10,16 @@ use vestibule_line::{ValidateOutcome, Validation};
 
 use super::{
     ApiState,
-    code::Code,
     degraded::{AcceptedPass, DegradedContext, QueueSource},
     entry::json,
     gateway::Gateway,
     missing_entry::QueryError,
     problem::Problem,
     queue_cache::QueueSnapshot,
-    request::{Body, EntryPath, Fields},
+    request::{Body, EntryPath},
+    validate_request::{ValidateRequest, earlier_epoch_problem, other_visit_problem},
     visitor::{is_owner, token_mismatch_problem},
 };
-
-/// The body of a validate request.
-pub(super) struct ValidateRequest {
-    pub(super) visitor: Option<String>,
-    pub(super) pass: Option<String>,
-    pub(super) consume: bool,
-    pub(super) visit: Option<Visit>,
-}
-
-impl TryFrom<Fields> for ValidateRequest {
-    type Error = Problem;
-
-    fn try_from(mut fields: Fields) -> Result<Self, Problem> {
-        let question = Self {
-            visitor: fields.take_string("visitor")?,
-            pass: fields.take_string("pass")?,
-            consume: fields.take_bool("consume")?.unwrap_or(false),
-            visit: fields.take_visit()?,
-        };
-        fields.refuse_unknown()?;
-        if question.visitor.is_none() && question.pass.is_none() {
-            return Err(Problem::invalid_field(
-                "visitor",
-                "must be given unless the request has a pass",
-            ));
-        }
-        Ok(question)
-    }
-}
 
 #[derive(Serialize)]
 struct ValidateResponse {
@@ -118,10 +89,7 @@ pub(super) async fn handle(
         } => (standing, change),
         ValidateOutcome::NotActive(standing) => return Err(Problem::not_your_turn(&standing)),
         ValidateOutcome::OtherVisit if question.pass.is_some() => {
-            return Err(Problem::new(
-                Code::InvalidPass,
-                "the pass belongs to another visit",
-            ));
+            return Err(other_visit_problem());
         }
         ValidateOutcome::OtherVisit => return Err(Problem::other_visit()),
         ValidateOutcome::NotFound(missing) => {
@@ -156,11 +124,6 @@ pub(super) async fn handle(
         degraded: false,
     };
     Ok(json(StatusCode::OK, &answer))
-}
-
-/// The problem of a pass from before the last reset.
-pub(super) fn earlier_epoch_problem() -> Problem {
-    Problem::new(Code::InvalidPass, "the pass belongs to an epoch that has ended")
 }
 
 impl ApiState {
@@ -198,10 +161,7 @@ impl ApiState {
             let_in_until_ms = (claims.epoch < configuration.epoch).then_some(claims.exp * 1_000);
             let of_pass = Visit::new(u64::from(claims.visit));
             if visit.is_some() && visit != of_pass {
-                return Err(Problem::new(
-                    Code::InvalidPass,
-                    "the pass belongs to another visit",
-                ));
+                return Err(other_visit_problem());
             }
             visit = of_pass;
         }

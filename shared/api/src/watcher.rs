@@ -5,7 +5,7 @@ mod watch_loop;
 
 use std::{
     collections::{HashMap, hash_map::Entry},
-    sync::{Arc, Mutex, MutexGuard, PoisonError},
+    sync::{Mutex, MutexGuard, PoisonError},
 };
 
 use tokio::sync::{
@@ -14,14 +14,18 @@ use tokio::sync::{
 };
 use vestibule_domain::id::QueueId;
 
+pub(super) use self::watch_loop::WatchContext;
+use self::watch_loop::WatcherCommand;
 use super::{
-    ApiState, budget,
+    budget,
     held_polls::{HeldPoll, HeldPollKey, Wakeup},
 };
 
 /// The watchers of one process.
-#[derive(Default)]
-pub(super) struct Watchers(Mutex<WatcherRegistry>);
+pub(super) struct Watchers {
+    context: WatchContext,
+    registry: Mutex<WatcherRegistry>,
+}
 
 #[derive(Default)]
 struct WatcherRegistry {
@@ -35,22 +39,16 @@ struct Watcher {
     held: usize,
 }
 
-enum WatcherCommand {
-    Hold(HeldPollKey, HeldPoll, budget::HoldPermit, oneshot::Sender<Wakeup>),
-    /// The hold has ended, and the poll looks up the status itself.
-    End(HeldPollKey),
-    /// The request of this poll is gone.
-    Release(HeldPollKey),
-}
-
 impl Watchers {
+    pub(super) fn new(context: WatchContext) -> Self {
+        Self {
+            context,
+            registry: Mutex::default(),
+        }
+    }
+
     /// Has the queue watched for one more poll, until the returned value is dropped.
-    pub(super) fn watch<'a>(
-        &'a self,
-        edge: &Arc<ApiState>,
-        waiter: &HeldPoll,
-        counted: budget::HoldPermit,
-    ) -> WatchHandle<'a> {
+    pub(super) fn watch<'a>(&'a self, waiter: &HeldPoll, counted: budget::HoldPermit) -> WatchHandle<'a> {
         let (tell, word) = oneshot::channel();
         let queue = &waiter.snapshot.queue;
         let mut watched = self.lock_registry();
@@ -58,7 +56,11 @@ impl Watchers {
         let key = (waiter.score, watched.polls_held_total);
         let watcher = watched.queues.entry(queue.clone()).or_insert_with(|| {
             let (order, orders) = unbounded_channel();
-            tokio::spawn(watch_loop::run(edge.clone(), waiter.snapshot.clone(), orders));
+            tokio::spawn(watch_loop::run(
+                self.context.clone(),
+                waiter.snapshot.clone(),
+                orders,
+            ));
             Watcher {
                 commands: order,
                 held: 0,
@@ -86,7 +88,7 @@ impl Watchers {
 
     fn lock_registry(&self) -> MutexGuard<'_, WatcherRegistry> {
         // No code panics while it holds this lock, so the map in a poisoned lock is still intact.
-        self.0.lock().unwrap_or_else(PoisonError::into_inner)
+        self.registry.lock().unwrap_or_else(PoisonError::into_inner)
     }
 }
 

@@ -1,22 +1,15 @@
-//! What a process knows of a queue whose line is unavailable. It asks the backup for that at most every two
-//! seconds.
+//! What a process knows of a queue whose line is unavailable.
 
-use std::{
-    sync::{Arc, Mutex, PoisonError},
-    time::Duration,
-};
+use std::time::Duration;
 
-use tokio::time::{Instant, timeout};
-use vestibule_backup::{BackupError, EntryPartition, StoredQueue};
+use vestibule_backup::{EntryPartition, StoredQueue};
 use vestibule_domain::{
     id::{IdKey, QueueId, RootKey},
     settings::Settings,
 };
 
-use super::{CacheSlot, QueueCache, QueueLookupError, QueueSnapshot};
+use super::snapshot::QueueSnapshot;
 
-/// The maximum age of an answer of the backup.
-const STORED_AGE_MAX: Duration = Duration::from_secs(2);
 /// How long a request waits for one read of the backup while the line is unavailable. It has already waited
 /// for the line.
 pub(crate) const READ_TIMEOUT: Duration = Duration::from_millis(600);
@@ -55,7 +48,7 @@ impl DegradedQueue {
     /// Describes the queue as the backup has it. If the stored settings are invalid, the settings that were
     /// last seen in force apply, with the stored switches that are valid. A process that has seen no
     /// settings uses the defaults, which accept no pass without the line.
-    fn from_stored_queue(
+    pub(super) fn from_stored_queue(
         queue: &QueueId,
         stored: &StoredQueue,
         last: Option<&QueueSnapshot>,
@@ -95,78 +88,5 @@ impl DegradedQueue {
             retain_hours: self.settings.retain_hours,
             grace_seconds: self.settings.grace_seconds,
         }
-    }
-}
-
-/// What the cache keeps of a queue for an outage of the line.
-#[derive(Default)]
-pub(super) struct FallbackCache {
-    /// The last snapshot, however old it is.
-    last_snapshot: Mutex<Option<Arc<QueueSnapshot>>>,
-    /// The last answer of the backup and its time. The inner value is `None` if the backup has no such
-    /// queue. The request that holds the lock asks the backup.
-    stored: tokio::sync::Mutex<Option<(Instant, Option<Arc<DegradedQueue>>)>>,
-}
-
-impl FallbackCache {
-    pub(super) fn store_snapshot(&self, seen: &Arc<QueueSnapshot>) {
-        *self.last_snapshot.lock().unwrap_or_else(PoisonError::into_inner) = Some(seen.clone());
-    }
-
-    fn last_snapshot(&self) -> Option<Arc<QueueSnapshot>> {
-        self.last_snapshot
-            .lock()
-            .unwrap_or_else(PoisonError::into_inner)
-            .clone()
-    }
-}
-
-impl QueueCache {
-    /// Returns what is known of a queue whose line is unavailable. If the backup does not answer either,
-    /// this is the last snapshot that the process has.
-    pub(crate) async fn degraded_queue(
-        &self,
-        queue: &QueueId,
-    ) -> Result<Arc<DegradedQueue>, QueueLookupError> {
-        let slot = self.slot(queue);
-        let asked = timeout(READ_TIMEOUT, self.read_stored_queue(&slot, queue)).await;
-        match asked.unwrap_or_else(|_| {
-            Err(BackupError::Unavailable(
-                "the backup did not answer in time".to_owned(),
-            ))
-        }) {
-            Ok(Some(known)) => Ok(known),
-            Ok(None) => Err(QueueLookupError::QueueNotFound),
-            Err(error) => match slot.fallback.last_snapshot() {
-                Some(seen) => Ok(Arc::new(DegradedQueue::from_snapshot(&seen))),
-                None => Err(QueueLookupError::BackupUnavailable(error.to_string())),
-            },
-        }
-    }
-
-    async fn read_stored_queue(
-        &self,
-        slot: &CacheSlot,
-        queue: &QueueId,
-    ) -> Result<Option<Arc<DegradedQueue>>, BackupError> {
-        let mut stored = slot.fallback.stored.lock().await;
-        if let Some((at, known)) = &*stored
-            && at.elapsed() < STORED_AGE_MAX
-        {
-            return Ok(known.clone());
-        }
-        let at = Instant::now();
-        let found = self.backup.read_queue(queue).await?;
-        let last = slot.fallback.last_snapshot();
-        let known = found.map(|found| {
-            Arc::new(DegradedQueue::from_stored_queue(
-                queue,
-                &found,
-                last.as_deref(),
-                &self.root,
-            ))
-        });
-        *stored = Some((at, known.clone()));
-        Ok(known)
     }
 }

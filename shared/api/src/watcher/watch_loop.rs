@@ -12,15 +12,17 @@ use futures_util::{
     future::BoxFuture,
     stream::{self, FuturesUnordered},
 };
-use tokio::{sync::mpsc::UnboundedReceiver, time::sleep};
+use tokio::{
+    sync::{mpsc::UnboundedReceiver, oneshot},
+    time::sleep,
+};
 use vestibule_domain::id::{EntryId, QueueId};
 use vestibule_line::{EntryLine, EntryLookup, LineError, Tick, TickSubscription};
 
-use super::WatcherCommand;
 use crate::{
-    ApiState,
-    held_polls::{HeldPollKey, HeldPolls, PendingReply, Wakeup},
-    queue_cache::{QueueLookupError, QueueSnapshot},
+    budget::{HoldPermit, HoldPermits},
+    held_polls::{HeldPoll, HeldPollKey, HeldPolls, PendingReply, Wakeup},
+    queue_cache::{QueueCache, QueueLookupError, QueueSnapshot},
 };
 
 /// The pause before the next attempt to subscribe or to read a snapshot.
@@ -34,22 +36,39 @@ const COMMANDS_MAX: usize = 1_000;
 /// other.
 const LOOKUPS_IN_FLIGHT_MAX: usize = 2;
 
+/// What a watcher uses of the process: the line, the snapshots, and the permits that it releases.
+#[derive(Clone)]
+pub(crate) struct WatchContext {
+    pub(crate) line: Arc<dyn EntryLine>,
+    pub(crate) queue_cache: Arc<QueueCache>,
+    pub(crate) permits: Arc<HoldPermits>,
+}
+
+/// What a poll tells the watcher of its queue.
+pub(super) enum WatcherCommand {
+    Hold(HeldPollKey, HeldPoll, HoldPermit, oneshot::Sender<Wakeup>),
+    /// The hold has ended, and the poll looks up the status itself.
+    End(HeldPollKey),
+    /// The request of this poll is gone.
+    Release(HeldPollKey),
+}
+
 /// Runs until the last poll is released.
 pub(super) async fn run(
-    edge: Arc<ApiState>,
+    context: WatchContext,
     seen: Arc<QueueSnapshot>,
     mut orders: UnboundedReceiver<WatcherCommand>,
 ) {
     let queue = seen.queue.clone();
     let mut watching = WatchLoop::default();
-    let mut sounds = pin!(subscribe_to_ticks(edge.line.clone(), queue.clone()));
-    let mut newer = next_snapshot(&edge, seen.clone(), Duration::ZERO);
+    let mut sounds = pin!(subscribe_to_ticks(context.line.clone(), queue.clone()));
+    let mut newer = next_snapshot(&context.queue_cache, seen.clone(), Duration::ZERO);
     let mut last = seen;
     let mut looking = FuturesUnordered::new();
     let mut taken = Vec::new();
     loop {
         while let Some(batch) = watching.next_batch(looking.len()) {
-            looking.push(look_up_batch(&*edge.line, &queue, batch));
+            looking.push(look_up_batch(&*context.line, &queue, batch));
         }
         tokio::select! {
             count = orders.recv_many(&mut taken, COMMANDS_MAX) => {
@@ -59,7 +78,7 @@ pub(super) async fn run(
                 taken.drain(..).for_each(|order| watching.handle_command(order));
             }
             Some(sound) = sounds.next() => watching.handle_event(sound),
-            Some((batch, looks)) = looking.next() => release_and_reply(&edge, watching.handle_lookup(&batch, &looks)),
+            Some((batch, looks)) = looking.next() => release_and_reply(&context.permits, watching.handle_lookup(&batch, &looks)),
             view = &mut newer => {
                 let pause = match view {
                     Ok(seen) => {
@@ -73,7 +92,7 @@ pub(super) async fn run(
                         RETRY_PAUSE
                     }
                 };
-                newer = next_snapshot(&edge, last.clone(), pause);
+                newer = next_snapshot(&context.queue_cache, last.clone(), pause);
             }
         }
     }
@@ -81,14 +100,14 @@ pub(super) async fn run(
 
 /// Waits for the next snapshot, after a pause.
 fn next_snapshot(
-    edge: &Arc<ApiState>,
+    queue_cache: &Arc<QueueCache>,
     seen: Arc<QueueSnapshot>,
     pause: Duration,
 ) -> BoxFuture<'static, Result<Arc<QueueSnapshot>, QueueLookupError>> {
-    let edge = edge.clone();
+    let queue_cache = queue_cache.clone();
     async move {
         sleep(pause).await;
-        edge.queue_cache.get_newer_than(&seen).await
+        queue_cache.get_newer_than(&seen).await
     }
     .boxed()
 }
@@ -107,11 +126,11 @@ async fn look_up_batch(
 
 /// Releases these polls together and then answers them. A separate task does so, which finishes even if a
 /// client disconnects.
-fn release_and_reply(edge: &Arc<ApiState>, heard: Vec<PendingReply>) {
+fn release_and_reply(permits: &Arc<HoldPermits>, heard: Vec<PendingReply>) {
     if heard.is_empty() {
         return;
     }
-    let edge = edge.clone();
+    let permits = permits.clone();
     tokio::spawn(async move {
         let (counted, told): (Vec<_>, Vec<_>) = heard
             .into_iter()
@@ -123,7 +142,7 @@ fn release_and_reply(edge: &Arc<ApiState>, heard: Vec<PendingReply>) {
                  }| (counted, (tell, news)),
             )
             .unzip();
-        edge.budget.release(counted).await;
+        permits.release(counted).await;
         for (tell, news) in told {
             // A client that disconnected polls again.
             let _ = tell.send(Wakeup::Update(news));

@@ -1,0 +1,92 @@
+//! The cache of one queue: the last answer of its line, and what is kept for an outage.
+
+use std::{
+    sync::{Arc, Mutex, PoisonError},
+    time::Duration,
+};
+
+use tokio::{sync::watch, time::Instant};
+
+use super::{
+    degraded_queue::DegradedQueue,
+    snapshot::{QueueLookupError, QueueSnapshot},
+};
+
+/// The maximum age of a snapshot.
+pub(super) const SNAPSHOT_AGE_MAX: Duration = Duration::from_secs(1);
+/// The maximum age of a failure. It is long enough that requests do not queue up behind an unavailable
+/// store, and no longer.
+const FAILURE_AGE_MAX: Duration = Duration::from_millis(250);
+/// The maximum age of the answer that the line is unavailable. A request that asks again waits until the
+/// line has timed out.
+const OUTAGE_AGE_MAX: Duration = Duration::from_secs(1);
+/// The same while another request finds out whether the line is back. Otherwise all requests would wait for
+/// that.
+const OUTAGE_AGE_MAX_WHILE_PROBING: Duration = Duration::from_secs(5);
+
+/// An answer, and the time at which it was current.
+#[derive(Clone)]
+pub(super) struct CachedAnswer {
+    pub(super) at: Instant,
+    pub(super) snapshot: Result<Arc<QueueSnapshot>, QueueLookupError>,
+}
+
+impl CachedAnswer {
+    fn is_fresh(&self) -> bool {
+        let fresh = match self.snapshot {
+            Ok(_) => SNAPSHOT_AGE_MAX,
+            Err(QueueLookupError::LineUnavailable(_)) => OUTAGE_AGE_MAX,
+            Err(_) => FAILURE_AGE_MAX,
+        };
+        self.at.elapsed() < fresh
+    }
+
+    fn is_recent_outage(&self) -> bool {
+        matches!(self.snapshot, Err(QueueLookupError::LineUnavailable(_)))
+            && self.at.elapsed() < OUTAGE_AGE_MAX_WHILE_PROBING
+    }
+}
+
+/// The cache of one queue: the last answer, and the lock of the request that asks for the next one.
+pub(super) struct CacheSlot {
+    pub(super) refresh_lock: tokio::sync::Mutex<()>,
+    pub(super) latest: watch::Sender<Option<CachedAnswer>>,
+    pub(super) fallback: FallbackCache,
+}
+
+impl CacheSlot {
+    pub(super) fn fresh_answer(&self) -> Option<CachedAnswer> {
+        self.latest.borrow().clone().filter(CachedAnswer::is_fresh)
+    }
+
+    /// Returns the last answer if it says that the line was unavailable a moment ago.
+    pub(super) fn recent_outage(&self) -> Option<CachedAnswer> {
+        self.latest
+            .borrow()
+            .clone()
+            .filter(CachedAnswer::is_recent_outage)
+    }
+}
+
+/// What the cache keeps of a queue for an outage of the line.
+#[derive(Default)]
+pub(super) struct FallbackCache {
+    /// The last snapshot, however old it is.
+    last_snapshot: Mutex<Option<Arc<QueueSnapshot>>>,
+    /// The last answer of the backup and its time. The inner value is `None` if the backup has no such
+    /// queue. The request that holds the lock asks the backup.
+    pub(super) stored: tokio::sync::Mutex<Option<(Instant, Option<Arc<DegradedQueue>>)>>,
+}
+
+impl FallbackCache {
+    pub(super) fn store_snapshot(&self, seen: &Arc<QueueSnapshot>) {
+        *self.last_snapshot.lock().unwrap_or_else(PoisonError::into_inner) = Some(seen.clone());
+    }
+
+    pub(super) fn last_snapshot(&self) -> Option<Arc<QueueSnapshot>> {
+        self.last_snapshot
+            .lock()
+            .unwrap_or_else(PoisonError::into_inner)
+            .clone()
+    }
+}

@@ -1,0 +1,85 @@
+//! A queue as its line showed it at one moment, and why there may be none.
+
+use tokio::time::Instant;
+use vestibule_backup::EntryPartition;
+use vestibule_domain::{
+    estimate::{Estimate, Forecast},
+    id::{IdKey, QueueId},
+    record::EntryRecord,
+    settings::{Entrance, Settings},
+};
+use vestibule_line::QueueView;
+
+/// A snapshot of a queue as the line showed it, and what follows from it.
+#[derive(Debug)]
+pub(crate) struct QueueSnapshot {
+    pub(crate) queue: QueueId,
+    pub(crate) view: QueueView,
+    /// When turns come, according to this snapshot.
+    pub(crate) forecast: Forecast,
+    /// Derives tokens from visitors.
+    pub(crate) ids: IdKey,
+    /// Read just before the line was asked.
+    pub(super) asked_at: Instant,
+}
+
+impl QueueSnapshot {
+    pub(crate) fn settings(&self) -> &Settings {
+        &self.view.configuration.settings
+    }
+
+    /// Line time in Unix milliseconds. It is never behind the line's clock, and ahead of it by at most the
+    /// time that the line took to answer.
+    pub(crate) fn now_ms(&self) -> u64 {
+        self.view.now_ms.saturating_add(self.age_ms())
+    }
+
+    /// The age of the snapshot, in milliseconds.
+    pub(crate) fn age_ms(&self) -> u64 {
+        u64::try_from(self.asked_at.elapsed().as_millis()).unwrap_or(u64::MAX)
+    }
+
+    /// Entries served per second, as measured lately; `None` before any were served.
+    pub(crate) fn rate(&self) -> Option<f64> {
+        self.forecast.observed_per_second()
+    }
+
+    /// The expected wait at a position, in milliseconds. Pacing needs a number even if there is no
+    /// estimate.
+    pub(crate) fn eta_ms(&self, position: u64) -> u64 {
+        self.forecast.eta_ms(position)
+    }
+
+    /// The estimated wait at a position; `None` if there is no estimate.
+    pub(crate) fn estimate(&self, position: u64) -> Option<Estimate> {
+        self.view.estimate(&self.forecast, position)
+    }
+
+    /// Until when a visitor who missed the turn may enter again at the old place, in Unix milliseconds,
+    /// according to the record. `None` if entering now would not give the place back.
+    pub(crate) fn grace_until_ms(&self, record: &EntryRecord) -> Option<u64> {
+        let settings = self.settings();
+        let until_ms = record.grace_until_ms(settings.grace_seconds)?;
+        (settings.entrance == Entrance::Open && self.now_ms() <= until_ms).then_some(until_ms)
+    }
+
+    /// Returns the partition that holds the records of this queue's entries.
+    pub(crate) fn partition(&self) -> EntryPartition {
+        EntryPartition::from_configuration(&self.queue, &self.view.configuration)
+    }
+}
+
+/// Why there is no snapshot of a queue.
+#[derive(Debug, Clone)]
+pub(crate) enum QueueLookupError {
+    /// Neither the line nor the backup has the queue.
+    QueueNotFound,
+    /// The backup has the queue, and the line lost it.
+    Recovering,
+    /// The line gave no answer.
+    LineUnavailable(String),
+    /// The line does not have the queue, and the backup gave no answer.
+    BackupUnavailable(String),
+    /// The line gave an answer that makes no sense.
+    Protocol(String),
+}

@@ -1,0 +1,150 @@
+//! The state that all routes share, and the steps that most of them take with it.
+
+use std::{fmt, sync::Arc};
+
+use tokio::sync::watch;
+use vestibule_backup::Backup;
+use vestibule_domain::{change::Change, id::QueueId};
+use vestibule_engine::write_through::{WriteOutcome, write_through};
+use vestibule_line::{Line, LineError};
+use vestibule_telemetry::emf::Metrics;
+
+use super::{
+    budget::HoldPermits,
+    code::Code,
+    entry_notifier::EntryNotifier,
+    fallback_ticker::FallbackTicker,
+    gateway::Gateway,
+    problem::Problem,
+    queue_cache::{QueueCache, QueueSnapshot},
+    watcher::{WatchContext, Watchers},
+};
+use crate::config::{ApiConfig, Keys};
+
+/// The state that all routes share.
+pub struct ApiState {
+    pub(super) line: Arc<dyn Line>,
+    pub(super) backup: Arc<dyn Backup>,
+    pub(super) keys: Keys,
+    pub(super) config: ApiConfig,
+    pub(super) queue_cache: Arc<QueueCache>,
+    pub(super) budget: Arc<HoldPermits>,
+    pub(super) fallback_ticker: FallbackTicker,
+    pub(super) entry_notifier: EntryNotifier,
+    pub(super) watchers: Watchers,
+    pub(super) shutdown: watch::Receiver<bool>,
+}
+
+impl fmt::Debug for ApiState {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_struct("Edge")
+            .field("config", &self.config)
+            .finish_non_exhaustive()
+    }
+}
+
+impl ApiState {
+    /// Creates the state over a line and a backup. When `shutdown` becomes `true`, the routes answer held
+    /// polls at once.
+    pub fn new(
+        line: Arc<dyn Line>,
+        backup: Arc<dyn Backup>,
+        keys: Keys,
+        config: ApiConfig,
+        shutdown: watch::Receiver<bool>,
+    ) -> Arc<Self> {
+        let metrics = Metrics::for_process();
+        Self::with_metrics(line, backup, keys, config, shutdown, metrics)
+    }
+
+    /// Like `new`, but writes metrics to `metrics` instead of the destination of the process.
+    pub fn with_metrics(
+        line: Arc<dyn Line>,
+        backup: Arc<dyn Backup>,
+        keys: Keys,
+        config: ApiConfig,
+        shutdown: watch::Receiver<bool>,
+        metrics: Metrics,
+    ) -> Arc<Self> {
+        let queue_cache = QueueCache::new(line.clone(), backup.clone(), keys.root.clone());
+        let queue_cache = Arc::new(queue_cache);
+        let budget = Arc::new(HoldPermits::new(line.clone(), &config, metrics));
+        let watchers = Watchers::new(WatchContext {
+            line: line.clone(),
+            queue_cache: queue_cache.clone(),
+            permits: budget.clone(),
+        });
+        Arc::new(Self {
+            queue_cache,
+            budget,
+            fallback_ticker: FallbackTicker::default(),
+            entry_notifier: EntryNotifier::default(),
+            watchers,
+            line,
+            backup,
+            keys,
+            config,
+            shutdown,
+        })
+    }
+
+    /// Returns a snapshot of the queue that is at most a second old.
+    pub(super) async fn snapshot(&self, queue: &QueueId) -> Result<Arc<QueueSnapshot>, Problem> {
+        self.queue_cache
+            .get(queue)
+            .await
+            .map_err(|absence| Problem::from(&absence))
+    }
+
+    /// Converts an error of the line into the problem that the client gets. If the line does not know the
+    /// queue, this drops the cached snapshot and reads the queue again to find out why.
+    pub(super) async fn line_problem(&self, queue: &QueueId, error: LineError) -> Problem {
+        match error {
+            LineError::QueueNotFound => {
+                self.queue_cache.invalidate(queue);
+                match self.queue_cache.get(queue).await {
+                    Err(absence) => Problem::from(&absence),
+                    Ok(_) => Problem::recovering("the line lost the queue a moment ago and has it again"),
+                }
+            }
+            LineError::Unavailable(cause) => Problem::line_unavailable(cause),
+            LineError::Protocol(cause) => Problem::internal(cause),
+            LineError::JournalFull => Problem::backup_behind(),
+        }
+    }
+
+    /// Writes a change through to the backup before the client is told of it. Then wakes the polls that
+    /// this process holds for the entry.
+    pub(super) async fn write_change(
+        &self,
+        seen: &QueueSnapshot,
+        change: &Change,
+    ) -> Result<WriteOutcome, Problem> {
+        match self.write_and_wake(seen, change).await {
+            Ok(through) => Ok(through),
+            Err(error) => Err(self.line_problem(&seen.queue, error).await),
+        }
+    }
+
+    pub(super) async fn write_and_wake(
+        &self,
+        seen: &QueueSnapshot,
+        change: &Change,
+    ) -> Result<WriteOutcome, LineError> {
+        let through = write_through(&*self.line, &*self.backup, &seen.partition(), change).await;
+        self.entry_notifier.wake(change.id);
+        through
+    }
+
+    /// Refuses a caller that is not the protected service.
+    pub(super) fn require_service(&self, gateway: &Gateway) -> Result<(), Problem> {
+        if gateway.is_service(&self.config) {
+            Ok(())
+        } else {
+            Err(Problem::new(
+                Code::ServiceOnly,
+                "the gateway did not authenticate the caller as the protected service",
+            ))
+        }
+    }
+}
