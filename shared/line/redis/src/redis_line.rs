@@ -51,8 +51,8 @@ impl RedisLine {
         Self::open(url, Some(login)).await
     }
 
-    /// Connects as [`connect_as`](Self::connect_as) does, but also without TLS. For tests that start their
-    /// own server.
+    /// Connects as [`connect_with_login`](Self::connect_with_login) does, but also without TLS. For tests
+    /// that start their own server.
     ///
     /// # Errors
     /// [`LineError::Unavailable`] if the address is malformed or the server does not answer.
@@ -62,7 +62,8 @@ impl RedisLine {
     }
 
     /// Prepares a client that connects with its first call. A process that can also serve requests while
-    /// Redis does not answer starts this way. `login` works as in [`connect_as`](Self::connect_as).
+    /// Redis does not answer starts this way. `login` works as in
+    /// [`connect_with_login`](Self::connect_with_login).
     ///
     /// # Errors
     /// [`LineError::Unavailable`] if the address is malformed, or if the login would be sent without TLS.

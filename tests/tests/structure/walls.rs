@@ -1,0 +1,95 @@
+//! The walls between the crates: which crate must not know which.
+
+use std::collections::{BTreeMap, BTreeSet};
+
+use super::{crate_folders, read_file};
+
+/// Crates that must not depend on any of some others, not even through a third.
+const WALLS: [(&str, &[&str]); 7] = [
+    ("vestibule-line", &["vestibule-backup"]),
+    ("vestibule-backup", &["vestibule-line"]),
+    ("vestibule-line-redis", &["vestibule-line-memory"]),
+    ("vestibule-line-memory", &["vestibule-line-redis"]),
+    ("vestibule-api", &["vestibule-operate"]),
+    ("vestibule-operate", &["vestibule-api"]),
+    (
+        "vestibule-engine",
+        &[
+            "vestibule-backup-dynamodb",
+            "vestibule-backup-file",
+            "vestibule-line-memory",
+            "vestibule-line-redis",
+        ],
+    ),
+];
+
+/// The only crates of the project that the simulation may name: the rules, and a line in memory.
+const SIMULATE_MAY_USE: [&str; 4] = [
+    "vestibule-domain",
+    "vestibule-engine",
+    "vestibule-line",
+    "vestibule-line-memory",
+];
+
+/// The crates of the project by name, each with those that it depends on. Dependencies of tests do not count.
+fn read_dependencies() -> BTreeMap<String, BTreeSet<String>> {
+    crate_folders()
+        .into_iter()
+        .map(|folder| parse_manifest(&read_file(format!("{folder}/Cargo.toml"))))
+        .collect()
+}
+
+fn parse_manifest(manifest: &str) -> (String, BTreeSet<String>) {
+    let mut section = "";
+    let mut name = String::new();
+    let mut dependencies = BTreeSet::new();
+    for line in manifest.lines().map(str::trim) {
+        if line.starts_with('[') {
+            section = line;
+        } else if section == "[package]"
+            && let Some(value) = line.strip_prefix("name = ")
+        {
+            value.trim_matches('"').clone_into(&mut name);
+        } else if section == "[dependencies]" && line.starts_with("vestibule-") {
+            let key = line.split(['.', ' ', '=']).next().unwrap_or_default();
+            dependencies.insert(key.to_owned());
+        }
+    }
+    (name, dependencies)
+}
+
+/// Everything that a crate depends on, itself or through others.
+fn all_dependencies<'a>(of: &'a str, direct: &'a BTreeMap<String, BTreeSet<String>>) -> BTreeSet<&'a str> {
+    let mut found = BTreeSet::new();
+    let mut open = vec![of];
+    while let Some(name) = open.pop() {
+        let next = direct
+            .get(name)
+            .unwrap_or_else(|| panic!("there is no crate {name}"));
+        open.extend(next.iter().map(String::as_str).filter(|next| found.insert(*next)));
+    }
+    found
+}
+
+#[test]
+fn crates_keep_their_walls() {
+    let direct = read_dependencies();
+    for (name, others) in WALLS {
+        let depends_on = all_dependencies(name, &direct);
+        for other in others {
+            assert!(direct.contains_key(*other), "there is no crate {other}");
+            assert!(!depends_on.contains(other), "{name} must not depend on {other}");
+        }
+    }
+}
+
+#[test]
+fn simulation_names_only_the_rules_and_a_line_in_memory() {
+    let direct = read_dependencies();
+    for name in &direct["vestibule-simulate"] {
+        assert!(
+            SIMULATE_MAY_USE.contains(&name.as_str()),
+            "vestibule-simulate must not depend on {name}"
+        );
+    }
+}
