@@ -13,6 +13,5 @@ mod programs;
 pub mod runner;
 pub mod servers;
 pub mod stack;
-pub mod switched;
 pub mod template;
 pub mod waiting;

@@ -18,6 +18,7 @@ use vestibule_backup::{Backup, EntryPartition, QueueMetadata, StoredQueue};
 use vestibule_backup_dynamodb::{Connection, DynamoDbBackup};
 use vestibule_backup_file::FileBackup;
 use vestibule_domain::id::Salt;
+use vestibule_faults::{Faults, FaultyLine};
 use vestibule_line::{JournalLimits, Promotion, PromotionLine, RecoveryLine};
 use vestibule_line_memory::MemoryLine;
 
@@ -26,7 +27,6 @@ use crate::{
     captured_output::CapturedOutput,
     entries::partition_of,
     lines::{ManualClock, tick_order},
-    switched::Switch,
     waiting::poll_until,
 };
 
@@ -34,8 +34,8 @@ use crate::{
 pub struct InProcessApi {
     /// The line.
     pub line: MemoryLine,
-    /// Injects faults between the API and the line.
-    pub switch: Switch,
+    /// What goes wrong between the API and the line. Until a test grants fallback ticks, requests run none.
+    pub faults: Faults,
     /// The backup. The API uses another one if the test chose so.
     pub backup: Arc<FileBackup>,
     /// The routes.
@@ -144,9 +144,10 @@ impl InProcessApi {
         .with_witness(clock.as_clock());
         let (shutdown, shutdown_receiver) = watch::channel(false);
         let written = CapturedOutput::default();
-        let switch = Switch::default();
+        let faults = Faults::default();
+        faults.refuse_fallback_ticks();
         let state = ApiState::with_metrics(
-            switch.before(Arc::new(line.clone())),
+            FaultyLine::new(Arc::new(line.clone()), faults.clone()),
             choices.other_backup.unwrap_or_else(|| backup.clone()),
             keys(),
             choices.config,
@@ -155,7 +156,7 @@ impl InProcessApi {
         );
         let api = Self {
             line,
-            switch,
+            faults,
             backup,
             router: router(state),
             written,
@@ -171,7 +172,7 @@ impl InProcessApi {
     /// Returns the routes of another process of the same deployment.
     pub fn start_second_process(&self, config: ApiConfig) -> Router {
         router(ApiState::with_metrics(
-            self.switch.before(Arc::new(self.line.clone())),
+            FaultyLine::new(Arc::new(self.line.clone()), self.faults.clone()),
             self.backup.clone(),
             keys(),
             config,

@@ -11,11 +11,11 @@ use vestibule_api::config::ApiConfig;
 use vestibule_backup::{Backup, QueueMetadata, StoredQueue};
 use vestibule_backup_file::FileBackup;
 use vestibule_domain::id::QueueId;
+use vestibule_faults::{Faults, FaultyLine};
 use vestibule_line::{Line, Promotion};
 use vestibule_tests::{
     in_process::{ApiRequest, ApiResponse, BOUND, build_router, configuration, local_config, send_to},
     lines::{fresh_queue, tick_order},
-    switched::Switch,
     waiting::poll_until,
 };
 
@@ -25,7 +25,7 @@ const HELD_BUDGET: u32 = 10_000;
 pub(crate) struct Scene {
     pub(crate) line: Arc<dyn Line>,
     pub(crate) queue: QueueId,
-    pub(crate) switch: Switch,
+    pub(crate) faults: Faults,
     router: Router,
     _stop: watch::Sender<bool>,
     _dir: TempDir,
@@ -34,7 +34,9 @@ pub(crate) struct Scene {
 impl Scene {
     /// Opens a queue with room for one entry, and lets one visitor in. All who enter later wait.
     pub(crate) async fn open(line: Arc<dyn Line>) -> Self {
-        let (queue, switch) = (fresh_queue(), Switch::default());
+        let (queue, faults) = (fresh_queue(), Faults::default());
+        // No request runs a fallback tick, so only the test promotes.
+        faults.refuse_fallback_ticks();
         let dir = tempfile::tempdir().expect("a folder");
         let backup = Arc::new(FileBackup::open(dir.path().join("store")).expect("a store"));
         let config = ApiConfig {
@@ -42,11 +44,12 @@ impl Scene {
             ..local_config()
         };
         let (stop, stopped) = watch::channel(false);
-        let router = build_router(switch.before(line.clone()), backup.clone(), config, &stopped);
+        let faulty_line = FaultyLine::new(line.clone(), faults.clone());
+        let router = build_router(faulty_line, backup.clone(), config, &stopped);
         let scene = Self {
             line,
             queue,
-            switch,
+            faults,
             router,
             _stop: stop,
             _dir: dir,
@@ -121,7 +124,7 @@ impl Scene {
     /// From now on every view shows the queue as it is now, so that no view reveals a later event.
     pub(crate) async fn freeze(&self) {
         let view = self.line.queue_view(&self.queue).await.expect("the queue exists");
-        self.switch.freeze(view);
+        self.faults.freeze_view(view);
     }
 }
 

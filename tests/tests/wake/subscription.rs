@@ -1,6 +1,6 @@
 //! When a process is subscribed to the ticks of a queue.
 
-use std::sync::{Arc, atomic::Ordering};
+use std::sync::Arc;
 
 use redis::{FromRedisValue, aio::MultiplexedConnection};
 use uuid::Uuid;
@@ -38,6 +38,7 @@ pub(crate) async fn a_process_subscribes_once_while_it_holds_polls(backend: Back
         0,
         "no poll is held yet"
     );
+    let lookup_gate = scene.faults.gate_after("status");
     for _ in 0..2 {
         let polls: Vec<_> = entries.iter().map(|entry| scene.poll(entry)).collect();
         wait_until(BOUND, "the process is subscribed", async || {
@@ -45,7 +46,7 @@ pub(crate) async fn a_process_subscribes_once_while_it_holds_polls(backend: Back
         })
         .await;
         wait_until(BOUND, "all polls are held", async || {
-            scene.switch.looking.passes().is_multiple_of(CROWD as u64)
+            lookup_gate.arrivals().is_multiple_of(CROWD as u64)
         })
         .await;
         assert_eq!(
@@ -76,9 +77,9 @@ pub(crate) async fn a_broken_subscription_is_renewed(backend: Backend) {
     let entries = scene.enter_many(2).await;
     scene.freeze().await;
     let polls: Vec<_> = entries.iter().map(|entry| scene.poll(entry)).collect();
-    let looks = || scene.switch.looks.load(Ordering::SeqCst);
-    wait_until(BOUND, "the process is subscribed", async || looks() > 0).await;
-    let (before, tried) = (looks(), scene.switch.listening.passes());
+    let lookups = || scene.faults.calls("status_many");
+    wait_until(BOUND, "the process is subscribed", async || lookups() > 0).await;
+    let (lookups_before, subscribes_before) = (lookups(), scene.faults.calls("subscribe"));
 
     let mut cut = 0;
     for connection in &mut connections {
@@ -88,7 +89,7 @@ pub(crate) async fn a_broken_subscription_is_renewed(backend: Backend) {
     }
     assert_eq!(cut, 1, "the user has one subscribed connection");
     wait_until(BOUND, "the process is subscribed again", async || {
-        scene.switch.listening.passes() > tried && looks() > before
+        scene.faults.calls("subscribe") > subscribes_before && lookups() > lookups_before
     })
     .await;
     assert_eq!(count_subscribers(&mut connections, &scene.queue).await, 1);

@@ -1,8 +1,9 @@
 //! Which message or lookup tells a held poll of the turn.
 
-use std::{sync::atomic::Ordering, time::Duration};
+use std::time::Duration;
 
 use tokio::time::{Instant, sleep};
+use vestibule_faults::Fault;
 use vestibule_tests::{in_process::BOUND, lines::Backend, waiting::wait_until};
 
 use crate::scene::Scene;
@@ -18,7 +19,7 @@ pub(crate) async fn a_tick_message_answers_the_polls_it_promotes(backend: Backen
     let polls: Vec<_> = entries.iter().map(|entry| scene.poll(entry)).collect();
     // The process looks the polls up once after it subscribes. From then on messages reach them.
     wait_until(BOUND, "the process is subscribed", async || {
-        scene.switch.looks.load(Ordering::SeqCst) > 0
+        scene.faults.calls("status_many") > 0
     })
     .await;
     // There are two ticks. A poll of an entry behind the first tick stays held.
@@ -36,11 +37,11 @@ pub(crate) async fn a_tick_message_answers_the_polls_it_promotes(backend: Backen
 
 pub(crate) async fn without_messages_a_lookup_each_second_answers_polls(backend: Backend) {
     let scene = Scene::open(backend.connect_line(None).await).await;
-    scene.switch.deafen();
+    scene.faults.fail("subscribe", Fault::Unavailable);
     let entry = scene.enter().await;
     let poll = scene.poll(&entry);
     wait_until(BOUND, "the process tries to subscribe", async || {
-        scene.switch.listening.passes() > 0
+        scene.faults.calls("subscribe") > 0
     })
     .await;
     let since = Instant::now();
@@ -50,7 +51,7 @@ pub(crate) async fn without_messages_a_lookup_each_second_answers_polls(backend:
     assert_eq!(answer.number("claim_by_ms"), promotion.now_ms + 60_000);
     assert!(since.elapsed() < ANSWER_TIME_MAX, "{:?}", since.elapsed());
     assert_eq!(
-        scene.switch.looks.load(Ordering::SeqCst),
+        scene.faults.calls("status_many"),
         1,
         "one lookup, when the turn came"
     );
@@ -62,14 +63,15 @@ pub(crate) async fn a_turn_before_the_subscription_is_found(backend: Backend) {
     let scene = Scene::open(backend.connect_line(None).await).await;
     let entry = scene.enter().await;
     scene.freeze().await;
-    scene.switch.listening.shut();
+    let subscribe_gate = scene.faults.gate_before("subscribe");
+    subscribe_gate.shut();
     let poll = scene.poll(&entry);
     wait_until(BOUND, "the process is about to subscribe", async || {
-        scene.switch.listening.passes() > 0
+        subscribe_gate.arrivals() > 0
     })
     .await;
     scene.promote(1).await;
-    scene.switch.listening.open();
+    subscribe_gate.open();
     let since = Instant::now();
     let answer = poll.await.expect("the poll is answered");
     assert_eq!(answer.expect_status(200).text("state"), "ready");
@@ -83,20 +85,21 @@ pub(crate) async fn a_turn_between_the_lookup_and_the_hold_is_found(backend: Bac
     scene.freeze().await;
     let other_poll = scene.poll(&entries[1]);
     wait_until(BOUND, "the process is subscribed", async || {
-        scene.switch.looks.load(Ordering::SeqCst) > 0
+        scene.faults.calls("status_many") > 0
     })
     .await;
-    let looks = scene.switch.looking.passes();
-    scene.switch.looking.shut();
+    let lookup_gate = scene.faults.gate_after("status");
+    let before = lookup_gate.arrivals();
+    lookup_gate.shut();
     let poll = scene.poll(&entries[0]);
     wait_until(BOUND, "the poll was looked up", async || {
-        scene.switch.looking.passes() > looks
+        lookup_gate.arrivals() > before
     })
     .await;
     scene.promote(1).await;
     // The process receives the message while no poll of that entry is held.
     sleep(Duration::from_millis(200)).await;
-    scene.switch.looking.open();
+    lookup_gate.open();
     let since = Instant::now();
     let answer = poll.await.expect("the poll is answered");
     assert_eq!(answer.expect_status(200).text("state"), "ready");
@@ -112,15 +115,15 @@ pub(crate) async fn one_failed_lookup_does_not_end_a_hold(backend: Backend) {
     let scene = Scene::open(backend.connect_line(None).await).await;
     let entry = scene.enter().await;
     let poll = scene.poll(&entry);
-    let looks = || scene.switch.looks.load(Ordering::SeqCst);
-    wait_until(BOUND, "the process is subscribed", async || looks() > 0).await;
-    scene.switch.stumble();
-    let before = looks();
+    let lookups = || scene.faults.calls("status_many");
+    wait_until(BOUND, "the process is subscribed", async || lookups() > 0).await;
+    scene.faults.fail_once("status_many");
+    let before = lookups();
     scene.promote(1).await;
     let answer = poll.await.expect("the poll is answered");
     assert_eq!(answer.expect_status(200).text("state"), "ready");
     assert_eq!(answer.body["degraded"], false);
-    assert!(looks() >= before + 2, "the process looked the entry up again");
+    assert!(lookups() >= before + 2, "the process looked the entry up again");
 }
 
 pub(crate) async fn many_polls_are_answered_with_few_lookups(backend: Backend) {
@@ -130,22 +133,23 @@ pub(crate) async fn many_polls_are_answered_with_few_lookups(backend: Backend) {
     let scene = Scene::open(backend.connect_line(None).await).await;
     let entries = scene.enter_many(CROWD).await;
     scene.freeze().await;
-    let (looking, mut polls) = (&scene.switch.looking, Vec::new());
+    let (lookup_gate, mut polls) = (scene.faults.gate_after("status"), Vec::new());
     for some in entries.chunks(POLLS_AT_ONCE) {
         polls.extend(some.iter().map(|entry| scene.poll(entry)));
         wait_until(BOUND, "the polls are looked up", async || {
-            looking.passes() == polls.len() as u64
+            lookup_gate.arrivals() == polls.len() as u64
         })
         .await;
     }
     wait_until(BOUND, "the process is subscribed", async || {
-        scene.switch.looks.load(Ordering::SeqCst) > 1
+        scene.faults.calls("status_many") > 1
     })
     .await;
     // Waits until the last poll is looked up. From now on the counters show the cost of the turn alone.
     sleep(Duration::from_millis(500)).await;
-    let (looks, releases) = (&scene.switch.looks, &scene.switch.releases);
-    let (looked, released) = (looks.load(Ordering::SeqCst), releases.load(Ordering::SeqCst));
+    let lookups = || scene.faults.calls("status_many");
+    let releases = || scene.faults.calls("release_holds");
+    let (lookups_before, releases_before) = (lookups(), releases());
     let promotion = scene.promote(CROWD as u64).await;
     for poll in polls {
         let answer = poll.await.expect("the poll is answered");
@@ -153,12 +157,12 @@ pub(crate) async fn many_polls_are_answered_with_few_lookups(backend: Backend) {
         assert_eq!(answer.number("promoted_at_ms"), promotion.now_ms);
     }
     assert_eq!(
-        looking.passes(),
+        lookup_gate.arrivals(),
         CROWD as u64,
         "no entry was looked up alone again"
     );
-    let looked = looks.load(Ordering::SeqCst) - looked;
-    assert!(looked <= 4, "{looked} lookups for {CROWD} polls");
-    let released = releases.load(Ordering::SeqCst) - released;
-    assert!(released <= looked, "{released} calls to release {CROWD} polls");
+    let lookups = lookups() - lookups_before;
+    assert!(lookups <= 4, "{lookups} lookups for {CROWD} polls");
+    let releases = releases() - releases_before;
+    assert!(releases <= lookups, "{releases} calls to release {CROWD} polls");
 }

@@ -30,7 +30,7 @@ fn fast_settings() -> Value {
 
 async fn start_with_fallback_ticks(settings: Value) -> InProcessApi {
     let api = InProcessApi::start(settings).await;
-    api.switch.let_calls_drive();
+    api.faults.grant_fallback_ticks();
     api
 }
 
@@ -122,7 +122,7 @@ async fn one_held_poll_runs_the_ticks_of_all() {
         guests.push(enter_and_expect_created(&api).await.0);
     }
     // The line's clock stands still, so the line does not move.
-    let before = api.switch.offers();
+    let before = api.faults.calls("take_fallback_tick");
     let held = |guest: &Guest| {
         let request = ApiRequest::get(format!("{}?wait=3", entry_path(&guest.token)));
         api.send(request.visitor(&guest.id))
@@ -130,7 +130,7 @@ async fn one_held_poll_runs_the_ticks_of_all() {
     for response in join_all(guests[1..].iter().map(held)).await {
         assert_eq!(response.expect_status(200).text("state"), "waiting");
     }
-    let attempts = api.switch.offers() - before;
+    let attempts = api.faults.calls("take_fallback_tick") - before;
     assert!((2..=4).contains(&attempts), "{attempts} in three seconds");
 }
 
@@ -140,7 +140,7 @@ async fn requests_run_no_ticks_while_the_promoter_runs() {
         enter_and_expect_created(&api).await;
     }
     let (guest, _) = enter_and_expect_created(&api).await;
-    api.switch.let_calls_drive();
+    api.faults.grant_fallback_ticks();
     api.promote().await;
     let polls = async || {
         // The cached snapshot of the queue has expired by then.
@@ -148,7 +148,7 @@ async fn requests_run_no_ticks_while_the_promoter_runs() {
         for _ in 0..10 {
             api.send(status_request(&guest)).await.expect_status(200);
         }
-        api.switch.offers()
+        api.faults.calls("take_fallback_tick")
     };
     assert_eq!(polls().await, 0, "no request calls the line for a tick");
     api.advance_seconds(2);
@@ -163,7 +163,7 @@ async fn only_entering_and_status_requests_run_ticks() {
     let (guest, _) = enter_and_expect_created(&api).await;
     // A process attempts a tick at most once a second.
     sleep(Duration::from_millis(1_100)).await;
-    api.switch.let_calls_drive();
+    api.faults.grant_fallback_ticks();
     let path = |below: &str| format!("{}{below}", entry_path(&guest.token));
     for (request, status) in [
         (ApiRequest::get(format!("/queues/{QUEUE}")), 200),
@@ -191,9 +191,9 @@ async fn only_entering_and_status_requests_run_ticks() {
     ] {
         api.send(request).await.expect_status(status);
     }
-    assert_eq!(api.switch.offers(), 0);
+    assert_eq!(api.faults.calls("take_fallback_tick"), 0);
     api.send(status_request(&guest)).await;
-    assert_eq!(api.switch.offers(), 1);
+    assert_eq!(api.faults.calls("take_fallback_tick"), 1);
 }
 
 /// Without the watermark of the backup, the line may hold stale data, so a tick must not promote.
@@ -205,7 +205,7 @@ async fn without_the_backup_ticks_promote_no_visitor() {
         for _ in 0..3 {
             guests.push(enter_and_expect_created(&api).await.0);
         }
-        api.switch.let_calls_drive();
+        api.faults.grant_fallback_ticks();
         api.advance_seconds(60);
         sleep(Duration::from_millis(1_100)).await;
         let began = Instant::now();

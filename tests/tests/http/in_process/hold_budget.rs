@@ -1,12 +1,13 @@
 //! The limit of held polls, which all processes of a deployment share.
 
-use std::{pin::pin, sync::atomic::Ordering, time::Duration};
+use std::{pin::pin, time::Duration};
 
 use axum::Router;
 use futures_util::future::{Either, select};
 use serde_json::{Value, json};
 use tokio::time::{Instant, sleep, timeout};
 use vestibule_api::config::ApiConfig;
+use vestibule_faults::Fault;
 use vestibule_line::{HoldBudget, HoldOrder, HoldOutcome};
 use vestibule_tests::{
     in_process::{
@@ -139,7 +140,7 @@ async fn a_disconnect_releases_the_hold() {
 async fn a_disconnect_during_counting_releases_the_hold() {
     let (api, config) = start_with_hold_budget(1, fast_settings()).await;
     let (guest, _) = enter_and_expect_created(&api).await;
-    api.switch.slow_holds(Duration::from_millis(300));
+    api.faults.delay("take_hold", Duration::from_millis(300));
     let hung_up = timeout(
         Duration::from_millis(100),
         send_to(&api.router, poll_request(&guest)),
@@ -154,7 +155,7 @@ async fn a_disconnect_during_counting_releases_the_hold() {
 async fn a_hold_is_released_before_its_response() {
     let (api, config) = start_with_hold_budget(10, fast_settings()).await;
     let (guest, _) = enter_and_expect_created(&api).await;
-    api.switch.slow_releases(Duration::from_millis(300));
+    api.faults.delay("release_holds", Duration::from_millis(300));
     let at_its_end = ApiRequest::get(format!("{}?wait=1", entry_path(&guest.token)));
     api.send(at_its_end).await.expect_status(200);
     assert_eq!(count_held_polls(&api, &config).await, 0, "at the end of its wait");
@@ -186,8 +187,8 @@ async fn a_hold_is_released_before_its_response() {
 async fn a_disconnect_during_the_release_releases_the_hold() {
     let (api, config) = start_with_hold_budget(1, fast_settings()).await;
     let (guest, _) = enter_and_expect_created(&api).await;
-    api.switch.slow_releases(Duration::from_millis(300));
-    let releases = || api.switch.releases.load(Ordering::SeqCst);
+    api.faults.delay("release_holds", Duration::from_millis(300));
+    let releases = || api.faults.calls("release_holds");
     {
         let hung_up = pin!(send_to(&api.router, poll_request(&guest)));
         let turn = pin!(async {
@@ -219,7 +220,7 @@ async fn only_one_poll_of_an_entry_is_held() {
 async fn without_a_count_no_poll_is_held() {
     let (api, config) = start_with_hold_budget(10, fast_settings()).await;
     let (guest, _) = enter_and_expect_created(&api).await;
-    api.switch.count_no_holds();
+    api.faults.fail("take_hold", Fault::Unavailable);
     expect_immediate_response(&api.router, &guest).await;
     assert_eq!(count_held_polls(&api, &config).await, 0);
     let (none, _) = start_with_hold_budget(0, fast_settings()).await;
@@ -230,7 +231,7 @@ async fn without_a_count_no_poll_is_held() {
 async fn slow_counting_does_not_delay_the_response() {
     let (api, config) = start_with_hold_budget(10, fast_settings()).await;
     let (guest, _) = enter_and_expect_created(&api).await;
-    api.switch.slow_holds(Duration::from_millis(600));
+    api.faults.delay("take_hold", Duration::from_millis(600));
     let resource = "/queues/{queue}/entries/{token}";
     let mut status = event("GET", resource, &json!({ "queue": QUEUE, "token": guest.token }));
     status["multiValueQueryStringParameters"] = json!({ "wait": ["20"] });

@@ -11,6 +11,7 @@ use vestibule_domain::{
     state::EntryState,
 };
 use vestibule_engine::flush::flush_journal;
+use vestibule_faults::Fault;
 use vestibule_line::{ClaimOutcome, EntryLine, LeaveOutcome, LeaveReason, ValidateOutcome, Validation};
 use vestibule_tests::{
     functions::root_key,
@@ -114,19 +115,20 @@ async fn an_unwritten_claim_is_written_by_a_status_request() {
 /// A response would acknowledge a claim that only the unavailable line holds.
 async fn an_unwritten_claim_is_not_shown_while_the_line_is_down() {
     let (api, guest) = claim_in_line_only(300, 60).await;
-    api.switch.looking.shut();
+    let lookup_gate = api.faults.gate_after("status");
+    lookup_gate.shut();
     let get_status = api.send(ApiRequest::get(entry_path(&guest.token)));
     let line_goes_away = async {
         wait_until(BOUND, "the status request has reached the line", async || {
-            api.switch.looking.passes() > 0
+            lookup_gate.arrivals() > 0
         })
         .await;
-        api.switch.turn_off();
-        api.switch.looking.open();
+        api.faults.fail_all(Fault::Unavailable);
+        lookup_gate.open();
     };
     let (status, ()) = join!(get_status, line_goes_away);
     status.expect_problem(503, "line-unavailable");
-    api.switch.turn_on();
+    api.faults.heal_all();
     let status = api.send(ApiRequest::get(entry_path(&guest.token))).await;
     assert_eq!(status.expect_status(200).text("state"), "active");
 }

@@ -3,6 +3,7 @@
 use futures_util::future::join_all;
 use serde_json::{Map, json};
 use vestibule_backup::{Backup, StoredQueue};
+use vestibule_faults::Fault;
 use vestibule_line::JournalLine;
 use vestibule_tests::{
     entries::write_all,
@@ -26,7 +27,7 @@ super::cases![
 async fn a_waiting_visitor_gets_a_status_without_position() {
     let api = start_full_queue(json!({ "claim_seconds": 30 })).await;
     let (guest, entered) = enter_and_expect_created(&api).await;
-    api.switch.turn_off();
+    api.faults.fail_all(Fault::Unavailable);
     let response = api.send(status_request(&guest)).await;
     assert_eq!(response.expect_status(200).text("state"), "waiting");
     assert_eq!(response.body["degraded"], true);
@@ -54,7 +55,7 @@ async fn a_waiting_visitor_gets_a_status_without_position() {
         "visitors must not return all at once: {paces:?}"
     );
 
-    api.switch.turn_on();
+    api.faults.heal_all();
     let back = api
         .send_until(
             || status_request(&guest),
@@ -67,7 +68,7 @@ async fn a_waiting_visitor_gets_a_status_without_position() {
 async fn an_active_visitor_and_no_other_gets_a_pass() {
     let api = InProcessApi::start(json!({})).await;
     let (guest, entered) = enter_and_expect_created(&api).await;
-    api.switch.turn_off();
+    api.faults.fail_all(Fault::Unavailable);
     let response = api.send(status_request(&guest)).await;
     assert_eq!(
         (
@@ -94,7 +95,7 @@ async fn an_expired_session_gets_no_pass() {
     // By the clock of this process, the record is an hour old.
     let api = InProcessApi::start_an_hour_behind(json!({})).await;
     let (guest, _) = enter_and_expect_created(&api).await;
-    api.switch.turn_off();
+    api.faults.fail_all(Fault::Unavailable);
     let response = api.send(status_request(&guest)).await;
     assert_eq!(
         response.expect_status(200).text("state"),
@@ -120,7 +121,7 @@ async fn a_ready_visitor_gets_the_deadline() {
     {
         write_all(&*api.backup, &api.partition(), &record.changes).await;
     }
-    api.switch.turn_off();
+    api.faults.fail_all(Fault::Unavailable);
     let response = api.send(status_request(&guest)).await;
     assert_eq!(response.expect_status(200).text("state"), "ready");
     assert_eq!(response.number("claim_by_ms"), ready.number("claim_by_ms"));
@@ -131,7 +132,7 @@ async fn an_ended_or_unknown_entry_is_reported_by_the_line_only() {
     let api = InProcessApi::start(json!({})).await;
     let (guest, _) = enter_and_expect_created(&api).await;
     api.send(leave_request(&guest)).await.expect_status(204);
-    api.switch.turn_off();
+    api.faults.fail_all(Fault::Unavailable);
     let unknown = || ApiRequest::get(entry_path("1777853d-5d52-8cab-a8ce-928d525f6d31"));
     // Both may have entered since, in the line only. A client that is told of an end does not ask again.
     for request in [status_request(&guest), unknown()] {
@@ -145,7 +146,7 @@ async fn an_ended_or_unknown_entry_is_reported_by_the_line_only() {
     ))
     .await
     .expect_problem(404, "unknown-queue");
-    api.switch.turn_on();
+    api.faults.heal_all();
     let response = api
         .send_until(|| status_request(&guest), |response| response.status != 503)
         .await;
@@ -157,7 +158,7 @@ async fn every_change_is_refused() {
     let api = InProcessApi::start(json!({})).await;
     let (guest, _) = enter_and_expect_created(&api).await;
     let path = |below: &str| format!("{}{below}", entry_path(&guest.token));
-    api.switch.turn_off();
+    api.faults.fail_all(Fault::Unavailable);
     for request in [
         ApiRequest::enter(),
         ApiRequest::post(path("/claim")),
@@ -179,18 +180,18 @@ async fn a_held_poll_is_answered_when_the_line_goes_down() {
     let before = api.line_calls();
     let (response, ()) = tokio::join!(api.send(poll), async {
         wait_until(BOUND, "the poll is held", async || api.line_calls() >= before + 3).await;
-        api.switch.turn_off();
+        api.faults.fail_all(Fault::Unavailable);
     });
     assert_eq!(response.expect_status(200).text("state"), "waiting");
     assert_eq!(response.body["degraded"], true);
     // While the line is unavailable, no poll is held, and polls do not call the line.
-    let tries = api.switch.tries();
+    let failed = api.faults.failed_calls();
     let polls = (0..50).map(|_| api.send(ApiRequest::get(format!("{}?wait=20", entry_path(&guest.token)))));
     for response in join_all(polls).await {
         assert_eq!(response.expect_status(200).body["degraded"], true);
     }
     assert!(
-        api.switch.tries() <= tries + 2,
+        api.faults.failed_calls() <= failed + 2,
         "many polls together call the line at most twice"
     );
 }

@@ -5,6 +5,7 @@ use uuid::Uuid;
 use vestibule_api::pass::PassGrant;
 use vestibule_backup::{Backup, Lease, LeaseOutcome};
 use vestibule_domain::{id::Salt, score::Visit};
+use vestibule_faults::Fault;
 use vestibule_line::{EntryLine, LeaveOutcome, LeaveReason};
 use vestibule_tests::in_process::{ApiRequest, ApiResponse, InProcessApi, entry_path, queue_id, signer};
 
@@ -46,7 +47,7 @@ fn sign_pass(api: &InProcessApi, guest: &Guest, epoch: u32, seconds_ago: u64) ->
 async fn without_the_backup_a_pass_is_still_accepted() {
     let api = InProcessApi::start_without_backup(settings_with_outage_grace(60)).await;
     let (guest, entered) = enter_and_expect_created(&api).await;
-    api.switch.turn_off();
+    api.faults.fail_all(Fault::Unavailable);
     let response = api.send(status_request(&guest)).await;
     response
         .expect_problem(503, "line-unavailable")
@@ -64,7 +65,7 @@ async fn without_the_backup_a_pass_is_still_accepted() {
 async fn by_default_no_pass_is_accepted() {
     let api = InProcessApi::start(json!({})).await;
     let (guest, entered) = enter_and_expect_created(&api).await;
-    api.switch.turn_off();
+    api.faults.fail_all(Fault::Unavailable);
     let body = json!({ "pass": entered.text("pass") });
     let response = api.send(validate_request(&guest, &body)).await;
     response
@@ -77,7 +78,7 @@ async fn an_open_queue_accepts_a_pass_for_the_outage_grace() {
     let (guest, entered) = enter_and_expect_created(&api).await;
     let (other, _) = enter_and_expect_created(&api).await;
     let pass = |ago| json!({ "pass": sign_pass(&api, &guest, 1, ago) });
-    api.switch.turn_off();
+    api.faults.fail_all(Fault::Unavailable);
     for ago in [100, 59, 0] {
         // Until the process notices that the line is down, it refuses an expired pass.
         let is_accepted = |response: &ApiResponse| response.status == 200;
@@ -133,7 +134,7 @@ async fn a_pass_of_an_ended_visit_is_refused() {
     let (guest, entered) = enter_and_expect_created(&api).await;
     let body = json!({ "pass": entered.text("pass") });
     api.send(leave_request(&guest)).await.expect_status(204);
-    api.switch.turn_off();
+    api.faults.fail_all(Fault::Unavailable);
     api.send(validate_request(&guest, &body))
         .await
         .expect_problem(410, "completed");
@@ -143,7 +144,7 @@ async fn a_pass_survives_a_restore_and_not_a_reset() {
     let api = InProcessApi::start(settings_with_outage_grace(60)).await;
     let (guest, _) = enter_and_expect_created(&api).await;
     let body = json!({ "pass": sign_pass(&api, &guest, 1, 0) });
-    api.switch.turn_off();
+    api.faults.fail_all(Fault::Unavailable);
     let lease = Lease::new(Uuid::new_v4());
     let leased = api.backup.take_lease(&queue_id(), 1, lease, 0).await;
     assert!(matches!(leased, Ok(LeaseOutcome::Taken(_))), "{leased:?}");
@@ -169,7 +170,7 @@ async fn stored_settings_apply_unless_they_are_invalid() {
     let api = InProcessApi::start(json!({})).await;
     let (guest, entered) = enter_and_expect_created(&api).await;
     let body = json!({ "pass": entered.text("pass") });
-    api.switch.turn_off();
+    api.faults.fail_all(Fault::Unavailable);
     api.send(validate_request(&guest, &body)).await.expect_status(503);
     api.store_settings(settings_with_outage_grace(60)).await;
     api.send_until(
@@ -201,7 +202,7 @@ async fn a_pass_of_an_evicted_visitor_is_refused() {
         .put_change(&api.partition(), &change)
         .await
         .expect("written");
-    api.switch.turn_off();
+    api.faults.fail_all(Fault::Unavailable);
     api.send(status_request(&guest))
         .await
         .expect_problem(503, "line-unavailable");
