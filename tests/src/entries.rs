@@ -65,7 +65,7 @@ pub fn change(id: EntryId, v: u64, event: Event) -> Change {
 ///
 /// # Panics
 /// If the backup does not accept all of them within a minute.
-pub async fn write_all(backup: &dyn Backup, shelf: &EntryPartition, changes: &[Change]) {
+pub async fn write_all(backup: &dyn Backup, partition: &EntryPartition, changes: &[Change]) {
     let until = Instant::now() + Duration::from_mins(1);
     let mut left = changes.to_vec();
     while !left.is_empty() {
@@ -75,7 +75,7 @@ pub async fn write_all(backup: &dyn Backup, shelf: &EntryPartition, changes: &[C
             left.len()
         );
         // On a busy machine the emulator may answer too late. A repeated write changes nothing.
-        let outcomes = backup.put_changes(shelf, &left, until).await;
+        let outcomes = backup.put_changes(partition, &left, until).await;
         let mut outcomes = outcomes.iter();
         left.retain(|_| outcomes.next().is_some_and(Result::is_err));
     }

@@ -175,13 +175,13 @@ impl Scene {
                 .await;
             sleep(Duration::from_millis(200)).await;
         }
-        let shelf = EntryPartition::from_configuration(&self.queue, &self.view().await.configuration);
+        let partition = EntryPartition::from_configuration(&self.queue, &self.view().await.configuration);
         let mut promoted = Vec::new();
         for guest in guests {
             let id = guest.token.parse().expect("a token");
             let record = self
                 .backup
-                .read_entry(&shelf, id)
+                .read_entry(&partition, id)
                 .await
                 .expect("the table answers");
             let record = record.expect("a record");

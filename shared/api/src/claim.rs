@@ -20,22 +20,26 @@ pub(super) async fn handle(
     presented: RawCredentials,
     Body(EmptyBody): Body<EmptyBody>,
 ) -> Result<EntryBody, Problem> {
-    let seen = edge.snapshot(&queue).await?;
-    presented.resolve(&seen)?.require_ownership(&seen.ids, id)?;
-    let claimed = edge.query_line_or_fail(&seen, id, || edge.line.claim(&queue, id));
+    let snapshot = edge.snapshot(&queue).await?;
+    presented
+        .resolve(&snapshot)?
+        .require_ownership(&snapshot.ids, id)?;
+    let claimed = edge.query_line_or_fail(&snapshot, id, || edge.line.claim(&queue, id));
     let (standing, change) = match claimed.await? {
         ClaimOutcome::Active {
             status: standing,
             change,
         } => (standing, change),
         ClaimOutcome::StillWaiting(standing) => return Err(Problem::not_your_turn(&standing)),
-        ClaimOutcome::NotFound(missing) => return Err(edge.missing_entry_problem(&seen, id, missing).await),
+        ClaimOutcome::NotFound(missing) => {
+            return Err(edge.missing_entry_problem(&snapshot, id, missing).await);
+        }
     };
-    let through = edge.write_change(&seen, &change).await?;
-    edge.reject_superseded(&seen, &standing, &change, &through)
+    let through = edge.write_change(&snapshot, &change).await?;
+    edge.reject_superseded(&snapshot, &standing, &change, &through)
         .await?;
     edge.entry_body(EntryViewInput {
-        snapshot: &seen,
+        snapshot: &snapshot,
         id,
         status: standing,
         record: through.record,

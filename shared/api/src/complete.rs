@@ -35,8 +35,8 @@ pub(super) async fn handle(
     Body(completion): Body<CompleteRequest>,
 ) -> Result<StatusCode, Problem> {
     edge.require_service(&gateway)?;
-    let seen = edge.snapshot(&queue).await?;
-    edge.end_visit(&seen, id, completion.visit, LeaveReason::Complete)
+    let snapshot = edge.snapshot(&queue).await?;
+    edge.end_visit(&snapshot, id, completion.visit, LeaveReason::Complete)
         .await?;
     Ok(StatusCode::NO_CONTENT)
 }

@@ -49,9 +49,9 @@ pub(super) struct DegradedContext {
 
 impl DegradedContext {
     /// Builds the context for a line that became unavailable after it had returned a snapshot.
-    pub(super) fn from_snapshot(seen: &QueueSnapshot, cause: String) -> Self {
+    pub(super) fn from_snapshot(snapshot: &QueueSnapshot, cause: String) -> Self {
         Self {
-            queue: Arc::new(DegradedQueue::from_snapshot(seen)),
+            queue: Arc::new(DegradedQueue::from_snapshot(snapshot)),
             cause,
             read_deadline: Instant::now() + READ_TIMEOUT,
         }
@@ -65,14 +65,14 @@ impl DegradedContext {
 impl QueueSource {
     pub(super) fn settings(&self) -> &Settings {
         match self {
-            Self::Line(seen) => seen.settings(),
+            Self::Line(snapshot) => snapshot.settings(),
             Self::Backup(away) => &away.queue.settings,
         }
     }
 
     pub(super) fn ids(&self) -> &IdKey {
         match self {
-            Self::Line(seen) => &seen.ids,
+            Self::Line(snapshot) => &snapshot.ids,
             Self::Backup(away) => &away.queue.ids,
         }
     }
@@ -90,7 +90,7 @@ impl ApiState {
     pub(super) async fn queue_source(&self, queue: &QueueId) -> Result<QueueSource, Problem> {
         let until = Instant::now() + ANSWER_TIMEOUT;
         let cause = match self.queue_cache.get(queue).await {
-            Ok(seen) => return Ok(QueueSource::Line(seen)),
+            Ok(snapshot) => return Ok(QueueSource::Line(snapshot)),
             Err(QueueLookupError::LineUnavailable(cause)) => cause,
             Err(absence) => return Err(Problem::from(&absence)),
         };
@@ -230,8 +230,8 @@ impl ApiState {
         away: &DegradedContext,
         id: EntryId,
     ) -> Result<Option<EntryRecord>, BackupError> {
-        let shelf = away.queue.partition();
-        timeout_at(away.read_deadline, self.backup.read_entry(&shelf, id))
+        let partition = away.queue.partition();
+        timeout_at(away.read_deadline, self.backup.read_entry(&partition, id))
             .await
             .unwrap_or_else(|_| {
                 Err(BackupError::Unavailable(

@@ -15,17 +15,17 @@ impl ApiState {
     /// visitor may have a new visit by now.
     pub(super) async fn remove_if_ended(
         &self,
-        seen: &QueueSnapshot,
+        snapshot: &QueueSnapshot,
         standing: &EntryStatus,
         record: &EntryRecord,
     ) -> Result<bool, Problem> {
-        let (partition, claim_ms) = (seen.partition(), seen.settings().claim_ms());
+        let (partition, claim_ms) = (snapshot.partition(), snapshot.settings().claim_ms());
         let removed =
             remove_if_ended(&*self.line, &*self.backup, &partition, standing, record, claim_ms).await;
         self.entry_notifier.wake(record.id);
         match removed {
             Ok(removed) => Ok(removed),
-            Err(error) => Err(self.line_problem(&seen.queue, error).await),
+            Err(error) => Err(self.line_problem(&snapshot.queue, error).await),
         }
     }
 
@@ -34,21 +34,21 @@ impl ApiState {
     /// any more, returns the problem that says why.
     pub(super) async fn recheck(
         &self,
-        seen: &QueueSnapshot,
+        snapshot: &QueueSnapshot,
         id: EntryId,
         standing: EntryStatus,
         record: Option<EntryRecord>,
     ) -> Result<(EntryStatus, Option<EntryRecord>), Problem> {
         let is_over = match &record {
-            Some(record) => self.remove_if_ended(seen, &standing, record).await?,
+            Some(record) => self.remove_if_ended(snapshot, &standing, record).await?,
             None => false,
         };
         if !is_over {
             return Ok((standing, record));
         }
-        match self.look_up_status(seen, id).await? {
+        match self.look_up_status(snapshot, id).await? {
             EntryLookup::Found(standing) => Ok((standing, None)),
-            EntryLookup::NotFound(missing) => Err(self.missing_entry_problem(seen, id, missing).await),
+            EntryLookup::NotFound(missing) => Err(self.missing_entry_problem(snapshot, id, missing).await),
         }
     }
 
@@ -56,7 +56,7 @@ impl ApiState {
     /// ended. The backup shows that by rejecting the change.
     pub(super) async fn reject_superseded(
         &self,
-        seen: &QueueSnapshot,
+        snapshot: &QueueSnapshot,
         standing: &EntryStatus,
         change: &Change,
         through: &WriteOutcome,
@@ -65,19 +65,19 @@ impl ApiState {
         if !passed_over {
             return Ok(());
         }
-        let Some(record) = self.read_record(seen, change.id).await else {
+        let Some(record) = self.read_record(snapshot, change.id).await else {
             return Ok(());
         };
         if change.visit_end().is_some() {
             // The first of two ends of one visit counts. Here the line had lost the first one.
             let is_another = record.version != change.version;
-            return if is_another && record.is_end_of(standing, seen.settings().claim_ms()) {
+            return if is_another && record.is_end_of(standing, snapshot.settings().claim_ms()) {
                 Err(Problem::ended(&record, None))
             } else {
                 Ok(())
             };
         }
-        self.recheck(seen, change.id, *standing, Some(record))
+        self.recheck(snapshot, change.id, *standing, Some(record))
             .await
             .map(drop)
     }

@@ -45,20 +45,20 @@ async fn answer(
     presented: RawCredentials,
     gateway: Gateway,
 ) -> Result<Response, Problem> {
-    let seen = edge.snapshot(queue).await?;
-    let credentials = presented.resolve(&seen)?;
-    let (visitor, drawn) = edge.select_visitor(&seen, &credentials).await?;
-    let id = seen.ids.entry_id(&visitor);
-    let mut entered = edge.enter_line(&seen, id).await?;
+    let snapshot = edge.snapshot(queue).await?;
+    let credentials = presented.resolve(&snapshot)?;
+    let (visitor, drawn) = edge.select_visitor(&snapshot, &credentials).await?;
+    let id = snapshot.ids.entry_id(&visitor);
+    let mut entered = edge.enter_line(&snapshot, id).await?;
     if entered.is_none() {
         // The line still listed a visit that had ended, because it had lost the end. That visit is removed
         // now, so this call begins a new one.
-        entered = edge.enter_line(&seen, id).await?;
+        entered = edge.enter_line(&snapshot, id).await?;
     }
     let (how, placed) =
         entered.ok_or_else(|| Problem::recovering("other requests keep changing the entry"))?;
     let mut body = edge.entry_body(EntryViewInput {
-        snapshot: &seen,
+        snapshot: &snapshot,
         id,
         status: placed.status,
         record: placed.record,
@@ -100,12 +100,12 @@ impl ApiState {
     /// again.
     async fn enter_line(
         &self,
-        seen: &QueueSnapshot,
+        snapshot: &QueueSnapshot,
         id: EntryId,
     ) -> Result<Option<(JoinKind, EntryPlace)>, Problem> {
-        let entered = match self.line.enter(&seen.queue, id).await {
+        let entered = match self.line.enter(&snapshot.queue, id).await {
             Ok(entered) => entered,
-            Err(error) => return Err(self.line_problem(&seen.queue, error).await),
+            Err(error) => return Err(self.line_problem(&snapshot.queue, error).await),
         };
         let (how, standing, change) = match entered {
             EnterOutcome::Joined {
@@ -116,23 +116,26 @@ impl ApiState {
             EnterOutcome::Refused(refusal) => return Err(refusal.into()),
         };
         if let Some(change) = &change
-            && change.version.epoch != seen.view.configuration.epoch
+            && change.version.epoch != snapshot.view.configuration.epoch
         {
-            self.refuse_earlier_generation(seen, id).await?;
+            self.refuse_earlier_generation(snapshot, id).await?;
         }
-        let placed = self.persist_place(seen, id, how, standing, change).await?;
+        let placed = self.persist_place(snapshot, id, how, standing, change).await?;
         Ok(placed.map(|placed| (how, placed)))
     }
 
     /// Refuses a visitor who entered a queue that was reset after the snapshot was taken, because the token
     /// belongs to the earlier generation. The place is given back.
-    async fn refuse_earlier_generation(&self, seen: &QueueSnapshot, id: EntryId) -> Result<(), Problem> {
-        self.queue_cache.invalidate(&seen.queue);
-        let now = self.snapshot(&seen.queue).await?;
-        if now.view.configuration.generation == seen.view.configuration.generation {
+    async fn refuse_earlier_generation(&self, snapshot: &QueueSnapshot, id: EntryId) -> Result<(), Problem> {
+        self.queue_cache.invalidate(&snapshot.queue);
+        let now = self.snapshot(&snapshot.queue).await?;
+        if now.view.configuration.generation == snapshot.view.configuration.generation {
             return Ok(());
         }
-        let left = self.line.leave(&seen.queue, id, None, LeaveReason::Leave).await;
+        let left = self
+            .line
+            .leave(&snapshot.queue, id, None, LeaveReason::Leave)
+            .await;
         if let Ok(LeaveOutcome::Ended(change)) = left {
             self.write_change(&now, &change).await?;
         }
@@ -145,7 +148,7 @@ impl ApiState {
     /// Returns `None` in the cases of [`enter_line`](Self::enter_line).
     async fn persist_place(
         &self,
-        seen: &QueueSnapshot,
+        snapshot: &QueueSnapshot,
         id: EntryId,
         how: JoinKind,
         standing: EntryStatus,
@@ -158,15 +161,15 @@ impl ApiState {
             is_restored: false,
         };
         let Some(change) = change else {
-            let record = self.read_record(seen, id).await;
+            let record = self.read_record(snapshot, id).await;
             let is_over = match &record {
-                Some(record) => self.remove_if_ended(seen, &standing, record).await?,
+                Some(record) => self.remove_if_ended(snapshot, &standing, record).await?,
                 None => false,
             };
             return Ok((!is_over).then(|| given(record, None)));
         };
-        let shelf = seen.partition();
-        let placed = persist_entry(&*self.line, &*self.backup, &shelf, how, standing, &change).await;
+        let partition = snapshot.partition();
+        let placed = persist_entry(&*self.line, &*self.backup, &partition, how, standing, &change).await;
         self.entry_notifier.wake(id);
         match placed {
             Ok(placed) => Ok(placed.map(|placed| EntryPlace {
@@ -177,7 +180,7 @@ impl ApiState {
             })),
             // The visitor has the place anyway, and the line returns it to every later request.
             Err(LineError::JournalFull) if how == JoinKind::Kept => Ok(Some(given(None, Some(false)))),
-            Err(error) => Err(self.line_problem(&seen.queue, error).await),
+            Err(error) => Err(self.line_problem(&snapshot.queue, error).await),
         }
     }
 
@@ -186,22 +189,22 @@ impl ApiState {
     /// live or can be entered again within the grace.
     async fn select_visitor(
         &self,
-        seen: &QueueSnapshot,
+        snapshot: &QueueSnapshot,
         credentials: &Credentials,
     ) -> Result<(Visitor, bool), Problem> {
         match (credentials.known(), credentials.anonymous()) {
             (Some(known), Some(anonymous)) => {
-                let id = seen.ids.entry_id(anonymous);
-                let stands = match self.line.status(&seen.queue, id).await {
+                let id = snapshot.ids.entry_id(anonymous);
+                let stands = match self.line.status(&snapshot.queue, id).await {
                     Ok(EntryLookup::Found(_)) => true,
                     // The line may have lost the entry, or the visitor missed the turn and is back within
                     // the grace.
                     Ok(EntryLookup::NotFound(missing)) => {
-                        let outcome = self.resolve_missing_entry(seen, id, missing).await?;
+                        let outcome = self.resolve_missing_entry(snapshot, id, missing).await?;
                         matches!(outcome, MissingEntryOutcome::Restored)
-                            || grace_until_ms(&outcome, seen).is_some()
+                            || grace_until_ms(&outcome, snapshot).is_some()
                     }
-                    Err(error) => return Err(self.line_problem(&seen.queue, error).await),
+                    Err(error) => return Err(self.line_problem(&snapshot.queue, error).await),
                 };
                 let visitor = if stands { anonymous } else { known };
                 Ok((visitor.clone(), false))

@@ -70,11 +70,11 @@ pub(super) struct EntryViewInput<'a> {
 impl ApiState {
     /// Builds the JSON of an entry.
     pub(super) fn entry_body(&self, shown: EntryViewInput<'_>) -> Result<EntryBody, Problem> {
-        let (seen, standing) = (shown.snapshot, shown.status);
+        let (snapshot, standing) = (shown.snapshot, shown.status);
         // The record of another visit says nothing about this visit.
         let record = shown.record.filter(|record| record.visit == standing.visit());
         let mut body = EntryBody {
-            queue: seen.queue.to_string(),
+            queue: snapshot.queue.to_string(),
             token: shown.id.to_string(),
             visit: standing.visit().number(),
             state: standing.state(),
@@ -94,7 +94,7 @@ impl ApiState {
         match standing {
             EntryStatus::Waiting { score, position } => {
                 body.joined_at_ms = Some(score.joined_at_ms());
-                body.fill_wait(seen, position);
+                body.fill_wait(snapshot, position);
             }
             EntryStatus::Ready { claim_by_ms, .. } => {
                 body.claim_by_ms = Some(claim_by_ms);
@@ -105,12 +105,12 @@ impl ApiState {
                 now_ms,
                 ..
             } => {
-                let pass_ms = u64::from(seen.settings().pass_seconds) * 1_000;
+                let pass_ms = u64::from(snapshot.settings().pass_seconds) * 1_000;
                 let left_ms = session_end_ms.saturating_sub(now_ms);
                 body.expires_at_ms = Some(session_end_ms);
                 body.retry_after_ms = renew_after_ms(pass_ms).min(left_ms);
                 if shown.is_owner_proven {
-                    body.pass = Some(self.sign_pass(seen, shown.id, standing, session_end_ms, now_ms)?);
+                    body.pass = Some(self.sign_pass(snapshot, shown.id, standing, session_end_ms, now_ms)?);
                 }
             }
         }
@@ -119,19 +119,19 @@ impl ApiState {
 
     fn sign_pass(
         &self,
-        seen: &QueueSnapshot,
+        snapshot: &QueueSnapshot,
         entry: EntryId,
         standing: EntryStatus,
         session_end_ms: u64,
         now_ms: u64,
     ) -> Result<Pass, Problem> {
         let grant = PassGrant {
-            queue: &seen.queue,
+            queue: &snapshot.queue,
             entry,
             visit: standing.visit(),
-            epoch: seen.view.configuration.epoch,
+            epoch: snapshot.view.configuration.epoch,
             session_end_ms,
-            pass_seconds: seen.settings().pass_seconds,
+            pass_seconds: snapshot.settings().pass_seconds,
         };
         Ok(self.keys.signer.sign(&grant, now_ms)?)
     }
@@ -139,15 +139,15 @@ impl ApiState {
 
 impl EntryBody {
     /// Fills in what a waiting visitor needs. There is no estimate while the queue does not move.
-    fn fill_wait(&mut self, seen: &QueueSnapshot, position: u64) {
-        let settings = seen.settings();
+    fn fill_wait(&mut self, snapshot: &QueueSnapshot, position: u64) {
+        let settings = snapshot.settings();
         self.position = Some(position);
         // The count may be a second older than the position.
-        self.waiting = Some(seen.view.waiting.max(position));
-        self.estimated_wait_seconds = seen.estimate(position);
-        let (eta_ms, claim_ms) = (seen.eta_ms(position), settings.claim_ms());
+        self.waiting = Some(snapshot.view.waiting.max(position));
+        self.estimated_wait_seconds = snapshot.estimate(position);
+        let (eta_ms, claim_ms) = (snapshot.eta_ms(position), settings.claim_ms());
         // The snapshot is older than the position, and much older if a slow backup delayed a new entry.
-        self.retry_after_ms = retry_after_ms(eta_ms, claim_ms, seen.age_ms(), rand::random());
+        self.retry_after_ms = retry_after_ms(eta_ms, claim_ms, snapshot.age_ms(), rand::random());
     }
 
     /// Builds the JSON of an entry from its record while the line is unavailable. The position and the wait

@@ -53,28 +53,28 @@ pub(super) async fn handle(
     gateway: Gateway,
     Body(wish): Body<ExtendRequest>,
 ) -> Result<Response, Problem> {
-    let seen = edge.snapshot(&queue).await?;
-    let credentials = presented.resolve(&seen)?;
-    let proven = match credentials.ownership(&seen.ids, id) {
+    let snapshot = edge.snapshot(&queue).await?;
+    let credentials = presented.resolve(&snapshot)?;
+    let proven = match credentials.ownership(&snapshot.ids, id) {
         Ownership::Proven => true,
         Ownership::Mismatch => return Err(token_mismatch_problem()),
         Ownership::Unproven if gateway.is_proven_service(&edge.config) => false,
         Ownership::Unproven => {
             return credentials
-                .require_ownership(&seen.ids, id)
+                .require_ownership(&snapshot.ids, id)
                 .map(IntoResponse::into_response);
         }
     };
-    let Some(latest_end_ms) = edge.latest_end_ms(&seen, id, wish.visit).await? else {
+    let Some(latest_end_ms) = edge.latest_end_ms(&snapshot, id, wish.visit).await? else {
         // This is a late retry for an earlier visit and must not extend the current one.
         return Ok(StatusCode::NO_CONTENT.into_response());
     };
     let extension = SessionExtension {
         visit: wish.visit,
-        seconds: wish.seconds.unwrap_or(seen.settings().session_seconds),
+        seconds: wish.seconds.unwrap_or(snapshot.settings().session_seconds),
         latest_end_ms,
     };
-    let extended = edge.query_line_or_fail(&seen, id, || edge.line.extend(&queue, id, extension));
+    let extended = edge.query_line_or_fail(&snapshot, id, || edge.line.extend(&queue, id, extension));
     let (standing, change) = match extended.await? {
         ExtendOutcome::Active {
             status: standing,
@@ -82,11 +82,13 @@ pub(super) async fn handle(
         } => (standing, change),
         ExtendOutcome::NotActive(standing) => return Err(Problem::not_your_turn(&standing)),
         ExtendOutcome::OtherVisit => return Ok(StatusCode::NO_CONTENT.into_response()),
-        ExtendOutcome::NotFound(missing) => return Err(edge.missing_entry_problem(&seen, id, missing).await),
+        ExtendOutcome::NotFound(missing) => {
+            return Err(edge.missing_entry_problem(&snapshot, id, missing).await);
+        }
     };
-    let through = edge.write_change(&seen, &change).await?;
+    let through = edge.write_change(&snapshot, &change).await?;
     let body = edge.entry_body(EntryViewInput {
-        snapshot: &seen,
+        snapshot: &snapshot,
         id,
         status: standing,
         record: through.record,
@@ -101,23 +103,23 @@ impl ApiState {
     /// record. Returns `None` if the request names another visit.
     async fn latest_end_ms(
         &self,
-        seen: &QueueSnapshot,
+        snapshot: &QueueSnapshot,
         id: EntryId,
         named: Option<Visit>,
     ) -> Result<Option<u64>, Problem> {
-        let standing = match self.look_up_status(seen, id).await? {
+        let standing = match self.look_up_status(snapshot, id).await? {
             EntryLookup::Found(standing) if named.is_some_and(|named| named != standing.visit()) => {
                 return Ok(None);
             }
             EntryLookup::Found(standing @ EntryStatus::Active { .. }) => standing,
             EntryLookup::Found(standing) => return Err(Problem::not_your_turn(&standing)),
             EntryLookup::NotFound(missing) => {
-                return Err(self.missing_entry_problem(seen, id, missing).await);
+                return Err(self.missing_entry_problem(snapshot, id, missing).await);
             }
         };
-        let record = self.backup.read_entry(&seen.partition(), id).await;
+        let record = self.backup.read_entry(&snapshot.partition(), id).await;
         let record = record.map_err(|error| Problem::backup_unavailable(&error))?;
-        let (standing, record) = self.recheck(seen, id, standing, record).await?;
+        let (standing, record) = self.recheck(snapshot, id, standing, record).await?;
         let claimed_at_ms = record
             .filter(|record| record.visit == standing.visit())
             .and_then(|record| record.claimed_at_ms)
@@ -127,7 +129,7 @@ impl ApiState {
                 let behind = BackupError::Unavailable("the backup does not have the claim yet".to_owned());
                 Problem::backup_unavailable(&behind)
             })?;
-        let most_ms = u64::from(seen.settings().session_max_seconds) * 1_000;
+        let most_ms = u64::from(snapshot.settings().session_max_seconds) * 1_000;
         Ok(Some(claimed_at_ms + most_ms))
     }
 }

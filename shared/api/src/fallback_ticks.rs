@@ -48,8 +48,8 @@ impl ApiState {
                 due = self.wait_until_due(queue, &mut wheel) => due,
                 _ = &mut answered => None,
             };
-            let Some(seen) = due else { return };
-            self.fallback_tick_once(&seen).await;
+            let Some(snapshot) = due else { return };
+            self.fallback_tick_once(&snapshot).await;
         }
     }
 
@@ -61,7 +61,7 @@ impl ApiState {
         wheel: &mut Option<TickGuard>,
     ) -> Option<Arc<QueueSnapshot>> {
         loop {
-            let seen = self.queue_cache.get(queue).await.ok()?;
+            let snapshot = self.queue_cache.get(queue).await.ok()?;
             if wheel.is_none() {
                 *wheel = self.fallback_ticker.tick_lock(queue).try_lock_owned().ok();
             }
@@ -75,20 +75,20 @@ impl ApiState {
                 let passed = now.duration_since(last);
                 u64::try_from(passed.as_millis()).unwrap_or(u64::MAX)
             });
-            match fallback_tick_due_in_ms(seen.view.is_promoter_down(), driven_ms) {
+            match fallback_tick_due_in_ms(snapshot.view.is_promoter_down(), driven_ms) {
                 0 => {
                     **last = Some(now);
-                    return Some(seen);
+                    return Some(snapshot);
                 }
                 later_ms => sleep(Duration::from_millis(later_ms)).await,
             }
         }
     }
 
-    async fn fallback_tick_once(&self, seen: &QueueSnapshot) {
-        let (queue, shelf, pace) = (&seen.queue, seen.partition(), seen.settings().pace());
+    async fn fallback_tick_once(&self, snapshot: &QueueSnapshot) {
+        let (queue, partition, pace) = (&snapshot.queue, snapshot.partition(), snapshot.settings().pace());
         let until = Instant::now() + FLUSH_TIME;
-        let driving = fallback_tick(&*self.line, &*self.backup, &shelf, pace, until);
+        let driving = fallback_tick(&*self.line, &*self.backup, &partition, pace, until);
         match timeout(TICK_TIMEOUT, driving).await {
             Ok(Ok(FallbackTickOutcome::LineNotCurrent)) => warn!(
                 event = "line.fallback_tick_skipped",

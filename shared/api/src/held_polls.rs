@@ -245,24 +245,21 @@ impl HeldPolls {
             return None;
         };
         let HeldPoll {
-            id,
-            score,
-            snapshot: seen,
-            ..
+            id, score, snapshot, ..
         } = &held.poll;
         let mut of_this = self.ticks.iter().filter(|tick| tick.claim_by_ms == claim_by_ms);
         let change = of_this.find_map(|tick| tick.change_for_entry(*id, *score))?;
         (score.visit() == visit)
-            .then(|| EntryRecord::apply_change(None, &change, seen.partition().retain_hours))
+            .then(|| EntryRecord::apply_change(None, &change, snapshot.partition().retain_hours))
             .flatten()
     }
 }
 
 /// The settings of which every waiting visitor is told at once when they change.
-fn announced_settings(seen: &QueueSnapshot) -> (u32, bool, Entrance, Option<&str>) {
-    let settings = seen.settings();
+fn announced_settings(snapshot: &QueueSnapshot) -> (u32, bool, Entrance, Option<&str>) {
+    let settings = snapshot.settings();
     (
-        seen.view.configuration.generation,
+        snapshot.view.configuration.generation,
         settings.paused,
         settings.entrance,
         settings.message.as_deref(),

@@ -92,16 +92,16 @@ impl ApiState {
         wait: Duration,
         gateway: &Gateway,
     ) -> Option<HoldCandidate<'a>> {
-        let (seen, wait_ms) = (
+        let (snapshot, wait_ms) = (
             &waiter.snapshot,
             u64::try_from(wait.as_millis()).unwrap_or(u64::MAX),
         );
-        let moving = seen.settings().can_promote() && !seen.view.clocks.apart;
+        let moving = snapshot.settings().can_promote() && !snapshot.view.clocks.apart;
         let hold = plan_hold(
-            seen.eta_ms(waiter.position),
+            snapshot.eta_ms(waiter.position),
             wait_ms,
             u64::from(self.config.held_polls_max),
-            seen.forecast.expected_per_second(),
+            snapshot.forecast.expected_per_second(),
             moving,
         )?;
         let left = gateway
@@ -110,7 +110,7 @@ impl ApiState {
         let up_to = Duration::from_millis(hold.max_ms)
             .min(left.map_or(Duration::MAX, |left| left.saturating_sub(ANSWER_MARGIN)));
         (!up_to.is_zero()).then(|| HoldCandidate {
-            queue: &seen.queue,
+            queue: &snapshot.queue,
             id: waiter.id,
             held_below: hold.held_polls_limit,
             max_duration: up_to,

@@ -24,9 +24,11 @@ pub(super) async fn handle(
     queries: QueryParams,
 ) -> Result<StatusCode, Problem> {
     let visit = queries.visit()?;
-    let seen = edge.snapshot(&queue).await?;
-    presented.resolve(&seen)?.require_ownership(&seen.ids, id)?;
-    edge.end_visit(&seen, id, visit, LeaveReason::Leave).await?;
+    let snapshot = edge.snapshot(&queue).await?;
+    presented
+        .resolve(&snapshot)?
+        .require_ownership(&snapshot.ids, id)?;
+    edge.end_visit(&snapshot, id, visit, LeaveReason::Leave).await?;
     Ok(StatusCode::NO_CONTENT)
 }
 
@@ -35,30 +37,32 @@ impl ApiState {
     /// this changes nothing and succeeds.
     pub(super) async fn end_visit(
         &self,
-        seen: &QueueSnapshot,
+        snapshot: &QueueSnapshot,
         id: EntryId,
         visit: Option<Visit>,
         departure: LeaveReason,
     ) -> Result<(), Problem> {
         for _ in 0..2 {
-            match self.line.leave(&seen.queue, id, visit, departure).await {
-                Ok(LeaveOutcome::Ended(change)) => return self.write_change(seen, &change).await.map(drop),
+            match self.line.leave(&snapshot.queue, id, visit, departure).await {
+                Ok(LeaveOutcome::Ended(change)) => {
+                    return self.write_change(snapshot, &change).await.map(drop);
+                }
                 Ok(LeaveOutcome::OtherVisit) => return Ok(()),
                 Ok(LeaveOutcome::NotActive(standing)) => return Err(Problem::not_your_turn(&standing)),
                 Ok(LeaveOutcome::NotFound(missing)) => {
-                    match self.resolve_missing_entry(seen, id, missing).await? {
+                    match self.resolve_missing_entry(snapshot, id, missing).await? {
                         // The visit has already ended, which is what the caller wants.
                         MissingEntryOutcome::Ended(_)
                         | MissingEntryOutcome::TimedOut(_)
                         | MissingEntryOutcome::Unconfirmed(_) => return Ok(()),
                         // The line had lost the entry and has it again, so the next round can end it.
                         MissingEntryOutcome::Restored => {}
-                        other => return Err(outcome_problem(other, seen)),
+                        other => return Err(outcome_problem(other, snapshot)),
                     }
                 }
-                Err(error) => return Err(self.line_problem(&seen.queue, error).await),
+                Err(error) => return Err(self.line_problem(&snapshot.queue, error).await),
             }
         }
-        Err(outcome_problem(MissingEntryOutcome::Unclear, seen))
+        Err(outcome_problem(MissingEntryOutcome::Unclear, snapshot))
     }
 }

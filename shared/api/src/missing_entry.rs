@@ -25,45 +25,45 @@ impl ApiState {
     /// What the engine needs to find out about an entry of this queue.
     pub(super) fn entry_context<'a>(
         &'a self,
-        seen: &QueueSnapshot,
+        snapshot: &QueueSnapshot,
         partition: &'a EntryPartition,
     ) -> EntryContext<'a> {
         EntryContext {
             line: &*self.line,
             backup: &*self.backup,
             partition,
-            now_ms: seen.now_ms(),
+            now_ms: snapshot.now_ms(),
         }
     }
 
     /// Finds out what became of an entry that the line does not have, and restores the entry if the line lost it.
     pub(super) async fn resolve_missing_entry(
         &self,
-        seen: &QueueSnapshot,
+        snapshot: &QueueSnapshot,
         id: EntryId,
         missing: NotFound,
     ) -> Result<MissingEntryOutcome, Problem> {
-        let partition = seen.partition();
+        let partition = snapshot.partition();
         let outcome = self
-            .entry_context(seen, &partition)
+            .entry_context(snapshot, &partition)
             .resolve_missing_entry(id, missing)
             .await;
         // An end that was found may concern polls that this process holds for the entry.
         self.entry_notifier.wake(id);
         match outcome {
             Ok(outcome) => Ok(outcome),
-            Err(error) => Err(self.missing_entry_error_problem(seen, error).await),
+            Err(error) => Err(self.missing_entry_error_problem(snapshot, error).await),
         }
     }
 
     /// The problem of a request that could not find out what became of an entry.
     pub(super) async fn missing_entry_error_problem(
         &self,
-        seen: &QueueSnapshot,
+        snapshot: &QueueSnapshot,
         error: MissingEntryError,
     ) -> Problem {
         match error {
-            MissingEntryError::Line(error) => self.line_problem(&seen.queue, error).await,
+            MissingEntryError::Line(error) => self.line_problem(&snapshot.queue, error).await,
             MissingEntryError::Backup(error) => Problem::backup_unavailable(&error),
             MissingEntryError::Timeout => Problem::recovering(&error.to_string()),
         }
@@ -72,11 +72,11 @@ impl ApiState {
     /// Like [`query_line`](Self::query_line), for a request that cannot be answered without the line.
     pub(super) async fn query_line_or_fail<T: MaybeMissing, F: Future<Output = Result<T, LineError>>>(
         &self,
-        seen: &QueueSnapshot,
+        snapshot: &QueueSnapshot,
         id: EntryId,
         question: impl Fn() -> F,
     ) -> Result<T, Problem> {
-        let answer = self.query_line(seen, id, question).await;
+        let answer = self.query_line(snapshot, id, question).await;
         answer.map_err(|unanswered| match unanswered {
             QueryError::LineUnavailable(cause) => Problem::line_unavailable(cause),
             QueryError::Problem(problem) => problem,
@@ -87,41 +87,41 @@ impl ApiState {
     /// entry has ended, this returns a problem that says how.
     pub(super) async fn query_line<T: MaybeMissing, F: Future<Output = Result<T, LineError>>>(
         &self,
-        seen: &QueueSnapshot,
+        snapshot: &QueueSnapshot,
         id: EntryId,
         question: impl Fn() -> F,
     ) -> Result<T, QueryError> {
-        let answer = self.convert_line_error(seen, question().await).await?;
+        let answer = self.convert_line_error(snapshot, question().await).await?;
         let Some(missing) = answer.missing() else {
             return Ok(answer);
         };
-        match self.resolve_missing_entry(seen, id, missing).await? {
-            MissingEntryOutcome::Restored => self.convert_line_error(seen, question().await).await,
-            outcome => Err(QueryError::Problem(outcome_problem(outcome, seen))),
+        match self.resolve_missing_entry(snapshot, id, missing).await? {
+            MissingEntryOutcome::Restored => self.convert_line_error(snapshot, question().await).await,
+            outcome => Err(QueryError::Problem(outcome_problem(outcome, snapshot))),
         }
     }
 
     async fn convert_line_error<T>(
         &self,
-        seen: &QueueSnapshot,
+        snapshot: &QueueSnapshot,
         answer: Result<T, LineError>,
     ) -> Result<T, QueryError> {
         match answer {
             Ok(answer) => Ok(answer),
             Err(LineError::Unavailable(cause)) => Err(QueryError::LineUnavailable(cause)),
-            Err(error) => Err(self.line_problem(&seen.queue, error).await.into()),
+            Err(error) => Err(self.line_problem(&snapshot.queue, error).await.into()),
         }
     }
 
     /// Returns the problem for a request about an entry that has no place in the line.
     pub(super) async fn missing_entry_problem(
         &self,
-        seen: &QueueSnapshot,
+        snapshot: &QueueSnapshot,
         id: EntryId,
         missing: NotFound,
     ) -> Problem {
-        match self.resolve_missing_entry(seen, id, missing).await {
-            Ok(outcome) => outcome_problem(outcome, seen),
+        match self.resolve_missing_entry(snapshot, id, missing).await {
+            Ok(outcome) => outcome_problem(outcome, snapshot),
             Err(problem) => problem,
         }
     }
@@ -149,10 +149,10 @@ macro_rules! maybe_missing {
 maybe_missing! { EntryLookup ClaimOutcome ValidateOutcome ExtendOutcome }
 
 /// Until when the visitor may enter again at the old place, in Unix milliseconds.
-pub(super) fn grace_until_ms(outcome: &MissingEntryOutcome, seen: &QueueSnapshot) -> Option<u64> {
+pub(super) fn grace_until_ms(outcome: &MissingEntryOutcome, snapshot: &QueueSnapshot) -> Option<u64> {
     match outcome {
         MissingEntryOutcome::Ended(record) | MissingEntryOutcome::TimedOut(Some(record)) => {
-            seen.grace_until_ms(record)
+            snapshot.grace_until_ms(record)
         }
         MissingEntryOutcome::TimedOut(None)
         | MissingEntryOutcome::Unconfirmed(_)
@@ -163,8 +163,8 @@ pub(super) fn grace_until_ms(outcome: &MissingEntryOutcome, seen: &QueueSnapshot
 }
 
 /// Converts the outcome into the problem that the client gets.
-pub(super) fn outcome_problem(outcome: MissingEntryOutcome, seen: &QueueSnapshot) -> Problem {
-    let grace_until_ms = grace_until_ms(&outcome, seen);
+pub(super) fn outcome_problem(outcome: MissingEntryOutcome, snapshot: &QueueSnapshot) -> Problem {
+    let grace_until_ms = grace_until_ms(&outcome, snapshot);
     match outcome {
         MissingEntryOutcome::Ended(record) => Problem::ended(&record, grace_until_ms),
         MissingEntryOutcome::TimedOut(record) => {

@@ -35,17 +35,17 @@ pub(super) async fn handle(
     State(edge): State<Arc<ApiState>>,
     QueuePath(queue): QueuePath,
 ) -> Result<Response, Problem> {
-    let seen = edge.snapshot(&queue).await?;
-    let settings = seen.settings();
+    let snapshot = edge.snapshot(&queue).await?;
+    let settings = snapshot.settings();
     let view = PublicDocument {
         queue: queue.as_str(),
-        waiting: seen.view.waiting,
+        waiting: snapshot.view.waiting,
         // Three decimals are precise enough for a reader.
-        rate: seen.rate().map(|rate| (rate * 1_000.0).round() / 1_000.0),
+        rate: snapshot.rate().map(|rate| (rate * 1_000.0).round() / 1_000.0),
         paused: settings.paused,
         entrance: settings.entrance,
-        limited_by: seen.view.clocks.apart.then_some(LimitedBy::Clock),
-        min_epoch: seen.view.configuration.min_epoch,
+        limited_by: snapshot.view.clocks.apart.then_some(LimitedBy::Clock),
+        min_epoch: snapshot.view.configuration.min_epoch,
         message: settings.message.as_deref(),
         target_url: settings.target_url.as_deref(),
     };

@@ -65,8 +65,8 @@ impl QueueCache {
             return answer.snapshot;
         }
         let answer = self.read_snapshot(queue).await;
-        if let Ok(seen) = &answer.snapshot {
-            slot.fallback.store_snapshot(seen);
+        if let Ok(snapshot) = &answer.snapshot {
+            slot.fallback.store_snapshot(snapshot);
         }
         slot.latest.send_replace(Some(answer.clone()));
         answer.snapshot
@@ -75,22 +75,22 @@ impl QueueCache {
     /// Waits for a snapshot that is newer than the given one. It comes at most a second after that one.
     pub(crate) async fn get_newer_than(
         &self,
-        seen: &QueueSnapshot,
+        snapshot: &QueueSnapshot,
     ) -> Result<Arc<QueueSnapshot>, QueueLookupError> {
-        let slot = self.slot(&seen.queue);
+        let slot = self.slot(&snapshot.queue);
         let mut latest = slot.latest.subscribe();
         loop {
             let newer = latest
                 .borrow_and_update()
                 .clone()
-                .filter(|answer| answer.at > seen.asked_at);
+                .filter(|answer| answer.at > snapshot.asked_at);
             if let Some(answer) = newer {
                 return answer.snapshot;
             }
             tokio::select! {
                 // The slot owns the sender, so this does not fail.
                 _ = latest.changed() => {}
-                () = sleep_until(seen.asked_at + SNAPSHOT_AGE_MAX) => return self.get(&seen.queue).await,
+                () = sleep_until(snapshot.asked_at + SNAPSHOT_AGE_MAX) => return self.get(&snapshot.queue).await,
             }
         }
     }
@@ -122,7 +122,7 @@ impl QueueCache {
             Ok(Some(known)) => Ok(known),
             Ok(None) => Err(QueueLookupError::QueueNotFound),
             Err(error) => match slot.fallback.last_snapshot() {
-                Some(seen) => Ok(Arc::new(DegradedQueue::from_snapshot(&seen))),
+                Some(snapshot) => Ok(Arc::new(DegradedQueue::from_snapshot(&snapshot))),
                 None => Err(QueueLookupError::BackupUnavailable(error.to_string())),
             },
         }
@@ -159,7 +159,7 @@ impl QueueCache {
         match self.line.queue_view(queue).await {
             Ok(view) => {
                 let ids = IdKey::derive_for_queue(&self.root, queue, &view.configuration.salt);
-                let seen = QueueSnapshot {
+                let snapshot = QueueSnapshot {
                     queue: queue.clone(),
                     forecast: view.forecast(),
                     view,
@@ -168,14 +168,14 @@ impl QueueCache {
                 };
                 CachedAnswer {
                     at: asked_at,
-                    snapshot: Ok(Arc::new(seen)),
+                    snapshot: Ok(Arc::new(snapshot)),
                 }
             }
             Err(error) => {
-                let seen = Err(self.lookup_error(queue, error).await);
+                let snapshot = Err(self.lookup_error(queue, error).await);
                 CachedAnswer {
                     at: Instant::now(),
-                    snapshot: seen,
+                    snapshot,
                 }
             }
         }

@@ -117,21 +117,21 @@ impl ApiState {
     /// this process holds for the entry.
     pub(super) async fn write_change(
         &self,
-        seen: &QueueSnapshot,
+        snapshot: &QueueSnapshot,
         change: &Change,
     ) -> Result<WriteOutcome, Problem> {
-        match self.write_and_wake(seen, change).await {
+        match self.write_and_wake(snapshot, change).await {
             Ok(through) => Ok(through),
-            Err(error) => Err(self.line_problem(&seen.queue, error).await),
+            Err(error) => Err(self.line_problem(&snapshot.queue, error).await),
         }
     }
 
     pub(super) async fn write_and_wake(
         &self,
-        seen: &QueueSnapshot,
+        snapshot: &QueueSnapshot,
         change: &Change,
     ) -> Result<WriteOutcome, LineError> {
-        let through = write_through(&*self.line, &*self.backup, &seen.partition(), change).await;
+        let through = write_through(&*self.line, &*self.backup, &snapshot.partition(), change).await;
         self.entry_notifier.wake(change.id);
         through
     }

@@ -63,21 +63,21 @@ async fn answer(
             .await?
             .into_response())
     };
-    let mut seen = match sight {
-        QueueSource::Line(seen) => seen,
+    let mut snapshot = match sight {
+        QueueSource::Line(snapshot) => snapshot,
         QueueSource::Backup(away) => return stored(away).await,
     };
     let degraded =
-        async |seen: &QueueSnapshot, cause| stored(DegradedContext::from_snapshot(seen, cause)).await;
+        async |snapshot: &QueueSnapshot, cause| stored(DegradedContext::from_snapshot(snapshot, cause)).await;
     let mut lookup = match edge.line.status(queue, id).await {
         Ok(lookup) => lookup,
-        Err(LineError::Unavailable(cause)) => return degraded(&seen, cause).await,
+        Err(LineError::Unavailable(cause)) => return degraded(&snapshot, cause).await,
         Err(error) => return Err(edge.line_problem(queue, error).await),
     };
     if matches!(lookup, EntryLookup::NotFound(_)) {
-        lookup = match edge.restore_lost_entry(&seen, id, lookup).await {
+        lookup = match edge.restore_lost_entry(&snapshot, id, lookup).await {
             Ok(status) => EntryLookup::Found(status),
-            Err(QueryError::LineUnavailable(cause)) => return degraded(&seen, cause).await,
+            Err(QueryError::LineUnavailable(cause)) => return degraded(&snapshot, cause).await,
             Err(QueryError::Problem(problem)) => return Err(problem),
         };
     }
@@ -86,7 +86,7 @@ async fn answer(
         (lookup, wait.offered.is_zero())
     {
         let poll = HeldPoll {
-            snapshot: seen.clone(),
+            snapshot: snapshot.clone(),
             id,
             score,
             position,
@@ -94,17 +94,17 @@ async fn answer(
         match edge.hold_poll(&poll, wait.offered, &gateway).await {
             Ok(Some(update)) => {
                 (lookup, record_of_update, held) = (update.look, update.record, true);
-                seen = edge.snapshot(queue).await?;
+                snapshot = edge.snapshot(queue).await?;
             }
             Ok(None) => {}
-            Err(LineError::Unavailable(cause)) => return degraded(&seen, cause).await,
+            Err(LineError::Unavailable(cause)) => return degraded(&snapshot, cause).await,
             Err(error) => return Err(edge.line_problem(queue, error).await),
         }
     }
     let mut durable = None;
     let (status, record) = match (lookup, record_of_update) {
         (EntryLookup::Found(status), Some(record)) => (status, Some(record)),
-        (lookup, _) => match edge.persist_interrupted_change(&seen, id, lookup).await {
+        (lookup, _) => match edge.persist_interrupted_change(&snapshot, id, lookup).await {
             // The place of a waiting entry contains everything that its record would add.
             Ok(PersistedLookup::Live {
                 status: status @ EntryStatus::Waiting { .. },
@@ -116,14 +116,14 @@ async fn answer(
                 durable: written,
             }) => {
                 durable = written;
-                edge.recheck(&seen, id, status, record).await?
+                edge.recheck(&snapshot, id, status, record).await?
             }
-            Ok(PersistedLookup::Missing(outcome)) => return Err(outcome_problem(outcome, &seen)),
-            Err(error) => return Err(edge.missing_entry_error_problem(&seen, error).await),
+            Ok(PersistedLookup::Missing(outcome)) => return Err(outcome_problem(outcome, &snapshot)),
+            Err(error) => return Err(edge.missing_entry_error_problem(&snapshot, error).await),
         },
     };
     let body = edge.entry_body(EntryViewInput {
-        snapshot: &seen,
+        snapshot: &snapshot,
         id,
         status,
         record,
@@ -142,36 +142,38 @@ async fn answer(
 impl ApiState {
     pub(super) async fn look_up_status(
         &self,
-        seen: &QueueSnapshot,
+        snapshot: &QueueSnapshot,
         id: EntryId,
     ) -> Result<EntryLookup, Problem> {
-        self.query_line_or_fail(seen, id, || self.line.status(&seen.queue, id))
+        self.query_line_or_fail(snapshot, id, || self.line.status(&snapshot.queue, id))
             .await
     }
 
     /// Reads the record of an entry, for a request that can do without it. If the backup is unavailable,
     /// this returns `None`.
-    pub(super) async fn read_record(&self, seen: &QueueSnapshot, id: EntryId) -> Option<EntryRecord> {
-        let partition = seen.partition();
-        self.entry_context(seen, &partition).read_record(id).await
+    pub(super) async fn read_record(&self, snapshot: &QueueSnapshot, id: EntryId) -> Option<EntryRecord> {
+        let partition = snapshot.partition();
+        self.entry_context(snapshot, &partition).read_record(id).await
     }
 
     /// Restores an entry that the line lost, and returns its status. Fails with the problem that says what became of an
     /// entry that has no place any more.
     async fn restore_lost_entry(
         &self,
-        seen: &QueueSnapshot,
+        snapshot: &QueueSnapshot,
         id: EntryId,
         lookup: EntryLookup,
     ) -> Result<EntryStatus, QueryError> {
-        match self.persist_interrupted_change(seen, id, lookup).await {
+        match self.persist_interrupted_change(snapshot, id, lookup).await {
             Ok(PersistedLookup::Live { status, .. }) => Ok(status),
-            Ok(PersistedLookup::Missing(outcome)) => Err(QueryError::Problem(outcome_problem(outcome, seen))),
+            Ok(PersistedLookup::Missing(outcome)) => {
+                Err(QueryError::Problem(outcome_problem(outcome, snapshot)))
+            }
             Err(MissingEntryError::Line(LineError::Unavailable(cause))) => {
                 Err(QueryError::LineUnavailable(cause))
             }
             Err(error) => Err(QueryError::Problem(
-                self.missing_entry_error_problem(seen, error).await,
+                self.missing_entry_error_problem(snapshot, error).await,
             )),
         }
     }
@@ -181,12 +183,12 @@ impl ApiState {
     /// ([`recheck`](Self::recheck)).
     async fn persist_interrupted_change(
         &self,
-        seen: &QueueSnapshot,
+        snapshot: &QueueSnapshot,
         id: EntryId,
         lookup: EntryLookup,
     ) -> Result<PersistedLookup, MissingEntryError> {
-        let partition = seen.partition();
-        let context = self.entry_context(seen, &partition);
+        let partition = snapshot.partition();
+        let context = self.entry_context(snapshot, &partition);
         let persisted = context.persist_interrupted_change(id, lookup).await;
         if matches!(lookup, EntryLookup::NotFound(_)) {
             // An end that was written may concern other polls that this process holds for the entry.

@@ -148,9 +148,9 @@ async fn queue_is_watched_until_its_last_held_poll_ends() {
     };
     let created = edge.line.configure(&queue, &configuration, true).await;
     assert!(created.is_ok(), "{created:?}");
-    let seen = edge.snapshot(&queue).await.expect("the queue exists");
+    let snapshot = edge.snapshot(&queue).await.expect("the queue exists");
     let waiter = |id: &str| HeldPoll {
-        snapshot: seen.clone(),
+        snapshot: snapshot.clone(),
         id: id.parse().expect("a token"),
         score: WaitScore::next(0, 1_800_000_000_000),
         position: 1,

@@ -63,22 +63,22 @@ pub(super) async fn handle(
             &ValidateResponse::from_accepted_pass(&honoured),
         ))
     };
-    let mut seen = match edge.queue_source(&queue).await? {
-        QueueSource::Line(seen) => seen,
+    let mut snapshot = match edge.queue_source(&queue).await? {
+        QueueSource::Line(snapshot) => snapshot,
         QueueSource::Backup(away) => return honour(away).await,
     };
-    let mut answer = edge.validate_in_line(&seen, id, &question).await;
+    let mut answer = edge.validate_in_line(&snapshot, id, &question).await;
     if matches!(answer, Ok(ValidateOutcome::NotActive(_))) && question.pass.is_some() {
         // The pass proves that the entry was let in, so the line was restored after the snapshot was taken.
         // The request is tried again with a new snapshot.
         edge.queue_cache.invalidate(&queue);
-        seen = edge.snapshot(&queue).await?;
-        answer = edge.validate_in_line(&seen, id, &question).await;
+        snapshot = edge.snapshot(&queue).await?;
+        answer = edge.validate_in_line(&snapshot, id, &question).await;
     }
     let validated = match answer {
         Ok(validated) => validated,
         Err(QueryError::LineUnavailable(cause)) => {
-            return honour(DegradedContext::from_snapshot(&seen, cause)).await;
+            return honour(DegradedContext::from_snapshot(&snapshot, cause)).await;
         }
         Err(QueryError::Problem(problem)) => return Err(problem),
     };
@@ -93,7 +93,7 @@ pub(super) async fn handle(
         }
         ValidateOutcome::OtherVisit => return Err(Problem::other_visit()),
         ValidateOutcome::NotFound(missing) => {
-            return Err(edge.missing_entry_problem(&seen, id, missing).await);
+            return Err(edge.missing_entry_problem(&snapshot, id, missing).await);
         }
     };
     let EntryStatus::Active {
@@ -108,8 +108,8 @@ pub(super) async fn handle(
     };
     let durable = match change {
         Some(change) => {
-            let through = edge.write_change(&seen, &change).await?;
-            edge.reject_superseded(&seen, &standing, &change, &through)
+            let through = edge.write_change(&snapshot, &change).await?;
+            edge.reject_superseded(&snapshot, &standing, &change, &through)
                 .await?;
             Some(through.durable)
         }
@@ -129,12 +129,12 @@ pub(super) async fn handle(
 impl ApiState {
     async fn validate_in_line(
         &self,
-        seen: &QueueSnapshot,
+        snapshot: &QueueSnapshot,
         id: EntryId,
         question: &ValidateRequest,
     ) -> Result<ValidateOutcome, QueryError> {
-        let check = self.build_validation(seen, id, question)?;
-        self.query_line(seen, id, || self.line.validate(&seen.queue, id, check))
+        let check = self.build_validation(snapshot, id, question)?;
+        self.query_line(snapshot, id, || self.line.validate(&snapshot.queue, id, check))
             .await
     }
 
@@ -142,19 +142,22 @@ impl ApiState {
     /// runs.
     fn build_validation(
         &self,
-        seen: &QueueSnapshot,
+        snapshot: &QueueSnapshot,
         id: EntryId,
         question: &ValidateRequest,
     ) -> Result<Validation, Problem> {
         if let Some(visitor) = &question.visitor
-            && !is_owner(&seen.ids, id, visitor)?
+            && !is_owner(&snapshot.ids, id, visitor)?
         {
             return Err(token_mismatch_problem());
         }
         let (mut visit, mut let_in_until_ms) = (question.visit, None);
         if let Some(pass) = &question.pass {
-            let claims = self.keys.signer.verify(pass, &seen.queue, id, seen.now_ms())?;
-            let configuration = &seen.view.configuration;
+            let claims = self
+                .keys
+                .signer
+                .verify(pass, &snapshot.queue, id, snapshot.now_ms())?;
+            let configuration = &snapshot.view.configuration;
             if claims.epoch < configuration.min_epoch {
                 return Err(earlier_epoch_problem());
             }

@@ -112,8 +112,8 @@ pub(super) fn build_visitor_cookie(visitor: &Visitor, local: bool) -> HeaderValu
 
 impl RawCredentials {
     /// Returns the credentials that the queue accepts.
-    pub(super) fn resolve(self, seen: &QueueSnapshot) -> Result<Credentials, Problem> {
-        self.resolve_with_settings(seen.settings())
+    pub(super) fn resolve(self, snapshot: &QueueSnapshot) -> Result<Credentials, Problem> {
+        self.resolve_with_settings(snapshot.settings())
     }
 
     /// Returns the credentials that a queue with these settings accepts.

@@ -50,14 +50,18 @@ pub use self::{
 #[async_trait]
 pub trait Backup: Send + Sync + 'static {
     /// Writes one change, unless the record already shows it or a later one.
-    async fn put_change(&self, shelf: &EntryPartition, change: &Change) -> Result<PutOutcome, BackupError>;
+    async fn put_change(
+        &self,
+        partition: &EntryPartition,
+        change: &Change,
+    ) -> Result<PutOutcome, BackupError>;
 
     /// Writes the change of a visitor who entered, as [`write`](Self::write) does, unless another visit of the entry is
     /// live. If the visitor missed the turn and [returns](EntryRecord::come_back) within the grace, this writes the old
     /// place instead.
     async fn put_place(
         &self,
-        shelf: &EntryPartition,
+        partition: &EntryPartition,
         change: &Change,
     ) -> Result<PlacePutOutcome, BackupError>;
 
@@ -66,11 +70,11 @@ pub trait Backup: Send + Sync + 'static {
     /// No write begins after `until`.
     async fn put_changes(
         &self,
-        shelf: &EntryPartition,
+        partition: &EntryPartition,
         changes: &[Change],
         until: Instant,
     ) -> Vec<Result<PutOutcome, BackupError>> {
-        throttled_writes::write_throttled(changes, until, |change| self.put_change(shelf, change)).await
+        throttled_writes::write_throttled(changes, until, |change| self.put_change(partition, change)).await
     }
 
     /// Whether the backup accepts writes of entries at the moment. If it does, a write that it refuses is itself at
@@ -82,7 +86,7 @@ pub trait Backup: Send + Sync + 'static {
     /// The record of one entry, as of the last acknowledged write.
     async fn read_entry(
         &self,
-        shelf: &EntryPartition,
+        partition: &EntryPartition,
         id: EntryId,
     ) -> Result<Option<EntryRecord>, BackupError>;
 
@@ -90,7 +94,7 @@ pub trait Backup: Send + Sync + 'static {
     /// implementation may skip a record that it cannot read, and then logs it.
     async fn read_live_entries(
         &self,
-        shelf: &EntryPartition,
+        partition: &EntryPartition,
         shard: u8,
     ) -> Result<Vec<EntryRecord>, BackupError>;
 

@@ -24,11 +24,11 @@ pub struct DeadLetterRetry {
 /// [`LineError`] if the line failed to answer.
 pub(super) async fn move_to_dead_letters(
     line: &(impl JournalLine + ?Sized),
-    shelf: &EntryPartition,
+    partition: &EntryPartition,
     record: &JournalRecord,
     reason: &str,
 ) -> Result<DeadLetterOutcome, LineError> {
-    let (queue, key, tries) = (&shelf.queue, record.key.as_str(), record.attempts);
+    let (queue, key, tries) = (&partition.queue, record.key.as_str(), record.attempts);
     let entry = record.changes.first().map(|change| change.id.to_string());
     let done = line.dead_letter(queue, key).await?;
     match done {
@@ -58,12 +58,12 @@ pub(super) async fn move_to_dead_letters(
 pub async fn retry_dead_letters(
     line: &(impl JournalLine + ?Sized),
     backup: &dyn Backup,
-    shelf: &EntryPartition,
+    partition: &EntryPartition,
 ) -> Result<DeadLetterRetry, FlushError> {
-    let queue = &shelf.queue;
+    let queue = &partition.queue;
     let mut records = line.dead_lettered(queue, DEAD_LETTERS_MAX).await?;
     if !records.is_empty() {
-        require_generation(line, shelf).await?;
+        require_generation(line, partition).await?;
     }
     let mut retried = DeadLetterRetry {
         written: 0,
@@ -71,7 +71,7 @@ pub async fn retry_dead_letters(
     };
     records.retain(|record| record.parse_error.is_none());
     for batch in split_into_batches(&records) {
-        let tried = write_batch(backup, shelf, batch).await;
+        let tried = write_batch(backup, partition, batch).await;
         let whole = tried.iter().filter(|tried| tried.is_complete());
         let keys: Vec<_> = whole.map(|tried| tried.record.key.clone()).collect();
         let ended: Vec<_> = tried.iter().flat_map(BatchResult::endings).collect();

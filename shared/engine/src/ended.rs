@@ -18,20 +18,20 @@ use super::{journal_batch::FlushError, write_through::write_through};
 pub async fn remove_ended(
     line: &(impl JournalLine + RecoveryLine + ?Sized),
     backup: &dyn Backup,
-    shelf: &EntryPartition,
+    partition: &EntryPartition,
     standing: &EntryStatus,
     record: &EntryRecord,
 ) -> Result<(), LineError> {
     let mending = RepairOrder {
         id: record.id,
         observed: StoredPosition::from_status(standing),
-        generation: shelf.generation,
+        generation: partition.generation,
         record: Some(record.clone()),
     };
-    if let RepairOutcome::Ended(end) = line.repair(&shelf.queue, &mending).await? {
-        write_through(line, backup, shelf, &end).await?;
+    if let RepairOutcome::Ended(end) = line.repair(&partition.queue, &mending).await? {
+        write_through(line, backup, partition, &end).await?;
         tracing::warn!(
-            event = "entry.stale_removed", queue = %shelf.queue, entry = %record.id,
+            event = "entry.stale_removed", queue = %partition.queue, entry = %record.id,
             "removed an entry from Redis that DynamoDB shows as ended"
         );
     }
@@ -68,20 +68,20 @@ pub async fn remove_if_ended(
 pub(super) async fn remove_ended_promotion(
     line: &(impl JournalLine + RecoveryLine + ?Sized),
     backup: &dyn Backup,
-    shelf: &EntryPartition,
+    partition: &EntryPartition,
     change: &Change,
 ) -> Result<(), FlushError> {
     let Event::Promoted { score, claim_by_ms } = change.event else {
         return Ok(());
     };
-    let record = backup.read_entry(shelf, change.id).await?;
+    let record = backup.read_entry(partition, change.id).await?;
     if let Some(record) = record.filter(|record| record.is_end_of_place(score)) {
         let promoted = EntryStatus::Ready {
             visit: score.visit(),
             claim_by_ms,
             now_ms: change.at_ms,
         };
-        remove_ended(line, backup, shelf, &promoted, &record).await?;
+        remove_ended(line, backup, partition, &promoted, &record).await?;
     }
     Ok(())
 }

@@ -55,11 +55,11 @@ pub enum FallbackTickError {
 pub async fn fallback_tick(
     line: &(impl JournalLine + PromotionLine + RecoveryLine + ?Sized),
     backup: &dyn Backup,
-    shelf: &EntryPartition,
+    partition: &EntryPartition,
     pace: Pace,
     until: Instant,
 ) -> Result<FallbackTickOutcome, FallbackTickError> {
-    match fallback_tick_in_turn(line, backup, shelf, pace, until).await {
+    match fallback_tick_in_turn(line, backup, partition, pace, until).await {
         Err(
             FallbackTickError::Line(LineError::QueueNotFound)
             | FallbackTickError::Flush(FlushError::Line(LineError::QueueNotFound)),
@@ -88,11 +88,11 @@ pub async fn take_fallback_tick_turn(
 async fn fallback_tick_in_turn(
     line: &(impl JournalLine + PromotionLine + RecoveryLine + ?Sized),
     backup: &dyn Backup,
-    shelf: &EntryPartition,
+    partition: &EntryPartition,
     pace: Pace,
     until: Instant,
 ) -> Result<FallbackTickOutcome, FallbackTickError> {
-    let queue = &shelf.queue;
+    let queue = &partition.queue;
     if !take_fallback_tick_turn(line, queue, pace).await? {
         return Ok(FallbackTickOutcome::NotDue);
     }
@@ -128,7 +128,7 @@ async fn fallback_tick_in_turn(
             );
         }
     };
-    let ((), drained) = join!(raise, flush_journal_until(line, backup, shelf, until));
+    let ((), drained) = join!(raise, flush_journal_until(line, backup, partition, until));
     drained?;
     Ok(FallbackTickOutcome::Ticked(ticked))
 }

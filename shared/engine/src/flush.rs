@@ -50,20 +50,21 @@ pub struct FlushOutcome {
 pub async fn flush_journal(
     line: &(impl JournalLine + RecoveryLine + ?Sized),
     backup: &dyn Backup,
-    shelf: &EntryPartition,
+    partition: &EntryPartition,
     records_max: usize,
     until: Instant,
 ) -> Result<FlushOutcome, FlushError> {
     let mut drained = FlushOutcome::default();
-    let due = line.due_journal_records(&shelf.queue, records_max).await?;
+    let due = line.due_journal_records(&partition.queue, records_max).await?;
     if !due.is_empty() {
-        require_generation(line, shelf).await?;
+        require_generation(line, partition).await?;
     }
     let (unreadable, records): (Vec<_>, Vec<_>) =
         due.into_iter().partition(|record| record.parse_error.is_some());
     for record in unreadable {
         let reason = record.parse_error.as_deref().unwrap_or_default();
-        if dead_letter::move_to_dead_letters(line, shelf, &record, reason).await? == DeadLetterOutcome::Moved
+        if dead_letter::move_to_dead_letters(line, partition, &record, reason).await?
+            == DeadLetterOutcome::Moved
         {
             drained.records += 1;
             drained.dead_lettered += 1;
@@ -73,13 +74,13 @@ pub async fn flush_journal(
         if nth > 0 && Instant::now() >= until {
             break;
         }
-        let tried = write_batch(backup, shelf, batch).await;
-        acknowledge_written(line, shelf, &tried, &mut drained).await?;
+        let tried = write_batch(backup, partition, batch).await;
+        acknowledge_written(line, partition, &tried, &mut drained).await?;
         for change in tried.iter().flat_map(|tried| &tried.conflicting) {
-            ended::remove_ended_promotion(line, backup, shelf, change).await?;
+            ended::remove_ended_promotion(line, backup, partition, change).await?;
         }
         for tried in &tried {
-            requeue_unwritten(line, shelf, tried, &mut drained).await?;
+            requeue_unwritten(line, partition, tried, &mut drained).await?;
         }
         // The backup throttles or is unavailable: stop the flush and leave the rest in the journal.
         BatchResult::fail_if_postponed(tried)?;
@@ -94,13 +95,13 @@ pub async fn flush_journal(
 pub async fn flush_journal_until(
     line: &(impl JournalLine + RecoveryLine + ?Sized),
     backup: &dyn Backup,
-    shelf: &EntryPartition,
+    partition: &EntryPartition,
     until: Instant,
 ) -> Result<(), FlushError> {
     loop {
-        let drained = flush_journal(line, backup, shelf, RECORDS_MAX, until).await?;
+        let drained = flush_journal(line, backup, partition, RECORDS_MAX, until).await?;
         tracing::debug!(
-            event = "journal.flushed", queue = %shelf.queue, ?drained,
+            event = "journal.flushed", queue = %partition.queue, ?drained,
             "flushed journal records to the backup"
         );
         if drained.records < RECORDS_MAX || Instant::now() >= until {
@@ -113,7 +114,7 @@ pub async fn flush_journal_until(
 /// holds.
 async fn acknowledge_written(
     line: &(impl JournalLine + ?Sized),
-    shelf: &EntryPartition,
+    partition: &EntryPartition,
     tried: &[BatchResult<'_>],
     drained: &mut FlushOutcome,
 ) -> Result<(), LineError> {
@@ -121,7 +122,7 @@ async fn acknowledge_written(
     let keys: Vec<_> = whole.map(|tried| tried.record.key.clone()).collect();
     let ended: Vec<_> = tried.iter().flat_map(BatchResult::endings).collect();
     if !keys.is_empty() || !ended.is_empty() {
-        line.acknowledge(&shelf.queue, &keys, &ended).await?;
+        line.acknowledge(&partition.queue, &keys, &ended).await?;
     }
     drained.records += keys.len();
     drained.changes += tried.iter().map(|tried| tried.written.len()).sum::<usize>();
@@ -131,7 +132,7 @@ async fn acknowledge_written(
 /// Replaces a journal record with the changes of it that the backup does not hold, or moves it to the dead letters.
 async fn requeue_unwritten(
     line: &(impl JournalLine + ?Sized),
-    shelf: &EntryPartition,
+    partition: &EntryPartition,
     tried: &BatchResult<'_>,
     drained: &mut FlushOutcome,
 ) -> Result<(), LineError> {
@@ -144,7 +145,7 @@ async fn requeue_unwritten(
     if let [(_, reason)] = tried.refused.as_slice()
         && tries >= TRIES_MAX
     {
-        match dead_letter::move_to_dead_letters(line, shelf, record, &reason.to_string()).await? {
+        match dead_letter::move_to_dead_letters(line, partition, record, &reason.to_string()).await? {
             DeadLetterOutcome::Moved => {
                 drained.records += 1;
                 drained.dead_lettered += 1;
@@ -155,13 +156,13 @@ async fn requeue_unwritten(
         }
     }
     for (change, reason) in &tried.refused {
-        let (queue, entry) = (&shelf.queue, change.id);
+        let (queue, entry) = (&partition.queue, change.id);
         tracing::warn!(
             event = "journal.change_refused", %queue, %entry, tries, %reason,
             "the backup refused a change; the journal keeps it and the next flush after a pause tries it again"
         );
     }
-    line.requeue_with_backoff(&shelf.queue, &backoff_order(record, tried, tries))
+    line.requeue_with_backoff(&partition.queue, &backoff_order(record, tried, tries))
         .await?;
     drained.records += 1;
     drained.refused += tried.refused.len();

@@ -66,10 +66,10 @@ impl BatchResult<'_> {
 /// [`LineError::Unknown`] if the generation differs: the queue that the caller knew no longer exists.
 pub(super) async fn require_generation(
     line: &(impl QueueLine + ?Sized),
-    shelf: &EntryPartition,
+    partition: &EntryPartition,
 ) -> Result<(), LineError> {
-    let view = line.queue_view(&shelf.queue).await?;
-    if view.configuration.generation == shelf.generation {
+    let view = line.queue_view(&partition.queue).await?;
+    if view.configuration.generation == partition.generation {
         Ok(())
     } else {
         Err(LineError::QueueNotFound)
@@ -101,14 +101,14 @@ pub(super) fn split_into_batches(records: &[JournalRecord]) -> Vec<&[JournalReco
 /// refused.
 pub(super) async fn write_batch<'a>(
     backup: &dyn Backup,
-    shelf: &EntryPartition,
+    partition: &EntryPartition,
     batch: &'a [JournalRecord],
 ) -> Vec<BatchResult<'a>> {
     let changes: Vec<_> = batch
         .iter()
         .flat_map(|record| record.changes.iter().copied())
         .collect();
-    let writing = backup.put_changes(shelf, &changes, Instant::now() + BATCH_START_WINDOW);
+    let writing = backup.put_changes(partition, &changes, Instant::now() + BATCH_START_WINDOW);
     let outcomes = timeout(BATCH_TIMEOUT, writing).await.unwrap_or_else(|_| {
         // A timeout does not tell which change is at fault, so each counts as throttled.
         let late = || {
@@ -125,7 +125,7 @@ pub(super) async fn write_batch<'a>(
     };
     let takes_writes = outcomes.iter().any(is_failure)
         && matches!(
-            timeout(PROBE_TIMEOUT, backup.probe_writes(shelf)).await,
+            timeout(PROBE_TIMEOUT, backup.probe_writes(partition)).await,
             Ok(Ok(()))
         );
     let mut outcomes = outcomes.into_iter();

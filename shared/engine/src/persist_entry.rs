@@ -1,6 +1,6 @@
 //! Persists the place of a visitor who entered, unless the visitor already has a place that the line lost.
 
-use std::future::Future;
+use std::{future::Future, ops::ControlFlow};
 
 use tokio::time::{Instant, timeout_at};
 use vestibule_backup::{Backup, BackupError, EntryPartition, PlacePutOutcome, PutOutcome};
@@ -49,12 +49,12 @@ pub struct PersistedEntry {
 pub async fn persist_entry(
     line: &(impl EntryLine + JournalLine + RecoveryLine + ?Sized),
     backup: &dyn Backup,
-    shelf: &EntryPartition,
+    partition: &EntryPartition,
     join_kind: JoinKind,
     standing: EntryStatus,
     change: &Change,
 ) -> Result<Option<PersistedEntry>, LineError> {
-    let (queue, id) = (&shelf.queue, change.id);
+    let (queue, id) = (&partition.queue, change.id);
     let deadline = Instant::now() + WRITE_DEADLINE;
     let placed = |durable, record| PersistedEntry {
         status: standing,
@@ -63,20 +63,21 @@ pub async fn persist_entry(
         is_restored: false,
     };
     for _ in 0..ATTEMPTS_MAX {
-        let taken = match await_before(deadline, backup.put_place(shelf, change)).await {
+        let taken = match await_before(deadline, backup.put_place(partition, change)).await {
             Ok(PlacePutOutcome::Put(PutOutcome::Stored(record))) => {
                 return Ok(Some(placed(true, Some(record))));
             }
             Ok(PlacePutOutcome::Put(written @ (PutOutcome::Superseded | PutOutcome::Conflicting))) => {
                 let is_older = written == PutOutcome::Superseded;
-                return resolve_superseded_place(line, backup, shelf, placed(is_older, None), change).await;
+                return resolve_superseded_place(line, backup, partition, placed(is_older, None), change)
+                    .await;
             }
             // The stored visit is the one that the visitor gives up. The exception: this very change has already
             // restored it.
             Ok(PlacePutOutcome::Conflict(record))
                 if join_kind == JoinKind::Requeued && record.version != change.version =>
             {
-                let through = write_through(line, backup, shelf, change).await?;
+                let through = write_through(line, backup, partition, change).await?;
                 return Ok(Some(placed(through.durable, through.record)));
             }
             Ok(PlacePutOutcome::Conflict(record)) => record,
@@ -96,13 +97,13 @@ pub async fn persist_entry(
             && end.event.visit() == taken.visit
         {
             if taken.supersedes(&end) {
-                match resolve_stale_end(line, backup, shelf, &taken, &end).await {
+                match resolve_stale_end(line, backup, partition, &taken, &end).await {
                     // If the backup is unavailable, the next write reports it.
                     Ok(()) | Err(StaleEndError::Backup(_)) => continue,
                     Err(StaleEndError::Line(error)) => return Err(error),
                 }
             }
-            write_through(line, backup, shelf, &end).await?;
+            write_through(line, backup, partition, &end).await?;
             if end.version >= change.version {
                 // The end is later than the change, so writing the change would have no effect. The caller has to ask
                 // the line again.
@@ -110,58 +111,71 @@ pub async fn persist_entry(
             }
             continue;
         }
-        let record = match await_before(deadline, backup.read_entry(shelf, id)).await {
+        let record = match await_before(deadline, backup.read_entry(partition, id)).await {
             Ok(Some(record)) if record.is_another_live_visit(change) => record,
             // The visit ended in between, or the backup is unavailable. The next write reports which.
             _ => continue,
         };
-        let revival = RestoreEntryOrder {
-            record,
-            generation: shelf.generation,
-            replaced: ReplacedEntry::NewVisit(change.event.visit()),
-        };
-        match line.restore_entry(queue, &revival).await? {
-            RestoreEntryOutcome::Restored {
-                status: standing,
-                change,
-            } => {
-                let through = write_through(line, backup, shelf, &change).await?;
-                if revival.record.came_back_at_ms.is_some() {
-                    tracing::info!(
-                        event = "entry.missed_turn_restored", %queue, entry = %id,
-                        "gave a visitor who missed the turn and returned within the grace the old place"
-                    );
-                } else {
-                    tracing::warn!(
-                        event = "entry.place_restored", %queue, entry = %id,
-                        "gave an entering visitor the old place, which Redis had lost and DynamoDB still shows"
-                    );
-                }
-                return Ok(Some(PersistedEntry {
-                    status: standing,
-                    durable: through.durable,
-                    record: through.record,
-                    is_restored: true,
-                }));
-            }
-            // Another request restored it a moment ago.
-            RestoreEntryOutcome::AlreadyLive(standing) => {
-                return Ok(Some(PersistedEntry {
-                    status: standing,
-                    durable: standing.visit() == revival.record.visit,
-                    record: Some(revival.record),
-                    is_restored: true,
-                }));
-            }
-            RestoreEntryOutcome::SessionExpired(end) => {
-                write_through(line, backup, shelf, &end).await?;
-                return Ok(None);
-            }
-            RestoreEntryOutcome::AlreadyEnded => {}
-            RestoreEntryOutcome::Rejected | RestoreEntryOutcome::TicketIssued(_) => return Ok(None),
+        match restore_previous_place(line, backup, partition, record, change).await? {
+            ControlFlow::Break(persisted) => return Ok(persisted),
+            ControlFlow::Continue(()) => {}
         }
     }
     Ok(None)
+}
+
+/// Puts back the place that the visitor had before, which the line lost and this record still shows as live. `Continue`
+/// means that the visit has ended meanwhile and the new place may be written again.
+async fn restore_previous_place(
+    line: &(impl JournalLine + RecoveryLine + ?Sized),
+    backup: &dyn Backup,
+    partition: &EntryPartition,
+    record: EntryRecord,
+    change: &Change,
+) -> Result<ControlFlow<Option<PersistedEntry>>, LineError> {
+    let revival = RestoreEntryOrder {
+        record,
+        generation: partition.generation,
+        replaced: ReplacedEntry::NewVisit(change.event.visit()),
+    };
+    match line.restore_entry(&partition.queue, &revival).await? {
+        RestoreEntryOutcome::Restored {
+            status: standing,
+            change,
+        } => {
+            let through = write_through(line, backup, partition, &change).await?;
+            if revival.record.came_back_at_ms.is_some() {
+                tracing::info!(
+                    event = "entry.missed_turn_restored", queue = %partition.queue, entry = %change.id,
+                    "gave a visitor who missed the turn and returned within the grace the old place"
+                );
+            } else {
+                tracing::warn!(
+                    event = "entry.place_restored", queue = %partition.queue, entry = %change.id,
+                    "gave an entering visitor the old place, which Redis had lost and DynamoDB still shows"
+                );
+            }
+            Ok(ControlFlow::Break(Some(PersistedEntry {
+                status: standing,
+                durable: through.durable,
+                record: through.record,
+                is_restored: true,
+            })))
+        }
+        // Another request restored it a moment ago.
+        RestoreEntryOutcome::AlreadyLive(standing) => Ok(ControlFlow::Break(Some(PersistedEntry {
+            status: standing,
+            durable: standing.visit() == revival.record.visit,
+            record: Some(revival.record),
+            is_restored: true,
+        }))),
+        RestoreEntryOutcome::SessionExpired(end) => {
+            write_through(line, backup, partition, &end).await?;
+            Ok(ControlFlow::Break(None))
+        }
+        RestoreEntryOutcome::AlreadyEnded => Ok(ControlFlow::Continue(())),
+        RestoreEntryOutcome::Rejected | RestoreEntryOutcome::TicketIssued(_) => Ok(ControlFlow::Break(None)),
+    }
 }
 
 /// Resolves a place that the backup did not store, because the record supersedes it. If the record certainly shows the
@@ -170,11 +184,11 @@ pub async fn persist_entry(
 async fn resolve_superseded_place(
     line: &(impl EntryLine + JournalLine + RecoveryLine + ?Sized),
     backup: &dyn Backup,
-    shelf: &EntryPartition,
+    partition: &EntryPartition,
     placed: PersistedEntry,
     change: &Change,
 ) -> Result<Option<PersistedEntry>, LineError> {
-    let record = backup.read_entry(shelf, change.id).await.ok().flatten();
+    let record = backup.read_entry(partition, change.id).await.ok().flatten();
     let record = record.filter(|record| !record.state.is_live());
     // A ready entry is identified by its claim deadline here, not by the time to claim (hence 0): only the consistency
     // check persists a ready entry through this function.
@@ -182,7 +196,7 @@ async fn resolve_superseded_place(
         .as_ref()
         .filter(|record| record.is_end_of(&placed.status, 0))
     {
-        remove_ended(line, backup, shelf, &placed.status, over).await?;
+        remove_ended(line, backup, partition, &placed.status, over).await?;
         return Ok(None);
     }
     if !placed.durable {
@@ -190,7 +204,7 @@ async fn resolve_superseded_place(
             // The record changed since, or the backup cannot be read.
             return Ok(None);
         }
-        line.append_to_journal(&shelf.queue, change).await?;
+        line.append_to_journal(&partition.queue, change).await?;
     }
     Ok(Some(placed))
 }

@@ -120,9 +120,9 @@ async fn rebuild_line(
     if !line.drop_queue(queue, configuration.epoch).await? {
         return Err(RestoreError::EpochChanged);
     }
-    let shelf = EntryPartition::from_configuration(queue, &configuration);
-    let flushed_changes = salvage_changes(line, backup, &shelf).await?;
-    let places = read_restored_entries(backup, &shelf).await?;
+    let partition = EntryPartition::from_configuration(queue, &configuration);
+    let flushed_changes = salvage_changes(line, backup, &partition).await?;
+    let places = read_restored_entries(backup, &partition).await?;
     let (waiting, ready, active) = (
         places.waiting_count(),
         places.ready_count(),
@@ -147,25 +147,25 @@ async fn rebuild_line(
 async fn salvage_changes(
     line: &(impl JournalLine + RecoveryLine + ?Sized),
     backup: &dyn Backup,
-    shelf: &EntryPartition,
+    partition: &EntryPartition,
 ) -> Result<usize, RestoreError> {
     let mut flushed_changes = 0;
     loop {
-        let remains = line.unflushed(&shelf.queue, SALVAGE_RECORDS_MAX).await?;
-        let shelf = EntryPartition {
-            generation: remains.generation.unwrap_or(shelf.generation),
-            ..shelf.clone()
+        let remains = line.unflushed(&partition.queue, SALVAGE_RECORDS_MAX).await?;
+        let partition = EntryPartition {
+            generation: remains.generation.unwrap_or(partition.generation),
+            ..partition.clone()
         };
         let mut records = remains.records;
         records.retain(|record| record.parse_error.is_none());
         records.extend(remains.ends.into_iter().map(to_journal_record));
         let before = flushed_changes;
         for batch in split_into_batches(&records) {
-            let tried = write_batch(backup, &shelf, batch).await;
+            let tried = write_batch(backup, &partition, batch).await;
             let whole = tried.iter().filter(|tried| tried.is_complete());
             let keys: Vec<_> = whole.map(|tried| tried.record.key.clone()).collect();
             let ended: Vec<_> = tried.iter().flat_map(BatchResult::endings).collect();
-            line.acknowledge(&shelf.queue, &keys, &ended).await?;
+            line.acknowledge(&partition.queue, &keys, &ended).await?;
             flushed_changes += tried
                 .iter()
                 .filter(|tried| tried.is_complete())
@@ -195,15 +195,15 @@ fn to_journal_record(end: Change) -> JournalRecord {
 /// others. The number of attempts is bounded.
 async fn read_shard(
     backup: &dyn Backup,
-    shelf: &EntryPartition,
+    partition: &EntryPartition,
     shard: u8,
 ) -> Result<Vec<EntryRecord>, BackupError> {
     let mut pause = BACKOFF_FIRST;
     for _ in 1..READ_ATTEMPTS_MAX {
-        match backup.read_live_entries(shelf, shard).await {
+        match backup.read_live_entries(partition, shard).await {
             Err(error @ (BackupError::Throttled(_) | BackupError::Unavailable(_))) => {
                 tracing::warn!(
-                    event = "backup.shard_read_failed", queue = %shelf.queue, shard, %error,
+                    event = "backup.shard_read_failed", queue = %partition.queue, shard, %error,
                     "could not read a shard of entries from the backup; reading it again after a pause"
                 );
                 // Jitter between half of the pause and all of it.
@@ -213,7 +213,7 @@ async fn read_shard(
             answer => return answer,
         }
     }
-    backup.read_live_entries(shelf, shard).await
+    backup.read_live_entries(partition, shard).await
 }
 
 /// Reads every place that the backup shows, which is what a restore puts back.
@@ -222,10 +222,10 @@ async fn read_shard(
 /// [`BackupError`] if the backup could not be read.
 pub async fn read_restored_entries(
     backup: &dyn Backup,
-    shelf: &EntryPartition,
+    partition: &EntryPartition,
 ) -> Result<RestoredEntries, BackupError> {
     let shards: Vec<_> = (0..SHARD_COUNT)
-        .map(|number| read_shard(backup, shelf, number))
+        .map(|number| read_shard(backup, partition, number))
         .collect();
     stream::iter(shards)
         .buffer_unordered(SHARDS_AT_ONCE)

@@ -45,15 +45,15 @@ pub enum RestoreEntryError {
 pub async fn restore_entry(
     line: &(impl JournalLine + RecoveryLine + ?Sized),
     backup: &dyn Backup,
-    shelf: &EntryPartition,
+    partition: &EntryPartition,
     mut record: EntryRecord,
 ) -> Result<LostEntry, RestoreEntryError> {
-    let (queue, id) = (&shelf.queue, record.id);
+    let (queue, id) = (&partition.queue, record.id);
     let mut instead = ReplacedEntry::Nothing;
     for _ in 0..ATTEMPTS_MAX {
         let revival = RestoreEntryOrder {
             record,
-            generation: shelf.generation,
+            generation: partition.generation,
             replaced: instead,
         };
         match line.restore_entry(queue, &revival).await? {
@@ -61,7 +61,7 @@ pub async fn restore_entry(
                 status: standing,
                 change,
             } => {
-                write_through(line, backup, shelf, &change).await?;
+                write_through(line, backup, partition, &change).await?;
                 let state = standing.state().name();
                 tracing::warn!(
                     event = "entry.restored", %queue, entry = %id, state,
@@ -71,15 +71,15 @@ pub async fn restore_entry(
             }
             RestoreEntryOutcome::AlreadyLive(_) => return Ok(LostEntry::InLine),
             RestoreEntryOutcome::SessionExpired(end) => {
-                let through = write_through(line, backup, shelf, &end).await?;
-                let shown = EntryRecord::apply_change(Some(&revival.record), &end, shelf.retain_hours);
+                let through = write_through(line, backup, partition, &end).await?;
+                let shown = EntryRecord::apply_change(Some(&revival.record), &end, partition.retain_hours);
                 return Ok(LostEntry::EndRecorded(through.record.or(shown)));
             }
             RestoreEntryOutcome::AlreadyEnded => return Ok(LostEntry::EndPending),
             RestoreEntryOutcome::Rejected => return Ok(LostEntry::Undecided),
-            RestoreEntryOutcome::TicketIssued(mark) => match backup.read_entry(shelf, id).await? {
+            RestoreEntryOutcome::TicketIssued(mark) => match backup.read_entry(partition, id).await? {
                 Some(again) if again.state.is_live() => {
-                    (record, instead) = (again, ReplacedEntry::Ticket(mark))
+                    (record, instead) = (again, ReplacedEntry::Ticket(mark));
                 }
                 over => return Ok(LostEntry::EndRecorded(over)),
             },

@@ -27,11 +27,11 @@ pub enum StaleEndError {
 pub async fn resolve_stale_end(
     line: &(impl JournalLine + ?Sized),
     backup: &dyn Backup,
-    shelf: &EntryPartition,
+    partition: &EntryPartition,
     record: &EntryRecord,
     end: &Change,
 ) -> Result<(), StaleEndError> {
-    let queue = &shelf.queue;
+    let queue = &partition.queue;
     let journal = line.journal_records(queue, JOURNAL_RECORDS_MAX).await?;
     let since = |change: &Change| {
         change.id == end.id && record.version < change.version && change.version < end.version
@@ -48,7 +48,7 @@ pub async fn resolve_stale_end(
     changes.push(*end);
     changes.sort_by_key(|change| change.version);
     for change in &changes {
-        backup.put_change(shelf, change).await?;
+        backup.put_change(partition, change).await?;
     }
     Ok(())
 }

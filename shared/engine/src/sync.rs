@@ -62,7 +62,7 @@ pub enum SyncOutcome {
         /// The revision, which identifies the settings.
         revision: String,
         /// The partition of its entries in the backup.
-        shelf: EntryPartition,
+        partition: EntryPartition,
     },
     /// The stored settings are invalid. The previous settings stay in force, except for the switches `paused`
     /// and `entrance`, which act on their own.
@@ -74,7 +74,7 @@ pub enum SyncOutcome {
         /// The fingerprint of the stored settings, which identifies them.
         stored: String,
         /// The partition of its entries in the backup.
-        shelf: EntryPartition,
+        partition: EntryPartition,
     },
     /// The backup no longer has this queue.
     QueueRemoved,
@@ -139,7 +139,7 @@ pub async fn sync_settings(
         Ok(wanted) => Ok(SyncOutcome::InForce {
             put: apply_configuration(line, backup, queue, &stored, &wanted).await?,
             revision: wanted.revision.clone(),
-            shelf: EntryPartition::from_configuration(queue, &wanted),
+            partition: EntryPartition::from_configuration(queue, &wanted),
         }),
         Err(error) => {
             let wanted = keep_settings_with_stored_switches(line, queue, &stored, &error).await?;
@@ -147,7 +147,7 @@ pub async fn sync_settings(
                 put: apply_configuration(line, backup, queue, &stored, &wanted).await?,
                 error,
                 stored: stored.settings.fingerprint(),
-                shelf: EntryPartition::from_configuration(queue, &wanted),
+                partition: EntryPartition::from_configuration(queue, &wanted),
             })
         }
     }

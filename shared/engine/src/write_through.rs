@@ -28,10 +28,10 @@ pub struct WriteOutcome {
 /// [`BackupError`] if the backup did not accept the change by then.
 pub async fn write_before_deadline(
     backup: &dyn Backup,
-    shelf: &EntryPartition,
+    partition: &EntryPartition,
     change: &Change,
 ) -> Result<PutOutcome, BackupError> {
-    timeout(WRITE_DEADLINE, backup.put_change(shelf, change))
+    timeout(WRITE_DEADLINE, backup.put_change(partition, change))
         .await
         .unwrap_or_else(|_| Err(BackupError::Unavailable("it did not answer in time".to_owned())))
 }
@@ -44,11 +44,11 @@ pub async fn write_before_deadline(
 pub async fn write_through(
     line: &(impl JournalLine + ?Sized),
     backup: &dyn Backup,
-    shelf: &EntryPartition,
+    partition: &EntryPartition,
     change: &Change,
 ) -> Result<WriteOutcome, LineError> {
-    let queue = &shelf.queue;
-    let written = write_before_deadline(backup, shelf, change).await;
+    let queue = &partition.queue;
+    let written = write_before_deadline(backup, partition, change).await;
     let overruled = matches!(written, Ok(PutOutcome::Conflicting));
     let refused = match written {
         Ok(PutOutcome::Stored(record)) => Ok(Some(record)),

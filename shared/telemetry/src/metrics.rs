@@ -1,4 +1,4 @@
-//! The name and the unit of every metric. The dashboard and the alarms of the CloudFormation template use the
+//! The name and the unit of every metric. The dashboard and the alarms of the `CloudFormation` template use the
 //! same names.
 
 /// The CloudWatch namespace of all metrics.

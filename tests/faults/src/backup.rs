@@ -52,7 +52,7 @@ macro_rules! decorate {
         #[async_trait]
         impl Backup for FaultyBackup {
             $(async fn $operation(&self, $first: $at $(, $arg: $type)*) -> Result<$answer, BackupError> {
-                let call = self.faults.begin(stringify!($operation), queue_of($first)).await.map_err(backup_error)?;
+                let call = self.faults.begin(stringify!($operation), Some(queue_of($first))).await.map_err(backup_error)?;
                 let answer = self.backup.$operation($first $(, $arg)*).await;
                 call.end().await;
                 answer
@@ -79,8 +79,8 @@ impl NamesQueue for EntryPartition {
     }
 }
 
-fn queue_of(named: &impl NamesQueue) -> Option<&QueueId> {
-    Some(named.queue())
+fn queue_of(named: &impl NamesQueue) -> &QueueId {
+    named.queue()
 }
 
 decorate! {

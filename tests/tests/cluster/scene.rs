@@ -170,10 +170,10 @@ impl Scene {
 
     /// The record of an entry in the table.
     pub(crate) async fn record(&self, token: &str) -> EntryRecord {
-        let shelf = partition_of(self.struck.clone());
+        let partition = partition_of(self.struck.clone());
         let record = self
             .backup
-            .read_entry(&shelf, token.parse().expect("a token"))
+            .read_entry(&partition, token.parse().expect("a token"))
             .await;
         record.expect("an answer").expect("a record")
     }

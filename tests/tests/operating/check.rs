@@ -14,11 +14,8 @@ use crate::deployment::{Deployment, run_command};
 #[tokio::test]
 async fn check_command_repairs_after_a_crash_and_a_failover() {
     let deployment = Deployment::new().await;
-    let (admin, line, backup) = (
-        deployment.admin().await,
-        deployment.line().await,
-        deployment.backup().await,
-    );
+    let (admin, line) = (deployment.admin().await, deployment.line().await);
+    let backup = deployment.backup().await;
     let queue = &deployment.queue;
     let settings = json!({ "capacity": 1, "batch": 1, "interval_seconds": 3_600 });
     run_command(

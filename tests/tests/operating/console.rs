@@ -138,7 +138,7 @@ async fn invalid_edit_is_refused_by_name_and_shown_everywhere() {
         deployment.edit(expression, value).await;
         match sync_settings(&line, &backup, &deployment.queue, SettingsPolicy::default()).await {
             Ok(SyncOutcome::Refused { error, .. }) => {
-                assert!(error.to_string().starts_with(reason), "{error}")
+                assert!(error.to_string().starts_with(reason), "{error}");
             }
             other => panic!("{case}: the edit was not refused: {other:?}"),
         }

@@ -12,11 +12,9 @@ const ENTRY: &str = "/queues/{queue}/entries/{token}";
 #[tokio::test]
 async fn answers_of_a_visit_match_the_document() {
     let document = read_api_document();
-    let service =
-        InProcessApi::start(json!({ "capacity": 1, "batch": 1, "interval_seconds": 1, "message": "hello" }))
-            .await;
-    let matches_document =
-        |method, path, answer: &ApiResponse| assert_matches(&document, method, path, answer);
+    let settings = json!({ "capacity": 1, "batch": 1, "interval_seconds": 1, "message": "hello" });
+    let service = InProcessApi::start(settings).await;
+    let matches_document = |method, path, answer: &_| assert_matches(&document, method, path, answer);
     let claim_path = format!("{ENTRY}/claim");
     let validate_path = format!("{ENTRY}/validate");
     let complete_path = format!("{ENTRY}/complete");

@@ -135,7 +135,7 @@ fn permissions_name_their_resources_and_actions() {
     for (name, resource) in resources {
         let mut wildcard_count = 0;
         for_each_named(resource, "Resource", &mut |resource_name| {
-            wildcard_count += usize::from(resource_name == "*")
+            wildcard_count += usize::from(resource_name == "*");
         });
         // Traces have no ARN, and Lambda itself creates the network interfaces.
         assert_eq!(

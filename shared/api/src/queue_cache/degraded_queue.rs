@@ -32,15 +32,15 @@ pub(crate) struct DegradedQueue {
 
 impl DegradedQueue {
     /// Describes the queue as the line showed it when it last answered.
-    pub(crate) fn from_snapshot(seen: &QueueSnapshot) -> Self {
-        let configuration = &seen.view.configuration;
+    pub(crate) fn from_snapshot(snapshot: &QueueSnapshot) -> Self {
+        let configuration = &snapshot.view.configuration;
         Self {
-            queue: seen.queue.clone(),
+            queue: snapshot.queue.clone(),
             settings: configuration.settings.clone(),
             claim_ms: configuration.settings.claim_ms(),
             epoch: configuration.epoch,
             min_epoch: configuration.min_epoch,
-            ids: seen.ids.clone(),
+            ids: snapshot.ids.clone(),
             generation: configuration.generation,
         }
     }
@@ -62,13 +62,15 @@ impl DegradedQueue {
                 "refused the stored settings of a queue while the line is unavailable; the last ones this \
                  process saw, or the defaults, apply until the item is corrected"
             );
-            let in_force = last.map(|seen| seen.settings().clone()).unwrap_or_default();
+            let in_force = last
+                .map(|snapshot| snapshot.settings().clone())
+                .unwrap_or_default();
             match stored.settings.as_map() {
                 Some(map) => in_force.with_switches(map),
                 None => in_force,
             }
         });
-        let in_force_ms = last.map_or(u64::MAX, |seen| seen.settings().claim_ms());
+        let in_force_ms = last.map_or(u64::MAX, |snapshot| snapshot.settings().claim_ms());
         Self {
             queue: queue.clone(),
             claim_ms: settings.claim_ms().min(in_force_ms),

@@ -79,8 +79,8 @@ pub(super) struct FallbackCache {
 }
 
 impl FallbackCache {
-    pub(super) fn store_snapshot(&self, seen: &Arc<QueueSnapshot>) {
-        *self.last_snapshot.lock().unwrap_or_else(PoisonError::into_inner) = Some(seen.clone());
+    pub(super) fn store_snapshot(&self, snapshot: &Arc<QueueSnapshot>) {
+        *self.last_snapshot.lock().unwrap_or_else(PoisonError::into_inner) = Some(snapshot.clone());
     }
 
     pub(super) fn last_snapshot(&self) -> Option<Arc<QueueSnapshot>> {

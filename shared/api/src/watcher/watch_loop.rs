@@ -56,14 +56,14 @@ pub(super) enum WatcherCommand {
 /// Runs until the last poll is released.
 pub(super) async fn run(
     context: WatchContext,
-    seen: Arc<QueueSnapshot>,
+    snapshot: Arc<QueueSnapshot>,
     mut orders: UnboundedReceiver<WatcherCommand>,
 ) {
-    let queue = seen.queue.clone();
+    let queue = snapshot.queue.clone();
     let mut watching = WatchLoop::default();
     let mut sounds = pin!(subscribe_to_ticks(context.line.clone(), queue.clone()));
-    let mut newer = next_snapshot(&context.queue_cache, seen.clone(), Duration::ZERO);
-    let mut last = seen;
+    let mut newer = next_snapshot(&context.queue_cache, snapshot.clone(), Duration::ZERO);
+    let mut last = snapshot;
     let mut looking = FuturesUnordered::new();
     let mut taken = Vec::new();
     loop {
@@ -81,10 +81,10 @@ pub(super) async fn run(
             Some((batch, looks)) = looking.next() => release_and_reply(&context.permits, watching.handle_lookup(&batch, &looks)),
             view = &mut newer => {
                 let pause = match view {
-                    Ok(seen) => {
+                    Ok(snapshot) => {
                         watching.is_line_in_doubt = false;
-                        watching.held_polls.mark_concerned(&seen);
-                        last = seen;
+                        watching.held_polls.mark_concerned(&snapshot);
+                        last = snapshot;
                         Duration::ZERO
                     }
                     Err(absence) => {
@@ -101,13 +101,13 @@ pub(super) async fn run(
 /// Waits for the next snapshot, after a pause.
 fn next_snapshot(
     queue_cache: &Arc<QueueCache>,
-    seen: Arc<QueueSnapshot>,
+    snapshot: Arc<QueueSnapshot>,
     pause: Duration,
 ) -> BoxFuture<'static, Result<Arc<QueueSnapshot>, QueueLookupError>> {
     let queue_cache = queue_cache.clone();
     async move {
         sleep(pause).await;
-        queue_cache.get_newer_than(&seen).await
+        queue_cache.get_newer_than(&snapshot).await
     }
     .boxed()
 }

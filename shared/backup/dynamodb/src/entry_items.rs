@@ -122,31 +122,31 @@ pub(super) fn attribute_names(expressions: &[&str]) -> HashMap<String, String> {
 }
 
 /// The partition key of a shard.
-pub(super) fn partition_key(shelf: &EntryPartition, shard: u8) -> AttributeValue {
+pub(super) fn partition_key(partition: &EntryPartition, shard: u8) -> AttributeValue {
     // A queue id contains no '#', so two entry partitions never share a key.
-    AttributeValue::S(format!("{}#{}#{shard}", shelf.queue, shelf.generation))
+    AttributeValue::S(format!("{}#{}#{shard}", partition.queue, partition.generation))
 }
 
 /// The key of an entry.
-pub(super) fn key(shelf: &EntryPartition, id: EntryId) -> Item {
+pub(super) fn key(partition: &EntryPartition, id: EntryId) -> Item {
     HashMap::from([
-        (SHARD.to_owned(), partition_key(shelf, id.shard())),
+        (SHARD.to_owned(), partition_key(partition, id.shard())),
         (ENTRY.to_owned(), AttributeValue::S(id.to_string())),
     ])
 }
 
 /// A key that no entry has.
-pub(super) fn unused_key(shelf: &EntryPartition) -> Item {
+pub(super) fn unused_key(partition: &EntryPartition) -> Item {
     HashMap::from([
-        (SHARD.to_owned(), partition_key(shelf, 0)),
+        (SHARD.to_owned(), partition_key(partition, 0)),
         (ENTRY.to_owned(), AttributeValue::S(".nobody".to_owned())),
     ])
 }
 
 /// The complete item of a record.
-pub(super) fn to_item(shelf: &EntryPartition, record: &EntryRecord) -> Item {
+pub(super) fn to_item(partition: &EntryPartition, record: &EntryRecord) -> Item {
     let mut item = attributes(record);
-    item.extend(key(shelf, record.id));
+    item.extend(key(partition, record.id));
     item
 }
 

@@ -31,30 +31,33 @@ impl DynamoDbBackup {
     /// Writes one change.
     pub(super) async fn write_change(
         &self,
-        shelf: &EntryPartition,
+        partition: &EntryPartition,
         change: &Change,
     ) -> Result<PutOutcome, BackupError> {
-        match self.try_change(shelf, change, 0).await? {
+        match self.try_change(partition, change, 0).await? {
             Attempt::Stored(record) => Ok(PutOutcome::Stored(record)),
-            Attempt::Refused(standing) => self.replace_record(shelf, change, standing).await,
+            Attempt::Refused(standing) => self.replace_record(partition, change, standing).await,
         }
     }
 
     /// Writes the change of a visitor who entered, unless another visit is live or continues at its old place.
     pub(super) async fn write_place_change(
         &self,
-        shelf: &EntryPartition,
+        partition: &EntryPartition,
         change: &Change,
     ) -> Result<PlacePutOutcome, BackupError> {
-        let mut standing = match self.try_change(shelf, change, shelf.grace_seconds).await? {
+        let mut standing = match self
+            .try_change(partition, change, partition.grace_seconds)
+            .await?
+        {
             Attempt::Stored(record) => return Ok(PlacePutOutcome::Put(PutOutcome::Stored(record))),
             Attempt::Refused(standing) => standing,
         };
         if let Some(missed) = &standing
-            && let Some(back) = missed.restore_missed_place(change, shelf.grace_seconds)
+            && let Some(back) = missed.restore_missed_place(change, partition.grace_seconds)
         {
             match self
-                .put_item_if(shelf, back, conditions::unchanged_since_read(Some(missed)))
+                .put_item_if(partition, back, conditions::unchanged_since_read(Some(missed)))
                 .await?
             {
                 Attempt::Stored(back) => return Ok(PlacePutOutcome::for_restored_place(back, change)),
@@ -64,7 +67,7 @@ impl DynamoDbBackup {
         match standing {
             Some(record) if record.is_another_live_visit(change) => Ok(PlacePutOutcome::Conflict(record)),
             standing => {
-                let written = self.replace_record(shelf, change, standing).await;
+                let written = self.replace_record(partition, change, standing).await;
                 written.map(PlacePutOutcome::Put)
             }
         }
@@ -74,41 +77,50 @@ impl DynamoDbBackup {
     /// none may return within this grace, or it continues the visit that the item shows.
     async fn try_change(
         &self,
-        shelf: &EntryPartition,
+        partition: &EntryPartition,
         change: &Change,
         grace_seconds: u32,
     ) -> Result<Attempt, BackupError> {
-        let Some(alone) = EntryRecord::apply_change(None, change, shelf.retain_hours) else {
+        let Some(alone) = EntryRecord::apply_change(None, change, partition.retain_hours) else {
             return Ok(Attempt::Refused(None));
         };
         if change.event.begins_visit() {
             return self
-                .put_item_if(shelf, alone, conditions::no_live_visit(change, grace_seconds))
+                .put_item_if(partition, alone, conditions::no_live_visit(change, grace_seconds))
                 .await;
         }
         let assignments = entry_items::assignments(&alone);
-        self.update_item_if(shelf, change, assignments, conditions::same_visit_before(change))
-            .await
+        self.update_item_if(
+            partition,
+            change,
+            assignments,
+            conditions::same_visit_before(change),
+        )
+        .await
     }
 
     /// Replaces the item with what the change makes of its record (optimistic concurrency): reads what a refused write
     /// returned, and tries again.
     async fn replace_record(
         &self,
-        shelf: &EntryPartition,
+        partition: &EntryPartition,
         change: &Change,
         mut standing: Option<EntryRecord>,
     ) -> Result<PutOutcome, BackupError> {
         for _ in 0..ATTEMPTS_MAX {
             if standing.as_ref().is_some_and(|record| record.supersedes(change)) {
-                return self.fill_gaps(shelf, change, standing).await;
+                return self.fill_gaps(partition, change, standing).await;
             }
-            let Some(record) = EntryRecord::apply_change(standing.as_ref(), change, shelf.retain_hours)
+            let Some(record) = EntryRecord::apply_change(standing.as_ref(), change, partition.retain_hours)
             else {
                 return Ok(PutOutcome::Superseded);
             };
             match self
-                .put_item_if(shelf, record, conditions::unchanged_since_read(standing.as_ref()))
+                .put_item_if(
+                    partition,
+                    record,
+                    conditions::unchanged_since_read(standing.as_ref()),
+                )
                 .await?
             {
                 Attempt::Stored(record) => return Ok(PutOutcome::Stored(record)),
@@ -123,13 +135,13 @@ impl DynamoDbBackup {
 
     /// Sends a write whose condition never holds, so it writes nothing. The answer shows whether the table accepts
     /// writes.
-    pub(super) async fn send_refused_put(&self, shelf: &EntryPartition) -> Result<(), BackupError> {
+    pub(super) async fn send_refused_put(&self, partition: &EntryPartition) -> Result<(), BackupError> {
         let condition = "attribute_exists(#entry)";
         let request = self
             .client
             .put_item()
             .table_name(&self.tables.entries)
-            .set_item(Some(entry_items::unused_key(shelf)))
+            .set_item(Some(entry_items::unused_key(partition)))
             .set_expression_attribute_names(Some(attribute_names(&[condition])))
             .condition_expression(condition);
         match request.send().await {
@@ -144,16 +156,17 @@ impl DynamoDbBackup {
     /// Adds what a late change determines and the record lacks.
     async fn fill_gaps(
         &self,
-        shelf: &EntryPartition,
+        partition: &EntryPartition,
         change: &Change,
         standing: Option<EntryRecord>,
     ) -> Result<PutOutcome, BackupError> {
-        let Some(filled) = EntryRecord::apply_change(standing.as_ref(), change, shelf.retain_hours) else {
+        let Some(filled) = EntryRecord::apply_change(standing.as_ref(), change, partition.retain_hours)
+        else {
             return Ok(PutOutcome::for_superseded(standing.as_ref(), change));
         };
         let additions = entry_items::additions(&filled);
         match self
-            .update_item_if(shelf, change, additions, conditions::same_visit(change))
+            .update_item_if(partition, change, additions, conditions::same_visit(change))
             .await?
         {
             Attempt::Stored(record) => Ok(PutOutcome::Stored(record)),
@@ -165,7 +178,7 @@ impl DynamoDbBackup {
     /// Replaces the item if the condition holds.
     async fn put_item_if(
         &self,
-        shelf: &EntryPartition,
+        partition: &EntryPartition,
         record: EntryRecord,
         condition: Expression,
     ) -> Result<Attempt, BackupError> {
@@ -173,7 +186,7 @@ impl DynamoDbBackup {
             .client
             .put_item()
             .table_name(&self.tables.entries)
-            .set_item(Some(entry_items::to_item(shelf, &record)))
+            .set_item(Some(entry_items::to_item(partition, &record)))
             .set_expression_attribute_names(Some(attribute_names(&[&condition.text])))
             .set_expression_attribute_values(Some(condition.values).filter(|values| !values.is_empty()))
             .condition_expression(condition.text)
@@ -190,7 +203,7 @@ impl DynamoDbBackup {
     /// Updates the item if the condition holds.
     async fn update_item_if(
         &self,
-        shelf: &EntryPartition,
+        partition: &EntryPartition,
         change: &Change,
         Expression {
             text: assignments,
@@ -203,7 +216,7 @@ impl DynamoDbBackup {
             .client
             .update_item()
             .table_name(&self.tables.entries)
-            .set_key(Some(entry_items::key(shelf, change.id)))
+            .set_key(Some(entry_items::key(partition, change.id)))
             .set_expression_attribute_names(Some(attribute_names(&[&assignments, &condition.text])))
             .set_expression_attribute_values(Some(values))
             .update_expression(assignments)

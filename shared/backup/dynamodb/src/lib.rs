@@ -93,45 +93,49 @@ impl DynamoDbBackup {
 
 #[async_trait]
 impl Backup for DynamoDbBackup {
-    async fn put_change(&self, shelf: &EntryPartition, change: &Change) -> Result<PutOutcome, BackupError> {
-        self.write_change(shelf, change).await
+    async fn put_change(
+        &self,
+        partition: &EntryPartition,
+        change: &Change,
+    ) -> Result<PutOutcome, BackupError> {
+        self.write_change(partition, change).await
     }
 
     async fn put_place(
         &self,
-        shelf: &EntryPartition,
+        partition: &EntryPartition,
         change: &Change,
     ) -> Result<PlacePutOutcome, BackupError> {
-        self.write_place_change(shelf, change).await
+        self.write_place_change(partition, change).await
     }
 
     async fn put_changes(
         &self,
-        shelf: &EntryPartition,
+        partition: &EntryPartition,
         changes: &[Change],
         until: Instant,
     ) -> Vec<Result<PutOutcome, BackupError>> {
         let write = async |change| {
             let _permit = self.journal_writes.acquire().await;
-            self.write_change(shelf, change).await
+            self.write_change(partition, change).await
         };
         write_throttled(changes, until, write).await
     }
 
-    async fn probe_writes(&self, shelf: &EntryPartition) -> Result<(), BackupError> {
-        self.send_refused_put(shelf).await
+    async fn probe_writes(&self, partition: &EntryPartition) -> Result<(), BackupError> {
+        self.send_refused_put(partition).await
     }
 
     async fn read_entry(
         &self,
-        shelf: &EntryPartition,
+        partition: &EntryPartition,
         id: EntryId,
     ) -> Result<Option<EntryRecord>, BackupError> {
         let request = self
             .client
             .get_item()
             .table_name(&self.tables.entries)
-            .set_key(Some(entry_items::key(shelf, id)))
+            .set_key(Some(entry_items::key(partition, id)))
             .consistent_read(true);
         let answer = request.send().await.map_err(|e| to_backup_error("GetItem", &e))?;
         answer.item().map(entry_items::to_record).transpose()
@@ -139,7 +143,7 @@ impl Backup for DynamoDbBackup {
 
     async fn read_live_entries(
         &self,
-        shelf: &EntryPartition,
+        partition: &EntryPartition,
         shard: u8,
     ) -> Result<Vec<EntryRecord>, BackupError> {
         let mut query = client::with_long_timeouts(&self.client)
@@ -147,7 +151,7 @@ impl Backup for DynamoDbBackup {
             .table_name(&self.tables.entries)
             .consistent_read(true)
             .key_condition_expression("#shard = :shard")
-            .expression_attribute_values(":shard", entry_items::partition_key(shelf, shard))
+            .expression_attribute_values(":shard", entry_items::partition_key(partition, shard))
             .filter_expression("#status IN (:waiting, :ready, :active)")
             .set_expression_attribute_names(Some(attribute_names(&["#shard #status"])))
             .set_limit(self.page_items);
@@ -164,7 +168,7 @@ impl Backup for DynamoDbBackup {
                 Err(error) => {
                     let entry = entry_items::required_text(&item, entry_items::ENTRY).unwrap_or_default();
                     tracing::error!(
-                        event = "backup.entry_skipped", queue = %shelf.queue, entry, %error,
+                        event = "backup.entry_skipped", queue = %partition.queue, entry, %error,
                         "skipped an item of the entries table that is not a readable entry: repair or delete the item"
                     );
                 }

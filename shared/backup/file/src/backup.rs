@@ -22,34 +22,38 @@ use super::{
 
 #[async_trait]
 impl Backup for FileBackup {
-    async fn put_change(&self, shelf: &EntryPartition, change: &Change) -> Result<PutOutcome, BackupError> {
-        let (shelf, change) = (shelf.clone(), *change);
+    async fn put_change(
+        &self,
+        partition: &EntryPartition,
+        change: &Change,
+    ) -> Result<PutOutcome, BackupError> {
+        let (partition, change) = (partition.clone(), *change);
         self.writer
-            .commit(move |tables| tables.put_change(&shelf, &change))
+            .commit(move |tables| tables.put_change(&partition, &change))
             .await
     }
 
     async fn put_place(
         &self,
-        shelf: &EntryPartition,
+        partition: &EntryPartition,
         change: &Change,
     ) -> Result<PlacePutOutcome, BackupError> {
-        let (shelf, change) = (shelf.clone(), *change);
+        let (partition, change) = (partition.clone(), *change);
         self.writer
-            .commit(move |tables| tables.put_place(&shelf, &change))
+            .commit(move |tables| tables.put_place(&partition, &change))
             .await
     }
 
     /// Writes all changes in one transaction, so they wait for the disk once. The file never throttles.
     async fn put_changes(
         &self,
-        shelf: &EntryPartition,
+        partition: &EntryPartition,
         changes: &[Change],
         _until: Instant,
     ) -> Vec<Result<PutOutcome, BackupError>> {
-        let (shelf, written) = (shelf.clone(), changes.to_vec());
+        let (partition, written) = (partition.clone(), changes.to_vec());
         let write = move |tables: &mut Tables<'_>| {
-            let write = |change| tables.put_change(&shelf, change);
+            let write = |change| tables.put_change(&partition, change);
             Ok(written.iter().map(write).collect())
         };
         match self.writer.commit(write).await {
@@ -64,13 +68,18 @@ impl Backup for FileBackup {
 
     async fn read_entry(
         &self,
-        shelf: &EntryPartition,
+        partition: &EntryPartition,
         id: EntryId,
     ) -> Result<Option<EntryRecord>, BackupError> {
-        let shelf = shelf.clone();
+        let partition = partition.clone();
         self.run_read(move |transaction| {
             let entries = transaction.open_table(ENTRIES).map_err(|e| to_backup_error(&e))?;
-            let key = (shelf.queue.as_str(), shelf.generation, id.shard(), id.as_bytes());
+            let key = (
+                partition.queue.as_str(),
+                partition.generation,
+                id.shard(),
+                id.as_bytes(),
+            );
             let value = entries.get(key).map_err(|e| to_backup_error(&e))?;
             value
                 .map(|value| tables::decode_record(id, value.value()))
@@ -81,13 +90,13 @@ impl Backup for FileBackup {
 
     async fn read_live_entries(
         &self,
-        shelf: &EntryPartition,
+        partition: &EntryPartition,
         shard: u8,
     ) -> Result<Vec<EntryRecord>, BackupError> {
-        let shelf = shelf.clone();
+        let partition = partition.clone();
         self.run_read(move |transaction| {
             let entries = transaction.open_table(ENTRIES).map_err(|e| to_backup_error(&e))?;
-            let (queue, generation) = (shelf.queue.as_str(), shelf.generation);
+            let (queue, generation) = (partition.queue.as_str(), partition.generation);
             let whole = (queue, generation, shard, &[0; 16])..=(queue, generation, shard, &[u8::MAX; 16]);
             let mut records = Vec::new();
             for found in entries.range(whole).map_err(|e| to_backup_error(&e))? {

@@ -64,47 +64,52 @@ impl<'txn> Tables<'txn> {
     /// Applies a change to the stored record and writes the result.
     pub(super) fn put_change(
         &mut self,
-        shelf: &EntryPartition,
+        partition: &EntryPartition,
         change: &Change,
     ) -> Result<PutOutcome, BackupError> {
-        let standing = self.read_record(shelf, change.id)?;
-        let Some(record) = EntryRecord::apply_change(standing.as_ref(), change, shelf.retain_hours) else {
+        let standing = self.read_record(partition, change.id)?;
+        let Some(record) = EntryRecord::apply_change(standing.as_ref(), change, partition.retain_hours)
+        else {
             return Ok(PutOutcome::for_superseded(standing.as_ref(), change));
         };
-        self.put_record(shelf, &record)?;
+        self.put_record(partition, &record)?;
         Ok(PutOutcome::Stored(record))
     }
 
     /// Applies the change of a visitor who entered, unless another visit is live or continues at its old place.
     pub(super) fn put_place(
         &mut self,
-        shelf: &EntryPartition,
+        partition: &EntryPartition,
         change: &Change,
     ) -> Result<PlacePutOutcome, BackupError> {
-        let standing = self.read_record(shelf, change.id)?;
+        let standing = self.read_record(partition, change.id)?;
         if let Some(back) = standing
             .as_ref()
-            .and_then(|record| record.restore_missed_place(change, shelf.grace_seconds))
+            .and_then(|record| record.restore_missed_place(change, partition.grace_seconds))
         {
-            self.put_record(shelf, &back)?;
+            self.put_record(partition, &back)?;
             return Ok(PlacePutOutcome::for_restored_place(back, change));
         }
         match standing {
             Some(taken) if taken.is_another_live_visit(change) => Ok(PlacePutOutcome::Conflict(taken)),
-            _ => self.put_change(shelf, change).map(PlacePutOutcome::Put),
+            _ => self.put_change(partition, change).map(PlacePutOutcome::Put),
         }
     }
 
-    fn put_record(&mut self, shelf: &EntryPartition, record: &EntryRecord) -> Result<(), BackupError> {
+    fn put_record(&mut self, partition: &EntryPartition, record: &EntryRecord) -> Result<(), BackupError> {
         let value = encode_record(record);
         let put = self
             .entries
-            .insert(entry_key(shelf, &record.id), value.as_slice());
+            .insert(entry_key(partition, &record.id), value.as_slice());
         put.map(drop).map_err(|e| to_backup_error(&e))
     }
 
-    fn read_record(&self, shelf: &EntryPartition, id: EntryId) -> Result<Option<EntryRecord>, BackupError> {
-        let key = entry_key(shelf, &id);
+    fn read_record(
+        &self,
+        partition: &EntryPartition,
+        id: EntryId,
+    ) -> Result<Option<EntryRecord>, BackupError> {
+        let key = entry_key(partition, &id);
         let value = self.entries.get(key).map_err(|e| to_backup_error(&e))?;
         value.map(|value| decode_record(id, value.value())).transpose()
     }
@@ -144,8 +149,13 @@ impl<'txn> Tables<'txn> {
     }
 }
 
-fn entry_key<'a>(shelf: &'a EntryPartition, id: &'a EntryId) -> (&'a str, u32, u8, &'a [u8; 16]) {
-    (shelf.queue.as_str(), shelf.generation, id.shard(), id.as_bytes())
+fn entry_key<'a>(partition: &'a EntryPartition, id: &'a EntryId) -> (&'a str, u32, u8, &'a [u8; 16]) {
+    (
+        partition.queue.as_str(),
+        partition.generation,
+        id.shard(),
+        id.as_bytes(),
+    )
 }
 
 fn encode_record(record: &EntryRecord) -> Vec<u8> {

@@ -34,15 +34,15 @@ pub(super) struct EntryObservation {
 pub(super) async fn find_differences(
     line: &dyn Line,
     backup: &dyn Backup,
-    shelf: &EntryPartition,
+    partition: &EntryPartition,
     shards: Range<u8>,
     manner: CheckConfig,
     checked: &mut CheckSummary,
 ) -> Result<HashMap<EntryId, EntryObservation>, CheckError> {
-    let mut sights = read_line(line, shelf, &shards, manner).await?;
+    let mut sights = read_line(line, partition, &shards, manner).await?;
     checked.checked_line = sights.values().filter(|sight| sight.position.is_some()).count() as u64;
     let reads: Vec<_> = shards
-        .map(|shard| backup.read_live_entries(shelf, shard))
+        .map(|shard| backup.read_live_entries(partition, shard))
         .collect();
     let mut reads = stream::iter(reads).buffer_unordered(SHARDS_AT_ONCE);
     while let Some(records) = reads.try_next().await? {
@@ -57,14 +57,14 @@ pub(super) async fn find_differences(
 /// The entries of these shards that the line has, and the ends that it remembers.
 async fn read_line(
     line: &dyn Line,
-    shelf: &EntryPartition,
+    partition: &EntryPartition,
     shards: &Range<u8>,
     manner: CheckConfig,
 ) -> Result<HashMap<EntryId, EntryObservation>, CheckError> {
     let mut sights: HashMap<EntryId, EntryObservation> = HashMap::new();
     let mut next = Some(Cursor::default());
     while let Some(from) = next {
-        let page = line.read_page(&shelf.queue, &from).await?;
+        let page = line.read_page(&partition.queue, &from).await?;
         for (id, spot) in page.positions {
             if shards.contains(&id.shard()) {
                 sights.entry(id).or_default().position = Some(spot);

@@ -36,12 +36,12 @@ const FLUSH_TIME_MAX: Duration = Duration::from_secs(20);
 pub async fn check_queue(
     line: &dyn Line,
     backup: &dyn Backup,
-    shelf: &EntryPartition,
+    partition: &EntryPartition,
     from_shard: u8,
     config: CheckConfig,
 ) -> Result<CheckSummary, CheckError> {
-    let view = line.queue_view(&shelf.queue).await?;
-    if view.configuration.generation != shelf.generation {
+    let view = line.queue_view(&partition.queue).await?;
+    if view.configuration.generation != partition.generation {
         return Err(CheckError::Reset);
     }
     let entries = view.waiting + view.ready + view.active + view.unsettled_ends;
@@ -53,22 +53,22 @@ pub async fn check_queue(
         ..CheckSummary::default()
     };
 
-    flush_before_read(line, backup, shelf).await?;
-    let sights = find_differences(line, backup, shelf, from_shard..end, config, &mut checked).await?;
+    flush_before_read(line, backup, partition).await?;
+    let sights = find_differences(line, backup, partition, from_shard..end, config, &mut checked).await?;
     if !sights.is_empty() {
         sleep(config.second_read_after).await;
-        flush_before_read(line, backup, shelf).await?;
+        flush_before_read(line, backup, partition).await?;
         let mender = Repairer {
             line,
             backup,
-            shelf,
+            partition,
             epoch: view.configuration.epoch,
-            journaled: find_journaled_entries(line, &shelf.queue).await?,
+            journaled: find_journaled_entries(line, &partition.queue).await?,
         };
         mender.repair_all(sights, &mut checked).await?;
     }
-    line.record_check_progress(&shelf.queue, end).await?;
-    log_summary(&shelf.queue, &checked);
+    line.record_check_progress(&partition.queue, end).await?;
+    log_summary(&partition.queue, &checked);
     Ok(checked)
 }
 
@@ -76,11 +76,11 @@ pub async fn check_queue(
 async fn flush_before_read(
     line: &dyn Line,
     backup: &dyn Backup,
-    shelf: &EntryPartition,
+    partition: &EntryPartition,
 ) -> Result<(), CheckError> {
     let until = Instant::now() + FLUSH_TIME_MAX;
     while Instant::now() < until {
-        if flush_journal(line, backup, shelf, FLUSH_RECORDS_MAX, until)
+        if flush_journal(line, backup, partition, FLUSH_RECORDS_MAX, until)
             .await?
             .records
             < FLUSH_RECORDS_MAX

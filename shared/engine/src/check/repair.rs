@@ -45,7 +45,7 @@ pub(super) async fn find_journaled_entries(
 pub(super) struct Repairer<'a> {
     pub(super) line: &'a dyn Line,
     pub(super) backup: &'a dyn Backup,
-    pub(super) shelf: &'a EntryPartition,
+    pub(super) partition: &'a EntryPartition,
     /// The epoch of the line.
     pub(super) epoch: u32,
     pub(super) journaled: HashSet<EntryId>,
@@ -86,7 +86,7 @@ impl Repairer<'_> {
         sight: EntryObservation,
         checked: &mut CheckSummary,
     ) -> Result<bool, CheckError> {
-        let mut record = match self.backup.read_entry(self.shelf, id).await {
+        let mut record = match self.backup.read_entry(self.partition, id).await {
             // The item was damaged by hand. The other entries are repaired all the same.
             Err(BackupError::Unreadable(_)) => return Ok(false),
             answer => answer?,
@@ -100,13 +100,13 @@ impl Repairer<'_> {
         }
         if let Some(seen) = sight.end {
             // The end is written before the place, because the record of an entry shows its last visit.
-            let end = self.line.unsettled_end(&self.shelf.queue, id).await?;
+            let end = self.line.unsettled_end(&self.partition.queue, id).await?;
             let Some(end) = end.filter(|end| *end == seen) else {
                 return Ok(false);
             };
-            write_through(self.line, self.backup, self.shelf, &end).await?;
+            write_through(self.line, self.backup, self.partition, &end).await?;
             checked.ended += 1;
-            record = self.backup.read_entry(self.shelf, id).await?;
+            record = self.backup.read_entry(self.partition, id).await?;
         }
         match (sight.position, record) {
             (Some(spot), record) => self.repair_place(id, spot, record, checked).await,
@@ -133,14 +133,14 @@ impl Repairer<'_> {
         let mending = RepairOrder {
             id,
             observed: spot,
-            generation: self.shelf.generation,
+            generation: self.partition.generation,
             record,
         };
-        let (line, queue) = (self.line, &self.shelf.queue);
+        let (line, queue) = (self.line, &self.partition.queue);
         match line.repair(queue, &mending).await? {
             RepairOutcome::Rejected | RepairOutcome::Moved => return Ok(false),
             RepairOutcome::Ended(end) => {
-                write_through(line, self.backup, self.shelf, &end).await?;
+                write_through(line, self.backup, self.partition, &end).await?;
                 tracing::warn!(
                     event = "entry.stale_removed", %queue, entry = %id,
                     "removed an entry from Redis that DynamoDB shows as ended"
@@ -153,7 +153,16 @@ impl Repairer<'_> {
                 has_adopted: adopted,
             } => {
                 // As for a visitor who enters: if the backup shows another live visit, the line had lost that visit.
-                match persist_entry(line, self.backup, self.shelf, JoinKind::Kept, standing, &change).await? {
+                match persist_entry(
+                    line,
+                    self.backup,
+                    self.partition,
+                    JoinKind::Kept,
+                    standing,
+                    &change,
+                )
+                .await?
+                {
                     None => return Ok(false),
                     Some(placed) if placed.is_restored => checked.restored += 1,
                     Some(_) if adopted => {
@@ -178,7 +187,7 @@ impl Repairer<'_> {
         record: EntryRecord,
         checked: &mut CheckSummary,
     ) -> Result<bool, CheckError> {
-        match restore_entry(self.line, self.backup, self.shelf, record).await? {
+        match restore_entry(self.line, self.backup, self.partition, record).await? {
             LostEntry::InLine => checked.restored += 1,
             LostEntry::EndRecorded(Some(_)) => checked.ended += 1,
             // The entry timed out and the line has not dropped it yet, or it changed in the meantime.

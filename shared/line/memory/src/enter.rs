@@ -143,7 +143,7 @@ impl Queue {
             position: self.waiting.len(),
         };
         EnterOutcome::Joined {
-            kind: kind,
+            kind,
             status: standing,
             change,
         }

@@ -163,7 +163,7 @@ impl JournalLine for MemoryLine {
 
     async fn requeue_with_backoff(&self, queue: &QueueId, order: &RequeueOrder) -> Result<(), LineError> {
         self.with_queue(queue, |queue, _| {
-            queue.requeue_with_backoff((self.clock)(), order)
+            queue.requeue_with_backoff((self.clock)(), order);
         })
     }
 

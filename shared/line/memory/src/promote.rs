@@ -113,7 +113,7 @@ impl Queue {
             promoted,
             no_shows,
             expired,
-            limited_by: limited_by,
+            limited_by,
             has_more: promoted + no_shows + expired == PROMOTE_CHUNK,
             waiting: self.waiting.len(),
             ready: self.ready.len(),

@@ -47,7 +47,7 @@ pub(super) async fn promote(
         promoted,
         no_shows,
         expired,
-        limited_by: limited_by,
+        limited_by,
         has_more: promoted + no_shows + expired == PROMOTE_CHUNK,
         waiting: reply.read_number()?,
         ready: reply.read_number()?,

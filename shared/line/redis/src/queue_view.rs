@@ -38,7 +38,7 @@ pub(super) async fn queue_view(line: &RedisLine, queue: &QueueId) -> Result<Queu
         active,
         unsettled_ends: ended,
         journal_len: journal,
-        dead_letters: dead_letters,
+        dead_letters,
         promoted_through: state.number("promoted_through")?,
         heartbeat_ms: state.number("heartbeat_ms")?,
         // A queue from a release without fallback ticks has no such field.

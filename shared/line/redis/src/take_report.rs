@@ -40,7 +40,7 @@ pub(super) async fn take_report(
         ready,
         active,
         journal_len: journal,
-        dead_letters: dead_letters,
+        dead_letters,
         backup_lag_ms: oldest_at_ms.map_or(0, |at_ms| now_ms.saturating_sub(at_ms)),
         head: Some(head).filter(is_place),
         tail: Some(tail).filter(is_place),

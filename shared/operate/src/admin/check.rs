@@ -20,10 +20,10 @@ impl Admin {
     /// Compares the line with the backup and repairs differences, from the given shard on. It does not take a
     /// turn from the line, so it may run next to a scheduled check.
     pub(super) async fn check(&self, queue: &QueueId, from_shard: u8) -> Result<Value, Problem> {
-        let shelf = entry_partition(queue, &self.read_stored_queue(queue).await?);
+        let partition = entry_partition(queue, &self.read_stored_queue(queue).await?);
         let until = Instant::now() + CHECK_TIME_MAX;
         // The cause may be fixed by now, so the dead letters are retried first.
-        let retried = dead_letter::retry_dead_letters(&*self.line, &*self.backup, &shelf).await;
+        let retried = dead_letter::retry_dead_letters(&*self.line, &*self.backup, &partition).await;
         let set_aside = retried.map_err(CheckError::from)?.remaining;
         let mut checked = CheckSummary::default();
         let mut next = Some(from_shard);
@@ -31,7 +31,7 @@ impl Admin {
             checked += check_queue(
                 &*self.line,
                 &*self.backup,
-                &shelf,
+                &partition,
                 from_shard,
                 CheckConfig::default(),
             )

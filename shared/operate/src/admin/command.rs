@@ -212,7 +212,7 @@ impl CommandFields {
         }
     }
 
-    pub(super) fn from_shard(&mut self) -> Result<u8, Problem> {
+    pub(super) fn take_from_shard(&mut self) -> Result<u8, Problem> {
         let last = u32::from(SHARD_COUNT) - 1;
         let shard = self.integer_in_range("from_shard", Some(0), 0..=last)?;
         Ok(u8::try_from(shard).unwrap_or(SHARD_COUNT - 1))

@@ -19,9 +19,9 @@ impl Admin {
         let id = self.entry_id(queue, &stored, whom);
         match self.line.leave(queue, id, None, LeaveReason::Evict).await? {
             LeaveOutcome::Ended(change) => {
-                let shelf = entry_partition(queue, &stored);
+                let partition = entry_partition(queue, &stored);
                 let through =
-                    write_through::write_through(&*self.line, &*self.backup, &shelf, &change).await?;
+                    write_through::write_through(&*self.line, &*self.backup, &partition, &change).await?;
                 Ok(json!({
                     "queue": queue.as_str(),
                     "token": id.to_string(),

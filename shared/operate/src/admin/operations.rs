@@ -126,7 +126,7 @@ pub const OPERATIONS: &[Operation] = &[
         arguments: &["queue", "from_shard"],
         needs_confirmation: false,
         meaning: "Compares the line with the backup and repairs differences.",
-        parse: |fields| Ok(Command::Check(fields.queue()?, fields.from_shard()?)),
+        parse: |fields| Ok(Command::Check(fields.queue()?, fields.take_from_shard()?)),
     },
     Operation {
         name: "plan",

@@ -34,9 +34,9 @@ impl Admin {
                 break step;
             }
         };
-        let shelf = entry_partition(queue, &stored);
+        let partition = entry_partition(queue, &stored);
         let until = Instant::now() + FLUSH_TIME;
-        let drained = flush_journal(&*self.line, &*self.backup, &shelf, RECORDS_MAX, until).await;
+        let drained = flush_journal(&*self.line, &*self.backup, &partition, RECORDS_MAX, until).await;
         Ok(json!({
             "queue": queue.as_str(),
             "requested": count,

@@ -41,26 +41,26 @@ impl Promoter {
     /// the other queues too.
     pub async fn flush_all(&self) -> Result<(), String> {
         let mut outcome = Ok(());
-        for shelf in self
+        for partition in self
             .registry
             .queues()
             .iter()
             .filter_map(|queue| self.registry.partition(queue))
         {
-            if let Err(problem) = self.flush_queue_completely(&shelf).await {
-                outcome = outcome.and(Err(format!("{}: {problem}", shelf.queue)));
+            if let Err(problem) = self.flush_queue_completely(&partition).await {
+                outcome = outcome.and(Err(format!("{}: {problem}", partition.queue)));
             }
         }
         outcome
     }
 
-    async fn flush_queue_completely(&self, shelf: &EntryPartition) -> Result<(), String> {
+    async fn flush_queue_completely(&self, partition: &EntryPartition) -> Result<(), String> {
         let (line, backup) = (&*self.line, &*self.backup);
         let settled = async {
             while flush_journal(
                 line,
                 backup,
-                shelf,
+                partition,
                 FLUSH_RECORDS_MAX,
                 Instant::now() + FLUSH_TIME,
             )
@@ -68,8 +68,8 @@ impl Promoter {
             .records
                 > 0
             {}
-            dead_letter::retry_dead_letters(line, backup, shelf).await?;
-            Ok::<_, FlushError>(line.queue_view(&shelf.queue).await?)
+            dead_letter::retry_dead_letters(line, backup, partition).await?;
+            Ok::<_, FlushError>(line.queue_view(&partition.queue).await?)
         };
         let view = settled.await.map_err(|error| error.to_string())?;
         match view.journal_len + view.dead_letters {

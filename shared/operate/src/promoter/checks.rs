@@ -56,15 +56,15 @@ impl CheckSchedule {
 pub(super) async fn run_due_check(
     line: &dyn Line,
     backup: &dyn Backup,
-    shelf: &EntryPartition,
+    partition: &EntryPartition,
     mut tell: impl FnMut(&CheckSummary),
 ) -> Result<(), CheckError> {
-    let mut next = match line.take_check(&shelf.queue, CHECK_INTERVALS).await? {
+    let mut next = match line.take_check(&partition.queue, CHECK_INTERVALS).await? {
         CheckAssignment::Due { from_shard } => Some(from_shard),
         CheckAssignment::NotDue { .. } => None,
     };
     while let Some(from_shard) = next {
-        let checked = check_queue(line, backup, shelf, from_shard, CheckConfig::default()).await?;
+        let checked = check_queue(line, backup, partition, from_shard, CheckConfig::default()).await?;
         tell(&checked);
         next = checked.next_shard;
     }

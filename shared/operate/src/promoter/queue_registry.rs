@@ -57,10 +57,10 @@ impl QueueRegistry {
         self.lock().get(queue)?.partition.clone()
     }
 
-    pub(super) fn record_sync(&self, queue: &QueueId, shelf: EntryPartition, put: AppliedConfig) {
+    pub(super) fn record_sync(&self, queue: &QueueId, partition: EntryPartition, put: AppliedConfig) {
         let mut known = self.lock();
         let known = known.entry(queue.clone()).or_default();
-        known.partition = Some(shelf);
+        known.partition = Some(partition);
         known.applied = Some(put);
     }
 

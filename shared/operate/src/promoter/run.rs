@@ -201,8 +201,12 @@ impl Promoter {
     pub(super) fn record_sync_outcome(&self, queue: &QueueId, outcome: &Result<SyncOutcome, SyncError>) {
         let note = |problem: Result<(), String>| self.registry.log_step_outcome(queue, "sync", problem);
         match outcome {
-            Ok(SyncOutcome::InForce { put, revision, shelf }) => {
-                self.registry.record_sync(queue, shelf.clone(), *put);
+            Ok(SyncOutcome::InForce {
+                put,
+                revision,
+                partition,
+            }) => {
+                self.registry.record_sync(queue, partition.clone(), *put);
                 self.reporter.report_settings_refused(queue, false);
                 note(Ok(()));
                 if put.outcome == ConfigureOutcome::Changed {
@@ -218,9 +222,9 @@ impl Promoter {
                 put,
                 error,
                 stored,
-                shelf,
+                partition,
             }) => {
-                self.registry.record_sync(queue, shelf.clone(), *put);
+                self.registry.record_sync(queue, partition.clone(), *put);
                 self.reporter.report_settings_refused(queue, true);
                 // The text contains the fingerprint of the stored settings, so that the log shows the next
                 // invalid edit although the reason is the same.
@@ -301,24 +305,24 @@ impl Promoter {
     /// this run cuts the check off, the next promoter continues where it stopped.
     async fn check_queue(&self, queue: &QueueId) {
         let _permit = self.steps.checks.acquire().await;
-        let Some(shelf) = self.registry.partition(queue) else {
+        let Some(partition) = self.registry.partition(queue) else {
             return;
         };
         let tell = |checked: &_| self.reporter.report_check(queue, checked);
-        let outcome = run_due_check(&*self.line, &*self.backup, &shelf, tell).await;
+        let outcome = run_due_check(&*self.line, &*self.backup, &partition, tell).await;
         self.registry
             .log_step_outcome(queue, "check", outcome.map_err(|error| error.to_string()));
     }
 
     async fn flush_queue(&self, queue: &QueueId) {
         let _permit = self.steps.flushes.acquire().await;
-        let Some(shelf) = self.registry.partition(queue) else {
+        let Some(partition) = self.registry.partition(queue) else {
             return;
         };
         let (line, backup, until) = (&*self.line, &*self.backup, Instant::now() + FLUSH_TIME);
-        let mut outcome = flush_journal_until(line, backup, &shelf, until).await;
+        let mut outcome = flush_journal_until(line, backup, &partition, until).await;
         if outcome.is_ok() && self.registry.take_retry_turn(queue, DEAD_LETTER_RETRY_INTERVAL) {
-            outcome = dead_letter::retry_dead_letters(line, backup, &shelf)
+            outcome = dead_letter::retry_dead_letters(line, backup, &partition)
                 .await
                 .map(drop);
         }

@@ -38,9 +38,9 @@ impl AdvancedClock {
 }
 
 impl Fixture {
-    async fn is_written(&self, shelf: &EntryPartition, id: EntryId) -> bool {
+    async fn is_written(&self, partition: &EntryPartition, id: EntryId) -> bool {
         self.backup
-            .read_entry(shelf, id)
+            .read_entry(partition, id)
             .await
             .expect("an answer")
             .is_some()
@@ -58,8 +58,8 @@ fn find_entry_by_shard(queue: &QueueId, shard: u8, below: bool) -> EntryId {
 async fn one_of_two_promoters_writes_what_a_killed_request_did_not() {
     let ahead = AdvancedClock::default();
     let scene = ahead.scene();
-    let (queue, shelf) = scene.create_queue("q", json!({ "paused": true })).await;
-    scene.enter(&shelf, "ada").await;
+    let (queue, partition) = scene.create_queue("q", json!({ "paused": true })).await;
+    scene.enter(&partition, "ada").await;
     let bob = entry_id(&queue, "bob");
     scene.line.enter(&queue, bob).await.expect("entered");
     ahead.advance_seconds(301);
@@ -70,7 +70,7 @@ async fn one_of_two_promoters_writes_what_a_killed_request_did_not() {
     ];
     let mended = async || wait_until(async || !written.values(REPAIRED).is_empty()).await;
     tokio::join!(one.run(mended()), other.run(mended()));
-    assert!(scene.is_written(&shelf, bob).await);
+    assert!(scene.is_written(&partition, bob).await);
     assert_eq!(
         written.values(REPAIRED),
         [1],
@@ -93,7 +93,7 @@ async fn one_of_two_promoters_writes_what_a_killed_request_did_not() {
 async fn interrupted_check_continues_where_it_stopped() {
     let ahead = AdvancedClock::default();
     let scene = ahead.scene();
-    let (queue, shelf) = scene.create_queue("q", json!({ "paused": true })).await;
+    let (queue, partition) = scene.create_queue("q", json!({ "paused": true })).await;
     let (early, late) = (
         find_entry_by_shard(&queue, 20, true),
         find_entry_by_shard(&queue, 20, false),
@@ -115,15 +115,15 @@ async fn interrupted_check_continues_where_it_stopped() {
     let written = CapturedMetrics::default();
     let mended = async |times| wait_until(async || written.values(REPAIRED).len() == times).await;
     scene.promoter_with_metrics(&written).run(mended(1)).await;
-    assert!(scene.is_written(&shelf, late).await);
+    assert!(scene.is_written(&partition, late).await);
     assert!(
-        !scene.is_written(&shelf, early).await,
+        !scene.is_written(&partition, early).await,
         "the check did not start over"
     );
     ahead.advance_seconds(301);
     scene.promoter_with_metrics(&written).run(mended(2)).await;
     assert!(
-        scene.is_written(&shelf, early).await,
+        scene.is_written(&partition, early).await,
         "the next check starts over"
     );
     assert_eq!(written.values(REPAIRED), [1, 1]);

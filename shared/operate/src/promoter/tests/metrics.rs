@@ -220,7 +220,7 @@ async fn unrestorable_queue_is_reported_as_refused() {
 #[tokio::test]
 async fn dead_letters_are_retried_every_ten_minutes() {
     let scene = Fixture::new(paced_line());
-    let (queue, shelf) = scene.create_queue("q", json!({ "paused": true })).await;
+    let (queue, partition) = scene.create_queue("q", json!({ "paused": true })).await;
     let written = CapturedMetrics::default();
     let promoter = scene.promoter_with_metrics(&written);
     tokio::time::pause();
@@ -241,7 +241,11 @@ async fn dead_letters_are_retried_every_ten_minutes() {
         "the dead letter is not retried before ten minutes"
     );
     assert_eq!(
-        scene.backup.read_entry(&shelf, change.id).await.expect("read"),
+        scene
+            .backup
+            .read_entry(&partition, change.id)
+            .await
+            .expect("read"),
         None
     );
     for _ in 0..5 {
@@ -256,7 +260,7 @@ async fn dead_letters_are_retried_every_ten_minutes() {
     assert!(
         scene
             .backup
-            .read_entry(&shelf, change.id)
+            .read_entry(&partition, change.id)
             .await
             .expect("read")
             .is_some()

@@ -69,14 +69,14 @@ impl Fixture {
         let wanted = build_configuration(&stored, SettingsPolicy::default()).expect("right settings");
         let configured = self.line.configure(&queue, &wanted, true).await;
         assert_eq!(configured.expect("configured"), ConfigureOutcome::Created);
-        let shelf = EntryPartition::from_configuration(&queue, &wanted);
-        (queue, shelf)
+        let partition = EntryPartition::from_configuration(&queue, &wanted);
+        (queue, partition)
     }
 
     /// Enters like a visitor and writes the entry through to the backup.
-    async fn enter(&self, shelf: &EntryPartition, visitor: &str) -> EntryId {
-        let change = self.enter_unwritten(&shelf.queue, visitor).await;
-        let through = write_through(&*self.line, &*self.backup, shelf, &change).await;
+    async fn enter(&self, partition: &EntryPartition, visitor: &str) -> EntryId {
+        let change = self.enter_unwritten(&partition.queue, visitor).await;
+        let through = write_through(&*self.line, &*self.backup, partition, &change).await;
         assert!(through.expect("written").durable);
         change.id
     }

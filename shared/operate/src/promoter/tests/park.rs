@@ -77,9 +77,9 @@ async fn entry_in_any_queue_prevents_parking() {
     ] {
         let scene = Fixture::new(paced_line());
         scene.create_queue("empty", json!({})).await;
-        let (queue, shelf) = scene.create_queue("q", settings.clone()).await;
+        let (queue, partition) = scene.create_queue("q", settings.clone()).await;
         for visitor in 0..enter {
-            scene.enter(&shelf, &visitor.to_string()).await;
+            scene.enter(&partition, &visitor.to_string()).await;
         }
         tokio::time::pause();
         assert!(run_for_at_most_a_minute(&scene).await >= MINUTE, "{settings}");

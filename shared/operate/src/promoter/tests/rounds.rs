@@ -112,7 +112,7 @@ async fn run_applies_edits_and_restores_lost_queues() {
 #[tokio::test]
 async fn flush_all_writes_every_journal_to_the_backup() {
     let scene = Fixture::new(memory_line());
-    let (queue, shelf) = scene
+    let (queue, partition) = scene
         .create_queue("q", json!({ "capacity": 1, "batch": 1 }))
         .await;
     let second = entry_id(&queue, "b");
@@ -129,7 +129,7 @@ async fn flush_all_writes_every_journal_to_the_backup() {
     assert!(
         scene
             .backup
-            .read_entry(&shelf, second)
+            .read_entry(&partition, second)
             .await
             .expect("read")
             .is_some()

@@ -38,7 +38,7 @@ async fn queue_with_waiting_visitors(
     visitors: u32,
 ) -> (QueueId, EntryPartition) {
     let pace = json!({ "capacity": 1_000, "batch": 1, "interval_seconds": 1 });
-    let (queue, shelf) = scene.create_queue(name, pace).await;
+    let (queue, partition) = scene.create_queue(name, pace).await;
     for visitor in 0..visitors {
         scene
             .line
@@ -46,7 +46,7 @@ async fn queue_with_waiting_visitors(
             .await
             .expect("entered");
     }
-    (queue, shelf)
+    (queue, partition)
 }
 
 pub(super) fn promoter(scene: &Fixture, backup: Arc<FaultyBackup>) -> Arc<Promoter> {
@@ -107,7 +107,7 @@ async fn slow_record_is_written_and_flushes_never_overlap() {
 #[tokio::test]
 async fn flush_ends_only_between_batches() {
     let scene = Fixture::new(paced_line());
-    let (queue, shelf) = scene.create_queue("q", json!({})).await;
+    let (queue, partition) = scene.create_queue("q", json!({})).await;
     let change = scene.enter_unwritten(&queue, "a").await;
     // All records belong to one entry, so no two of them may be in the same batch.
     for _ in 0..4 {
@@ -121,12 +121,12 @@ async fn flush_ends_only_between_batches() {
     let slow = slow_backup(&scene, Duration::from_secs(5));
     let drained = async |time: u64| {
         let until = Instant::now() + Duration::from_secs(time);
-        flush_journal(&*scene.line, &*slow, &shelf, 100, until).await
+        flush_journal(&*scene.line, &*slow, &partition, 100, until).await
     };
     assert_eq!(drained(0).await.expect("drained").records, 1, "always the first");
     assert_eq!(drained(7).await.expect("drained").records, 2);
     let hangs = slow_backup(&scene, Duration::from_hours(1));
-    let error = flush_journal(&*scene.line, &*hangs, &shelf, 100, Instant::now()).await;
+    let error = flush_journal(&*scene.line, &*hangs, &partition, 100, Instant::now()).await;
     assert!(error.expect_err("given up").to_string().contains("30s"));
     assert_eq!(scene.line.queue_view(&queue).await.expect("seen").journal_len, 1);
 }

@@ -21,10 +21,10 @@ use super::{Fixture, json_map, memory_line};
 async fn tick_promotes_and_flush_writes_the_journal() {
     let scene = Fixture::new(memory_line());
     let settings = json!({ "capacity": 2, "batch": 5, "paused": true });
-    let (queue, shelf) = scene.create_queue("q", settings).await;
+    let (queue, partition) = scene.create_queue("q", settings).await;
     let mut ids = Vec::new();
     for visitor in ["a", "b", "c"] {
-        ids.push(scene.enter(&shelf, visitor).await);
+        ids.push(scene.enter(&partition, visitor).await);
     }
     let stored = scene
         .backup
@@ -48,7 +48,7 @@ async fn tick_promotes_and_flush_writes_the_journal() {
     assert_eq!((ticked.promoted, ticked.waiting, ticked.ready), (2, 1, 2));
     assert_eq!(ticked.limited_by, LimitedBy::Capacity);
     let until = Instant::now() + Duration::from_secs(30);
-    let drained = flush_journal(&*scene.line, &*scene.backup, &shelf, 10, until).await;
+    let drained = flush_journal(&*scene.line, &*scene.backup, &partition, 10, until).await;
     assert_eq!(drained.expect("drained").changes, 2);
     assert_eq!(scene.line.queue_view(&queue).await.expect("seen").journal_len, 0);
     for (id, state) in ids
@@ -57,7 +57,7 @@ async fn tick_promotes_and_flush_writes_the_journal() {
     {
         let record = scene
             .backup
-            .read_entry(&shelf, id)
+            .read_entry(&partition, id)
             .await
             .expect("read")
             .expect("is there");
@@ -182,8 +182,11 @@ async fn stale_settings_do_not_undo_a_later_change() {
 #[tokio::test]
 async fn lost_queue_is_restored_with_every_place() {
     let scene = Fixture::new(memory_line());
-    let (queue, shelf) = scene.create_queue("q", json!({ "paused": true })).await;
-    let ids = [scene.enter(&shelf, "a").await, scene.enter(&shelf, "b").await];
+    let (queue, partition) = scene.create_queue("q", json!({ "paused": true })).await;
+    let ids = [
+        scene.enter(&partition, "a").await,
+        scene.enter(&partition, "b").await,
+    ];
     let before = [
         scene.line.status(&queue, ids[0]).await,
         scene.line.status(&queue, ids[1]).await,
