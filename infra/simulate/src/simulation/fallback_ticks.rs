@@ -4,53 +4,15 @@
 use vestibule_domain::fallback_tick::{fallback_tick_due_in_ms, promoter_down_after_ms};
 use vestibule_line::{FallbackTickOrder, PromotionLine};
 
-use super::{FIXED_POLL_MS, Simulation, resolve};
+use super::{
+    clients::FIXED_POLL_MS,
+    process::{PROCESSES, process_of},
+    state::{Simulation, resolve},
+};
 
-/// The number of processes that share the requests.
-pub(super) const PROCESSES: usize = 8;
 /// The least time between two fallback ticks of a queue over all processes, in milliseconds: as the functions
 /// have it.
 const FALLBACK_TICK_INTERVAL_MS: u64 = 900;
-
-/// A process that serves requests.
-#[derive(Debug)]
-pub(super) struct Process {
-    held_polls: u64,
-    /// When it last offered to run a fallback tick.
-    offered_at_ms: Option<u64>,
-    /// When it offers again on behalf of its held polls: `u64::MAX` while it holds none.
-    offers_at_ms: u64,
-}
-
-impl Default for Process {
-    fn default() -> Self {
-        Self {
-            held_polls: 0,
-            offered_at_ms: None,
-            offers_at_ms: u64::MAX,
-        }
-    }
-}
-
-impl Process {
-    /// Adds a held poll.
-    pub(super) fn add_held_poll(&mut self) {
-        self.held_polls += 1;
-    }
-
-    /// Removes a held poll.
-    pub(super) fn remove_held_poll(&mut self) {
-        self.held_polls -= 1;
-        if self.held_polls == 0 {
-            self.offers_at_ms = u64::MAX;
-        }
-    }
-}
-
-/// The index of the process that serves the requests of a visitor.
-pub(super) fn process_of(visitor: u32) -> usize {
-    visitor as usize % PROCESSES
-}
 
 impl Simulation {
     /// Serves a request of a visitor to enter or to poll.

@@ -3,7 +3,7 @@
 use rand::RngExt;
 use vestibule_line::{ConfigureOutcome, RecoveryLine};
 
-use super::{Simulation, configuration, resolve};
+use super::state::{Simulation, configuration, resolve};
 use crate::scenario::Operator;
 
 /// The number of visitors for which the extreme settings are meant. They are scaled for another number.

@@ -7,9 +7,11 @@ use vestibule_domain::{
 };
 use vestibule_line::{JournalLine, PROMOTE_CHUNK, PromoteOrder, PromotionLine};
 
-use super::{SAMPLE_MS, Sample, Simulation, resolve};
-use crate::scenario::Promoter;
+use super::state::{Simulation, resolve};
+use crate::{outcome::Sample, scenario::Promoter};
 
+/// The time between two samples, in milliseconds.
+pub const SAMPLE_MS: u64 = 10_000;
 /// The most journal records that are flushed at once.
 const FLUSH_RECORDS_MAX: usize = 100;
 /// The most calls of [`Line::promote`] in one tick: as the functions have it.

@@ -7,7 +7,12 @@ use vestibule_domain::{
 };
 use vestibule_line::{ClaimOutcome, EnterOutcome, EntryLine, EntryLookup, LeaveOutcome, LeaveReason};
 
-use super::{Clients, FIXED_POLL_MS, Simulation, fallback_ticks::process_of, resolve};
+use super::{
+    clients::{Clients, FIXED_POLL_MS},
+    process::process_of,
+    state::{Simulation, resolve},
+    visitor_state::Step,
+};
 use crate::{population::Behavior, scenario::Network};
 
 /// The most that a poll is late in a usual network, in milliseconds, and the most for one poll in 100.
@@ -20,27 +25,6 @@ const SLOW_POLL_DELAY_MS: u64 = 2_000;
 const SLOW_CLAIM_DELAY_MS: u64 = 1_200;
 /// The time from a tick to the answer of a held poll, in milliseconds.
 const WAKE_MS: u64 = 25;
-
-/// What a visitor does next.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(super) enum Step {
-    /// Enter the line.
-    Enter,
-    /// Ask for the status.
-    Poll,
-    /// Receive the answer of a held poll whose time is up.
-    EndHold,
-    /// Claim the turn.
-    Claim,
-    /// Complete the visit.
-    Complete,
-    /// Leave the line.
-    Leave,
-    /// Stop polling.
-    Vanish,
-    /// Nothing any more.
-    None,
-}
 
 impl Simulation {
     pub(super) fn run_step(&mut self, visitor: u32) {

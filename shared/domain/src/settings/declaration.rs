@@ -4,7 +4,14 @@
 //! from this list: the struct [`Settings`], its defaults, parsing and its error texts, the stored form, `describe`
 //! with `help`, and the fields of the hash `config` that Redis scripts read.
 
-use super::{FieldType, words::declare_words};
+use serde_json::Value;
+
+use super::{
+    error::SettingsError,
+    field::{Field, FieldType},
+    values::SettingValue,
+    words::{Entrance, OnOutage, ReEntry},
+};
 
 /// The lowest `claim_seconds`. Visitors poll within two thirds of it, so a lower value would lose turns on a
 /// slow network.
@@ -19,38 +26,6 @@ pub const SWITCHES: [&str; 2] = ["entrance", "paused"];
 
 const HOUR_SECONDS: u32 = 3_600;
 const DAY_SECONDS: u32 = 24 * HOUR_SECONDS;
-
-declare_words! {
-    /// What happens if a waiting visitor enters again.
-    pub enum ReEntry {
-        /// The visitor keeps the place.
-        Keep = "keep",
-        /// The visitor moves to the back of the line.
-        Requeue = "requeue",
-    }
-}
-
-declare_words! {
-    /// Who may enter.
-    pub enum Entrance {
-        /// All visitors may enter.
-        Open = "open",
-        /// No new visitor may enter. Entries in line are still served.
-        Draining = "draining",
-        /// No new visitor may enter and no entry is promoted. Entries keep their places.
-        Closed = "closed",
-    }
-}
-
-declare_words! {
-    /// How `validate` answers while the line is unavailable.
-    pub enum OnOutage {
-        /// It refuses every visitor, because no entry can be verified.
-        Closed = "closed",
-        /// It accepts a pass that was valid a short time ago.
-        Open = "open",
-    }
-}
 
 /// Declares the struct [`Settings`] and the table [`FIELDS`] from one list. An entry of the list is the doc comment
 /// with the effect, then `name: type = default, unit, values;`. The last part is `read by scripts` if Redis scripts
@@ -69,7 +44,7 @@ macro_rules! declare_settings {
         }
 
         /// All settings.
-        pub const FIELDS: &[super::Field] = &[$(super::Field {
+        pub const FIELDS: &[Field] = &[$(Field {
             name: stringify!($name),
             unit: $unit,
             field_type: $values,
@@ -90,11 +65,11 @@ macro_rules! declare_settings {
             /// Parses the value of one setting and sets it.
             pub(super) fn set_field(
                 &mut self,
-                field: &super::Field,
-                value: &serde_json::Value,
-            ) -> Result<(), super::SettingsError> {
+                field: &Field,
+                value: &Value,
+            ) -> Result<(), SettingsError> {
                 match field.name {
-                    $(stringify!($name) => self.$name = super::values::SettingValue::parse(field, value)?,)+
+                    $(stringify!($name) => self.$name = SettingValue::parse(field, value)?,)+
                     other => unreachable!("every name in FIELDS is set above: {other}"),
                 }
                 Ok(())
@@ -158,4 +133,11 @@ declare_settings! {
 
 const fn number(min: u32, max: u32) -> FieldType {
     FieldType::Number { min, max }
+}
+
+impl Field {
+    /// Finds the declaration of a setting by its name.
+    pub fn find(name: &str) -> Option<&'static Self> {
+        FIELDS.iter().find(|field| field.name == name)
+    }
 }

@@ -1,11 +1,9 @@
 //! What the declaration says of one setting.
 
-use serde_json::Value;
+use super::error::{SettingsError, setting_error};
 
-use super::{
-    Settings, SettingsError,
-    values::{URL_CHARACTERS_MAX, setting_error},
-};
+/// The most characters of a URL.
+pub(super) const URL_CHARACTERS_MAX: usize = 2_000;
 
 /// The values that a field accepts.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -47,20 +45,6 @@ pub struct Field {
 }
 
 impl Field {
-    /// Finds the declaration of a setting by its name.
-    pub fn find(name: &str) -> Option<&'static Self> {
-        super::FIELDS.iter().find(|field| field.name == name)
-    }
-
-    /// Returns the default as an operator would write it. It is empty if the setting is absent by default.
-    pub fn default_text(&self) -> String {
-        match &Settings::default().to_map()[self.name] {
-            Value::String(text) => text.clone(),
-            Value::Null => String::new(),
-            other => other.to_string(),
-        }
-    }
-
     /// Returns the error for a value that the setting does not accept. It says what a valid value looks like.
     pub(super) fn refuse_value(&self) -> SettingsError {
         let reason = match self.field_type {

@@ -2,19 +2,13 @@
 
 use serde_json::Value;
 
-use super::{Field, FieldType, SettingsError};
+use super::{
+    error::SettingsError,
+    field::{Field, FieldType, URL_CHARACTERS_MAX},
+};
 
-/// The most characters of a URL.
-pub(super) const URL_CHARACTERS_MAX: usize = 2_000;
 /// The loopback host, the only one to which a URL may lead without TLS.
 const LOOPBACK: [&str; 3] = ["http://localhost", "http://127.0.0.1", "http://[::1]"];
-
-pub(super) fn setting_error(field: &str, reason: impl Into<String>) -> SettingsError {
-    SettingsError {
-        field: field.to_owned(),
-        reason: reason.into(),
-    }
-}
 
 /// A type that a setting can have. Numbers and flags may be strings, because the AWS console often stores them as
 /// such.

@@ -1,5 +1,9 @@
 //! Settings that take one of a few words.
 
+use serde_json::Value;
+
+use super::{error::SettingsError, field::Field, values::SettingValue};
+
 /// Declares an enum of words: each variant with the word that operators write, which the table stores and Redis
 /// scripts read.
 macro_rules! declare_words {
@@ -20,15 +24,45 @@ macro_rules! declare_words {
             pub const WORDS: &'static [&'static str] = &[$($word),+];
         }
 
-        impl super::values::SettingValue for $name {
+        impl SettingValue for $name {
             fn parse(
-                field: &super::Field,
-                value: &serde_json::Value,
-            ) -> Result<Self, super::SettingsError> {
+                field: &Field,
+                value: &Value,
+            ) -> Result<Self, SettingsError> {
                 serde_json::from_value(value.clone()).map_err(|_| field.refuse_value())
             }
         }
     };
 }
 
-pub(super) use declare_words;
+declare_words! {
+    /// What happens if a waiting visitor enters again.
+    pub enum ReEntry {
+        /// The visitor keeps the place.
+        Keep = "keep",
+        /// The visitor moves to the back of the line.
+        Requeue = "requeue",
+    }
+}
+
+declare_words! {
+    /// Who may enter.
+    pub enum Entrance {
+        /// All visitors may enter.
+        Open = "open",
+        /// No new visitor may enter. Entries in line are still served.
+        Draining = "draining",
+        /// No new visitor may enter and no entry is promoted. Entries keep their places.
+        Closed = "closed",
+    }
+}
+
+declare_words! {
+    /// How `validate` answers while the line is unavailable.
+    pub enum OnOutage {
+        /// It refuses every visitor, because no entry can be verified.
+        Closed = "closed",
+        /// It accepts a pass that was valid a short time ago.
+        Open = "open",
+    }
+}

@@ -6,10 +6,12 @@
 
 mod check;
 mod command;
+mod command_fields;
 mod create;
 mod describe;
 mod entry;
 mod operations;
+mod parsed_command;
 mod plan;
 mod problem;
 mod promote;
@@ -31,11 +33,14 @@ use vestibule_domain::{
 use vestibule_engine::sync::SettingsPolicy;
 use vestibule_line::Line;
 
-use self::command::{Command, Confirmation, EntrySelector, ParsedCommand};
 pub use self::{
     check::CHECK_TIME_MAX,
     operations::{OPERATIONS, Operation},
     problem::Problem,
+};
+use self::{
+    command::{Command, Confirmation},
+    parsed_command::ParsedCommand,
 };
 
 /// Carries out the commands of operators.

@@ -5,10 +5,7 @@
 
 use serde_json::{Value, json};
 
-use super::{
-    Problem,
-    command::{Command, CommandFields},
-};
+use super::{Problem, command::Command, command_fields::CommandFields};
 
 /// The arguments of every command that must be confirmed.
 const CONFIRMATION_ARGUMENTS: [&str; 2] = ["confirm", "epoch"];
@@ -171,9 +168,16 @@ impl Operation {
 
     /// Whether the command has a field of this name.
     pub fn has_field(&self, name: &str) -> bool {
-        name == "op"
-            || self.arguments.contains(&name)
-            || (self.needs_confirmation && CONFIRMATION_ARGUMENTS.contains(&name))
+        name == "op" || self.field_names().contains(&name)
+    }
+
+    /// Returns the names of the fields apart from `op`.
+    pub(super) fn field_names(&self) -> Vec<&'static str> {
+        let mut names = self.arguments.to_vec();
+        if self.needs_confirmation {
+            names.extend(CONFIRMATION_ARGUMENTS);
+        }
+        names
     }
 
     /// Describes the command for the answer of `describe`.

@@ -3,7 +3,7 @@
 use serde_json::{Value, json};
 use vestibule_domain::plan::{Demand, SizingPlan};
 
-use super::{Problem, command::CommandFields};
+use super::{Problem, command_fields::CommandFields};
 
 /// The default of `interval_seconds`: how often a batch of visitors is let in.
 const DEFAULT_INTERVAL_SECONDS: u32 = 10;

@@ -1,0 +1,196 @@
+//! The state of a run: the visitors, the line, the clock and the result so far.
+
+use std::{
+    collections::HashMap,
+    future::Future,
+    pin::pin,
+    sync::{
+        Arc,
+        atomic::{AtomicU64, Ordering},
+    },
+    task::{Context, Poll, Waker},
+};
+
+use rand::{SeedableRng, rngs::StdRng};
+use vestibule_domain::{
+    change::VisitEnd,
+    configuration::Configuration,
+    estimate::Forecast,
+    id::{EntryId, QueueId, Salt},
+    settings::Settings,
+};
+use vestibule_line::{ConfigureOutcome, QueueLine, QueueView, RecoveryLine};
+use vestibule_line_memory::MemoryLine;
+
+use super::{
+    clients::{Clients, FIXED_POLL_MS},
+    poll_schedule::PollSchedule,
+    process::{PROCESSES, Process},
+    visitor_state::{Step, VisitorState},
+};
+use crate::{
+    estimate_accuracy::EstimateAccuracy,
+    event_queue::EventQueue,
+    invariant_checker::InvariantChecker,
+    outcome::{Outcome, Sample, VisitorOutcome},
+    population::{Behavior, Population},
+    scenario::{Network, Scenario},
+};
+
+/// The start of each run, in Unix milliseconds: 2026-09-01T00:00:00Z.
+const START_MS: u64 = 1_788_220_800_000;
+/// Separates the draws for the promoter and the operator from those for the visitors.
+const EVENTS_SEED: u64 = 0x6576_656e_7473;
+
+/// A run.
+pub(super) struct Simulation {
+    pub(super) scenario: Scenario,
+    pub(super) clients: Clients,
+    pub(super) visitors: Vec<VisitorState>,
+    pub(super) visitor_by_id: HashMap<EntryId, u32>,
+    pub(super) entered: u32,
+    pub(super) line: MemoryLine,
+    pub(super) queue: QueueId,
+    pub(super) clock_us: Arc<AtomicU64>,
+    pub(super) now_ms: u64,
+    pub(super) rng: StdRng,
+    /// Draws for the promoter and the operator. They are the same whatever the visitors do.
+    pub(super) events_rng: StdRng,
+    pub(super) event_queue: EventQueue,
+    pub(super) settings: Settings,
+    pub(super) settings_order: u64,
+    /// The snapshot of the queue that requests use, as a function's process caches it.
+    pub(super) view: QueueView,
+    pub(super) forecast: Forecast,
+    pub(super) viewed_at_ms: u64,
+    pub(super) held_polls: u64,
+    /// The processes that share the requests of paced clients.
+    pub(super) processes: [Process; PROCESSES],
+    /// The polls of the fixed clients in line.
+    pub(super) fixed_polls: PollSchedule,
+    /// The next time at which a poll of a fixed client may run a fallback tick.
+    pub(super) fixed_polls_at_ms: u64,
+    pub(super) visit_ends: Vec<VisitEnd>,
+    pub(super) checker: InvariantChecker,
+    pub(super) sample: Sample,
+    pub(super) outcome: Outcome,
+}
+
+impl Simulation {
+    /// A run that has not begun: the queue exists, and no visitor has arrived.
+    pub(super) fn new(scenario: &Scenario, clients: Clients) -> Self {
+        let Population {
+            visitors,
+            ids,
+            visitor_by_id,
+        } = Population::from_scenario(scenario);
+        let state = |(id, drawn)| VisitorState {
+            id,
+            drawn,
+            turn: 0,
+            step: Step::Enter,
+            held_since_ms: 0,
+            outcome: VisitorOutcome::default(),
+        };
+        let visitors: Vec<_> = ids.into_iter().zip(visitors).map(state).collect();
+        let clock_us = Arc::new(AtomicU64::new(START_MS * 1_000));
+        let time = clock_us.clone();
+        let line = MemoryLine::with_clock(Arc::new(move || time.load(Ordering::Relaxed)));
+        let queue: QueueId = "SIMULATION:1".parse().expect("the text is a valid queue id");
+        let is_punctual = |visitor: &VisitorState| visitor.drawn.behavior == Behavior::Punctual;
+        let outcome = Outcome {
+            visitors: Vec::new(),
+            is_punctual: visitors.iter().map(is_punctual).collect(),
+            lost_turns: 0,
+            no_shows: 0,
+            left: 0,
+            served: 0,
+            overshoot: 0,
+            out_of_order: 0,
+            settings_changes: 0,
+            held_max: 0,
+            retry_after_ms_max: 0,
+            estimates: EstimateAccuracy::new(scenario.visitors),
+            samples: Vec::new(),
+        };
+        let settings = scenario.settings.clone();
+        let first = configuration(&settings, 0);
+        let configured = line.configure(&queue, &first, true);
+        assert_eq!(
+            resolve(configured).expect("the line answers"),
+            ConfigureOutcome::Created
+        );
+        let view = resolve(line.queue_view(&queue)).expect("the queue exists");
+        Self {
+            scenario: scenario.clone(),
+            clients,
+            entered: 0,
+            line,
+            queue,
+            clock_us,
+            now_ms: 0,
+            // Not the seed itself, with which the visitors were drawn.
+            rng: StdRng::seed_from_u64(!scenario.seed),
+            events_rng: StdRng::seed_from_u64(scenario.seed ^ EVENTS_SEED),
+            event_queue: EventQueue::new(visitors.len()),
+            checker: InvariantChecker::new(&settings),
+            settings,
+            settings_order: 0,
+            forecast: view.forecast(),
+            view,
+            viewed_at_ms: 0,
+            held_polls: 0,
+            processes: Default::default(),
+            fixed_polls: PollSchedule::new(FIXED_POLL_MS),
+            fixed_polls_at_ms: u64::MAX,
+            visit_ends: Vec::new(),
+            sample: Sample::default(),
+            outcome,
+            visitors,
+            visitor_by_id,
+        }
+    }
+
+    pub(super) fn set_clock(&mut self, at_ms: u64) {
+        self.now_ms = at_ms;
+        self.clock_us.store((START_MS + at_ms) * 1_000, Ordering::Relaxed);
+    }
+
+    /// Reads the snapshot of the queue again if it is too old.
+    pub(super) fn refresh_view(&mut self) {
+        if self.now_ms - self.viewed_at_ms >= self.view_ms_max() {
+            self.view = resolve(self.line.queue_view(&self.queue)).expect("the queue exists");
+            self.forecast = self.view.forecast();
+            self.viewed_at_ms = self.now_ms;
+        }
+    }
+
+    /// The age at which the snapshot of the queue is read again, in milliseconds.
+    pub(super) fn view_ms_max(&self) -> u64 {
+        match self.scenario.network {
+            Network::Usual => 1_000,
+            Network::Slow => 2_000,
+        }
+    }
+}
+
+/// The configuration of the queue with these settings.
+pub(super) fn configuration(settings: &Settings, settings_order: u64) -> Configuration {
+    Configuration {
+        settings: settings.clone(),
+        revision: settings_order.to_string(),
+        settings_order,
+        epoch: 1,
+        generation: 1,
+        min_epoch: 0,
+        salt: Salt::new([7; 32]),
+    }
+}
+
+/// The answer of the in-memory line, which is ready at the first poll of its future.
+pub(super) fn resolve<T>(answer: impl Future<Output = T>) -> T {
+    match pin!(answer).poll(&mut Context::from_waker(Waker::noop())) {
+        Poll::Ready(answer) => answer,
+        Poll::Pending => unreachable!("the in-memory line never waits"),
+    }
+}

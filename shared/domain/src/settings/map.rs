@@ -1,0 +1,79 @@
+//! Reads settings from a map and writes them to one.
+
+use serde_json::{Map, Value};
+
+use super::{
+    declaration::{FIELDS, SWITCHES, Settings},
+    error::{SettingsError, setting_error},
+    field::Field,
+};
+
+impl Settings {
+    /// The defaults, overridden by the given fields. Numbers and flags may be strings, because the AWS
+    /// console often stores them as such.
+    ///
+    /// # Errors
+    /// The first field that is unknown, has the wrong type, or is out of its range.
+    pub fn from_map(given: &Map<String, Value>) -> Result<Self, SettingsError> {
+        Self::default().with_fields(given)
+    }
+
+    /// These settings, changed by the given fields.
+    ///
+    /// # Errors
+    /// As [`Settings::from_map`].
+    pub fn with_fields(mut self, given: &Map<String, Value>) -> Result<Self, SettingsError> {
+        for (name, value) in given {
+            let field = Field::find(name).ok_or_else(|| {
+                let known: Vec<_> = FIELDS.iter().map(|field| field.name).collect();
+                setting_error(
+                    name,
+                    format!("this setting does not exist; use one of: {}", known.join(", ")),
+                )
+            })?;
+            self.set_field(field, value)?;
+        }
+        if self.session_max_seconds < self.session_seconds {
+            // If the operator raises `session_seconds` alone, the maximum follows it. If the operator sets
+            // both, they must fit.
+            if given.contains_key("session_max_seconds") {
+                let reason = format!("must be at least session_seconds ({})", self.session_seconds);
+                return Err(setting_error("session_max_seconds", reason));
+            }
+            self.session_max_seconds = self.session_seconds;
+        }
+        Ok(self)
+    }
+
+    /// These settings, changed by the valid [`SWITCHES`] among the given fields. All other fields are
+    /// ignored.
+    #[must_use]
+    pub fn with_switches(mut self, given: &Map<String, Value>) -> Self {
+        for field in FIELDS.iter().filter(|field| SWITCHES.contains(&field.name)) {
+            if let Some(value) = given.get(field.name) {
+                // An invalid switch keeps its old value here. `with_fields`, which reads all fields, reports it.
+                let _ = self.set_field(field, value);
+            }
+        }
+        self
+    }
+
+    /// The settings as a map with every field: the form stored in the table.
+    pub fn to_map(&self) -> Map<String, Value> {
+        match serde_json::to_value(self) {
+            Ok(Value::Object(map)) => map,
+            other => unreachable!("a struct of plain fields is an object: {other:?}"),
+        }
+    }
+}
+
+impl Field {
+    /// Returns the default as an operator would write it. It is empty if the setting is absent by default.
+    pub fn default_text(&self) -> String {
+        match &Settings::default().to_map()[self.name] {
+            Value::String(text) => text.clone(),
+            Value::Null => String::new(),
+            other => other.to_string(),
+        }
+    }
+}

@@ -1,0 +1,196 @@
+//! The fields of a command, and how each is parsed from JSON.
+
+use std::ops::RangeInclusive;
+
+use serde_json::{Map, Value};
+use vestibule_domain::id::{QueueId, SHARD_COUNT, Visitor, VisitorKind};
+
+use super::{
+    Problem,
+    command::{Confirmation, EntrySelector},
+};
+
+/// The most entries that one manual promote may ask for.
+const PROMOTE_COUNT_MAX: u64 = 1_000_000;
+
+/// The fields of a command that the parser has not read yet.
+pub(super) struct CommandFields {
+    /// The name of the operation.
+    operation: &'static str,
+    /// The fields that the operation declares, apart from `op`.
+    declared: Vec<&'static str>,
+    unread: Map<String, Value>,
+    /// The queue of the command, once it is read.
+    queue: Option<QueueId>,
+}
+
+impl CommandFields {
+    /// All fields of a command apart from `op`, none of them read yet.
+    pub(super) fn new(
+        operation: &'static str,
+        declared: Vec<&'static str>,
+        unread: Map<String, Value>,
+    ) -> Self {
+        Self {
+            operation,
+            declared,
+            unread,
+            queue: None,
+        }
+    }
+
+    /// Takes the value of a field, which the operation must declare.
+    fn take(&mut self, name: &str) -> Option<Value> {
+        debug_assert!(
+            self.declared.contains(&name),
+            "{} declares {name}",
+            self.operation
+        );
+        self.unread.remove(name)
+    }
+
+    fn string(&mut self, name: &str) -> Result<Option<String>, Problem> {
+        match self.take(name) {
+            None | Some(Value::Null) => Ok(None),
+            Some(Value::String(text)) => Ok(Some(text)),
+            Some(_) => Err(Problem::invalid_field(name, "must be a string")),
+        }
+    }
+
+    fn number(&mut self, name: &str) -> Result<Option<u64>, Problem> {
+        match self.take(name) {
+            None | Some(Value::Null) => Ok(None),
+            Some(value) => match value.as_u64() {
+                Some(number) => Ok(Some(number)),
+                None => Err(Problem::invalid_field(name, "must be a whole number")),
+            },
+        }
+    }
+
+    /// Reads a whole number within a range. The field is required if `default` is `None`.
+    pub(super) fn integer_in_range(
+        &mut self,
+        name: &str,
+        default: Option<u32>,
+        range: RangeInclusive<u32>,
+    ) -> Result<u32, Problem> {
+        let given = self
+            .number(name)?
+            .map(|number| u32::try_from(number).unwrap_or(u32::MAX));
+        given
+            .or(default)
+            .filter(|number| range.contains(number))
+            .ok_or_else(|| {
+                let (min, max) = (range.start(), range.end());
+                Problem::invalid_field(name, format!("must be a whole number from {min} to {max}"))
+            })
+    }
+
+    pub(super) fn flag(&mut self, name: &str) -> Result<bool, Problem> {
+        match self.take(name) {
+            None | Some(Value::Null) => Ok(false),
+            Some(Value::Bool(flag)) => Ok(flag),
+            Some(_) => Err(Problem::invalid_field(name, "must be true or false")),
+        }
+    }
+
+    pub(super) fn queue(&mut self) -> Result<QueueId, Problem> {
+        let text = self
+            .string("queue")?
+            .ok_or_else(|| Problem::invalid_field("queue", "is missing"))?;
+        let queue: QueueId = text
+            .parse()
+            .map_err(|error| Problem::invalid_id("queue", &error))?;
+        self.queue = Some(queue.clone());
+        Ok(queue)
+    }
+
+    pub(super) fn settings(&mut self, required: bool) -> Result<Map<String, Value>, Problem> {
+        match self.take("settings") {
+            Some(Value::Object(map)) if required && map.is_empty() => Err(Problem::invalid_field(
+                "settings",
+                "must name at least one setting to change",
+            )),
+            Some(Value::Object(map)) => Ok(map),
+            None if !required => Ok(Map::new()),
+            None => Err(Problem::invalid_field("settings", "is missing")),
+            Some(_) => Err(Problem::invalid_field(
+                "settings",
+                "must be an object of settings",
+            )),
+        }
+    }
+
+    pub(super) fn count(&mut self) -> Result<u64, Problem> {
+        match self.number("count")? {
+            Some(count) if (1..=PROMOTE_COUNT_MAX).contains(&count) => Ok(count),
+            _ => Err(Problem::invalid_field(
+                "count",
+                format!("must be a whole number from 1 to {PROMOTE_COUNT_MAX}"),
+            )),
+        }
+    }
+
+    pub(super) fn take_from_shard(&mut self) -> Result<u8, Problem> {
+        let last = u32::from(SHARD_COUNT) - 1;
+        let shard = self.integer_in_range("from_shard", Some(0), 0..=last)?;
+        Ok(u8::try_from(shard).unwrap_or(SHARD_COUNT - 1))
+    }
+
+    pub(super) fn confirmation(&mut self) -> Result<Confirmation, Problem> {
+        let queue = match self.queue.take() {
+            Some(queue) => queue,
+            None => self.queue()?,
+        };
+        Ok(Confirmation {
+            queue,
+            confirm: self.string("confirm")?,
+            epoch: self.number("epoch")?,
+        })
+    }
+
+    pub(super) fn entry_selector(&mut self) -> Result<EntrySelector, Problem> {
+        match (self.string("token")?, self.string("visitor")?) {
+            (Some(token), None) => match token.parse() {
+                Ok(id) => Ok(EntrySelector::Token(id)),
+                Err(error) => Err(Problem::invalid_id("token", &error)),
+            },
+            (None, Some(id)) => {
+                let visitor = match self.kind()? {
+                    VisitorKind::Known => Visitor::known(&id),
+                    VisitorKind::Anon => Visitor::anonymous(&id),
+                };
+                visitor
+                    .map(EntrySelector::Visitor)
+                    .map_err(|error| Problem::invalid_id("visitor", &error))
+            }
+            (None, None) => Err(Problem::invalid_field(
+                "token",
+                "is missing; name the entry by its token or by its visitor",
+            )),
+            (Some(_), Some(_)) => Err(Problem::invalid_field(
+                "visitor",
+                "must not be given together with a token; name the entry by one of the two",
+            )),
+        }
+    }
+
+    fn kind(&mut self) -> Result<VisitorKind, Problem> {
+        match self.string("kind")?.as_deref() {
+            None | Some("known") => Ok(VisitorKind::Known),
+            Some("anon") => Ok(VisitorKind::Anon),
+            Some(_) => Err(Problem::invalid_field("kind", "must be known or anon")),
+        }
+    }
+
+    /// Refuses a command with a field that its operation does not read.
+    pub(super) fn reject_unread_fields(self) -> Result<(), Problem> {
+        match self.unread.keys().next() {
+            None => Ok(()),
+            Some(name) => Err(Problem::invalid_field(
+                name,
+                format!("the operation {} has no such field", self.operation),
+            )),
+        }
+    }
+}
