@@ -153,7 +153,7 @@ impl PassSigner {
     /// one.
     ///
     /// # Errors
-    /// [`PassError::HeldPollKey`] if `pem` is anything else.
+    /// [`PassError::InvalidSigningKey`] if `pem` is anything else.
     pub fn from_pem(issuer: &str, pem: &str) -> Result<Self, PassError> {
         let signing = EncodingKey::from_ed_pem(pem.as_bytes()).map_err(|_| PassError::InvalidSigningKey)?;
         let mut public =

@@ -1,18 +1,6 @@
-//! The durable backup: the record of every entry and the settings of every queue. Vestibule ships two implementations
-//! of the trait [`Backup`]: [`dynamodb`] for every deployment, and [`file`](mod@file) for one process on a laptop. One
-//! conformance suite tests both.
-//!
-//! | module | what it does |
-//! | --- | --- |
-//! | [`write_through`](mod@write_through) | writes what a visitor did before the answer goes out |
-//! | [`place`](mod@place) | the same for the place of a visitor who enters |
-//! | [`drain`](mod@drain) | flushes the journal (the outbox of the line), which holds what the promoter did |
-//! | [`aside`] | keeps and retries dead letters: changes that the backup refuses |
-//! | [`restore`](mod@restore) | restores a queue that the line lost |
-//! | [`revive`](mod@revive) | restores a single entry that the line lost |
-//! | [`check`](mod@check) | the consistency check: compares line and backup, and repairs differences |
-//! | [`outlasted`](mod@outlasted) | resolves a stale end: one that the line remembers and a later record supersedes |
-//! | [`over`](mod@over) | removes an entry from the line whose end the line lost |
+//! The port to the durable backup: the record of every entry and the settings of every queue. Vestibule ships two
+//! implementations of the trait [`Backup`]: `vestibule-backup-dynamodb` for every deployment, and `vestibule-backup-file`
+//! for one process on a laptop. One conformance suite tests both.
 //!
 //! The backup never receives a visitor id: it knows an entry by its token alone.
 
@@ -56,8 +44,8 @@ pub trait Backup: Send + Sync + 'static {
         change: &Change,
     ) -> Result<PutOutcome, BackupError>;
 
-    /// Writes the change of a visitor who entered, as [`write`](Self::write) does, unless another visit of the entry is
-    /// live. If the visitor missed the turn and [returns](EntryRecord::come_back) within the grace, this writes the old
+    /// Writes the change of a visitor who entered, as [`put_change`](Self::put_change) does, unless another visit of the entry is
+    /// live. If the visitor missed the turn and [returns](EntryRecord::restore_missed_place) within the grace, this writes the old
     /// place instead.
     async fn put_place(
         &self,

@@ -38,7 +38,7 @@ pub enum PlacePutOutcome {
 }
 
 impl PlacePutOutcome {
-    /// The outcome for a record whose old place this change [restored](EntryRecord::come_back).
+    /// The outcome for a record whose old place this change [restored](EntryRecord::restore_missed_place).
     pub fn for_restored_place(record: EntryRecord, change: &Change) -> Self {
         if record.visit == change.event.visit() {
             Self::Put(PutOutcome::Stored(record))

@@ -51,7 +51,7 @@ impl AimdLimiter {
 }
 
 /// Writes each change and returns one outcome for each. The number of concurrent writes adapts to what the backup
-/// accepts. A throttled write is tried again after a pause with jitter. If no write succeeds and 32 ([`AT_ONCE`]) fail,
+/// accepts. A throttled write is tried again after a pause with jitter. If no write succeeds and 32 (`CONCURRENT_WRITES_MAX`) fail,
 /// no further write begins.
 pub async fn write_throttled<'a, W: Future<Output = Result<PutOutcome, BackupError>>>(
     changes: &'a [Change],

@@ -7,7 +7,7 @@
 //! - The *last line time* is the time that the line recorded when the other two agreed.
 //!
 //! If the server's clock and the witness differ too much, neither is trusted alone: see
-//! `docs/decisions/line-clock.md`.
+//! `docs/adr/0003-clocks-and-pace.md`.
 
 /// The server's clock and a witness may differ by this much, in milliseconds. The difference between clocks
 /// kept by NTP, together with the duration of a call, is far below it.

@@ -1,7 +1,7 @@
 //! Decides whether the end in a durable record is the end of the visit that the line still lists. Code that
 //! removes such an entry from the line relies on it. The visit number alone is not sufficient: a new visit
 //! may have the same number as the ended one while the record still shows the old visit. See
-//! `docs/decisions/lost-ends.md`.
+//! `docs/adr/0006-failover-losses.md`.
 
 use super::{
     entry_status::EntryStatus,

@@ -1,6 +1,6 @@
 //! The ids of queues and visitors, and the entry tokens that are derived from them.
 //!
-//! An entry id is derived instead of random (see `docs/decisions/derived-ids.md`): the same visitor always
+//! An entry id is derived instead of random (see `docs/adr/0001-derived-entry-ids.md`): the same visitor always
 //! has the same id in a queue. So a visitor can have only one place, and checking the owner of a token is a
 //! comparison.
 

@@ -22,7 +22,7 @@ const SCORE_END: u64 = 1 << 53;
 
 /// The number of one visit: one stay in a queue, from entering to its end. It is computed from the join
 /// score. It distinguishes a late retry for the previous visit from the current visit;
-/// `docs/decisions/one-score.md` says how reliably.
+/// `docs/adr/0002-one-score-and-atomic-scripts.md` says how reliably.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, PartialOrd, Ord)]
 pub struct Visit(u16);
 

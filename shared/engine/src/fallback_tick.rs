@@ -72,7 +72,7 @@ pub async fn fallback_tick(
 /// just taken a turn.
 ///
 /// # Errors
-/// As [`Line::take_fallback_tick`].
+/// As [`PromotionLine::take_fallback_tick`].
 pub async fn take_fallback_tick_turn(
     line: &(impl PromotionLine + ?Sized),
     queue: &QueueId,

@@ -91,7 +91,7 @@ pub async fn flush_journal(
 /// Flushes repeatedly, until no record is due or `until` has passed.
 ///
 /// # Errors
-/// The same as [`drain`].
+/// The same as [`flush_journal`].
 pub async fn flush_journal_until(
     line: &(impl JournalLine + RecoveryLine + ?Sized),
     backup: &dyn Backup,

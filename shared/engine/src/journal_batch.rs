@@ -63,7 +63,7 @@ impl BatchResult<'_> {
 /// write records of the new generation into the old partition.
 ///
 /// # Errors
-/// [`LineError::Unknown`] if the generation differs: the queue that the caller knew no longer exists.
+/// [`LineError::QueueNotFound`] if the generation differs: the queue that the caller knew no longer exists.
 pub(super) async fn require_generation(
     line: &(impl QueueLine + ?Sized),
     partition: &EntryPartition,

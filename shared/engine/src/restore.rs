@@ -1,6 +1,6 @@
 //! Restores a queue that the line lost, or that the line has with stale data.
 //!
-//! One process restores at a time, under a [lease](super::lease) that raises the epoch. It does so in four steps:
+//! One process restores at a time, under a lease that raises the epoch. It does so in four steps:
 //!
 //! 1. The line drops what it has of the queue, so that it admits no visitor by a stale order.
 //! 2. The restore writes to the backup the changes that had not reached it.

@@ -157,7 +157,7 @@ pub async fn sync_settings(
 /// stored switches.
 ///
 /// # Errors
-/// [`SyncError::Stuck`] if the line does not have the queue, because then no settings are in force.
+/// [`SyncError`] if the line does not have the queue, because then no settings are in force.
 pub async fn keep_settings_with_stored_switches(
     line: &(impl JournalLine + RecoveryLine + ?Sized),
     queue: &QueueId,
@@ -182,7 +182,7 @@ pub async fn keep_settings_with_stored_switches(
 /// if the line does not have it, has an earlier epoch of it, or has data older than the fence.
 ///
 /// # Errors
-/// As [`sync`].
+/// As [`sync_settings`].
 pub async fn apply_configuration(
     line: &(impl JournalLine + RecoveryLine + ?Sized),
     backup: &dyn Backup,

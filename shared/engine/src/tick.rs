@@ -1,11 +1,11 @@
 //! A tick promotes the entries of one queue that may go now. It writes them to the journal, and a separate step
-//! [flushes](crate::backup::flush) the journal to the backup. The steps are separate because the backup may be
+//! [flushes](crate::flush) the journal to the backup. The steps are separate because the backup may be
 //! slow, and no visitor should wait for it.
 
 use vestibule_domain::{clock::ClockDifference, id::QueueId, pace::LimitedBy};
 use vestibule_line::{LineError, MinWatermark, PROMOTE_CHUNK, PromoteOrder, PromotionLine};
 
-/// The most calls of [`Line::promote`] in one tick. The next tick handles what is left, so that one long queue
+/// The most calls of [`PromotionLine::promote`] in one tick. The next tick handles what is left, so that one long queue
 /// does not keep the promoter from the other queues.
 pub const PROMOTE_CALLS_MAX: u32 = 50;
 
@@ -38,7 +38,7 @@ pub struct TickSummary {
 /// recent as the fence.
 ///
 /// # Errors
-/// - [`LineError::Unknown`] if the line has lost the queue or is older than the fence.
+/// - [`LineError::QueueNotFound`] if the line has lost the queue or is older than the fence.
 /// - Another [`LineError`] if the line gave no usable answer.
 pub async fn tick(
     line: &(impl PromotionLine + ?Sized),

@@ -29,7 +29,7 @@ pub trait EntryLine: QueueLine {
     async fn status(&self, queue: &QueueId, id: EntryId) -> Result<EntryLookup, LineError>;
 
     /// Returns the status of many entries, in the order of `ids`. Each answer equals that of
-    /// [`status`](Self::status). One query covers up to [`STATUS_CHUNK`] entries.
+    /// [`status`](Self::status). One query covers up to [`STATUS_CHUNK`](crate::STATUS_CHUNK) entries.
     async fn status_many(&self, queue: &QueueId, ids: &[EntryId]) -> Result<Vec<EntryLookup>, LineError>;
 
     /// Subscribes to the promotions of a queue. The line need not have the queue.

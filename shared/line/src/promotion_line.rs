@@ -33,7 +33,7 @@ pub trait PromotionLine: QueueLine {
     /// Sets the offset that the line adds to its server's clock, in milliseconds.
     ///
     /// The line accepts the offset only if two of three clocks support it: see
-    /// [`outvotes`](vestibule_domain::clock::outvotes). Only a promoter calls this, because a promoter knows whether
+    /// [`is_server_outvoted`](vestibule_domain::clock::is_server_outvoted). Only a promoter calls this, because a promoter knows whether
     /// its own clock is steady.
     async fn adjust_clock(&self, queue: &QueueId, offset_ms: i64) -> Result<AdjustClockOutcome, LineError>;
 

@@ -16,10 +16,10 @@ pub trait RecoveryLine: QueueLine {
     ///
     /// The line applies optimistic concurrency:
     ///
-    /// - [`ConfigureOutcome::Older`]: the given epoch is earlier than the one in force, or the epochs are equal and the
+    /// - [`ConfigureOutcome::Superseded`]: the given epoch is earlier than the one in force, or the epochs are equal and the
     ///   given `settings_order` is lower. A newer configuration has overtaken the caller's copy.
     /// - At the same `settings_order` the last call wins, because an edit by hand does not raise the order.
-    /// - [`ConfigureOutcome::Behind`]: the given epoch is later. The caller has to restore the queue first.
+    /// - [`ConfigureOutcome::NeedsRestore`]: the given epoch is later. The caller has to restore the queue first.
     async fn configure(
         &self,
         queue: &QueueId,
@@ -33,8 +33,8 @@ pub trait RecoveryLine: QueueLine {
     /// until their session ends. The pace bucket starts empty, and the watermark of [`raise_watermark`](Self::raise_watermark) starts at
     /// `fence`.
     ///
-    /// Changes nothing if the queue has this epoch ([`ConfigureOutcome::Same`]), or if it has a later epoch or was
-    /// dropped for a later one ([`ConfigureOutcome::Older`]).
+    /// Changes nothing if the queue has this epoch ([`ConfigureOutcome::Unchanged`]), or if it has a later epoch or was
+    /// dropped for a later one ([`ConfigureOutcome::Superseded`]).
     async fn restore(
         &self,
         queue: &QueueId,
@@ -51,7 +51,7 @@ pub trait RecoveryLine: QueueLine {
     async fn drop_queue(&self, queue: &QueueId, epoch: u32) -> Result<bool, LineError>;
 
     /// Returns the unflushed changes of a dropped queue: at most `most` journal records and at most `most` ends.
-    /// [`acknowledge`](Self::acknowledge) removes them.
+    /// [`acknowledge`](crate::JournalLine::acknowledge) removes them.
     async fn unflushed(&self, queue: &QueueId, most: usize) -> Result<UnflushedChanges, LineError>;
 
     /// Raises the watermark of a queue with this epoch. The watermark shows whether a line restarted with stale
@@ -69,7 +69,7 @@ pub trait RecoveryLine: QueueLine {
     /// Restores one entry that the line lost and the backup has. A waiting entry returns to its place, a ready
     /// entry gets a new claim deadline, and an active entry stays active until its session ends.
     ///
-    /// The first call for an entry that is not in the line returns [`RestoreEntryOutcome::Sought`] with a revival ticket. The
+    /// The first call for an entry that is not in the line returns [`RestoreEntryOutcome::TicketIssued`] with a revival ticket. The
     /// caller then reads the record again and repeats the call with the ticket. That record shows every end that the
     /// line knew before it issued the ticket, and a later end makes the ticket invalid.
     async fn restore_entry(
@@ -78,7 +78,7 @@ pub trait RecoveryLine: QueueLine {
         order: &RestoreEntryOrder,
     ) -> Result<RestoreEntryOutcome, LineError>;
 
-    /// Returns one page of the entries of a queue, beginning at `from`. A page has about [`PAGE_ENTRIES`] entries
+    /// Returns one page of the entries of a queue, beginning at `from`. A page has about [`PAGE_ENTRIES`](crate::PAGE_ENTRIES) entries
     /// at most.
     async fn read_page(&self, queue: &QueueId, from: &Cursor) -> Result<Page, LineError>;
 

@@ -1,6 +1,6 @@
 //! The forecast: when a turn comes, computed from the counts of a line.
 //!
-//! See `docs/decisions/estimate.md`.
+//! See `docs/adr/0012-wait-estimate.md`.
 
 use std::sync::OnceLock;
 
@@ -22,7 +22,7 @@ const TURNOVER_SHARE_MIN: f64 = 0.3;
 /// A range beyond one day is not shown, because conditions will have changed by then.
 const RANGE_MAX_SECONDS: f64 = 86_400.0;
 
-// The following values were fitted to simulations: see docs/decisions/estimate.md.
+// The following values were fitted to simulations: see docs/adr/0012-wait-estimate.md.
 
 /// How much faster slots may come free if they were filled recently and have not turned over yet, as a share.
 const RECENT_FILL_SHARE: f64 = 0.25;

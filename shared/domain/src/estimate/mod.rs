@@ -1,5 +1,5 @@
 //! The estimated wait: the counts that the line keeps for it, the forecast from these counts, and the range
-//! that visitors see. `docs/decisions/estimate.md` has the formula and measures its accuracy.
+//! that visitors see. `docs/adr/0012-wait-estimate.md` has the formula and measures its accuracy.
 
 mod curve;
 mod due_slots;

@@ -19,7 +19,7 @@ pub struct ObservedLine {
     /// Active entries among them.
     pub active: u64,
     /// The time until active sessions end, in milliseconds, at fixed ranks, as in
-    /// [`QueueView`](crate::line::QueueView::session_ends_in_ms).
+    /// `QueueView::session_ends_in_ms`.
     pub session_ends_in_ms: Vec<u64>,
     /// How long an unclaimed turn holds a slot, in milliseconds.
     pub claim_ms: u64,

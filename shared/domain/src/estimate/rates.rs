@@ -14,7 +14,7 @@ const FULL_SHARE_MIN: f64 = 0.9;
 /// A line that serves at least this share of its pace is limited by the pace alone.
 const AT_PACE_SHARE_MIN: f64 = 0.97;
 
-// The following values were fitted to simulations: see docs/decisions/estimate.md.
+// The following values were fitted to simulations: see docs/adr/0012-wait-estimate.md.
 
 /// How far the future rate may fall below an observed rate that is at the pace, as a share.
 const PACE_SHORTFALL_SHARE: f64 = 0.007;

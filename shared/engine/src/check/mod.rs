@@ -1,5 +1,5 @@
 //! The consistency check: compares the line with the backup and repairs differences.
-//! `docs/decisions/consistency-check.md` has the rules and their reasons.
+//! `docs/adr/0008-consistency-check.md` has the rules and their reasons.
 //!
 //! [`check_queue`] handles some of the shards and returns the shard at which the next call begins. So the caller's loop may
 //! stop between two calls.

@@ -144,7 +144,7 @@ impl Queue {
         RaiseWatermarkOutcome::Raised(self.watermark)
     }
 
-    /// Puts a configuration in force. The doc of [`Line::configure`](crate::line::Line::configure) has the rules.
+    /// Puts a configuration in force. The doc of [`Line::configure`](crate::RecoveryLine::configure) has the rules.
     pub(super) fn configure(&mut self, now_us: u64, new: &Configuration) -> ConfigureOutcome {
         let old = &mut self.configuration;
         if new.epoch > old.epoch {

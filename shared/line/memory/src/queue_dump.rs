@@ -31,7 +31,7 @@ impl MemoryLine {
     /// Returns the contents of a queue.
     ///
     /// # Errors
-    /// [`LineError::Unknown`] if the line does not have the queue.
+    /// [`LineError::QueueNotFound`] if the line does not have the queue.
     pub fn dump_queue(&self, queue: &QueueId) -> Result<QueueDump, LineError> {
         self.with_queue(queue, |queue, _| queue.dump())
     }

@@ -1,7 +1,7 @@
 #!lua flags=allow-oom
 -- Repairs one entry: makes it agree with the backup, unless it changed since the caller saw it. If the backup shows a
 -- later state of the visit, the entry takes that state or ends. Otherwise it stays, and the reply repeats it for the
--- backup. See docs/decisions/consistency-check.md.
+-- backup. See docs/adr/0008-consistency-check.md.
 -- allow-oom: this script frees memory or preserves acknowledged changes, so it must run at maxmemory.
 -- include: clock scores claim_clock queue end put
 -- KEYS: waiting ready active ended config state

@@ -22,7 +22,7 @@ impl ScriptReply {
     /// Begins to read a reply with its first value, the outcome.
     ///
     /// # Errors
-    /// [`LineError::Unknown`] if the outcome is `no-queue`.
+    /// [`LineError::QueueNotFound`] if the outcome is `no-queue`.
     pub(super) fn read(of: &'static str, values: Vec<Value>) -> Result<Self, LineError> {
         let mut reply = Self {
             of,

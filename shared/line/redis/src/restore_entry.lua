@@ -2,7 +2,7 @@
 -- Restores an entry that Redis lost and the backup has, or says why it does not. It is idempotent for two callers. For
 -- an entry that is not in the line, the first call only returns a ticket. The caller then reads the record again, and
 -- the second call with that ticket restores the entry. So a visit that began and ended after the first read is not
--- taken for one that was lost. See docs/decisions/partial-loss.md.
+-- taken for one that was lost. See docs/adr/0006-failover-losses.md.
 -- allow-oom: this script frees memory or preserves acknowledged changes, so it must run at maxmemory.
 -- include: clock scores claim_clock queue end put
 -- KEYS: waiting ready active ended revival_tickets config state

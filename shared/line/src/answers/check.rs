@@ -117,7 +117,7 @@ impl RepairOrder {
     }
 }
 
-/// The answer to [`Line::repair`](crate::line::Line::repair).
+/// The answer to [`Line::repair`](crate::RecoveryLine::repair).
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum RepairOutcome {
     /// The entry is in the line.
@@ -168,7 +168,7 @@ pub struct CheckOrder {
     pub silent_ms: u64,
 }
 
-/// The answer to [`Line::take_check`](crate::line::Line::take_check).
+/// The answer to [`Line::take_check`](crate::RecoveryLine::take_check).
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum CheckAssignment {
     /// The caller gets the check, beginning with this shard.

@@ -10,7 +10,7 @@ use vestibule_domain::{
     state::EntryState,
 };
 
-/// The answer to [`Line::enter`](crate::line::Line::enter).
+/// The answer to [`Line::enter`](crate::EntryLine::enter).
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum EnterOutcome {
     /// The visitor has a place.
@@ -75,7 +75,7 @@ pub enum NotFound {
     Unknown,
 }
 
-/// The answer to [`Line::status`](crate::line::Line::status).
+/// The answer to [`Line::status`](crate::EntryLine::status).
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum EntryLookup {
     /// The entry is in the line, with this status.
@@ -84,7 +84,7 @@ pub enum EntryLookup {
     NotFound(NotFound),
 }
 
-/// The answer to [`Line::claim`](crate::line::Line::claim).
+/// The answer to [`Line::claim`](crate::EntryLine::claim).
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum ClaimOutcome {
     /// The entry is active. This call or an earlier one claimed it.
@@ -112,7 +112,7 @@ pub enum LeaveReason {
     Evict,
 }
 
-/// The answer to [`Line::leave`](crate::line::Line::leave).
+/// The answer to [`Line::leave`](crate::EntryLine::leave).
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum LeaveOutcome {
     /// The visit ended. This is the change to write.
@@ -142,7 +142,7 @@ pub struct Validation {
     pub reactivate_until_ms: Option<u64>,
 }
 
-/// The answer to [`Line::validate`](crate::line::Line::validate).
+/// The answer to [`Line::validate`](crate::EntryLine::validate).
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum ValidateOutcome {
     /// The visitor may act.
@@ -171,7 +171,7 @@ pub struct SessionExtension {
     pub latest_end_ms: u64,
 }
 
-/// The answer to [`Line::extend`](crate::line::Line::extend).
+/// The answer to [`Line::extend`](crate::EntryLine::extend).
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum ExtendOutcome {
     /// The entry is active. Its session ends at the new time, never earlier than before.
@@ -232,7 +232,7 @@ impl RestoreEntryOrder {
     }
 }
 
-/// The answer to [`Line::restore_entry`](crate::line::Line::restore_entry).
+/// The answer to [`Line::restore_entry`](crate::RecoveryLine::restore_entry).
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum RestoreEntryOutcome {
     /// The line has restored the entry.
@@ -244,7 +244,7 @@ pub enum RestoreEntryOutcome {
     },
     /// The entry is already in the line, at this place or another one. Nothing changed.
     AlreadyLive(EntryStatus),
-    /// The entry is not in the line. The value is the revival ticket: see [`ReplacedEntry::Sought`].
+    /// The entry is not in the line. The value is the revival ticket: see [`ReplacedEntry::Ticket`].
     TicketIssued(u64),
     /// The session ended while the line did not have the entry. This is the change to write.
     SessionExpired(Change),

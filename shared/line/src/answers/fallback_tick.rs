@@ -8,7 +8,7 @@ use super::QueueView;
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct FallbackTickOrder {
     /// The age of the promoter's heartbeat at which the promoter counts as down, in milliseconds. See
-    /// [`away_after_ms`](vestibule_domain::fallback_tick::away_after_ms).
+    /// [`promoter_down_after_ms`](vestibule_domain::fallback_tick::promoter_down_after_ms).
     pub promoter_down_after_ms: u64,
     /// The minimum time between two fallback ticks of the queue, in milliseconds.
     pub every_ms: u64,

@@ -10,14 +10,14 @@ pub struct HoldOrder<'a> {
     /// The entry that the poll waits for. Only one poll of an entry is held at a time.
     pub id: EntryId,
     /// The line holds the poll only if it holds fewer polls than this. See
-    /// [`Hold::below`](vestibule_domain::pacing::Hold::below).
+    /// [`Hold::held_polls_limit`](vestibule_domain::poll_pacing::Hold::held_polls_limit).
     pub below: u64,
-    /// The lease of the hold, in milliseconds; [`HOLD_LEASE_MAX_MS`](vestibule_domain::pacing::HOLD_LEASE_MAX_MS) at
+    /// The lease of the hold, in milliseconds; [`HOLD_LEASE_MAX_MS`](vestibule_domain::poll_pacing::HOLD_LEASE_MAX_MS) at
     /// most. When it ends, the poll no longer counts. This covers a process that died before it released the poll.
     pub lease_ms: u64,
 }
 
-/// The answer to [`Line::take_hold`](crate::line::Line::take_hold).
+/// The answer to [`Line::take_hold`](crate::HoldBudget::take_hold).
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum HoldOutcome {
     /// The line counts the poll until the caller releases it or the lease ends.

@@ -10,17 +10,17 @@ use vestibule_domain::{
     score::WaitScore,
 };
 
-/// The input of [`Line::promote`](crate::line::Line::promote).
+/// The input of [`Line::promote`](crate::PromotionLine::promote).
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct PromoteOrder {
     /// The maximum number of entries to promote. One call moves at most
-    /// [`PROMOTE_CHUNK`](crate::line::PROMOTE_CHUNK).
+    /// [`PROMOTE_CHUNK`](crate::PROMOTE_CHUNK).
     pub max_entries: u64,
     /// Whether the caller is the promoter. If so, the line records its heartbeat.
     pub is_promoter: bool,
     /// The watermark that the line must have reached, if the caller knows one. A line below it has lost changes of
     /// the queue: it promotes nothing, and the call fails with
-    /// [`LineError::Unknown`](crate::line::LineError::Unknown).
+    /// [`LineError::QueueNotFound`](crate::LineError::QueueNotFound).
     pub min_watermark: Option<MinWatermark>,
 }
 
@@ -29,11 +29,11 @@ pub struct PromoteOrder {
 pub struct MinWatermark {
     /// The epoch of the queue.
     pub epoch: u32,
-    /// The [watermark](crate::line::Line::raise_watermark). The line has shown this value or a higher one.
+    /// The [watermark](crate::RecoveryLine::raise_watermark). The line has shown this value or a higher one.
     pub watermark: u64,
 }
 
-/// What one call of [`Line::promote`](crate::line::Line::promote) did, and the state of the queue afterwards.
+/// What one call of [`Line::promote`](crate::PromotionLine::promote) did, and the state of the queue afterwards.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Promotion {
     /// The number of entries that became ready.
@@ -60,7 +60,7 @@ pub struct Promotion {
     pub clocks: ClockDifference,
 }
 
-/// The answer to [`Line::adjust_clock`](crate::line::Line::adjust_clock).
+/// The answer to [`Line::adjust_clock`](crate::PromotionLine::adjust_clock).
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum AdjustClockOutcome {
     /// The line now adds this offset to its server's clock.
@@ -80,7 +80,7 @@ pub struct ReportOrder {
     pub idle_ms: u64,
 }
 
-/// The answer to [`Line::take_report`](crate::line::Line::take_report).
+/// The answer to [`Line::take_report`](crate::PromotionLine::take_report).
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum ReportOutcome {
     /// A report was due. No other caller gets this one.
@@ -144,8 +144,8 @@ pub struct QueueEvents {
     pub no_shows: u64,
 }
 
-/// The answer to [`Line::configure`](crate::line::Line::configure) and
-/// [`Line::restore`](crate::line::Line::restore).
+/// The answer to [`Line::configure`](crate::RecoveryLine::configure) and
+/// [`Line::restore`](crate::RecoveryLine::restore).
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum ConfigureOutcome {
     /// The line did not have the queue, and has it now.
@@ -171,7 +171,7 @@ pub struct UnflushedChanges {
     pub ends: Vec<Change>,
 }
 
-/// The answer to [`Line::raise_watermark`](crate::line::Line::raise_watermark).
+/// The answer to [`Line::raise_watermark`](crate::RecoveryLine::raise_watermark).
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum RaiseWatermarkOutcome {
     /// The watermark now has this value.
@@ -251,7 +251,7 @@ pub struct QueueTotals {
 /// A record of the journal, which is the outbox of changes that are not in the backup yet.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct JournalRecord {
-    /// The key of the record, for [`Line::acknowledge`](crate::line::Line::acknowledge).
+    /// The key of the record, for [`Line::acknowledge`](crate::JournalLine::acknowledge).
     pub key: String,
     /// The changes. Each is of a different entry, so they may be written in any order.
     pub changes: Vec<Change>,
@@ -278,7 +278,7 @@ pub struct RequeueOrder {
     pub backoff_ms: u64,
 }
 
-/// The answer to [`Line::dead_letter`](crate::line::Line::dead_letter).
+/// The answer to [`Line::dead_letter`](crate::JournalLine::dead_letter).
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum DeadLetterOutcome {
     /// The line moved the record from the journal to the dead letters.
@@ -286,6 +286,6 @@ pub enum DeadLetterOutcome {
     /// The record is no longer in the journal, because another caller has handled it.
     AlreadyHandled,
     /// The dead letters are at their limit, so the record stays in the journal. See
-    /// [`JournalLimits`](crate::line::JournalLimits).
+    /// [`JournalLimits`](crate::JournalLimits).
     Full,
 }

@@ -1,5 +1,5 @@
 //! Keeps the line time right. Each promoter checks that its own clock is steady. If the server's clock is
-//! wrong, the promoter has the line add an offset to it. See `docs/decisions/line-clock.md`.
+//! wrong, the promoter has the line add an offset to it. See `docs/adr/0003-clocks-and-pace.md`.
 
 use std::{
     collections::HashMap,

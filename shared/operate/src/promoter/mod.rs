@@ -1,9 +1,9 @@
 //! The promoter moves visitors from the line into the protected service, at the pace of each queue.
 //!
-//! Every second it runs one [`tick`](fn@tick) for each queue, and after it one
-//! [`drain`](fn@crate::backup::drain::drain), which flushes the queue's journal to the backup. Every few
-//! seconds it runs one [`sync`](fn@sync) of the settings. Every few minutes it runs one
-//! [`check`](fn@crate::backup::check::check), which compares the line with the backup.
+//! Every second it runs one [tick](vestibule_engine::tick) for each queue, and after it
+//! [flushes](vestibule_engine::flush) the queue's journal to the backup. Every few seconds it
+//! [syncs](vestibule_engine::sync) the settings. Every few minutes it runs one
+//! [consistency check](vestibule_engine::check), which compares the line with the backup.
 //!
 //! [`Promoter::run`] is the loop around these steps, and it is simple on purpose. All queues run in parallel.
 //! Each step has its own timeout. The loop skips a queue whose previous step is still running, so a slow queue
@@ -11,7 +11,7 @@
 //!
 //! Any number of promoters may run at the same time, because the number of promoted entries depends only on the
 //! time and the state of the line. While no promoter runs, a request runs a fallback tick
-//! ([`drive`](fn@drive)).
+//! ([`fallback_tick`](vestibule_engine::fallback_tick)).
 
 mod all_queues;
 

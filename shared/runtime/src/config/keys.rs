@@ -178,7 +178,7 @@ fn parse_signer(found: &SecretText, issuer: &str) -> Result<PassSigner, ConfigEr
 }
 
 /// Derives the seed of the Ed25519 key from a random text: HMAC-SHA256 of [`SIGNING_LABEL`], with the text as
-/// the key. See `docs/decisions/generated-secrets.md`.
+/// the key. See `docs/adr/0014-template-secrets-and-build.md`.
 fn derive_signing_seed(text: &str) -> [u8; 32] {
     let mut mac = Hmac::<Sha256>::new_from_slice(text.as_bytes()).expect("HMAC takes a key of any length");
     mac.update(SIGNING_LABEL);
