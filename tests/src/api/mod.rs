@@ -130,7 +130,7 @@ impl Backend {
 
     fn start_runner(kind: BackendKind, servers: &[&str]) -> Self {
         let dir = tempfile::tempdir().expect("a folder");
-        let arguments = [&["--crowd", "0"], servers].concat();
+        let arguments = [&["--demo-visitors", "0"], servers].concat();
         let runner = Runner::start(dir.path(), &arguments).expect("it starts");
         let url = runner.url("");
         Self {

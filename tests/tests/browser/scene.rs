@@ -187,5 +187,5 @@ impl OtherVisitor {
 }
 
 fn start_runner(folder: &TempDir, port: u16) -> Runner {
-    Runner::start_on(folder.path(), port, &["--crowd", "0", "--quiet"]).expect("the runner starts")
+    Runner::start_on(folder.path(), port, &["--demo-visitors", "0", "--quiet"]).expect("the runner starts")
 }

@@ -15,5 +15,5 @@ fn temporary_folder() -> TempDir {
 }
 
 fn start_runner(dir: &TempDir) -> Runner {
-    Runner::start(dir.path(), &["--crowd", "0"]).expect("the runner starts")
+    Runner::start(dir.path(), &["--demo-visitors", "0"]).expect("the runner starts")
 }

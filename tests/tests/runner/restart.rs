@@ -157,7 +157,7 @@ async fn invalid_stored_setting_stops_only_its_own_queue() {
 async fn demo_visitors_move_on_after_a_kill() {
     const DEMO_VISITORS: u64 = 8;
     let dir = temporary_folder();
-    let arguments = ["--crowd", "8", "--quiet"];
+    let arguments = ["--demo-visitors", "8", "--quiet"];
     let stats = async |runner: &Runner| {
         runner
             .run_command(json!({ "op": "stats", "queue": "demo:1" }))

@@ -14,7 +14,7 @@ use crate::{start_runner, temporary_folder};
 #[test]
 fn first_line_of_output_is_the_address() {
     let dir = temporary_folder();
-    let runner = Runner::start(dir.path(), &["--crowd", "0", "--quiet"]).expect("the runner starts");
+    let runner = Runner::start(dir.path(), &["--demo-visitors", "0", "--quiet"]).expect("the runner starts");
     let mut stream = TcpStream::connect(runner.host_and_port())
         .expect("the runner listens at the address that it printed");
     stream

@@ -160,7 +160,7 @@ mod tests {
             "TableCut",
             "TableThrottled",
             "TableSlow",
-            "Killed {",
+            "FunctionKilled {",
             "FunctionKilledAtWrite { function: \"enter\", written: true",
             "FunctionKilledAtWrite { function: \"enter\", written: false",
             "FunctionKilledAtWrite { function: \"promoter\"",
