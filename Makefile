@@ -1,6 +1,6 @@
 SHELL := bash
 .DEFAULT_GOAL := help
-.PHONY: help run check test test-stack build watch sam-local test-sam chaos simulate bench-line bench-wake bench-fallback-ticks bench-restore bench-estimate bench-cold clean
+.PHONY: help run check test test-long test-stack build watch sam-local test-sam chaos simulate bench-line bench-wake bench-fallback-ticks bench-restore bench-estimate bench-cold clean
 
 SCRIPTS := infra/*.sh .ci/run
 
@@ -18,9 +18,12 @@ check: ## Check formatting, lints, documentation, dependencies, the template and
 	@source infra/tools.sh && check_template
 	@source infra/tools.sh && check_scripts $(SCRIPTS)
 
-test: ## Run every test, against servers that this command installs and starts
+test: ## Run the tests but the long ones, against servers that this command installs and starts
 	infra/test.sh
 	infra/test-stack.sh
+
+test-long: ## Run the tests that take long: random faults, random operations on every server, failovers under load
+	infra/test.sh --profile long
 
 test-stack: ## Deploy template.yaml to an emulator of AWS and send visitors through (AWS_ENDPOINT_URL uses a running one)
 	infra/test-stack.sh $(ARGS)

@@ -2,7 +2,8 @@
 #
 # Runs every test against real servers, and installs what is missing. Arguments go to the test runner:
 #
-#   infra/test.sh                     everything
+#   infra/test.sh                     everything but the long tests (.config/nextest.toml says which are long)
+#   infra/test.sh --profile long      only the long tests
 #   infra/test.sh -E 'test(claim)'    the tests that match a nextest filter
 set -euo pipefail
 cd "$(dirname "${BASH_SOURCE[0]}")/.."
@@ -24,7 +25,11 @@ cargo test --doc --workspace --locked
 if cargo nextest --version >/dev/null 2>&1; then
   runner=(cargo nextest run --workspace --locked)
 else
-  say "cargo-nextest is not installed, so cargo test runs the tests, without a time limit for each"
+  if [[ ${1:-} == --profile ]]; then
+    say "cargo-nextest is not installed, so \`make test\` has run the long tests too"
+    exit 0
+  fi
+  say "cargo-nextest is not installed, so cargo test runs all tests, also the long ones, without a time limit for each"
   runner=(cargo test --workspace --all-targets --locked --no-fail-fast)
 fi
 

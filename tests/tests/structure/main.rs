@@ -1,7 +1,9 @@
-//! The structure of the code: what the modules of a crate import of each other, and which crates depend on which.
+//! The structure of the code: what the modules of a crate import of each other, which crates depend on which, and which
+//! names no item has.
 
 mod imports;
 mod module_graph;
+mod names;
 mod rust_tokens;
 mod walls;
 
