@@ -199,7 +199,7 @@ impl Backend {
                 .run_command(json!({ "op": "create", "settings": settings }))
                 .await;
             // A promoter may find the queue in the backup before the line has it, and restore it as after a loss,
-            // with an empty bucket. Then the queue lets nobody in at once, and the tests cannot use it.
+            // with an empty bucket. Then the queue lets no visitor in at once, and the tests cannot use it.
             let stats = queue.run_command(json!({ "op": "stats" })).await;
             if stats["bucket_tokens"].as_u64().expect("a number") > 0 {
                 return queue;

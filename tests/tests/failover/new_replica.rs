@@ -46,7 +46,7 @@ pub(crate) async fn a_reset_starts_empty_and_voids_all_earlier_tokens(backend: B
         .await;
     assert_eq!(
         validated.expect_problem(403, "invalid-pass").text("detail"),
-        "it is of an epoch that is over"
+        "the pass belongs to an epoch that has ended"
     );
     let named = json!({ "visitor": guests[0].id });
     let validated = scene.send(scene.service(&guests[0], "validate", &named)).await;

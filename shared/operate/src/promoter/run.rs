@@ -257,11 +257,11 @@ impl Promoter {
         let outcome = match timeout(TICK_TIMEOUT, tick(&*self.line, queue, fence)).await {
             Ok(Ok(ticked)) => {
                 debug!(event = "queue.ticked", %queue, ?ticked, "ticked the queue");
-                let nobody = ticked.waiting + ticked.ready + ticked.active == 0;
+                let is_empty = ticked.waiting + ticked.ready + ticked.active == 0;
                 // A queue whose clocks disagree counts as occupied, because only a running promoter can correct
                 // the offset.
                 self.registry
-                    .record_emptiness(queue, nobody && !ticked.clocks.apart);
+                    .record_emptiness(queue, is_empty && !ticked.clocks.apart);
                 self.start_step(Step::Flush(queue.clone()));
                 self.reporter.report_tick(queue, &ticked);
                 let kept = self

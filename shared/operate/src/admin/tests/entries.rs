@@ -91,7 +91,7 @@ async fn evict_removes_the_entry_from_line_and_backup() {
 #[tokio::test]
 async fn inspect_shows_the_entry_and_never_the_visitor_id() {
     let desk = AdminFixture::with_queue(json!({ "paused": true })).await;
-    desk.enter("somebody").await;
+    desk.enter("visitor").await;
     let id = desk.enter("ada@example.com").await;
     let by_visitor = json!({ "op": "inspect", "queue": "q", "visitor": "ada@example.com" });
     let by_token = json!({ "op": "inspect", "queue": "q", "token": id.to_string() });
@@ -114,9 +114,9 @@ async fn inspect_shows_the_entry_and_never_the_visitor_id() {
     let mut as_anon = by_visitor;
     as_anon["visitor"] = json!("e0a6b0ec-6c5d-4fd6-8a9c-9d1b3f1c2a77");
     as_anon["kind"] = json!("anon");
-    let nobody = desk.run(as_anon).await;
+    let anonymous = desk.run(as_anon).await;
     assert_eq!(
-        (&nobody["kind"], &nobody["place"], &nobody["record"]),
+        (&anonymous["kind"], &anonymous["place"], &anonymous["record"]),
         (&json!("anon"), &Value::Null, &Value::Null)
     );
 }

@@ -158,7 +158,7 @@ async fn metrics_are_off_without_a_deployment_name() {
     let reported = scene.line.take_report(&queue, order).await.expect("answered");
     assert!(
         matches!(&reported, vestibule_line::ReportOutcome::Due(report) if report.events.entered == 3),
-        "nobody took it before: {reported:?}"
+        "no caller took it before: {reported:?}"
     );
 }
 
