@@ -162,7 +162,7 @@ pub(crate) async fn the_check_finishes_a_return_that_a_kill_cut_off(backend: Bac
     turn.clock.advance(Duration::from_mins(20));
     let order = json!({ "op": "check", "queue": turn.scene.queue.to_string() });
     let checked = turn.scene.run_command(order).await;
-    assert_eq!(checked["revived"], 1, "{checked}");
+    assert_eq!(checked["restored"], 1, "{checked}");
     turn.scene.send_heartbeat().await;
     turn.expect_returned(&turn.poll().await, "poll after the check")
         .await;
