@@ -28,8 +28,8 @@
 --         {'promoted', promoted, no_shows, expired, limited_by, waiting, ready, active, promoted_through, now_ms,
 --          clocks_apart, ahead_ms, offset_ms}:
 --           promoted, no_shows, expired: how many entries this call promoted and removed
---           limited_by: why it promoted no more: 'line' (no entry waits), 'capacity', 'pace', 'asked' (`requested` or
---             `chunk`), 'gate' (paused or closed), 'journal' (full) or 'clock' (not trusted)
+--           limited_by: why it promoted no more: 'line' (no entry waits), 'capacity', 'pace', 'requested' (`requested` or
+--             `chunk`), 'switch' (paused or closed), 'journal' (full) or 'clock' (not trusted)
 --           waiting, ready, active: how many entries are in each state afterwards
 --           promoted_through: the highest place that was ever promoted
 --           clocks_apart, ahead_ms: 1 if the server's clock and the caller's are too far apart, else 0; and how far the
@@ -109,9 +109,9 @@ local function apply_limit(name, maximum)
 end
 apply_limit('capacity', math.max(tonumber(capacity) - taken, 0))
 apply_limit('pace', math.floor(credit / interval_ms))
-apply_limit('asked', math.min(requested, chunk - no_shows - expired))
+apply_limit('requested', math.min(requested, chunk - no_shows - expired))
 if paused == '1' or entrance == 'closed' then
-  promoted, limited_by = 0, 'gate'
+  promoted, limited_by = 0, 'switch'
 end
 if is_journal_full then
   promoted, limited_by = 0, 'journal'
@@ -180,7 +180,7 @@ local passed_ms = counted_at_ms > 0 and math.max(now_ms - counted_at_ms, 0) or 0
 local passed_seconds = math.floor(now_ms / 1000) - math.floor((now_ms - passed_ms) / 1000)
 taken_seconds = tonumber(taken_seconds or 0) + taken * passed_seconds
 waiting_seconds = tonumber(waiting_seconds or 0) + in_line * passed_seconds
-local is_stopped = limited_by == 'gate' or limited_by == 'journal' or limited_by == 'clock'
+local is_stopped = limited_by == 'switch' or limited_by == 'journal' or limited_by == 'clock'
 local is_moving = in_line > promoted and not is_stopped
 -- After a silence the speed of the line is measured anew.
 local previous_moving_since_ms = passed_ms <= silent_ms and tonumber(moving_since_ms or 0) or 0

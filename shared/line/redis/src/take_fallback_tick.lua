@@ -26,7 +26,7 @@ local v, heartbeat_ms, offset_ms, fallback_tick_at_ms =
 local us, clocks_apart = read_line_time(given_us, witness_ms, offset_ms, tonumber(v), heartbeat_ms)
 local now_ms = math.floor(us / 1000)
 heartbeat_ms = tonumber(heartbeat_ms)
--- The same rule as in domain/driver.rs.
+-- The same rule as in shared/domain/src/fallback_tick.rs.
 local is_promoter_down = heartbeat_ms == 0 or now_ms - heartbeat_ms >= promoter_timeout_ms
 -- If the clock was set back, `passed_ms` is negative and the tick is due: it must not wait until the clock catches up.
 local passed_ms = now_ms - tonumber(fallback_tick_at_ms or 0)
