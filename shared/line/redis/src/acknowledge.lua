@@ -8,7 +8,7 @@
 --   ended: hash, entry -> its end, until the backup has it
 --   revival_tickets: hash, entry -> ticket of a restore of this entry that has begun
 --   journal: stream, changes that the backup does not have yet
---   dead-letter: stream, dead letters, the records that could not be written to the backup
+--   dead_letters: stream, dead letters, the records that could not be written to the backup
 --   config: hash, the queue's configuration; without it Redis does not have the queue
 --   lost: hash, epoch and generation of a restore of the queue that has begun
 -- ARGV: record_count ...
@@ -24,7 +24,7 @@ if redis.call('EXISTS', config, lost) == 0 then
   return { 'no-queue' }
 end
 for i = 2, record_count + 1 do
-  local dead_letter_key = string.match(ARGV[i], '^dead-letter:(.+)$')
+  local dead_letter_key = string.match(ARGV[i], '^dead%-letter:(.+)$')
   redis.call('XDEL', dead_letter_key and dead_letters or journal, dead_letter_key or ARGV[i])
 end
 local has_tickets = redis.call('EXISTS', revival_tickets) == 1

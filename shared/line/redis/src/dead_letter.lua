@@ -3,7 +3,7 @@
 -- allow-oom: this script frees memory or preserves acknowledged changes, so it must run at maxmemory.
 -- KEYS: journal dead_letters config
 --   journal: stream, changes that the backup does not have yet
---   dead-letter: stream, dead letters, the records that could not be written to the backup
+--   dead_letters: stream, dead letters, the records that could not be written to the backup
 --   config: hash, the queue's configuration; without it Redis does not have the queue
 -- ARGV: record_key dead_letters_max
 --   record_key: the stream id of the record

@@ -12,7 +12,7 @@
 --   ended: hash, entry -> its end, until the backup has it
 --   revival_tickets: hash, entry -> ticket of a restore of this entry that has begun
 --   journal: stream, changes that the backup does not have yet
---   dead-letter: stream, dead letters, the records that could not be written to the backup
+--   dead_letters: stream, dead letters, the records that could not be written to the backup
 --   load: hash, the protected service's last load report
 --   config: hash, the queue's configuration; without it Redis does not have the queue
 --   state: hash, the queue's version, totals, clocks and pace bucket

@@ -10,7 +10,7 @@
 --   config: hash, the queue's configuration; without it Redis does not have the queue
 --   state: hash, the queue's version, totals, clocks and pace bucket
 --   journal: stream, changes that the backup does not have yet
---   dead-letter: stream, dead letters, the records that could not be written to the backup
+--   dead_letters: stream, dead letters, the records that could not be written to the backup
 -- ARGV: given_us witness_ms interval_ms idle_interval_ms
 --   given_us: the server's clock as a test sets it, in Unix microseconds; empty in production: Redis's TIME counts
 --   witness_ms: the caller's clock, in Unix milliseconds
