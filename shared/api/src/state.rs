@@ -37,7 +37,7 @@ pub struct ApiState {
 
 impl fmt::Debug for ApiState {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.debug_struct("Edge")
+        f.debug_struct("ApiState")
             .field("config", &self.config)
             .finish_non_exhaustive()
     }
