@@ -68,7 +68,7 @@ impl HoldPermits {
             .min(HOLD_LEASE_MAX_MS);
         // A separate task counts the poll. If the client disconnects now, the poll is released as soon as
         // it is counted.
-        let counting = async move {
+        let task = async move {
             let order = HoldOrder {
                 deployment: &count.deployment,
                 id,
@@ -89,18 +89,21 @@ impl HoldPermits {
                 }
             }
         };
-        let counted = spawn(counting.in_current_span()).await;
-        let (held, at_once) = counted.ok().flatten()?;
+        let result = spawn(task.in_current_span()).await;
+        let (permit, at_once) = result.ok().flatten()?;
         // The metric counts a poll at the start of the hold, so it includes a function that is stopped
         // during the hold.
         self.started_holds.count_start(queue, at_once);
-        Some(held)
+        Some(permit)
     }
 
     /// Releases all these polls by one request to the line. The caller runs this in a task that is never
     /// aborted; otherwise the polls would stay counted until their leases end.
-    pub(super) async fn release(&self, all: impl IntoIterator<Item = HoldPermit>) {
-        let ids: Vec<_> = all.into_iter().filter_map(|mut held| held.id.take()).collect();
+    pub(super) async fn release(&self, permits: impl IntoIterator<Item = HoldPermit>) {
+        let ids: Vec<_> = permits
+            .into_iter()
+            .filter_map(|mut permit| permit.id.take())
+            .collect();
         self.count.release_in_line(&ids).await;
     }
 }

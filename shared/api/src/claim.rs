@@ -15,35 +15,33 @@ use super::{
 };
 
 pub(super) async fn handle(
-    State(edge): State<Arc<ApiState>>,
+    State(state): State<Arc<ApiState>>,
     EntryPath { queue, id }: EntryPath,
-    presented: RawCredentials,
+    raw_credentials: RawCredentials,
     Body(EmptyBody): Body<EmptyBody>,
 ) -> Result<EntryBody, Problem> {
-    let snapshot = edge.snapshot(&queue).await?;
-    presented
+    let snapshot = state.snapshot(&queue).await?;
+    raw_credentials
         .resolve(&snapshot)?
         .require_ownership(&snapshot.ids, id)?;
-    let claimed = edge.query_line_or_fail(&snapshot, id, || edge.line.claim(&queue, id));
-    let (standing, change) = match claimed.await? {
-        ClaimOutcome::Active {
-            status: standing,
-            change,
-        } => (standing, change),
-        ClaimOutcome::StillWaiting(standing) => return Err(Problem::not_your_turn(&standing)),
+    let claimed = state.query_line_or_fail(&snapshot, id, || state.line.claim(&queue, id));
+    let (status, change) = match claimed.await? {
+        ClaimOutcome::Active { status, change } => (status, change),
+        ClaimOutcome::StillWaiting(status) => return Err(Problem::not_your_turn(&status)),
         ClaimOutcome::NotFound(missing) => {
-            return Err(edge.missing_entry_problem(&snapshot, id, missing).await);
+            return Err(state.missing_entry_problem(&snapshot, id, missing).await);
         }
     };
-    let through = edge.write_change(&snapshot, &change).await?;
-    edge.reject_superseded(&snapshot, &standing, &change, &through)
+    let write = state.write_change(&snapshot, &change).await?;
+    state
+        .reject_superseded(&snapshot, &status, &change, &write)
         .await?;
-    edge.entry_body(EntryViewInput {
+    state.entry_body(EntryViewInput {
         snapshot: &snapshot,
         id,
-        status: standing,
-        record: through.record,
-        durable: Some(through.durable),
+        status,
+        record: write.record,
+        durable: Some(write.durable),
         is_owner_proven: true,
     })
 }

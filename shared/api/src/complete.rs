@@ -29,14 +29,15 @@ impl TryFrom<Fields> for CompleteRequest {
 }
 
 pub(super) async fn handle(
-    State(edge): State<Arc<ApiState>>,
+    State(state): State<Arc<ApiState>>,
     EntryPath { queue, id }: EntryPath,
     gateway: Gateway,
     Body(completion): Body<CompleteRequest>,
 ) -> Result<StatusCode, Problem> {
-    edge.require_service(&gateway)?;
-    let snapshot = edge.snapshot(&queue).await?;
-    edge.end_visit(&snapshot, id, completion.visit, LeaveReason::Complete)
+    state.require_service(&gateway)?;
+    let snapshot = state.snapshot(&queue).await?;
+    state
+        .end_visit(&snapshot, id, completion.visit, LeaveReason::Complete)
         .await?;
     Ok(StatusCode::NO_CONTENT)
 }

@@ -66,14 +66,14 @@ impl QueueSource {
     pub(super) fn settings(&self) -> &Settings {
         match self {
             Self::Line(snapshot) => snapshot.settings(),
-            Self::Backup(away) => &away.queue.settings,
+            Self::Backup(context) => &context.queue.settings,
         }
     }
 
     pub(super) fn ids(&self) -> &IdKey {
         match self {
             Self::Line(snapshot) => &snapshot.ids,
-            Self::Backup(away) => &away.queue.ids,
+            Self::Backup(context) => &context.queue.ids,
         }
     }
 }
@@ -92,54 +92,55 @@ impl ApiState {
         let cause = match self.queue_cache.get(queue).await {
             Ok(snapshot) => return Ok(QueueSource::Line(snapshot)),
             Err(QueueLookupError::LineUnavailable(cause)) => cause,
-            Err(absence) => return Err(Problem::from(&absence)),
+            Err(error) => return Err(Problem::from(&error)),
         };
         match self.queue_cache.degraded_queue(queue).await {
-            Ok(known) => Ok(QueueSource::Backup(DegradedContext {
-                queue: known,
+            Ok(queue) => Ok(QueueSource::Backup(DegradedContext {
+                queue,
                 cause,
                 read_deadline: until,
             })),
             Err(QueueLookupError::BackupUnavailable(other)) => {
                 Err(Problem::line_unavailable(format!("{cause}; {other}")))
             }
-            Err(absence) => Err(Problem::from(&absence)),
+            Err(error) => Err(Problem::from(&error)),
         }
     }
 
     /// Builds the JSON of an entry as the backup has it.
     pub(super) async fn stored_entry_body(
         &self,
-        away: &DegradedContext,
+        context: &DegradedContext,
         id: EntryId,
         ownership: Ownership,
     ) -> Result<EntryBody, Problem> {
-        let stored = self.read_stored_entry(away, id).await;
-        let record = stored.map_err(|error| Problem::line_unavailable(format!("{}; {error}", away.cause)))?;
+        let stored = self.read_stored_entry(context, id).await;
+        let record =
+            stored.map_err(|error| Problem::line_unavailable(format!("{}; {error}", context.cause)))?;
         // A visitor who entered lately may be in the line only, and a client that is told of an end does
         // not ask again. So a missing or ended record is answered like any other outage.
         let Some(record) = record.filter(|record| record.state.is_live()) else {
-            return Err(away.problem());
+            return Err(context.problem());
         };
         tracing::warn!(
             event = "entry.served_degraded",
-            cause = %away.cause,
+            cause = %context.cause,
             "answered a status request from the backup because the line is unavailable"
         );
         // This is the clock of the process, because line time cannot be read.
         let now_ms = vestibule_clock::now_ms();
         let pass = match ownership {
-            Ownership::Proven => self.sign_stored_pass(&away.queue, &record, now_ms)?,
+            Ownership::Proven => self.sign_stored_pass(&context.queue, &record, now_ms)?,
             Ownership::Mismatch | Ownership::Unproven => None,
         };
-        Ok(EntryBody::from_record(&away.queue, &record, pass, now_ms))
+        Ok(EntryBody::from_record(&context.queue, &record, pass, now_ms))
     }
 
     /// Signs a pass for an entry whose record is active. The record has every acknowledged change, so the
     /// visitor is entitled to the pass until the session end that it shows.
     fn sign_stored_pass(
         &self,
-        known: &DegradedQueue,
+        queue: &DegradedQueue,
         record: &EntryRecord,
         now_ms: u64,
     ) -> Result<Option<Pass>, Problem> {
@@ -150,12 +151,12 @@ impl ApiState {
             return Ok(None);
         }
         let grant = PassGrant {
-            queue: &known.queue,
+            queue: &queue.queue,
             entry: record.id,
             visit: record.visit,
-            epoch: known.epoch,
+            epoch: queue.epoch,
             session_end_ms,
-            pass_seconds: known.settings.pass_seconds,
+            pass_seconds: queue.settings.pass_seconds,
         };
         Ok(Some(self.keys.signer.sign(&grant, now_ms)?))
     }
@@ -163,22 +164,22 @@ impl ApiState {
     /// Accepts or refuses the presented pass without the line, as the queue's settings say.
     pub(super) async fn accept_pass(
         &self,
-        away: &DegradedContext,
+        context: &DegradedContext,
         id: EntryId,
-        question: &ValidateRequest,
+        request: &ValidateRequest,
     ) -> Result<AcceptedPass, Problem> {
-        let known = &*away.queue;
-        let open = known.settings.on_outage == OnOutage::Open;
-        let Some(pass) = question.pass.as_ref().filter(|_| open && !question.consume) else {
-            return Err(away.problem());
+        let queue = &*context.queue;
+        let open = queue.settings.on_outage == OnOutage::Open;
+        let Some(pass) = request.pass.as_ref().filter(|_| open && !request.consume) else {
+            return Err(context.problem());
         };
-        if let Some(visitor) = &question.visitor
-            && !is_owner(&known.ids, id, visitor)?
+        if let Some(visitor) = &request.visitor
+            && !is_owner(&queue.ids, id, visitor)?
         {
             return Err(token_mismatch_problem());
         }
-        let claims = self.keys.signer.verify_ignoring_time(pass, &known.queue, id)?;
-        let until = claims.exp + u64::from(known.settings.outage_grace_seconds);
+        let claims = self.keys.signer.verify_ignoring_time(pass, &queue.queue, id)?;
+        let until = claims.exp + u64::from(queue.settings.outage_grace_seconds);
         let now = vestibule_clock::now_ms() / 1_000;
         if now + SKEW_SECONDS < claims.nbf {
             return Err(PassError::TooEarly.into());
@@ -187,13 +188,13 @@ impl ApiState {
             return Err(PassError::Expired.into());
         }
         let visit = Visit::new(u64::from(claims.visit)).ok_or(PassError::Malformed)?;
-        if question.visit.is_some_and(|named| named != visit) {
+        if request.visit.is_some_and(|named| named != visit) {
             return Err(other_visit_problem());
         }
-        self.refuse_ended_visit(away, id, visit, &claims).await?;
+        self.refuse_ended_visit(context, id, visit, &claims).await?;
         tracing::warn!(
             event = "entry.pass_honoured",
-            cause = %away.cause,
+            cause = %context.cause,
             "accepted a pass without the line, as on_outage allows, because the line is unavailable"
         );
         Ok(AcceptedPass {
@@ -205,33 +206,33 @@ impl ApiState {
     /// Refuses a pass whose visit has ended according to the backup, and a pass from before the last reset.
     async fn refuse_ended_visit(
         &self,
-        away: &DegradedContext,
+        context: &DegradedContext,
         id: EntryId,
         visit: Visit,
         claims: &PassClaims,
     ) -> Result<(), Problem> {
-        if claims.epoch < away.queue.min_epoch {
+        if claims.epoch < context.queue.min_epoch {
             return Err(earlier_epoch_problem());
         }
-        match self.read_stored_entry(away, id).await {
+        match self.read_stored_entry(context, id).await {
             Ok(Some(record)) if record.visit != visit => Err(other_visit_problem()),
             Ok(Some(record)) if !record.state.is_live() => Err(Problem::ended(&record, None)),
             // The pass may be from an epoch before a restore, because a restore keeps active entries
             // active.
             Ok(Some(_)) => Ok(()),
-            Ok(None) | Err(_) if claims.epoch >= away.queue.epoch => Ok(()),
+            Ok(None) | Err(_) if claims.epoch >= context.queue.epoch => Ok(()),
             Ok(None) => Err(earlier_epoch_problem()),
-            Err(_) => Err(away.problem()),
+            Err(_) => Err(context.problem()),
         }
     }
 
     async fn read_stored_entry(
         &self,
-        away: &DegradedContext,
+        context: &DegradedContext,
         id: EntryId,
     ) -> Result<Option<EntryRecord>, BackupError> {
-        let partition = away.queue.partition();
-        timeout_at(away.read_deadline, self.backup.read_entry(&partition, id))
+        let partition = context.queue.partition();
+        timeout_at(context.read_deadline, self.backup.read_entry(&partition, id))
             .await
             .unwrap_or_else(|_| {
                 Err(BackupError::Unavailable(

@@ -16,12 +16,11 @@ impl ApiState {
     pub(super) async fn remove_if_ended(
         &self,
         snapshot: &QueueSnapshot,
-        standing: &EntryStatus,
+        status: &EntryStatus,
         record: &EntryRecord,
     ) -> Result<bool, Problem> {
         let (partition, claim_ms) = (snapshot.partition(), snapshot.settings().claim_ms());
-        let removed =
-            remove_if_ended(&*self.line, &*self.backup, &partition, standing, record, claim_ms).await;
+        let removed = remove_if_ended(&*self.line, &*self.backup, &partition, status, record, claim_ms).await;
         self.entry_notifier.wake(record.id);
         match removed {
             Ok(removed) => Ok(removed),
@@ -36,18 +35,18 @@ impl ApiState {
         &self,
         snapshot: &QueueSnapshot,
         id: EntryId,
-        standing: EntryStatus,
+        status: EntryStatus,
         record: Option<EntryRecord>,
     ) -> Result<(EntryStatus, Option<EntryRecord>), Problem> {
         let is_over = match &record {
-            Some(record) => self.remove_if_ended(snapshot, &standing, record).await?,
+            Some(record) => self.remove_if_ended(snapshot, &status, record).await?,
             None => false,
         };
         if !is_over {
-            return Ok((standing, record));
+            return Ok((status, record));
         }
         match self.look_up_status(snapshot, id).await? {
-            EntryLookup::Found(standing) => Ok((standing, None)),
+            EntryLookup::Found(status) => Ok((status, None)),
             EntryLookup::NotFound(missing) => Err(self.missing_entry_problem(snapshot, id, missing).await),
         }
     }
@@ -57,11 +56,11 @@ impl ApiState {
     pub(super) async fn reject_superseded(
         &self,
         snapshot: &QueueSnapshot,
-        standing: &EntryStatus,
+        status: &EntryStatus,
         change: &Change,
-        through: &WriteOutcome,
+        write: &WriteOutcome,
     ) -> Result<(), Problem> {
-        let passed_over = through.is_conflicting || (through.durable && through.record.is_none());
+        let passed_over = write.is_conflicting || (write.durable && write.record.is_none());
         if !passed_over {
             return Ok(());
         }
@@ -71,13 +70,13 @@ impl ApiState {
         if change.visit_end().is_some() {
             // The first of two ends of one visit counts. Here the line had lost the first one.
             let is_another = record.version != change.version;
-            return if is_another && record.is_end_of(standing, snapshot.settings().claim_ms()) {
+            return if is_another && record.is_end_of(status, snapshot.settings().claim_ms()) {
                 Err(Problem::ended(&record, None))
             } else {
                 Ok(())
             };
         }
-        self.recheck(snapshot, change.id, *standing, Some(record))
+        self.recheck(snapshot, change.id, *status, Some(record))
             .await
             .map(drop)
     }

@@ -29,56 +29,57 @@ use super::{
 };
 
 pub(super) async fn handle(
-    State(edge): State<Arc<ApiState>>,
+    State(state): State<Arc<ApiState>>,
     QueuePath(queue): QueuePath,
-    presented: RawCredentials,
+    raw_credentials: RawCredentials,
     gateway: Gateway,
     Body(EmptyBody): Body<EmptyBody>,
 ) -> Result<Response, Problem> {
-    edge.with_fallback_tick(&queue, answer(&edge, &queue, presented, gateway))
+    state
+        .with_fallback_tick(&queue, answer(&state, &queue, raw_credentials, gateway))
         .await
 }
 
 async fn answer(
-    edge: &ApiState,
+    state: &ApiState,
     queue: &QueueId,
-    presented: RawCredentials,
+    raw_credentials: RawCredentials,
     gateway: Gateway,
 ) -> Result<Response, Problem> {
-    let snapshot = edge.snapshot(queue).await?;
-    let credentials = presented.resolve(&snapshot)?;
-    let (visitor, drawn) = edge.select_visitor(&snapshot, &credentials).await?;
+    let snapshot = state.snapshot(queue).await?;
+    let credentials = raw_credentials.resolve(&snapshot)?;
+    let (visitor, is_generated) = state.select_visitor(&snapshot, &credentials).await?;
     let id = snapshot.ids.entry_id(&visitor);
-    let mut entered = edge.enter_line(&snapshot, id).await?;
+    let mut entered = state.enter_line(&snapshot, id).await?;
     if entered.is_none() {
         // The line still listed a visit that had ended, because it had lost the end. That visit is removed
         // now, so this call begins a new one.
-        entered = edge.enter_line(&snapshot, id).await?;
+        entered = state.enter_line(&snapshot, id).await?;
     }
-    let (how, placed) =
+    let (kind, place) =
         entered.ok_or_else(|| Problem::recovering("other requests keep changing the entry"))?;
-    let mut body = edge.entry_body(EntryViewInput {
+    let mut body = state.entry_body(EntryViewInput {
         snapshot: &snapshot,
         id,
-        status: placed.status,
-        record: placed.record,
-        durable: placed.durable,
+        status: place.status,
+        record: place.record,
+        durable: place.durable,
         is_owner_proven: true,
     })?;
-    if drawn {
+    if is_generated {
         body = body.with_visitor(&visitor);
     }
-    let status = match how {
-        JoinKind::NewVisit if !placed.is_restored => StatusCode::CREATED,
+    let status = match kind {
+        JoinKind::NewVisit if !place.is_restored => StatusCode::CREATED,
         JoinKind::NewVisit | JoinKind::Kept | JoinKind::Requeued => StatusCode::OK,
     };
     let mut response = json(status, &body);
     let headers = response.headers_mut();
     headers.insert(header::LOCATION, location_header(&gateway, queue, id));
-    if drawn {
+    if is_generated {
         headers.append(
             header::SET_COOKIE,
-            build_visitor_cookie(&visitor, edge.config.local),
+            build_visitor_cookie(&visitor, state.config.local),
         );
     }
     Ok(response)
@@ -107,12 +108,8 @@ impl ApiState {
             Ok(entered) => entered,
             Err(error) => return Err(self.line_problem(&snapshot.queue, error).await),
         };
-        let (how, standing, change) = match entered {
-            EnterOutcome::Joined {
-                kind: how,
-                status: standing,
-                change,
-            } => (how, standing, change),
+        let (kind, status, change) = match entered {
+            EnterOutcome::Joined { kind, status, change } => (kind, status, change),
             EnterOutcome::Refused(refusal) => return Err(refusal.into()),
         };
         if let Some(change) = &change
@@ -120,24 +117,24 @@ impl ApiState {
         {
             self.refuse_earlier_generation(snapshot, id).await?;
         }
-        let placed = self.persist_place(snapshot, id, how, standing, change).await?;
-        Ok(placed.map(|placed| (how, placed)))
+        let place = self.persist_place(snapshot, id, kind, status, change).await?;
+        Ok(place.map(|place| (kind, place)))
     }
 
     /// Refuses a visitor who entered a queue that was reset after the snapshot was taken, because the token
     /// belongs to the earlier generation. The place is given back.
     async fn refuse_earlier_generation(&self, snapshot: &QueueSnapshot, id: EntryId) -> Result<(), Problem> {
         self.queue_cache.invalidate(&snapshot.queue);
-        let now = self.snapshot(&snapshot.queue).await?;
-        if now.view.configuration.generation == snapshot.view.configuration.generation {
+        let newer_snapshot = self.snapshot(&snapshot.queue).await?;
+        if newer_snapshot.view.configuration.generation == snapshot.view.configuration.generation {
             return Ok(());
         }
-        let left = self
+        let outcome = self
             .line
             .leave(&snapshot.queue, id, None, LeaveReason::Leave)
             .await;
-        if let Ok(LeaveOutcome::Ended(change)) = left {
-            self.write_change(&now, &change).await?;
+        if let Ok(LeaveOutcome::Ended(change)) = outcome {
+            self.write_change(&newer_snapshot, &change).await?;
         }
         Err(Problem::recovering(
             "the queue was reset while the visitor entered",
@@ -150,12 +147,12 @@ impl ApiState {
         &self,
         snapshot: &QueueSnapshot,
         id: EntryId,
-        how: JoinKind,
-        standing: EntryStatus,
+        kind: JoinKind,
+        status: EntryStatus,
         change: Option<Change>,
     ) -> Result<Option<EntryPlace>, Problem> {
-        let given = |record, durable| EntryPlace {
-            status: standing,
+        let build_place = |record, durable| EntryPlace {
+            status,
             record,
             durable,
             is_restored: false,
@@ -163,23 +160,23 @@ impl ApiState {
         let Some(change) = change else {
             let record = self.read_record(snapshot, id).await;
             let is_over = match &record {
-                Some(record) => self.remove_if_ended(snapshot, &standing, record).await?,
+                Some(record) => self.remove_if_ended(snapshot, &status, record).await?,
                 None => false,
             };
-            return Ok((!is_over).then(|| given(record, None)));
+            return Ok((!is_over).then(|| build_place(record, None)));
         };
         let partition = snapshot.partition();
-        let placed = persist_entry(&*self.line, &*self.backup, &partition, how, standing, &change).await;
+        let persisted = persist_entry(&*self.line, &*self.backup, &partition, kind, status, &change).await;
         self.entry_notifier.wake(id);
-        match placed {
-            Ok(placed) => Ok(placed.map(|placed| EntryPlace {
-                status: placed.status,
-                record: placed.record,
-                durable: Some(placed.durable),
-                is_restored: placed.is_restored,
+        match persisted {
+            Ok(persisted) => Ok(persisted.map(|persisted| EntryPlace {
+                status: persisted.status,
+                record: persisted.record,
+                durable: Some(persisted.durable),
+                is_restored: persisted.is_restored,
             })),
             // The visitor has the place anyway, and the line returns it to every later request.
-            Err(LineError::JournalFull) if how == JoinKind::Kept => Ok(Some(given(None, Some(false)))),
+            Err(LineError::JournalFull) if kind == JoinKind::Kept => Ok(Some(build_place(None, Some(false)))),
             Err(error) => Err(self.line_problem(&snapshot.queue, error).await),
         }
     }
@@ -195,7 +192,7 @@ impl ApiState {
         match (credentials.known(), credentials.anonymous()) {
             (Some(known), Some(anonymous)) => {
                 let id = snapshot.ids.entry_id(anonymous);
-                let stands = match self.line.status(&snapshot.queue, id).await {
+                let holds_place = match self.line.status(&snapshot.queue, id).await {
                     Ok(EntryLookup::Found(_)) => true,
                     // The line may have lost the entry, or the visitor missed the turn and is back within
                     // the grace.
@@ -206,7 +203,7 @@ impl ApiState {
                     }
                     Err(error) => return Err(self.line_problem(&snapshot.queue, error).await),
                 };
-                let visitor = if stands { anonymous } else { known };
+                let visitor = if holds_place { anonymous } else { known };
                 Ok((visitor.clone(), false))
             }
             (Some(visitor), None) | (None, Some(visitor)) => Ok((visitor.clone(), false)),

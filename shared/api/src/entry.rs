@@ -69,15 +69,15 @@ pub(super) struct EntryViewInput<'a> {
 
 impl ApiState {
     /// Builds the JSON of an entry.
-    pub(super) fn entry_body(&self, shown: EntryViewInput<'_>) -> Result<EntryBody, Problem> {
-        let (snapshot, standing) = (shown.snapshot, shown.status);
+    pub(super) fn entry_body(&self, input: EntryViewInput<'_>) -> Result<EntryBody, Problem> {
+        let (snapshot, status) = (input.snapshot, input.status);
         // The record of another visit says nothing about this visit.
-        let record = shown.record.filter(|record| record.visit == standing.visit());
+        let record = input.record.filter(|record| record.visit == status.visit());
         let mut body = EntryBody {
             queue: snapshot.queue.to_string(),
-            token: shown.id.to_string(),
-            visit: standing.visit().number(),
-            state: standing.state(),
+            token: input.id.to_string(),
+            visit: status.visit().number(),
+            state: status.state(),
             position: None,
             waiting: None,
             estimated_wait_seconds: None,
@@ -87,11 +87,11 @@ impl ApiState {
             claim_by_ms: None,
             expires_at_ms: None,
             pass: None,
-            durable: shown.durable,
+            durable: input.durable,
             degraded: false,
             visitor: None,
         };
-        match standing {
+        match status {
             EntryStatus::Waiting { score, position } => {
                 body.joined_at_ms = Some(score.joined_at_ms());
                 body.fill_wait(snapshot, position);
@@ -109,8 +109,8 @@ impl ApiState {
                 let left_ms = session_end_ms.saturating_sub(now_ms);
                 body.expires_at_ms = Some(session_end_ms);
                 body.retry_after_ms = renew_after_ms(pass_ms).min(left_ms);
-                if shown.is_owner_proven {
-                    body.pass = Some(self.sign_pass(snapshot, shown.id, standing, session_end_ms, now_ms)?);
+                if input.is_owner_proven {
+                    body.pass = Some(self.sign_pass(snapshot, input.id, status, session_end_ms, now_ms)?);
                 }
             }
         }
@@ -121,14 +121,14 @@ impl ApiState {
         &self,
         snapshot: &QueueSnapshot,
         entry: EntryId,
-        standing: EntryStatus,
+        status: EntryStatus,
         session_end_ms: u64,
         now_ms: u64,
     ) -> Result<Pass, Problem> {
         let grant = PassGrant {
             queue: &snapshot.queue,
             entry,
-            visit: standing.visit(),
+            visit: status.visit(),
             epoch: snapshot.view.configuration.epoch,
             session_end_ms,
             pass_seconds: snapshot.settings().pass_seconds,

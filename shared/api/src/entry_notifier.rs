@@ -25,22 +25,22 @@ impl EntryNotifier {
     /// Subscribes to the changes of an entry from now on.
     pub(super) fn subscribe(&self, id: EntryId) -> Subscription<'_> {
         let mut entries = self.lock_entries();
-        let sleepers = entries.entry(id).or_insert_with(|| Subscribers {
+        let subscribers = entries.entry(id).or_insert_with(|| Subscribers {
             changed: watch::Sender::new(()),
             count: 0,
         });
-        sleepers.count += 1;
+        subscribers.count += 1;
         Subscription {
             notifier: self,
             id,
-            changes: sleepers.changed.subscribe(),
+            changes: subscribers.changed.subscribe(),
         }
     }
 
     /// Wakes the polls of an entry that has changed.
     pub(super) fn wake(&self, id: EntryId) {
-        if let Some(sleepers) = self.lock_entries().get(&id) {
-            sleepers.changed.send_replace(());
+        if let Some(subscribers) = self.lock_entries().get(&id) {
+            subscribers.changed.send_replace(());
         }
     }
 
@@ -75,10 +75,10 @@ impl Subscription<'_> {
 
 impl Drop for Subscription<'_> {
     fn drop(&mut self) {
-        if let Entry::Occupied(mut sleepers) = self.notifier.lock_entries().entry(self.id) {
-            sleepers.get_mut().count -= 1;
-            if sleepers.get().count == 0 {
-                sleepers.remove();
+        if let Entry::Occupied(mut subscribers) = self.notifier.lock_entries().entry(self.id) {
+            subscribers.get_mut().count -= 1;
+            if subscribers.get().count == 0 {
+                subscribers.remove();
             }
         }
     }

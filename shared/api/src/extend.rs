@@ -37,63 +37,60 @@ impl TryFrom<Fields> for ExtendRequest {
     type Error = Problem;
 
     fn try_from(mut fields: Fields) -> Result<Self, Problem> {
-        let wish = Self {
+        let request = Self {
             seconds: fields.take_number("seconds", 1..=SECONDS_MAX)?,
             visit: fields.take_visit()?,
         };
         fields.refuse_unknown()?;
-        Ok(wish)
+        Ok(request)
     }
 }
 
 pub(super) async fn handle(
-    State(edge): State<Arc<ApiState>>,
+    State(state): State<Arc<ApiState>>,
     EntryPath { queue, id }: EntryPath,
-    presented: RawCredentials,
+    raw_credentials: RawCredentials,
     gateway: Gateway,
-    Body(wish): Body<ExtendRequest>,
+    Body(request): Body<ExtendRequest>,
 ) -> Result<Response, Problem> {
-    let snapshot = edge.snapshot(&queue).await?;
-    let credentials = presented.resolve(&snapshot)?;
-    let proven = match credentials.ownership(&snapshot.ids, id) {
+    let snapshot = state.snapshot(&queue).await?;
+    let credentials = raw_credentials.resolve(&snapshot)?;
+    let is_owner_proven = match credentials.ownership(&snapshot.ids, id) {
         Ownership::Proven => true,
         Ownership::Mismatch => return Err(token_mismatch_problem()),
-        Ownership::Unproven if gateway.is_proven_service(&edge.config) => false,
+        Ownership::Unproven if gateway.is_proven_service(&state.config) => false,
         Ownership::Unproven => {
             return credentials
                 .require_ownership(&snapshot.ids, id)
                 .map(IntoResponse::into_response);
         }
     };
-    let Some(latest_end_ms) = edge.latest_end_ms(&snapshot, id, wish.visit).await? else {
+    let Some(latest_end_ms) = state.latest_end_ms(&snapshot, id, request.visit).await? else {
         // This is a late retry for an earlier visit and must not extend the current one.
         return Ok(StatusCode::NO_CONTENT.into_response());
     };
     let extension = SessionExtension {
-        visit: wish.visit,
-        seconds: wish.seconds.unwrap_or(snapshot.settings().session_seconds),
+        visit: request.visit,
+        seconds: request.seconds.unwrap_or(snapshot.settings().session_seconds),
         latest_end_ms,
     };
-    let extended = edge.query_line_or_fail(&snapshot, id, || edge.line.extend(&queue, id, extension));
-    let (standing, change) = match extended.await? {
-        ExtendOutcome::Active {
-            status: standing,
-            change,
-        } => (standing, change),
-        ExtendOutcome::NotActive(standing) => return Err(Problem::not_your_turn(&standing)),
+    let extended = state.query_line_or_fail(&snapshot, id, || state.line.extend(&queue, id, extension));
+    let (status, change) = match extended.await? {
+        ExtendOutcome::Active { status, change } => (status, change),
+        ExtendOutcome::NotActive(status) => return Err(Problem::not_your_turn(&status)),
         ExtendOutcome::OtherVisit => return Ok(StatusCode::NO_CONTENT.into_response()),
         ExtendOutcome::NotFound(missing) => {
-            return Err(edge.missing_entry_problem(&snapshot, id, missing).await);
+            return Err(state.missing_entry_problem(&snapshot, id, missing).await);
         }
     };
-    let through = edge.write_change(&snapshot, &change).await?;
-    let body = edge.entry_body(EntryViewInput {
+    let write = state.write_change(&snapshot, &change).await?;
+    let body = state.entry_body(EntryViewInput {
         snapshot: &snapshot,
         id,
-        status: standing,
-        record: through.record,
-        durable: Some(through.durable),
-        is_owner_proven: proven,
+        status,
+        record: write.record,
+        durable: Some(write.durable),
+        is_owner_proven,
     })?;
     Ok(body.into_response())
 }
@@ -105,29 +102,31 @@ impl ApiState {
         &self,
         snapshot: &QueueSnapshot,
         id: EntryId,
-        named: Option<Visit>,
+        named_visit: Option<Visit>,
     ) -> Result<Option<u64>, Problem> {
-        let standing = match self.look_up_status(snapshot, id).await? {
-            EntryLookup::Found(standing) if named.is_some_and(|named| named != standing.visit()) => {
+        let status = match self.look_up_status(snapshot, id).await? {
+            EntryLookup::Found(status)
+                if named_visit.is_some_and(|named_visit| named_visit != status.visit()) =>
+            {
                 return Ok(None);
             }
-            EntryLookup::Found(standing @ EntryStatus::Active { .. }) => standing,
-            EntryLookup::Found(standing) => return Err(Problem::not_your_turn(&standing)),
+            EntryLookup::Found(status @ EntryStatus::Active { .. }) => status,
+            EntryLookup::Found(status) => return Err(Problem::not_your_turn(&status)),
             EntryLookup::NotFound(missing) => {
                 return Err(self.missing_entry_problem(snapshot, id, missing).await);
             }
         };
         let record = self.backup.read_entry(&snapshot.partition(), id).await;
         let record = record.map_err(|error| Problem::backup_unavailable(&error))?;
-        let (standing, record) = self.recheck(snapshot, id, standing, record).await?;
+        let (status, record) = self.recheck(snapshot, id, status, record).await?;
         let claimed_at_ms = record
-            .filter(|record| record.visit == standing.visit())
+            .filter(|record| record.visit == status.visit())
             .and_then(|record| record.claimed_at_ms)
             .ok_or_else(|| {
                 // The backup was unavailable when the entry was claimed, so the claim is still in the
                 // journal.
-                let behind = BackupError::Unavailable("the backup does not have the claim yet".to_owned());
-                Problem::backup_unavailable(&behind)
+                let error = BackupError::Unavailable("the backup does not have the claim yet".to_owned());
+                Problem::backup_unavailable(&error)
             })?;
         let most_ms = u64::from(snapshot.settings().session_max_seconds) * 1_000;
         Ok(Some(claimed_at_ms + most_ms))

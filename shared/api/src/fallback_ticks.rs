@@ -40,12 +40,12 @@ impl ApiState {
 
     /// Runs each fallback tick when it is due. Once the request is answered, this starts no further tick.
     async fn run_fallback_ticks(&self, queue: &QueueId, mut answered: oneshot::Receiver<()>) {
-        let mut wheel = None;
+        let mut guard = None;
         loop {
             let due = tokio::select! {
                 biased;
                 // This branch is polled first, because a request that is answered at once must still tick.
-                due = self.wait_until_due(queue, &mut wheel) => due,
+                due = self.wait_until_due(queue, &mut guard) => due,
                 _ = &mut answered => None,
             };
             let Some(snapshot) = due else { return };
@@ -58,26 +58,26 @@ impl ApiState {
     async fn wait_until_due(
         &self,
         queue: &QueueId,
-        wheel: &mut Option<TickGuard>,
+        guard: &mut Option<TickGuard>,
     ) -> Option<Arc<QueueSnapshot>> {
         loop {
             let snapshot = self.queue_cache.get(queue).await.ok()?;
-            if wheel.is_none() {
-                *wheel = self.fallback_ticker.tick_lock(queue).try_lock_owned().ok();
+            if guard.is_none() {
+                *guard = self.fallback_ticker.tick_lock(queue).try_lock_owned().ok();
             }
-            let Some(last) = wheel else {
-                *wheel = Some(self.fallback_ticker.tick_lock(queue).lock_owned().await);
+            let Some(last_tick) = guard else {
+                *guard = Some(self.fallback_ticker.tick_lock(queue).lock_owned().await);
                 // Waiting for the lock may have taken long, so the snapshot is read again.
                 continue;
             };
             let now = Instant::now();
-            let driven_ms = last.map(|last| {
-                let passed = now.duration_since(last);
+            let last_tick_age_ms = last_tick.map(|last_tick| {
+                let passed = now.duration_since(last_tick);
                 u64::try_from(passed.as_millis()).unwrap_or(u64::MAX)
             });
-            match fallback_tick_due_in_ms(snapshot.view.is_promoter_down(), driven_ms) {
+            match fallback_tick_due_in_ms(snapshot.view.is_promoter_down(), last_tick_age_ms) {
                 0 => {
-                    **last = Some(now);
+                    **last_tick = Some(now);
                     return Some(snapshot);
                 }
                 later_ms => sleep(Duration::from_millis(later_ms)).await,
@@ -88,18 +88,18 @@ impl ApiState {
     async fn fallback_tick_once(&self, snapshot: &QueueSnapshot) {
         let (queue, partition, pace) = (&snapshot.queue, snapshot.partition(), snapshot.settings().pace());
         let until = Instant::now() + FLUSH_TIME;
-        let driving = fallback_tick(&*self.line, &*self.backup, &partition, pace, until);
-        match timeout(TICK_TIMEOUT, driving).await {
+        let tick = fallback_tick(&*self.line, &*self.backup, &partition, pace, until);
+        match timeout(TICK_TIMEOUT, tick).await {
             Ok(Ok(FallbackTickOutcome::LineNotCurrent)) => warn!(
                 event = "line.fallback_tick_skipped",
                 %queue,
                 "skipped a fallback tick because the line lost the queue or holds stale data, or the \
                  backup has no such queue; run restore if the promoter stays down"
             ),
-            Ok(Ok(driven)) => debug!(
+            Ok(Ok(outcome)) => debug!(
                 event = "line.fallback_tick_finished",
                 %queue,
-                ?driven,
+                driven = ?outcome,
                 "finished a fallback tick"
             ),
             Ok(Err(error)) => warn!(

@@ -39,8 +39,8 @@ impl HeldPoll {
     /// Whether the entry still waits at the same place. The score decides, because an entry that came back
     /// to its old place waits at or below a place that was already promoted. Another score belongs to
     /// another visit.
-    pub(super) fn is_still_waiting(&self, look: EntryLookup) -> bool {
-        matches!(look, EntryLookup::Found(EntryStatus::Waiting { score, .. }) if score == self.score)
+    pub(super) fn is_still_waiting(&self, lookup: EntryLookup) -> bool {
+        matches!(lookup, EntryLookup::Found(EntryStatus::Waiting { score, .. }) if score == self.score)
     }
 }
 
@@ -57,15 +57,15 @@ pub(super) enum Wakeup {
 /// The status of an entry whose poll was held.
 #[derive(Debug)]
 pub(super) struct EntryUpdate {
-    pub(super) look: EntryLookup,
+    pub(super) lookup: EntryLookup,
     /// The record that the promotion creates, if its tick was received. It saves a read of the backup.
     pub(super) record: Option<EntryRecord>,
 }
 
 impl EntryUpdate {
     /// Creates an update that has the status only.
-    pub(super) fn from_lookup(look: EntryLookup) -> Self {
-        Self { look, record: None }
+    pub(super) fn from_lookup(lookup: EntryLookup) -> Self {
+        Self { lookup, record: None }
     }
 }
 
@@ -104,18 +104,18 @@ impl HeldPolls {
     pub(super) fn add(
         &mut self,
         key: HeldPollKey,
-        waiter: HeldPoll,
-        counted: budget::HoldPermit,
-        tell: oneshot::Sender<Wakeup>,
+        poll: HeldPoll,
+        permit: budget::HoldPermit,
+        reply: oneshot::Sender<Wakeup>,
     ) {
-        let held = TrackedPoll {
-            last_snapshot: waiter.snapshot.clone(),
-            poll: waiter,
-            permit: counted,
-            reply: tell,
+        let tracked = TrackedPoll {
+            last_snapshot: poll.snapshot.clone(),
+            poll,
+            permit,
+            reply,
             is_due: false,
         };
-        self.polls.insert(key, held);
+        self.polls.insert(key, tracked);
     }
 
     /// Removes a held poll.
@@ -135,8 +135,8 @@ impl HeldPolls {
 
     /// Marks the polls that a tick promoted: those at the tick's place or a lower one.
     pub(super) fn mark_promoted(&mut self, tick: Tick) {
-        let called = self.polls.range(..=(tick.through, u64::MAX));
-        self.marked.extend(called.map(|(key, _)| key));
+        let promoted = self.polls.range(..=(tick.through, u64::MAX));
+        self.marked.extend(promoted.map(|(key, _)| key));
         if self.ticks.len() == TICKS_MAX {
             self.ticks.pop_front();
         }
@@ -144,13 +144,14 @@ impl HeldPolls {
     }
 
     /// Marks the polls that a newer snapshot concerns.
-    pub(super) fn mark_concerned(&mut self, newer: &Arc<QueueSnapshot>) {
-        for (key, held) in &mut self.polls {
-            held.is_due |= announced_settings(newer) != announced_settings(&held.poll.snapshot);
-            if held.is_due || held.poll.is_concerned(&held.last_snapshot, newer) {
+    pub(super) fn mark_concerned(&mut self, newer_snapshot: &Arc<QueueSnapshot>) {
+        for (key, tracked) in &mut self.polls {
+            tracked.is_due |=
+                announced_settings(newer_snapshot) != announced_settings(&tracked.poll.snapshot);
+            if tracked.is_due || tracked.poll.is_concerned(&tracked.last_snapshot, newer_snapshot) {
                 self.marked.insert(*key);
             }
-            held.last_snapshot = newer.clone();
+            tracked.last_snapshot = newer_snapshot.clone();
         }
     }
 
@@ -161,66 +162,49 @@ impl HeldPolls {
 
     /// Takes marked polls for one lookup, those with the lowest places first.
     pub(super) fn take_batch(&mut self) -> Vec<(HeldPollKey, EntryId)> {
-        let mut some = Vec::new();
-        while some.len() < STATUS_CHUNK
+        let mut batch = Vec::new();
+        while batch.len() < STATUS_CHUNK
             && let Some(key) = self.marked.pop_first()
         {
-            some.extend(self.polls.get(&key).map(|held| (key, held.poll.id)));
+            batch.extend(self.polls.get(&key).map(|tracked| (key, tracked.poll.id)));
         }
-        some
+        batch
     }
 
     /// Removes a poll after its lookup, unless its entry waits as before.
-    pub(super) fn take_if_changed(&mut self, key: HeldPollKey, look: EntryLookup) -> Option<PendingReply> {
-        let held = self.polls.get(&key)?;
-        if held.poll.is_still_waiting(look) && !held.is_due {
+    pub(super) fn take_if_changed(&mut self, key: HeldPollKey, lookup: EntryLookup) -> Option<PendingReply> {
+        let tracked = self.polls.get(&key)?;
+        if tracked.poll.is_still_waiting(lookup) && !tracked.is_due {
             return None;
         }
-        let record = self.promoted_record(held, look);
-        let TrackedPoll {
-            permit: counted,
-            reply: tell,
-            ..
-        } = self.take(key)?;
+        let record = self.promoted_record(tracked, lookup);
+        let TrackedPoll { permit, reply, .. } = self.take(key)?;
         Some(PendingReply {
-            permit: counted,
-            reply: tell,
-            update: EntryUpdate { look, record },
+            permit,
+            reply,
+            update: EntryUpdate { lookup, record },
         })
     }
 
     /// Ends the hold of a poll, which then looks up the status itself.
     pub(super) fn send_to_lookup(&mut self, key: HeldPollKey) {
-        if let Some(TrackedPoll {
-            permit: counted,
-            reply: tell,
-            ..
-        }) = self.take(key)
-        {
+        if let Some(TrackedPoll { permit, reply, .. }) = self.take(key) {
             // If the request is gone, the message is dropped, and that releases the poll.
-            let _ = tell.send(Wakeup::LookUp(Some(counted)));
+            let _ = reply.send(Wakeup::LookUp(Some(permit)));
         }
     }
 
     /// Does the same for all polls.
     pub(super) fn send_all_to_lookup(&mut self) {
-        for (
-            _,
-            TrackedPoll {
-                permit: counted,
-                reply: tell,
-                ..
-            },
-        ) in self.take_all()
-        {
-            let _ = tell.send(Wakeup::LookUp(Some(counted)));
+        for (_, TrackedPoll { permit, reply, .. }) in self.take_all() {
+            let _ = reply.send(Wakeup::LookUp(Some(permit)));
         }
     }
 
     /// Tells all polls that the line does not answer.
     pub(super) fn report_line_unavailable(&mut self, cause: &str) {
-        for (_, held) in self.take_all() {
-            let _ = held.reply.send(Wakeup::LineUnavailable(cause.to_owned()));
+        for (_, tracked) in self.take_all() {
+            let _ = tracked.reply.send(Wakeup::LineUnavailable(cause.to_owned()));
         }
     }
 
@@ -237,18 +221,18 @@ impl HeldPolls {
     /// Builds the record of an entry that one of the remembered ticks promoted. Claim deadlines tell ticks
     /// apart, even if one tick was not received. If a pause moved the deadlines, the tick cannot be
     /// identified and there is no record.
-    fn promoted_record(&self, held: &TrackedPoll, look: EntryLookup) -> Option<EntryRecord> {
+    fn promoted_record(&self, tracked: &TrackedPoll, lookup: EntryLookup) -> Option<EntryRecord> {
         let EntryLookup::Found(EntryStatus::Ready {
             claim_by_ms, visit, ..
-        }) = look
+        }) = lookup
         else {
             return None;
         };
         let HeldPoll {
             id, score, snapshot, ..
-        } = &held.poll;
-        let mut of_this = self.ticks.iter().filter(|tick| tick.claim_by_ms == claim_by_ms);
-        let change = of_this.find_map(|tick| tick.change_for_entry(*id, *score))?;
+        } = &tracked.poll;
+        let mut matching_ticks = self.ticks.iter().filter(|tick| tick.claim_by_ms == claim_by_ms);
+        let change = matching_ticks.find_map(|tick| tick.change_for_entry(*id, *score))?;
         (score.visit() == visit)
             .then(|| EntryRecord::apply_change(None, &change, snapshot.partition().retain_hours))
             .flatten()

@@ -28,51 +28,51 @@ impl ApiState {
     /// the poll may not be held.
     pub(super) async fn hold_poll(
         self: &Arc<Self>,
-        waiter: &HeldPoll,
+        poll: &HeldPoll,
         wait: Duration,
         gateway: &Gateway,
     ) -> Result<Option<EntryUpdate>, LineError> {
-        let Some(candidate) = self.hold_candidate(waiter, wait, gateway) else {
+        let Some(candidate) = self.hold_candidate(poll, wait, gateway) else {
             return Ok(None);
         };
         // The end is fixed before the poll is counted, because counting takes time and the deadline of the
         // function does not move.
         let end = Instant::now() + candidate.max_duration;
         // A poll beyond the limit is answered at once, and the answer says when to come back.
-        let Some(held) = self.budget.acquire(candidate).await else {
+        let Some(permit) = self.budget.acquire(candidate).await else {
             return Ok(None);
         };
-        let mut sleeper = self.entry_notifier.subscribe(waiter.id);
-        let mut watch = self.watchers.watch(waiter, held);
-        let (word, look) = loop {
+        let mut subscription = self.entry_notifier.subscribe(poll.id);
+        let mut watch = self.watchers.watch(poll, permit);
+        let (wakeup, lookup) = loop {
             tokio::select! {
-                word = watch.wait_for_wakeup() => break (word, None),
-                () = sleeper.wait_for_change() => {
-                    let look = self.line.status(&waiter.snapshot.queue, waiter.id).await?;
-                    if !waiter.is_still_waiting(look) {
-                        break (watch.end_hold().await, Some(look));
+                wakeup = watch.wait_for_wakeup() => break (wakeup, None),
+                () = subscription.wait_for_change() => {
+                    let lookup = self.line.status(&poll.snapshot.queue, poll.id).await?;
+                    if !poll.is_still_waiting(lookup) {
+                        break (watch.end_hold().await, Some(lookup));
                     }
                 }
                 () = sleep_until(end) => break (watch.end_hold().await, None),
                 () = self.wait_for_shutdown() => break (watch.end_hold().await, None),
             }
         };
-        let counted = match (word, look) {
-            (Wakeup::Update(news), None) => return Ok(Some(news)),
+        let permit = match (wakeup, lookup) {
+            (Wakeup::Update(update), None) => return Ok(Some(update)),
             (Wakeup::LineUnavailable(cause), None) => return Err(LineError::Unavailable(cause)),
-            (Wakeup::LookUp(counted), _) => counted,
+            (Wakeup::LookUp(permit), _) => permit,
             // The poll was already released, and the status that was read after that is newer.
             (Wakeup::Update(_) | Wakeup::LineUnavailable(_), Some(_)) => None,
         };
-        let release = OptionFuture::from(counted.map(budget::HoldPermit::release));
-        let look = if let Some(look) = look {
+        let release = OptionFuture::from(permit.map(budget::HoldPermit::release));
+        let lookup = if let Some(lookup) = lookup {
             release.await;
-            look
+            lookup
         } else {
-            let last_look = self.line.status(&waiter.snapshot.queue, waiter.id);
-            tokio::join!(last_look, release).0?
+            let final_lookup = self.line.status(&poll.snapshot.queue, poll.id);
+            tokio::join!(final_lookup, release).0?
         };
-        Ok(Some(EntryUpdate::from_lookup(look)))
+        Ok(Some(EntryUpdate::from_lookup(lookup)))
     }
 
     /// Waits until the process is told to stop.
@@ -88,17 +88,17 @@ impl ApiState {
     /// long.
     fn hold_candidate<'a>(
         &self,
-        waiter: &'a HeldPoll,
+        poll: &'a HeldPoll,
         wait: Duration,
         gateway: &Gateway,
     ) -> Option<HoldCandidate<'a>> {
         let (snapshot, wait_ms) = (
-            &waiter.snapshot,
+            &poll.snapshot,
             u64::try_from(wait.as_millis()).unwrap_or(u64::MAX),
         );
         let moving = snapshot.settings().can_promote() && !snapshot.view.clocks.apart;
         let hold = plan_hold(
-            snapshot.eta_ms(waiter.position),
+            snapshot.eta_ms(poll.position),
             wait_ms,
             u64::from(self.config.held_polls_max),
             snapshot.forecast.expected_per_second(),
@@ -111,7 +111,7 @@ impl ApiState {
             .min(left.map_or(Duration::MAX, |left| left.saturating_sub(ANSWER_MARGIN)));
         (!up_to.is_zero()).then(|| HoldCandidate {
             queue: &snapshot.queue,
-            id: waiter.id,
+            id: poll.id,
             held_below: hold.held_polls_limit,
             max_duration: up_to,
         })

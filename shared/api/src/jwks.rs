@@ -10,8 +10,8 @@ use axum::{
 
 use super::{ApiState, entry::json};
 
-pub(super) async fn handle(State(edge): State<Arc<ApiState>>) -> Response {
-    let mut response = json(StatusCode::OK, &edge.keys.signer.jwks());
+pub(super) async fn handle(State(state): State<Arc<ApiState>>) -> Response {
+    let mut response = json(StatusCode::OK, &state.keys.signer.jwks());
     response.headers_mut().insert(
         header::CACHE_CONTROL,
         HeaderValue::from_static("public, max-age=300"),

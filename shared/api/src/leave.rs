@@ -18,17 +18,17 @@ use super::{
 };
 
 pub(super) async fn handle(
-    State(edge): State<Arc<ApiState>>,
+    State(state): State<Arc<ApiState>>,
     EntryPath { queue, id }: EntryPath,
-    presented: RawCredentials,
+    raw_credentials: RawCredentials,
     queries: QueryParams,
 ) -> Result<StatusCode, Problem> {
     let visit = queries.visit()?;
-    let snapshot = edge.snapshot(&queue).await?;
-    presented
+    let snapshot = state.snapshot(&queue).await?;
+    raw_credentials
         .resolve(&snapshot)?
         .require_ownership(&snapshot.ids, id)?;
-    edge.end_visit(&snapshot, id, visit, LeaveReason::Leave).await?;
+    state.end_visit(&snapshot, id, visit, LeaveReason::Leave).await?;
     Ok(StatusCode::NO_CONTENT)
 }
 
@@ -48,7 +48,7 @@ impl ApiState {
                     return self.write_change(snapshot, &change).await.map(drop);
                 }
                 Ok(LeaveOutcome::OtherVisit) => return Ok(()),
-                Ok(LeaveOutcome::NotActive(standing)) => return Err(Problem::not_your_turn(&standing)),
+                Ok(LeaveOutcome::NotActive(status)) => return Err(Problem::not_your_turn(&status)),
                 Ok(LeaveOutcome::NotFound(missing)) => {
                     match self.resolve_missing_entry(snapshot, id, missing).await? {
                         // The visit has already ended, which is what the caller wants.

@@ -29,14 +29,14 @@ impl TryFrom<Fields> for LoadReport {
 }
 
 pub(super) async fn handle(
-    State(edge): State<Arc<ApiState>>,
+    State(state): State<Arc<ApiState>>,
     QueuePath(queue): QueuePath,
     gateway: Gateway,
     Body(report): Body<LoadReport>,
 ) -> Result<StatusCode, Problem> {
-    edge.require_service(&gateway)?;
-    match edge.line.record_load(&queue, &report).await {
+    state.require_service(&gateway)?;
+    match state.line.record_load(&queue, &report).await {
         Ok(()) => Ok(StatusCode::NO_CONTENT),
-        Err(error) => Err(edge.line_problem(&queue, error).await),
+        Err(error) => Err(state.line_problem(&queue, error).await),
     }
 }

@@ -74,9 +74,9 @@ impl ApiState {
         &self,
         snapshot: &QueueSnapshot,
         id: EntryId,
-        question: impl Fn() -> F,
+        query: impl Fn() -> F,
     ) -> Result<T, Problem> {
-        let answer = self.query_line(snapshot, id, question).await;
+        let answer = self.query_line(snapshot, id, query).await;
         answer.map_err(|unanswered| match unanswered {
             QueryError::LineUnavailable(cause) => Problem::line_unavailable(cause),
             QueryError::Problem(problem) => problem,
@@ -89,14 +89,14 @@ impl ApiState {
         &self,
         snapshot: &QueueSnapshot,
         id: EntryId,
-        question: impl Fn() -> F,
+        query: impl Fn() -> F,
     ) -> Result<T, QueryError> {
-        let answer = self.convert_line_error(snapshot, question().await).await?;
+        let answer = self.convert_line_error(snapshot, query().await).await?;
         let Some(missing) = answer.missing() else {
             return Ok(answer);
         };
         match self.resolve_missing_entry(snapshot, id, missing).await? {
-            MissingEntryOutcome::Restored => self.convert_line_error(snapshot, question().await).await,
+            MissingEntryOutcome::Restored => self.convert_line_error(snapshot, query().await).await,
             outcome => Err(QueryError::Problem(outcome_problem(outcome, snapshot))),
         }
     }

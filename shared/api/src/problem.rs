@@ -133,12 +133,12 @@ impl Problem {
         )
     }
 
-    pub(crate) fn not_your_turn(standing: &EntryStatus) -> Self {
+    pub(crate) fn not_your_turn(status: &EntryStatus) -> Self {
         Self::new(
             Code::NotYourTurn,
             format!(
                 "the entry is {} and does not allow this request yet",
-                standing.state().name()
+                status.state().name()
             ),
         )
     }
@@ -251,8 +251,8 @@ impl From<PassError> for Problem {
 }
 
 impl From<&QueueLookupError> for Problem {
-    fn from(absence: &QueueLookupError) -> Self {
-        match absence {
+    fn from(error: &QueueLookupError) -> Self {
+        match error {
             QueueLookupError::QueueNotFound => {
                 Self::new(Code::UnknownQueue, "there is no queue with this id")
             }

@@ -32,10 +32,10 @@ struct PublicDocument<'a> {
 }
 
 pub(super) async fn handle(
-    State(edge): State<Arc<ApiState>>,
+    State(state): State<Arc<ApiState>>,
     QueuePath(queue): QueuePath,
 ) -> Result<Response, Problem> {
-    let snapshot = edge.snapshot(&queue).await?;
+    let snapshot = state.snapshot(&queue).await?;
     let settings = snapshot.settings();
     let view = PublicDocument {
         queue: queue.as_str(),

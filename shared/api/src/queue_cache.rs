@@ -80,11 +80,11 @@ impl QueueCache {
         let slot = self.slot(&snapshot.queue);
         let mut latest = slot.latest.subscribe();
         loop {
-            let newer = latest
+            let newer_snapshot = latest
                 .borrow_and_update()
                 .clone()
                 .filter(|answer| answer.at > snapshot.asked_at);
-            if let Some(answer) = newer {
+            if let Some(answer) = newer_snapshot {
                 return answer.snapshot;
             }
             tokio::select! {
@@ -113,13 +113,13 @@ impl QueueCache {
         queue: &QueueId,
     ) -> Result<Arc<DegradedQueue>, QueueLookupError> {
         let slot = self.slot(queue);
-        let asked = timeout(READ_TIMEOUT, self.read_stored_queue(&slot, queue)).await;
-        match asked.unwrap_or_else(|_| {
+        let result = timeout(READ_TIMEOUT, self.read_stored_queue(&slot, queue)).await;
+        match result.unwrap_or_else(|_| {
             Err(BackupError::Unavailable(
                 "the backup did not answer in time".to_owned(),
             ))
         }) {
-            Ok(Some(known)) => Ok(known),
+            Ok(Some(degraded_queue)) => Ok(degraded_queue),
             Ok(None) => Err(QueueLookupError::QueueNotFound),
             Err(error) => match slot.fallback.last_snapshot() {
                 Some(snapshot) => Ok(Arc::new(DegradedQueue::from_snapshot(&snapshot))),
@@ -134,24 +134,24 @@ impl QueueCache {
         queue: &QueueId,
     ) -> Result<Option<Arc<DegradedQueue>>, BackupError> {
         let mut stored = slot.fallback.stored.lock().await;
-        if let Some((at, known)) = &*stored
+        if let Some((at, degraded_queue)) = &*stored
             && at.elapsed() < STORED_AGE_MAX
         {
-            return Ok(known.clone());
+            return Ok(degraded_queue.clone());
         }
         let at = Instant::now();
-        let found = self.backup.read_queue(queue).await?;
-        let last = slot.fallback.last_snapshot();
-        let known = found.map(|found| {
+        let stored_queue = self.backup.read_queue(queue).await?;
+        let last_snapshot = slot.fallback.last_snapshot();
+        let degraded_queue = stored_queue.map(|stored_queue| {
             Arc::new(DegradedQueue::from_stored_queue(
                 queue,
-                &found,
-                last.as_deref(),
+                &stored_queue,
+                last_snapshot.as_deref(),
                 &self.root,
             ))
         });
-        *stored = Some((at, known.clone()));
-        Ok(known)
+        *stored = Some((at, degraded_queue.clone()));
+        Ok(degraded_queue)
     }
 
     async fn read_snapshot(&self, queue: &QueueId) -> CachedAnswer {

@@ -26,33 +26,33 @@ use crate::config::Origins;
 const PREFLIGHT_MAX_AGE: Duration = Duration::from_mins(10);
 
 /// The routes of the function `enter`.
-pub fn enter_routes(edge: Arc<ApiState>) -> Router {
-    add_layers(visitor_routes().merge(extend_route()), Router::new(), edge)
+pub fn enter_routes(state: Arc<ApiState>) -> Router {
+    add_layers(visitor_routes().merge(extend_route()), Router::new(), state)
 }
 
 /// The routes of the function `status`.
-pub fn status_routes(edge: Arc<ApiState>) -> Router {
-    add_layers(poll_routes(), Router::new(), edge)
+pub fn status_routes(state: Arc<ApiState>) -> Router {
+    add_layers(poll_routes(), Router::new(), state)
 }
 
 /// The routes of the function `validate`.
-pub fn validate_routes(edge: Arc<ApiState>) -> Router {
-    add_layers(service_routes().merge(extend_route()), Router::new(), edge)
+pub fn validate_routes(state: Arc<ApiState>) -> Router {
+    add_layers(service_routes().merge(extend_route()), Router::new(), state)
 }
 
 /// All routes, for a process that serves all of them.
-pub fn router(edge: Arc<ApiState>) -> Router {
-    router_with(edge, Router::new())
+pub fn router(state: Arc<ApiState>) -> Router {
+    router_with(state, Router::new())
 }
 
 /// All routes of the API, next to routes of the process's own. The process's own routes also get a request
 /// id and answer with problems. CORS applies to the routes of the API only.
-pub fn router_with(edge: Arc<ApiState>, own: Router) -> Router {
-    let ours = visitor_routes()
+pub fn router_with(state: Arc<ApiState>, other_routes: Router) -> Router {
+    let api_routes = visitor_routes()
         .merge(poll_routes())
         .merge(service_routes())
         .merge(extend_route());
-    add_layers(ours, own, edge)
+    add_layers(api_routes, other_routes, state)
 }
 
 fn visitor_routes() -> Router<Arc<ApiState>> {
@@ -81,8 +81,12 @@ fn extend_route() -> Router<Arc<ApiState>> {
     Router::new().route("/queues/{queue}/entries/{token}/extend", post(extend::handle))
 }
 
-pub(super) fn add_layers(routes: Router<Arc<ApiState>>, own: Router, edge: Arc<ApiState>) -> Router {
-    let cors = cors_layer(&edge.config.origins);
+pub(super) fn add_layers(
+    routes: Router<Arc<ApiState>>,
+    other_routes: Router,
+    state: Arc<ApiState>,
+) -> Router {
+    let cors = cors_layer(&state.config.origins);
     let routes = routes
         .fallback(|| async {
             Problem::new(
@@ -91,11 +95,12 @@ pub(super) fn add_layers(routes: Router<Arc<ApiState>>, own: Router, edge: Arc<A
             )
         })
         .method_not_allowed_fallback(method_not_allowed)
-        .with_state(edge)
+        .with_state(state)
         .layer(DefaultBodyLimit::max(request::BODY_MAX))
         .layer(CatchPanicLayer::custom(answer_panic))
         .layer(cors);
-    own.method_not_allowed_fallback(method_not_allowed)
+    other_routes
+        .method_not_allowed_fallback(method_not_allowed)
         .layer(CatchPanicLayer::custom(answer_panic))
         .merge(routes)
         .layer(from_fn(request_context::add_request_context))
@@ -111,12 +116,12 @@ async fn method_not_allowed() -> Problem {
 // `CatchPanicLayer` prescribes the signature.
 #[allow(clippy::needless_pass_by_value)]
 fn answer_panic(panic: Box<dyn Any + Send>) -> Response {
-    let said = panic
+    let message = panic
         .downcast_ref::<&str>()
         .map(ToString::to_string)
         .or_else(|| panic.downcast_ref::<String>().cloned())
         .unwrap_or_default();
-    Problem::internal(format!("a request handler panicked: {said}")).into_response()
+    Problem::internal(format!("a request handler panicked: {message}")).into_response()
 }
 
 /// Pages of the configured origins may send cookies. If any origin is allowed, no page may.

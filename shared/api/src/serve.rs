@@ -210,8 +210,8 @@ fn function_deadline(lambda: &Context) -> Option<Instant> {
     if lambda.deadline == 0 {
         return None;
     }
-    let left = invocation_deadline(lambda)
+    let time_left = invocation_deadline(lambda)
         .duration_since(SystemTime::now())
         .unwrap_or_default();
-    Instant::now().checked_add(left)
+    Instant::now().checked_add(time_left)
 }

@@ -93,7 +93,7 @@ impl ApiState {
         self.queue_cache
             .get(queue)
             .await
-            .map_err(|absence| Problem::from(&absence))
+            .map_err(|error| Problem::from(&error))
     }
 
     /// Converts an error of the line into the problem that the client gets. If the line does not know the
@@ -103,7 +103,7 @@ impl ApiState {
             LineError::QueueNotFound => {
                 self.queue_cache.invalidate(queue);
                 match self.queue_cache.get(queue).await {
-                    Err(absence) => Problem::from(&absence),
+                    Err(error) => Problem::from(&error),
                     Ok(_) => Problem::recovering("the line lost the queue a moment ago and has it again"),
                 }
             }
@@ -121,7 +121,7 @@ impl ApiState {
         change: &Change,
     ) -> Result<WriteOutcome, Problem> {
         match self.write_and_wake(snapshot, change).await {
-            Ok(through) => Ok(through),
+            Ok(outcome) => Ok(outcome),
             Err(error) => Err(self.line_problem(&snapshot.queue, error).await),
         }
     }
@@ -131,9 +131,9 @@ impl ApiState {
         snapshot: &QueueSnapshot,
         change: &Change,
     ) -> Result<WriteOutcome, LineError> {
-        let through = write_through(&*self.line, &*self.backup, &snapshot.partition(), change).await;
+        let outcome = write_through(&*self.line, &*self.backup, &snapshot.partition(), change).await;
         self.entry_notifier.wake(change.id);
-        through
+        outcome
     }
 
     /// Refuses a caller that is not the protected service.

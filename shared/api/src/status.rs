@@ -33,51 +33,53 @@ use super::{
 const WAIT_MAX: u64 = 60;
 
 pub(super) async fn handle(
-    State(edge): State<Arc<ApiState>>,
+    State(state): State<Arc<ApiState>>,
     EntryPath { queue, id }: EntryPath,
-    presented: RawCredentials,
+    raw_credentials: RawCredentials,
     wait: WaitOffer,
     gateway: Gateway,
 ) -> Result<Response, Problem> {
-    edge.with_fallback_tick(&queue, answer(&edge, &queue, id, presented, wait, gateway))
+    state
+        .with_fallback_tick(&queue, answer(&state, &queue, id, raw_credentials, wait, gateway))
         .await
 }
 
 async fn answer(
-    edge: &Arc<ApiState>,
+    state: &Arc<ApiState>,
     queue: &QueueId,
     id: EntryId,
-    presented: RawCredentials,
+    raw_credentials: RawCredentials,
     wait: WaitOffer,
     gateway: Gateway,
 ) -> Result<Response, Problem> {
-    let sight = edge.queue_source(queue).await?;
-    let credentials = presented.resolve_with_settings(sight.settings())?;
-    let ownership = credentials.ownership(sight.ids(), id);
+    let source = state.queue_source(queue).await?;
+    let credentials = raw_credentials.resolve_with_settings(source.settings())?;
+    let ownership = credentials.ownership(source.ids(), id);
     if ownership == Ownership::Mismatch {
         return Err(token_mismatch_problem());
     }
-    let stored = async |away| {
-        Ok(edge
-            .stored_entry_body(&away, id, ownership)
+    let answer_from_backup = async |context| {
+        Ok(state
+            .stored_entry_body(&context, id, ownership)
             .await?
             .into_response())
     };
-    let mut snapshot = match sight {
+    let mut snapshot = match source {
         QueueSource::Line(snapshot) => snapshot,
-        QueueSource::Backup(away) => return stored(away).await,
+        QueueSource::Backup(context) => return answer_from_backup(context).await,
     };
-    let degraded =
-        async |snapshot: &QueueSnapshot, cause| stored(DegradedContext::from_snapshot(snapshot, cause)).await;
-    let mut lookup = match edge.line.status(queue, id).await {
+    let answer_degraded = async |snapshot: &QueueSnapshot, cause| {
+        answer_from_backup(DegradedContext::from_snapshot(snapshot, cause)).await
+    };
+    let mut lookup = match state.line.status(queue, id).await {
         Ok(lookup) => lookup,
-        Err(LineError::Unavailable(cause)) => return degraded(&snapshot, cause).await,
-        Err(error) => return Err(edge.line_problem(queue, error).await),
+        Err(LineError::Unavailable(cause)) => return answer_degraded(&snapshot, cause).await,
+        Err(error) => return Err(state.line_problem(queue, error).await),
     };
     if matches!(lookup, EntryLookup::NotFound(_)) {
-        lookup = match edge.restore_lost_entry(&snapshot, id, lookup).await {
+        lookup = match state.restore_lost_entry(&snapshot, id, lookup).await {
             Ok(status) => EntryLookup::Found(status),
-            Err(QueryError::LineUnavailable(cause)) => return degraded(&snapshot, cause).await,
+            Err(QueryError::LineUnavailable(cause)) => return answer_degraded(&snapshot, cause).await,
             Err(QueryError::Problem(problem)) => return Err(problem),
         };
     }
@@ -91,20 +93,20 @@ async fn answer(
             score,
             position,
         };
-        match edge.hold_poll(&poll, wait.offered, &gateway).await {
+        match state.hold_poll(&poll, wait.offered, &gateway).await {
             Ok(Some(update)) => {
-                (lookup, record_of_update, held) = (update.look, update.record, true);
-                snapshot = edge.snapshot(queue).await?;
+                (lookup, record_of_update, held) = (update.lookup, update.record, true);
+                snapshot = state.snapshot(queue).await?;
             }
             Ok(None) => {}
-            Err(LineError::Unavailable(cause)) => return degraded(&snapshot, cause).await,
-            Err(error) => return Err(edge.line_problem(queue, error).await),
+            Err(LineError::Unavailable(cause)) => return answer_degraded(&snapshot, cause).await,
+            Err(error) => return Err(state.line_problem(queue, error).await),
         }
     }
     let mut durable = None;
     let (status, record) = match (lookup, record_of_update) {
         (EntryLookup::Found(status), Some(record)) => (status, Some(record)),
-        (lookup, _) => match edge.persist_interrupted_change(&snapshot, id, lookup).await {
+        (lookup, _) => match state.persist_interrupted_change(&snapshot, id, lookup).await {
             // The place of a waiting entry contains everything that its record would add.
             Ok(PersistedLookup::Live {
                 status: status @ EntryStatus::Waiting { .. },
@@ -116,13 +118,13 @@ async fn answer(
                 durable: written,
             }) => {
                 durable = written;
-                edge.recheck(&snapshot, id, status, record).await?
+                state.recheck(&snapshot, id, status, record).await?
             }
             Ok(PersistedLookup::Missing(outcome)) => return Err(outcome_problem(outcome, &snapshot)),
-            Err(error) => return Err(edge.missing_entry_error_problem(&snapshot, error).await),
+            Err(error) => return Err(state.missing_entry_error_problem(&snapshot, error).await),
         },
     };
-    let body = edge.entry_body(EntryViewInput {
+    let body = state.entry_body(EntryViewInput {
         snapshot: &snapshot,
         id,
         status,
@@ -207,8 +209,8 @@ pub(super) struct WaitOffer {
 impl FromRequestParts<Arc<ApiState>> for WaitOffer {
     type Rejection = Problem;
 
-    async fn from_request_parts(parts: &mut Parts, edge: &Arc<ApiState>) -> Result<Self, Problem> {
-        let queries = QueryParams::from_request_parts(parts, edge).await?;
+    async fn from_request_parts(parts: &mut Parts, state: &Arc<ApiState>) -> Result<Self, Problem> {
+        let queries = QueryParams::from_request_parts(parts, state).await?;
         let (text, preferred) = match queries.get_once("wait")? {
             Some(text) => (Some(text), false),
             None => (parse_wait_preference(&parts.headers), true),

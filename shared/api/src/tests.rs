@@ -65,7 +65,7 @@ async fn handler_panic_becomes_problem_without_its_text() {
 #[tokio::test]
 async fn each_route_is_served_by_the_expected_functions() {
     let dir = tempfile::tempdir().expect("a folder");
-    let edge = api_state(&dir);
+    let state = api_state(&dir);
     let at = |path: &str| format!("/queues/a/entries/0f8fad5b-d9cb-869f-a165-70867728950e{path}");
     for (method, path, functions) in [
         (Method::GET, "/queues/a".to_owned(), [true, false, false]),
@@ -94,27 +94,28 @@ async fn each_route_is_served_by_the_expected_functions() {
             !text.contains("unknown-route") && !text.contains("method-not-allowed")
         };
         let found = [
-            serves(enter_routes(edge.clone())).await,
-            serves(status_routes(edge.clone())).await,
-            serves(validate_routes(edge.clone())).await,
+            serves(enter_routes(state.clone())).await,
+            serves(status_routes(state.clone())).await,
+            serves(validate_routes(state.clone())).await,
         ];
         assert_eq!(found, functions, "{method} {path}");
-        assert!(serves(router(edge.clone())).await, "{method} {path}");
+        assert!(serves(router(state.clone())).await, "{method} {path}");
     }
 }
 
 #[tokio::test]
 async fn unknown_queue_names_do_not_grow_the_cache() {
     let dir = tempfile::tempdir().expect("a folder");
-    let edge = api_state(&dir);
+    let state = api_state(&dir);
     for number in 0..3_000 {
-        edge.queue_cache
+        state
+            .queue_cache
             .invalidate(&format!("q{number}").parse().expect("a queue id"));
     }
     assert!(
-        edge.queue_cache.cached_queues() <= 1_000,
+        state.queue_cache.cached_queues() <= 1_000,
         "{}",
-        edge.queue_cache.cached_queues()
+        state.queue_cache.cached_queues()
     );
 }
 
@@ -135,7 +136,7 @@ async fn dropped_subscriptions_leave_no_entry_behind() {
 #[tokio::test]
 async fn queue_is_watched_until_its_last_held_poll_ends() {
     let dir = tempfile::tempdir().expect("a folder");
-    let edge = api_state(&dir);
+    let state = api_state(&dir);
     let queue: QueueId = "a".parse().expect("a queue id");
     let configuration = Configuration {
         settings: Settings::default(),
@@ -146,31 +147,31 @@ async fn queue_is_watched_until_its_last_held_poll_ends() {
         min_epoch: 1,
         salt: Salt::new([1; 32]),
     };
-    let created = edge.line.configure(&queue, &configuration, true).await;
+    let created = state.line.configure(&queue, &configuration, true).await;
     assert!(created.is_ok(), "{created:?}");
-    let snapshot = edge.snapshot(&queue).await.expect("the queue exists");
-    let waiter = |id: &str| HeldPoll {
+    let snapshot = state.snapshot(&queue).await.expect("the queue exists");
+    let poll = |id: &str| HeldPoll {
         snapshot: snapshot.clone(),
         id: id.parse().expect("a token"),
         score: WaitScore::next(0, 1_800_000_000_000),
         position: 1,
     };
-    let watch = async |waiter: HeldPoll| {
+    let watch = async |poll: HeldPoll| {
         let candidate = HoldCandidate {
             queue: &queue,
-            id: waiter.id,
+            id: poll.id,
             held_below: 10,
             max_duration: Duration::from_secs(20),
         };
-        let counted = edge.budget.acquire(candidate).await.expect("there is room");
-        edge.watchers.watch(&waiter, counted)
+        let permit = state.budget.acquire(candidate).await.expect("there is room");
+        state.watchers.watch(&poll, permit)
     };
-    let mut first = watch(waiter("0f8fad5b-d9cb-869f-a165-70867728950e")).await;
-    let second = watch(waiter("1f8fad5b-d9cb-869f-a165-70867728950e")).await;
+    let mut first = watch(poll("0f8fad5b-d9cb-869f-a165-70867728950e")).await;
+    let second = watch(poll("1f8fad5b-d9cb-869f-a165-70867728950e")).await;
     drop(second);
-    assert_eq!(edge.watchers.watched_queues(), 1);
+    assert_eq!(state.watchers.watched_queues(), 1);
     // The line does not have the entry, which is a change to report.
     assert!(matches!(first.wait_for_wakeup().await, Wakeup::Update(_)));
     drop(first);
-    assert_eq!(edge.watchers.watched_queues(), 0);
+    assert_eq!(state.watchers.watched_queues(), 0);
 }

@@ -37,12 +37,12 @@ struct ValidateResponse {
 impl ValidateResponse {
     /// `expires_at_ms` is the time until which the pass is accepted, because only the line knows the end of
     /// the session.
-    fn from_accepted_pass(honoured: &AcceptedPass) -> Self {
+    fn from_accepted_pass(accepted: &AcceptedPass) -> Self {
         Self {
             valid: true,
             state: EntryState::Active,
-            visit: honoured.visit.number(),
-            expires_at_ms: honoured.accepted_until_ms,
+            visit: accepted.visit.number(),
+            expires_at_ms: accepted.accepted_until_ms,
             durable: None,
             degraded: true,
         }
@@ -50,57 +50,54 @@ impl ValidateResponse {
 }
 
 pub(super) async fn handle(
-    State(edge): State<Arc<ApiState>>,
+    State(state): State<Arc<ApiState>>,
     EntryPath { queue, id }: EntryPath,
     gateway: Gateway,
-    Body(question): Body<ValidateRequest>,
+    Body(request): Body<ValidateRequest>,
 ) -> Result<Response, Problem> {
-    edge.require_service(&gateway)?;
-    let honour = async |away| {
-        let honoured = edge.accept_pass(&away, id, &question).await?;
+    state.require_service(&gateway)?;
+    let accept_without_line = async |context| {
+        let accepted = state.accept_pass(&context, id, &request).await?;
         Ok(json(
             StatusCode::OK,
-            &ValidateResponse::from_accepted_pass(&honoured),
+            &ValidateResponse::from_accepted_pass(&accepted),
         ))
     };
-    let mut snapshot = match edge.queue_source(&queue).await? {
+    let mut snapshot = match state.queue_source(&queue).await? {
         QueueSource::Line(snapshot) => snapshot,
-        QueueSource::Backup(away) => return honour(away).await,
+        QueueSource::Backup(context) => return accept_without_line(context).await,
     };
-    let mut answer = edge.validate_in_line(&snapshot, id, &question).await;
-    if matches!(answer, Ok(ValidateOutcome::NotActive(_))) && question.pass.is_some() {
+    let mut answer = state.validate_in_line(&snapshot, id, &request).await;
+    if matches!(answer, Ok(ValidateOutcome::NotActive(_))) && request.pass.is_some() {
         // The pass proves that the entry was let in, so the line was restored after the snapshot was taken.
         // The request is tried again with a new snapshot.
-        edge.queue_cache.invalidate(&queue);
-        snapshot = edge.snapshot(&queue).await?;
-        answer = edge.validate_in_line(&snapshot, id, &question).await;
+        state.queue_cache.invalidate(&queue);
+        snapshot = state.snapshot(&queue).await?;
+        answer = state.validate_in_line(&snapshot, id, &request).await;
     }
     let validated = match answer {
         Ok(validated) => validated,
         Err(QueryError::LineUnavailable(cause)) => {
-            return honour(DegradedContext::from_snapshot(&snapshot, cause)).await;
+            return accept_without_line(DegradedContext::from_snapshot(&snapshot, cause)).await;
         }
         Err(QueryError::Problem(problem)) => return Err(problem),
     };
-    let (standing, change) = match validated {
-        ValidateOutcome::Active {
-            status: standing,
-            change,
-        } => (standing, change),
-        ValidateOutcome::NotActive(standing) => return Err(Problem::not_your_turn(&standing)),
-        ValidateOutcome::OtherVisit if question.pass.is_some() => {
+    let (status, change) = match validated {
+        ValidateOutcome::Active { status, change } => (status, change),
+        ValidateOutcome::NotActive(status) => return Err(Problem::not_your_turn(&status)),
+        ValidateOutcome::OtherVisit if request.pass.is_some() => {
             return Err(other_visit_problem());
         }
         ValidateOutcome::OtherVisit => return Err(Problem::other_visit()),
         ValidateOutcome::NotFound(missing) => {
-            return Err(edge.missing_entry_problem(&snapshot, id, missing).await);
+            return Err(state.missing_entry_problem(&snapshot, id, missing).await);
         }
     };
     let EntryStatus::Active {
         visit,
         session_end_ms,
         ..
-    } = standing
+    } = status
     else {
         return Err(Problem::internal(
             "the line returned an entry as active that has another state",
@@ -108,16 +105,17 @@ pub(super) async fn handle(
     };
     let durable = match change {
         Some(change) => {
-            let through = edge.write_change(&snapshot, &change).await?;
-            edge.reject_superseded(&snapshot, &standing, &change, &through)
+            let write = state.write_change(&snapshot, &change).await?;
+            state
+                .reject_superseded(&snapshot, &status, &change, &write)
                 .await?;
-            Some(through.durable)
+            Some(write.durable)
         }
         None => None,
     };
     let answer = ValidateResponse {
         valid: true,
-        state: standing.state(),
+        state: status.state(),
         visit: visit.number(),
         expires_at_ms: session_end_ms,
         durable,
@@ -131,9 +129,9 @@ impl ApiState {
         &self,
         snapshot: &QueueSnapshot,
         id: EntryId,
-        question: &ValidateRequest,
+        request: &ValidateRequest,
     ) -> Result<ValidateOutcome, QueryError> {
-        let check = self.build_validation(snapshot, id, question)?;
+        let check = self.build_validation(snapshot, id, request)?;
         self.query_line(snapshot, id, || self.line.validate(&snapshot.queue, id, check))
             .await
     }
@@ -144,15 +142,15 @@ impl ApiState {
         &self,
         snapshot: &QueueSnapshot,
         id: EntryId,
-        question: &ValidateRequest,
+        request: &ValidateRequest,
     ) -> Result<Validation, Problem> {
-        if let Some(visitor) = &question.visitor
+        if let Some(visitor) = &request.visitor
             && !is_owner(&snapshot.ids, id, visitor)?
         {
             return Err(token_mismatch_problem());
         }
-        let (mut visit, mut let_in_until_ms) = (question.visit, None);
-        if let Some(pass) = &question.pass {
+        let (mut visit, mut let_in_until_ms) = (request.visit, None);
+        if let Some(pass) = &request.pass {
             let claims = self
                 .keys
                 .signer
@@ -162,18 +160,18 @@ impl ApiState {
                 return Err(earlier_epoch_problem());
             }
             let_in_until_ms = (claims.epoch < configuration.epoch).then_some(claims.exp * 1_000);
-            let of_pass = Visit::new(u64::from(claims.visit));
-            if visit.is_some() && visit != of_pass {
+            let visit_of_pass = Visit::new(u64::from(claims.visit));
+            if visit.is_some() && visit != visit_of_pass {
                 return Err(other_visit_problem());
             }
-            visit = of_pass;
+            visit = visit_of_pass;
         }
         Ok(Validation {
             visit,
             // The line knows only the token. It may claim the entry only for a named visitor; otherwise any
             // caller that found a token would be let in.
-            claims: question.visitor.is_some(),
-            consumes: question.consume,
+            claims: request.visitor.is_some(),
+            consumes: request.consume,
             reactivate_until_ms: let_in_until_ms,
         })
     }

@@ -17,20 +17,20 @@ impl TryFrom<Fields> for ValidateRequest {
     type Error = Problem;
 
     fn try_from(mut fields: Fields) -> Result<Self, Problem> {
-        let question = Self {
+        let request = Self {
             visitor: fields.take_string("visitor")?,
             pass: fields.take_string("pass")?,
             consume: fields.take_bool("consume")?.unwrap_or(false),
             visit: fields.take_visit()?,
         };
         fields.refuse_unknown()?;
-        if question.visitor.is_none() && question.pass.is_none() {
+        if request.visitor.is_none() && request.pass.is_none() {
             return Err(Problem::invalid_field(
                 "visitor",
                 "must be given unless the request has a pass",
             ));
         }
-        Ok(question)
+        Ok(request)
     }
 }
 

@@ -47,18 +47,18 @@ struct VerifiedClaim {
 impl FromRequestParts<Arc<ApiState>> for RawCredentials {
     type Rejection = Problem;
 
-    async fn from_request_parts(parts: &mut Parts, edge: &Arc<ApiState>) -> Result<Self, Problem> {
-        let Ok(gateway) = Gateway::from_request_parts(parts, edge).await;
+    async fn from_request_parts(parts: &mut Parts, state: &Arc<ApiState>) -> Result<Self, Problem> {
+        let Ok(gateway) = Gateway::from_request_parts(parts, state).await;
         Ok(Self {
             claim: gateway
-                .claim(&edge.config.visitor_claim)
+                .claim(&state.config.visitor_claim)
                 .map(|value| VerifiedClaim {
-                    name: edge.config.visitor_claim.clone(),
+                    name: state.config.visitor_claim.clone(),
                     value,
                 }),
             header: read_visitor_id_header(&parts.headers)?,
-            cookie: read_visitor_cookie(&parts.headers, cookie_name(edge.config.local)),
-            caller_is_trusted: gateway.is_trusted(&edge.config),
+            cookie: read_visitor_cookie(&parts.headers, cookie_name(state.config.local)),
+            caller_is_trusted: gateway.is_trusted(&state.config),
         })
     }
 }
@@ -178,14 +178,14 @@ impl Credentials {
     /// the client sent that one on purpose, it shows that another visitor asks. A cookie shows nothing,
     /// because browsers send it with every request.
     pub(super) fn ownership(&self, ids: &IdKey, token: EntryId) -> Ownership {
-        let (asked, other) = match token.kind() {
+        let (visitor_of_kind, visitor_of_other_kind) = match token.kind() {
             VisitorKind::Known => (self.known(), self.anonymous.as_ref()),
             VisitorKind::Anon => (self.anonymous(), self.known()),
         };
-        match asked {
+        match visitor_of_kind {
             Some(visitor) if ids.entry_id(visitor) == token => Ownership::Proven,
             Some(_) => Ownership::Mismatch,
-            None if other.is_some() => Ownership::Mismatch,
+            None if visitor_of_other_kind.is_some() => Ownership::Mismatch,
             None => Ownership::Unproven,
         }
     }

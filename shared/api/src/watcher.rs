@@ -48,21 +48,21 @@ impl Watchers {
     }
 
     /// Has the queue watched for one more poll, until the returned value is dropped.
-    pub(super) fn watch<'a>(&'a self, waiter: &HeldPoll, counted: budget::HoldPermit) -> WatchHandle<'a> {
-        let (tell, word) = oneshot::channel();
-        let queue = &waiter.snapshot.queue;
-        let mut watched = self.lock_registry();
-        watched.polls_held_total += 1;
-        let key = (waiter.score, watched.polls_held_total);
-        let watcher = watched.queues.entry(queue.clone()).or_insert_with(|| {
-            let (order, orders) = unbounded_channel();
+    pub(super) fn watch<'a>(&'a self, poll: &HeldPoll, permit: budget::HoldPermit) -> WatchHandle<'a> {
+        let (reply, wakeup) = oneshot::channel();
+        let queue = &poll.snapshot.queue;
+        let mut registry = self.lock_registry();
+        registry.polls_held_total += 1;
+        let key = (poll.score, registry.polls_held_total);
+        let watcher = registry.queues.entry(queue.clone()).or_insert_with(|| {
+            let (sender, commands) = unbounded_channel();
             tokio::spawn(watch_loop::run(
                 self.context.clone(),
-                waiter.snapshot.clone(),
-                orders,
+                poll.snapshot.clone(),
+                commands,
             ));
             Watcher {
-                commands: order,
+                commands: sender,
                 held: 0,
             }
         });
@@ -70,12 +70,12 @@ impl Watchers {
         // If the watcher has stopped, the closed channel tells the poll.
         let _ = watcher
             .commands
-            .send(WatcherCommand::Hold(key, waiter.clone(), counted, tell));
+            .send(WatcherCommand::Hold(key, poll.clone(), permit, reply));
         WatchHandle {
             watchers: self,
             queue: queue.clone(),
             key,
-            wakeup: word,
+            wakeup,
             has_woken: false,
         }
     }
@@ -105,9 +105,9 @@ impl WatchHandle<'_> {
     /// Waits for the wake-up of this poll. It must not be called again after that.
     pub(super) async fn wait_for_wakeup(&mut self) -> Wakeup {
         // A watcher that stopped has dropped the poll, which releases it.
-        let word = (&mut self.wakeup).await.unwrap_or(Wakeup::LookUp(None));
+        let wakeup = (&mut self.wakeup).await.unwrap_or(Wakeup::LookUp(None));
         self.has_woken = true;
-        word
+        wakeup
     }
 
     /// Ends the hold now. If the watcher is already answering the poll, this returns that answer.
@@ -116,9 +116,9 @@ impl WatchHandle<'_> {
         self.wait_for_wakeup().await
     }
 
-    fn send_command(&self, order: WatcherCommand) {
+    fn send_command(&self, command: WatcherCommand) {
         if let Some(watcher) = self.watchers.lock_registry().queues.get(&self.queue) {
-            let _ = watcher.commands.send(order);
+            let _ = watcher.commands.send(command);
         }
     }
 }

@@ -30,7 +30,7 @@ const RETRY_PAUSE: Duration = Duration::from_secs(1);
 /// When a queue moves to another server, or its server fails, all processes subscribe again. They spread
 /// that over this time.
 const RESUBSCRIBE_JITTER_MS_MAX: u64 = 500;
-/// How many orders the watcher takes at once.
+/// How many commands the watcher takes at once.
 const COMMANDS_MAX: usize = 1_000;
 /// How many status lookups are in flight if each is full: the line answers one while the watcher reads the
 /// other.
@@ -57,42 +57,42 @@ pub(super) enum WatcherCommand {
 pub(super) async fn run(
     context: WatchContext,
     snapshot: Arc<QueueSnapshot>,
-    mut orders: UnboundedReceiver<WatcherCommand>,
+    mut commands: UnboundedReceiver<WatcherCommand>,
 ) {
     let queue = snapshot.queue.clone();
-    let mut watching = WatchLoop::default();
-    let mut sounds = pin!(subscribe_to_ticks(context.line.clone(), queue.clone()));
-    let mut newer = next_snapshot(&context.queue_cache, snapshot.clone(), Duration::ZERO);
-    let mut last = snapshot;
-    let mut looking = FuturesUnordered::new();
-    let mut taken = Vec::new();
+    let mut watch_loop = WatchLoop::default();
+    let mut events = pin!(subscribe_to_ticks(context.line.clone(), queue.clone()));
+    let mut newer_snapshot = next_snapshot(&context.queue_cache, snapshot.clone(), Duration::ZERO);
+    let mut last_snapshot = snapshot;
+    let mut lookups_in_flight = FuturesUnordered::new();
+    let mut received = Vec::new();
     loop {
-        while let Some(batch) = watching.next_batch(looking.len()) {
-            looking.push(look_up_batch(&*context.line, &queue, batch));
+        while let Some(batch) = watch_loop.next_batch(lookups_in_flight.len()) {
+            lookups_in_flight.push(look_up_batch(&*context.line, &queue, batch));
         }
         tokio::select! {
-            count = orders.recv_many(&mut taken, COMMANDS_MAX) => {
+            count = commands.recv_many(&mut received, COMMANDS_MAX) => {
                 if count == 0 {
                     return;
                 }
-                taken.drain(..).for_each(|order| watching.handle_command(order));
+                received.drain(..).for_each(|command| watch_loop.handle_command(command));
             }
-            Some(sound) = sounds.next() => watching.handle_event(sound),
-            Some((batch, looks)) = looking.next() => release_and_reply(&context.permits, watching.handle_lookup(&batch, &looks)),
-            view = &mut newer => {
-                let pause = match view {
+            Some(event) = events.next() => watch_loop.handle_event(event),
+            Some((batch, lookups)) = lookups_in_flight.next() => release_and_reply(&context.permits, watch_loop.handle_lookup(&batch, &lookups)),
+            result = &mut newer_snapshot => {
+                let pause = match result {
                     Ok(snapshot) => {
-                        watching.is_line_in_doubt = false;
-                        watching.held_polls.mark_concerned(&snapshot);
-                        last = snapshot;
+                        watch_loop.is_line_in_doubt = false;
+                        watch_loop.held_polls.mark_concerned(&snapshot);
+                        last_snapshot = snapshot;
                         Duration::ZERO
                     }
-                    Err(absence) => {
-                        watching.handle_lookup_error(&absence);
+                    Err(error) => {
+                        watch_loop.handle_lookup_error(&error);
                         RETRY_PAUSE
                     }
                 };
-                newer = next_snapshot(&context.queue_cache, last.clone(), pause);
+                newer_snapshot = next_snapshot(&context.queue_cache, last_snapshot.clone(), pause);
             }
         }
     }
@@ -120,32 +120,26 @@ async fn look_up_batch(
     batch: Batch,
 ) -> (Batch, Result<Vec<EntryLookup>, LineError>) {
     let ids: Vec<_> = batch.iter().map(|(_, id)| *id).collect();
-    let looks = line.status_many(queue, &ids).await;
-    (batch, looks)
+    let lookups = line.status_many(queue, &ids).await;
+    (batch, lookups)
 }
 
 /// Releases these polls together and then answers them. A separate task does so, which finishes even if a
 /// client disconnects.
-fn release_and_reply(permits: &Arc<HoldPermits>, heard: Vec<PendingReply>) {
-    if heard.is_empty() {
+fn release_and_reply(hold_permits: &Arc<HoldPermits>, replies: Vec<PendingReply>) {
+    if replies.is_empty() {
         return;
     }
-    let permits = permits.clone();
+    let hold_permits = hold_permits.clone();
     tokio::spawn(async move {
-        let (counted, told): (Vec<_>, Vec<_>) = heard
+        let (permits, replies): (Vec<_>, Vec<_>) = replies
             .into_iter()
-            .map(
-                |PendingReply {
-                     permit: counted,
-                     reply: tell,
-                     update: news,
-                 }| (counted, (tell, news)),
-            )
+            .map(|pending| (pending.permit, (pending.reply, pending.update)))
             .unzip();
-        permits.release(counted).await;
-        for (tell, news) in told {
+        hold_permits.release(permits).await;
+        for (reply, update) in replies {
             // A client that disconnected polls again.
-            let _ = tell.send(Wakeup::Update(news));
+            let _ = reply.send(Wakeup::Update(update));
         }
     });
 }
@@ -173,20 +167,20 @@ fn subscribe_to_ticks(line: Arc<dyn EntryLine>, queue: QueueId) -> impl Stream<I
                 )))
                 .await;
             }
-            let begun = subscribe_with_retry(&*line, &queue).await;
-            Some((SubscriptionEvent::Subscribed, (line, queue, Some(begun))))
+            let subscription = subscribe_with_retry(&*line, &queue).await;
+            Some((SubscriptionEvent::Subscribed, (line, queue, Some(subscription))))
         },
     )
 }
 
 /// Subscribes to a queue, and tries again until it succeeds.
 async fn subscribe_with_retry(line: &dyn EntryLine, queue: &QueueId) -> TickSubscription {
-    let mut is_told = false;
+    let mut is_reported = false;
     loop {
         match line.subscribe(queue).await {
             Ok(changes) => return changes,
-            Err(error) if !is_told => {
-                is_told = true;
+            Err(error) if !is_reported => {
+                is_reported = true;
                 tracing::warn!(
                     event = "line.subscribe_failed",
                     %queue,
@@ -214,17 +208,17 @@ struct WatchLoop {
 
 impl WatchLoop {
     /// Returns the polls to look up next, if another lookup may be sent now.
-    fn next_batch(&mut self, on_their_way: usize) -> Option<Batch> {
-        let crowd = &mut self.held_polls;
-        let is_time = on_their_way == 0 || (on_their_way < LOOKUPS_IN_FLIGHT_MAX && crowd.has_full_batch());
-        let batch = (is_time && !self.is_line_in_doubt).then(|| crowd.take_batch())?;
+    fn next_batch(&mut self, in_flight: usize) -> Option<Batch> {
+        let held_polls = &mut self.held_polls;
+        let is_time = in_flight == 0 || (in_flight < LOOKUPS_IN_FLIGHT_MAX && held_polls.has_full_batch());
+        let batch = (is_time && !self.is_line_in_doubt).then(|| held_polls.take_batch())?;
         (!batch.is_empty()).then_some(batch)
     }
 
-    fn handle_command(&mut self, order: WatcherCommand) {
-        match order {
-            WatcherCommand::Hold(key, waiter, counted, tell) => {
-                self.held_polls.add(key, waiter, counted, tell);
+    fn handle_command(&mut self, command: WatcherCommand) {
+        match command {
+            WatcherCommand::Hold(key, poll, permit, reply) => {
+                self.held_polls.add(key, poll, permit, reply);
                 if self.is_subscribed {
                     self.held_polls.mark_for_lookup(key);
                 }
@@ -234,8 +228,8 @@ impl WatchLoop {
         }
     }
 
-    fn handle_event(&mut self, sound: SubscriptionEvent) {
-        match sound {
+    fn handle_event(&mut self, event: SubscriptionEvent) {
+        match event {
             SubscriptionEvent::Subscribed => {
                 self.is_subscribed = true;
                 self.held_polls.mark_all();
@@ -248,12 +242,12 @@ impl WatchLoop {
     fn handle_lookup(
         &mut self,
         batch: &Batch,
-        looks: &Result<Vec<EntryLookup>, LineError>,
+        lookups: &Result<Vec<EntryLookup>, LineError>,
     ) -> Vec<PendingReply> {
-        let mut heard = Vec::new();
+        let mut replies = Vec::new();
         for (at, (key, _)) in batch.iter().enumerate() {
-            match looks {
-                Ok(looks) => heard.extend(self.held_polls.take_if_changed(*key, looks[at])),
+            match lookups {
+                Ok(lookups) => replies.extend(self.held_polls.take_if_changed(*key, lookups[at])),
                 Err(LineError::Unavailable(_)) => {
                     self.is_line_in_doubt = true;
                     self.held_polls.mark_for_lookup(*key);
@@ -261,12 +255,12 @@ impl WatchLoop {
                 Err(_) => self.held_polls.send_to_lookup(*key),
             }
         }
-        heard
+        replies
     }
 
     /// Handles the lack of a snapshot.
-    fn handle_lookup_error(&mut self, absence: &QueueLookupError) {
-        match absence {
+    fn handle_lookup_error(&mut self, error: &QueueLookupError) {
+        match error {
             // A status lookup would wait for the line once more.
             QueueLookupError::LineUnavailable(cause) => self.held_polls.report_line_unavailable(cause),
             // The status lookup of each poll finds out why there is no snapshot.
