@@ -30,8 +30,8 @@ pub(super) async fn move_to_dead_letters(
 ) -> Result<DeadLetterOutcome, LineError> {
     let (queue, key, tries) = (&partition.queue, record.key.as_str(), record.attempts);
     let entry = record.changes.first().map(|change| change.id.to_string());
-    let done = line.dead_letter(queue, key).await?;
-    match done {
+    let outcome = line.dead_letter(queue, key).await?;
+    match outcome {
         DeadLetterOutcome::Moved => {
             tracing::error!(
                 event = "journal.record_dead_lettered", %queue, key, entry, tries, reason,
@@ -47,7 +47,7 @@ pub(super) async fn move_to_dead_letters(
         }
         DeadLetterOutcome::AlreadyHandled => {}
     }
-    Ok(done)
+    Ok(outcome)
 }
 
 /// Tries once more to write the dead letters. A record that the backup accepts now, or already holds, leaves the dead
@@ -65,16 +65,16 @@ pub async fn retry_dead_letters(
     if !records.is_empty() {
         require_generation(line, partition).await?;
     }
-    let mut retried = DeadLetterRetry {
+    let mut retry = DeadLetterRetry {
         written: 0,
         remaining: records.len(),
     };
     records.retain(|record| record.parse_error.is_none());
     for batch in split_into_batches(&records) {
-        let tried = write_batch(backup, partition, batch).await;
-        let whole = tried.iter().filter(|tried| tried.is_complete());
-        let keys: Vec<_> = whole.map(|tried| tried.record.key.clone()).collect();
-        let ended: Vec<_> = tried.iter().flat_map(BatchResult::endings).collect();
+        let results = write_batch(backup, partition, batch).await;
+        let completed = results.iter().filter(|result| result.is_complete());
+        let keys: Vec<_> = completed.map(|result| result.record.key.clone()).collect();
+        let ended: Vec<_> = results.iter().flat_map(BatchResult::endings).collect();
         if !keys.is_empty() {
             line.acknowledge(queue, &keys, &ended).await?;
             tracing::info!(
@@ -82,9 +82,9 @@ pub async fn retry_dead_letters(
                 "the backup accepted records that were dead letters; removed them from the dead letters"
             );
         }
-        retried.written += keys.len();
-        retried.remaining -= keys.len();
-        BatchResult::fail_if_postponed(tried)?;
+        retry.written += keys.len();
+        retry.remaining -= keys.len();
+        BatchResult::fail_if_postponed(results)?;
     }
-    Ok(retried)
+    Ok(retry)
 }

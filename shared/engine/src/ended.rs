@@ -19,16 +19,16 @@ pub async fn remove_ended(
     line: &(impl JournalLine + RecoveryLine + ?Sized),
     backup: &dyn Backup,
     partition: &EntryPartition,
-    standing: &EntryStatus,
+    status: &EntryStatus,
     record: &EntryRecord,
 ) -> Result<(), LineError> {
-    let mending = RepairOrder {
+    let repair = RepairOrder {
         id: record.id,
-        observed: StoredPosition::from_status(standing),
+        observed: StoredPosition::from_status(status),
         generation: partition.generation,
         record: Some(record.clone()),
     };
-    if let RepairOutcome::Ended(end) = line.repair(&partition.queue, &mending).await? {
+    if let RepairOutcome::Ended(end) = line.repair(&partition.queue, &repair).await? {
         write_through(line, backup, partition, &end).await?;
         tracing::warn!(
             event = "entry.stale_removed", queue = %partition.queue, entry = %record.id,

@@ -103,22 +103,25 @@ async fn fallback_tick_in_turn(
     else {
         return Ok(FallbackTickOutcome::LineNotCurrent);
     };
-    let part = stored.metadata;
-    let (mark, is_new) = match line.raise_watermark(queue, part.epoch, part.watermark).await? {
-        RaiseWatermarkOutcome::Raised(mark) => (mark, true),
-        RaiseWatermarkOutcome::Unchanged => (part.watermark, false),
+    let metadata = stored.metadata;
+    let (watermark, is_new) = match line
+        .raise_watermark(queue, metadata.epoch, metadata.watermark)
+        .await?
+    {
+        RaiseWatermarkOutcome::Raised(watermark) => (watermark, true),
+        RaiseWatermarkOutcome::Unchanged => (metadata.watermark, false),
         RaiseWatermarkOutcome::StaleLine | RaiseWatermarkOutcome::OtherEpoch => {
             return Ok(FallbackTickOutcome::LineNotCurrent);
         }
     };
     let fence = MinWatermark {
-        epoch: part.epoch,
-        watermark: mark,
+        epoch: metadata.epoch,
+        watermark,
     };
     // The tick comes first, because visitors wait for it.
-    let ticked = run_fallback_tick(line, queue, Some(fence)).await?;
+    let summary = run_fallback_tick(line, queue, Some(fence)).await?;
     let raise = async {
-        if is_new && let Err(error) = backup.raise_watermark(queue, part.epoch, mark).await {
+        if is_new && let Err(error) = backup.raise_watermark(queue, metadata.epoch, watermark).await {
             // A failure is harmless: the next fallback tick raises the fence to the then current watermark.
             warn!(
                 event = "queue.fence_raise_failed",
@@ -128,7 +131,7 @@ async fn fallback_tick_in_turn(
             );
         }
     };
-    let ((), drained) = join!(raise, flush_journal_until(line, backup, partition, until));
-    drained?;
-    Ok(FallbackTickOutcome::Ticked(ticked))
+    let ((), flushed) = join!(raise, flush_journal_until(line, backup, partition, until));
+    flushed?;
+    Ok(FallbackTickOutcome::Ticked(summary))
 }

@@ -54,7 +54,7 @@ pub async fn flush_journal(
     records_max: usize,
     until: Instant,
 ) -> Result<FlushOutcome, FlushError> {
-    let mut drained = FlushOutcome::default();
+    let mut flushed = FlushOutcome::default();
     let due = line.due_journal_records(&partition.queue, records_max).await?;
     if !due.is_empty() {
         require_generation(line, partition).await?;
@@ -66,26 +66,26 @@ pub async fn flush_journal(
         if dead_letter::move_to_dead_letters(line, partition, &record, reason).await?
             == DeadLetterOutcome::Moved
         {
-            drained.records += 1;
-            drained.dead_lettered += 1;
+            flushed.records += 1;
+            flushed.dead_lettered += 1;
         }
     }
     for (nth, batch) in split_into_batches(&records).into_iter().enumerate() {
         if nth > 0 && Instant::now() >= until {
             break;
         }
-        let tried = write_batch(backup, partition, batch).await;
-        acknowledge_written(line, partition, &tried, &mut drained).await?;
-        for change in tried.iter().flat_map(|tried| &tried.conflicting) {
+        let results = write_batch(backup, partition, batch).await;
+        acknowledge_written(line, partition, &results, &mut flushed).await?;
+        for change in results.iter().flat_map(|result| &result.conflicting) {
             ended::remove_ended_promotion(line, backup, partition, change).await?;
         }
-        for tried in &tried {
-            requeue_unwritten(line, partition, tried, &mut drained).await?;
+        for result in &results {
+            requeue_unwritten(line, partition, result, &mut flushed).await?;
         }
         // The backup throttles or is unavailable: stop the flush and leave the rest in the journal.
-        BatchResult::fail_if_postponed(tried)?;
+        BatchResult::fail_if_postponed(results)?;
     }
-    Ok(drained)
+    Ok(flushed)
 }
 
 /// Flushes repeatedly, until no record is due or `until` has passed.
@@ -99,12 +99,12 @@ pub async fn flush_journal_until(
     until: Instant,
 ) -> Result<(), FlushError> {
     loop {
-        let drained = flush_journal(line, backup, partition, RECORDS_MAX, until).await?;
+        let flushed = flush_journal(line, backup, partition, RECORDS_MAX, until).await?;
         tracing::debug!(
-            event = "journal.flushed", queue = %partition.queue, ?drained,
+            event = "journal.flushed", queue = %partition.queue, drained = ?flushed,
             "flushed journal records to the backup"
         );
-        if drained.records < RECORDS_MAX || Instant::now() >= until {
+        if flushed.records < RECORDS_MAX || Instant::now() >= until {
             return Ok(());
         }
     }
@@ -115,17 +115,17 @@ pub async fn flush_journal_until(
 async fn acknowledge_written(
     line: &(impl JournalLine + ?Sized),
     partition: &EntryPartition,
-    tried: &[BatchResult<'_>],
-    drained: &mut FlushOutcome,
+    results: &[BatchResult<'_>],
+    flushed: &mut FlushOutcome,
 ) -> Result<(), LineError> {
-    let whole = tried.iter().filter(|tried| tried.is_complete());
-    let keys: Vec<_> = whole.map(|tried| tried.record.key.clone()).collect();
-    let ended: Vec<_> = tried.iter().flat_map(BatchResult::endings).collect();
+    let completed = results.iter().filter(|result| result.is_complete());
+    let keys: Vec<_> = completed.map(|result| result.record.key.clone()).collect();
+    let ended: Vec<_> = results.iter().flat_map(BatchResult::endings).collect();
     if !keys.is_empty() || !ended.is_empty() {
         line.acknowledge(&partition.queue, &keys, &ended).await?;
     }
-    drained.records += keys.len();
-    drained.changes += tried.iter().map(|tried| tried.written.len()).sum::<usize>();
+    flushed.records += keys.len();
+    flushed.changes += results.iter().map(|result| result.written.len()).sum::<usize>();
     Ok(())
 }
 
@@ -133,43 +133,43 @@ async fn acknowledge_written(
 async fn requeue_unwritten(
     line: &(impl JournalLine + ?Sized),
     partition: &EntryPartition,
-    tried: &BatchResult<'_>,
-    drained: &mut FlushOutcome,
+    result: &BatchResult<'_>,
+    flushed: &mut FlushOutcome,
 ) -> Result<(), LineError> {
-    let is_untouched = tried.written.is_empty() && tried.refused.is_empty();
-    if tried.is_complete() || is_untouched {
+    let is_untouched = result.written.is_empty() && result.refused.is_empty();
+    if result.is_complete() || is_untouched {
         return Ok(());
     }
-    let record = tried.record;
+    let record = result.record;
     let mut tries = record.attempts + 1;
-    if let [(_, reason)] = tried.refused.as_slice()
+    if let [(_, reason)] = result.refused.as_slice()
         && tries >= TRIES_MAX
     {
         match dead_letter::move_to_dead_letters(line, partition, record, &reason.to_string()).await? {
             DeadLetterOutcome::Moved => {
-                drained.records += 1;
-                drained.dead_lettered += 1;
+                flushed.records += 1;
+                flushed.dead_lettered += 1;
                 return Ok(());
             }
             DeadLetterOutcome::AlreadyHandled => return Ok(()),
             DeadLetterOutcome::Full => tries = record.attempts,
         }
     }
-    for (change, reason) in &tried.refused {
+    for (change, reason) in &result.refused {
         let (queue, entry) = (&partition.queue, change.id);
         tracing::warn!(
             event = "journal.change_refused", %queue, %entry, tries, %reason,
             "the backup refused a change; the journal keeps it and the next flush after a pause tries it again"
         );
     }
-    line.requeue_with_backoff(&partition.queue, &backoff_order(record, tried, tries))
+    line.requeue_with_backoff(&partition.queue, &backoff_order(record, result, tries))
         .await?;
-    drained.records += 1;
-    drained.refused += tried.refused.len();
+    flushed.records += 1;
+    flushed.refused += result.refused.len();
     Ok(())
 }
 
-fn backoff_order(record: &JournalRecord, tried: &BatchResult<'_>, tries: u32) -> RequeueOrder {
+fn backoff_order(record: &JournalRecord, result: &BatchResult<'_>, tries: u32) -> RequeueOrder {
     let wait = BACKOFF_FIRST
         .saturating_mul(1 << (tries.clamp(1, TRIES_MAX) - 1))
         .min(BACKOFF_MAX);
@@ -177,8 +177,8 @@ fn backoff_order(record: &JournalRecord, tried: &BatchResult<'_>, tries: u32) ->
     let wait = wait.mul_f64(0.5 + rand::random::<f64>() / 2.0);
     RequeueOrder {
         key: record.key.clone(),
-        untried: tried.postponed.iter().map(|(change, _)| *change).collect(),
-        rejected: tried.refused.iter().map(|(change, _)| *change).collect(),
+        untried: result.postponed.iter().map(|(change, _)| *change).collect(),
+        rejected: result.refused.iter().map(|(change, _)| *change).collect(),
         attempts: tries,
         backoff_ms: u64::try_from(wait.as_millis()).unwrap_or(u64::MAX),
     }

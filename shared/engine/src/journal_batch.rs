@@ -48,9 +48,9 @@ impl BatchResult<'_> {
     }
 
     /// Fails with the reason of the first change that was postponed, if there is one.
-    pub(super) fn fail_if_postponed(tried: Vec<Self>) -> Result<(), BackupError> {
-        let mut rest = tried.into_iter().flat_map(|tried| tried.postponed);
-        rest.next().map_or(Ok(()), |(_, error)| Err(error))
+    pub(super) fn fail_if_postponed(results: Vec<Self>) -> Result<(), BackupError> {
+        let mut postponed = results.into_iter().flat_map(|result| result.postponed);
+        postponed.next().map_or(Ok(()), |(_, error)| Err(error))
     }
 
     /// The ends that the backup holds now.
@@ -108,15 +108,15 @@ pub(super) async fn write_batch<'a>(
         .iter()
         .flat_map(|record| record.changes.iter().copied())
         .collect();
-    let writing = backup.put_changes(partition, &changes, Instant::now() + BATCH_START_WINDOW);
-    let outcomes = timeout(BATCH_TIMEOUT, writing).await.unwrap_or_else(|_| {
+    let writes = backup.put_changes(partition, &changes, Instant::now() + BATCH_START_WINDOW);
+    let outcomes = timeout(BATCH_TIMEOUT, writes).await.unwrap_or_else(|_| {
         // A timeout does not tell which change is at fault, so each counts as throttled.
-        let late = || {
+        let timed_out = || {
             BackupError::Throttled(format!(
                 "it did not answer a batch of writes within {BATCH_TIMEOUT:?}"
             ))
         };
-        changes.iter().map(|_| Err(late())).collect()
+        changes.iter().map(|_| Err(timed_out())).collect()
     });
     let is_failure = |outcome: &Result<PutOutcome, BackupError>| {
         outcome
@@ -132,7 +132,7 @@ pub(super) async fn write_batch<'a>(
     batch
         .iter()
         .map(|record| {
-            let mut tried = BatchResult {
+            let mut result = BatchResult {
                 record,
                 written: Vec::new(),
                 conflicting: Vec::new(),
@@ -142,17 +142,17 @@ pub(super) async fn write_batch<'a>(
             for (change, outcome) in record.changes.iter().zip(outcomes.by_ref()) {
                 match outcome {
                     Ok(written) => {
-                        tried.written.push(*change);
+                        result.written.push(*change);
                         if written == PutOutcome::Conflicting {
-                            tried.conflicting.push(*change);
+                            result.conflicting.push(*change);
                         }
                     }
-                    Err(error @ BackupError::Throttled(_)) => tried.postponed.push((*change, error)),
-                    Err(error) if takes_writes => tried.refused.push((*change, error)),
-                    Err(error) => tried.postponed.push((*change, error)),
+                    Err(error @ BackupError::Throttled(_)) => result.postponed.push((*change, error)),
+                    Err(error) if takes_writes => result.refused.push((*change, error)),
+                    Err(error) => result.postponed.push((*change, error)),
                 }
             }
-            tried
+            result
         })
         .collect()
 }

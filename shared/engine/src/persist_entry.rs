@@ -51,34 +51,40 @@ pub async fn persist_entry(
     backup: &dyn Backup,
     partition: &EntryPartition,
     join_kind: JoinKind,
-    standing: EntryStatus,
+    status: EntryStatus,
     change: &Change,
 ) -> Result<Option<PersistedEntry>, LineError> {
     let (queue, id) = (&partition.queue, change.id);
     let deadline = Instant::now() + WRITE_DEADLINE;
-    let placed = |durable, record| PersistedEntry {
-        status: standing,
+    let build_entry = |durable, record| PersistedEntry {
+        status,
         durable,
         record,
         is_restored: false,
     };
     for _ in 0..ATTEMPTS_MAX {
-        let taken = match await_before(deadline, backup.put_place(partition, change)).await {
+        let stored = match await_before(deadline, backup.put_place(partition, change)).await {
             Ok(PlacePutOutcome::Put(PutOutcome::Stored(record))) => {
-                return Ok(Some(placed(true, Some(record))));
+                return Ok(Some(build_entry(true, Some(record))));
             }
-            Ok(PlacePutOutcome::Put(written @ (PutOutcome::Superseded | PutOutcome::Conflicting))) => {
-                let is_older = written == PutOutcome::Superseded;
-                return resolve_superseded_place(line, backup, partition, placed(is_older, None), change)
-                    .await;
+            Ok(PlacePutOutcome::Put(outcome @ (PutOutcome::Superseded | PutOutcome::Conflicting))) => {
+                let is_older = outcome == PutOutcome::Superseded;
+                return resolve_superseded_place(
+                    line,
+                    backup,
+                    partition,
+                    build_entry(is_older, None),
+                    change,
+                )
+                .await;
             }
             // The stored visit is the one that the visitor gives up. The exception: this very change has already
             // restored it.
             Ok(PlacePutOutcome::Conflict(record))
                 if join_kind == JoinKind::Requeued && record.version != change.version =>
             {
-                let through = write_through(line, backup, partition, change).await?;
-                return Ok(Some(placed(through.durable, through.record)));
+                let write = write_through(line, backup, partition, change).await?;
+                return Ok(Some(build_entry(write.durable, write.record)));
             }
             Ok(PlacePutOutcome::Conflict(record)) => record,
             Err(error) => {
@@ -87,17 +93,17 @@ pub async fn persist_entry(
                     "the backup did not accept the place of a visitor who entered; added it to the journal instead"
                 );
                 line.append_to_journal(queue, change).await?;
-                return Ok(Some(placed(false, None)));
+                return Ok(Some(build_entry(false, None)));
             }
         };
         // If the visit has ended, either the line remembers the end or the backup has it. The code therefore asks the
         // line before it reads the record: an end that the line forgets in between is in that record.
         if let Some(end) = line.unsettled_end(queue, id).await?
-            && end.version >= taken.version
-            && end.event.visit() == taken.visit
+            && end.version >= stored.version
+            && end.event.visit() == stored.visit
         {
-            if taken.supersedes(&end) {
-                match resolve_stale_end(line, backup, partition, &taken, &end).await {
+            if stored.supersedes(&end) {
+                match resolve_stale_end(line, backup, partition, &stored, &end).await {
                     // If the backup is unavailable, the next write reports it.
                     Ok(()) | Err(StaleEndError::Backup(_)) => continue,
                     Err(StaleEndError::Line(error)) => return Err(error),
@@ -133,18 +139,15 @@ async fn restore_previous_place(
     record: EntryRecord,
     change: &Change,
 ) -> Result<ControlFlow<Option<PersistedEntry>>, LineError> {
-    let revival = RestoreEntryOrder {
+    let order = RestoreEntryOrder {
         record,
         generation: partition.generation,
         replaced: ReplacedEntry::NewVisit(change.event.visit()),
     };
-    match line.restore_entry(&partition.queue, &revival).await? {
-        RestoreEntryOutcome::Restored {
-            status: standing,
-            change,
-        } => {
-            let through = write_through(line, backup, partition, &change).await?;
-            if revival.record.came_back_at_ms.is_some() {
+    match line.restore_entry(&partition.queue, &order).await? {
+        RestoreEntryOutcome::Restored { status, change } => {
+            let write = write_through(line, backup, partition, &change).await?;
+            if order.record.came_back_at_ms.is_some() {
                 tracing::info!(
                     event = "entry.missed_turn_restored", queue = %partition.queue, entry = %change.id,
                     "gave a visitor who missed the turn and returned within the grace the old place"
@@ -156,17 +159,17 @@ async fn restore_previous_place(
                 );
             }
             Ok(ControlFlow::Break(Some(PersistedEntry {
-                status: standing,
-                durable: through.durable,
-                record: through.record,
+                status,
+                durable: write.durable,
+                record: write.record,
                 is_restored: true,
             })))
         }
         // Another request restored it a moment ago.
-        RestoreEntryOutcome::AlreadyLive(standing) => Ok(ControlFlow::Break(Some(PersistedEntry {
-            status: standing,
-            durable: standing.visit() == revival.record.visit,
-            record: Some(revival.record),
+        RestoreEntryOutcome::AlreadyLive(status) => Ok(ControlFlow::Break(Some(PersistedEntry {
+            status,
+            durable: status.visit() == order.record.visit,
+            record: Some(order.record),
             is_restored: true,
         }))),
         RestoreEntryOutcome::SessionExpired(end) => {
@@ -185,28 +188,28 @@ async fn resolve_superseded_place(
     line: &(impl EntryLine + JournalLine + RecoveryLine + ?Sized),
     backup: &dyn Backup,
     partition: &EntryPartition,
-    placed: PersistedEntry,
+    entry: PersistedEntry,
     change: &Change,
 ) -> Result<Option<PersistedEntry>, LineError> {
     let record = backup.read_entry(partition, change.id).await.ok().flatten();
     let record = record.filter(|record| !record.state.is_live());
     // A ready entry is identified by its claim deadline here, not by the time to claim (hence 0): only the consistency
     // check persists a ready entry through this function.
-    if let Some(over) = record
+    if let Some(ended_record) = record
         .as_ref()
-        .filter(|record| record.is_end_of(&placed.status, 0))
+        .filter(|record| record.is_end_of(&entry.status, 0))
     {
-        remove_ended(line, backup, partition, &placed.status, over).await?;
+        remove_ended(line, backup, partition, &entry.status, ended_record).await?;
         return Ok(None);
     }
-    if !placed.durable {
+    if !entry.durable {
         if record.is_none() {
             // The record changed since, or the backup cannot be read.
             return Ok(None);
         }
         line.append_to_journal(&partition.queue, change).await?;
     }
-    Ok(Some(placed))
+    Ok(Some(entry))
 }
 
 async fn await_before<T>(

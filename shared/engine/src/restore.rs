@@ -151,27 +151,27 @@ async fn salvage_changes(
 ) -> Result<usize, RestoreError> {
     let mut flushed_changes = 0;
     loop {
-        let remains = line.unflushed(&partition.queue, SALVAGE_RECORDS_MAX).await?;
+        let unflushed = line.unflushed(&partition.queue, SALVAGE_RECORDS_MAX).await?;
         let partition = EntryPartition {
-            generation: remains.generation.unwrap_or(partition.generation),
+            generation: unflushed.generation.unwrap_or(partition.generation),
             ..partition.clone()
         };
-        let mut records = remains.records;
+        let mut records = unflushed.records;
         records.retain(|record| record.parse_error.is_none());
-        records.extend(remains.ends.into_iter().map(to_journal_record));
+        records.extend(unflushed.ends.into_iter().map(to_journal_record));
         let before = flushed_changes;
         for batch in split_into_batches(&records) {
-            let tried = write_batch(backup, &partition, batch).await;
-            let whole = tried.iter().filter(|tried| tried.is_complete());
-            let keys: Vec<_> = whole.map(|tried| tried.record.key.clone()).collect();
-            let ended: Vec<_> = tried.iter().flat_map(BatchResult::endings).collect();
+            let results = write_batch(backup, &partition, batch).await;
+            let completed = results.iter().filter(|result| result.is_complete());
+            let keys: Vec<_> = completed.map(|result| result.record.key.clone()).collect();
+            let ended: Vec<_> = results.iter().flat_map(BatchResult::endings).collect();
             line.acknowledge(&partition.queue, &keys, &ended).await?;
-            flushed_changes += tried
+            flushed_changes += results
                 .iter()
-                .filter(|tried| tried.is_complete())
-                .map(|tried| tried.written.len())
+                .filter(|result| result.is_complete())
+                .map(|result| result.written.len())
                 .sum::<usize>();
-            BatchResult::fail_if_postponed(tried)?;
+            BatchResult::fail_if_postponed(results)?;
         }
         if flushed_changes == before {
             return Ok(flushed_changes);

@@ -49,20 +49,17 @@ pub async fn restore_entry(
     mut record: EntryRecord,
 ) -> Result<LostEntry, RestoreEntryError> {
     let (queue, id) = (&partition.queue, record.id);
-    let mut instead = ReplacedEntry::Nothing;
+    let mut replaced = ReplacedEntry::Nothing;
     for _ in 0..ATTEMPTS_MAX {
-        let revival = RestoreEntryOrder {
+        let order = RestoreEntryOrder {
             record,
             generation: partition.generation,
-            replaced: instead,
+            replaced,
         };
-        match line.restore_entry(queue, &revival).await? {
-            RestoreEntryOutcome::Restored {
-                status: standing,
-                change,
-            } => {
+        match line.restore_entry(queue, &order).await? {
+            RestoreEntryOutcome::Restored { status, change } => {
                 write_through(line, backup, partition, &change).await?;
-                let state = standing.state().name();
+                let state = status.state().name();
                 tracing::warn!(
                     event = "entry.restored", %queue, entry = %id, state,
                     "restored an entry that Redis had lost and DynamoDB still shows as live"
@@ -71,17 +68,18 @@ pub async fn restore_entry(
             }
             RestoreEntryOutcome::AlreadyLive(_) => return Ok(LostEntry::InLine),
             RestoreEntryOutcome::SessionExpired(end) => {
-                let through = write_through(line, backup, partition, &end).await?;
-                let shown = EntryRecord::apply_change(Some(&revival.record), &end, partition.retain_hours);
-                return Ok(LostEntry::EndRecorded(through.record.or(shown)));
+                let write = write_through(line, backup, partition, &end).await?;
+                let ended_record =
+                    EntryRecord::apply_change(Some(&order.record), &end, partition.retain_hours);
+                return Ok(LostEntry::EndRecorded(write.record.or(ended_record)));
             }
             RestoreEntryOutcome::AlreadyEnded => return Ok(LostEntry::EndPending),
             RestoreEntryOutcome::Rejected => return Ok(LostEntry::Undecided),
-            RestoreEntryOutcome::TicketIssued(mark) => match backup.read_entry(partition, id).await? {
+            RestoreEntryOutcome::TicketIssued(ticket) => match backup.read_entry(partition, id).await? {
                 Some(again) if again.state.is_live() => {
-                    (record, instead) = (again, ReplacedEntry::Ticket(mark));
+                    (record, replaced) = (again, ReplacedEntry::Ticket(ticket));
                 }
-                over => return Ok(LostEntry::EndRecorded(over)),
+                ended => return Ok(LostEntry::EndRecorded(ended)),
             },
         }
     }

@@ -136,18 +136,18 @@ pub async fn sync_settings(
         return Ok(SyncOutcome::QueueRemoved);
     };
     match build_configuration(&stored, policy) {
-        Ok(wanted) => Ok(SyncOutcome::InForce {
-            put: apply_configuration(line, backup, queue, &stored, &wanted).await?,
-            revision: wanted.revision.clone(),
-            partition: EntryPartition::from_configuration(queue, &wanted),
+        Ok(configuration) => Ok(SyncOutcome::InForce {
+            put: apply_configuration(line, backup, queue, &stored, &configuration).await?,
+            revision: configuration.revision.clone(),
+            partition: EntryPartition::from_configuration(queue, &configuration),
         }),
         Err(error) => {
-            let wanted = keep_settings_with_stored_switches(line, queue, &stored, &error).await?;
+            let configuration = keep_settings_with_stored_switches(line, queue, &stored, &error).await?;
             Ok(SyncOutcome::Refused {
-                put: apply_configuration(line, backup, queue, &stored, &wanted).await?,
+                put: apply_configuration(line, backup, queue, &stored, &configuration).await?,
                 error,
                 stored: stored.settings.fingerprint(),
-                partition: EntryPartition::from_configuration(queue, &wanted),
+                partition: EntryPartition::from_configuration(queue, &configuration),
             })
         }
     }
@@ -217,9 +217,9 @@ pub async fn apply_configuration(
     let mut fence = stored.metadata.watermark;
     // The watermark comes first, so that a stale line does not accept new settings as if it were current.
     match line.raise_watermark(queue, epoch, fence).await {
-        Ok(RaiseWatermarkOutcome::Raised(mark)) => {
-            match backup.raise_watermark(queue, epoch, mark).await {
-                Ok(()) => fence = mark,
+        Ok(RaiseWatermarkOutcome::Raised(watermark)) => {
+            match backup.raise_watermark(queue, epoch, watermark).await {
+                Ok(()) => fence = watermark,
                 // A failure is harmless: the next sync raises the fence. The settings do not wait for it.
                 Err(error) => {
                     warn!(
@@ -245,7 +245,7 @@ pub async fn apply_configuration(
         Err(LineError::QueueNotFound) => return restore_queue().await,
         Err(error) => return Err(error.into()),
     }
-    let how = match line.configure(queue, configuration, false).await {
+    let outcome = match line.configure(queue, configuration, false).await {
         Err(LineError::QueueNotFound) | Ok(ConfigureOutcome::NeedsRestore) => return restore_queue().await,
         Ok(ConfigureOutcome::Superseded) => {
             resolve_older_configuration(line, backup, queue, configuration).await?
@@ -256,7 +256,7 @@ pub async fn apply_configuration(
         epoch,
         watermark: fence,
     };
-    Ok(AppliedConfig { outcome: how, fence })
+    Ok(AppliedConfig { outcome, fence })
 }
 
 /// Handles a configuration that the line refuses as older than the one in force.

@@ -48,9 +48,9 @@ pub async fn write_through(
     change: &Change,
 ) -> Result<WriteOutcome, LineError> {
     let queue = &partition.queue;
-    let written = write_before_deadline(backup, partition, change).await;
-    let overruled = matches!(written, Ok(PutOutcome::Conflicting));
-    let refused = match written {
+    let outcome = write_before_deadline(backup, partition, change).await;
+    let is_conflicting = matches!(outcome, Ok(PutOutcome::Conflicting));
+    let refused = match outcome {
         Ok(PutOutcome::Stored(record)) => Ok(Some(record)),
         Ok(PutOutcome::Superseded) => Ok(None),
         // The line had lost the end or the other visit. The consistency check decides, unless the caller knows enough.
@@ -69,7 +69,7 @@ pub async fn write_through(
             line.append_to_journal(queue, change).await?;
             return Ok(WriteOutcome {
                 durable: false,
-                is_conflicting: overruled,
+                is_conflicting,
                 record: None,
             });
         }
@@ -85,7 +85,7 @@ pub async fn write_through(
     }
     Ok(WriteOutcome {
         durable: true,
-        is_conflicting: overruled,
+        is_conflicting,
         record,
     })
 }

@@ -36,22 +36,25 @@ pub(super) async fn find_differences(
     backup: &dyn Backup,
     partition: &EntryPartition,
     shards: Range<u8>,
-    manner: CheckConfig,
-    checked: &mut CheckSummary,
+    config: CheckConfig,
+    summary: &mut CheckSummary,
 ) -> Result<HashMap<EntryId, EntryObservation>, CheckError> {
-    let mut sights = read_line(line, partition, &shards, manner).await?;
-    checked.checked_line = sights.values().filter(|sight| sight.position.is_some()).count() as u64;
+    let mut observations = read_line(line, partition, &shards, config).await?;
+    summary.checked_line = observations
+        .values()
+        .filter(|observation| observation.position.is_some())
+        .count() as u64;
     let reads: Vec<_> = shards
         .map(|shard| backup.read_live_entries(partition, shard))
         .collect();
     let mut reads = stream::iter(reads).buffer_unordered(SHARDS_AT_ONCE);
     while let Some(records) = reads.try_next().await? {
-        checked.checked_table += records.len() as u64;
+        summary.checked_table += records.len() as u64;
         for record in records {
-            discard_if_equal(&mut sights, &record);
+            discard_if_equal(&mut observations, &record);
         }
     }
-    Ok(sights)
+    Ok(observations)
 }
 
 /// The entries of these shards that the line has, and the ends that it remembers.
@@ -59,36 +62,40 @@ async fn read_line(
     line: &dyn Line,
     partition: &EntryPartition,
     shards: &Range<u8>,
-    manner: CheckConfig,
+    config: CheckConfig,
 ) -> Result<HashMap<EntryId, EntryObservation>, CheckError> {
-    let mut sights: HashMap<EntryId, EntryObservation> = HashMap::new();
+    let mut observations: HashMap<EntryId, EntryObservation> = HashMap::new();
     let mut next = Some(Cursor::default());
     while let Some(from) = next {
         let page = line.read_page(&partition.queue, &from).await?;
-        for (id, spot) in page.positions {
+        for (id, position) in page.positions {
             if shards.contains(&id.shard()) {
-                sights.entry(id).or_default().position = Some(spot);
+                observations.entry(id).or_default().position = Some(position);
             }
         }
         for end in page.ends {
             if shards.contains(&end.id.shard()) {
-                sights.entry(end.id).or_default().end = Some(end);
+                observations.entry(end.id).or_default().end = Some(end);
             }
         }
         next = page.next;
         if next.is_some() {
-            sleep(manner.page_pause).await;
+            sleep(config.page_pause).await;
         }
     }
-    Ok(sights)
+    Ok(observations)
 }
 
 /// Drops the observation if the line and the backup agree about the entry.
-fn discard_if_equal(sights: &mut HashMap<EntryId, EntryObservation>, record: &EntryRecord) {
-    let sight = sights.entry(record.id).or_default();
-    if sight.end.is_none() && sight.position.is_some_and(|spot| record.matches_position(spot)) {
-        sights.remove(&record.id);
+fn discard_if_equal(observations: &mut HashMap<EntryId, EntryObservation>, record: &EntryRecord) {
+    let observation = observations.entry(record.id).or_default();
+    if observation.end.is_none()
+        && observation
+            .position
+            .is_some_and(|position| record.matches_position(position))
+    {
+        observations.remove(&record.id);
     } else {
-        sight.live_version = Some(record.version);
+        observation.live_version = Some(record.version);
     }
 }

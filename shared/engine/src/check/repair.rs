@@ -36,8 +36,11 @@ pub(super) async fn find_journaled_entries(
     if records.len() == JOURNAL_RECORDS_MAX {
         return Err(CheckError::JournalBehind);
     }
-    let aside = line.dead_lettered(queue, JOURNAL_RECORDS_MAX).await?;
-    let changes = records.into_iter().chain(aside).flat_map(|record| record.changes);
+    let dead_letters = line.dead_lettered(queue, JOURNAL_RECORDS_MAX).await?;
+    let changes = records
+        .into_iter()
+        .chain(dead_letters)
+        .flat_map(|record| record.changes);
     Ok(changes.map(|change| change.id).collect())
 }
 
@@ -54,37 +57,37 @@ pub(super) struct Repairer<'a> {
 impl Repairer<'_> {
     pub(super) async fn repair_all(
         &self,
-        sights: HashMap<EntryId, EntryObservation>,
-        checked: &mut CheckSummary,
+        observations: HashMap<EntryId, EntryObservation>,
+        summary: &mut CheckSummary,
     ) -> Result<(), CheckError> {
-        let mends: Vec<_> = sights
+        let repairs: Vec<_> = observations
             .into_iter()
-            .map(|(id, sight)| self.repair(id, sight))
+            .map(|(id, observation)| self.repair(id, observation))
             .collect();
-        let mut mends = stream::iter(mends).buffer_unordered(ENTRIES_AT_ONCE);
-        while let Some(one) = mends.try_next().await? {
-            *checked += CheckSummary {
-                next_shard: checked.next_shard,
-                ..one
+        let mut repairs = stream::iter(repairs).buffer_unordered(ENTRIES_AT_ONCE);
+        while let Some(of_entry) = repairs.try_next().await? {
+            *summary += CheckSummary {
+                next_shard: summary.next_shard,
+                ..of_entry
             };
         }
         Ok(())
     }
 
-    async fn repair(&self, id: EntryId, sight: EntryObservation) -> Result<CheckSummary, CheckError> {
-        let mut checked = CheckSummary::default();
+    async fn repair(&self, id: EntryId, observation: EntryObservation) -> Result<CheckSummary, CheckError> {
+        let mut summary = CheckSummary::default();
         let is_done =
-            !self.journaled.contains(&id) && self.repair_if_unchanged(id, sight, &mut checked).await?;
-        checked.skipped = u64::from(!is_done);
-        Ok(checked)
+            !self.journaled.contains(&id) && self.repair_if_unchanged(id, observation, &mut summary).await?;
+        summary.skipped = u64::from(!is_done);
+        Ok(summary)
     }
 
     /// Returns `false` if a part of the difference is left to the next check.
     async fn repair_if_unchanged(
         &self,
         id: EntryId,
-        sight: EntryObservation,
-        checked: &mut CheckSummary,
+        observation: EntryObservation,
+        summary: &mut CheckSummary,
     ) -> Result<bool, CheckError> {
         let mut record = match self.backup.read_entry(self.partition, id).await {
             // The item was damaged by hand. The other entries are repaired all the same.
@@ -93,24 +96,24 @@ impl Repairer<'_> {
         };
         let live = record.as_ref().filter(|record| record.state.is_live());
         let of_later_epoch = |record: &EntryRecord| record.version.epoch > self.epoch;
-        if live.map(|record| record.version) != sight.live_version
+        if live.map(|record| record.version) != observation.live_version
             || record.as_ref().is_some_and(of_later_epoch)
         {
             return Ok(false);
         }
-        if let Some(seen) = sight.end {
+        if let Some(observed_end) = observation.end {
             // The end is written before the place, because the record of an entry shows its last visit.
             let end = self.line.unsettled_end(&self.partition.queue, id).await?;
-            let Some(end) = end.filter(|end| *end == seen) else {
+            let Some(end) = end.filter(|end| *end == observed_end) else {
                 return Ok(false);
             };
             write_through(self.line, self.backup, self.partition, &end).await?;
-            checked.ended += 1;
+            summary.ended += 1;
             record = self.backup.read_entry(self.partition, id).await?;
         }
-        match (sight.position, record) {
-            (Some(spot), record) => self.repair_place(id, spot, record, checked).await,
-            (None, Some(record)) if record.state.is_live() => self.restore_lost_entry(record, checked).await,
+        match (observation.position, record) {
+            (Some(position), record) => self.repair_place(id, position, record, summary).await,
+            (None, Some(record)) if record.state.is_live() => self.restore_lost_entry(record, summary).await,
             (None, _) => Ok(true),
         }
     }
@@ -119,25 +122,25 @@ impl Repairer<'_> {
     async fn repair_place(
         &self,
         id: EntryId,
-        spot: StoredPosition,
+        position: StoredPosition,
         record: Option<EntryRecord>,
-        checked: &mut CheckSummary,
+        summary: &mut CheckSummary,
     ) -> Result<bool, CheckError> {
         if record
             .as_ref()
-            .is_some_and(|record| record.matches_position(spot))
+            .is_some_and(|record| record.matches_position(position))
         {
             return Ok(true);
         }
         let had_place = record.as_ref().is_some_and(|record| record.state.is_live());
-        let mending = RepairOrder {
+        let order = RepairOrder {
             id,
-            observed: spot,
+            observed: position,
             generation: self.partition.generation,
             record,
         };
         let (line, queue) = (self.line, &self.partition.queue);
-        match line.repair(queue, &mending).await? {
+        match line.repair(queue, &order).await? {
             RepairOutcome::Rejected | RepairOutcome::Moved => return Ok(false),
             RepairOutcome::Ended(end) => {
                 write_through(line, self.backup, self.partition, &end).await?;
@@ -145,36 +148,29 @@ impl Repairer<'_> {
                     event = "entry.stale_removed", %queue, entry = %id,
                     "removed an entry from Redis that DynamoDB shows as ended"
                 );
-                checked.removed += 1;
+                summary.removed += 1;
             }
             RepairOutcome::Live {
-                status: standing,
+                status,
                 change,
-                has_adopted: adopted,
+                has_adopted,
             } => {
                 // As for a visitor who enters: if the backup shows another live visit, the line had lost that visit.
-                match persist_entry(
-                    line,
-                    self.backup,
-                    self.partition,
-                    JoinKind::Kept,
-                    standing,
-                    &change,
-                )
-                .await?
+                match persist_entry(line, self.backup, self.partition, JoinKind::Kept, status, &change)
+                    .await?
                 {
                     None => return Ok(false),
-                    Some(placed) if placed.is_restored => checked.restored += 1,
-                    Some(_) if adopted => {
-                        let state = standing.state().name();
+                    Some(entry) if entry.is_restored => summary.restored += 1,
+                    Some(_) if has_adopted => {
+                        let state = status.state().name();
                         tracing::warn!(
                             event = "entry.state_advanced", %queue, entry = %id, state,
                             "advanced an entry in Redis to the later state that DynamoDB shows"
                         );
-                        checked.adopted += 1;
+                        summary.adopted += 1;
                     }
-                    Some(_) if had_place => checked.rewritten += 1,
-                    Some(_) => checked.written += 1,
+                    Some(_) if had_place => summary.rewritten += 1,
+                    Some(_) => summary.written += 1,
                 }
             }
         }
@@ -185,11 +181,11 @@ impl Repairer<'_> {
     async fn restore_lost_entry(
         &self,
         record: EntryRecord,
-        checked: &mut CheckSummary,
+        summary: &mut CheckSummary,
     ) -> Result<bool, CheckError> {
         match restore_entry(self.line, self.backup, self.partition, record).await? {
-            LostEntry::InLine => checked.restored += 1,
-            LostEntry::EndRecorded(Some(_)) => checked.ended += 1,
+            LostEntry::InLine => summary.restored += 1,
+            LostEntry::EndRecorded(Some(_)) => summary.ended += 1,
             // The entry timed out and the line has not dropped it yet, or it changed in the meantime.
             LostEntry::EndRecorded(None) | LostEntry::EndPending | LostEntry::Undecided => return Ok(false),
         }

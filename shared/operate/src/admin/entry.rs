@@ -20,14 +20,14 @@ impl Admin {
         match self.line.leave(queue, id, None, LeaveReason::Evict).await? {
             LeaveOutcome::Ended(change) => {
                 let partition = entry_partition(queue, &stored);
-                let through =
+                let write =
                     write_through::write_through(&*self.line, &*self.backup, &partition, &change).await?;
                 Ok(json!({
                     "queue": queue.as_str(),
                     "token": id.to_string(),
                     "state": change.event.state(),
                     "visit": change.event.visit().number(),
-                    "durable": through.durable,
+                    "durable": write.durable,
                 }))
             }
             LeaveOutcome::OtherVisit | LeaveOutcome::NotActive(_) | LeaveOutcome::NotFound(_) => {
@@ -45,7 +45,7 @@ impl Admin {
             .read_entry(&entry_partition(queue, &stored), id)
             .await?;
         let place = match self.line.status(queue, id).await {
-            Ok(EntryLookup::Found(standing)) => place_to_json(&standing),
+            Ok(EntryLookup::Found(status)) => place_to_json(&status),
             Ok(EntryLookup::NotFound(NotFound::RecentlyEnded)) => {
                 json!({ "state": "ended", "in_backup": false })
             }
@@ -76,9 +76,9 @@ impl Admin {
     }
 }
 
-fn place_to_json(standing: &EntryStatus) -> Value {
-    let (state, visit) = (standing.state(), standing.visit().number());
-    match standing {
+fn place_to_json(status: &EntryStatus) -> Value {
+    let (state, visit) = (status.state(), status.visit().number());
+    match status {
         EntryStatus::Waiting { score, position } => json!({
             "state": state, "visit": visit, "position": position, "score": score.raw(),
             "joined_at_ms": score.joined_at_ms(),

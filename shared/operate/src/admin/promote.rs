@@ -36,7 +36,7 @@ impl Admin {
         };
         let partition = entry_partition(queue, &stored);
         let until = Instant::now() + FLUSH_TIME;
-        let drained = flush_journal(&*self.line, &*self.backup, &partition, RECORDS_MAX, until).await;
+        let flushed = flush_journal(&*self.line, &*self.backup, &partition, RECORDS_MAX, until).await;
         Ok(json!({
             "queue": queue.as_str(),
             "requested": count,
@@ -45,7 +45,7 @@ impl Admin {
             "waiting": last.waiting,
             "ready": last.ready,
             "active": last.active,
-            "durable": drained.is_ok_and(|drained| drained.refused + drained.dead_lettered == 0),
+            "durable": flushed.is_ok_and(|flushed| flushed.refused + flushed.dead_lettered == 0),
         }))
     }
 }

@@ -74,8 +74,8 @@ impl Promoter {
         let view = settled.await.map_err(|error| error.to_string())?;
         match view.journal_len + view.dead_letters {
             0 => Ok(()),
-            left => Err(format!(
-                "{left} journal records could not be written to the backup"
+            remaining => Err(format!(
+                "{remaining} journal records could not be written to the backup"
             )),
         }
     }

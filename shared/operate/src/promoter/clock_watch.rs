@@ -135,10 +135,10 @@ impl ClockWatch {
         let wanted_ms = clocks.wanted_offset_ms();
         let difference = differences
             .entry(queue.clone())
-            .and_modify(|known| {
-                let same = known.wanted_ms.abs_diff(wanted_ms) <= CLOCK_NOISE_MS;
-                known.ticks = if same { known.ticks + 1 } else { 1 };
-                known.wanted_ms = wanted_ms;
+            .and_modify(|deviation| {
+                let same = deviation.wanted_ms.abs_diff(wanted_ms) <= CLOCK_NOISE_MS;
+                deviation.ticks = if same { deviation.ticks + 1 } else { 1 };
+                deviation.wanted_ms = wanted_ms;
             })
             .or_insert(RepeatedDifference { wanted_ms, ticks: 1 });
         Some(difference.ticks)

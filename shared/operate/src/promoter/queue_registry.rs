@@ -42,10 +42,10 @@ impl QueueRegistry {
     pub(super) fn replace_queues(&self, queues: Vec<QueueId>) {
         lock(&self.listed_at).get_or_insert_with(Instant::now);
         let queues: BTreeSet<_> = queues.into_iter().collect();
-        let mut known = self.lock();
-        known.retain(|queue, _| queues.contains(queue));
+        let mut registered = self.lock();
+        registered.retain(|queue, _| queues.contains(queue));
         for queue in queues {
-            known.entry(queue).or_default();
+            registered.entry(queue).or_default();
         }
     }
 
@@ -58,10 +58,10 @@ impl QueueRegistry {
     }
 
     pub(super) fn record_sync(&self, queue: &QueueId, partition: EntryPartition, put: AppliedConfig) {
-        let mut known = self.lock();
-        let known = known.entry(queue.clone()).or_default();
-        known.partition = Some(partition);
-        known.applied = Some(put);
+        let mut registered = self.lock();
+        let entry = registered.entry(queue.clone()).or_default();
+        entry.partition = Some(partition);
+        entry.applied = Some(put);
     }
 
     /// The fence of the last sync: the line must be at least as recent.
@@ -72,8 +72,8 @@ impl QueueRegistry {
     /// Takes the turn to retry the dead letters. Returns `true` once in each interval `every`, and the caller
     /// then retries them.
     pub(super) fn take_retry_turn(&self, queue: &QueueId, every: Duration) -> bool {
-        let mut known = self.lock();
-        let Some(entry) = known.get_mut(queue) else {
+        let mut registered = self.lock();
+        let Some(entry) = registered.get_mut(queue) else {
             return false;
         };
         let is_due = entry.retried_at.is_none_or(|at| at.elapsed() >= every);
@@ -113,8 +113,10 @@ impl QueueRegistry {
     /// Logs the problem of a step when it is new or has changed, and logs the recovery when the step succeeds
     /// again.
     pub(super) fn log_step_outcome(&self, queue: &QueueId, step: &'static str, outcome: Result<(), String>) {
-        let mut known = self.lock();
-        let Some(entry) = known.get_mut(queue) else { return };
+        let mut registered = self.lock();
+        let Some(entry) = registered.get_mut(queue) else {
+            return;
+        };
         match outcome {
             Err(problem) if entry.problems.get(step) != Some(&problem) => {
                 warn!(

@@ -184,8 +184,8 @@ fn report_metrics(report: &Report) -> Vec<(Metric, Value)> {
 /// The estimated wait that a visitor at this position is shown, in milliseconds: the middle of the range `low`
 /// to `high`, which are seconds, so (low + high) / 2 * 1000. `None` if there is no estimate.
 fn estimated_wait_ms(view: &QueueView, position: u64) -> Option<u64> {
-    let told = view.estimate(&view.forecast(), position)?;
-    Some((told.low + told.high) * 500)
+    let estimate = view.estimate(&view.forecast(), position)?;
+    Some((estimate.low + estimate.high) * 500)
 }
 
 /// The mean and the longest wait of a report, in milliseconds. `None` if no entry was promoted and none waits.

@@ -52,8 +52,8 @@ const DEADLINE_RESERVE: Duration = Duration::from_secs(2);
 /// Completes 2 s before `deadline`, which is a time of the system clock, as Lambda gives it.
 pub fn before_deadline(deadline: SystemTime) -> impl Future<Output = ()> + Send {
     // If the deadline has already passed, the future completes at once.
-    let left = deadline.duration_since(SystemTime::now()).unwrap_or_default();
-    sleep(left.saturating_sub(DEADLINE_RESERVE))
+    let time_left = deadline.duration_since(SystemTime::now()).unwrap_or_default();
+    sleep(time_left.saturating_sub(DEADLINE_RESERVE))
 }
 
 /// Ticks, flushes, syncs, reports on and checks every queue of a deployment.
@@ -199,7 +199,8 @@ impl Promoter {
     }
 
     pub(super) fn record_sync_outcome(&self, queue: &QueueId, outcome: &Result<SyncOutcome, SyncError>) {
-        let note = |problem: Result<(), String>| self.registry.log_step_outcome(queue, "sync", problem);
+        let log_outcome =
+            |problem: Result<(), String>| self.registry.log_step_outcome(queue, "sync", problem);
         match outcome {
             Ok(SyncOutcome::InForce {
                 put,
@@ -208,7 +209,7 @@ impl Promoter {
             }) => {
                 self.registry.record_sync(queue, partition.clone(), *put);
                 self.reporter.report_settings_refused(queue, false);
-                note(Ok(()));
+                log_outcome(Ok(()));
                 if put.outcome == ConfigureOutcome::Changed {
                     info!(
                         event = "queue.settings_applied",
@@ -228,7 +229,7 @@ impl Promoter {
                 self.reporter.report_settings_refused(queue, true);
                 // The text contains the fingerprint of the stored settings, so that the log shows the next
                 // invalid edit although the reason is the same.
-                note(Err(format!(
+                log_outcome(Err(format!(
                     "the stored settings (fingerprint {stored}) are invalid; only their switches act, and the other \
                      settings in force stay: {error}"
                 )));
@@ -243,7 +244,7 @@ impl Promoter {
                 ) {
                     self.reporter.report_settings_refused(queue, true);
                 }
-                note(Err(error.to_string()));
+                log_outcome(Err(error.to_string()));
             }
         }
     }
@@ -255,20 +256,20 @@ impl Promoter {
         let _permit = self.steps.ticks.acquire().await;
         let fence = self.registry.fence(queue);
         let outcome = match timeout(TICK_TIMEOUT, tick(&*self.line, queue, fence)).await {
-            Ok(Ok(ticked)) => {
-                debug!(event = "queue.ticked", %queue, ?ticked, "ticked the queue");
-                let is_empty = ticked.waiting + ticked.ready + ticked.active == 0;
+            Ok(Ok(summary)) => {
+                debug!(event = "queue.ticked", %queue, ticked = ?summary, "ticked the queue");
+                let is_empty = summary.waiting + summary.ready + summary.active == 0;
                 // A queue whose clocks disagree counts as occupied, because only a running promoter can correct
                 // the offset.
                 self.registry
-                    .record_emptiness(queue, is_empty && !ticked.clocks.apart);
+                    .record_emptiness(queue, is_empty && !summary.clocks.apart);
                 self.start_step(Step::Flush(queue.clone()));
-                self.reporter.report_tick(queue, &ticked);
-                let kept = self
+                self.reporter.report_tick(queue, &summary);
+                let adjustment = self
                     .clock_watch
-                    .adjust_if_needed(&*self.line, queue, ticked.clocks)
+                    .adjust_if_needed(&*self.line, queue, summary.clocks)
                     .await;
-                self.registry.log_step_outcome(queue, "clock", kept);
+                self.registry.log_step_outcome(queue, "clock", adjustment);
                 if self.reporter.is_due(queue) {
                     self.start_step(Step::Report(queue.clone()));
                 }
@@ -308,8 +309,8 @@ impl Promoter {
         let Some(partition) = self.registry.partition(queue) else {
             return;
         };
-        let tell = |checked: &_| self.reporter.report_check(queue, checked);
-        let outcome = run_due_check(&*self.line, &*self.backup, &partition, tell).await;
+        let report = |checked: &_| self.reporter.report_check(queue, checked);
+        let outcome = run_due_check(&*self.line, &*self.backup, &partition, report).await;
         self.registry
             .log_step_outcome(queue, "check", outcome.map_err(|error| error.to_string()));
     }

@@ -71,8 +71,8 @@ async fn evict_removes_the_entry_from_line_and_backup() {
             (&json!(id.to_string()), &json!("left"))
         );
         assert_eq!(evicted["durable"], true);
-        let look = desk.line().status(&queue(), id).await.expect("answered");
-        assert_eq!(look, EntryLookup::NotFound(NotFound::Unknown));
+        let lookup = desk.line().status(&queue(), id).await.expect("answered");
+        assert_eq!(lookup, EntryLookup::NotFound(NotFound::Unknown));
         let record = desk
             .backup()
             .read_entry(&entry_partition(), id)

@@ -130,10 +130,10 @@ async fn server_clock_off_by_an_hour_is_corrected_in_seconds() {
         );
         assert_eq!(clocks.written.last(CLOCKS_APART), 0);
 
-        let look = clocks.line.status(&queue, first).await.expect("seen");
+        let lookup = clocks.line.status(&queue, first).await.expect("seen");
         assert!(
-            matches!(look, EntryLookup::Found(standing) if standing.state() == EntryState::Active),
-            "{look:?}"
+            matches!(lookup, EntryLookup::Found(status) if status.state() == EntryState::Active),
+            "{lookup:?}"
         );
         run(&promoter, 75).await;
         let view = clocks.line.queue_view(&queue).await.expect("seen");

@@ -76,8 +76,8 @@ impl Fixture {
     /// Enters like a visitor and writes the entry through to the backup.
     async fn enter(&self, partition: &EntryPartition, visitor: &str) -> EntryId {
         let change = self.enter_unwritten(&partition.queue, visitor).await;
-        let through = write_through(&*self.line, &*self.backup, partition, &change).await;
-        assert!(through.expect("written").durable);
+        let write = write_through(&*self.line, &*self.backup, partition, &change).await;
+        assert!(write.expect("written").durable);
         change.id
     }
 

@@ -119,12 +119,12 @@ async fn flush_ends_only_between_batches() {
     }
     tokio::time::pause();
     let slow = slow_backup(&scene, Duration::from_secs(5));
-    let drained = async |time: u64| {
+    let flush = async |time: u64| {
         let until = Instant::now() + Duration::from_secs(time);
         flush_journal(&*scene.line, &*slow, &partition, 100, until).await
     };
-    assert_eq!(drained(0).await.expect("drained").records, 1, "always the first");
-    assert_eq!(drained(7).await.expect("drained").records, 2);
+    assert_eq!(flush(0).await.expect("flushed").records, 1, "always the first");
+    assert_eq!(flush(7).await.expect("flushed").records, 2);
     let hangs = slow_backup(&scene, Duration::from_hours(1));
     let error = flush_journal(&*scene.line, &*hangs, &partition, 100, Instant::now()).await;
     assert!(error.expect_err("given up").to_string().contains("30s"));

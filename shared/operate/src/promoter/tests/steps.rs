@@ -48,8 +48,8 @@ async fn tick_promotes_and_flush_writes_the_journal() {
     assert_eq!((ticked.promoted, ticked.waiting, ticked.ready), (2, 1, 2));
     assert_eq!(ticked.limited_by, LimitedBy::Capacity);
     let until = Instant::now() + Duration::from_secs(30);
-    let drained = flush_journal(&*scene.line, &*scene.backup, &partition, 10, until).await;
-    assert_eq!(drained.expect("drained").changes, 2);
+    let flushed = flush_journal(&*scene.line, &*scene.backup, &partition, 10, until).await;
+    assert_eq!(flushed.expect("flushed").changes, 2);
     assert_eq!(scene.line.queue_view(&queue).await.expect("seen").journal_len, 0);
     for (id, state) in ids
         .into_iter()
