@@ -11,16 +11,20 @@ use super::{DeadLetterOutcome, JournalRecord, LineError, QueueLine, RequeueOrder
 /// The journal, its dead letters, and the acknowledgement of what the backup has.
 #[async_trait]
 pub trait JournalLine: QueueLine {
-    /// Returns the oldest journal records that are due, oldest first, at most `most`.
+    /// Returns the oldest journal records that are due, oldest first, at most `records_max`.
     async fn due_journal_records(
         &self,
         queue: &QueueId,
-        most: usize,
+        records_max: usize,
     ) -> Result<Vec<JournalRecord>, LineError>;
 
-    /// Returns the oldest journal records, due or not, oldest first, at most `most`. The backup does not have their
+    /// Returns the oldest journal records, due or not, oldest first, at most `records_max`. The backup does not have their
     /// changes yet.
-    async fn journal_records(&self, queue: &QueueId, most: usize) -> Result<Vec<JournalRecord>, LineError>;
+    async fn journal_records(
+        &self,
+        queue: &QueueId,
+        records_max: usize,
+    ) -> Result<Vec<JournalRecord>, LineError>;
 
     /// Appends a change to the journal after the backup failed to take it.
     ///
@@ -36,9 +40,13 @@ pub trait JournalLine: QueueLine {
     /// rejecting or that cannot be read.
     async fn dead_letter(&self, queue: &QueueId, key: &str) -> Result<DeadLetterOutcome, LineError>;
 
-    /// Returns the oldest dead letters, oldest first, at most `most`. Pass their keys to [`acknowledge`](Self::acknowledge)
+    /// Returns the oldest dead letters, oldest first, at most `records_max`. Pass their keys to [`acknowledge`](Self::acknowledge)
     /// to remove them.
-    async fn dead_lettered(&self, queue: &QueueId, most: usize) -> Result<Vec<JournalRecord>, LineError>;
+    async fn dead_lettered(
+        &self,
+        queue: &QueueId,
+        records_max: usize,
+    ) -> Result<Vec<JournalRecord>, LineError>;
 
     /// Acknowledges what the backup has: drops these records from the journal and the dead letters, and removes
     /// these ends.

@@ -50,9 +50,9 @@ pub trait RecoveryLine: QueueLine {
     /// one.
     async fn drop_queue(&self, queue: &QueueId, epoch: u32) -> Result<bool, LineError>;
 
-    /// Returns the unflushed changes of a dropped queue: at most `most` journal records and at most `most` ends.
+    /// Returns the unflushed changes of a dropped queue: at most `records_max` journal records and at most `records_max` ends.
     /// [`acknowledge`](crate::JournalLine::acknowledge) removes them.
-    async fn unflushed(&self, queue: &QueueId, most: usize) -> Result<UnflushedChanges, LineError>;
+    async fn unflushed(&self, queue: &QueueId, records_max: usize) -> Result<UnflushedChanges, LineError>;
 
     /// Raises the watermark of a queue with this epoch. The watermark shows whether a line restarted with stale
     /// data.

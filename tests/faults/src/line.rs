@@ -111,12 +111,12 @@ decorate! { EntryLine {
 } }
 
 decorate! { JournalLine {
-    fn due_journal_records(most: usize) -> Vec<JournalRecord>;
-    fn journal_records(most: usize) -> Vec<JournalRecord>;
+    fn due_journal_records(records_max: usize) -> Vec<JournalRecord>;
+    fn journal_records(records_max: usize) -> Vec<JournalRecord>;
     fn append_to_journal(change: &Change) -> ();
     fn requeue_with_backoff(order: &RequeueOrder) -> ();
     fn dead_letter(key: &str) -> DeadLetterOutcome;
-    fn dead_lettered(most: usize) -> Vec<JournalRecord>;
+    fn dead_lettered(records_max: usize) -> Vec<JournalRecord>;
     fn acknowledge(keys: &[String], ended: &[VisitEnd]) -> ();
 } }
 
@@ -124,7 +124,7 @@ decorate! { RecoveryLine {
     fn configure(configuration: &Configuration, create: bool) -> ConfigureOutcome;
     fn restore(configuration: &Configuration, fence: u64, entries: RestoredEntries) -> ConfigureOutcome;
     fn drop_queue(epoch: u32) -> bool;
-    fn unflushed(most: usize) -> UnflushedChanges;
+    fn unflushed(records_max: usize) -> UnflushedChanges;
     fn raise_watermark(epoch: u32, fence: u64) -> RaiseWatermarkOutcome;
     fn restore_entry(order: &RestoreEntryOrder) -> RestoreEntryOutcome;
     fn read_page(from: &Cursor) -> Page;

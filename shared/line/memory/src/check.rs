@@ -30,9 +30,10 @@ impl Queue {
         for id in ids.iter().take(PAGE_ENTRIES) {
             match self.ended.get(id) {
                 Some(end) if from.set == SETS - 1 => page.ends.push(*end),
-                _ => page
-                    .positions
-                    .extend(self.stored_position(from.set, *id).map(|spot| (*id, spot))),
+                _ => page.positions.extend(
+                    self.stored_position(from.set, *id)
+                        .map(|position| (*id, position)),
+                ),
             }
         }
         page.next = if ids.len() > PAGE_ENTRIES {
@@ -60,7 +61,7 @@ impl Queue {
     }
 
     pub(super) fn repair(&mut self, now_us: u64, order: &RepairOrder) -> RepairOutcome {
-        let (id, seen, now_ms) = (order.id, order.observed, self.now_ms(now_us));
+        let (id, observed, now_ms) = (order.id, order.observed, self.now_ms(now_us));
         let record = order.record.as_ref();
         let configuration = &self.configuration;
         if configuration.generation != order.generation
@@ -69,22 +70,23 @@ impl Queue {
             return RepairOutcome::Rejected;
         }
         // An entry whose deadline has passed has no status. The next promotion drops it.
-        let standing = self.entry_status(now_ms, id);
+        let status = self.entry_status(now_ms, id);
         let stored = [0, 1, 2]
             .into_iter()
             .find_map(|set| self.stored_position(set, id));
-        let is_seen =
-            |standing: &EntryStatus| stored == Some(seen) || StoredPosition::from_status(standing) == seen;
-        let Some(standing) = standing.filter(is_seen) else {
+        let is_as_observed = |status: &EntryStatus| {
+            stored == Some(observed) || StoredPosition::from_status(status) == observed
+        };
+        let Some(status) = status.filter(is_as_observed) else {
             return RepairOutcome::Moved;
         };
         // Each change from now on gets a version above that of the backup.
         self.v = self.v.max(record.map_or(0, |record| record.version.v));
-        let visit = record.map_or(seen.visit(), |record| record.visit);
+        let visit = record.map_or(observed.visit(), |record| record.visit);
         match order.choose_action() {
             RepairAction::Keep => RepairOutcome::Live {
-                status: standing,
-                change: self.new_change(now_us, id, RepairOutcome::status_event(&standing)),
+                status,
+                change: self.new_change(now_us, id, RepairOutcome::status_event(&status)),
                 has_adopted: false,
             },
             RepairAction::Adopt(Event::Claimed { session_end_ms, .. }) if session_end_ms <= now_ms => self
@@ -102,10 +104,10 @@ impl Queue {
                 self.remove_entry(id);
                 self.insert_entry(now_ms, id, event);
                 self.entry_status(now_ms, id)
-                    .map_or(RepairOutcome::Moved, |standing| RepairOutcome::Live {
-                        status: standing,
+                    .map_or(RepairOutcome::Moved, |status| RepairOutcome::Live {
+                        status,
                         change: Change {
-                            event: RepairOutcome::status_event(&standing),
+                            event: RepairOutcome::status_event(&status),
                             ..change
                         },
                         has_adopted: true,

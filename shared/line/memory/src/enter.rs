@@ -24,7 +24,7 @@ impl Queue {
         match self.entry_status(time.ms(), id) {
             Some(EntryStatus::Waiting { score, position }) => self.re_enter(now_us, id, score, position),
             Some(
-                standing @ EntryStatus::Active {
+                status @ EntryStatus::Active {
                     visit,
                     session_end_ms,
                     ..
@@ -40,13 +40,13 @@ impl Queue {
                 ));
                 EnterOutcome::Joined {
                     kind: JoinKind::Kept,
-                    status: standing,
+                    status,
                     change,
                 }
             }
-            Some(standing) => EnterOutcome::Joined {
+            Some(status) => EnterOutcome::Joined {
                 kind: JoinKind::Kept,
-                status: standing,
+                status,
                 change: None,
             },
             None => match self.settings().entrance {
@@ -65,10 +65,10 @@ impl Queue {
             self.settings().re_entry == ReEntry::Requeue && self.settings().entrance == Entrance::Open;
         if !is_requeued {
             let change = Some(self.new_change(now_us, id, Event::Entered { score }));
-            let standing = EntryStatus::Waiting { score, position };
+            let status = EntryStatus::Waiting { score, position };
             return EnterOutcome::Joined {
                 kind: JoinKind::Kept,
-                status: standing,
+                status,
                 change,
             };
         }
@@ -90,13 +90,13 @@ impl Queue {
         {
             // The backup still shows the old visit as live. The caller that writes the new place therefore writes
             // this end first.
-            let how = if no_show.is_some() {
+            let reason = if no_show.is_some() {
                 EndReason::NoShow
             } else {
                 EndReason::Expired
             };
             let visit = due.visit();
-            let event = Event::Ended { visit, how };
+            let event = Event::Ended { visit, how: reason };
             self.ended.insert(id, Change { event, ..*change });
             self.v += 1;
             change.version.v = self.v;
@@ -117,7 +117,7 @@ impl Queue {
         }
         self.bucket = bucket.spend(pace, 1);
         self.totals.fast_tracked += 1;
-        let standing = self.activate(now_ms, id, score.visit());
+        let status = self.activate(now_ms, id, score.visit());
         let session_end_ms = now_ms + self.settings().session_ms();
         let change = Some(self.new_change(
             now_us,
@@ -129,7 +129,7 @@ impl Queue {
         ));
         EnterOutcome::Joined {
             kind: JoinKind::NewVisit,
-            status: standing,
+            status,
             change,
         }
     }
@@ -137,16 +137,12 @@ impl Queue {
     fn join_line(&mut self, now_us: u64, id: EntryId, score: WaitScore, kind: JoinKind) -> EnterOutcome {
         self.waiting.insert(score, id);
         let change = Some(self.new_change(now_us, id, Event::Entered { score }));
-        let standing = EntryStatus::Waiting {
+        let status = EntryStatus::Waiting {
             score,
             // The entry is the last in line, so its position equals the length of the line.
             position: self.waiting.len(),
         };
-        EnterOutcome::Joined {
-            kind,
-            status: standing,
-            change,
-        }
+        EnterOutcome::Joined { kind, status, change }
     }
 
     fn next_score(&mut self, now_us: u64) -> WaitScore {

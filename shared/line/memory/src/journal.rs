@@ -20,9 +20,9 @@ impl Journal {
         self.records.len() as u64
     }
 
-    /// Whether the journal has at least `most` records.
-    pub(super) fn is_full(&self, most: u64) -> bool {
-        self.len() >= most
+    /// Whether the journal has at least `limit` records.
+    pub(super) fn is_full(&self, limit: u64) -> bool {
+        self.len() >= limit
     }
 
     pub(super) fn add(&mut self, changes: Vec<Change>, tries: u32, retry_at_ms: u64) {

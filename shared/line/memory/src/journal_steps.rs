@@ -8,10 +8,10 @@ use super::queue::Queue;
 impl Queue {
     /// Returns the oldest records that are due. Compares with the server's clock and not with line time, because
     /// line time may be far ahead of the clock for a while.
-    pub(super) fn due_journal_records(&self, now_us: u64, most: usize) -> Vec<JournalRecord> {
+    pub(super) fn due_journal_records(&self, now_us: u64, records_max: usize) -> Vec<JournalRecord> {
         let is_due = |record: &&JournalRecord| record.retry_at_ms <= now_us / 1_000;
         let records = self.journal.records.iter();
-        records.filter(is_due).take(most).cloned().collect()
+        records.filter(is_due).take(records_max).cloned().collect()
     }
 
     pub(super) fn append_to_journal(&mut self, changes: Vec<Change>) {
@@ -46,8 +46,13 @@ impl Queue {
         DeadLetterOutcome::Moved
     }
 
-    pub(super) fn dead_lettered(&self, most: usize) -> Vec<JournalRecord> {
-        self.journal.dead_letters.iter().take(most).cloned().collect()
+    pub(super) fn dead_lettered(&self, records_max: usize) -> Vec<JournalRecord> {
+        self.journal
+            .dead_letters
+            .iter()
+            .take(records_max)
+            .cloned()
+            .collect()
     }
 
     pub(super) fn acknowledge(&mut self, keys: &[String], ended: &[VisitEnd]) {

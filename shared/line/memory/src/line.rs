@@ -37,8 +37,8 @@ impl QueueLine for MemoryLine {
 #[async_trait]
 impl EntryLine for MemoryLine {
     async fn enter(&self, queue: &QueueId, id: EntryId) -> Result<EnterOutcome, LineError> {
-        let most = self.journal_limits.new_entries;
-        self.with_queue(queue, |queue, time| queue.enter(time, id, most))
+        let limit = self.journal_limits.new_entries;
+        self.with_queue(queue, |queue, time| queue.enter(time, id, limit))
     }
 
     async fn status(&self, queue: &QueueId, id: EntryId) -> Result<EntryLookup, LineError> {
@@ -99,7 +99,7 @@ impl EntryLine for MemoryLine {
 #[async_trait]
 impl PromotionLine for MemoryLine {
     async fn promote(&self, queue: &QueueId, order: PromoteOrder) -> Result<Promotion, LineError> {
-        let most = self.journal_limits.new_entries;
+        let limit = self.journal_limits.new_entries;
         let is_lost = |queue: &Queue, fence: MinWatermark| {
             queue.configuration.epoch != fence.epoch || queue.watermark < fence.watermark
         };
@@ -107,7 +107,7 @@ impl PromotionLine for MemoryLine {
             if order.min_watermark.is_some_and(|fence| is_lost(queue, fence)) {
                 return Err(LineError::QueueNotFound);
             }
-            Ok(queue.promote(time, order, most))
+            Ok(queue.promote(time, order, limit))
         })??;
         if let Some(tick) = tick {
             self.publish_tick(queue, tick);
@@ -141,19 +141,25 @@ impl JournalLine for MemoryLine {
     async fn due_journal_records(
         &self,
         queue: &QueueId,
-        most: usize,
+        records_max: usize,
     ) -> Result<Vec<JournalRecord>, LineError> {
-        self.with_queue(queue, |queue, _| queue.due_journal_records((self.clock)(), most))
+        self.with_queue(queue, |queue, _| {
+            queue.due_journal_records((self.clock)(), records_max)
+        })
     }
 
-    async fn journal_records(&self, queue: &QueueId, most: usize) -> Result<Vec<JournalRecord>, LineError> {
-        self.with_queue(queue, |queue, _| queue.due_journal_records(u64::MAX, most))
+    async fn journal_records(
+        &self,
+        queue: &QueueId,
+        records_max: usize,
+    ) -> Result<Vec<JournalRecord>, LineError> {
+        self.with_queue(queue, |queue, _| queue.due_journal_records(u64::MAX, records_max))
     }
 
     async fn append_to_journal(&self, queue: &QueueId, change: &Change) -> Result<(), LineError> {
-        let most = self.journal_limits.all_changes;
+        let limit = self.journal_limits.all_changes;
         self.with_queue(queue, |queue, _| {
-            if queue.journal.is_full(most) {
+            if queue.journal.is_full(limit) {
                 return Err(LineError::JournalFull);
             }
             queue.append_to_journal(vec![*change]);
@@ -168,12 +174,16 @@ impl JournalLine for MemoryLine {
     }
 
     async fn dead_letter(&self, queue: &QueueId, key: &str) -> Result<DeadLetterOutcome, LineError> {
-        let most = self.journal_limits.dead_letters;
-        self.with_queue(queue, |queue, _| queue.dead_letter(key, most))
+        let limit = self.journal_limits.dead_letters;
+        self.with_queue(queue, |queue, _| queue.dead_letter(key, limit))
     }
 
-    async fn dead_lettered(&self, queue: &QueueId, most: usize) -> Result<Vec<JournalRecord>, LineError> {
-        self.with_queue(queue, |queue, _| queue.dead_lettered(most))
+    async fn dead_lettered(
+        &self,
+        queue: &QueueId,
+        records_max: usize,
+    ) -> Result<Vec<JournalRecord>, LineError> {
+        self.with_queue(queue, |queue, _| queue.dead_lettered(records_max))
     }
 
     async fn acknowledge(
@@ -217,8 +227,8 @@ impl RecoveryLine for MemoryLine {
         Ok(self.drop_for_restore(queue, epoch))
     }
 
-    async fn unflushed(&self, queue: &QueueId, most: usize) -> Result<UnflushedChanges, LineError> {
-        self.unflushed_changes(queue, most)
+    async fn unflushed(&self, queue: &QueueId, records_max: usize) -> Result<UnflushedChanges, LineError> {
+        self.unflushed_changes(queue, records_max)
     }
 
     async fn raise_watermark(

@@ -26,18 +26,18 @@ impl Queue {
         // Nothing is dropped or promoted while line time is uncertain, or while the journal has no room for the
         // changes.
         let is_full = self.journal.is_full(journal_max);
-        let most = if time.clocks.apart || is_full {
+        let drop_max = if time.clocks.apart || is_full {
             0
         } else {
             PROMOTE_CHUNK
         };
-        let no_shows = drop_expired(&mut events, EndReason::NoShow, most, || {
+        let no_shows = drop_expired(&mut events, EndReason::NoShow, drop_max, || {
             self.ready.pop_due(clock_ms)
         });
         let expired = drop_expired(
             &mut events,
             EndReason::Expired,
-            most.saturating_sub(no_shows),
+            drop_max.saturating_sub(no_shows),
             || self.active.pop_due(now_ms),
         );
         let dropped = events.len();
@@ -158,15 +158,15 @@ impl Queue {
     }
 }
 
-/// Drops at most `most` entries whose deadline has passed. Returns the number of dropped entries.
+/// Drops at most `drop_max` entries whose deadline has passed. Returns the number of dropped entries.
 fn drop_expired(
     events: &mut Vec<(EntryId, Event)>,
     how: EndReason,
-    most: u64,
+    drop_max: u64,
     mut pop: impl FnMut() -> Option<(DeadlineScore, EntryId)>,
 ) -> u64 {
     let mut dropped = 0;
-    while dropped < most {
+    while dropped < drop_max {
         let Some((score, id)) = pop() else { break };
         events.push((
             id,

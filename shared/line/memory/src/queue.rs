@@ -185,7 +185,7 @@ impl Queue {
 
     pub(super) fn lookup_entry(&self, now_us: u64, id: EntryId) -> EntryLookup {
         match self.entry_status(self.now_ms(now_us), id) {
-            Some(standing) => EntryLookup::Found(standing),
+            Some(status) => EntryLookup::Found(status),
             None => EntryLookup::NotFound(self.explain_not_found(id)),
         }
     }

@@ -25,14 +25,14 @@ impl MemoryLine {
     pub(super) fn unflushed_changes(
         &self,
         queue: &QueueId,
-        most: usize,
+        records_max: usize,
     ) -> Result<UnflushedChanges, LineError> {
         let queues = self.lock();
         let lost = queues.dropped.get(queue).ok_or(LineError::QueueNotFound)?;
         Ok(UnflushedChanges {
             generation: lost.generation,
-            records: lost.journal.records.iter().take(most).cloned().collect(),
-            ends: lost.ended.values().take(most).copied().collect(),
+            records: lost.journal.records.iter().take(records_max).cloned().collect(),
+            ends: lost.ended.values().take(records_max).copied().collect(),
         })
     }
 

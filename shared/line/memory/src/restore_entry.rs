@@ -21,29 +21,29 @@ impl Queue {
         if configuration.generation != order.generation || configuration.epoch < record.version.epoch {
             return RestoreEntryOutcome::Rejected;
         }
-        let instead = match order.replaced {
+        let replaced_visit = match order.replaced {
             ReplacedEntry::NewVisit(visit) => Some(visit),
             ReplacedEntry::Nothing | ReplacedEntry::Ticket(_) => None,
         };
-        let standing = self.entry_status(now_ms, record.id);
-        if let Some(standing) = standing
-            && (Some(standing.visit()) != instead || standing.visit() == record.visit)
+        let status = self.entry_status(now_ms, record.id);
+        if let Some(status) = status
+            && (Some(status.visit()) != replaced_visit || status.visit() == record.visit)
         {
-            return RestoreEntryOutcome::AlreadyLive(standing);
+            return RestoreEntryOutcome::AlreadyLive(status);
         }
-        let is_live = standing.is_some();
+        let is_live = status.is_some();
         // `due`: the deadline has passed and no promotion has dropped the entry yet. `is_over`: this visit ended
         // after the change that the record shows.
         let due =
             !is_live && (self.ready.score(record.id).is_some() || self.active.score(record.id).is_some());
         let end = self.ended.get(&record.id);
         let is_later_end = |end: &Change| end.version >= record.version && end.event.visit() == record.visit;
-        if due || end.is_some_and(is_later_end) || (instead.is_some() && !is_live) {
+        if due || end.is_some_and(is_later_end) || (replaced_visit.is_some() && !is_live) {
             return RestoreEntryOutcome::AlreadyEnded;
         }
-        if instead.is_none() {
+        if replaced_visit.is_none() {
             let ticket = match self.revival_tickets.get(&record.id) {
-                Some(mark) => *mark,
+                Some(ticket) => *ticket,
                 None => self.issue_revival_ticket(now_us, order),
             };
             if order.replaced != ReplacedEntry::Ticket(ticket) {
@@ -51,11 +51,15 @@ impl Queue {
             }
             // The entry ended after the ticket was issued, in whatever visit. The record may be older than that
             // end, so it does not count. An end of an earlier epoch came before the ticket.
-            let marked = Version {
+            let ticket_version = Version {
                 epoch: self.configuration.epoch,
                 v: ticket,
             };
-            if self.ended.get(&record.id).is_some_and(|end| end.version > marked) {
+            if self
+                .ended
+                .get(&record.id)
+                .is_some_and(|end| end.version > ticket_version)
+            {
                 return RestoreEntryOutcome::AlreadyEnded;
             }
             self.revival_tickets.remove(&record.id);
@@ -64,9 +68,9 @@ impl Queue {
     }
 
     fn issue_revival_ticket(&mut self, now_us: u64, order: &RestoreEntryOrder) -> u64 {
-        let mark = self.take_next_version(now_us).v;
-        self.revival_tickets.insert(order.record.id, mark);
-        mark
+        let ticket = self.take_next_version(now_us).v;
+        self.revival_tickets.insert(order.record.id, ticket);
+        ticket
     }
 
     fn restore_to_state(
@@ -104,9 +108,9 @@ impl Queue {
         self.insert_entry(now_ms, record.id, event);
         self.entry_status(now_ms, record.id).map_or(
             RestoreEntryOutcome::AlreadyEnded,
-            |standing: EntryStatus| RestoreEntryOutcome::Restored {
-                status: standing,
-                change: change(event.with_deadline_of(&standing)),
+            |status: EntryStatus| RestoreEntryOutcome::Restored {
+                status,
+                change: change(event.with_deadline_of(&status)),
             },
         )
     }

@@ -30,9 +30,9 @@ impl Queue {
         self.totals.claimed += 1;
         let now_ms = self.now_ms(now_us);
         let session_end_ms = now_ms + self.settings().session_ms();
-        let standing = self.activate(now_ms, id, visit);
+        let status = self.activate(now_ms, id, visit);
         (
-            standing,
+            status,
             self.new_change(
                 now_us,
                 id,
@@ -47,14 +47,11 @@ impl Queue {
     pub(super) fn claim(&mut self, now_us: u64, id: EntryId) -> ClaimOutcome {
         match self.entry_status(self.now_ms(now_us), id) {
             Some(EntryStatus::Ready { visit, .. }) => {
-                let (standing, change) = self.claim_ready(now_us, id, visit);
-                ClaimOutcome::Active {
-                    status: standing,
-                    change,
-                }
+                let (status, change) = self.claim_ready(now_us, id, visit);
+                ClaimOutcome::Active { status, change }
             }
             Some(
-                standing @ EntryStatus::Active {
+                status @ EntryStatus::Active {
                     visit,
                     session_end_ms,
                     ..
@@ -68,12 +65,9 @@ impl Queue {
                         session_end_ms,
                     },
                 );
-                ClaimOutcome::Active {
-                    status: standing,
-                    change,
-                }
+                ClaimOutcome::Active { status, change }
             }
-            Some(standing) => ClaimOutcome::StillWaiting(standing),
+            Some(status) => ClaimOutcome::StillWaiting(status),
             None => ClaimOutcome::NotFound(self.explain_not_found(id)),
         }
     }
@@ -85,69 +79,66 @@ impl Queue {
         visit: Option<Visit>,
         reason: LeaveReason,
     ) -> LeaveOutcome {
-        let Some(standing) = self.entry_status(self.now_ms(now_us), id) else {
+        let Some(status) = self.entry_status(self.now_ms(now_us), id) else {
             return LeaveOutcome::NotFound(self.explain_not_found(id));
         };
-        if visit.is_some_and(|visit| visit != standing.visit()) {
+        if visit.is_some_and(|visit| visit != status.visit()) {
             return LeaveOutcome::OtherVisit;
         }
-        let how = match (reason, standing.state()) {
+        let reason = match (reason, status.state()) {
             (LeaveReason::Leave | LeaveReason::Complete, EntryState::Active) => EndReason::Completed,
-            (LeaveReason::Complete, _) => return LeaveOutcome::NotActive(standing),
+            (LeaveReason::Complete, _) => return LeaveOutcome::NotActive(status),
             (LeaveReason::Leave | LeaveReason::Evict, _) => EndReason::Left,
         };
-        LeaveOutcome::Ended(self.end_visit(now_us, id, standing.visit(), how))
+        LeaveOutcome::Ended(self.end_visit(now_us, id, status.visit(), reason))
     }
 
-    fn end_visit(&mut self, now_us: u64, id: EntryId, visit: Visit, how: EndReason) -> Change {
+    fn end_visit(&mut self, now_us: u64, id: EntryId, visit: Visit, reason: EndReason) -> Change {
         self.waiting.remove(id);
         self.ready.remove(id);
         self.active.remove(id);
-        match how {
+        match reason {
             EndReason::Completed => self.totals.completed += 1,
             EndReason::Left => self.totals.left += 1,
             EndReason::NoShow | EndReason::Expired => {
                 unreachable!("only `promote` drops an entry past its deadline")
             }
         }
-        let change = self.new_change(now_us, id, Event::Ended { visit, how });
+        let change = self.new_change(now_us, id, Event::Ended { visit, how: reason });
         self.ended.insert(id, change);
         change
     }
 
     pub(super) fn validate(&mut self, now_us: u64, id: EntryId, validation: Validation) -> ValidateOutcome {
-        let Some(mut standing) = self.entry_status(self.now_ms(now_us), id) else {
+        let Some(mut status) = self.entry_status(self.now_ms(now_us), id) else {
             return ValidateOutcome::NotFound(self.explain_not_found(id));
         };
-        let visit = standing.visit();
+        let visit = status.visit();
         if validation.visit.is_some_and(|named| named != visit) {
             return ValidateOutcome::OtherVisit;
         }
         let mut change = None;
-        match standing {
+        match status {
             EntryStatus::Active { .. } => {}
             EntryStatus::Ready { .. } if validation.claims => {
-                let (now_standing, claimed) = self.claim_ready(now_us, id, visit);
-                (standing, change) = (now_standing, Some(claimed));
+                let (new_status, claimed) = self.claim_ready(now_us, id, visit);
+                (status, change) = (new_status, Some(claimed));
             }
             _ => match validation
                 .reactivate_until_ms
                 .filter(|end_ms| *end_ms > self.now_ms(now_us))
             {
                 Some(end_ms) => {
-                    let (now_standing, claimed) = self.reactivate(now_us, id, visit, end_ms);
-                    (standing, change) = (now_standing, Some(claimed));
+                    let (new_status, claimed) = self.reactivate(now_us, id, visit, end_ms);
+                    (status, change) = (new_status, Some(claimed));
                 }
-                None => return ValidateOutcome::NotActive(standing),
+                None => return ValidateOutcome::NotActive(status),
             },
         }
         if validation.consumes {
             change = Some(self.end_visit(now_us, id, visit, EndReason::Completed));
         }
-        ValidateOutcome::Active {
-            status: standing,
-            change,
-        }
+        ValidateOutcome::Active { status, change }
     }
 
     /// Makes an entry active until its pass ends. The entry was active before the line lost that fact, and the pass
@@ -167,19 +158,19 @@ impl Queue {
             visit,
             session_end_ms,
         };
-        let standing = EntryStatus::Active {
+        let status = EntryStatus::Active {
             visit,
             session_end_ms,
             now_ms: self.now_ms(now_us),
         };
-        (standing, self.new_change(now_us, id, event))
+        (status, self.new_change(now_us, id, event))
     }
 
     pub(super) fn extend(&mut self, now_us: u64, id: EntryId, extension: SessionExtension) -> ExtendOutcome {
-        let Some(standing) = self.entry_status(self.now_ms(now_us), id) else {
+        let Some(status) = self.entry_status(self.now_ms(now_us), id) else {
             return ExtendOutcome::NotFound(self.explain_not_found(id));
         };
-        let visit = standing.visit();
+        let visit = status.visit();
         if extension.visit.is_some_and(|named| named != visit) {
             return ExtendOutcome::OtherVisit;
         }
@@ -187,12 +178,12 @@ impl Queue {
             session_end_ms: old_end_ms,
             now_ms,
             ..
-        } = standing
+        } = status
         else {
-            return ExtendOutcome::NotActive(standing);
+            return ExtendOutcome::NotActive(status);
         };
-        let asked_ms = now_ms + u64::from(extension.seconds) * 1_000;
-        let session_end_ms = asked_ms.min(extension.latest_end_ms).max(old_end_ms);
+        let requested_end_ms = now_ms + u64::from(extension.seconds) * 1_000;
+        let session_end_ms = requested_end_ms.min(extension.latest_end_ms).max(old_end_ms);
         self.active.insert(DeadlineScore::new(session_end_ms, visit), id);
         let change = self.new_change(
             now_us,

@@ -42,8 +42,8 @@ impl WaitingEntries {
 
     /// All entries, in order.
     pub(super) fn iter(&self) -> impl DoubleEndedIterator<Item = (WaitScore, EntryId)> {
-        let taken = (self.head..self.slots.len()).filter(|slot| self.is_taken(*slot));
-        taken.map(|slot| self.slots[slot])
+        let taken_slots = (self.head..self.slots.len()).filter(|slot| self.is_taken(*slot));
+        taken_slots.map(|slot| self.slots[slot])
     }
 
     /// The place of the first entry.

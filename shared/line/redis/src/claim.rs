@@ -26,7 +26,7 @@ pub(super) async fn claim(line: &RedisLine, queue: &QueueId, id: EntryId) -> Res
         "active" => {}
         _ => return Err(reply.protocol_error("a known outcome")),
     }
-    let (version, standing) = (reply.read_version()?, reply.read_status()?);
+    let (version, status) = (reply.read_version()?, reply.read_status()?);
     let (
         Some(version),
         EntryStatus::Active {
@@ -34,7 +34,7 @@ pub(super) async fn claim(line: &RedisLine, queue: &QueueId, id: EntryId) -> Res
             session_end_ms,
             now_ms,
         },
-    ) = (version, standing)
+    ) = (version, status)
     else {
         return Err(reply.protocol_error("an active entry"));
     };
@@ -47,8 +47,5 @@ pub(super) async fn claim(line: &RedisLine, queue: &QueueId, id: EntryId) -> Res
             session_end_ms,
         },
     };
-    Ok(ClaimOutcome::Active {
-        status: standing,
-        change,
-    })
+    Ok(ClaimOutcome::Active { status, change })
 }

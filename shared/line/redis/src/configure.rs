@@ -40,7 +40,7 @@ pub(super) fn config_fields(configuration: &Configuration) -> Vec<String> {
         .iter()
         .filter(|field| field.is_read_by_scripts)
         .map(|field| script_field(field.name, &settings[field.name]));
-    let own = [
+    let fields = [
         ("epoch", configuration.epoch.to_string()),
         ("generation", configuration.generation.to_string()),
         ("min_epoch", configuration.min_epoch.to_string()),
@@ -49,7 +49,8 @@ pub(super) fn config_fields(configuration: &Configuration) -> Vec<String> {
         ("settings_order", configuration.settings_order.to_string()),
         ("settings", Value::Object(settings.clone()).to_string()),
     ];
-    own.into_iter()
+    fields
+        .into_iter()
         .map(|(field, value)| (field.to_owned(), value))
         .chain(for_scripts)
         .flat_map(|(field, value)| [field, value])
@@ -64,7 +65,7 @@ fn script_field(name: &str, value: &Value) -> (String, String) {
             (format!("{stem}_ms"), ms.to_string())
         }
         (_, Value::Bool(flag)) => (name.to_owned(), u8::from(*flag).to_string()),
-        (_, Value::String(word)) => (name.to_owned(), word.clone()),
+        (_, Value::String(text)) => (name.to_owned(), text.clone()),
         (_, other) => (name.to_owned(), other.to_string()),
     }
 }

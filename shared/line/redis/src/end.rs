@@ -31,13 +31,13 @@ pub(super) async fn unsettled_end(
     id: EntryId,
 ) -> Result<Option<Change>, LineError> {
     let keys = Keys::new(queue);
-    let mut asked = redis::pipe();
-    asked
+    let mut pipeline = redis::pipe();
+    pipeline
         .hget(keys.key("ended"), id.to_member())
         .exists(keys.key("config"));
-    let ask = async |mut link: CallLink| asked.query_async(&mut link).await.map_err(to_line_error);
-    let (end, known): (Option<String>, bool) = line.connection.call(ask).await?;
-    if !known {
+    let send = async |mut link: CallLink| pipeline.query_async(&mut link).await.map_err(to_line_error);
+    let (end, queue_exists): (Option<String>, bool) = line.connection.call(send).await?;
+    if !queue_exists {
         return Err(LineError::QueueNotFound);
     }
     end.map(|text| parse_end(id, &text)).transpose()

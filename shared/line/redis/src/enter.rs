@@ -23,15 +23,15 @@ pub(super) async fn enter(line: &RedisLine, queue: &QueueId, id: EntryId) -> Res
             .map_err(|_| reply.protocol_error("a known reason for the refusal"))?;
         return Ok(EnterOutcome::Refused(refusal));
     }
-    let how = match reply.read_text()?.as_str() {
+    let kind = match reply.read_text()?.as_str() {
         "new" => JoinKind::NewVisit,
         "kept" => JoinKind::Kept,
         "moved" => JoinKind::Requeued,
         _ => return Err(reply.protocol_error("a known way of joining")),
     };
     let version = reply.read_version()?;
-    let (standing, at_ms) = reply.read_status_with_time()?;
-    let event = match (how, standing) {
+    let (status, at_ms) = reply.read_status_with_time()?;
+    let event = match (kind, status) {
         (_, EntryStatus::Waiting { score, .. }) => Some(Event::Entered { score }),
         (JoinKind::NewVisit, EntryStatus::Active { session_end_ms, .. }) => Some(Event::FastTracked {
             score: reply.read_score()?,
@@ -57,9 +57,5 @@ pub(super) async fn enter(line: &RedisLine, queue: &QueueId, id: EntryId) -> Res
         at_ms,
         event,
     });
-    Ok(EnterOutcome::Joined {
-        kind: how,
-        status: standing,
-        change,
-    })
+    Ok(EnterOutcome::Joined { kind, status, change })
 }

@@ -33,13 +33,13 @@ const SKIPPED_MAX: usize = 1_000;
 pub(super) async fn read_due_records(
     line: &RedisLine,
     queue: &QueueId,
-    most: usize,
+    records_max: usize,
 ) -> Result<Vec<JournalRecord>, LineError> {
     let (mut due, mut passed_over) = (Vec::new(), 0);
     let (mut from, mut clock_ms) = ("-".to_owned(), None);
     loop {
-        let page = read_records(line, queue, "journal", &from, most).await?;
-        let is_last = page.len() < most || most == 0;
+        let page = read_records(line, queue, "journal", &from, records_max).await?;
+        let is_last = page.len() < records_max || records_max == 0;
         for record in page {
             from = format!("({}", record.key);
             if record.retry_at_ms > 0 {
@@ -53,7 +53,7 @@ pub(super) async fn read_due_records(
                 }
             }
             due.push(record);
-            if due.len() == most {
+            if due.len() == records_max {
                 return Ok(due);
             }
         }
@@ -63,26 +63,26 @@ pub(super) async fn read_due_records(
     }
 }
 
-/// Reads at most `most` records of a stream, from the id `from` on, due or not.
+/// Reads at most `records_max` records of a stream, from the id `from` on, due or not.
 pub(super) async fn read_records(
     line: &RedisLine,
     queue: &QueueId,
     stream: &str,
     from: &str,
-    most: usize,
+    records_max: usize,
 ) -> Result<Vec<JournalRecord>, LineError> {
     let (stream, config) = (Keys::new(queue).key(stream), Keys::new(queue).key("config"));
-    let mut asked = redis::pipe();
-    asked
+    let mut pipeline = redis::pipe();
+    pipeline
         .cmd("XRANGE")
         .arg(stream)
         .arg(&[from, "+", "COUNT"])
-        .arg(most)
+        .arg(records_max)
         .cmd("EXISTS")
         .arg(config);
-    let ask = async |mut link: CallLink| asked.query_async(&mut link).await.map_err(to_line_error);
-    let (records, known): (StreamRangeReply, bool) = line.connection.call(ask).await?;
-    if !known {
+    let send = async |mut link: CallLink| pipeline.query_async(&mut link).await.map_err(to_line_error);
+    let (records, queue_exists): (StreamRangeReply, bool) = line.connection.call(send).await?;
+    if !queue_exists {
         return Err(LineError::QueueNotFound);
     }
     let records = records.ids.into_iter();

@@ -12,11 +12,11 @@ const PAGE_RECORDS: usize = 1_000;
 pub(super) async fn read_journal_records(
     line: &RedisLine,
     queue: &QueueId,
-    most: usize,
+    records_max: usize,
 ) -> Result<Vec<JournalRecord>, LineError> {
     let (mut records, mut from) = (Vec::new(), "-".to_owned());
-    while records.len() < most {
-        let count = PAGE_RECORDS.min(most - records.len());
+    while records.len() < records_max {
+        let count = PAGE_RECORDS.min(records_max - records.len());
         let page = read_records(line, queue, "journal", &from, count).await?;
         let Some(last) = page.last() else {
             break;
@@ -32,9 +32,9 @@ pub(super) async fn read_journal_records(
 pub(super) async fn read_dead_letters(
     line: &RedisLine,
     queue: &QueueId,
-    most: usize,
+    records_max: usize,
 ) -> Result<Vec<JournalRecord>, LineError> {
-    let mut records = read_records(line, queue, "dead_letters", "-", most).await?;
+    let mut records = read_records(line, queue, "dead_letters", "-", records_max).await?;
     for record in &mut records {
         record.key.insert_str(0, "dead-letter:");
     }

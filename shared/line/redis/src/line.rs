@@ -132,13 +132,17 @@ impl JournalLine for RedisLine {
     async fn due_journal_records(
         &self,
         queue: &QueueId,
-        most: usize,
+        records_max: usize,
     ) -> Result<Vec<JournalRecord>, LineError> {
-        journal::read_due_records(self, queue, most).await
+        journal::read_due_records(self, queue, records_max).await
     }
 
-    async fn journal_records(&self, queue: &QueueId, most: usize) -> Result<Vec<JournalRecord>, LineError> {
-        journal_records::read_journal_records(self, queue, most).await
+    async fn journal_records(
+        &self,
+        queue: &QueueId,
+        records_max: usize,
+    ) -> Result<Vec<JournalRecord>, LineError> {
+        journal_records::read_journal_records(self, queue, records_max).await
     }
 
     async fn append_to_journal(&self, queue: &QueueId, change: &Change) -> Result<(), LineError> {
@@ -153,8 +157,12 @@ impl JournalLine for RedisLine {
         dead_letter::dead_letter(self, queue, key).await
     }
 
-    async fn dead_lettered(&self, queue: &QueueId, most: usize) -> Result<Vec<JournalRecord>, LineError> {
-        journal_records::read_dead_letters(self, queue, most).await
+    async fn dead_lettered(
+        &self,
+        queue: &QueueId,
+        records_max: usize,
+    ) -> Result<Vec<JournalRecord>, LineError> {
+        journal_records::read_dead_letters(self, queue, records_max).await
     }
 
     async fn acknowledge(
@@ -192,8 +200,8 @@ impl RecoveryLine for RedisLine {
         drop_queue::drop_queue(self, queue, epoch).await
     }
 
-    async fn unflushed(&self, queue: &QueueId, most: usize) -> Result<UnflushedChanges, LineError> {
-        unflushed::unflushed(self, queue, most).await
+    async fn unflushed(&self, queue: &QueueId, records_max: usize) -> Result<UnflushedChanges, LineError> {
+        unflushed::unflushed(self, queue, records_max).await
     }
 
     async fn raise_watermark(
@@ -208,17 +216,17 @@ impl RecoveryLine for RedisLine {
     async fn restore_entry(
         &self,
         queue: &QueueId,
-        revival: &RestoreEntryOrder,
+        order: &RestoreEntryOrder,
     ) -> Result<RestoreEntryOutcome, LineError> {
-        restore_entry::restore_entry(self, queue, revival).await
+        restore_entry::restore_entry(self, queue, order).await
     }
 
     async fn read_page(&self, queue: &QueueId, from: &Cursor) -> Result<Page, LineError> {
         page::read_page(self, queue, from).await
     }
 
-    async fn repair(&self, queue: &QueueId, mending: &RepairOrder) -> Result<RepairOutcome, LineError> {
-        repair::repair(self, queue, mending).await
+    async fn repair(&self, queue: &QueueId, order: &RepairOrder) -> Result<RepairOutcome, LineError> {
+        repair::repair(self, queue, order).await
     }
 
     async fn take_check(&self, queue: &QueueId, order: CheckOrder) -> Result<CheckAssignment, LineError> {

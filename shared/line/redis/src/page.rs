@@ -31,17 +31,18 @@ pub(super) async fn read_page(line: &RedisLine, queue: &QueueId, from: &Cursor) 
     };
     let keys = Keys::new(queue);
     let after = if from.after.is_empty() { "0" } else { &from.after };
-    let mut asked = redis::pipe();
-    asked
+    let mut pipeline = redis::pipe();
+    pipeline
         .cmd(scan)
         .arg(keys.key(name))
         .arg(after)
         .arg("COUNT")
         .arg(PAGE_ENTRIES)
         .exists(keys.key("config"));
-    let ask = async |mut link: CallLink| asked.query_async(&mut link).await.map_err(to_line_error);
-    let ((after, pairs), known): ((String, Vec<(String, String)>), bool) = line.connection.call(ask).await?;
-    if !known {
+    let send = async |mut link: CallLink| pipeline.query_async(&mut link).await.map_err(to_line_error);
+    let ((after, pairs), queue_exists): ((String, Vec<(String, String)>), bool) =
+        line.connection.call(send).await?;
+    if !queue_exists {
         return Err(LineError::QueueNotFound);
     }
     let mut page = Page::default();
@@ -68,10 +69,11 @@ pub(super) async fn read_page(line: &RedisLine, queue: &QueueId, from: &Cursor) 
 fn parse_position(name: &str, value: &str) -> Result<StoredPosition, LineError> {
     let score = parse_integer(value);
     let deadline = score.and_then(DeadlineScore::from_raw);
-    let spot = match name {
+    let position = match name {
         "waiting" => score.and_then(WaitScore::from_raw).map(StoredPosition::Waiting),
         "ready" => deadline.map(StoredPosition::Ready),
         _ => deadline.map(StoredPosition::Active),
     };
-    spot.ok_or_else(|| LineError::Protocol(format!("the sorted set `{name}` has the invalid score {value}")))
+    position
+        .ok_or_else(|| LineError::Protocol(format!("the sorted set `{name}` has the invalid score {value}")))
 }

@@ -16,12 +16,12 @@ pub(super) static REPAIR: LazyLock<LuaScript> =
 pub(super) async fn repair(
     line: &RedisLine,
     queue: &QueueId,
-    mending: &RepairOrder,
+    order: &RepairOrder,
 ) -> Result<RepairOutcome, LineError> {
-    let (id, seen) = (mending.id, mending.observed);
-    let record = mending.record.as_ref();
+    let (id, observed) = (order.id, order.observed);
+    let record = order.record.as_ref();
     let version = record.map_or(Version::default(), |record| record.version);
-    let (becomes, end_ms) = match mending.choose_action() {
+    let (new_state, end_ms) = match order.choose_action() {
         RepairAction::Keep => ("", 0),
         RepairAction::Drop(how) => (how.name(), 0),
         RepairAction::Adopt(Event::Claimed { session_end_ms, .. }) => ("active", session_end_ms),
@@ -30,13 +30,13 @@ pub(super) async fn repair(
     let call = line
         .begin_call(&REPAIR, queue)
         .arg(id.to_member())
-        .arg(mending.generation)
-        .arg(seen.state().name())
-        .arg(seen.raw())
+        .arg(order.generation)
+        .arg(observed.state().name())
+        .arg(observed.raw())
         .arg(version.epoch)
         .arg(version.v)
-        .arg(becomes)
-        .arg(record.map_or(seen.visit(), |record| record.visit).number())
+        .arg(new_state)
+        .arg(record.map_or(observed.visit(), |record| record.visit).number())
         .arg(end_ms);
     let mut reply = call.send(line).await?;
     match reply.outcome() {
@@ -60,11 +60,11 @@ pub(super) async fn repair(
         let (visit, at_ms) = (reply.read_visit()?, reply.read_number()?);
         return Ok(RepairOutcome::Ended(change(at_ms, Event::Ended { visit, how })));
     }
-    let adopted = reply.read_number()? == 1;
-    let (standing, at_ms) = reply.read_status_with_time()?;
+    let has_adopted = reply.read_number()? == 1;
+    let (status, at_ms) = reply.read_status_with_time()?;
     Ok(RepairOutcome::Live {
-        status: standing,
-        change: change(at_ms, RepairOutcome::status_event(&standing)),
-        has_adopted: adopted,
+        status,
+        change: change(at_ms, RepairOutcome::status_event(&status)),
+        has_adopted,
     })
 }

@@ -89,7 +89,7 @@ impl ScriptReply {
             self.read_number()?,
         );
         let visit = || Visit::new(first).ok_or_else(|| self.protocol_error("a valid visit"));
-        let standing = match state.as_str() {
+        let status = match state.as_str() {
             "waiting" => EntryStatus::Waiting {
                 score: self.parse_score(first)?,
                 position: second,
@@ -106,7 +106,7 @@ impl ScriptReply {
             },
             _ => return Err(self.protocol_error("a known state")),
         };
-        Ok((standing, now_ms))
+        Ok((status, now_ms))
     }
 
     /// Reads why an entry has no place.

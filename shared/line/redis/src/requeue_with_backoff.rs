@@ -18,20 +18,20 @@ pub(super) static REQUEUE_WITH_BACKOFF: LazyLock<LuaScript> =
 pub(super) async fn requeue_with_backoff(
     line: &RedisLine,
     queue: &QueueId,
-    deferral: &RequeueOrder,
+    order: &RequeueOrder,
 ) -> Result<(), LineError> {
-    let rest = match deferral.untried.as_slice() {
+    let untried = match order.untried.as_slice() {
         [] => Vec::new(),
         [one] => encode_change(one),
         many => encode_tick(many),
     };
     let call = line
         .begin_call(&REQUEUE_WITH_BACKOFF, queue)
-        .arg(&deferral.key)
-        .arg(deferral.attempts)
-        .arg(deferral.backoff_ms)
-        .arg(rest.len())
-        .args(rest)
-        .args(deferral.rejected.iter().flat_map(encode_change));
+        .arg(&order.key)
+        .arg(order.attempts)
+        .arg(order.backoff_ms)
+        .arg(untried.len())
+        .args(untried)
+        .args(order.rejected.iter().flat_map(encode_change));
     call.send(line).await.map(drop)
 }

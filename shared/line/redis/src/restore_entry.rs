@@ -17,30 +17,30 @@ pub(super) static RESTORE_ENTRY: LazyLock<LuaScript> =
 pub(super) async fn restore_entry(
     line: &RedisLine,
     queue: &QueueId,
-    revival: &RestoreEntryOrder,
+    order: &RestoreEntryOrder,
 ) -> Result<RestoreEntryOutcome, LineError> {
-    let Some(event) = revival.restore_event() else {
+    let Some(event) = order.restore_event() else {
         return Ok(RestoreEntryOutcome::AlreadyEnded);
     };
-    let record = &revival.record;
+    let record = &order.record;
     let or_empty = |number: Option<u64>| number.map_or_else(String::new, |number| number.to_string());
-    let (mark, instead) = match revival.replaced {
+    let (ticket, replaced_visit) = match order.replaced {
         ReplacedEntry::Nothing => (None, None),
-        ReplacedEntry::Ticket(mark) => (Some(mark), None),
+        ReplacedEntry::Ticket(ticket) => (Some(ticket), None),
         ReplacedEntry::NewVisit(visit) => (None, Some(visit)),
     };
     let call = line
         .begin_call(&RESTORE_ENTRY, queue)
         .arg(record.id.to_member())
-        .arg(revival.generation)
+        .arg(order.generation)
         .arg(record.version.epoch)
         .arg(record.version.v)
         .arg(event.state().name())
         .arg(record.visit.number())
         .arg(or_empty(record.score.map(WaitScore::raw)))
         .arg(or_empty(record.expires_at_ms))
-        .arg(or_empty(mark))
-        .arg(visit_arg(instead));
+        .arg(or_empty(ticket))
+        .arg(visit_arg(replaced_visit));
     let mut reply = call.send(line).await?;
     match reply.outcome() {
         "refused" => return Ok(RestoreEntryOutcome::Rejected),
@@ -67,9 +67,9 @@ pub(super) async fn restore_entry(
             Event::Ended { visit, how },
         )));
     }
-    let (standing, at_ms) = reply.read_status_with_time()?;
+    let (status, at_ms) = reply.read_status_with_time()?;
     Ok(RestoreEntryOutcome::Restored {
-        status: standing,
-        change: change(at_ms, event.with_deadline_of(&standing)),
+        status,
+        change: change(at_ms, event.with_deadline_of(&status)),
     })
 }

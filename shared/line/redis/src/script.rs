@@ -75,13 +75,13 @@ impl LuaScript {
     /// Begins a call with the given keys, which must be as many as the header names.
     pub(super) fn call_with_keys(&self, keys: impl IntoIterator<Item = String>) -> ScriptCall<'_> {
         let mut invocation = self.script.prepare_invoke();
-        let mut given = 0;
+        let mut arg_count = 0;
         for key in keys {
             invocation.key(key);
-            given += 1;
+            arg_count += 1;
         }
         debug_assert_eq!(
-            given,
+            arg_count,
             self.key_names.len(),
             "the caller of script `{}` must send as many keys as its header names",
             self.name
@@ -141,9 +141,9 @@ impl ScriptCall<'_> {
     /// Sends the call, and loads the script first if the server does not have it.
     pub(super) async fn send(self, line: &RedisLine) -> Result<ScriptReply, LineError> {
         let names = &self.command.arg_names;
-        let open = names.last() == Some(&"...");
+        let is_variadic = names.last() == Some(&"...");
         debug_assert!(
-            if open {
+            if is_variadic {
                 self.arg_count + 1 >= names.len()
             } else {
                 self.arg_count == names.len()
@@ -151,10 +151,10 @@ impl ScriptCall<'_> {
             "the caller of script `{}` must send as many arguments as its header names",
             self.command.name
         );
-        let begun = line.round_trips.start_measurement();
+        let started = line.round_trips.start_measurement();
         let reply = self.invoke(line).await;
         if let Some(queue) = self.queue {
-            line.round_trips.record_measurement(queue, begun, reply.is_ok());
+            line.round_trips.record_measurement(queue, started, reply.is_ok());
         }
         reply
     }

@@ -29,10 +29,10 @@ pub(super) static STATUS: LazyLock<LuaScript> =
 /// the line between the two commands, the second finds nothing, and the script answers.
 pub(super) async fn status(line: &RedisLine, queue: &QueueId, id: EntryId) -> Result<EntryLookup, LineError> {
     let (key, member) = (Keys::new(queue).key("waiting"), id.to_member());
-    let begun = line.round_trips.start_measurement();
+    let started = line.round_trips.start_measurement();
     let place = find_waiting_entry(line, &key, &member).await;
     line.round_trips
-        .record_measurement(queue, begun, matches!(place, Ok(Some(_))));
+        .record_measurement(queue, started, matches!(place, Ok(Some(_))));
     if let Some(waiting) = place? {
         return Ok(EntryLookup::Found(waiting));
     }
@@ -51,14 +51,14 @@ async fn find_waiting_entry(
     member: &str,
 ) -> Result<Option<EntryStatus>, LineError> {
     // The buffers have the exact capacity, because this is the most frequent call.
-    let mut looks = Pipeline::with_capacity(2);
+    let mut pipeline = Pipeline::with_capacity(2);
     for name in ["ZRANK", "ZSCORE"] {
-        let mut look = Cmd::with_capacity(3, name.len() + key.len() + member.len());
-        look.arg(name).arg(key).arg(member);
-        looks.add_command(look);
+        let mut command = Cmd::with_capacity(3, name.len() + key.len() + member.len());
+        command.arg(name).arg(key).arg(member);
+        pipeline.add_command(command);
     }
-    let ask = async |mut link: CallLink| looks.query_async(&mut link).await.map_err(to_line_error);
-    let (rank, score): (Option<u64>, Option<String>) = line.connection.call(ask).await?;
+    let send = async |mut link: CallLink| pipeline.query_async(&mut link).await.map_err(to_line_error);
+    let (rank, score): (Option<u64>, Option<String>) = line.connection.call(send).await?;
     let score = score
         .and_then(|score| parse_integer(&score))
         .and_then(WaitScore::from_raw);

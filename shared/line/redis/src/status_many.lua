@@ -14,7 +14,7 @@
 --   witness_ms: the caller's clock, in Unix milliseconds
 --   ...: the entries; the caller sends some hundreds at most, because `unpack` is bounded
 -- Output: {'no-queue'}: Redis does not have the queue
---         {'looks', …}: and for each entry, in the order of the arguments, one of
+--         {'lookups', …}: and for each entry, in the order of the arguments, one of
 --           'here', state, score or visit, position or deadline_ms, now_ms: the entry is in the line
 --           'gone', 'ended' | 'unknown': the entry is not in the line
 local waiting, ready, active, ended, config, state = KEYS[1], KEYS[2], KEYS[3], KEYS[4], KEYS[5], KEYS[6]
@@ -30,7 +30,7 @@ local ready_scores = redis.call('ZMSCORE', ready, unpack(ids))
 local active_scores = redis.call('ZMSCORE', active, unpack(ids))
 local ends = redis.call('HMGET', ended, unpack(ids))
 
-local reply = { 'looks' }
+local reply = { 'lookups' }
 for i, id in ipairs(ids) do
   local entry = read_waiting(waiting_scores[i]) or read_ready(queue, ready_scores[i])
     or read_active(queue, active_scores[i]) or describe_missing(ends[i])

@@ -15,17 +15,20 @@ pub(super) async fn status_many(
     queue: &QueueId,
     ids: &[EntryId],
 ) -> Result<Vec<EntryLookup>, LineError> {
-    let mut looks = Vec::with_capacity(ids.len());
-    for some in ids.chunks(STATUS_CHUNK) {
+    let mut lookups = Vec::with_capacity(ids.len());
+    for chunk in ids.chunks(STATUS_CHUNK) {
         let call = line.begin_call(&STATUS_MANY, queue);
-        let mut reply = call.args(some.iter().map(|id| id.to_member())).send(line).await?;
-        for _ in some {
-            looks.push(match reply.read_text()?.as_str() {
+        let mut reply = call
+            .args(chunk.iter().map(|id| id.to_member()))
+            .send(line)
+            .await?;
+        for _ in chunk {
+            lookups.push(match reply.read_text()?.as_str() {
                 "here" => EntryLookup::Found(reply.read_status()?),
                 "gone" => EntryLookup::NotFound(reply.read_not_found()?),
                 _ => return Err(reply.protocol_error("a known outcome")),
             });
         }
     }
-    Ok(looks)
+    Ok(lookups)
 }

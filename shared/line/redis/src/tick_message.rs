@@ -32,15 +32,15 @@ mod tests {
 
     #[test]
     fn malformed_message_yields_no_tick() {
-        let heard = parse_tick(b"9007199254740991 2 1795260581079001 1795260581079 1795260641079")
+        let tick = parse_tick(b"9007199254740991 2 1795260581079001 1795260581079 1795260641079")
             .expect("a message of five numbers is a tick");
         assert_eq!(
-            heard.through,
+            tick.through,
             WaitScore::from_raw(9_007_199_254_740_991).expect("2^53 - 1 is a score")
         );
-        assert_eq!((heard.version.epoch, heard.version.v), (2, 1_795_260_581_079_001));
+        assert_eq!((tick.version.epoch, tick.version.v), (2, 1_795_260_581_079_001));
         assert_eq!(
-            (heard.at_ms, heard.claim_by_ms),
+            (tick.at_ms, tick.claim_by_ms),
             (1_795_260_581_079, 1_795_260_641_079)
         );
         for other in [

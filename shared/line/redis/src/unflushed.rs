@@ -23,29 +23,29 @@ type RawUnflushed = (
 pub(super) async fn unflushed(
     line: &RedisLine,
     queue: &QueueId,
-    most: usize,
+    records_max: usize,
 ) -> Result<UnflushedChanges, LineError> {
     let keys = Keys::new(queue);
-    let mut asked = redis::pipe();
-    asked
+    let mut pipeline = redis::pipe();
+    pipeline
         .cmd("HMGET")
         .arg(keys.key("lost"))
         .arg(&["epoch", "generation"])
         .cmd("XRANGE")
         .arg(keys.key("journal"))
         .arg(&["-", "+", "COUNT"])
-        .arg(most)
+        .arg(records_max)
         .cmd("HRANDFIELD")
         .arg(keys.key("ended"))
-        .arg(most)
+        .arg(records_max)
         .arg("WITHVALUES");
-    let ask = async |mut link: CallLink| {
-        asked
+    let send = async |mut link: CallLink| {
+        pipeline
             .query_async::<RawUnflushed>(&mut link)
             .await
             .map_err(to_line_error)
     };
-    let ((epoch, generation), records, ends) = line.connection.call(ask).await?;
+    let ((epoch, generation), records, ends) = line.connection.call(send).await?;
     if epoch.is_none() {
         return Err(LineError::QueueNotFound);
     }

@@ -18,17 +18,17 @@ pub(super) async fn validate(
     line: &RedisLine,
     queue: &QueueId,
     id: EntryId,
-    check: Validation,
+    validation: Validation,
 ) -> Result<ValidateOutcome, LineError> {
     let call = line
         .begin_call(&VALIDATE, queue)
         .arg(id.to_member())
-        .arg(visit_arg(check.visit));
+        .arg(visit_arg(validation.visit));
     let call = call
-        .arg(u8::from(check.claims))
-        .arg(u8::from(check.consumes))
+        .arg(u8::from(validation.claims))
+        .arg(u8::from(validation.consumes))
         .arg(
-            check
+            validation
                 .reactivate_until_ms
                 .map_or_else(String::new, |end_ms| end_ms.to_string()),
         )
@@ -55,16 +55,13 @@ pub(super) async fn extend(
         .arg(extension.latest_end_ms);
     match read_validation(id, call.send(line).await?)? {
         ValidateOutcome::Active {
-            status: standing,
+            status,
             change: Some(change),
-        } => Ok(ExtendOutcome::Active {
-            status: standing,
-            change,
-        }),
+        } => Ok(ExtendOutcome::Active { status, change }),
         ValidateOutcome::Active { change: None, .. } => Err(LineError::Protocol(
             "script `validate` extended a session without reporting a change".to_owned(),
         )),
-        ValidateOutcome::NotActive(standing) => Ok(ExtendOutcome::NotActive(standing)),
+        ValidateOutcome::NotActive(status) => Ok(ExtendOutcome::NotActive(status)),
         ValidateOutcome::OtherVisit => Ok(ExtendOutcome::OtherVisit),
         ValidateOutcome::NotFound(missing) => Ok(ExtendOutcome::NotFound(missing)),
     }
@@ -78,16 +75,16 @@ fn read_validation(id: EntryId, mut reply: ScriptReply) -> Result<ValidateOutcom
         "active" => {}
         _ => return Err(reply.protocol_error("a known outcome")),
     }
-    let (version, what, standing) = (reply.read_version()?, reply.read_text()?, reply.read_status()?);
+    let (version, change_kind, status) = (reply.read_version()?, reply.read_text()?, reply.read_status()?);
     let EntryStatus::Active {
         visit,
         session_end_ms,
         now_ms,
-    } = standing
+    } = status
     else {
         return Err(reply.protocol_error("an active entry"));
     };
-    let event = match what.as_str() {
+    let event = match change_kind.as_str() {
         "none" => None,
         "claimed" => Some(Event::Claimed {
             visit,
@@ -109,8 +106,5 @@ fn read_validation(id: EntryId, mut reply: ScriptReply) -> Result<ValidateOutcom
         at_ms: now_ms,
         event,
     });
-    Ok(ValidateOutcome::Active {
-        status: standing,
-        change,
-    })
+    Ok(ValidateOutcome::Active { status, change })
 }

@@ -63,19 +63,19 @@ impl Cluster {
         self: &Arc<Self>,
         is_suspect: bool,
     ) -> Result<ClusterConnection, LineError> {
-        let Some(open) = self.current_link() else {
+        let Some(link) = self.current_link() else {
             return self.connect_first().await;
         };
         if is_suspect && !self.is_renewing.swap(true, Ordering::AcqRel) {
-            let (cluster, open) = (Arc::clone(self), open.clone());
+            let (cluster, link) = (Arc::clone(self), link.clone());
             tokio::spawn(async move {
-                cluster.replace_if_unreachable(open).await;
+                cluster.replace_if_unreachable(link).await;
                 // If the whole cluster is slow, more new links would make it slower.
                 sleep(RENEWAL_PAUSE).await;
                 cluster.is_renewing.store(false, Ordering::Release);
             });
         }
-        Ok(open)
+        Ok(link)
     }
 
     /// Finds the primary that has a key, as `host:port`. It asks the node that this client takes for the
@@ -139,9 +139,9 @@ impl Cluster {
     /// If a primary does not answer, this method makes a new client from the nodes that the other nodes name.
     /// The new client takes over once it reaches every primary. Until a node takes the place of the silent
     /// one, the old client is more useful and stays.
-    async fn replace_if_unreachable(&self, mut open: ClusterConnection) {
-        let members = ClusterNodes::discover(&mut open).await;
-        if members.reaches_all_primaries(&mut open).await {
+    async fn replace_if_unreachable(&self, mut link: ClusterConnection) {
+        let members = ClusterNodes::discover(&mut link).await;
+        if members.reaches_all_primaries(&mut link).await {
             return;
         }
         if let Ok(mut new) = self.connect(&members.nodes).await

@@ -29,8 +29,8 @@ impl ClusterNodes {
         let slots = cluster_slots();
         for _ in 0..DISCOVERY_ATTEMPTS {
             let any = RoutingInfo::SingleNode(SingleNodeRoutingInfo::Random);
-            if let Ok(Ok(said)) = timeout(PING_TIMEOUT, link.route_command(slots.clone(), any)).await {
-                return Self::parse_slots(&said);
+            if let Ok(Ok(reply)) = timeout(PING_TIMEOUT, link.route_command(slots.clone(), any)).await {
+                return Self::parse_slots(&reply);
             }
         }
         Self::default()
@@ -39,16 +39,16 @@ impl ClusterNodes {
     /// Parses the reply to [`CLUSTER SLOTS`](https://redis.io/docs/latest/commands/cluster-slots/). Each
     /// range of slots begins with its two bounds. Its nodes follow, the primary first. Each node is an array
     /// that begins with its host and its port.
-    fn parse_slots(said: &Value) -> Self {
+    fn parse_slots(reply: &Value) -> Self {
         let mut members = Self::default();
-        for range in array_items(said) {
+        for range in array_items(reply) {
             let holders = array_items(range).get(2..).unwrap_or_default();
-            let named = |holder| match array_items(holder) {
+            let node_address = |holder| match array_items(holder) {
                 [Value::BulkString(host), Value::Int(port), ..] => format_node(host, *port),
                 _ => None,
             };
-            members.primaries.extend(holders.first().and_then(named));
-            members.nodes.extend(holders.iter().filter_map(named));
+            members.primaries.extend(holders.first().and_then(node_address));
+            members.nodes.extend(holders.iter().filter_map(node_address));
         }
         members
     }
@@ -71,7 +71,7 @@ pub(super) fn cluster_slots() -> redis::Cmd {
 }
 
 /// Finds the primary of the range that contains this slot.
-pub(super) fn find_slot_owner(slot: Slot, said: &Value) -> Option<String> {
+pub(super) fn find_slot_owner(slot: Slot, reply: &Value) -> Option<String> {
     let is_in = |bound: &Value, other: &Value| match (bound, other) {
         (Value::Int(first), Value::Int(last)) => (*first..=*last).any(|number| {
             let number = u16::try_from(number).ok();
@@ -79,7 +79,7 @@ pub(super) fn find_slot_owner(slot: Slot, said: &Value) -> Option<String> {
         }),
         _ => false,
     };
-    let holder = array_items(said)
+    let holder = array_items(reply)
         .iter()
         .find_map(|range| match array_items(range) {
             [first, last, holder, ..] if is_in(first, last) => Some(array_items(holder)),
@@ -124,7 +124,7 @@ mod tests {
             let bounds = [Value::Int(from), Value::Int(to)];
             Value::Array(bounds.iter().chain(node).cloned().collect())
         };
-        let said = Value::Array(vec![
+        let reply = Value::Array(vec![
             range(0, 99, &[node(b"b.example", 6379), node(b"::1", 6380)]),
             range(
                 100,
@@ -138,10 +138,10 @@ mod tests {
             primaries: set(&["a.example:6379", "b.example:6379"]),
             nodes: set(&["[::1]:6380", "a.example:6379", "b.example:6379"]),
         };
-        assert_eq!(ClusterNodes::parse_slots(&said), members);
+        assert_eq!(ClusterNodes::parse_slots(&reply), members);
         assert_eq!(ClusterNodes::parse_slots(&Value::Nil), ClusterNodes::default());
 
-        let owner = |slot| find_slot_owner(Slot::new(slot).expect("the number is a slot"), &said);
+        let owner = |slot| find_slot_owner(Slot::new(slot).expect("the number is a slot"), &reply);
         assert_eq!(owner(99).as_deref(), Some("b.example:6379"));
         assert_eq!(owner(100).as_deref(), Some("a.example:6379"));
         assert_eq!(owner(300), None, "no node has slot 300");

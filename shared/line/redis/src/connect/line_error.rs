@@ -8,8 +8,11 @@ use vestibule_line::LineError;
 /// [`LineError::Unavailable`].
 #[allow(clippy::needless_pass_by_value)] // `map_err` passes the error by value.
 pub(crate) fn to_line_error(error: RedisError) -> LineError {
-    let ours = ["ERR", "WRONGTYPE", "NOPERM", "CROSSSLOT"];
-    if error.is_timeout() || error.is_io_error() || !error.code().is_some_and(|code| ours.contains(&code)) {
+    let own_fault_codes = ["ERR", "WRONGTYPE", "NOPERM", "CROSSSLOT"];
+    if error.is_timeout()
+        || error.is_io_error()
+        || !error.code().is_some_and(|code| own_fault_codes.contains(&code))
+    {
         LineError::Unavailable(error.to_string())
     } else {
         LineError::Protocol(error.to_string())

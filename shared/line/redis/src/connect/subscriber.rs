@@ -67,18 +67,18 @@ impl SubscriberPool {
     ) -> Result<TickSubscription, LineError> {
         let slot = self.slot_of_server(server);
         let mut open = slot.lock().await;
-        if let Some(orders) = &*open
-            && let Some(answer) = request_subscription(orders, &channel).await
+        if let Some(commands) = &*open
+            && let Some(answer) = request_subscription(commands, &channel).await
         {
             return answer;
         }
         // There is no connection, or it is dead.
         *open = None;
-        let orders = SubscriberConnection::open(client, login)
+        let commands = SubscriberConnection::open(client, login)
             .await
             .map_err(to_line_error)?;
-        let answer = request_subscription(&orders, &channel).await;
-        *open = Some(orders);
+        let answer = request_subscription(&commands, &channel).await;
+        *open = Some(commands);
         answer.unwrap_or_else(|| {
             let reason = "the connection to Redis broke during the subscription";
             Err(LineError::Unavailable(reason.to_owned()))
@@ -93,15 +93,15 @@ impl SubscriberPool {
 
 /// Sends the command to subscribe, and waits for the answer. `None` if the connection is dead.
 async fn request_subscription(
-    orders: &UnboundedSender<SubscriberCommand>,
+    commands: &UnboundedSender<SubscriberCommand>,
     channel: &str,
 ) -> Option<Result<TickSubscription, LineError>> {
     let (answer, answered) = oneshot::channel();
-    let listen = SubscriberCommand::Subscribe {
+    let subscribe = SubscriberCommand::Subscribe {
         channel: channel.to_owned(),
         answer,
     };
-    orders.send(listen).ok()?;
+    commands.send(subscribe).ok()?;
     answered.await.ok()
 }
 
@@ -134,8 +134,8 @@ impl SubscriberConnection {
         if let Some(login) = login {
             config = config.set_credentials_provider(login.clone());
         }
-        let (order, orders) = unbounded_channel();
-        let ear = Self {
+        let (sender, receiver) = unbounded_channel();
+        let connection = Self {
             link: client
                 .get_multiplexed_async_connection_with_config(&config)
                 .await?,
@@ -143,18 +143,18 @@ impl SubscriberConnection {
             listeners: Subscribers::default(),
             unconfirmed_unsubscribes: Vec::new(),
             last_heard_at: Instant::now(),
-            commands: order.downgrade(),
+            commands: sender.downgrade(),
         };
-        tokio::spawn(ear.run(orders));
-        Ok(order)
+        tokio::spawn(connection.run(receiver));
+        Ok(sender)
     }
 
     /// Runs until the connection is dead, or until no sender of its commands is left.
-    async fn run(mut self, mut orders: UnboundedReceiver<SubscriberCommand>) {
+    async fn run(mut self, mut commands: UnboundedReceiver<SubscriberCommand>) {
         loop {
             let done = tokio::select! {
                 push = self.pushes.recv() => self.handle_push(push),
-                order = orders.recv() => match order {
+                command = commands.recv() => match command {
                     Some(SubscriberCommand::Subscribe { channel, answer }) => self.subscribe(channel, answer).await,
                     Some(SubscriberCommand::Unsubscribe { channel }) => self.unsubscribe(channel).await,
                     None => return,
@@ -214,10 +214,10 @@ impl SubscriberConnection {
             return Ok(());
         }
         let ticks = self.listeners.subscribe(channel.clone());
-        let orders = self.commands.upgrade().ok_or(ConnectionBroken)?;
+        let commands = self.commands.upgrade().ok_or(ConnectionBroken)?;
         let changes = TickSubscription::new(ticks, move || {
             // If the connection is dead, there is no subscription to end.
-            let _ = orders.send(SubscriberCommand::Unsubscribe { channel });
+            let _ = commands.send(SubscriberCommand::Unsubscribe { channel });
         });
         // If the caller gave up, the subscription is dropped here, which ends it.
         let _ = answer.send(Ok(changes));
