@@ -10,7 +10,7 @@ use super::{
 };
 
 impl EntryRecord {
-    /// Whether this record is the end of the visit that the line lists as `standing`. It is true only if that
+    /// Whether this record is the end of the visit whose `status` the line lists. It is true only if that
     /// is certain: the visit ended at the same place, after the same promotion, or in the same session,
     /// compared to the millisecond. A visit that began after the end has a later place, promotion and
     /// session.
@@ -136,19 +136,19 @@ mod tests {
     fn an_end_matches_only_its_own_visit() {
         let [entered, promoted, claimed, ended] = visit_events();
         let whole = record_after(&[entered, promoted, claimed, ended]);
-        for standing in entry_statuses(0) {
-            assert!(whole.is_end_of(&standing, CLAIM_MS), "{standing:?}");
+        for status in entry_statuses(0) {
+            assert!(whole.is_end_of(&status, CLAIM_MS), "{status:?}");
             let live = record_after(&[entered, promoted, claimed]);
             assert!(
-                !live.is_end_of(&standing, CLAIM_MS),
-                "the visit has not ended: {standing:?}"
+                !live.is_end_of(&status, CLAIM_MS),
+                "the visit has not ended: {status:?}"
             );
         }
         // The next visit, and a later visit with the same number.
         for later_ms in [5_000, 4_096] {
-            for standing in entry_statuses(later_ms) {
-                assert_eq!(standing.visit() == whole.visit, later_ms == 4_096);
-                assert!(!whole.is_end_of(&standing, CLAIM_MS), "{standing:?}");
+            for status in entry_statuses(later_ms) {
+                assert_eq!(status.visit() == whole.visit, later_ms == 4_096);
+                assert!(!whole.is_end_of(&status, CLAIM_MS), "{status:?}");
             }
         }
     }

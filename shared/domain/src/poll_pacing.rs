@@ -169,9 +169,9 @@ mod tests {
         fn an_old_snapshot_shortens_the_retry(
             eta in 0u64..400_000, age in 0u64..100_000, claim_s in 10u64..=3_600, jitter in 0.0f64..1.0,
         ) {
-            let told = retry_after_ms(eta, claim_s * 1_000, age, jitter);
-            prop_assert!(told <= retry_after_ms(eta, claim_s * 1_000, 0, jitter));
-            prop_assert!((told + age) * 3 <= claim_s * 2_000 || told <= RETRY_READY_MS);
+            let retry_ms = retry_after_ms(eta, claim_s * 1_000, age, jitter);
+            prop_assert!(retry_ms <= retry_after_ms(eta, claim_s * 1_000, 0, jitter));
+            prop_assert!((retry_ms + age) * 3 <= claim_s * 2_000 || retry_ms <= RETRY_READY_MS);
         }
     }
 

@@ -183,7 +183,7 @@ impl EntryRecord {
         })
     }
 
-    /// The new record after a change to `standing`, or to no record. `None` if the record
+    /// The new record after a change to `current`, or to no record. `None` if the record
     /// [supersedes](Self::supersedes) the change and has no gap that the change fills. So repeated and late
     /// changes have no effect, and applying changes is idempotent.
     pub fn apply_change(current: Option<&Self>, change: &Change, retain_hours: u32) -> Option<Self> {

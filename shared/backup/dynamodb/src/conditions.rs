@@ -96,8 +96,8 @@ pub(super) fn same_visit_before(change: &Change) -> Expression {
 }
 
 /// Optimistic concurrency: the item is unchanged since it was read, or still absent.
-pub(super) fn unchanged_since_read(standing: Option<&EntryRecord>) -> Expression {
-    match standing {
+pub(super) fn unchanged_since_read(stored: Option<&EntryRecord>) -> Expression {
+    match stored {
         None => Expression {
             text: "attribute_not_exists(#entry)".to_owned(),
             values: Item::new(),

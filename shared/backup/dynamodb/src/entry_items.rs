@@ -68,9 +68,9 @@ pub(super) fn statuses(
 /// Sets the attributes that a change determines, and leaves the others of the item alone. `alone` is the record that
 /// the change makes of an empty one, so it holds exactly what the change determines.
 pub(super) fn assignments(alone: &EntryRecord) -> Expression {
-    let mut said = attributes(alone);
-    said.remove(VISIT);
-    let mut texts: Vec<_> = said
+    let mut attributes_of_change = attributes(alone);
+    attributes_of_change.remove(VISIT);
+    let mut texts: Vec<_> = attributes_of_change
         .keys()
         .map(|name| match name.as_str() {
             // A repeated claim keeps the time of the first one.
@@ -81,7 +81,7 @@ pub(super) fn assignments(alone: &EntryRecord) -> Expression {
     texts.sort();
     Expression {
         text: format!("SET {}", texts.join(", ")),
-        values: said
+        values: attributes_of_change
             .into_iter()
             .map(|(name, value)| (format!(":{name}"), value))
             .collect(),
@@ -90,15 +90,15 @@ pub(super) fn assignments(alone: &EntryRecord) -> Expression {
 
 /// Adds the attributes that a late change determines and the item still lacks.
 pub(super) fn additions(filled: &EntryRecord) -> Expression {
-    let mut known = attributes(filled);
-    known.retain(|name, _| [SCORE, LANE, JOINED_AT_MS, PROMOTED_AT_MS].contains(&name.as_str()));
-    let texts: Vec<_> = known
+    let mut additions = attributes(filled);
+    additions.retain(|name, _| [SCORE, LANE, JOINED_AT_MS, PROMOTED_AT_MS].contains(&name.as_str()));
+    let texts: Vec<_> = additions
         .keys()
         .map(|name| format!("#{name} = if_not_exists(#{name}, :{name})"))
         .collect();
     Expression {
         text: format!("SET {}", texts.join(", ")),
-        values: known
+        values: additions
             .into_iter()
             .map(|(name, value)| (format!(":{name}"), value))
             .collect(),

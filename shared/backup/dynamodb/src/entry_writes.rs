@@ -36,7 +36,7 @@ impl DynamoDbBackup {
     ) -> Result<PutOutcome, BackupError> {
         match self.try_change(partition, change, 0).await? {
             Attempt::Stored(record) => Ok(PutOutcome::Stored(record)),
-            Attempt::Refused(standing) => self.replace_record(partition, change, standing).await,
+            Attempt::Refused(stored) => self.replace_record(partition, change, stored).await,
         }
     }
 
@@ -46,28 +46,34 @@ impl DynamoDbBackup {
         partition: &EntryPartition,
         change: &Change,
     ) -> Result<PlacePutOutcome, BackupError> {
-        let mut standing = match self
+        let mut stored = match self
             .try_change(partition, change, partition.grace_seconds)
             .await?
         {
             Attempt::Stored(record) => return Ok(PlacePutOutcome::Put(PutOutcome::Stored(record))),
-            Attempt::Refused(standing) => standing,
+            Attempt::Refused(stored) => stored,
         };
-        if let Some(missed) = &standing
-            && let Some(back) = missed.restore_missed_place(change, partition.grace_seconds)
+        if let Some(missed) = &stored
+            && let Some(restored) = missed.restore_missed_place(change, partition.grace_seconds)
         {
             match self
-                .put_item_if(partition, back, conditions::unchanged_since_read(Some(missed)))
+                .put_item_if(
+                    partition,
+                    restored,
+                    conditions::unchanged_since_read(Some(missed)),
+                )
                 .await?
             {
-                Attempt::Stored(back) => return Ok(PlacePutOutcome::for_restored_place(back, change)),
-                Attempt::Refused(now) => standing = now,
+                Attempt::Stored(restored) => {
+                    return Ok(PlacePutOutcome::for_restored_place(restored, change));
+                }
+                Attempt::Refused(now) => stored = now,
             }
         }
-        match standing {
+        match stored {
             Some(record) if record.is_another_live_visit(change) => Ok(PlacePutOutcome::Conflict(record)),
-            standing => {
-                let written = self.replace_record(partition, change, standing).await;
+            stored => {
+                let written = self.replace_record(partition, change, stored).await;
                 written.map(PlacePutOutcome::Put)
             }
         }
@@ -105,13 +111,13 @@ impl DynamoDbBackup {
         &self,
         partition: &EntryPartition,
         change: &Change,
-        mut standing: Option<EntryRecord>,
+        mut stored: Option<EntryRecord>,
     ) -> Result<PutOutcome, BackupError> {
         for _ in 0..ATTEMPTS_MAX {
-            if standing.as_ref().is_some_and(|record| record.supersedes(change)) {
-                return self.fill_gaps(partition, change, standing).await;
+            if stored.as_ref().is_some_and(|record| record.supersedes(change)) {
+                return self.fill_gaps(partition, change, stored).await;
             }
-            let Some(record) = EntryRecord::apply_change(standing.as_ref(), change, partition.retain_hours)
+            let Some(record) = EntryRecord::apply_change(stored.as_ref(), change, partition.retain_hours)
             else {
                 return Ok(PutOutcome::Superseded);
             };
@@ -119,12 +125,12 @@ impl DynamoDbBackup {
                 .put_item_if(
                     partition,
                     record,
-                    conditions::unchanged_since_read(standing.as_ref()),
+                    conditions::unchanged_since_read(stored.as_ref()),
                 )
                 .await?
             {
                 Attempt::Stored(record) => return Ok(PutOutcome::Stored(record)),
-                Attempt::Refused(now) => standing = now,
+                Attempt::Refused(now) => stored = now,
             }
         }
         Err(BackupError::Unavailable(format!(
@@ -158,11 +164,10 @@ impl DynamoDbBackup {
         &self,
         partition: &EntryPartition,
         change: &Change,
-        standing: Option<EntryRecord>,
+        stored: Option<EntryRecord>,
     ) -> Result<PutOutcome, BackupError> {
-        let Some(filled) = EntryRecord::apply_change(standing.as_ref(), change, partition.retain_hours)
-        else {
-            return Ok(PutOutcome::for_superseded(standing.as_ref(), change));
+        let Some(filled) = EntryRecord::apply_change(stored.as_ref(), change, partition.retain_hours) else {
+            return Ok(PutOutcome::for_superseded(stored.as_ref(), change));
         };
         let additions = entry_items::additions(&filled);
         match self
@@ -240,8 +245,6 @@ impl DynamoDbBackup {
     }
 }
 
-fn parse_refused(standing: Option<&Item>) -> Result<Attempt, BackupError> {
-    Ok(Attempt::Refused(
-        standing.map(entry_items::to_record).transpose()?,
-    ))
+fn parse_refused(stored: Option<&Item>) -> Result<Attempt, BackupError> {
+    Ok(Attempt::Refused(stored.map(entry_items::to_record).transpose()?))
 }

@@ -158,9 +158,9 @@ impl Backup for DynamoDbBackup {
         for (name, status) in entry_items::statuses(EntryState::is_live) {
             query = query.expression_attribute_values(name, status);
         }
-        let mut found = query.into_paginator().items().send();
+        let mut items = query.into_paginator().items().send();
         let mut records = Vec::new();
-        while let Some(item) = found.next().await {
+        while let Some(item) = items.next().await {
             let item = item.map_err(|e| to_backup_error("Query", &e))?;
             match entry_items::to_record(&item) {
                 Ok(record) => records.push(record),
@@ -199,11 +199,11 @@ impl Backup for DynamoDbBackup {
             .projection_expression("#queue")
             .set_expression_attribute_names(Some(attribute_names(&["#queue"])))
             .set_limit(self.page_items);
-        let mut found = scan.into_paginator().items().send();
+        let mut items = scan.into_paginator().items().send();
         // A queue has two items. Its id counts if either exists, so that a queue with one item deleted by hand is still
         // found.
         let mut names = BTreeSet::new();
-        while let Some(item) = found.next().await {
+        while let Some(item) = items.next().await {
             let item = item.map_err(|e| to_backup_error("Scan", &e))?;
             names.insert(entry_items::required_text(&item, queue_items::QUEUE)?.to_owned());
         }

@@ -169,8 +169,8 @@ impl DynamoDbBackup {
     }
 }
 
-fn parse_refused(standing: Option<&Item>) -> Result<Option<QueueMetadata>, BackupError> {
-    standing.map(queue_items::to_metadata).transpose()
+fn parse_refused(stored: Option<&Item>) -> Result<Option<QueueMetadata>, BackupError> {
+    stored.map(queue_items::to_metadata).transpose()
 }
 
 fn holder_value(holder: Uuid) -> AttributeValue {

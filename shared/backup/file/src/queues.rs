@@ -60,8 +60,8 @@ impl Tables<'_> {
             return Ok(None);
         };
         if stored.settings != *expected {
-            let done = stored.settings.as_map() == Some(settings);
-            return Ok(done.then_some(stored.settings_order));
+            let is_unchanged = stored.settings.as_map() == Some(settings);
+            return Ok(is_unchanged.then_some(stored.settings_order));
         }
         stored.settings = settings.clone().into();
         stored.settings_order += 1;
@@ -90,9 +90,9 @@ impl Tables<'_> {
         }
         part.epoch += 1;
         part.lease = Some(lease);
-        let taken = LeaseOutcome::Taken(*part);
+        let outcome = LeaseOutcome::Taken(*part);
         self.put_queue(queue, &stored)?;
-        Ok(taken)
+        Ok(outcome)
     }
 
     /// Changes the metadata of a queue. Returns `None`, and changes nothing, if no queue of this id and epoch exists or

@@ -67,10 +67,9 @@ impl<'txn> Tables<'txn> {
         partition: &EntryPartition,
         change: &Change,
     ) -> Result<PutOutcome, BackupError> {
-        let standing = self.read_record(partition, change.id)?;
-        let Some(record) = EntryRecord::apply_change(standing.as_ref(), change, partition.retain_hours)
-        else {
-            return Ok(PutOutcome::for_superseded(standing.as_ref(), change));
+        let stored = self.read_record(partition, change.id)?;
+        let Some(record) = EntryRecord::apply_change(stored.as_ref(), change, partition.retain_hours) else {
+            return Ok(PutOutcome::for_superseded(stored.as_ref(), change));
         };
         self.put_record(partition, &record)?;
         Ok(PutOutcome::Stored(record))
@@ -82,16 +81,18 @@ impl<'txn> Tables<'txn> {
         partition: &EntryPartition,
         change: &Change,
     ) -> Result<PlacePutOutcome, BackupError> {
-        let standing = self.read_record(partition, change.id)?;
-        if let Some(back) = standing
+        let stored = self.read_record(partition, change.id)?;
+        if let Some(restored) = stored
             .as_ref()
             .and_then(|record| record.restore_missed_place(change, partition.grace_seconds))
         {
-            self.put_record(partition, &back)?;
-            return Ok(PlacePutOutcome::for_restored_place(back, change));
+            self.put_record(partition, &restored)?;
+            return Ok(PlacePutOutcome::for_restored_place(restored, change));
         }
-        match standing {
-            Some(taken) if taken.is_another_live_visit(change) => Ok(PlacePutOutcome::Conflict(taken)),
+        match stored {
+            Some(other_visit) if other_visit.is_another_live_visit(change) => {
+                Ok(PlacePutOutcome::Conflict(other_visit))
+            }
             _ => self.put_change(partition, change).map(PlacePutOutcome::Put),
         }
     }
