@@ -92,11 +92,11 @@ impl User {
 
     /// Sends a command to each server and returns the answers.
     async fn run_on_each<T: FromRedisValue>(&mut self, command: &redis::Cmd) -> Vec<T> {
-        let orders = self.operators.iter_mut().map(async |operator| {
+        let commands = self.operators.iter_mut().map(async |operator| {
             let done = command.query_async(operator).await;
             done.expect("it answers")
         });
-        join_all(orders).await
+        join_all(commands).await
     }
 
     /// The id and the last command of each of the user's connections to primaries. No call goes to a replica.
@@ -199,13 +199,10 @@ async fn a_subscription_logs_in_with_the_current_token(backend: Backend) {
         .expect("logs in with the current token");
     let promotion = line.promote(&queue, tick_order(1)).await.expect("promotes");
     assert_eq!(promotion.promoted, 1, "{promotion:?}");
-    let heard = tokio::time::timeout(BOUND, changes.next())
+    let tick = tokio::time::timeout(BOUND, changes.next())
         .await
         .expect("the tick arrives in time");
-    assert_eq!(
-        heard.expect("the subscription stays open").at_ms,
-        promotion.now_ms
-    );
+    assert_eq!(tick.expect("the subscription stays open").at_ms, promotion.now_ms);
 }
 
 async fn a_wrong_token_is_refused(backend: Backend) {

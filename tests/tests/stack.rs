@@ -101,10 +101,10 @@ impl<'a> Caller<'a> {
 }
 
 /// Calls `look` every second until it returns a value.
-async fn wait_for<T>(what: &str, mut look: impl AsyncFnMut() -> Option<T>) -> T {
+async fn wait_for<T>(what: &str, mut observe: impl AsyncFnMut() -> Option<T>) -> T {
     let end = Instant::now() + BOUND;
     loop {
-        if let Some(found) = look().await {
+        if let Some(found) = observe().await {
             return found;
         }
         assert!(Instant::now() < end, "not within {BOUND:?}: {what}");

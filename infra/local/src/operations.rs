@@ -81,10 +81,10 @@ async fn read_health(State(admin): State<Arc<Admin>>) -> Response {
     } else {
         StatusCode::SERVICE_UNAVAILABLE
     };
-    let word = |is_available| if is_available { "ok" } else { "unavailable" };
+    let availability = |is_available| if is_available { "ok" } else { "unavailable" };
     (
         status,
-        Json(json!({ "line": word(line), "backup": word(backup) })),
+        Json(json!({ "line": availability(line), "backup": availability(backup) })),
     )
         .into_response()
 }

@@ -206,14 +206,14 @@ async fn dead_lettered_end_prevents_restoring_the_entry() {
     scene.set_write_behavior(WriteBehavior::RefusesSome(vec![id]));
     scene.flush_for_an_hour().await;
     assert_eq!(scene.view().await.dead_letters, 1);
-    let revival = RestoreEntryOrder {
+    let order = RestoreEntryOrder {
         record: live,
         generation: 1,
         replaced: ReplacedEntry::Nothing,
     };
-    let revived = scene.line.restore_entry(&scene.queue, &revival).await;
+    let outcome = scene.line.restore_entry(&scene.queue, &order).await;
     assert_eq!(
-        revived.expect("an answer"),
+        outcome.expect("an answer"),
         RestoreEntryOutcome::AlreadyEnded,
         "the ended entry must not be restored"
     );

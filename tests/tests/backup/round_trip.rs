@@ -22,10 +22,10 @@ use crate::file_scene::{FileScene, far_deadline, unavailable_backup};
 async fn change_is_in_the_backup_before_it_is_acknowledged() {
     let scene = FileScene::new().await;
     let entered = scene.enter_without_backup().await;
-    let through = scene.write_through(&entered).await;
-    assert!(through.durable);
+    let write = scene.write_through(&entered).await;
+    assert!(write.durable);
     assert_eq!(
-        through.record,
+        write.record,
         scene
             .backup
             .read_entry(&scene.partition, entered.id)
@@ -61,7 +61,7 @@ async fn change_is_journaled_while_the_backup_is_unavailable() {
     let scene = FileScene::new().await;
     let entered = scene.enter_without_backup().await;
     let since = Instant::now();
-    let through = write_through(
+    let write = write_through(
         &scene.line,
         &unavailable_backup().await,
         &scene.partition,
@@ -69,7 +69,7 @@ async fn change_is_journaled_while_the_backup_is_unavailable() {
     )
     .await;
     assert_eq!(
-        through.expect("an answer"),
+        write.expect("an answer"),
         WriteOutcome {
             durable: false,
             is_conflicting: false,
@@ -235,14 +235,14 @@ async fn restore_rebuilds_a_lost_line_in_order() {
     }
 
     for (nth, id) in (1..).zip(&ids[7..]) {
-        let look = empty.status(&scene.queue, *id).await.expect("an answer");
+        let lookup = empty.status(&scene.queue, *id).await.expect("an answer");
         assert!(
-            matches!(look, EntryLookup::Found(EntryStatus::Waiting { position, .. }) if position == nth),
-            "position {nth}: {look:?}"
+            matches!(lookup, EntryLookup::Found(EntryStatus::Waiting { position, .. }) if position == nth),
+            "position {nth}: {lookup:?}"
         );
     }
     for id in &ids[..2] {
-        let look = empty.status(&scene.queue, *id).await.expect("an answer");
-        assert!(matches!(look, EntryLookup::NotFound(_)), "{look:?}");
+        let lookup = empty.status(&scene.queue, *id).await.expect("an answer");
+        assert!(matches!(lookup, EntryLookup::NotFound(_)), "{lookup:?}");
     }
 }

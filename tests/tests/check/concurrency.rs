@@ -144,8 +144,8 @@ async fn go_through(scene: &Scene, number: u64) {
             status,
             change: Some(change),
         } => {
-            let placed = persist_entry(line, &*scene.backup, &scene.partition, kind, status, &change).await;
-            assert!(placed.expect("an answer").expect("a place").durable);
+            let entry = persist_entry(line, &*scene.backup, &scene.partition, kind, status, &change).await;
+            assert!(entry.expect("an answer").expect("a place").durable);
         }
         other => panic!("{number}: {other:?}"),
     }
@@ -200,8 +200,8 @@ pub(crate) async fn visitors_are_not_affected_by_checks(scene: Scene) {
         while !done.load(Ordering::SeqCst) {
             scene.promote().await;
             let until = Instant::now() + Duration::from_secs(10);
-            let drained = flush_journal(&*scene.line, &*scene.backup, &scene.partition, 100, until).await;
-            drained.expect("drained");
+            let flushed = flush_journal(&*scene.line, &*scene.backup, &scene.partition, 100, until).await;
+            flushed.expect("flushed");
             sleep(Duration::from_millis(10)).await;
         }
     };

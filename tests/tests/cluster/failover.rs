@@ -121,7 +121,7 @@ fn start_load(scene: &Scene, visitors: &[Visitor]) -> Vec<JoinHandle<()>> {
 }
 
 async fn finish(load: Vec<JoinHandle<()>>, visitors: &[Visitor]) {
-    let Ok(through) = timeout(BOUND, join_all(load)).await else {
+    let Ok(finished) = timeout(BOUND, join_all(load)).await else {
         let stuck = visitors
             .iter()
             .filter(|visitor| visitor.observed().ended_at.is_none());
@@ -129,7 +129,7 @@ async fn finish(load: Vec<JoinHandle<()>>, visitors: &[Visitor]) {
         let (many, some) = (stuck.len(), &stuck[..stuck.len().min(5)]);
         panic!("{many} visitors are not through in {BOUND:?}: {some:#?}");
     };
-    for visitor in through {
+    for visitor in finished {
         visitor.expect("the visitor's task does not panic");
     }
 }

@@ -186,7 +186,7 @@ async fn open_with_repeated_visit_number(
     clock.advance(Duration::from_secs(3));
     scene.send_heartbeat().await;
     let EnterOutcome::Joined {
-        status: standing,
+        status,
         change: Some(change),
         ..
     } = scene
@@ -197,11 +197,7 @@ async fn open_with_repeated_visit_number(
     else {
         panic!("the visitor got no place");
     };
-    assert_eq!(
-        standing.visit(),
-        before.visit,
-        "visit numbers repeat after 4096 ms"
-    );
+    assert_eq!(status.visit(), before.visit, "visit numbers repeat after 4096 ms");
     scene
         .line
         .append_to_journal(&scene.queue, &change)

@@ -50,14 +50,14 @@ fn held_counts(outcomes: impl IntoIterator<Item = HoldOutcome>) -> Vec<u64> {
 
 pub(crate) async fn held_polls_never_exceed_the_limit(subject: Subject) {
     let deployment = fresh_deployment();
-    let crowd = async |numbers: std::ops::RangeInclusive<u64>| {
+    let take_holds = async |numbers: std::ops::RangeInclusive<u64>| {
         let asked = numbers.map(|number| take_hold(&subject, &deployment, number, 20));
         held_counts(join_all(asked).await)
     };
-    assert_eq!(crowd(1..=200).await, (1..=20).collect::<Vec<_>>());
-    assert!(crowd(201..=300).await.is_empty());
+    assert_eq!(take_holds(1..=200).await, (1..=20).collect::<Vec<_>>());
+    assert!(take_holds(201..=300).await.is_empty());
     release_holds(&subject, &deployment, 1..=300).await;
-    assert_eq!(crowd(301..=400).await.len(), 20);
+    assert_eq!(take_holds(301..=400).await.len(), 20);
 }
 
 pub(crate) async fn a_released_poll_makes_room_for_one_more(subject: Subject) {

@@ -136,7 +136,7 @@ pub(crate) async fn the_view_counts_entries_and_events(mut subject: Subject) {
         }
     );
     let promoted = subject.journal().await[0].changes.clone();
-    let through = promoted
+    let promoted_through = promoted
         .iter()
         .chain(&subject.journal().await[1].changes)
         .filter_map(|change| match change.event {
@@ -144,5 +144,5 @@ pub(crate) async fn the_view_counts_entries_and_events(mut subject: Subject) {
             _ => None,
         })
         .max();
-    assert_eq!(Some(view.promoted_through), through);
+    assert_eq!(Some(view.promoted_through), promoted_through);
 }

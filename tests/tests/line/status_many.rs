@@ -8,7 +8,7 @@ use crate::subscription::two_a_second;
 
 /// Covers entries that wait, are ready or active, and entries that ended in each way.
 pub(crate) async fn status_many_agrees_with_status(mut subject: Subject) {
-    let crowd = STATUS_CHUNK as u64 + 20;
+    let visitors = STATUS_CHUNK as u64 + 20;
     subject
         .open(Settings {
             capacity: 8,
@@ -17,18 +17,18 @@ pub(crate) async fn status_many_agrees_with_status(mut subject: Subject) {
             ..two_a_second()
         })
         .await;
-    subject.line_up(1..=crowd).await;
+    subject.line_up(1..=visitors).await;
     subject.advance_seconds(1);
     assert_eq!(subject.tick().await.promoted, 8);
     subject.claim(visitor(1)).await;
     subject.claim(visitor(2)).await;
     subject.leave(visitor(2), LeaveReason::Complete).await;
-    subject.leave(visitor(crowd - 1), LeaveReason::Leave).await;
+    subject.leave(visitor(visitors - 1), LeaveReason::Leave).await;
     subject.advance_seconds(30);
     subject.change_settings(|settings| settings.paused = true).await;
     subject.advance_seconds(100);
 
-    let ids: Vec<_> = (0..=crowd).rev().map(visitor).collect();
+    let ids: Vec<_> = (0..=visitors).rev().map(visitor).collect();
     let lookups = subject
         .line
         .status_many(&subject.queue, &ids)
@@ -38,28 +38,31 @@ pub(crate) async fn status_many_agrees_with_status(mut subject: Subject) {
     for (id, lookup) in ids.iter().zip(&lookups) {
         assert_eq!(*lookup, subject.lookup(*id).await);
     }
-    let of = |number: u64| lookups[usize::try_from(crowd - number).expect("small")];
+    let lookup_of = |number: u64| lookups[usize::try_from(visitors - number).expect("small")];
     assert!(
-        matches!(of(1), EntryLookup::Found(EntryStatus::Active { .. })),
+        matches!(lookup_of(1), EntryLookup::Found(EntryStatus::Active { .. })),
         "{:?}",
-        of(1)
+        lookup_of(1)
     );
     assert!(
-        matches!(of(3), EntryLookup::Found(EntryStatus::Ready { .. })),
+        matches!(lookup_of(3), EntryLookup::Found(EntryStatus::Ready { .. })),
         "{:?}",
-        of(3)
+        lookup_of(3)
     );
     assert!(
         matches!(
-            of(10),
+            lookup_of(10),
             EntryLookup::Found(EntryStatus::Waiting { position: 2, .. })
         ),
         "{:?}",
-        of(10)
+        lookup_of(10)
     );
-    assert_eq!(of(2), EntryLookup::NotFound(NotFound::RecentlyEnded));
-    assert_eq!(of(crowd - 1), EntryLookup::NotFound(NotFound::RecentlyEnded));
-    assert_eq!(of(0), EntryLookup::NotFound(NotFound::Unknown));
+    assert_eq!(lookup_of(2), EntryLookup::NotFound(NotFound::RecentlyEnded));
+    assert_eq!(
+        lookup_of(visitors - 1),
+        EntryLookup::NotFound(NotFound::RecentlyEnded)
+    );
+    assert_eq!(lookup_of(0), EntryLookup::NotFound(NotFound::Unknown));
 
     // An entry whose time ran out has ended, even before a tick drops it.
     subject.change_settings(|settings| settings.paused = false).await;

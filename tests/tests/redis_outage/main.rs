@@ -48,10 +48,11 @@ async fn expect_degraded_answers(process: &Process, active: &Visitor, waiting: &
                 .header("retry-after");
         }
     }
-    let crowd = join_all((0..100).map(|_| process.send(status_request(waiting)))).await;
-    let slowest_of_crowd = crowd.iter().map(|(_, took)| *took).max();
-    println!("slowest call {slowest:?}, of a hundred at once {slowest_of_crowd:?}");
-    let (answered, others): (Vec<_>, Vec<_>) = crowd.iter().partition(|(answer, _)| answer.status == 200);
+    let simultaneous = join_all((0..100).map(|_| process.send(status_request(waiting)))).await;
+    let slowest_simultaneous = simultaneous.iter().map(|(_, took)| *took).max();
+    println!("slowest call {slowest:?}, of a hundred at once {slowest_simultaneous:?}");
+    let (answered, others): (Vec<_>, Vec<_>) =
+        simultaneous.iter().partition(|(answer, _)| answer.status == 200);
     // The emulator may be too slow for all of them. The others are told to retry.
     for (answer, _) in &others {
         answer

@@ -64,12 +64,12 @@ pub(crate) struct Visitors {
 impl Visitors {
     /// Opens a connection for each visitor and starts to poll.
     pub(crate) async fn start(
-        edge: SocketAddr,
+        server: SocketAddr,
         mode: PollMode,
         entries: Vec<String>,
     ) -> Result<Self, BenchError> {
         let mut process = Command::new(env::current_exe()?)
-            .args([format!("{mode:?}").to_lowercase(), edge.to_string()])
+            .args([format!("{mode:?}").to_lowercase(), server.to_string()])
             .stdin(Stdio::piped())
             .stdout(Stdio::piped())
             .kill_on_drop(true)
@@ -120,13 +120,13 @@ pub(crate) fn now_us() -> u64 {
 /// Runs the process of the visitors. It reads the entries from its standard input. It parses the answers and
 /// closes the connections at the end, because both would take time from the API.
 pub(crate) async fn run_process(mode: PollMode) -> Result<(), BenchError> {
-    let edge: SocketAddr = env::args()
+    let server: SocketAddr = env::args()
         .nth(2)
         .ok_or("the address of the API is missing")?
         .parse()?;
     let entries = std::io::read_to_string(std::io::stdin())?;
     let visitors: Vec<Visitor> = stream::iter(entries.lines())
-        .map(|entry| Visitor::connect(edge, entry))
+        .map(|entry| Visitor::connect(server, entry))
         .buffer_unordered(CONCURRENT_CALLS)
         .try_collect()
         .await?;
@@ -157,8 +157,8 @@ struct Visitor {
 }
 
 impl Visitor {
-    async fn connect(edge: SocketAddr, entry: &str) -> Result<Self, BenchError> {
-        let stream = TcpStream::connect(edge).await?;
+    async fn connect(server: SocketAddr, entry: &str) -> Result<Self, BenchError> {
+        let stream = TcpStream::connect(server).await?;
         stream.set_nodelay(true)?;
         let entry = entry.to_owned();
         Ok(Self { stream, entry })

@@ -136,10 +136,10 @@ async fn return_within_the_grace_gives_the_old_place_once(backup: &dyn Backup) {
     // The line has the old place now and writes it once more, directly or from the journal.
     for v in [12, 14] {
         let again = missed.change_at(v, missed.missed_ms + 11_000, Event::Entered { score: missed.old });
-        let placed = missed.put_place(backup, &again).await;
+        let outcome = missed.put_place(backup, &again).await;
         assert!(
-            matches!(placed, PlacePutOutcome::Put(PutOutcome::Stored(_))),
-            "{placed:?}"
+            matches!(outcome, PlacePutOutcome::Put(PutOutcome::Stored(_))),
+            "{outcome:?}"
         );
         let mut again = again;
         again.version.v += 1;
@@ -244,18 +244,18 @@ async fn old_place_needs_a_no_show_within_the_grace(backup: &dyn Backup) {
         adjust(&mut missed);
         missed.write_all(backup, &missed.first_visit()[..1]).await;
         missed.write_all(backup, &ending(&missed)).await;
-        let placed = missed.put_place(backup, &missed.enter_again(10)).await;
+        let outcome = missed.put_place(backup, &missed.enter_again(10)).await;
         let record = missed.read_record(backup).await;
         let expected = if gets_old { missed.old } else { missed.new };
         assert_eq!(
             (record.state, record.score),
             (EntryState::Waiting, Some(expected)),
-            "{case}: {placed:?}"
+            "{case}: {outcome:?}"
         );
         assert_eq!(
-            matches!(placed, PlacePutOutcome::Conflict(_)),
+            matches!(outcome, PlacePutOutcome::Conflict(_)),
             gets_old,
-            "{case}: {placed:?}"
+            "{case}: {outcome:?}"
         );
     }
     // A visitor on the fast track does not need the old place.
@@ -270,10 +270,10 @@ async fn old_place_needs_a_no_show_within_the_grace(backup: &dyn Backup) {
             session_end_ms,
         },
     );
-    let placed = missed.put_place(backup, &let_in).await;
+    let outcome = missed.put_place(backup, &let_in).await;
     assert!(
-        matches!(placed, PlacePutOutcome::Put(PutOutcome::Stored(_))),
-        "{placed:?}"
+        matches!(outcome, PlacePutOutcome::Put(PutOutcome::Stored(_))),
+        "{outcome:?}"
     );
     assert_eq!(missed.read_record(backup).await.state, EntryState::Active);
 }

@@ -66,8 +66,11 @@ async fn place_is_written_unless_another_visit_is_live(backup: &dyn Backup) {
         // An ended visit is no conflict, and neither is a missing record.
         let expected = EntryRecord::apply_change(None, &new, partition.retain_hours).expect("a record");
         for partition in [&partition, &fresh_partition()] {
-            let placed = backup.put_place(partition, &new).await.expect("an answer");
-            assert_eq!(placed, PlacePutOutcome::Put(PutOutcome::Stored(expected.clone())));
+            let outcome = backup.put_place(partition, &new).await.expect("an answer");
+            assert_eq!(
+                outcome,
+                PlacePutOutcome::Put(PutOutcome::Stored(expected.clone()))
+            );
             assert_eq!(
                 backup.read_entry(partition, id).await.expect("an answer"),
                 Some(expected.clone())

@@ -266,8 +266,8 @@ async fn a_process_killed_during_a_return_loses_no_place() {
             panic!("{entered:?}");
         };
         if is_written {
-            let placed = api.backup.put_place(&api.partition(), &change).await;
-            assert!(matches!(placed, Ok(PlacePutOutcome::Conflict(_))), "{placed:?}");
+            let put = api.backup.put_place(&api.partition(), &change).await;
+            assert!(matches!(put, Ok(PlacePutOutcome::Conflict(_))), "{put:?}");
         }
         api.advance_seconds(1);
         expect_old_place(&enter_again(&api, &first).await, &waited);
