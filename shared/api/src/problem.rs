@@ -5,6 +5,8 @@
 //! that module knows the request id, and logs the problem once. A client never sees the cause, which goes
 //! to the log only.
 
+mod conversions;
+
 use std::sync::Arc;
 
 use axum::{
@@ -13,16 +15,10 @@ use axum::{
 };
 use serde::Serialize;
 use vestibule_backup::BackupError;
-use vestibule_domain::{
-    entry_status::EntryStatus, id::IdError, record::EntryRecord, score::Visit, state::EntryState,
-};
-use vestibule_line::{LineError, Refusal};
+use vestibule_domain::{entry_status::EntryStatus, record::EntryRecord, score::Visit, state::EntryState};
+use vestibule_line::LineError;
 
-use super::{
-    code::{Code, http_status},
-    queue_cache::QueueLookupError,
-};
-use crate::pass::PassError;
+use super::code::{Code, http_status};
 
 /// How long a client should wait before it retries a request that failed because a store was unavailable,
 /// in seconds.
@@ -229,52 +225,6 @@ impl Problem {
                 "refused a request; see the code"
             ),
         }
-    }
-}
-
-impl From<Refusal> for Problem {
-    fn from(refusal: Refusal) -> Self {
-        match refusal {
-            Refusal::JournalFull => Self::backup_behind(),
-            other => Self::new(other.code(), other.to_string()),
-        }
-    }
-}
-
-impl From<PassError> for Problem {
-    fn from(error: PassError) -> Self {
-        match error {
-            PassError::InvalidSigningKey | PassError::Signing => Self::internal(error.to_string()),
-            refused => Self::new(Code::InvalidPass, refused.to_string()),
-        }
-    }
-}
-
-impl From<&QueueLookupError> for Problem {
-    fn from(error: &QueueLookupError) -> Self {
-        match error {
-            QueueLookupError::QueueNotFound => {
-                Self::new(Code::UnknownQueue, "there is no queue with this id")
-            }
-            QueueLookupError::Recovering => {
-                Self::recovering("the line lost the queue, which the backup still has")
-            }
-            QueueLookupError::LineUnavailable(cause) => Self::line_unavailable(cause),
-            QueueLookupError::BackupUnavailable(cause) => Self::unavailable(Code::BackupUnavailable, cause),
-            QueueLookupError::Protocol(cause) => Self::internal(cause),
-        }
-    }
-}
-
-/// An id that could not be parsed. The problem names the field that held it.
-impl From<IdError> for Problem {
-    fn from(error: IdError) -> Self {
-        let field = match error {
-            IdError::Queue => "queue",
-            IdError::Token | IdError::Member => "token",
-            IdError::Visitor | IdError::VisitorBlank | IdError::Anonymous => "visitor",
-        };
-        Self::invalid_field(field, error.to_string())
     }
 }
 

@@ -13,7 +13,7 @@ use vestibule_domain::{
     id::{EntryId, QueueId},
     record::EntryRecord,
 };
-use vestibule_engine::missing_entry::{MissingEntryError, PersistedLookup};
+use vestibule_engine::{interrupted_change::PersistedLookup, missing_entry::MissingEntryError};
 use vestibule_line::{EntryLookup, LineError};
 
 use super::{

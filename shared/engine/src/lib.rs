@@ -5,7 +5,8 @@
 //! | --- | --- |
 //! | [`persist_entry`](mod@persist_entry) | writes the place of a visitor who enters, or gives back the place that the visitor had |
 //! | [`write_through`](mod@write_through) | writes what a visitor did before the request is acknowledged |
-//! | [`missing_entry`] | finds out what became of an entry that the line does not have; writes what a killed request left unwritten |
+//! | [`missing_entry`] | finds out what became of an entry that the line does not have |
+//! | [`interrupted_change`] | writes what a killed request left unwritten about an entry |
 //! | [`tick`](mod@tick), [`fallback_tick`](mod@fallback_tick) | one step of the promoter; the same by a request while the promoter is down |
 //! | [`flush`] | flushes the journal (the outbox of the line) to the backup |
 //! | [`dead_letter`] | keeps and retries dead letters: changes that the backup refuses |
@@ -21,6 +22,7 @@ pub mod dead_letter;
 pub mod ended;
 pub mod fallback_tick;
 pub mod flush;
+pub mod interrupted_change;
 mod journal_batch;
 mod lease;
 pub mod missing_entry;

@@ -9,7 +9,7 @@ use vestibule_engine::{
     sync::{SyncError, SyncOutcome, sync_settings},
 };
 
-use super::run::{FLUSH_TIME, Promoter};
+use super::{queue_steps::FLUSH_TIME, run::Promoter};
 
 /// How many journal records one flush takes to the backup at the end of the process.
 const FLUSH_RECORDS_MAX: usize = 1_000;

@@ -14,12 +14,12 @@
 //! ([`fallback_tick`](vestibule_engine::fallback_tick)).
 
 mod all_queues;
-
 mod checks;
 mod clock_watch;
 mod park;
 mod probes;
 mod queue_registry;
+mod queue_steps;
 mod report;
 mod run;
 mod steps;

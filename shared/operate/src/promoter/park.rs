@@ -5,7 +5,7 @@ use std::time::Duration;
 use tokio::time::timeout;
 use tracing::info;
 
-use super::run::{Promoter, TICK_TIMEOUT};
+use super::{queue_steps::TICK_TIMEOUT, run::Promoter};
 
 /// A promoter that may park does so after every queue has been empty for this long.
 const PARK_AFTER_EMPTY: Duration = Duration::from_secs(10);

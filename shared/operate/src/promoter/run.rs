@@ -7,21 +7,14 @@ use std::{
     time::{Duration, SystemTime},
 };
 
-use tokio::time::{Instant, MissedTickBehavior, interval, sleep, timeout};
-use tracing::{debug, info, warn};
-use vestibule_backup::{Backup, BackupError};
-use vestibule_domain::id::QueueId;
-use vestibule_engine::{
-    dead_letter,
-    flush::flush_journal_until,
-    sync::{SettingsPolicy, SyncError, SyncOutcome, sync_settings},
-    tick::tick,
-};
-use vestibule_line::{ConfigureOutcome, Line, LineError};
+use tokio::time::{MissedTickBehavior, interval, sleep};
+use vestibule_backup::Backup;
+use vestibule_engine::sync::SettingsPolicy;
+use vestibule_line::Line;
 use vestibule_telemetry::emf::Metrics;
 
 use super::{
-    checks::{CheckSchedule, run_due_check},
+    checks::CheckSchedule,
     clock_watch::ClockWatch,
     queue_registry::QueueRegistry,
     report::MetricsReporter,
@@ -32,17 +25,6 @@ use super::{
 const ROUND_INTERVAL: Duration = Duration::from_secs(1);
 /// The promoter lists the queues and syncs their settings once in this many rounds.
 const SYNC_ROUNDS: u64 = 3;
-/// The promoter aborts a tick that takes longer.
-pub(super) const TICK_TIMEOUT: Duration = Duration::from_secs(5);
-/// A flush starts no further batch of records after this time, so that every queue gets its turn to flush.
-pub(super) const FLUSH_TIME: Duration = Duration::from_secs(10);
-/// The time between two retries of a queue's dead letters.
-const DEAD_LETTER_RETRY_INTERVAL: Duration = Duration::from_mins(10);
-/// The promoter aborts a listing of the queues that takes longer.
-const LIST_TIMEOUT: Duration = Duration::from_secs(5);
-/// The promoter aborts a sync that takes longer. The limit is high because a sync may restore a million
-/// entries.
-const SYNC_TIMEOUT: Duration = Duration::from_mins(5);
 /// At the end of a run, the steps that are still running get this time to finish.
 const FINISH_TIMEOUT: Duration = Duration::from_millis(1_500);
 
@@ -62,9 +44,9 @@ pub struct Promoter {
     pub(super) backup: Arc<dyn Backup>,
     pub(super) policy: SettingsPolicy,
     pub(super) registry: QueueRegistry,
-    reporter: MetricsReporter,
-    checks: CheckSchedule,
-    clock_watch: ClockWatch,
+    pub(super) reporter: MetricsReporter,
+    pub(super) checks: CheckSchedule,
+    pub(super) clock_watch: ClockWatch,
     pub(super) steps: StepRunner,
 }
 
@@ -138,7 +120,7 @@ impl Promoter {
         self.steps.finish(FINISH_TIMEOUT).await;
     }
 
-    fn start_step(self: &Arc<Self>, step: Step) {
+    pub(super) fn start_step(self: &Arc<Self>, step: Step) {
         let promoter = Arc::clone(self);
         let work = {
             let step = step.clone();
@@ -156,178 +138,5 @@ impl Promoter {
             Step::Report(queue) => self.report_queue(queue).await,
             Step::Check(queue) => self.check_queue(queue).await,
         }
-    }
-
-    async fn list_queues(self: &Arc<Self>) {
-        match timeout(LIST_TIMEOUT, self.backup.list_queues()).await {
-            Ok(Ok(queues)) => {
-                self.reporter.retain_queues(&queues);
-                self.checks.retain_queues(&queues);
-                self.clock_watch.retain_queues(&queues);
-                self.registry.replace_queues(queues);
-            }
-            Ok(Err(error)) => {
-                warn!(
-                    event = "queue.listing_failed",
-                    %error,
-                    "could not list the queues in the backup; the promoter goes on with the queues that it knows"
-                );
-            }
-            Err(_) => warn!(
-                event = "queue.listing_failed",
-                "the backup did not list the queues in time; the promoter goes on with the queues that it knows"
-            ),
-        }
-        // The promoter syncs the known queues also after a failed listing, because the settings of one queue
-        // may still be readable.
-        for queue in self.registry.queues() {
-            self.start_step(Step::Sync(queue));
-        }
-    }
-
-    async fn sync_queue(&self, queue: &QueueId) {
-        let _permit = self.steps.syncs.acquire().await;
-        let work = sync_settings(&*self.line, &*self.backup, queue, self.policy);
-        match timeout(SYNC_TIMEOUT, work).await {
-            Ok(outcome) => self.record_sync_outcome(queue, &outcome),
-            Err(_) => self.registry.log_step_outcome(
-                queue,
-                "sync",
-                Err("the step took too long, so the promoter aborted it".to_owned()),
-            ),
-        }
-    }
-
-    pub(super) fn record_sync_outcome(&self, queue: &QueueId, outcome: &Result<SyncOutcome, SyncError>) {
-        let log_outcome =
-            |problem: Result<(), String>| self.registry.log_step_outcome(queue, "sync", problem);
-        match outcome {
-            Ok(SyncOutcome::InForce {
-                put,
-                revision,
-                partition,
-            }) => {
-                self.registry.record_sync(queue, partition.clone(), *put);
-                self.reporter.report_settings_refused(queue, false);
-                log_outcome(Ok(()));
-                if put.outcome == ConfigureOutcome::Changed {
-                    info!(
-                        event = "queue.settings_applied",
-                        %queue,
-                        revision,
-                        "applied changed settings of the queue to the line"
-                    );
-                }
-            }
-            Ok(SyncOutcome::Refused {
-                put,
-                error,
-                stored,
-                partition,
-            }) => {
-                self.registry.record_sync(queue, partition.clone(), *put);
-                self.reporter.report_settings_refused(queue, true);
-                // The text contains the fingerprint of the stored settings, so that the log shows the next
-                // invalid edit although the reason is the same.
-                log_outcome(Err(format!(
-                    "the stored settings (fingerprint {stored}) are invalid; only their switches act, and the other \
-                     settings in force stay: {error}"
-                )));
-            }
-            Ok(SyncOutcome::QueueRemoved) => self.registry.remove(queue),
-            Err(error) => {
-                // A damaged item counts as refused settings, whichever part of it is damaged, so that the
-                // metric shows it.
-                if matches!(
-                    error,
-                    SyncError::NotRestorable(_) | SyncError::Backup(BackupError::Unreadable(_))
-                ) {
-                    self.reporter.report_settings_refused(queue, true);
-                }
-                log_outcome(Err(error.to_string()));
-            }
-        }
-    }
-
-    async fn tick_queue(self: &Arc<Self>, queue: &QueueId) {
-        if self.registry.partition(queue).is_none() {
-            return;
-        }
-        let _permit = self.steps.ticks.acquire().await;
-        let fence = self.registry.fence(queue);
-        let outcome = match timeout(TICK_TIMEOUT, tick(&*self.line, queue, fence)).await {
-            Ok(Ok(summary)) => {
-                debug!(event = "queue.ticked", %queue, ticked = ?summary, "ticked the queue");
-                let is_empty = summary.waiting + summary.ready + summary.active == 0;
-                // A queue whose clocks disagree counts as occupied, because only a running promoter can correct
-                // the offset.
-                self.registry
-                    .record_emptiness(queue, is_empty && !summary.clocks.apart);
-                self.start_step(Step::Flush(queue.clone()));
-                self.reporter.report_tick(queue, &summary);
-                let adjustment = self
-                    .clock_watch
-                    .adjust_if_needed(&*self.line, queue, summary.clocks)
-                    .await;
-                self.registry.log_step_outcome(queue, "clock", adjustment);
-                if self.reporter.is_due(queue) {
-                    self.start_step(Step::Report(queue.clone()));
-                }
-                if self.checks.take_ask_turn(queue) {
-                    self.start_step(Step::Check(queue.clone()));
-                }
-                Ok(())
-            }
-            Ok(Err(error)) => {
-                if matches!(error, LineError::QueueNotFound) {
-                    // The sync restores the queue at once instead of with the next reading of the settings.
-                    self.start_step(Step::Sync(queue.clone()));
-                }
-                Err(error.to_string())
-            }
-            Err(_) => Err("the step took too long, so the promoter aborted it".to_owned()),
-        };
-        if outcome.is_err() {
-            self.registry.record_emptiness(queue, false);
-        }
-        self.registry.log_step_outcome(queue, "tick", outcome);
-    }
-
-    async fn report_queue(&self, queue: &QueueId) {
-        let _permit = self.steps.ticks.acquire().await;
-        let outcome = match timeout(TICK_TIMEOUT, self.reporter.report(&*self.line, queue)).await {
-            Ok(outcome) => outcome.map_err(|error| error.to_string()),
-            Err(_) => Err("the step took too long, so the promoter aborted it".to_owned()),
-        };
-        self.registry.log_step_outcome(queue, "report", outcome);
-    }
-
-    /// Runs the consistency check of a queue, if it is due. The duration grows with the queue. If the end of
-    /// this run cuts the check off, the next promoter continues where it stopped.
-    async fn check_queue(&self, queue: &QueueId) {
-        let _permit = self.steps.checks.acquire().await;
-        let Some(partition) = self.registry.partition(queue) else {
-            return;
-        };
-        let report = |checked: &_| self.reporter.report_check(queue, checked);
-        let outcome = run_due_check(&*self.line, &*self.backup, &partition, report).await;
-        self.registry
-            .log_step_outcome(queue, "check", outcome.map_err(|error| error.to_string()));
-    }
-
-    async fn flush_queue(&self, queue: &QueueId) {
-        let _permit = self.steps.flushes.acquire().await;
-        let Some(partition) = self.registry.partition(queue) else {
-            return;
-        };
-        let (line, backup, until) = (&*self.line, &*self.backup, Instant::now() + FLUSH_TIME);
-        let mut outcome = flush_journal_until(line, backup, &partition, until).await;
-        if outcome.is_ok() && self.registry.take_retry_turn(queue, DEAD_LETTER_RETRY_INTERVAL) {
-            outcome = dead_letter::retry_dead_letters(line, backup, &partition)
-                .await
-                .map(drop);
-        }
-        self.registry
-            .log_step_outcome(queue, "flush", outcome.map_err(|error| error.to_string()));
     }
 }

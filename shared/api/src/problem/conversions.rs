@@ -1,0 +1,53 @@
+//! Turns the errors of the other modules and crates into problems.
+
+use vestibule_domain::id::IdError;
+use vestibule_line::Refusal;
+
+use super::Problem;
+use crate::{code::Code, pass::PassError, queue_cache::QueueLookupError};
+
+impl From<Refusal> for Problem {
+    fn from(refusal: Refusal) -> Self {
+        match refusal {
+            Refusal::JournalFull => Self::backup_behind(),
+            other => Self::new(other.code(), other.to_string()),
+        }
+    }
+}
+
+impl From<PassError> for Problem {
+    fn from(error: PassError) -> Self {
+        match error {
+            PassError::InvalidSigningKey | PassError::Signing => Self::internal(error.to_string()),
+            refused => Self::new(Code::InvalidPass, refused.to_string()),
+        }
+    }
+}
+
+impl From<&QueueLookupError> for Problem {
+    fn from(error: &QueueLookupError) -> Self {
+        match error {
+            QueueLookupError::QueueNotFound => {
+                Self::new(Code::UnknownQueue, "there is no queue with this id")
+            }
+            QueueLookupError::Recovering => {
+                Self::recovering("the line lost the queue, which the backup still has")
+            }
+            QueueLookupError::LineUnavailable(cause) => Self::line_unavailable(cause),
+            QueueLookupError::BackupUnavailable(cause) => Self::unavailable(Code::BackupUnavailable, cause),
+            QueueLookupError::Protocol(cause) => Self::internal(cause),
+        }
+    }
+}
+
+/// An id that could not be parsed. The problem names the field that held it.
+impl From<IdError> for Problem {
+    fn from(error: IdError) -> Self {
+        let field = match error {
+            IdError::Queue => "queue",
+            IdError::Token | IdError::Member => "token",
+            IdError::Visitor | IdError::VisitorBlank | IdError::Anonymous => "visitor",
+        };
+        Self::invalid_field(field, error.to_string())
+    }
+}
