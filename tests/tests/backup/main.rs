@@ -23,6 +23,7 @@ macro_rules! on_both_backups {
 mod conformance;
 mod dead_letters;
 mod dynamodb;
+mod dynamodb_service;
 mod faulty_backup;
 mod faulty_scene;
 mod file;

@@ -10,6 +10,7 @@ mod concurrent_promoters;
 mod configure;
 mod dead_letters;
 mod dropped_queue;
+mod earlier_epoch;
 mod earlier_release;
 mod estimates;
 mod fallback_ticks;
@@ -21,6 +22,7 @@ mod order;
 mod pace;
 mod promote_chunks;
 mod queue_view;
+mod refused_repair;
 mod repair;
 mod reports;
 mod restore;
@@ -186,14 +188,18 @@ on_every_line! {
         an_entry_missing_in_the_backup_is_reported_again
         a_repair_adopts_the_later_state_of_the_record
         a_repair_removes_entries_that_ended_in_the_backup
-        a_repair_never_touches_a_later_visit
         a_ready_entry_is_matched_by_its_visible_deadline
+    }
+    refused_repair {
+        a_repair_never_touches_a_later_visit
         a_record_of_another_epoch_or_generation_repairs_nothing
     }
     restore {
         a_restore_brings_back_every_live_entry
         a_restore_does_not_replace_the_same_or_a_later_epoch
         the_watermark_reveals_a_stale_line
+    }
+    earlier_epoch {
         a_pass_from_before_a_restore_reactivates_until_its_end
         an_end_of_an_earlier_epoch_acknowledges_no_later_end
     }

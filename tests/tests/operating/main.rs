@@ -1,6 +1,7 @@
 //! What an operator does and sees, with Redis and DynamoDB: edits in the AWS console, commands, and metrics.
 
 mod check;
+mod concurrent_edits;
 mod console;
 mod deployment;
 mod metrics;

@@ -2,6 +2,8 @@
 
 mod answers;
 mod declarations;
+mod markdown;
 mod permissions;
+mod problem_codes;
 mod resources;
 mod routes;

@@ -4,6 +4,7 @@ mod change_sequences;
 mod entries;
 mod lost_history;
 mod missed_turn;
+mod missed_visit;
 mod put_place;
 mod queues;
 

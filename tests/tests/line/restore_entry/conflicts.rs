@@ -95,7 +95,7 @@ pub(crate) async fn the_old_place_replaces_a_new_place(subject: Subject) {
 }
 
 pub(crate) async fn an_end_of_an_earlier_epoch_does_not_block_a_restore(subject: Subject) {
-    let (subject, end) = crate::restore::restore_with_slow_clock(subject).await;
+    let (subject, end) = crate::earlier_epoch::restore_with_slow_clock(subject).await;
     assert_eq!(
         subject.expect_not_found(visitor(1)).await,
         NotFound::RecentlyEnded,

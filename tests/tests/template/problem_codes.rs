@@ -1,0 +1,201 @@
+//! The problem codes in the documents are those that the code declares.
+
+use std::{
+    collections::{BTreeMap, BTreeSet},
+    fs,
+    path::Path,
+};
+
+use serde_json::Value;
+use vestibule_domain::problem_code::{Audience, Code};
+use vestibule_tests::template::{read_api_document, read_rust_sources, read_text};
+
+use crate::markdown::code_spans;
+
+#[test]
+fn the_api_document_lists_every_code_of_the_api() {
+    let document = read_api_document();
+    let listed: BTreeSet<_> = document["components"]["schemas"]["Problem"]["properties"]["code"]["enum"]
+        .as_array()
+        .expect("the enum of codes")
+        .iter()
+        .map(|code| code.as_str().expect("a text").to_owned())
+        .collect();
+    assert_eq!(listed, codes_of_callers(&document).into_keys().collect());
+}
+
+#[test]
+fn the_gateway_answers_with_declared_titles_and_statuses() {
+    for problem in gateway_problems(&read_api_document()) {
+        let code = problem["code"].as_str().expect("a code");
+        // Vestibule may answer with the same code: then both answers say the same.
+        if let Some(declared) = Code::ALL.iter().find(|declared| declared.name() == code) {
+            assert_ne!(declared.audience(), Audience::Operators, "{code}");
+            assert_eq!(problem["title"], declared.title(), "{code}");
+            assert_eq!(problem["status"], declared.status(), "{code}");
+        }
+    }
+}
+
+#[test]
+fn documented_answers_name_codes_of_their_status() {
+    let document = read_api_document();
+    let codes = codes_of_callers(&document);
+    let operations = document["paths"]
+        .as_object()
+        .expect("paths")
+        .values()
+        .flat_map(|path| path.as_object().expect("operations").values());
+    let mut named = BTreeSet::new();
+    for operation in operations {
+        for (status, answer) in operation["responses"].as_object().into_iter().flatten() {
+            let Some(name) = answer["$ref"].as_str().and_then(|path| path.rsplit('/').next()) else {
+                continue;
+            };
+            let description = document["components"]["responses"][name]["description"].as_str();
+            for code in code_spans(description.unwrap_or_default()) {
+                if let Some(declared) = codes.get(code) {
+                    assert_eq!(declared.to_string(), *status, "{code} in {name}");
+                    named.insert(code.to_owned());
+                }
+            }
+        }
+    }
+    // These answer requests that no documented route serves.
+    let elsewhere = ["unknown-route", "method-not-allowed", "foreign-host"];
+    for code in Code::ALL
+        .iter()
+        .filter(|code| code.audience() != Audience::Operators)
+    {
+        let is_named = named.contains(code.name());
+        assert_ne!(is_named, elsewhere.contains(&code.name()), "{code:?}");
+    }
+}
+
+#[test]
+fn the_guides_show_codes_with_their_status() {
+    let mut statuses = codes_of_callers(&read_api_document());
+    statuses.extend(
+        Code::ALL
+            .iter()
+            .map(|code| (code.name().to_owned(), code.status())),
+    );
+    for (path, text) in guides() {
+        for (at, _) in text.match_indices('`') {
+            let (before, after) = (text[..at].trim_end(), &text[at + 1..]);
+            let Some((span, _)) = after.split_once('`') else {
+                continue;
+            };
+            // Either 503 `recovering`, or `503 recovering`.
+            let (status, code) = span.split_once(' ').unwrap_or_else(|| {
+                let word = before.rsplit(|c: char| c.is_whitespace() || c == '(').next();
+                (word.unwrap_or_default(), span)
+            });
+            if let (Ok(status), Some(declared)) = (status.parse::<u16>(), statuses.get(code)) {
+                assert_eq!(status, *declared, "{code} in {path}");
+            }
+        }
+    }
+}
+
+#[test]
+fn the_page_knows_only_codes_that_exist() {
+    let html = read_text("web/index.html");
+    let codes = codes_of_callers(&read_api_document());
+    let mut known = 0;
+    for path in ["web/page.js", "web/vestibule.js"] {
+        let script = read_text(path);
+        for literal in script.split('"').skip(1).step_by(2) {
+            let is_name =
+                literal.bytes().all(|b| b.is_ascii_lowercase() || b == b'-') && literal.contains('-');
+            // Other names of this form are parts of the page, or the code with which the library says that an
+            // answer is not a problem.
+            if is_name && !html.contains(&format!("\"{literal}\"")) && literal != "no-problem" {
+                assert!(codes.contains_key(literal), "{path}: {literal} is not a code");
+                known += 1;
+            }
+        }
+    }
+    assert!(known > 0, "the page handles some codes");
+}
+
+#[test]
+fn every_code_is_used_by_its_audience() {
+    let used_in = |folders: &[&str]| -> BTreeSet<String> {
+        folders
+            .iter()
+            .flat_map(|folder| read_rust_sources(folder))
+            .flat_map(|source| {
+                let after = source.split("Code::").skip(1);
+                let word = |rest: &str| {
+                    rest.split(|c: char| !c.is_alphanumeric())
+                        .next()
+                        .map(str::to_owned)
+                };
+                after.filter_map(word).collect::<Vec<_>>()
+            })
+            .filter(|word| Code::ALL.iter().any(|code| format!("{code:?}") == *word))
+            .collect()
+    };
+    let of = |other: Audience| -> BTreeSet<String> {
+        let codes = Code::ALL.iter().filter(|code| code.audience() != other);
+        codes.map(|code| format!("{code:?}")).collect()
+    };
+    assert_eq!(
+        used_in(&["shared/api/src", "shared/line/src", "infra/local/src"]),
+        of(Audience::Operators)
+    );
+    assert_eq!(used_in(&["shared/operate/src"]), of(Audience::Api));
+}
+
+/// The codes that callers of the API get, from Vestibule or from API Gateway, with their status.
+fn codes_of_callers(document: &Value) -> BTreeMap<String, u16> {
+    let of_gateway = gateway_problems(document).into_iter().map(|problem| {
+        let status = problem["status"]
+            .as_u64()
+            .and_then(|status| status.try_into().ok());
+        let code = problem["code"].as_str().expect("a code");
+        (code.to_owned(), status.expect("a status"))
+    });
+    let of_vestibule = Code::ALL
+        .iter()
+        .filter(|code| code.audience() != Audience::Operators)
+        .map(|code| (code.name().to_owned(), code.status()));
+    of_gateway.chain(of_vestibule).collect()
+}
+
+fn gateway_problems(document: &Value) -> Vec<Value> {
+    document["x-amazon-apigateway-gateway-responses"]
+        .as_object()
+        .expect("answers of the gateway")
+        .values()
+        .map(|answer| {
+            let body = answer["responseTemplates"]["application/json"].as_str();
+            serde_json::from_str(body.expect("a template")).expect("JSON")
+        })
+        .collect()
+}
+
+/// The pages for readers: the README and all pages under `docs`, with their paths.
+fn guides() -> Vec<(String, String)> {
+    let root = Path::new(env!("CARGO_MANIFEST_DIR")).join("..");
+    let mut found = vec![("README.md".to_owned(), read_text("README.md"))];
+    let mut folders = vec!["docs".to_owned()];
+    while let Some(folder) = folders.pop() {
+        for entry in fs::read_dir(root.join(&folder)).expect("a folder") {
+            let entry = entry.expect("an entry");
+            let path = format!("{folder}/{}", entry.file_name().display());
+            if entry.path().is_dir() {
+                folders.push(path);
+            } else if entry
+                .path()
+                .extension()
+                .is_some_and(|extension| extension == "md")
+            {
+                let content = read_text(&path);
+                found.push((path, content));
+            }
+        }
+    }
+    found
+}
