@@ -1,10 +1,10 @@
-//! Limits how many polls a deployment holds at once. The line keeps the count, because a process knows only
-//! the polls that it holds itself, and on Lambda that is a single one.
+//! Limits how many polls a deployment holds at once. The line keeps the count, because a process
+//! knows only the polls that it holds itself, and on Lambda that is a single one.
 //!
-//! A poll is counted before it is held and released before it is answered, because a Lambda function runs
-//! nothing after its answer. The polls that one status lookup finds promoted are released together. Polls
-//! that end on their own while another release is running are released together too. So a tick that ends a
-//! thousand held polls costs two requests to the line.
+//! A poll is counted before it is held and released before it is answered, because a Lambda
+//! function runs nothing after its answer. The polls that one status lookup finds promoted are
+//! released together. Polls that end on their own while another release is running are released
+//! together too. So a tick that ends a thousand held polls costs two requests to the line.
 
 use std::{
     sync::{Arc, Mutex, PoisonError},
@@ -26,8 +26,8 @@ use vestibule_telemetry::{
 
 use crate::config::ApiConfig;
 
-/// How much longer than the hold the lease lasts. A process needs this time to release the poll, because a
-/// status lookup runs beside the release.
+/// How much longer than the hold the lease lasts. A process needs this time to release the poll,
+/// because a status lookup runs beside the release.
 const LEASE_MARGIN: Duration = Duration::from_secs(2);
 
 /// A poll that asks to be held.
@@ -66,8 +66,8 @@ impl HoldPermits {
         let lease_ms = u64::try_from(lease.as_millis())
             .unwrap_or(u64::MAX)
             .min(HOLD_LEASE_MAX_MS);
-        // A separate task counts the poll. If the client disconnects now, the poll is released as soon as
-        // it is counted.
+        // A separate task counts the poll. If the client disconnects now, the poll is released as
+        // soon as it is counted.
         let task = async move {
             let order = HoldOrder {
                 deployment: &count.deployment,
@@ -127,8 +127,8 @@ impl HoldPermit {
         }
     }
 
-    /// Starts the release in a separate task. The task finishes even if the client disconnects meanwhile,
-    /// because other polls may have left their release to it.
+    /// Starts the release in a separate task. The task finishes even if the client disconnects
+    /// meanwhile, because other polls may have left their release to it.
     fn start_release(&mut self) -> Option<JoinHandle<()>> {
         let id = self.id.take()?;
         self.count.add_ended(id);

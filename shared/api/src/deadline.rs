@@ -4,16 +4,16 @@ use std::time::{Duration, SystemTime, UNIX_EPOCH};
 
 use lambda_runtime::Context;
 
-/// A deadline value below this (2001-09-09, in Unix milliseconds) cannot be the deadline of an invocation, so
-/// it is read as a span.
+/// A deadline value below this (2001-09-09, in Unix milliseconds) cannot be the deadline of an
+/// invocation, so it is read as a span.
 const MOMENT_MIN_MS: u64 = 1_000_000_000_000;
 /// The longest span that is accepted. It is about as long as the promoter's one-minute run.
 const SPAN_MAX: Duration = Duration::from_mins(1);
 
 /// The moment at which Lambda stops the invocation, by the system's clock.
 ///
-/// Lambda sends this moment in Unix milliseconds. `cargo lambda watch` sends a span instead, which would be a
-/// moment in 1970. A small value therefore counts as a span from now, up to one minute.
+/// Lambda sends this moment in Unix milliseconds. `cargo lambda watch` sends a span instead, which
+/// would be a moment in 1970. A small value therefore counts as a span from now, up to one minute.
 pub fn invocation_deadline(context: &Context) -> SystemTime {
     parse_deadline(context.deadline, SystemTime::now())
 }

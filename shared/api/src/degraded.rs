@@ -1,7 +1,7 @@
 //! Answers from the backup while the line is unavailable, and marks these answers as degraded.
 //!
-//! The backup has every acknowledged change, but not the order of the line. So a request can read an entry,
-//! but it can change none: entering, claiming, extending, leaving and completing fail.
+//! The backup has every acknowledged change, but not the order of the line. So a request can read
+//! an entry, but it can change none: entering, claiming, extending, leaving and completing fail.
 
 use std::{sync::Arc, time::Duration};
 
@@ -136,8 +136,8 @@ impl ApiState {
         Ok(EntryBody::from_record(&context.queue, &record, pass, now_ms))
     }
 
-    /// Signs a pass for an entry whose record is active. The record has every acknowledged change, so the
-    /// visitor is entitled to the pass until the session end that it shows.
+    /// Signs a pass for an entry whose record is active. The record has every acknowledged change,
+    /// so the visitor is entitled to the pass until the session end that it shows.
     fn sign_stored_pass(
         &self,
         queue: &DegradedQueue,
@@ -203,7 +203,8 @@ impl ApiState {
         })
     }
 
-    /// Refuses a pass whose visit has ended according to the backup, and a pass from before the last reset.
+    /// Refuses a pass whose visit has ended according to the backup, and a pass from before the
+    /// last reset.
     async fn refuse_ended_visit(
         &self,
         context: &DegradedContext,

@@ -1,7 +1,7 @@
 //! Removes an entry that the line still lists although its visit has ended.
 //!
-//! The line can lose the end of a visit, for example in a failover. A request that reads the record anyway
-//! then believes the record. See `docs/adr/0006-failover-losses.md`.
+//! The line can lose the end of a visit, for example in a failover. A request that reads the record
+//! anyway then believes the record. See `docs/adr/0006-failover-losses.md`.
 
 use vestibule_domain::{change::Change, entry_status::EntryStatus, id::EntryId, record::EntryRecord};
 use vestibule_engine::{ended::remove_if_ended, write_through::WriteOutcome};
@@ -28,9 +28,9 @@ impl ApiState {
         }
     }
 
-    /// Returns the status and the record as they are if the visit has not ended. If the record proves that
-    /// it has, removes the entry and returns the status that the line has now. If the entry has no place
-    /// any more, returns the problem that says why.
+    /// Returns the status and the record as they are if the visit has not ended. If the record
+    /// proves that it has, removes the entry and returns the status that the line has now. If the
+    /// entry has no place any more, returns the problem that says why.
     pub(super) async fn recheck(
         &self,
         snapshot: &QueueSnapshot,

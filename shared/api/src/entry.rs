@@ -150,8 +150,8 @@ impl EntryBody {
         self.retry_after_ms = retry_after_ms(eta_ms, claim_ms, snapshot.age_ms(), rand::random());
     }
 
-    /// Builds the JSON of an entry from its record while the line is unavailable. The position and the wait
-    /// are unknown then.
+    /// Builds the JSON of an entry from its record while the line is unavailable. The position and
+    /// the wait are unknown then.
     pub(super) fn from_record(
         known: &DegradedQueue,
         record: &EntryRecord,

@@ -1,5 +1,5 @@
-//! Wakes held polls when this process changes their entries. A poll sees a change by another process with
-//! the next snapshot of the queue.
+//! Wakes held polls when this process changes their entries. A poll sees a change by another
+//! process with the next snapshot of the queue.
 
 use std::{
     collections::{HashMap, hash_map::Entry},
@@ -10,8 +10,8 @@ use std::{
 use tokio::sync::watch;
 use vestibule_domain::id::EntryId;
 
-/// The subscriptions of the polls that this process holds, by entry. An entry id is derived from its queue,
-/// so it needs no queue beside it.
+/// The subscriptions of the polls that this process holds, by entry. An entry id is derived from
+/// its queue, so it needs no queue beside it.
 #[derive(Default)]
 pub(super) struct EntryNotifier(Mutex<HashMap<EntryId, Subscribers>>);
 

@@ -1,7 +1,7 @@
-//! `POST /queues/{queue}/entries/{token}/extend`: gives an active entry more time, at the request of the
-//! visitor or of the protected service. The gateway decides whether the caller is the service. If the
-//! routes are unguarded, only the visitor may extend, because any caller that found a token could pretend
-//! to be the service.
+//! `POST /queues/{queue}/entries/{token}/extend`: gives an active entry more time, at the request
+//! of the visitor or of the protected service. The gateway decides whether the caller is the
+//! service. If the routes are unguarded, only the visitor may extend, because any caller that found
+//! a token could pretend to be the service.
 
 use std::sync::Arc;
 
@@ -96,8 +96,8 @@ pub(super) async fn handle(
 }
 
 impl ApiState {
-    /// Returns the latest end that the session may get, in Unix milliseconds, counted from the claim in the
-    /// record. Returns `None` if the request names another visit.
+    /// Returns the latest end that the session may get, in Unix milliseconds, counted from the
+    /// claim in the record. Returns `None` if the request names another visit.
     async fn latest_end_ms(
         &self,
         snapshot: &QueueSnapshot,

@@ -1,10 +1,10 @@
 //! Runs fallback ticks: visitors' requests tick a queue while its promoter is down.
 //!
-//! Every request has a snapshot of the queue anyway, and the snapshot shows whether the promoter is down.
-//! While the promoter is up, requests ask the line for nothing more. While it is down, one request in
-//! flight per process ticks its queue every second. A held poll does so until its answer is due, and then
-//! another request takes over. A tick finishes before the answer is sent, because Lambda freezes a function
-//! after its answer.
+//! Every request has a snapshot of the queue anyway, and the snapshot shows whether the promoter is
+//! down. While the promoter is up, requests ask the line for nothing more. While it is down, one
+//! request in flight per process ticks its queue every second. A held poll does so until its answer
+//! is due, and then another request takes over. A tick finishes before the answer is sent, because
+//! Lambda freezes a function after its answer.
 
 use std::{future::Future, sync::Arc, time::Duration};
 
@@ -33,18 +33,21 @@ impl ApiState {
             drop(is_answered);
             answer
         };
-        // The work is polled first. So the tick loop sees the answer at once and needs no further wake-up.
+        // The work is polled first. So the tick loop sees the answer at once and needs no further
+        // wake-up.
         let (answer, ()) = join!(biased; work, self.run_fallback_ticks(queue, answered));
         answer
     }
 
-    /// Runs each fallback tick when it is due. Once the request is answered, this starts no further tick.
+    /// Runs each fallback tick when it is due. Once the request is answered, this starts no further
+    /// tick.
     async fn run_fallback_ticks(&self, queue: &QueueId, mut answered: oneshot::Receiver<()>) {
         let mut guard = None;
         loop {
             let due = tokio::select! {
                 biased;
-                // This branch is polled first, because a request that is answered at once must still tick.
+                // This branch is polled first, because a request that is answered at once must
+                // still tick.
                 due = self.wait_until_due(queue, &mut guard) => due,
                 _ = &mut answered => None,
             };

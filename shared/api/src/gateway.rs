@@ -1,5 +1,5 @@
-//! What the gateway in front of Vestibule verified about a request. None of it comes from anything that a
-//! client can write.
+//! What the gateway in front of Vestibule verified about a request. None of it comes from anything
+//! that a client can write.
 
 use std::{convert::Infallible, time::Instant};
 
@@ -16,12 +16,13 @@ pub(crate) struct Gateway {
     pub(crate) request_id: Option<String>,
     /// When Lambda stops the function.
     pub(crate) deadline: Option<Instant>,
-    /// What precedes `/queues` in the path that the client used: the stage, or the base path of a mapping.
+    /// What precedes `/queues` in the path that the client used: the stage, or the base path of a
+    /// mapping.
     pub(crate) base_path: String,
     /// What the authorizer returned. The claims of a JWT are under `claims`.
     pub(crate) authorizer: Map<String, Value>,
-    /// The identity that signed the request, as the gateway verified it: an ARN, or another IAM id if there
-    /// is no ARN.
+    /// The identity that signed the request, as the gateway verified it: an ARN, or another IAM id
+    /// if there is no ARN.
     pub(crate) signer: Option<String>,
     /// The id of the caller's API key, as the gateway verified it.
     pub(crate) api_key_id: Option<String>,

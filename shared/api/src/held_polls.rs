@@ -1,4 +1,5 @@
-//! The polls that are held on one queue, ordered by place, so that a tick finds the polls that it concerns.
+//! The polls that are held on one queue, ordered by place, so that a tick finds the polls that it
+//! concerns.
 
 use std::{
     collections::{BTreeMap, BTreeSet, VecDeque},
@@ -13,8 +14,8 @@ use vestibule_line::{EntryLookup, STATUS_CHUNK, Tick};
 
 use super::{budget, queue_cache::QueueSnapshot};
 
-/// How many ticks are remembered. A poll that a tick promoted is looked up long before this many more ticks
-/// have come.
+/// How many ticks are remembered. A poll that a tick promoted is looked up long before this many
+/// more ticks have come.
 const TICKS_MAX: usize = 64;
 
 /// A waiting entry whose poll may be held.
@@ -27,8 +28,8 @@ pub(super) struct HeldPoll {
 }
 
 impl HeldPoll {
-    /// Whether a change between two snapshots may concern the entry. A waiting entry is promoted, leaves or
-    /// is removed. All other ends belong to entries that were promoted before.
+    /// Whether a change between two snapshots may concern the entry. A waiting entry is promoted,
+    /// leaves or is removed. All other ends belong to entries that were promoted before.
     fn is_concerned(&self, before: &QueueSnapshot, after: &QueueSnapshot) -> bool {
         after.view.promoted_through >= self.score.raw()
             || after.view.totals.left != before.view.totals.left
@@ -36,9 +37,9 @@ impl HeldPoll {
             || after.view.configuration.epoch != before.view.configuration.epoch
     }
 
-    /// Whether the entry still waits at the same place. The score decides, because an entry that came back
-    /// to its old place waits at or below a place that was already promoted. Another score belongs to
-    /// another visit.
+    /// Whether the entry still waits at the same place. The score decides, because an entry that
+    /// came back to its old place waits at or below a place that was already promoted. Another
+    /// score belongs to another visit.
     pub(super) fn is_still_waiting(&self, lookup: EntryLookup) -> bool {
         matches!(lookup, EntryLookup::Found(EntryStatus::Waiting { score, .. }) if score == self.score)
     }
@@ -218,9 +219,9 @@ impl HeldPolls {
         std::mem::take(&mut self.polls)
     }
 
-    /// Builds the record of an entry that one of the remembered ticks promoted. Claim deadlines tell ticks
-    /// apart, even if one tick was not received. If a pause moved the deadlines, the tick cannot be
-    /// identified and there is no record.
+    /// Builds the record of an entry that one of the remembered ticks promoted. Claim deadlines
+    /// tell ticks apart, even if one tick was not received. If a pause moved the deadlines, the
+    /// tick cannot be identified and there is no record.
     fn promoted_record(&self, tracked: &TrackedPoll, lookup: EntryLookup) -> Option<EntryRecord> {
         let EntryLookup::Found(EntryStatus::Ready {
             claim_by_ms, visit, ..

@@ -1,9 +1,9 @@
 //! Holds a poll open until something changes.
 //!
-//! A held poll does not ask the line itself. One [watcher](super::watcher) per queue asks for all polls
-//! that wait in it. The watcher wakes a poll when its turn has come, when another request ended its wait,
-//! and when the queue was paused or has a new message. A poll also ends when this process changed its
-//! entry, when the process shuts down, and when its time has run out.
+//! A held poll does not ask the line itself. One [watcher](super::watcher) per queue asks for all
+//! polls that wait in it. The watcher wakes a poll when its turn has come, when another request
+//! ended its wait, and when the queue was paused or has a new message. A poll also ends when this
+//! process changed its entry, when the process shuts down, and when its time has run out.
 
 use std::{future::pending, sync::Arc, time::Duration};
 
@@ -19,13 +19,13 @@ use super::{
     held_polls::{EntryUpdate, HeldPoll, Wakeup},
 };
 
-/// The time that must be left for the function when a hold ends: enough for one more status lookup and the
-/// answer.
+/// The time that must be left for the function when a hold ends: enough for one more status lookup
+/// and the answer.
 const ANSWER_MARGIN: Duration = Duration::from_millis(1_500);
 
 impl ApiState {
-    /// Holds the poll of a waiting entry, and looks up its status once more at the end. Returns `None` if
-    /// the poll may not be held.
+    /// Holds the poll of a waiting entry, and looks up its status once more at the end. Returns
+    /// `None` if the poll may not be held.
     pub(super) async fn hold_poll(
         self: &Arc<Self>,
         poll: &HeldPoll,
@@ -35,8 +35,8 @@ impl ApiState {
         let Some(candidate) = self.hold_candidate(poll, wait, gateway) else {
             return Ok(None);
         };
-        // The end is fixed before the poll is counted, because counting takes time and the deadline of the
-        // function does not move.
+        // The end is fixed before the poll is counted, because counting takes time and the deadline
+        // of the function does not move.
         let end = Instant::now() + candidate.max_duration;
         // A poll beyond the limit is answered at once, and the answer says when to come back.
         let Some(permit) = self.budget.acquire(candidate).await else {

@@ -1,5 +1,5 @@
-//! `DELETE /queues/{queue}/entries/{token}`: ends the visit. An active entry becomes completed, any other
-//! entry becomes left.
+//! `DELETE /queues/{queue}/entries/{token}`: ends the visit. An active entry becomes completed, any
+//! other entry becomes left.
 
 use std::sync::Arc;
 
@@ -33,8 +33,8 @@ pub(super) async fn handle(
 }
 
 impl ApiState {
-    /// Ends a visit. If the visit has already ended, or the entry is in another visit than the named one,
-    /// this changes nothing and succeeds.
+    /// Ends a visit. If the visit has already ended, or the entry is in another visit than the
+    /// named one, this changes nothing and succeeds.
     pub(super) async fn end_visit(
         &self,
         snapshot: &QueueSnapshot,

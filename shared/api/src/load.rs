@@ -1,5 +1,6 @@
-//! `POST /queues/{queue}/load`: the protected service reports its load every few seconds. Operators see the
-//! last report in the statistics. Vestibule does not act on it yet; the adaptive pace will read it.
+//! `POST /queues/{queue}/load`: the protected service reports its load every few seconds. Operators
+//! see the last report in the statistics. Vestibule does not act on it yet; the adaptive pace will
+//! read it.
 
 use std::sync::Arc;
 

@@ -36,7 +36,8 @@ impl ApiState {
         }
     }
 
-    /// Finds out what became of an entry that the line does not have, and restores the entry if the line lost it.
+    /// Finds out what became of an entry that the line does not have, and restores the entry if the
+    /// line lost it.
     pub(super) async fn resolve_missing_entry(
         &self,
         snapshot: &QueueSnapshot,

@@ -25,8 +25,8 @@ pub(crate) use self::{
     snapshot::{QueueLookupError, QueueSnapshot},
 };
 
-/// How many queues the cache keeps. A process serves few queues, and a client that invents names must not
-/// fill the memory.
+/// How many queues the cache keeps. A process serves few queues, and a client that invents names
+/// must not fill the memory.
 const QUEUES_MAX: usize = 1_000;
 /// The maximum age of an answer of the backup.
 const STORED_AGE_MAX: Duration = Duration::from_secs(2);
@@ -49,8 +49,8 @@ impl QueueCache {
         }
     }
 
-    /// Returns a snapshot that is at most a second old. If several requests ask at once, one of them asks
-    /// the line for all.
+    /// Returns a snapshot that is at most a second old. If several requests ask at once, one of
+    /// them asks the line for all.
     pub(crate) async fn get(&self, queue: &QueueId) -> Result<Arc<QueueSnapshot>, QueueLookupError> {
         let slot = self.slot(queue);
         if let Some(answer) = slot.fresh_answer() {

@@ -86,7 +86,8 @@ impl<S: Send + Sync> FromRequestParts<S> for QueryParams {
 }
 
 impl QueryParams {
-    /// Returns the value of a parameter, if the query has it. A parameter that is given twice is refused.
+    /// Returns the value of a parameter, if the query has it. A parameter that is given twice is
+    /// refused.
     pub(super) fn get_once(&self, name: &str) -> Result<Option<&str>, Problem> {
         let mut values = self
             .0
@@ -223,7 +224,8 @@ impl Fields {
         self.take("visit").map(number).transpose()
     }
 
-    /// Refuses fields that the request does not have. Otherwise a misspelt field would be ignored silently.
+    /// Refuses fields that the request does not have. Otherwise a misspelt field would be ignored
+    /// silently.
     pub(super) fn refuse_unknown(self) -> Result<(), Problem> {
         match self.0.into_iter().next() {
             None => Ok(()),

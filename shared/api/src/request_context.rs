@@ -17,8 +17,9 @@ use super::{gateway::Gateway, problem::Problem};
 /// The header that identifies a request in the logs.
 pub(super) const REQUEST_ID: HeaderName = HeaderName::from_static("x-request-id");
 
-/// Gives a request its id: the gateway's id or a new one, but never an id from the client. The span around
-/// the handler carries this id. It also carries `queue` and `entry` as soon as they are known.
+/// Gives a request its id: the gateway's id or a new one, but never an id from the client. The span
+/// around the handler carries this id. It also carries `queue` and `entry` as soon as they are
+/// known.
 pub(super) async fn add_request_context(request: Request, next: Next) -> Response {
     let request_id = request
         .extensions()
@@ -30,7 +31,8 @@ pub(super) async fn add_request_context(request: Request, next: Next) -> Respons
     span.in_scope(|| complete_response(response, &request_id))
 }
 
-/// The span names the route instead of the path, because a path that matches no route may contain anything.
+/// The span names the route instead of the path, because a path that matches no route may contain
+/// anything.
 fn request_span(request: &Request, request_id: &str) -> Span {
     let route = request.extensions().get::<MatchedPath>().map(MatchedPath::as_str);
     let method = request.method().as_str();

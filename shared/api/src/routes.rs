@@ -1,5 +1,5 @@
-//! The routes of each function and of a process that serves all of them, with the layers around them: CORS,
-//! the body limit and the handling of panics.
+//! The routes of each function and of a process that serves all of them, with the layers around
+//! them: CORS, the body limit and the handling of panics.
 
 use std::{any::Any, sync::Arc, time::Duration};
 
@@ -45,8 +45,8 @@ pub fn router(state: Arc<ApiState>) -> Router {
     router_with(state, Router::new())
 }
 
-/// All routes of the API, next to routes of the process's own. The process's own routes also get a request
-/// id and answer with problems. CORS applies to the routes of the API only.
+/// All routes of the API, next to routes of the process's own. The process's own routes also get a
+/// request id and answer with problems. CORS applies to the routes of the API only.
 pub fn router_with(state: Arc<ApiState>, other_routes: Router) -> Router {
     let api_routes = visitor_routes()
         .merge(poll_routes())

@@ -1,10 +1,10 @@
-//! Translates events of API Gateway into requests for the router, and the router's answers back. It accepts
-//! events of a REST API (payload 1.0), which the template creates, and of an HTTP API (payload 2.0), which
-//! `cargo lambda watch` and a function URL send.
+//! Translates events of API Gateway into requests for the router, and the router's answers back. It
+//! accepts events of a REST API (payload 1.0), which the template creates, and of an HTTP API
+//! (payload 2.0), which `cargo lambda watch` and a function URL send.
 //!
-//! The path is built from the event's `resource` and `pathParameters`, so stages and base paths never
-//! matter. What the gateway verified about the caller travels as a request extension, which no header can
-//! set.
+//! The path is built from the event's `resource` and `pathParameters`, so stages and base paths
+//! never matter. What the gateway verified about the caller travels as a request extension, which
+//! no header can set.
 
 use std::{
     convert::Infallible,
@@ -66,8 +66,8 @@ pub async fn handle(router: Router, event: lambda_http::Request) -> Response<Bod
     };
     let (parts, body) = response.into_parts();
     let body = match to_bytes(body, usize::MAX).await {
-        // The body is text because the gateway passes base64 on to the client unless it is configured for
-        // binary answers.
+        // The body is text because the gateway passes base64 on to the client unless it is
+        // configured for binary answers.
         Ok(bytes) => {
             String::from_utf8(bytes.into()).map_or_else(|e| Body::Binary(e.into_bytes()), Body::Text)
         }
@@ -87,8 +87,8 @@ async fn call_router(router: Router, mut parts: Parts, body: Body, gateway: Gate
     response
 }
 
-/// Returns the event's resource with its parameters filled in. If the event names no resource, returns the
-/// path that the client used.
+/// Returns the event's resource with its parameters filled in. If the event names no resource,
+/// returns the path that the client used.
 fn request_path(event: &lambda_http::Request) -> String {
     let used = event.raw_http_path();
     match event.request_context_ref() {
@@ -197,8 +197,8 @@ fn non_empty(value: Option<&String>) -> Option<String> {
     value.filter(|value| !value.is_empty()).cloned()
 }
 
-/// Returns what precedes the API's own path in the path that the client used. It is as many segments as the
-/// client's path has more.
+/// Returns what precedes the API's own path in the path that the client used. It is as many
+/// segments as the client's path has more.
 fn base_path(used: Option<&str>, path: &str) -> String {
     let used: Vec<_> = used.unwrap_or_default().split('/').collect();
     let before = used.len().saturating_sub(path.split('/').count());

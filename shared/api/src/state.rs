@@ -44,8 +44,8 @@ impl fmt::Debug for ApiState {
 }
 
 impl ApiState {
-    /// Creates the state over a line and a backup. When `shutdown` becomes `true`, the routes answer held
-    /// polls at once.
+    /// Creates the state over a line and a backup. When `shutdown` becomes `true`, the routes
+    /// answer held polls at once.
     pub fn new(
         line: Arc<dyn Line>,
         backup: Arc<dyn Backup>,
@@ -96,8 +96,8 @@ impl ApiState {
             .map_err(|error| Problem::from(&error))
     }
 
-    /// Converts an error of the line into the problem that the client gets. If the line does not know the
-    /// queue, this drops the cached snapshot and reads the queue again to find out why.
+    /// Converts an error of the line into the problem that the client gets. If the line does not
+    /// know the queue, this drops the cached snapshot and reads the queue again to find out why.
     pub(super) async fn line_problem(&self, queue: &QueueId, error: LineError) -> Problem {
         match error {
             LineError::QueueNotFound => {

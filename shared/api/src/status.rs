@@ -1,5 +1,5 @@
-//! `GET /queues/{queue}/entries/{token}`: returns the status of an entry. The poll is held for a while if
-//! the client asks for that and the turn is near.
+//! `GET /queues/{queue}/entries/{token}`: returns the status of an entry. The poll is held for a
+//! while if the client asks for that and the turn is near.
 
 use std::{sync::Arc, time::Duration};
 
@@ -158,8 +158,8 @@ impl ApiState {
         self.entry_context(snapshot, &partition).read_record(id).await
     }
 
-    /// Restores an entry that the line lost, and returns its status. Fails with the problem that says what became of an
-    /// entry that has no place any more.
+    /// Restores an entry that the line lost, and returns its status. Fails with the problem that
+    /// says what became of an entry that has no place any more.
     async fn restore_lost_entry(
         &self,
         snapshot: &QueueSnapshot,
@@ -180,9 +180,9 @@ impl ApiState {
         }
     }
 
-    /// Writes what a killed request left unwritten about the entry, and returns the entry as it is then. Nothing else in
-    /// a status request writes to the backup, except the removal of an entry that has ended
-    /// ([`recheck`](Self::recheck)).
+    /// Writes what a killed request left unwritten about the entry, and returns the entry as it is
+    /// then. Nothing else in a status request writes to the backup, except the removal of an entry
+    /// that has ended ([`recheck`](Self::recheck)).
     async fn persist_interrupted_change(
         &self,
         snapshot: &QueueSnapshot,
@@ -200,7 +200,8 @@ impl ApiState {
     }
 }
 
-/// How long the client offers to be held: `?wait=20`, otherwise `Prefer: wait=20` (RFC 7240, section 4.3).
+/// How long the client offers to be held: `?wait=20`, otherwise `Prefer: wait=20` (RFC 7240,
+/// section 4.3).
 pub(super) struct WaitOffer {
     offered: Duration,
     preferred: bool,
@@ -216,8 +217,8 @@ impl FromRequestParts<Arc<ApiState>> for WaitOffer {
             None => (parse_wait_preference(&parts.headers), true),
         };
         let seconds = text.map_or(Ok(0), |text| {
-            // Only digits are accepted. The parser would accept a plus sign too, which a query decodes to a
-            // space anyway.
+            // Only digits are accepted. The parser would accept a plus sign too, which a query
+            // decodes to a space anyway.
             let digits = !text.is_empty() && text.bytes().all(|b| b.is_ascii_digit());
             text.parse()
                 .ok()

@@ -1,5 +1,5 @@
-//! `POST /queues/{queue}/entries/{token}/validate`: tells the protected service whether a visitor may act.
-//! The service names the visitor or presents the visitor's pass.
+//! `POST /queues/{queue}/entries/{token}/validate`: tells the protected service whether a visitor
+//! may act. The service names the visitor or presents the visitor's pass.
 
 use std::sync::Arc;
 
@@ -35,8 +35,8 @@ struct ValidateResponse {
 }
 
 impl ValidateResponse {
-    /// `expires_at_ms` is the time until which the pass is accepted, because only the line knows the end of
-    /// the session.
+    /// `expires_at_ms` is the time until which the pass is accepted, because only the line knows
+    /// the end of the session.
     fn from_accepted_pass(accepted: &AcceptedPass) -> Self {
         Self {
             valid: true,
@@ -69,8 +69,8 @@ pub(super) async fn handle(
     };
     let mut answer = state.validate_in_line(&snapshot, id, &request).await;
     if matches!(answer, Ok(ValidateOutcome::NotActive(_))) && request.pass.is_some() {
-        // The pass proves that the entry was let in, so the line was restored after the snapshot was taken.
-        // The request is tried again with a new snapshot.
+        // The pass proves that the entry was let in, so the line was restored after the snapshot
+        // was taken. The request is tried again with a new snapshot.
         state.queue_cache.invalidate(&queue);
         snapshot = state.snapshot(&queue).await?;
         answer = state.validate_in_line(&snapshot, id, &request).await;
@@ -136,8 +136,8 @@ impl ApiState {
             .await
     }
 
-    /// Verifies the visitor and the pass that the request presents, and builds the validation that the line
-    /// runs.
+    /// Verifies the visitor and the pass that the request presents, and builds the validation that
+    /// the line runs.
     fn build_validation(
         &self,
         snapshot: &QueueSnapshot,
@@ -168,8 +168,8 @@ impl ApiState {
         }
         Ok(Validation {
             visit,
-            // The line knows only the token. It may claim the entry only for a named visitor; otherwise any
-            // caller that found a token would be let in.
+            // The line knows only the token. It may claim the entry only for a named visitor;
+            // otherwise any caller that found a token would be let in.
             claims: request.visitor.is_some(),
             consumes: request.consume,
             reactivate_until_ms: let_in_until_ms,

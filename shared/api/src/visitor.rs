@@ -1,9 +1,9 @@
 //! Identifies the visitor who sends a request, and decides whether a token belongs to that visitor.
 //!
-//! A visitor is *known* by the verified claim of the authorizer, or by `X-Visitor-Id` if the queue trusts
-//! its callers. A visitor is *anonymous* by a random UUID in `X-Visitor-Id` or, on pages of the same site,
-//! in a cookie. A request may present both. The kind of a token decides which of them the token is compared
-//! with.
+//! A visitor is *known* by the verified claim of the authorizer, or by `X-Visitor-Id` if the queue
+//! trusts its callers. A visitor is *anonymous* by a random UUID in `X-Visitor-Id` or, on pages of
+//! the same site, in a cookie. A request may present both. The kind of a token decides which of
+//! them the token is compared with.
 
 use std::sync::Arc;
 
@@ -119,7 +119,8 @@ impl RawCredentials {
     /// Returns the credentials that a queue with these settings accepts.
     pub(super) fn resolve_with_settings(self, settings: &Settings) -> Result<Credentials, Problem> {
         let trusted = self.caller_is_trusted && settings.trust_client_visitor_id;
-        // A verified claim outranks a header. If there is a claim, the header names an anonymous visitor.
+        // A verified claim outranks a header. If there is a claim, the header names an anonymous
+        // visitor.
         let header_is_known = trusted && self.claim.is_none();
         let claimed = |claim: &VerifiedClaim| parse_known(&claim.name, &claim.value);
         let mut credentials = Credentials {
@@ -174,9 +175,9 @@ impl Credentials {
         self.anonymous.as_ref().or(self.cookie.as_ref())
     }
 
-    /// Compares a token with the credential of its kind. A credential of the other kind proves nothing. If
-    /// the client sent that one on purpose, it shows that another visitor asks. A cookie shows nothing,
-    /// because browsers send it with every request.
+    /// Compares a token with the credential of its kind. A credential of the other kind proves
+    /// nothing. If the client sent that one on purpose, it shows that another visitor asks. A
+    /// cookie shows nothing, because browsers send it with every request.
     pub(super) fn ownership(&self, ids: &IdKey, token: EntryId) -> Ownership {
         let (visitor_of_kind, visitor_of_other_kind) = match token.kind() {
             VisitorKind::Known => (self.known(), self.anonymous.as_ref()),
@@ -211,8 +212,8 @@ pub(super) fn token_mismatch_problem() -> Problem {
     )
 }
 
-/// Whether a token belongs to the visitor whom the protected service names. The kind of the token decides
-/// how the name is read.
+/// Whether a token belongs to the visitor whom the protected service names. The kind of the token
+/// decides how the name is read.
 pub(super) fn is_owner(ids: &IdKey, token: EntryId, id: &str) -> Result<bool, Problem> {
     let known = parse_known("visitor", id)?;
     let visitor = match token.kind() {

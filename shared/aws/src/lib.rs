@@ -17,8 +17,8 @@ use aws_smithy_http_client::{
 /// The region for emulators if the environment sets none.
 const EMULATOR_REGION: &str = "us-east-1";
 
-/// Loads the region and the credentials for every AWS client. `endpoints` are the addresses of the services
-/// that the process will use; `None` stands for the service's own address.
+/// Loads the region and the credentials for every AWS client. `endpoints` are the addresses of the
+/// services that the process will use; `None` stands for the service's own address.
 ///
 /// If all of them are emulators, the SDK gets fixed credentials and does not search for an AWS account.
 pub async fn load_config<'a>(endpoints: impl IntoIterator<Item = Option<&'a str>>) -> SdkConfig {
@@ -49,8 +49,8 @@ pub fn config_for_endpoint(aws: &SdkConfig, endpoint: Option<&str>) -> SdkConfig
     builder.build()
 }
 
-/// Whether the endpoint is an emulator that needs no AWS account. An emulator uses plain HTTP and accepts any
-/// credentials. Credentials in the environment take precedence over the fixed ones.
+/// Whether the endpoint is an emulator that needs no AWS account. An emulator uses plain HTTP and
+/// accepts any credentials. Credentials in the environment take precedence over the fixed ones.
 fn is_emulator(endpoint: Option<&str>) -> bool {
     endpoint.is_some_and(|url| url.starts_with("http://")) && env::var_os("AWS_ACCESS_KEY_ID").is_none()
 }
@@ -59,8 +59,8 @@ fn emulator_credentials() -> Credentials {
     Credentials::new("local", "local", None, None, "emulator")
 }
 
-/// The reason why an AWS call failed, for the log. It starts with the service's own error code if the service
-/// answered; otherwise it is the chain of causes.
+/// The reason why an AWS call failed, for the log. It starts with the service's own error code if
+/// the service answered; otherwise it is the chain of causes.
 pub fn failure_reason<E, R>(error: &SdkError<E, R>) -> String
 where
     E: Error + ProvideErrorMetadata + 'static,

@@ -7,11 +7,13 @@ use vestibule_domain::{configuration::Configuration, id::QueueId};
 pub struct EntryPartition {
     /// The queue.
     pub queue: QueueId,
-    /// The generation of the queue. A reset starts a new generation; the time to live deletes the old one.
+    /// The generation of the queue. A reset starts a new generation; the time to live deletes the
+    /// old one.
     pub generation: u32,
     /// How long the backup keeps the record of an ended entry, in hours.
     pub retain_hours: u32,
-    /// The grace, in seconds: a visitor who missed the turn and enters again within it gets the old place.
+    /// The grace, in seconds: a visitor who missed the turn and enters again within it gets the old
+    /// place.
     pub grace_seconds: u32,
 }
 

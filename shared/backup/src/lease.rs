@@ -1,5 +1,5 @@
-//! The restore lease: one process at a time restores a lost queue. Taking the lease raises the epoch of the queue, which is
-//! the fencing token of the restore.
+//! The restore lease: one process at a time restores a lost queue. Taking the lease raises the
+//! epoch of the queue, which is the fencing token of the restore.
 
 use std::time::Duration;
 
@@ -29,6 +29,7 @@ impl Lease {
     }
 }
 
-/// The longest lease that counts, in milliseconds. A lease that expires later than this from now comes from a clock
-/// that is wrong, so it blocks no other process. That is safe, because the epoch decides.
+/// The longest lease that counts, in milliseconds. A lease that expires later than this from now
+/// comes from a clock that is wrong, so it blocks no other process. That is safe, because the epoch
+/// decides.
 pub const LEASE_PLAUSIBLE_MAX_MS: u64 = 60_000;

@@ -9,9 +9,9 @@ pub enum PutOutcome {
     Stored(EntryRecord),
     /// The backup wrote nothing: the record already shows this change or a later one.
     Superseded,
-    /// The backup wrote nothing: the change conflicts with the record. The record shows that the visit has ended, or it
-    /// shows another live visit that did not begin earlier as far as can be known. The line that made the change had
-    /// lost that state.
+    /// The backup wrote nothing: the change conflicts with the record. The record shows that the
+    /// visit has ended, or it shows another live visit that did not begin earlier as far as can be
+    /// known. The line that made the change had lost that state.
     Conflicting,
 }
 
@@ -32,13 +32,15 @@ impl PutOutcome {
 pub enum PlacePutOutcome {
     /// No other visit was in the way. The outcome is that of the write.
     Put(PutOutcome),
-    /// Another visit of the entry is live, and the backup wrote nothing. Or the visitor missed the turn and returned
-    /// within the grace: the earlier visit continues at its old place, and the backup wrote that place instead.
+    /// Another visit of the entry is live, and the backup wrote nothing. Or the visitor missed the
+    /// turn and returned within the grace: the earlier visit continues at its old place, and the
+    /// backup wrote that place instead.
     Conflict(EntryRecord),
 }
 
 impl PlacePutOutcome {
-    /// The outcome for a record whose old place this change [restored](EntryRecord::restore_missed_place).
+    /// The outcome for a record whose old place this change
+    /// [restored](EntryRecord::restore_missed_place).
     pub fn for_restored_place(record: EntryRecord, change: &Change) -> Self {
         if record.visit == change.event.visit() {
             Self::Put(PutOutcome::Stored(record))

@@ -18,10 +18,11 @@ pub struct QueueMetadata {
     pub min_epoch: u32,
     /// The salt of this generation. Entry ids are derived with it.
     pub salt: Salt,
-    /// The highest watermark that the line of this queue has shown. A line that shows a lower one has restarted with
-    /// stale data.
+    /// The highest watermark that the line of this queue has shown. A line that shows a lower one
+    /// has restarted with stale data.
     pub watermark: u64,
-    /// The lease of the process that restores the queue at the moment; `None` if no restore is under way.
+    /// The lease of the process that restores the queue at the moment; `None` if no restore is
+    /// under way.
     pub lease: Option<Lease>,
 }
 
@@ -38,7 +39,8 @@ impl QueueMetadata {
         }
     }
 
-    /// The metadata after a reset: the next epoch and the next generation, with a new salt and without a lease.
+    /// The metadata after a reset: the next epoch and the next generation, with a new salt and
+    /// without a lease.
     #[must_use]
     pub fn next_generation(self, salt: Salt) -> Self {
         Self {
@@ -57,8 +59,9 @@ impl QueueMetadata {
 pub struct StoredQueue {
     /// The settings as last written, valid or not.
     pub settings: StoredSettings,
-    /// Rises by one with each [`Backup::replace_settings`](super::Backup::replace_settings); an edit by hand does not
-    /// change it. Of two reads of the settings, the one with the higher number is later.
+    /// Rises by one with each [`Backup::replace_settings`](super::Backup::replace_settings); an
+    /// edit by hand does not change it. Of two reads of the settings, the one with the higher
+    /// number is later.
     pub settings_order: u64,
     /// Vestibule's own metadata.
     pub metadata: QueueMetadata,

@@ -27,8 +27,8 @@ impl StoredSettings {
     /// Parses and validates the settings.
     ///
     /// # Errors
-    /// [`SettingsError`] names the first invalid setting. Its field is `settings` if the stored value is not a map at
-    /// all.
+    /// [`SettingsError`] names the first invalid setting. Its field is `settings` if the stored
+    /// value is not a map at all.
     pub fn parse(&self) -> Result<Settings, SettingsError> {
         let wrong = |reason: &str| SettingsError {
             field: "settings".to_owned(),
@@ -80,8 +80,8 @@ pub fn json_fingerprint(value: &Value) -> String {
         .fold(String::new(), |digits, byte| digits + &format!("{byte:02x}"))
 }
 
-/// A fingerprint of valid settings: the [`json_fingerprint`] of their JSON, with every field present and the fields sorted
-/// by name.
+/// A fingerprint of valid settings: the [`json_fingerprint`] of their JSON, with every field
+/// present and the fields sorted by name.
 pub fn settings_revision(settings: &Settings) -> String {
     let in_order: BTreeMap<_, _> = settings.to_map().into_iter().collect();
     json_fingerprint(&json!(in_order))

@@ -12,12 +12,13 @@ use super::{BackupError, PutOutcome};
 const CONCURRENT_WRITES_MAX: u32 = 32;
 /// A single write that takes longer is abandoned.
 const WRITE_TIMEOUT: Duration = Duration::from_secs(10);
-/// The longest pause before a throttled write is tried again. It doubles, up to [`BACKOFF_MAX`], until a write succeeds.
+/// The longest pause before a throttled write is tried again. It doubles, up to [`BACKOFF_MAX`],
+/// until a write succeeds.
 const BACKOFF_FIRST: Duration = Duration::from_millis(100);
 const BACKOFF_MAX: Duration = Duration::from_secs(3);
 
-/// Limits the number of concurrent writes by additive increase and multiplicative decrease (AIMD), as [RFC
-/// 5681](https://www.rfc-editor.org/rfc/rfc5681) does for TCP.
+/// Limits the number of concurrent writes by additive increase and multiplicative decrease (AIMD),
+/// as [RFC 5681](https://www.rfc-editor.org/rfc/rfc5681) does for TCP.
 struct AimdLimiter {
     limit: f64,
     backoff: Duration,
@@ -38,8 +39,8 @@ impl AimdLimiter {
         self.backoff = Duration::ZERO;
     }
 
-    /// Multiplicative decrease. Of the writes that were in flight together, only the first throttled one lowers the
-    /// limit.
+    /// Multiplicative decrease. Of the writes that were in flight together, only the first
+    /// throttled one lowers the limit.
     fn record_throttle(&mut self, begun_at: Instant) {
         if self.decreased_at.is_some_and(|at| begun_at < at) {
             return;
@@ -50,9 +51,9 @@ impl AimdLimiter {
     }
 }
 
-/// Writes each change and returns one outcome for each. The number of concurrent writes adapts to what the backup
-/// accepts. A throttled write is tried again after a pause with jitter. If no write succeeds and 32 (`CONCURRENT_WRITES_MAX`) fail,
-/// no further write begins.
+/// Writes each change and returns one outcome for each. The number of concurrent writes adapts to
+/// what the backup accepts. A throttled write is tried again after a pause with jitter. If no write
+/// succeeds and 32 (`CONCURRENT_WRITES_MAX`) fail, no further write begins.
 pub async fn write_throttled<'a, W: Future<Output = Result<PutOutcome, BackupError>>>(
     changes: &'a [Change],
     until: Instant,

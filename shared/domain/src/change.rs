@@ -1,5 +1,5 @@
-//! The changes of an entry. The line writes each change to the journal, and the journal is flushed to the
-//! backup.
+//! The changes of an entry. The line writes each change to the journal, and the journal is flushed
+//! to the backup.
 
 use super::{
     entry_status::EntryStatus,
@@ -8,7 +8,8 @@ use super::{
 };
 use crate::id::EntryId;
 
-/// The order of all changes of a queue. Of two changes, the one with the higher version is the later one.
+/// The order of all changes of a queue. Of two changes, the one with the higher version is the
+/// later one.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Default)]
 pub struct Version {
     /// The epoch of the queue, which goes up at each restore.
@@ -58,7 +59,8 @@ pub enum Event {
         /// The place in line.
         score: WaitScore,
     },
-    /// The entry was admitted at once, because a slot was free and no entry was waiting. This is a new visit.
+    /// The entry was admitted at once, because a slot was free and no entry was waiting. This is a
+    /// new visit.
     FastTracked {
         /// The place that the entry would have had. It contains the visit and the join time.
         score: WaitScore,
@@ -156,8 +158,8 @@ impl Event {
         }
     }
 
-    /// The same event with the current claim deadline of the entry. The deadline moves while the queue is
-    /// paused.
+    /// The same event with the current claim deadline of the entry. The deadline moves while the
+    /// queue is paused.
     #[must_use]
     pub fn with_deadline_of(self, status: &EntryStatus) -> Self {
         match (self, status) {

@@ -9,20 +9,20 @@
 //! If the server's clock and the witness differ too much, neither is trusted alone: see
 //! `docs/adr/0003-clocks-and-pace.md`.
 
-/// The server's clock and a witness may differ by this much, in milliseconds. The difference between clocks
-/// kept by NTP, together with the duration of a call, is far below it.
+/// The server's clock and a witness may differ by this much, in milliseconds. The difference
+/// between clocks kept by NTP, together with the duration of a call, is far below it.
 pub const CLOCK_DIFFERENCE_MAX_MS: u64 = 5_000;
 /// A difference below this is not corrected, in milliseconds. It may come from the measurement itself.
 pub const CLOCK_NOISE_MS: u64 = 1_000;
-/// The last line time supports a witness that is ahead of it by at most this, in milliseconds. While a queue
-/// is ticked, the line records its time every second.
+/// The last line time supports a witness that is ahead of it by at most this, in milliseconds.
+/// While a queue is ticked, the line records its time every second.
 pub const LAST_TIME_AGE_MAX_MS: u64 = 60_000;
 
 /// Line time as one call reads it.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct LineTime {
-    /// Line time, in Unix microseconds. While the clocks differ too much, it is the earlier of the two. It
-    /// never goes back.
+    /// Line time, in Unix microseconds. While the clocks differ too much, it is the earlier of the
+    /// two. It never goes back.
     pub us: u64,
     /// The clock of the caller, in Unix milliseconds.
     pub witness_ms: u64,
@@ -33,24 +33,25 @@ pub struct LineTime {
 /// The difference between the server's clock and the clock of a caller.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default, serde::Serialize)]
 pub struct ClockDifference {
-    /// Whether they differ by more than [`CLOCK_DIFFERENCE_MAX_MS`]. The line then promotes and drops no entry.
+    /// Whether they differ by more than [`CLOCK_DIFFERENCE_MAX_MS`]. The line then promotes and
+    /// drops no entry.
     pub apart: bool,
-    /// How far the server's clock with its offset is ahead of the caller's, in milliseconds; negative if it
-    /// is behind.
+    /// How far the server's clock with its offset is ahead of the caller's, in milliseconds;
+    /// negative if it is behind.
     pub ahead_ms: i64,
     /// The offset that is added to the server's clock, in milliseconds.
     pub offset_ms: i64,
 }
 
 impl LineTime {
-    /// Derives line time from the server's clock (Unix microseconds) and a witness (Unix milliseconds). The
-    /// result is never before `last_us`.
+    /// Derives line time from the server's clock (Unix microseconds) and a witness (Unix
+    /// milliseconds). The result is never before `last_us`.
     pub fn from_clocks(server_us: u64, offset_ms: i64, witness_ms: u64, last_us: u64) -> Self {
         let shifted_us = server_us.saturating_add_signed(offset_ms * 1_000);
         let witness_us = witness_ms * 1_000;
         let apart = shifted_us.abs_diff(witness_us) > CLOCK_DIFFERENCE_MAX_MS * 1_000;
-        // If at least one of the two clocks is right, the earlier one is not ahead of the right time. So no
-        // turn and no session ends early.
+        // If at least one of the two clocks is right, the earlier one is not ahead of the right
+        // time. So no turn and no session ends early.
         let us = if apart {
             shifted_us.min(witness_us)
         } else {
@@ -74,8 +75,8 @@ impl LineTime {
 }
 
 impl ClockDifference {
-    /// The offset that would make the server's clock agree with the caller's, in milliseconds. It is zero if
-    /// the server's own clock is less than [`CLOCK_NOISE_MS`] off.
+    /// The offset that would make the server's clock agree with the caller's, in milliseconds. It
+    /// is zero if the server's own clock is less than [`CLOCK_NOISE_MS`] off.
     pub fn wanted_offset_ms(self) -> i64 {
         let wanted_ms = self.offset_ms - self.ahead_ms;
         if wanted_ms.unsigned_abs() < CLOCK_NOISE_MS {
@@ -89,8 +90,9 @@ impl ClockDifference {
 /// Whether two of three clocks contradict the server's clock, which is `clocks.ahead_ms` ahead of the
 /// caller's. One of the two is the caller's own clock. The other is one of these:
 ///
-/// - The last line time, provided that it is not later than the caller's clock and at most [`LAST_TIME_AGE_MAX_MS`]
-///   earlier. If the server's clock is behind, the last line time must also be later than the server's.
+/// - The last line time, provided that it is not later than the caller's clock and at most
+///   [`LAST_TIME_AGE_MAX_MS`] earlier. If the server's clock is behind, the last line time must
+///   also be later than the server's.
 /// - The clock of another caller, which asked for the offset `testified_ms`.
 pub fn is_server_outvoted(
     clocks: ClockDifference,
@@ -129,8 +131,8 @@ mod tests {
     }
 
     proptest! {
-        /// The documented bound: if one of the two clocks is right, nothing ends more than [`CLOCK_DIFFERENCE_MAX_MS`]
-        /// early.
+        /// The documented bound: if one of the two clocks is right, nothing ends more than
+        /// [`CLOCK_DIFFERENCE_MAX_MS`] early.
         #[test]
         fn line_time_is_not_ahead_if_one_clock_is_right(
             off_ms in -7_200_000_i64..7_200_000,
@@ -174,8 +176,8 @@ mod tests {
 
     #[test]
     fn a_lone_witness_does_not_outvote_the_server() {
-        // The server's clock is right, so the line recorded the server's time. The caller's clock is behind
-        // or ahead.
+        // The server's clock is right, so the line recorded the server's time. The caller's clock
+        // is behind or ahead.
         for off_ms in [HOUR_MS, -HOUR_MS] {
             let clocks = line_time_at(off_ms, off_ms - 1_000).clocks;
             let last_us = NOW_MS.saturating_add_signed(off_ms - 1_000) * 1_000;

@@ -9,8 +9,8 @@ pub struct Configuration {
     pub settings: Settings,
     /// The revision of these settings. A different revision is a different configuration.
     pub revision: String,
-    /// How often Vestibule has replaced the stored settings. Of two copies, the one with the higher number is
-    /// newer.
+    /// How often Vestibule has replaced the stored settings. Of two copies, the one with the higher
+    /// number is newer.
     pub settings_order: u64,
     /// The epoch. Each restore raises it.
     pub epoch: u32,

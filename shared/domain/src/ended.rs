@@ -1,7 +1,7 @@
-//! Decides whether the end in a durable record is the end of the visit that the line still lists. Code that
-//! removes such an entry from the line relies on it. The visit number alone is not sufficient: a new visit
-//! may have the same number as the ended one while the record still shows the old visit. See
-//! `docs/adr/0006-failover-losses.md`.
+//! Decides whether the end in a durable record is the end of the visit that the line still lists.
+//! Code that removes such an entry from the line relies on it. The visit number alone is not
+//! sufficient: a new visit may have the same number as the ended one while the record still shows
+//! the old visit. See `docs/adr/0006-failover-losses.md`.
 
 use super::{
     entry_status::EntryStatus,
@@ -10,13 +10,14 @@ use super::{
 };
 
 impl EntryRecord {
-    /// Whether this record is the end of the visit whose `status` the line lists. It is true only if that
-    /// is certain: the visit ended at the same place, after the same promotion, or in the same session,
-    /// compared to the millisecond. A visit that began after the end has a later place, promotion and
-    /// session.
+    /// Whether this record is the end of the visit whose `status` the line lists. It is true only
+    /// if that is certain: the visit ended at the same place, after the same promotion, or in the
+    /// same session, compared to the millisecond. A visit that began after the end has a later
+    /// place, promotion and session.
     ///
-    /// `claim_ms` is the current claim time, in milliseconds. If it was different at the promotion, or if the
-    /// queue was paused since then, the promotions cannot be compared and the result is `false`.
+    /// `claim_ms` is the current claim time, in milliseconds. If it was different at the promotion,
+    /// or if the queue was paused since then, the promotions cannot be compared and the result is
+    /// `false`.
     pub fn is_end_of(&self, status: &EntryStatus, claim_ms: u64) -> bool {
         match *status {
             EntryStatus::Waiting { score, .. } => self.is_end_of_place(score),
@@ -41,8 +42,9 @@ impl EntryRecord {
         }
     }
 
-    /// Whether this record is the end of the visit with the place `score`. If the record does not know its
-    /// own place, the visit number must be the same and the place must have been given before the end.
+    /// Whether this record is the end of the visit with the place `score`. If the record does not
+    /// know its own place, the visit number must be the same and the place must have been given
+    /// before the end.
     pub fn is_end_of_place(&self, score: WaitScore) -> bool {
         if let Some(own) = self.score {
             return !self.state.is_live() && own == score;
@@ -190,8 +192,8 @@ mod tests {
         };
         assert!(put_back.is_end_of(&is_called, CLAIM_MS), "the turn is the same");
         assert!(!left_when_called.is_end_of(&is_in, CLAIM_MS));
-        // The record does not know its place. A place with the same visit number that was given before the
-        // end has ended.
+        // The record does not know its place. A place with the same visit number that was given
+        // before the end has ended.
         let unknown = record_after(&[claimed, ended]);
         assert!(unknown.is_end_of(&waits, CLAIM_MS) && unknown.is_end_of(&is_in, CLAIM_MS));
         for later_ms in [4_096, 5_000] {

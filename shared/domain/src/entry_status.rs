@@ -19,7 +19,8 @@ pub enum EntryStatus {
     Ready {
         /// The current visit.
         visit: Visit,
-        /// The entry must be claimed by this time, in Unix milliseconds. It moves while the queue is paused.
+        /// The entry must be claimed by this time, in Unix milliseconds. It moves while the queue
+        /// is paused.
         claim_by_ms: u64,
         /// Line time of the answer, in Unix milliseconds.
         now_ms: u64,
@@ -35,8 +36,8 @@ pub enum EntryStatus {
     },
 }
 
-/// The position of an entry as its sorted set stores it. It contains nothing that moves without a write, such
-/// as the position in line or the claim deadline while the queue is paused.
+/// The position of an entry as its sorted set stores it. It contains nothing that moves without a
+/// write, such as the position in line or the claim deadline while the queue is paused.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum StoredPosition {
     /// In line, at this place.
@@ -48,8 +49,8 @@ pub enum StoredPosition {
 }
 
 impl StoredPosition {
-    /// The stored position that matches a status. The deadline of a ready entry is in line time instead of
-    /// claim time.
+    /// The stored position that matches a status. The deadline of a ready entry is in line time
+    /// instead of claim time.
     pub fn from_status(status: &EntryStatus) -> Self {
         match *status {
             EntryStatus::Waiting { score, .. } => Self::Waiting(score),

@@ -1,32 +1,34 @@
-//! The fallback tick. While the promoter is down, requests tick the queue instead. This module decides when
-//! the promoter counts as down and when a process runs the next fallback tick.
+//! The fallback tick. While the promoter is down, requests tick the queue instead. This module
+//! decides when the promoter counts as down and when a process runs the next fallback tick.
 
 /// A promoter counts as down after this many intervals of the pace without a heartbeat.
 const MISSED_INTERVALS_MAX: u64 = 3;
-/// The upper bound of that time, in milliseconds. A running promoter ticks every second, however long the
-/// interval is.
+/// The upper bound of that time, in milliseconds. A running promoter ticks every second, however
+/// long the interval is.
 const DOWN_AFTER_MAX_MS: u64 = 5_000;
 /// The time between two fallback ticks of one queue by one process, in milliseconds.
 const FALLBACK_TICK_INTERVAL_MS: u64 = 1_000;
 
-/// The age of the heartbeat, in milliseconds, at which the promoter counts as down: `min(3 intervals, 5 s)`.
+/// The age of the heartbeat, in milliseconds, at which the promoter counts as down:
+/// `min(3 intervals, 5 s)`.
 pub fn promoter_down_after_ms(interval_ms: u64) -> u64 {
     interval_ms
         .saturating_mul(MISSED_INTERVALS_MAX)
         .min(DOWN_AFTER_MAX_MS)
 }
 
-/// Whether the promoter is down: it has no heartbeat, or its last one is at least `away_after_ms` old. Both
-/// times are in Unix milliseconds, and 0 stands for no heartbeat.
+/// Whether the promoter is down: it has no heartbeat, or its last one is at least `away_after_ms`
+/// old. Both times are in Unix milliseconds, and 0 stands for no heartbeat.
 pub fn is_promoter_down(heartbeat_ms: u64, now_ms: u64, down_after_ms: u64) -> bool {
     heartbeat_ms == 0 || now_ms.saturating_sub(heartbeat_ms) >= down_after_ms
 }
 
-/// The time in milliseconds until a process that serves requests considers the queue again; zero if it is to
-/// run a fallback tick now. `driven_ms` is how long ago the process last ran one; `None` if it never did.
+/// The time in milliseconds until a process that serves requests considers the queue again; zero if
+/// it is to run a fallback tick now. `driven_ms` is how long ago the process last ran one; `None`
+/// if it never did.
 ///
-/// While the promoter is up, no request ticks the queue. The process still considers it again after a second,
-/// because the promoter may be down by then.
+/// While the promoter is up, no request ticks the queue. The process still considers it again after
+/// a second, because the promoter may be down by then.
 pub fn fallback_tick_due_in_ms(is_down: bool, last_tick_age_ms: Option<u64>) -> u64 {
     match last_tick_age_ms {
         Some(driven_ms) if is_down => FALLBACK_TICK_INTERVAL_MS.saturating_sub(driven_ms),

@@ -1,8 +1,8 @@
 //! The ids of queues and visitors, and the entry tokens that are derived from them.
 //!
-//! An entry id is derived instead of random (see `docs/adr/0001-derived-entry-ids.md`): the same visitor always
-//! has the same id in a queue. So a visitor can have only one place, and checking the owner of a token is a
-//! comparison.
+//! An entry id is derived instead of random (see `docs/adr/0001-derived-entry-ids.md`): the same
+//! visitor always has the same id in a queue. So a visitor can have only one place, and checking
+//! the owner of a token is a comparison.
 
 mod error;
 mod visitor;
@@ -22,9 +22,9 @@ pub use self::{
 /// The number of partitions of the `entries` table over which one queue is spread.
 pub const SHARD_COUNT: u8 = 64;
 
-/// The bit of byte 8, just below the two variant bits, that distinguishes the token of an anonymous visitor
-/// from that of a known one. The first digit of the fourth group is `8` or `9` for a known visitor, and `a`
-/// or `b` for an anonymous one.
+/// The bit of byte 8, just below the two variant bits, that distinguishes the token of an anonymous
+/// visitor from that of a known one. The first digit of the fourth group is `8` or `9` for a known
+/// visitor, and `a` or `b` for an anonymous one.
 const ANON_BIT: u8 = 0b0010_0000;
 
 /// The id of a queue: one line in front of one protected resource, for example `TIMEDEAL:123`.
@@ -156,7 +156,8 @@ fn new_hmac(key: &[u8]) -> Hmac<Sha256> {
     Hmac::new_from_slice(key).expect("HMAC accepts a key of any length (RFC 2104)")
 }
 
-/// The id of one visitor's entry in one queue, a UUID of version 8. The client holds it as its entry token.
+/// The id of one visitor's entry in one queue, a UUID of version 8. The client holds it as its
+/// entry token.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, PartialOrd, Ord)]
 pub struct EntryId(Uuid);
 
@@ -188,7 +189,8 @@ impl EntryId {
             .ok_or(IdError::Member)
     }
 
-    /// The partition of the table that holds the entry, below [`SHARD_COUNT`]. The low bits of the id select it.
+    /// The partition of the table that holds the entry, below [`SHARD_COUNT`]. The low bits of the
+    /// id select it.
     pub fn shard(self) -> u8 {
         self.0.as_bytes()[15] % SHARD_COUNT
     }

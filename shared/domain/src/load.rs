@@ -1,5 +1,5 @@
-//! The load that the protected service reports about itself. The statistics show it to operators. No rule
-//! uses it yet; the adaptive pace will.
+//! The load that the protected service reports about itself. The statistics show it to operators.
+//! No rule uses it yet; the adaptive pace will.
 
 use serde::Serialize;
 

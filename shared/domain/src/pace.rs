@@ -1,8 +1,9 @@
 //! The pace bucket, and the number of entries that one promotion moves.
 //!
-//! The bucket is a token bucket ("leaky bucket as a meter", ITU-T I.371) that uses whole numbers only. Its
-//! level is counted in *credit*: entries times milliseconds of an interval. So no fraction is ever rounded,
-//! and the Lua scripts and the line in memory compute exactly the same numbers.
+//! The bucket is a token bucket ("leaky bucket as a meter", ITU-T I.371) that uses whole numbers
+//! only. Its level is counted in *credit*: entries times milliseconds of an interval. So no
+//! fraction is ever rounded, and the Lua scripts and the line in memory compute exactly the same
+//! numbers.
 
 /// The pace of a queue: at most one `batch` at once, and one `batch` per interval.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -38,11 +39,12 @@ impl PaceBucket {
         }
     }
 
-    /// The bucket at a later moment. It never holds more than one batch, however long the promoter was down.
+    /// The bucket at a later moment. It never holds more than one batch, however long the promoter
+    /// was down.
     #[must_use]
     pub fn refill(self, pace: Pace, now_ms: u64) -> Self {
-        // One interval fills an empty bucket, so a longer gap counts as one interval. This also keeps the
-        // product small.
+        // One interval fills an empty bucket, so a longer gap counts as one interval. This also
+        // keeps the product small.
         let elapsed_ms = now_ms.saturating_sub(self.at_ms).min(pace.interval_ms);
         Self {
             credit: (self.credit + elapsed_ms * pace.batch).min(pace.full_credit()),
@@ -169,7 +171,8 @@ mod tests {
             }
         }
 
-        /// The guarantee for waiting visitors: rounding loses no token, however often the bucket is refilled.
+        /// The guarantee for waiting visitors: rounding loses no token, however often the bucket is
+        /// refilled.
         #[test]
         fn ticks_of_any_length_lose_no_token(pace in paces(), tick_ms in 1u64..5_000) {
             let mut bucket = PaceBucket { credit: 0, at_ms: 0 };

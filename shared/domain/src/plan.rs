@@ -1,10 +1,10 @@
 //! The size of a queue: how many visitors a protected service can handle at once, and how fast they may
 //! arrive.
 //!
-//! Little's law ([Little 1961](https://doi.org/10.1287/opre.9.3.383)): the number of visitors inside is the
-//! number that arrives per second times the seconds that each one stays. If a service answers `tps` calls per
-//! second, and every visitor makes `calls` calls and repeats the failed ones, it serves
-//! `tps / (calls * (1 + failure rate))` visitors per second.
+//! Little's law ([Little 1961](https://doi.org/10.1287/opre.9.3.383)): the number of visitors
+//! inside is the number that arrives per second times the seconds that each one stays. If a service
+//! answers `tps` calls per second, and every visitor makes `calls` calls and repeats the failed
+//! ones, it serves `tps / (calls * (1 + failure rate))` visitors per second.
 
 use super::settings::{Field, FieldType};
 
@@ -43,8 +43,8 @@ pub struct PlanError {
 }
 
 impl SizingPlan {
-    /// Computes the settings for a demand. They are rounded down, so the service never gets more visitors
-    /// than it can serve.
+    /// Computes the settings for a demand. They are rounded down, so the service never gets more
+    /// visitors than it can serve.
     ///
     /// # Errors
     /// [`PlanError`] if a setting would be out of its range.
@@ -83,7 +83,8 @@ mod tests {
 
     use super::*;
 
-    /// 1,000 calls per second, six calls per visitor, sessions of five minutes, 15 % of the calls repeated.
+    /// 1,000 calls per second, six calls per visitor, sessions of five minutes, 15 % of the calls
+    /// repeated.
     const SHOP: Demand = Demand {
         tps: 1_000,
         calls: 6,

@@ -1,8 +1,8 @@
 //! When a visitor polls again: the server either holds the poll or says when the next one is due.
 //!
-//! The guarantee: a visitor who respects `retry_after_ms`, and whose polls are answered, cannot lose a turn,
-//! however fast the line moves. A visitor who is promoted right after a poll polls again within two thirds of
-//! `claim_seconds` and has the last third left to claim.
+//! The guarantee: a visitor who respects `retry_after_ms`, and whose polls are answered, cannot
+//! lose a turn, however fast the line moves. A visitor who is promoted right after a poll polls
+//! again within two thirds of `claim_seconds` and has the last third left to claim.
 
 /// The default number of polls that one deployment holds at once.
 pub const HELD_BUDGET: u32 = 500;
@@ -12,10 +12,11 @@ pub const RETRY_MIN_MS: u64 = 2_000;
 pub const DEGRADED_RETRY_MAX_MS: u64 = 60_000;
 /// The longest time that a poll is held, in milliseconds. API Gateway closes a request after 29 s.
 pub const HOLD_MAX_MS: u64 = 20_000;
-/// The longest time that a held poll counts if no process releases it, in milliseconds: one hold, and the
-/// time that the process may take to answer after it.
+/// The longest time that a held poll counts if no process releases it, in milliseconds: one hold,
+/// and the time that the process may take to answer after it.
 pub const HOLD_LEASE_MAX_MS: u64 = HOLD_MAX_MS + 2_000;
-/// One part in this many of the budget is reserved for the polls of visitors who are nearer to their turn.
+/// One part in this many of the budget is reserved for the polls of visitors who are nearer to
+/// their turn.
 const HOLD_RESERVE_PARTS: u64 = 10;
 /// The poll of a visitor whose turn is further away than this, in milliseconds, is not held.
 pub const HOLD_HORIZON_MS: u64 = 30_000;
@@ -32,9 +33,9 @@ pub struct Hold {
     pub held_polls_limit: u64,
 }
 
-/// How the poll of a waiting visitor may be held. The turn is expected in `eta_ms`, and the visitor offers to
-/// wait for `wait_ms`. `None` if the turn is too far away for the remaining budget, or if the line does not
-/// move.
+/// How the poll of a waiting visitor may be held. The turn is expected in `eta_ms`, and the visitor
+/// offers to wait for `wait_ms`. `None` if the turn is too far away for the remaining budget, or if
+/// the line does not move.
 pub fn plan_hold(
     eta_ms: u64,
     wait_ms: u64,
@@ -50,8 +51,8 @@ pub fn plan_hold(
     })
 }
 
-/// How near a turn must be for its poll to be held, in milliseconds: as many turns as the budget has room
-/// for, at most [`HOLD_HORIZON_MS`]. It is zero while the line does not move.
+/// How near a turn must be for its poll to be held, in milliseconds: as many turns as the budget
+/// has room for, at most [`HOLD_HORIZON_MS`]. It is zero while the line does not move.
 fn hold_horizon_ms(held_budget: u64, admissions_per_second: f64, moving: bool) -> u64 {
     if !moving || admissions_per_second <= 0.0 {
         return 0;
@@ -65,25 +66,27 @@ fn hold_horizon_ms(held_budget: u64, admissions_per_second: f64, moving: bool) -
     horizon_ms.min(HOLD_HORIZON_MS)
 }
 
-/// The number of held polls from which on a poll with a turn expected in `eta_ms` is no longer held. It is
-/// the whole budget for the next entry in line and falls to nine tenths of it at the horizon. So if several
-/// queues share a budget that is too small for all of them, each queue holds the polls of its head, and all
-/// horizons shrink alike.
+/// The number of held polls from which on a poll with a turn expected in `eta_ms` is no longer
+/// held. It is the whole budget for the next entry in line and falls to nine tenths of it at the
+/// horizon. So if several queues share a budget that is too small for all of them, each queue holds
+/// the polls of its head, and all horizons shrink alike.
 fn held_polls_limit(held_budget: u64, eta_ms: u64, horizon_ms: u64) -> u64 {
     let reserve = held_budget / HOLD_RESERVE_PARTS;
     let kept = u128::from(reserve) * u128::from(eta_ms.min(horizon_ms)) / u128::from(horizon_ms.max(1));
     held_budget - u64::try_from(kept).unwrap_or(reserve)
 }
 
-/// Milliseconds until a waiting visitor polls again: `clamp(0.3 * eta, 2 s, 2/3 * claim)` with 15 % of jitter
-/// to each side. The bounds also apply after the jitter, because the guarantee depends on them. The number of
-/// polls grows with the logarithm of the wait, until the cap applies. `jitter` is random in `0.0..1.0`.
+/// Milliseconds until a waiting visitor polls again: `clamp(0.3 * eta, 2 s, 2/3 * claim)` with 15 %
+/// of jitter to each side. The bounds also apply after the jitter, because the guarantee depends on
+/// them. The number of polls grows with the logarithm of the wait, until the cap applies. `jitter`
+/// is random in `0.0..1.0`.
 ///
-/// `claim_ms` was read `age_ms` ago. An operator may have lowered it since, and the turn may have come at
-/// that moment, so the two thirds count from then.
+/// `claim_ms` was read `age_ms` ago. An operator may have lowered it since, and the turn may have
+/// come at that moment, so the two thirds count from then.
 pub fn retry_after_ms(eta_ms: u64, claim_ms: u64, age_ms: u64, jitter: f64) -> u64 {
     let cap_ms = claim_ms / 3 * 2;
-    // Apply the cap before the jitter, so that capped polls are also spread. They are spread downwards only.
+    // Apply the cap before the jitter, so that capped polls are also spread. They are spread
+    // downwards only.
     #[allow(
         clippy::cast_precision_loss,
         clippy::cast_possible_truncation,
@@ -94,9 +97,9 @@ pub fn retry_after_ms(eta_ms: u64, claim_ms: u64, age_ms: u64, jitter: f64) -> u
     jittered.clamp(RETRY_MIN_MS.min(cap_ms), cap_ms).min(left_ms)
 }
 
-/// Milliseconds until a visitor polls again whose answer was made without the line, and therefore without an
-/// estimate. The delay is spread evenly between half of the cap of [`retry_after_ms`] and that cap, at most
-/// one minute.
+/// Milliseconds until a visitor polls again whose answer was made without the line, and therefore
+/// without an estimate. The delay is spread evenly between half of the cap of [`retry_after_ms`]
+/// and that cap, at most one minute.
 pub fn degraded_retry_after_ms(claim_ms: u64, jitter: f64) -> u64 {
     let cap_ms = (claim_ms / 3 * 2).min(DEGRADED_RETRY_MAX_MS);
     #[allow(

@@ -1,4 +1,5 @@
-//! The declaration of every problem code. The HTTP API and the commands of operators take their problems from it.
+//! The declaration of every problem code. The HTTP API and the commands of operators take their
+//! problems from it.
 //!
 //! To add a code, add it here. If the API answers with it, also add it to the schema `Problem` in
 //! `infra/openapi.yaml`; a test compares the two.

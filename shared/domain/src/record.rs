@@ -8,8 +8,8 @@ use super::{
     state::EntryState,
 };
 
-/// How long the record of a live entry is kept after its last change, in milliseconds. It is far longer than
-/// any visitor waits.
+/// How long the record of a live entry is kept after its last change, in milliseconds. It is far
+/// longer than any visitor waits.
 pub const LIVE_RETAIN_MS: u64 = 30 * 24 * 3_600_000;
 
 /// One entry as the backup stores it. Times are Unix milliseconds.
@@ -67,8 +67,9 @@ impl EntryRecord {
         self.state.is_live() && self.visit != change.event.visit()
     }
 
-    /// Whether the record agrees with the position that the line stores. The deadline of a ready entry is not
-    /// compared: it moves while the queue is paused, and starts again when the entry is restored.
+    /// Whether the record agrees with the position that the line stores. The deadline of a ready
+    /// entry is not compared: it moves while the queue is paused, and starts again when the entry
+    /// is restored.
     pub fn matches_position(&self, spot: StoredPosition) -> bool {
         self.state == spot.state()
             && self.visit == spot.visit()
@@ -79,18 +80,18 @@ impl EntryRecord {
             }
     }
 
-    /// Whether the record and the change conflict, and the record wins. There are three cases: the record
-    /// shows another live visit, the change continues a visit that has ended, or the change ends a visit that
-    /// continues.
+    /// Whether the record and the change conflict, and the record wins. There are three cases: the
+    /// record shows another live visit, the change continues a visit that has ended, or the change
+    /// ends a visit that continues.
     pub fn conflicts_with(&self, change: &Change) -> bool {
         let is_same = self.visit == change.event.visit();
         let differs = self.state.is_live() == change.visit_end().is_some();
         self.is_another_live_visit(change) || (is_same && differs && self.supersedes(change))
     }
 
-    /// Whether the record supersedes the change, so that its state stays as it is. This is so if the record
-    /// already contains this change or a later one, or if the change comes from a line that lost what the
-    /// record shows.
+    /// Whether the record supersedes the change, so that its state stays as it is. This is so if
+    /// the record already contains this change or a later one, or if the change comes from a line
+    /// that lost what the record shows.
     ///
     /// Such a line continues from its older state, with later versions. The rule guarantees that a visit
     /// never goes back to an earlier state, and that an earlier visit never replaces the current one.
@@ -103,14 +104,14 @@ impl EntryRecord {
                 || self.has_ended_at_place(change)
                 || self.has_later_deadline(change);
         }
-        // Without a place in the change, the order of the two visits is unknown. The record wins if its visit
-        // is live.
+        // Without a place in the change, the order of the two visits is unknown. The record wins if
+        // its visit is live.
         let is_later = |place| self.score.is_some_and(|own| own > place);
         self.state.is_live() && change.event.place().is_none_or(is_later)
     }
 
-    /// Whether the change gives the entry the same place at which the visit already ended. This happens if
-    /// the line lost that end.
+    /// Whether the change gives the entry the same place at which the visit already ended. This
+    /// happens if the line lost that end.
     fn has_ended_at_place(&self, change: &Change) -> bool {
         let place = change.event.place().filter(|_| change.event.begins_visit());
         place.is_some_and(|score| self.is_end_of_place(score))
@@ -118,9 +119,9 @@ impl EntryRecord {
 
     /// Whether the record has a later deadline than the change knows about.
     ///
-    /// A line that lost a come-back still has the missed turn, and drops it once more. That expiry ends
-    /// neither the wait after the come-back nor the next turn. An expired session does end the turn before
-    /// it, because the claim of that turn may never have been reported.
+    /// A line that lost a come-back still has the missed turn, and drops it once more. That expiry
+    /// ends neither the wait after the come-back nor the next turn. An expired session does end the
+    /// turn before it, because the claim of that turn may never have been reported.
     fn has_later_deadline(&self, change: &Change) -> bool {
         let lasts_past = |at_ms| self.expires_at_ms.is_some_and(|end_ms| end_ms > at_ms);
         match (self.state, change.event) {
@@ -141,9 +142,9 @@ impl EntryRecord {
         }
     }
 
-    /// The time, in Unix milliseconds, until which a visitor who missed the turn may enter again at the old
-    /// place. `None` for any other record, and for a visitor who already came back. For a ready entry, it is
-    /// the time that will apply if the turn runs out at the recorded deadline.
+    /// The time, in Unix milliseconds, until which a visitor who missed the turn may enter again at
+    /// the old place. `None` for any other record, and for a visitor who already came back. For a
+    /// ready entry, it is the time that will apply if the turn runs out at the recorded deadline.
     pub fn grace_until_ms(&self, grace_seconds: u32) -> Option<u64> {
         let missed_at_ms = match self.state {
             EntryState::Expired => self.ended_at_ms,
@@ -159,9 +160,10 @@ impl EntryRecord {
             .map(|at_ms| at_ms + u64::from(grace_seconds) * 1_000)
     }
 
-    /// The record if the change gives a new place to a visitor who missed the turn and returns in time: the
-    /// entry waits at the old place again. The join time of the new place tells when the visitor returned,
-    /// because the change may be written much later. `None` if the change applies unmodified.
+    /// The record if the change gives a new place to a visitor who missed the turn and returns in
+    /// time: the entry waits at the old place again. The join time of the new place tells when the
+    /// visitor returned, because the change may be written much later. `None` if the change applies
+    /// unmodified.
     pub fn restore_missed_place(&self, change: &Change, grace_seconds: u32) -> Option<Self> {
         let Event::Entered { score: place } = change.event else {
             return None;
@@ -184,8 +186,8 @@ impl EntryRecord {
     }
 
     /// The new record after a change to `current`, or to no record. `None` if the record
-    /// [supersedes](Self::supersedes) the change and has no gap that the change fills. So repeated and late
-    /// changes have no effect, and applying changes is idempotent.
+    /// [supersedes](Self::supersedes) the change and has no gap that the change fills. So repeated
+    /// and late changes have no effect, and applying changes is idempotent.
     pub fn apply_change(current: Option<&Self>, change: &Change, retain_hours: u32) -> Option<Self> {
         if let Some(record) = current.filter(|record| record.supersedes(change)) {
             // Only a change that is not newer than the record can fill a gap. A newer one comes from a
@@ -235,8 +237,8 @@ impl EntryRecord {
             Event::Ended { how, .. } => {
                 record.ended_at_ms = Some(change.at_ms);
                 if how == EndReason::Expired {
-                    // If no change reported the claim, the session end is the latest time at which it can
-                    // have happened.
+                    // If no change reported the claim, the session end is the latest time at which
+                    // it can have happened.
                     record.claimed_at_ms = record.claimed_at_ms.or(Some(change.at_ms));
                 }
                 record.delete_at_ms =

@@ -7,11 +7,11 @@
 //! ready, active:  | deadline: 41 bits of ms                   | visit: 12 bits                 |
 //! ```
 
-/// 2025-01-01T00:00:00Z in Unix milliseconds. Scores count from this moment; 41 bits of milliseconds last
-/// until 2094.
+/// 2025-01-01T00:00:00Z in Unix milliseconds. Scores count from this moment; 41 bits of
+/// milliseconds last until 2094.
 pub const ERA_MS: u64 = 1_735_689_600_000;
-/// The number of arrivals within one millisecond that get an order of their own. Further arrivals carry over
-/// into the next millisecond.
+/// The number of arrivals within one millisecond that get an order of their own. Further arrivals
+/// carry over into the next millisecond.
 pub const ARRIVALS_PER_MS: u64 = 256;
 /// Visit numbers count modulo this.
 pub const VISIT_MODULUS: u64 = 4096;
@@ -47,15 +47,15 @@ impl Visit {
     }
 }
 
-/// The place of a waiting entry. The lower place is served first. The score contains the join time, so the
-/// line stores nothing else about a waiting entry.
+/// The place of a waiting entry. The lower place is served first. The score contains the join time,
+/// so the line stores nothing else about a waiting entry.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, PartialOrd, Ord)]
 pub struct WaitScore(u64);
 
 impl WaitScore {
-    /// The score of the next arrival at an open queue. The order is strictly first come, first served.
-    /// `last_order` is the order of the previous arrival, or 0. The order never goes back, even if the clock
-    /// does.
+    /// The score of the next arrival at an open queue. The order is strictly first come, first
+    /// served. `last_order` is the order of the previous arrival, or 0. The order never goes back,
+    /// even if the clock does.
     pub fn next(last_order: u64, now_ms: u64) -> Self {
         Self(PHASE_OPEN | (last_order + 1).max(now_ms.saturating_sub(ERA_MS) * ARRIVALS_PER_MS))
     }
@@ -80,16 +80,17 @@ impl WaitScore {
         self.0 >> (ORDER_BITS + 1)
     }
 
-    /// When the entry joined, in Unix milliseconds. If more than 256 entries arrived within one millisecond,
-    /// this is late by as many milliseconds as the overflow needed.
+    /// When the entry joined, in Unix milliseconds. If more than 256 entries arrived within one
+    /// millisecond, this is late by as many milliseconds as the overflow needed.
     pub fn joined_at_ms(self) -> u64 {
         self.order() / ARRIVALS_PER_MS + ERA_MS
     }
 
-    /// The visit that began with this score: the millisecond, plus 16 for each earlier arrival within it,
-    /// modulo [`VISIT_MODULUS`]. Two places have different visits if they are less than 4 s apart and arrivals are
-    /// not crowded, or if they are within one millisecond. The low bits of the score would not do: they are
-    /// mostly the count within the millisecond, which is usually 0.
+    /// The visit that began with this score: the millisecond, plus 16 for each earlier arrival
+    /// within it, modulo [`VISIT_MODULUS`]. Two places have different visits if they are less than
+    /// 4 s apart and arrivals are not crowded, or if they are within one millisecond. The low bits
+    /// of the score would not do: they are mostly the count within the millisecond, which is
+    /// usually 0.
     pub fn visit(self) -> Visit {
         Visit::from_modulo(
             self.0 / ARRIVALS_PER_MS + self.0 % ARRIVALS_PER_MS * (VISIT_MODULUS / ARRIVALS_PER_MS),

@@ -37,8 +37,8 @@ impl EntryState {
         matches!(self, Self::Waiting | Self::Ready | Self::Active)
     }
 
-    /// Whether this state comes later in a visit than `earlier`. Of two states of the same visit, the later
-    /// one is the current one.
+    /// Whether this state comes later in a visit than `earlier`. Of two states of the same visit,
+    /// the later one is the current one.
     pub fn is_later_than(self, earlier: Self) -> bool {
         let step = |state| match state {
             Self::Waiting => 0,
@@ -49,8 +49,8 @@ impl EntryState {
         step(self) > step(earlier)
     }
 
-    /// Whether one transition leads from this state to `next`. An ended entry may become waiting again, or
-    /// active on the fast track; that is a new visit.
+    /// Whether one transition leads from this state to `next`. An ended entry may become waiting
+    /// again, or active on the fast track; that is a new visit.
     pub fn can_become(self, next: Self) -> bool {
         match self {
             Self::Waiting => matches!(next, Self::Ready | Self::Left),

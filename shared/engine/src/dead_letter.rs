@@ -1,5 +1,5 @@
-//! Dead letters: journal records that the backup refused repeatedly. The line keeps them, and the promoter retries them
-//! now and then.
+//! Dead letters: journal records that the backup refused repeatedly. The line keeps them, and the
+//! promoter retries them now and then.
 
 use vestibule_backup::{Backup, EntryPartition};
 use vestibule_line::{DeadLetterOutcome, JournalLine, JournalRecord, LineError};
@@ -50,8 +50,8 @@ pub(super) async fn move_to_dead_letters(
     Ok(outcome)
 }
 
-/// Tries once more to write the dead letters. A record that the backup accepts now, or already holds, leaves the dead
-/// letters.
+/// Tries once more to write the dead letters. A record that the backup accepts now, or already
+/// holds, leaves the dead letters.
 ///
 /// # Errors
 /// [`FlushError`] if the line fails or the backup accepts no writes at the moment.

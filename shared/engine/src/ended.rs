@@ -10,8 +10,8 @@ use vestibule_line::{JournalLine, LineError, RecoveryLine, RepairOrder, RepairOu
 
 use super::{journal_batch::FlushError, write_through::write_through};
 
-/// Removes an entry from the line, given its status there and the record of its end. It uses the same step as the
-/// consistency check. If the entry no longer has this status, nothing changes.
+/// Removes an entry from the line, given its status there and the record of its end. It uses the
+/// same step as the consistency check. If the entry no longer has this status, nothing changes.
 ///
 /// # Errors
 /// [`LineError`] if the line failed to answer.
@@ -38,8 +38,9 @@ pub async fn remove_ended(
     Ok(())
 }
 
-/// Removes an entry from the line if the record proves that its visit has ended, that is, if both refer to the same
-/// visit. Returns whether it did. `claim_ms` is the claim time in force, in milliseconds.
+/// Removes an entry from the line if the record proves that its visit has ended, that is, if both
+/// refer to the same visit. Returns whether it did. `claim_ms` is the claim time in force, in
+/// milliseconds.
 ///
 /// # Errors
 /// [`LineError`] if the line failed to answer.
@@ -59,9 +60,10 @@ pub async fn remove_if_ended(
     Ok(true)
 }
 
-/// Removes an entry from the line that was promoted although the backup shows that its visit had ended. The flush calls
-/// it when the backup reports a conflict for the promotion. A promotion names the place, and no later visit has the
-/// same place, so the record proves the end. No other conflicting change proves one.
+/// Removes an entry from the line that was promoted although the backup shows that its visit had
+/// ended. The flush calls it when the backup reports a conflict for the promotion. A promotion
+/// names the place, and no later visit has the same place, so the record proves the end. No other
+/// conflicting change proves one.
 ///
 /// # Errors
 /// [`FlushError`] if the line or the backup failed to answer.

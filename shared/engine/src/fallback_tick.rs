@@ -1,4 +1,5 @@
-//! The fallback tick: a request does the promoter's work of one second for a queue while the promoter is down.
+//! The fallback tick: a request does the promoter's work of one second for a queue while the
+//! promoter is down.
 
 use tokio::{join, time::Instant};
 use tracing::warn;
@@ -12,9 +13,9 @@ use vestibule_line::{
 use super::tick::{TickSummary, run_fallback_tick};
 use crate::flush::{FlushError, flush_journal_until};
 
-/// The least time between two fallback ticks of a queue, in milliseconds, over all processes. Each process asks
-/// again after one second. The value is a little below that second, so that a request that takes a moment
-/// longer than the previous one does not lose a tick.
+/// The least time between two fallback ticks of a queue, in milliseconds, over all processes. Each
+/// process asks again after one second. The value is a little below that second, so that a request
+/// that takes a moment longer than the previous one does not lose a tick.
 const FALLBACK_TICK_INTERVAL_MS: u64 = 900;
 
 /// The outcome of a request's offer to run a fallback tick.
@@ -24,8 +25,8 @@ pub enum FallbackTickOutcome {
     Ticked(TickSummary),
     /// The promoter is running, or another request has just run a fallback tick.
     NotDue,
-    /// The line has lost the queue, or its data is older than the fence, or the backup has no such queue. No
-    /// entry is promoted until the promoter has restored the queue.
+    /// The line has lost the queue, or its data is older than the fence, or the backup has no such
+    /// queue. No entry is promoted until the promoter has restored the queue.
     LineNotCurrent,
 }
 
@@ -43,12 +44,12 @@ pub enum FallbackTickError {
     Flush(#[from] FlushError),
 }
 
-/// Runs a fallback tick: ticks the queue if the promoter is down and no other request has just done so, and
-/// then flushes the journal until `until`.
+/// Runs a fallback tick: ticks the queue if the promoter is down and no other request has just done
+/// so, and then flushes the journal until `until`.
 ///
-/// It reads the fence from the backup each time and raises it as the promoter does. A line with data older than
-/// the fence is therefore never ticked by a request. If the line goes stale later, the fence shows it by the
-/// work of the requests.
+/// It reads the fence from the backup each time and raises it as the promoter does. A line with
+/// data older than the fence is therefore never ticked by a request. If the line goes stale later,
+/// the fence shows it by the work of the requests.
 ///
 /// # Errors
 /// [`FallbackTickError`]. The call is idempotent: a fallback tick that was cut off may be repeated.
@@ -68,8 +69,8 @@ pub async fn fallback_tick(
     }
 }
 
-/// Takes the turn to run a fallback tick. Returns `false` if the promoter is running or another request has
-/// just taken a turn.
+/// Takes the turn to run a fallback tick. Returns `false` if the promoter is running or another
+/// request has just taken a turn.
 ///
 /// # Errors
 /// As [`PromotionLine::take_fallback_tick`].
@@ -122,7 +123,8 @@ async fn fallback_tick_in_turn(
     let summary = run_fallback_tick(line, queue, Some(fence)).await?;
     let raise = async {
         if is_new && let Err(error) = backup.raise_watermark(queue, metadata.epoch, watermark).await {
-            // A failure is harmless: the next fallback tick raises the fence to the then current watermark.
+            // A failure is harmless: the next fallback tick raises the fence to the then current
+            // watermark.
             warn!(
                 event = "queue.fence_raise_failed",
                 %queue,

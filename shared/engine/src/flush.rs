@@ -12,12 +12,13 @@ use super::{
     journal_batch::{BatchResult, require_generation, split_into_batches, write_batch},
 };
 
-/// The most journal records that one read returns. A single record of a tick may hold a thousand changes.
+/// The most journal records that one read returns. A single record of a tick may hold a thousand
+/// changes.
 pub const RECORDS_MAX: usize = 100;
 /// A change that the backup refused this often, while it accepted others, becomes a dead letter.
 pub const TRIES_MAX: u32 = 10;
-/// The longest backoff after the first attempt. It doubles with each attempt, up to [`WAIT_MAX`]. All [`TRIES_MAX`]
-/// attempts together take some six minutes.
+/// The longest backoff after the first attempt. It doubles with each attempt, up to [`WAIT_MAX`].
+/// All [`TRIES_MAX`] attempts together take some six minutes.
 const BACKOFF_FIRST: Duration = Duration::from_secs(2);
 const BACKOFF_MAX: Duration = Duration::from_mins(2);
 
@@ -34,19 +35,20 @@ pub struct FlushOutcome {
     pub dead_lettered: usize,
 }
 
-/// Writes at most `most_records` of the oldest due journal records to the backup. A change that the backup holds leaves
-/// the journal. If the backup accepts only a part of a record, only that part leaves.
+/// Writes at most `most_records` of the oldest due journal records to the backup. A change that the
+/// backup holds leaves the journal. If the backup accepts only a part of a record, only that part
+/// leaves.
 ///
-/// Delivery is at-least-once: any number of callers may flush at once, and a flush that was cut off may be repeated. A
-/// change that the backup already shows has no effect.
+/// Delivery is at-least-once: any number of callers may flush at once, and a flush that was cut off
+/// may be repeated. A change that the backup already shows has no effect.
 ///
-/// A change that the backup refuses while it accepts others is tried again later, and becomes a dead letter after
-/// [`TRIES_MAX`] attempts. So it never blocks the changes behind it. No batch begins after `until`, except the first
-/// one.
+/// A change that the backup refuses while it accepts others is tried again later, and becomes a
+/// dead letter after [`TRIES_MAX`] attempts. So it never blocks the changes behind it. No batch
+/// begins after `until`, except the first one.
 ///
 /// # Errors
-/// [`FlushError`] if the line fails or the backup accepts no more changes. Changes that were not written stay in the
-/// journal.
+/// [`FlushError`] if the line fails or the backup accepts no more changes. Changes that were not
+/// written stay in the journal.
 pub async fn flush_journal(
     line: &(impl JournalLine + RecoveryLine + ?Sized),
     backup: &dyn Backup,
@@ -110,8 +112,8 @@ pub async fn flush_journal_until(
     }
 }
 
-/// Removes from the journal each record that the backup holds completely, and tells the line which ends the backup
-/// holds.
+/// Removes from the journal each record that the backup holds completely, and tells the line which
+/// ends the backup holds.
 async fn acknowledge_written(
     line: &(impl JournalLine + ?Sized),
     partition: &EntryPartition,
@@ -129,7 +131,8 @@ async fn acknowledge_written(
     Ok(())
 }
 
-/// Replaces a journal record with the changes of it that the backup does not hold, or moves it to the dead letters.
+/// Replaces a journal record with the changes of it that the backup does not hold, or moves it to
+/// the dead letters.
 async fn requeue_unwritten(
     line: &(impl JournalLine + ?Sized),
     partition: &EntryPartition,

@@ -1,5 +1,5 @@
-//! Writes what a killed request left unwritten about an entry: a claim that the line has and the backup lacks, or an
-//! end that the line still remembers.
+//! Writes what a killed request left unwritten about an entry: a claim that the line has and the
+//! backup lacks, or an end that the line still remembers.
 
 use vestibule_backup::PutOutcome;
 use vestibule_domain::{
@@ -23,8 +23,8 @@ pub enum PersistedLookup {
     Live {
         /// Its status in the line.
         status: EntryStatus,
-        /// Its record; `None` for a waiting entry, whose place says all that the record would add, and if the backup is
-        /// unavailable.
+        /// Its record; `None` for a waiting entry, whose place says all that the record would add,
+        /// and if the backup is unavailable.
         record: Option<EntryRecord>,
         /// Whether the unwritten claim is in the backup now; `None` if there was nothing to write.
         durable: Option<bool>,
@@ -34,12 +34,12 @@ pub enum PersistedLookup {
 }
 
 impl EntryContext<'_> {
-    /// Writes what a killed request left unwritten about an entry: a claim that the line has and the backup lacks, or an
-    /// end that the line still remembers. An entry that the line lost is restored first. This is the only step of a
-    /// status request that writes to the backup.
+    /// Writes what a killed request left unwritten about an entry: a claim that the line has and
+    /// the backup lacks, or an end that the line still remembers. An entry that the line lost is
+    /// restored first. This is the only step of a status request that writes to the backup.
     ///
-    /// A failed write of a claim is not added to the journal, which may have it already. Repeated status requests would
-    /// fill the journal.
+    /// A failed write of a claim is not added to the journal, which may have it already. Repeated
+    /// status requests would fill the journal.
     ///
     /// # Errors
     /// [`MissingEntryError`] if the line or the backup did not answer, or not in time.
@@ -63,8 +63,8 @@ impl EntryContext<'_> {
         }
     }
 
-    /// Reads the record of an entry that was promoted, and writes its claim if the record lacks it. A visitor who is told
-    /// to be active relies on the record from then on.
+    /// Reads the record of an entry that was promoted, and writes its claim if the record lacks it.
+    /// A visitor who is told to be active relies on the record from then on.
     async fn persist_interrupted_claim(
         self,
         id: EntryId,

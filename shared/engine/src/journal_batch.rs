@@ -1,5 +1,5 @@
-//! Writes journal records in concurrent batches, and reports for each record what the backup accepted. The flush, the
-//! retry of dead letters and the restore share this step.
+//! Writes journal records in concurrent batches, and reports for each record what the backup
+//! accepted. The flush, the retry of dead letters and the restore share this step.
 
 use std::{collections::HashSet, time::Duration};
 
@@ -59,11 +59,12 @@ impl BatchResult<'_> {
     }
 }
 
-/// Succeeds if the partition is of the queue's current generation. Without this check, a flush after a reset would
-/// write records of the new generation into the old partition.
+/// Succeeds if the partition is of the queue's current generation. Without this check, a flush
+/// after a reset would write records of the new generation into the old partition.
 ///
 /// # Errors
-/// [`LineError::QueueNotFound`] if the generation differs: the queue that the caller knew no longer exists.
+/// [`LineError::QueueNotFound`] if the generation differs: the queue that the caller knew no longer
+/// exists.
 pub(super) async fn require_generation(
     line: &(impl QueueLine + ?Sized),
     partition: &EntryPartition,
@@ -76,8 +77,8 @@ pub(super) async fn require_generation(
     }
 }
 
-/// Splits records into batches. Within a batch the order of writes does not matter, because no entry occurs in two of
-/// its records.
+/// Splits records into batches. Within a batch the order of writes does not matter, because no
+/// entry occurs in two of its records.
 pub(super) fn split_into_batches(records: &[JournalRecord]) -> Vec<&[JournalRecord]> {
     let mut batches = Vec::new();
     let (mut from, mut ids) = (0, HashSet::new());
@@ -96,9 +97,9 @@ pub(super) fn split_into_batches(records: &[JournalRecord]) -> Vec<&[JournalReco
     batches
 }
 
-/// Writes as many changes of these records as it can. If writes failed, it then asks whether the backup accepts writes
-/// at all. If so, the failed changes themselves are at fault and count as refused. In an outage no change counts as
-/// refused.
+/// Writes as many changes of these records as it can. If writes failed, it then asks whether the
+/// backup accepts writes at all. If so, the failed changes themselves are at fault and count as
+/// refused. In an outage no change counts as refused.
 pub(super) async fn write_batch<'a>(
     backup: &dyn Backup,
     partition: &EntryPartition,

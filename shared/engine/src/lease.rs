@@ -1,12 +1,13 @@
-//! The restore lease: one process at a time restores a lost queue. The lease is stored in the backup beside the queue's
-//! epoch.
+//! The restore lease: one process at a time restores a lost queue. The lease is stored in the
+//! backup beside the queue's epoch.
 //!
-//! Taking the lease raises the epoch, so each holder has an epoch that no other process has. The epoch is the fencing
-//! token: the line rejects a configuration whose epoch is lower than the highest that it has seen. A restore that was
-//! presumed dead and wakes up therefore writes in vain.
+//! Taking the lease raises the epoch, so each holder has an epoch that no other process has. The
+//! epoch is the fencing token: the line rejects a configuration whose epoch is lower than the
+//! highest that it has seen. A restore that was presumed dead and wakes up therefore writes in
+//! vain.
 //!
-//! The lease only keeps two processes from doing the same work. If their clocks differ by more than the lease lasts,
-//! both work, and the later epoch still wins.
+//! The lease only keeps two processes from doing the same work. If their clocks differ by more than
+//! the lease lasts, both work, and the later epoch still wins.
 
 use std::{future::Future, time::Duration};
 
@@ -62,9 +63,9 @@ impl<'a> HeldLease<'a> {
         }
     }
 
-    /// Runs `work` and renews the lease meanwhile. Stops when another process has taken the lease. A lease that merely
-    /// expired because the backup is slow does not stop the work; otherwise a restore from a busy table would never
-    /// finish.
+    /// Runs `work` and renews the lease meanwhile. Stops when another process has taken the lease.
+    /// A lease that merely expired because the backup is slow does not stop the work; otherwise a
+    /// restore from a busy table would never finish.
     pub(super) async fn run_while_renewing<T, E: From<LeaseError>>(
         &self,
         work: impl Future<Output = Result<T, E>>,

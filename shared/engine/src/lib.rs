@@ -1,5 +1,5 @@
-//! The use cases: what happens between the line and the backup. A use case asks for the capabilities of the line that it
-//! needs, and knows neither Redis nor `DynamoDB`.
+//! The use cases: what happens between the line and the backup. A use case asks for the
+//! capabilities of the line that it needs, and knows neither Redis nor `DynamoDB`.
 //!
 //! | module | what it does |
 //! | --- | --- |
@@ -34,6 +34,7 @@ pub mod sync;
 pub mod tick;
 pub mod write_through;
 
-/// How many records a complete read of the journal returns at most. That is more than the limit of dead letters, and more
-/// than ever wait for their next attempt, unless the backup accepts no writes at all.
+/// How many records a complete read of the journal returns at most. That is more than the limit of
+/// dead letters, and more than ever wait for their next attempt, unless the backup accepts no
+/// writes at all.
 const JOURNAL_RECORDS_MAX: usize = 20_000;

@@ -1,5 +1,5 @@
-//! Finds out what became of an entry that has no place in the line: it ended, it never existed, or the line lost it and
-//! it is restored now.
+//! Finds out what became of an entry that has no place in the line: it ended, it never existed, or
+//! the line lost it and it is restored now.
 
 use std::time::Duration;
 
@@ -14,9 +14,9 @@ use crate::{
     write_through::write_idempotent,
 };
 
-/// How long a request waits while a lost entry is restored. The restore takes several requests to the backup, and each
-/// may be slow. Cancelling it halfway has the same effect as a killed process, which is harmless. The next request finds
-/// what was done so far.
+/// How long a request waits while a lost entry is restored. The restore takes several requests to
+/// the backup, and each may be slow. Cancelling it halfway has the same effect as a killed process,
+/// which is harmless. The next request finds what was done so far.
 const RECOVERY_TIMEOUT: Duration = Duration::from_secs(1);
 
 /// What became of an entry that the line does not have.
@@ -26,10 +26,12 @@ pub enum MissingEntryOutcome {
     Ended(EntryRecord),
     /// The deadline of the entry passed a moment ago, and no promotion has dropped the entry yet.
     TimedOut(Option<EntryRecord>),
-    /// The line says that the entry ended, but it may have lost a later change. Only the backup could tell, and it is
-    /// unavailable. The client is not told of the end, because a client that is told of an end does not ask again.
+    /// The line says that the entry ended, but it may have lost a later change. Only the backup
+    /// could tell, and it is unavailable. The client is not told of the end, because a client that
+    /// is told of an end does not ask again.
     Unconfirmed(BackupError),
-    /// The backup had the entry as live, and the line has it again. The caller should ask the line once more.
+    /// The backup had the entry as live, and the line has it again. The caller should ask the line
+    /// once more.
     Restored,
     /// The backup has the entry as live, and it is not certain now whether the line should have it.
     Unclear,
@@ -74,8 +76,9 @@ pub struct EntryContext<'a> {
 }
 
 impl EntryContext<'_> {
-    /// Finds out what became of an entry. If the line knows an end that the backup may lack, this writes the end first,
-    /// because the request that ended the entry may have been killed before it wrote.
+    /// Finds out what became of an entry. If the line knows an end that the backup may lack, this
+    /// writes the end first, because the request that ended the entry may have been killed before
+    /// it wrote.
     ///
     /// # Errors
     /// [`MissingEntryError`] if the line or the backup did not answer, or not in time.
@@ -93,7 +96,8 @@ impl EntryContext<'_> {
         .unwrap_or(Err(MissingEntryError::Timeout))
     }
 
-    /// Reads the record of an entry, for a request that can do without it. Returns `None` if the backup is unavailable.
+    /// Reads the record of an entry, for a request that can do without it. Returns `None` if the
+    /// backup is unavailable.
     pub async fn read_record(self, id: EntryId) -> Option<EntryRecord> {
         match self.backup.read_entry(self.partition, id).await {
             Ok(record) => record,
@@ -131,8 +135,8 @@ impl EntryContext<'_> {
             (Some(record), NotFound::RecentlyEnded) if !record.is_due(self.now_ms) => {
                 self.drop_timed_out(record.id).await
             }
-            // A claim that never reached the backup may have taken the turn that the record shows. The line
-            // knows.
+            // A claim that never reached the backup may have taken the turn that the record shows.
+            // The line knows.
             (Some(record), NotFound::RecentlyEnded) if record.state == EntryState::Ready => {
                 match self.drop_timed_out(record.id).await? {
                     MissingEntryOutcome::Unclear => Ok(MissingEntryOutcome::TimedOut(Some(record))),

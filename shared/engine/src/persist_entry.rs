@@ -1,4 +1,5 @@
-//! Persists the place of a visitor who entered, unless the visitor already has a place that the line lost.
+//! Persists the place of a visitor who entered, unless the visitor already has a place that the
+//! line lost.
 
 use std::{future::Future, ops::ControlFlow};
 
@@ -22,8 +23,8 @@ const ATTEMPTS_MAX: usize = 4;
 /// The place that a visitor who entered has.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct PersistedEntry {
-    /// The status of the entry. It is the earlier one if the line had lost that, or if the visitor missed the turn and
-    /// returned within the grace.
+    /// The status of the entry. It is the earlier one if the line had lost that, or if the visitor
+    /// missed the turn and returned within the grace.
     pub status: EntryStatus,
     /// Whether the backup holds the place. Otherwise only the line's journal does.
     pub durable: bool,
@@ -35,14 +36,14 @@ pub struct PersistedEntry {
 
 /// Writes to the backup the place that the line gave; `change` is the change that the line made for it.
 ///
-/// - If the backup shows another live visit, the line had lost that visit. The line restores the old place and drops
-///   the new one, unless the visitor gave the old place up for the new one.
-/// - If the visitor missed the turn and returns within the grace, the backup stores the old place first. The line then
-///   restores it.
+/// - If the backup shows another live visit, the line had lost that visit. The line restores the
+///   old place and drops the new one, unless the visitor gave the old place up for the new one.
+/// - If the visitor missed the turn and returns within the grace, the backup stores the old place
+///   first. The line then restores it.
 /// - If the line remembers an end that the backup does not have yet, that end is written first.
 ///
-/// Returns `None` if the line and the backup disagree about what has ended, or if the line had lost the end of this
-/// very visit and the entry has no place now. The caller then asks the line again.
+/// Returns `None` if the line and the backup disagree about what has ended, or if the line had lost
+/// the end of this very visit and the entry has no place now. The caller then asks the line again.
 ///
 /// # Errors
 /// [`LineError`] if neither the backup nor the line's journal accepted the change.
@@ -78,8 +79,8 @@ pub async fn persist_entry(
                 )
                 .await;
             }
-            // The stored visit is the one that the visitor gives up. The exception: this very change has already
-            // restored it.
+            // The stored visit is the one that the visitor gives up. The exception: this very
+            // change has already restored it.
             Ok(PlacePutOutcome::Conflict(record))
                 if join_kind == JoinKind::Requeued && record.version != change.version =>
             {
@@ -96,8 +97,9 @@ pub async fn persist_entry(
                 return Ok(Some(build_entry(false, None)));
             }
         };
-        // If the visit has ended, either the line remembers the end or the backup has it. The code therefore asks the
-        // line before it reads the record: an end that the line forgets in between is in that record.
+        // If the visit has ended, either the line remembers the end or the backup has it. The code
+        // therefore asks the line before it reads the record: an end that the line forgets in
+        // between is in that record.
         if let Some(end) = line.unsettled_end(queue, id).await?
             && end.version >= stored.version
             && end.event.visit() == stored.visit
@@ -111,8 +113,8 @@ pub async fn persist_entry(
             }
             write_through(line, backup, partition, &end).await?;
             if end.version >= change.version {
-                // The end is later than the change, so writing the change would have no effect. The caller has to ask
-                // the line again.
+                // The end is later than the change, so writing the change would have no effect. The
+                // caller has to ask the line again.
                 return Ok(None);
             }
             continue;
@@ -130,8 +132,9 @@ pub async fn persist_entry(
     Ok(None)
 }
 
-/// Puts back the place that the visitor had before, which the line lost and this record still shows as live. `Continue`
-/// means that the visit has ended meanwhile and the new place may be written again.
+/// Puts back the place that the visitor had before, which the line lost and this record still shows
+/// as live. `Continue` means that the visit has ended meanwhile and the new place may be written
+/// again.
 async fn restore_previous_place(
     line: &(impl JournalLine + RecoveryLine + ?Sized),
     backup: &dyn Backup,
@@ -181,9 +184,10 @@ async fn restore_previous_place(
     }
 }
 
-/// Resolves a place that the backup did not store, because the record supersedes it. If the record certainly shows the
-/// end of this visit, the line had lost that end, and the entry is removed from the line. Otherwise either the backup
-/// already shows the place, or the change goes to the journal, behind anything that the journal holds of a new visit.
+/// Resolves a place that the backup did not store, because the record supersedes it. If the record
+/// certainly shows the end of this visit, the line had lost that end, and the entry is removed from
+/// the line. Otherwise either the backup already shows the place, or the change goes to the
+/// journal, behind anything that the journal holds of a new visit.
 async fn resolve_superseded_place(
     line: &(impl EntryLine + JournalLine + RecoveryLine + ?Sized),
     backup: &dyn Backup,
@@ -193,8 +197,8 @@ async fn resolve_superseded_place(
 ) -> Result<Option<PersistedEntry>, LineError> {
     let record = backup.read_entry(partition, change.id).await.ok().flatten();
     let record = record.filter(|record| !record.state.is_live());
-    // A ready entry is identified by its claim deadline here, not by the time to claim (hence 0): only the consistency
-    // check persists a ready entry through this function.
+    // A ready entry is identified by its claim deadline here, not by the time to claim (hence 0):
+    // only the consistency check persists a ready entry through this function.
     if let Some(ended_record) = record
         .as_ref()
         .filter(|record| record.is_end_of(&entry.status, 0))

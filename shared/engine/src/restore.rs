@@ -37,7 +37,8 @@ const READ_ATTEMPTS_MAX: u32 = 6;
 /// The longest pause before a shard is read again. It doubles with each attempt, up to [`BACKOFF_MAX`].
 const BACKOFF_FIRST: Duration = Duration::from_millis(200);
 const BACKOFF_MAX: Duration = Duration::from_secs(3);
-/// How many of the journal records and ends that the dropped queue left are written to the backup at once.
+/// How many of the journal records and ends that the dropped queue left are written to the backup
+/// at once.
 const SALVAGE_RECORDS_MAX: usize = 100;
 
 /// What a restore put back into the line.
@@ -141,9 +142,9 @@ async fn rebuild_line(
     }
 }
 
-/// Writes to the backup the changes that only the line holds, into the partition of the generation that they belong to.
-/// A change that the backup refuses while it accepts others stays in the journal, so that it does not delay the
-/// restore.
+/// Writes to the backup the changes that only the line holds, into the partition of the generation
+/// that they belong to. A change that the backup refuses while it accepts others stays in the
+/// journal, so that it does not delay the restore.
 async fn salvage_changes(
     line: &(impl JournalLine + RecoveryLine + ?Sized),
     backup: &dyn Backup,
@@ -191,8 +192,8 @@ fn to_journal_record(end: Change) -> JournalRecord {
     }
 }
 
-/// Reads the live entries of one shard. If the backup throttles or is slow, only this shard is read again, not the
-/// others. The number of attempts is bounded.
+/// Reads the live entries of one shard. If the backup throttles or is slow, only this shard is read
+/// again, not the others. The number of attempts is bounded.
 async fn read_shard(
     backup: &dyn Backup,
     partition: &EntryPartition,

@@ -1,4 +1,5 @@
-//! Restores one entry that the line lost, for example in a failover to a replica that missed the last writes.
+//! Restores one entry that the line lost, for example in a failover to a replica that missed the
+//! last writes.
 
 use vestibule_backup::{Backup, BackupError, EntryPartition};
 use vestibule_domain::record::EntryRecord;
@@ -8,8 +9,8 @@ use vestibule_line::{
 
 use super::write_through::write_through;
 
-/// How often the record is read again before the restore gives up. Each round means that another visit of the entry
-/// began and ended in between.
+/// How often the record is read again before the restore gives up. Each round means that another
+/// visit of the entry began and ended in between.
 const ATTEMPTS_MAX: usize = 4;
 
 /// The outcome of restoring a lost entry.
@@ -36,9 +37,9 @@ pub enum RestoreEntryError {
     Backup(#[from] BackupError),
 }
 
-/// Restores an entry that has no place in the line, as this record shows it. The change is written before the function
-/// returns and the entry becomes visible. A late write of the lost history therefore finds a later version and has no
-/// effect.
+/// Restores an entry that has no place in the line, as this record shows it. The change is written
+/// before the function returns and the entry becomes visible. A late write of the lost history
+/// therefore finds a later version and has no effect.
 ///
 /// # Errors
 /// [`RestoreEntryError`] if the line or the backup failed to answer.

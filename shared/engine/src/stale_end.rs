@@ -1,5 +1,6 @@
-//! Resolves a stale end: the line remembers the end, but the record in the backup supersedes it. Either the line lost
-//! what followed the end, or the line's journal still holds changes that precede it.
+//! Resolves a stale end: the line remembers the end, but the record in the backup supersedes it.
+//! Either the line lost what followed the end, or the line's journal still holds changes that
+//! precede it.
 
 use vestibule_backup::{Backup, BackupError, EntryPartition};
 use vestibule_domain::{change::Change, record::EntryRecord};
@@ -18,9 +19,9 @@ pub enum StaleEndError {
     Backup(#[from] BackupError),
 }
 
-/// Resolves an end that this record supersedes. If the journal holds changes of the entry between the record and the
-/// end, for example another promotion, they are written to the backup first, and then the end. If it holds none, the
-/// end does not count, and the line forgets it.
+/// Resolves an end that this record supersedes. If the journal holds changes of the entry between
+/// the record and the end, for example another promotion, they are written to the backup first, and
+/// then the end. If it holds none, the end does not count, and the line forgets it.
 ///
 /// # Errors
 /// [`StaleEndError`] if the line or the backup failed to answer.

@@ -1,5 +1,5 @@
-//! Sync: takes a queue's settings from the backup, where operators edit them, to the line, where they are in
-//! force.
+//! Sync: takes a queue's settings from the backup, where operators edit them, to the line, where
+//! they are in force.
 
 use tracing::warn;
 use vestibule_backup::{Backup, BackupError, EntryPartition, StoredQueue};
@@ -17,8 +17,9 @@ use crate::restore;
 /// What a deployment allows the settings of its queues to contain.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
 pub struct SettingsPolicy {
-    /// Whether a queue may set `trust_client_visitor_id`. It may only if trusted callers alone can reach the
-    /// visitor routes. Otherwise any caller could send another visitor's id and take that visitor's place.
+    /// Whether a queue may set `trust_client_visitor_id`. It may only if trusted callers alone can
+    /// reach the visitor routes. Otherwise any caller could send another visitor's id and take that
+    /// visitor's place.
     pub trust_client_visitor_id: bool,
 }
 
@@ -64,8 +65,8 @@ pub enum SyncOutcome {
         /// The partition of its entries in the backup.
         partition: EntryPartition,
     },
-    /// The stored settings are invalid. The previous settings stay in force, except for the switches `paused`
-    /// and `entrance`, which act on their own.
+    /// The stored settings are invalid. The previous settings stay in force, except for the
+    /// switches `paused` and `entrance`, which act on their own.
     Refused {
         /// How the line took the previous settings with the stored switches, and the fence.
         put: AppliedConfig,
@@ -101,7 +102,8 @@ pub enum SyncError {
     /// The line has lost the queue, and the restore failed.
     #[error("the queue could not be restored from the backup: {0}")]
     Restore(#[from] restore::RestoreError),
-    /// The stored queue has an earlier epoch than the line, because an old item was written back to the table.
+    /// The stored queue has an earlier epoch than the line, because an old item was written back to
+    /// the table.
     #[error(
         "the stored queue has epoch {stored}, but the line has epoch {line}: an old item was written back to the \
          table; set its epoch to {line} if its entries are those of the line"
@@ -112,16 +114,16 @@ pub enum SyncError {
         /// The epoch of the stored queue.
         stored: u32,
     },
-    /// The line has lost the queue, and the stored settings are invalid, so there are no settings to restore it
-    /// with.
+    /// The line has lost the queue, and the stored settings are invalid, so there are no settings
+    /// to restore it with.
     #[error(
         "the line has lost the queue, and it cannot be restored until the stored settings are corrected: {0}"
     )]
     NotRestorable(SettingsError),
 }
 
-/// Reads the stored settings of one queue and applies them to the line. Restores the queue if the line does not
-/// have it.
+/// Reads the stored settings of one queue and applies them to the line. Restores the queue if the
+/// line does not have it.
 ///
 /// # Errors
 /// [`SyncError`]. Invalid settings are an error only if the line has lost the queue. Otherwise they are
@@ -153,8 +155,8 @@ pub async fn sync_settings(
     }
 }
 
-/// Returns the configuration to apply when the stored settings are invalid: the settings in force, with the
-/// stored switches.
+/// Returns the configuration to apply when the stored settings are invalid: the settings in force,
+/// with the stored switches.
 ///
 /// # Errors
 /// [`SyncError`] if the line does not have the queue, because then no settings are in force.
@@ -178,8 +180,9 @@ pub async fn keep_settings_with_stored_switches(
     }
 }
 
-/// Applies a configuration of a stored queue to the line. Restores the queue, with every entry of the backup,
-/// if the line does not have it, has an earlier epoch of it, or has data older than the fence.
+/// Applies a configuration of a stored queue to the line. Restores the queue, with every entry of
+/// the backup, if the line does not have it, has an earlier epoch of it, or has data older than the
+/// fence.
 ///
 /// # Errors
 /// As [`sync_settings`].
@@ -215,12 +218,14 @@ pub async fn apply_configuration(
     };
     let epoch = configuration.epoch;
     let mut fence = stored.metadata.watermark;
-    // The watermark comes first, so that a stale line does not accept new settings as if it were current.
+    // The watermark comes first, so that a stale line does not accept new settings as if it were
+    // current.
     match line.raise_watermark(queue, epoch, fence).await {
         Ok(RaiseWatermarkOutcome::Raised(watermark)) => {
             match backup.raise_watermark(queue, epoch, watermark).await {
                 Ok(()) => fence = watermark,
-                // A failure is harmless: the next sync raises the fence. The settings do not wait for it.
+                // A failure is harmless: the next sync raises the fence. The settings do not wait
+                // for it.
                 Err(error) => {
                     warn!(
                         event = "queue.fence_raise_failed",
@@ -240,8 +245,8 @@ pub async fn apply_configuration(
             );
             return restore_queue().await;
         }
-        // The line never had the queue, or lost it. Creating it empty would lose every visitor's place, so it
-        // is restored.
+        // The line never had the queue, or lost it. Creating it empty would lose every visitor's
+        // place, so it is restored.
         Err(LineError::QueueNotFound) => return restore_queue().await,
         Err(error) => return Err(error.into()),
     }
@@ -261,10 +266,10 @@ pub async fn apply_configuration(
 
 /// Handles a configuration that the line refuses as older than the one in force.
 ///
-/// If the stored queue has changed since it was read, the process that changed it applies the change, and there
-/// is nothing to do. If it has not, its `settings_order` was lowered, by an operator who wrote the whole item
-/// or by a restored table. The stored settings still count, so the function applies them with the order in
-/// force.
+/// If the stored queue has changed since it was read, the process that changed it applies the
+/// change, and there is nothing to do. If it has not, its `settings_order` was lowered, by an
+/// operator who wrote the whole item or by a restored table. The stored settings still count, so
+/// the function applies them with the order in force.
 async fn resolve_older_configuration(
     line: &(impl JournalLine + RecoveryLine + ?Sized),
     backup: &dyn Backup,

@@ -1,12 +1,12 @@
-//! A tick promotes the entries of one queue that may go now. It writes them to the journal, and a separate step
-//! [flushes](crate::flush) the journal to the backup. The steps are separate because the backup may be
-//! slow, and no visitor should wait for it.
+//! A tick promotes the entries of one queue that may go now. It writes them to the journal, and a
+//! separate step [flushes](crate::flush) the journal to the backup. The steps are separate because
+//! the backup may be slow, and no visitor should wait for it.
 
 use vestibule_domain::{clock::ClockDifference, id::QueueId, pace::LimitedBy};
 use vestibule_line::{LineError, MinWatermark, PROMOTE_CHUNK, PromoteOrder, PromotionLine};
 
-/// The most calls of [`PromotionLine::promote`] in one tick. The next tick handles what is left, so that one long queue
-/// does not keep the promoter from the other queues.
+/// The most calls of [`PromotionLine::promote`] in one tick. The next tick handles what is left, so
+/// that one long queue does not keep the promoter from the other queues.
 pub const PROMOTE_CALLS_MAX: u32 = 50;
 
 /// The result of one tick, and the state of the queue after it.
@@ -34,8 +34,8 @@ pub struct TickSummary {
     pub clocks: ClockDifference,
 }
 
-/// Ticks one queue as the promoter and writes the heartbeat. The tick runs only if the line is at least as
-/// recent as the fence.
+/// Ticks one queue as the promoter and writes the heartbeat. The tick runs only if the line is at
+/// least as recent as the fence.
 ///
 /// # Errors
 /// - [`LineError::QueueNotFound`] if the line has lost the queue or is older than the fence.

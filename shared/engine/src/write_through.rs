@@ -13,12 +13,14 @@ pub const WRITE_DEADLINE: Duration = Duration::from_secs(2);
 /// The outcome of a write-through.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct WriteOutcome {
-    /// Whether the backup holds the change. Otherwise the line's journal holds it until the backup accepts it.
+    /// Whether the backup holds the change. Otherwise the line's journal holds it until the backup
+    /// accepts it.
     pub durable: bool,
-    /// Whether the change conflicts with the record: there the visit has ended, or another visit is live.
+    /// Whether the change conflicts with the record: there the visit has ended, or another visit is
+    /// live.
     pub is_conflicting: bool,
-    /// The record after this change was written into it; `None` if the record already showed this change or a later
-    /// one.
+    /// The record after this change was written into it; `None` if the record already showed this
+    /// change or a later one.
     pub record: Option<EntryRecord>,
 }
 
@@ -36,11 +38,12 @@ pub async fn write_before_deadline(
         .unwrap_or_else(|_| Err(BackupError::Unavailable("it did not answer in time".to_owned())))
 }
 
-/// Writes a change before the request is acknowledged. If the backup does not accept it within [`WRITE_DEADLINE`], the
-/// visitor is served all the same: the change goes to the line's journal.
+/// Writes a change before the request is acknowledged. If the backup does not accept it within
+/// [`WRITE_DEADLINE`], the visitor is served all the same: the change goes to the line's journal.
 ///
 /// # Errors
-/// [`LineError`] if neither the backup nor the journal accepted the change. It is then unknown whether one of them did.
+/// [`LineError`] if neither the backup nor the journal accepted the change. It is then unknown
+/// whether one of them did.
 pub async fn write_through(
     line: &(impl JournalLine + ?Sized),
     backup: &dyn Backup,
@@ -53,7 +56,8 @@ pub async fn write_through(
     let refused = match outcome {
         Ok(PutOutcome::Stored(record)) => Ok(Some(record)),
         Ok(PutOutcome::Superseded) => Ok(None),
-        // The line had lost the end or the other visit. The consistency check decides, unless the caller knows enough.
+        // The line had lost the end or the other visit. The consistency check decides, unless the
+        // caller knows enough.
         Ok(PutOutcome::Conflicting) => {
             Err("its record shows that the visit ended, or another live visit".to_owned())
         }
@@ -90,8 +94,9 @@ pub async fn write_through(
     })
 }
 
-/// Like [`write_through`], for a change that the line keeps by itself and returns to every request that asks. The write is
-/// idempotent. If the journal is full, the change is not durable yet, but it is not lost either.
+/// Like [`write_through`], for a change that the line keeps by itself and returns to every request
+/// that asks. The write is idempotent. If the journal is full, the change is not durable yet, but
+/// it is not lost either.
 ///
 /// # Errors
 /// [`LineError`] if the line failed for any other reason.

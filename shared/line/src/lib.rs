@@ -1,18 +1,21 @@
 //! The line: the live, ordered state of each queue.
 //!
-//! There are two implementations. `vestibule-line-redis` serves every deployment. `vestibule-line-memory` serves one
-//! process on a laptop. The same conformance suite tests both.
+//! There are two implementations. `vestibule-line-redis` serves every deployment.
+//! `vestibule-line-memory` serves one process on a laptop. The same conformance suite tests both.
 //!
-//! A line makes every decision that depends on order, pace or time. It makes each decision atomically. It reads its
-//! server's clock and uses the caller's clock as a [witness](vestibule_domain::clock).
+//! A line makes every decision that depends on order, pace or time. It makes each decision
+//! atomically. It reads its server's clock and uses the caller's clock as a
+//! [witness](vestibule_domain::clock).
 //!
 //! Two paths bring the line's decisions to the backup:
 //!
-//! - The caller writes the [`Change`](vestibule_domain::change::Change) from the answer after a request by a visitor or by the protected service.
+//! - The caller writes the [`Change`](vestibule_domain::change::Change) from the answer after a
+//!   request by a visitor or by the protected service.
 //! - The journal is the outbox for the changes that [`PromotionLine::promote`] makes.
 //!
-//! Most methods take the queue as their first argument and fail with [`LineError::QueueNotFound`] if the line does not
-//! have that queue. The methods of [`HoldBudget`] and [`QueueLine::ping`] take no queue.
+//! Most methods take the queue as their first argument and fail with [`LineError::QueueNotFound`]
+//! if the line does not have that queue. The methods of [`HoldBudget`] and [`QueueLine::ping`] take
+//! no queue.
 
 mod answers;
 mod entry_line;
@@ -40,15 +43,16 @@ pub use self::{
     tick_subscription::{Subscribers, Tick, TickSubscription},
 };
 
-/// The maximum number of entries that one call of [`PromotionLine::promote`] moves or drops. A longer call would delay every
-/// other caller, because the line runs one call at a time.
+/// The maximum number of entries that one call of [`PromotionLine::promote`] moves or drops. A
+/// longer call would delay every other caller, because the line runs one call at a time.
 pub const PROMOTE_CHUNK: u64 = 1_000;
 
-/// The maximum number of entries in one query of [`EntryLine::status_many`]. A longer list takes several queries.
+/// The maximum number of entries in one query of [`EntryLine::status_many`]. A longer list takes
+/// several queries.
 pub const STATUS_CHUNK: usize = 500;
 
-/// A whole line: every capability. Code that wires a process holds a `dyn Line`; a use case asks for the capabilities
-/// that it needs, so that its signature shows what it may do.
+/// A whole line: every capability. Code that wires a process holds a `dyn Line`; a use case asks
+/// for the capabilities that it needs, so that its signature shows what it may do.
 pub trait Line: EntryLine + PromotionLine + JournalLine + RecoveryLine + HoldBudget {}
 
 impl<T: EntryLine + PromotionLine + JournalLine + RecoveryLine + HoldBudget + ?Sized> Line for T {}

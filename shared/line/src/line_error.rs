@@ -6,8 +6,8 @@ pub enum LineError {
     /// The line does not have this queue. Either the queue was never created there, or the line lost it.
     #[error("the line does not have this queue: it was never created, or the line lost it")]
     QueueNotFound,
-    /// The line cannot be reached or did not answer in time. The caller cannot know whether the line did what the
-    /// call asked.
+    /// The line cannot be reached or did not answer in time. The caller cannot know whether the
+    /// line did what the call asked.
     #[error("the line (Redis) cannot be reached or did not answer in time: {0}")]
     Unavailable(String),
     /// The line sent a reply that no version of its scripts sends.

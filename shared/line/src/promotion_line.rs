@@ -11,18 +11,20 @@ use super::{
 /// Promotion and what surrounds it: the heartbeat, fallback ticks, the clock offset, reports and load.
 #[async_trait]
 pub trait PromotionLine: QueueLine {
-    /// Drops entries whose deadline has passed, promotes as many entries as the pace and the capacity allow, and
-    /// writes both to the journal.
+    /// Drops entries whose deadline has passed, promotes as many entries as the pace and the
+    /// capacity allow, and writes both to the journal.
     ///
-    /// Any number of callers may call this at any moment, because the amount depends only on stored time and state.
-    /// Two cases promote and drop nothing and only record the heartbeat: the journal is at its limit for new
-    /// entries, or the clocks of the server and the caller are apart.
+    /// Any number of callers may call this at any moment, because the amount depends only on stored
+    /// time and state. Two cases promote and drop nothing and only record the heartbeat: the
+    /// journal is at its limit for new entries, or the clocks of the server and the caller are
+    /// apart.
     async fn promote(&self, queue: &QueueId, order: PromoteOrder) -> Result<Promotion, LineError>;
 
-    /// Grants a fallback tick if the promoter is down and no caller had a fallback tick within `order.every_ms`.
+    /// Grants a fallback tick if the promoter is down and no caller had a fallback tick within
+    /// `order.every_ms`.
     ///
-    /// Returns `true` for the first caller, which then does what the promoter would do. Returns `false` for every
-    /// caller while the clocks of the server and the caller are apart.
+    /// Returns `true` for the first caller, which then does what the promoter would do. Returns
+    /// `false` for every caller while the clocks of the server and the caller are apart.
     async fn take_fallback_tick(&self, queue: &QueueId, order: FallbackTickOrder) -> Result<bool, LineError>;
 
     /// Clears the promoter's heartbeat, so that the next request runs a fallback tick at once.
@@ -33,17 +35,17 @@ pub trait PromotionLine: QueueLine {
     /// Sets the offset that the line adds to its server's clock, in milliseconds.
     ///
     /// The line accepts the offset only if two of three clocks support it: see
-    /// [`is_server_outvoted`](vestibule_domain::clock::is_server_outvoted). Only a promoter calls this, because a promoter knows whether
-    /// its own clock is steady.
+    /// [`is_server_outvoted`](vestibule_domain::clock::is_server_outvoted). Only a promoter calls
+    /// this, because a promoter knows whether its own clock is steady.
     async fn adjust_clock(&self, queue: &QueueId, offset_ms: i64) -> Result<AdjustClockOutcome, LineError>;
 
     /// Takes the next report: what happened to the queue since the report before.
     ///
-    /// If a report is due, the first caller gets it. Any number of callers may ask at any moment, and each event is
-    /// in exactly one report.
+    /// If a report is due, the first caller gets it. Any number of callers may ask at any moment,
+    /// and each event is in exactly one report.
     async fn take_report(&self, queue: &QueueId, order: ReportOrder) -> Result<ReportOutcome, LineError>;
 
-    /// Stores the load report of the protected service and replaces the one before. The report expires after
-    /// [`LOAD_TTL_SECONDS`](vestibule_domain::load::LOAD_TTL_SECONDS).
+    /// Stores the load report of the protected service and replaces the one before. The report
+    /// expires after [`LOAD_TTL_SECONDS`](vestibule_domain::load::LOAD_TTL_SECONDS).
     async fn record_load(&self, queue: &QueueId, report: &LoadReport) -> Result<(), LineError>;
 }

@@ -7,7 +7,8 @@ use vestibule_domain::{
     state::EntryState,
 };
 
-/// The entries of a restore, by their state. An entry takes 32 bytes, because a restore may hold a million of them.
+/// The entries of a restore, by their state. An entry takes 32 bytes, because a restore may hold a
+/// million of them.
 #[derive(Debug, Default)]
 pub struct RestoredEntries {
     /// Waiting entries with their places.
@@ -23,9 +24,9 @@ pub struct RestoredEntries {
 }
 
 impl RestoredEntries {
-    /// Adds the entry of a record. A waiting entry keeps its place, and an active entry keeps its session end. A
-    /// ready entry gets its claim deadline later, because its visitor could not claim while the line was
-    /// unavailable. A record of an ended entry adds no entry.
+    /// Adds the entry of a record. A waiting entry keeps its place, and an active entry keeps its
+    /// session end. A ready entry gets its claim deadline later, because its visitor could not
+    /// claim while the line was unavailable. A record of an ended entry adds no entry.
     pub fn add(&mut self, record: &EntryRecord) {
         self.v = self.v.max(record.version.v);
         self.last_order = self.last_order.max(record.score.map_or(0, WaitScore::order));

@@ -1,5 +1,5 @@
-//! Starts a Lambda function. It first reads the whole configuration from the environment, and then connects to
-//! all servers at the same time, because a visitor waits for a function that starts.
+//! Starts a Lambda function. It first reads the whole configuration from the environment, and then
+//! connects to all servers at the same time, because a visitor waits for a function that starts.
 
 use std::sync::Arc;
 
@@ -25,8 +25,8 @@ pub enum StartError {
     Line(#[from] LineError),
 }
 
-/// Creates what the HTTP routes work with: the line, the backup, the keys and the configuration. Redis may be
-/// down.
+/// Creates what the HTTP routes work with: the line, the backup, the keys and the configuration.
+/// Redis may be down.
 ///
 /// # Errors
 /// [`StartError`], which names the environment variable or the server.
@@ -36,9 +36,9 @@ pub async fn connect_api() -> Result<Arc<ApiState>, StartError> {
     let servers = ServersConfig::from_env()?;
     let aws = vestibule_aws::load_config([servers.endpoint_url(), keys.endpoint_url()]).await;
     let line = servers.connect_line_later(&aws)?;
-    // The function connects to Redis and fetches the keys at the same time. If Redis does not answer, the
-    // function starts all the same: it can answer from the backup, and each request tries to connect to Redis
-    // again.
+    // The function connects to Redis and fetches the keys at the same time. If Redis does not
+    // answer, the function starts all the same: it can answer from the backup, and each request
+    // tries to connect to Redis again.
     let (reached, keys) = tokio::join!(line.ping(), keys.fetch(&aws));
     if let Err(error) = reached {
         tracing::warn!(
@@ -48,7 +48,8 @@ pub async fn connect_api() -> Result<Arc<ApiState>, StartError> {
         );
     }
     let keys = keys?;
-    // Lambda freezes or ends a function only between requests, so no held poll needs the shutdown signal.
+    // Lambda freezes or ends a function only between requests, so no held poll needs the shutdown
+    // signal.
     let (_, shutdown) = watch::channel(false);
     Ok(ApiState::new(
         Arc::new(line),

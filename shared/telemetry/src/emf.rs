@@ -1,7 +1,8 @@
 //! Metrics in CloudWatch's [embedded metric format].
 //!
-//! Each document is a JSON object on one line of the log, and CloudWatch extracts the values from it. This process
-//! sends nothing and buffers nothing here, because Lambda may freeze a function right after its answer.
+//! Each document is a JSON object on one line of the log, and CloudWatch extracts the values from
+//! it. This process sends nothing and buffers nothing here, because Lambda may freeze a function
+//! right after its answer.
 //!
 //! [embedded metric format]: https://docs.aws.amazon.com/AmazonCloudWatch/latest/monitoring/CloudWatch_Embedded_Metric_Format_Specification.html
 
@@ -68,8 +69,8 @@ impl Metrics {
         self.0.is_some()
     }
 
-    /// Writes the measured values of a queue on one line. The value of a metric is a number, or an array of
-    /// at most [`VALUES_MAX`] numbers.
+    /// Writes the measured values of a queue on one line. The value of a metric is a number, or an
+    /// array of at most [`VALUES_MAX`] numbers.
     pub fn write(&self, queue: &QueueId, measured: impl IntoIterator<Item = (Metric, Value)>) {
         let Some(sink) = &self.0 else { return };
         // The system's clock, because CloudWatch expects the world's time rather than line time.
@@ -78,8 +79,8 @@ impl Metrics {
         let line = format!("{document}\n");
         // A panic cannot leave the stream behind the lock in an inconsistent state.
         let mut out = sink.out.lock().unwrap_or_else(PoisonError::into_inner);
-        // One write per line, because other threads write to the same stream. If the stream is closed, the
-        // metric is lost, and there is no place to report that.
+        // One write per line, because other threads write to the same stream. If the stream is
+        // closed, the metric is lost, and there is no place to report that.
         let _ = out.write_all(line.as_bytes());
     }
 }

@@ -1,6 +1,6 @@
-//! The output of a process for operators: logs and [metrics](mod@metrics). A log event is one JSON object per
-//! line on standard output, where Lambda and a terminal both read it. Metrics are separate lines between
-//! them, which CloudWatch extracts.
+//! The output of a process for operators: logs and [metrics](mod@metrics). A log event is one JSON
+//! object per line on standard output, where Lambda and a terminal both read it. Metrics are
+//! separate lines between them, which CloudWatch extracts.
 
 pub mod emf;
 pub mod metrics;
@@ -8,12 +8,12 @@ pub mod samples;
 
 use tracing_subscriber::EnvFilter;
 
-/// Sets up logging for this process. Only the first call has an effect. `RUST_LOG` selects what is logged;
-/// the default is `info`.
+/// Sets up logging for this process. Only the first call has an effect. `RUST_LOG` selects what is
+/// logged; the default is `info`.
 pub fn init_logging() {
     let filter = EnvFilter::try_from_default_env().unwrap_or_else(|_| EnvFilter::new("info"));
-    // An error means that a subscriber already exists, for example because a test installed one. Keep that
-    // one.
+    // An error means that a subscriber already exists, for example because a test installed one.
+    // Keep that one.
     let _ = tracing_subscriber::fmt()
         .json()
         .flatten_event(true)

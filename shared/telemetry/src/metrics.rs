@@ -1,5 +1,5 @@
-//! The name and the unit of every metric. The dashboard and the alarms of the `CloudFormation` template use the
-//! same names.
+//! The name and the unit of every metric. The dashboard and the alarms of the `CloudFormation`
+//! template use the same names.
 
 /// The CloudWatch namespace of all metrics.
 pub const NAMESPACE: &str = "Vestibule";
@@ -45,17 +45,18 @@ pub const DEAD_LETTERED_RECORDS: Metric = count_metric("DeadLetteredRecords");
 /// The longest time between two heartbeats since the last report. While the promoter is down, no process
 /// reports; the outage appears in the first report after it.
 pub const TICK_AGE: Metric = milliseconds_metric("TickAgeMs");
-/// The mean wait of the entries promoted since the last report. If no entry was promoted, it is how long the
-/// head of the line has waited. It is absent if no entry is waiting either.
+/// The mean wait of the entries promoted since the last report. If no entry was promoted, it is how
+/// long the head of the line has waited. It is absent if no entry is waiting either.
 pub const WAIT_MEAN: Metric = milliseconds_metric("WaitMeanMs");
-/// The longest wait: of the entries promoted since the last report, and of the head that is still waiting. It
-/// is absent if there are neither.
+/// The longest wait: of the entries promoted since the last report, and of the head that is still
+/// waiting. It is absent if there are neither.
 pub const WAIT_MAX: Metric = milliseconds_metric("WaitMaxMs");
-/// The actual wait minus the estimated wait; negative if the visitor waited less than estimated. The promoter
-/// samples it: it remembers the last entry in line with the middle of its estimated range, and compares the
-/// two when the line has been promoted through that place.
+/// The actual wait minus the estimated wait; negative if the visitor waited less than estimated.
+/// The promoter samples it: it remembers the last entry in line with the middle of its estimated
+/// range, and compares the two when the line has been promoted through that place.
 pub const ESTIMATE_ERROR: Metric = milliseconds_metric("EstimateErrorMs");
-/// The duration of each Redis call as the caller saw it, whether it succeeded or failed. One value per call.
+/// The duration of each Redis call as the caller saw it, whether it succeeded or failed. One value
+/// per call.
 pub const REDIS_ROUND_TRIP: Metric = milliseconds_metric("RedisRoundTripMs");
 /// New visits since the last report, including those on the fast track.
 pub const ENTERED: Metric = count_metric("Entered");
@@ -71,19 +72,19 @@ pub const LEFT: Metric = count_metric("Left");
 pub const COMPLETED: Metric = count_metric("Completed");
 /// Polls that the server started to hold. The sum counts them.
 pub const HELD_POLLS: Metric = count_metric("HeldPolls");
-/// The most polls that the whole deployment held at once, as observed when a poll on this queue started to be
-/// held.
+/// The most polls that the whole deployment held at once, as observed when a poll on this queue
+/// started to be held.
 pub const HELD_POLLS_MAX: Metric = count_metric("HeldAtOnce");
-/// 1 while the promoter refuses the stored settings of a queue, or while the item that holds them is damaged
-/// or missing; 0 otherwise.
+/// 1 while the promoter refuses the stored settings of a queue, or while the item that holds them
+/// is damaged or missing; 0 otherwise.
 pub const SETTINGS_REFUSED: Metric = count_metric("SettingsRefused");
-/// Differences between the line and the backup that a consistency check repaired. The sum counts them. Each
-/// part of a check writes this metric, also if it found no difference.
+/// Differences between the line and the backup that a consistency check repaired. The sum counts
+/// them. Each part of a check writes this metric, also if it found no difference.
 pub const REPAIRED: Metric = count_metric("Repaired");
 /// The time since the last consistency check of the whole queue finished.
 pub const CHECK_AGE: Metric = milliseconds_metric("CheckAgeMs");
-/// 1 while the clocks of the server and of a promoter differ too much, so that the queue does not promote; 0
-/// otherwise.
+/// 1 while the clocks of the server and of a promoter differ too much, so that the queue does not
+/// promote; 0 otherwise.
 pub const CLOCKS_APART: Metric = count_metric("ClocksApart");
 
 /// All metrics.

@@ -1,6 +1,7 @@
-//! Frequent measurements, collected per queue and written together. A document is written when it is full, or
-//! with the first measurement that arrives 10 s after the previous document. No background task runs beside
-//! the calls. Samples are therefore lost if Lambda freezes the process and never calls it again.
+//! Frequent measurements, collected per queue and written together. A document is written when it
+//! is full, or with the first measurement that arrives 10 s after the previous document. No
+//! background task runs beside the calls. Samples are therefore lost if Lambda freezes the process
+//! and never calls it again.
 
 use std::{
     collections::HashMap,
@@ -42,8 +43,8 @@ impl DurationSamples {
         self.metrics.is_enabled().then(Instant::now)
     }
 
-    /// Records how long a call took. A queue is recorded from its first successful call on, so that callers
-    /// cannot create metrics with invented queue names.
+    /// Records how long a call took. A queue is recorded from its first successful call on, so that
+    /// callers cannot create metrics with invented queue names.
     pub fn record_measurement(&self, queue: &QueueId, begun: Option<Instant>, success: bool) {
         let Some(begun) = begun else { return };
         let now = Instant::now();
@@ -85,7 +86,8 @@ struct StartCounts {
 }
 
 impl StartCounter {
-    /// A collection without samples. It writes the number of starts to `times` and the maximum to `at_once`.
+    /// A collection without samples. It writes the number of starts to `times` and the maximum to
+    /// `at_once`.
     pub fn new(times: Metric, at_once: Metric, metrics: Metrics) -> Self {
         Self {
             times,

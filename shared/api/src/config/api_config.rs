@@ -6,7 +6,8 @@ use vestibule_engine::sync::SettingsPolicy;
 
 use super::ServiceCallers;
 
-/// The default name of a deployment. All processes that share a line are one deployment and use the same name.
+/// The default name of a deployment. All processes that share a line are one deployment and use the
+/// same name.
 const DEFAULT_DEPLOYMENT: &str = "local";
 
 /// The origins whose pages may call the API from a browser (CORS).
@@ -55,12 +56,13 @@ pub struct ApiConfig {
     pub visitor_routes: VisitorRoutes,
     /// How API Gateway guards the protected service's routes.
     pub service_routes: ServiceRoutes,
-    /// Which callers that API Gateway accepts on the service routes are the protected service. If the list is
-    /// empty, all of them are, unless visitors use the same kind of credential; then none is.
+    /// Which callers that API Gateway accepts on the service routes are the protected service. If
+    /// the list is empty, all of them are, unless visitors use the same kind of credential; then
+    /// none is.
     pub service_callers: ServiceCallers,
-    /// Whether this is one process on a developer's machine, without TLS. If so, cookies are plain, and a queue
-    /// may trust `X-Visitor-Id` although the visitor routes are open. Only the local runner sets it; no
-    /// environment variable does.
+    /// Whether this is one process on a developer's machine, without TLS. If so, cookies are plain,
+    /// and a queue may trust `X-Visitor-Id` although the visitor routes are open. Only the local
+    /// runner sets it; no environment variable does.
     pub local: bool,
 }
 

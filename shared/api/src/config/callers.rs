@@ -1,5 +1,5 @@
-//! The list of callers that are the protected service. It is needed where visitors and the protected service
-//! use the same kind of credential.
+//! The list of callers that are the protected service. It is needed where visitors and the
+//! protected service use the same kind of credential.
 
 /// The callers that are the protected service: ARNs of IAM, or ids of API keys.
 #[derive(Debug, Clone, PartialEq, Eq, Default)]
@@ -26,8 +26,8 @@ impl ServiceCallers {
     }
 }
 
-/// The role of a session. The ARN of a session lacks the path of its role. The path is not needed to identify
-/// the role, because role names are unique within an account.
+/// The role of a session. The ARN of a session lacks the path of its role. The path is not needed
+/// to identify the role, because role names are unique within an account.
 struct SessionRole<'a> {
     /// `arn:aws`, or the prefix of another partition.
     partition: &'a str,

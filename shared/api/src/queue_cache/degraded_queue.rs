@@ -10,8 +10,8 @@ use vestibule_domain::{
 
 use super::snapshot::QueueSnapshot;
 
-/// How long a request waits for one read of the backup while the line is unavailable. It has already waited
-/// for the line.
+/// How long a request waits for one read of the backup while the line is unavailable. It has
+/// already waited for the line.
 pub(crate) const READ_TIMEOUT: Duration = Duration::from_millis(600);
 
 /// A queue whose line is unavailable.
@@ -19,8 +19,9 @@ pub(crate) const READ_TIMEOUT: Duration = Duration::from_millis(600);
 pub(crate) struct DegradedQueue {
     pub(crate) queue: QueueId,
     pub(crate) settings: Settings,
-    /// The shortest time, in milliseconds, to claim a turn that comes when the line is back. It is the lesser
-    /// of the time in the stored settings and of the time in the settings that were last seen in force.
+    /// The shortest time, in milliseconds, to claim a turn that comes when the line is back. It is
+    /// the lesser of the time in the stored settings and of the time in the settings that were last
+    /// seen in force.
     pub(crate) claim_ms: u64,
     pub(crate) epoch: u32,
     /// Passes of an earlier epoch are void.
@@ -45,9 +46,9 @@ impl DegradedQueue {
         }
     }
 
-    /// Describes the queue as the backup has it. If the stored settings are invalid, the settings that were
-    /// last seen in force apply, with the stored switches that are valid. A process that has seen no
-    /// settings uses the defaults, which accept no pass without the line.
+    /// Describes the queue as the backup has it. If the stored settings are invalid, the settings
+    /// that were last seen in force apply, with the stored switches that are valid. A process that
+    /// has seen no settings uses the defaults, which accept no pass without the line.
     pub(super) fn from_stored_queue(
         queue: &QueueId,
         stored: &StoredQueue,

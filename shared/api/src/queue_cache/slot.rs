@@ -20,8 +20,8 @@ const FAILURE_AGE_MAX: Duration = Duration::from_millis(250);
 /// The maximum age of the answer that the line is unavailable. A request that asks again waits until the
 /// line has timed out.
 const OUTAGE_AGE_MAX: Duration = Duration::from_secs(1);
-/// The same while another request finds out whether the line is back. Otherwise all requests would wait for
-/// that.
+/// The same while another request finds out whether the line is back. Otherwise all requests would
+/// wait for that.
 const OUTAGE_AGE_MAX_WHILE_PROBING: Duration = Duration::from_secs(5);
 
 /// An answer, and the time at which it was current.

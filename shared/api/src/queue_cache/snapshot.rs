@@ -28,8 +28,8 @@ impl QueueSnapshot {
         &self.view.configuration.settings
     }
 
-    /// Line time in Unix milliseconds. It is never behind the line's clock, and ahead of it by at most the
-    /// time that the line took to answer.
+    /// Line time in Unix milliseconds. It is never behind the line's clock, and ahead of it by at
+    /// most the time that the line took to answer.
     pub(crate) fn now_ms(&self) -> u64 {
         self.view.now_ms.saturating_add(self.age_ms())
     }

@@ -1,9 +1,10 @@
 //! The loop of a watcher.
 //!
-//! The watcher subscribes to the queue's ticks and reads a new snapshot of the queue once a second. It
-//! looks up the status of the polls whose turn may have come, several hundred in one request to the line.
-//! It sends one request at a time unless each is full, so polls that become due meanwhile join the next
-//! request. If a message is lost, or the subscription fails, the snapshot shows the same a second later.
+//! The watcher subscribes to the queue's ticks and reads a new snapshot of the queue once a second.
+//! It looks up the status of the polls whose turn may have come, several hundred in one request to
+//! the line. It sends one request at a time unless each is full, so polls that become due meanwhile
+//! join the next request. If a message is lost, or the subscription fails, the snapshot shows the
+//! same a second later.
 
 use std::{pin::pin, sync::Arc, time::Duration};
 
@@ -32,8 +33,8 @@ const RETRY_PAUSE: Duration = Duration::from_secs(1);
 const RESUBSCRIBE_JITTER_MS_MAX: u64 = 500;
 /// How many commands the watcher takes at once.
 const COMMANDS_MAX: usize = 1_000;
-/// How many status lookups are in flight if each is full: the line answers one while the watcher reads the
-/// other.
+/// How many status lookups are in flight if each is full: the line answers one while the watcher
+/// reads the other.
 const LOOKUPS_IN_FLIGHT_MAX: usize = 2;
 
 /// What a watcher uses of the process: the line, the snapshots, and the permits that it releases.
@@ -124,8 +125,8 @@ async fn look_up_batch(
     (batch, lookups)
 }
 
-/// Releases these polls together and then answers them. A separate task does so, which finishes even if a
-/// client disconnects.
+/// Releases these polls together and then answers them. A separate task does so, which finishes
+/// even if a client disconnects.
 fn release_and_reply(hold_permits: &Arc<HoldPermits>, replies: Vec<PendingReply>) {
     if replies.is_empty() {
         return;

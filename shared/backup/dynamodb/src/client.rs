@@ -14,7 +14,8 @@ const OPERATION_TIMEOUT: Duration = Duration::from_millis(1_500);
 /// The timeout of one attempt, including the answer.
 const ATTEMPT_TIMEOUT: Duration = Duration::from_millis(700);
 const CONNECT_TIMEOUT: Duration = Duration::from_millis(500);
-/// With these attempts and the SDK's jittered pauses between them, most operations end within [`OPERATION_TIMEOUT`].
+/// With these attempts and the SDK's jittered pauses between them, most operations end within
+/// [`OPERATION_TIMEOUT`].
 const ATTEMPTS_MAX: u32 = 3;
 const BACKOFF_FIRST: Duration = Duration::from_millis(50);
 
@@ -26,8 +27,8 @@ const THROTTLE_CODES: [&str; 3] = [
     "ThrottlingException",
 ];
 
-/// The timeouts for reading complete shards, 1 MB at a time, for a restore or a check. No visitor waits for one of
-/// these answers.
+/// The timeouts for reading complete shards, 1 MB at a time, for a restore or a check. No visitor
+/// waits for one of these answers.
 const LONG_OPERATION_TIMEOUT: Duration = Duration::from_secs(30);
 const LONG_ATTEMPT_TIMEOUT: Duration = Duration::from_secs(14);
 
@@ -60,7 +61,8 @@ fn timeouts(operation: Duration, attempt: Duration) -> TimeoutConfig {
         .build()
 }
 
-/// Converts the error of a failed call. The text contains the service's own error code if there is one, for the log.
+/// Converts the error of a failed call. The text contains the service's own error code if there is
+/// one, for the log.
 pub(super) fn to_backup_error<E, R>(operation: &str, error: &SdkError<E, R>) -> BackupError
 where
     E: Error + ProvideErrorMetadata + 'static,

@@ -1,5 +1,5 @@
-//! The conditions under which a change is written. They express [`EntryRecord::outlasts`] and [`EntryRecord::come_back`] in
-//! DynamoDB's condition language.
+//! The conditions under which a change is written. They express [`EntryRecord::outlasts`] and
+//! [`EntryRecord::come_back`] in DynamoDB's condition language.
 
 use std::collections::HashMap;
 
@@ -16,13 +16,13 @@ use super::entry_items::{
 /// The item is older than the change.
 const IS_OLDER: &str = "(#epoch < :epoch OR (#epoch = :epoch AND #v < :v))";
 
-/// The condition for a change that begins a visit. It holds if the table has no item, or if the item is older than the
-/// change and shows no other live visit. There are three exceptions:
+/// The condition for a change that begins a visit. It holds if the table has no item, or if the
+/// item is older than the change and shows no other live visit. There are three exceptions:
 ///
 /// - The item already shows a return to this very place, and so holds more than the change does.
 /// - The item shows the end of this very place: the line that made the change had lost that end.
-/// - With a grace, the item shows a missed turn whose visitor may still get the old place back. The caller decides that
-///   from the record.
+/// - With a grace, the item shows a missed turn whose visitor may still get the old place back. The
+///   caller decides that from the record.
 pub(super) fn no_live_visit(change: &Change, grace_seconds: u32) -> Expression {
     let mut values = visit_values(change);
     values.extend(statuses(|state| !state.is_live() || state == EntryState::Waiting));
@@ -59,7 +59,8 @@ pub(super) fn no_live_visit(change: &Change, grace_seconds: u32) -> Expression {
     }
 }
 
-/// The condition for a change to the visit that the item shows: the visit is in a state that the change may follow.
+/// The condition for a change to the visit that the item shows: the visit is in a state that the
+/// change may follow.
 pub(super) fn same_visit_before(change: &Change) -> Expression {
     let mut values = visit_values(change);
     let before: Vec<_> = statuses(|state| !change.event.is_before_state(state)).collect();

@@ -65,8 +65,9 @@ pub(super) fn statuses(
     })
 }
 
-/// Sets the attributes that a change determines, and leaves the others of the item alone. `alone` is the record that
-/// the change makes of an empty one, so it holds exactly what the change determines.
+/// Sets the attributes that a change determines, and leaves the others of the item alone. `alone`
+/// is the record that the change makes of an empty one, so it holds exactly what the change
+/// determines.
 pub(super) fn assignments(alone: &EntryRecord) -> Expression {
     let mut attributes_of_change = attributes(alone);
     attributes_of_change.remove(VISIT);
@@ -105,8 +106,8 @@ pub(super) fn additions(filled: &EntryRecord) -> Expression {
     }
 }
 
-/// The attribute name behind each `#name` in these expressions. The placeholders are needed because DynamoDB reserves
-/// many of these words. It also rejects a placeholder that no expression uses.
+/// The attribute name behind each `#name` in these expressions. The placeholders are needed because
+/// DynamoDB reserves many of these words. It also rejects a placeholder that no expression uses.
 pub(super) fn attribute_names(expressions: &[&str]) -> HashMap<String, String> {
     expressions
         .iter()

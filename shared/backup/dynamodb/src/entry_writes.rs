@@ -1,5 +1,5 @@
-//! Writes one change under the condition that the item is older. The item is afterwards what [`EntryRecord::after`] makes of
-//! the item before.
+//! Writes one change under the condition that the item is older. The item is afterwards what
+//! [`EntryRecord::after`] makes of the item before.
 
 use aws_sdk_dynamodb::{
     operation::{put_item::PutItemError, update_item::UpdateItemError},
@@ -15,15 +15,17 @@ use super::{
     entry_items::{self, Expression, Item, attribute_names},
 };
 
-/// How often a write starts over because another writer changed the item in between. Each time the item has a later
-/// version. So a second round is needed only if the write meets the change that began its visit.
+/// How often a write starts over because another writer changed the item in between. Each time the
+/// item has a later version. So a second round is needed only if the write meets the change that
+/// began its visit.
 const ATTEMPTS_MAX: usize = 4;
 
 /// The outcome of a conditional write.
 enum Attempt {
     /// The condition held. This is the record after the write.
     Stored(EntryRecord),
-    /// The condition did not hold. This is the record that DynamoDB returned; `None` if the item does not exist.
+    /// The condition did not hold. This is the record that DynamoDB returned; `None` if the item
+    /// does not exist.
     Refused(Option<EntryRecord>),
 }
 
@@ -40,7 +42,8 @@ impl DynamoDbBackup {
         }
     }
 
-    /// Writes the change of a visitor who entered, unless another visit is live or continues at its old place.
+    /// Writes the change of a visitor who entered, unless another visit is live or continues at its
+    /// old place.
     pub(super) async fn write_place_change(
         &self,
         partition: &EntryPartition,
@@ -79,8 +82,9 @@ impl DynamoDbBackup {
         }
     }
 
-    /// Writes a change in the common case, with one request. Either the change begins a visit where none is live and
-    /// none may return within this grace, or it continues the visit that the item shows.
+    /// Writes a change in the common case, with one request. Either the change begins a visit where
+    /// none is live and none may return within this grace, or it continues the visit that the item
+    /// shows.
     async fn try_change(
         &self,
         partition: &EntryPartition,
@@ -105,8 +109,8 @@ impl DynamoDbBackup {
         .await
     }
 
-    /// Replaces the item with what the change makes of its record (optimistic concurrency): reads what a refused write
-    /// returned, and tries again.
+    /// Replaces the item with what the change makes of its record (optimistic concurrency): reads
+    /// what a refused write returned, and tries again.
     async fn replace_record(
         &self,
         partition: &EntryPartition,
@@ -139,8 +143,8 @@ impl DynamoDbBackup {
         )))
     }
 
-    /// Sends a write whose condition never holds, so it writes nothing. The answer shows whether the table accepts
-    /// writes.
+    /// Sends a write whose condition never holds, so it writes nothing. The answer shows whether
+    /// the table accepts writes.
     pub(super) async fn send_refused_put(&self, partition: &EntryPartition) -> Result<(), BackupError> {
         let condition = "attribute_exists(#entry)";
         let request = self

@@ -24,7 +24,8 @@ const IS_LEASE_HOLDER: &str = "#epoch = :epoch AND #lease_holder = :holder";
 enum Attempt {
     /// The change was made. This is the metadata after it.
     Changed(QueueMetadata),
-    /// The condition did not hold. This is the metadata that DynamoDB returned; `None` if the item does not exist.
+    /// The condition did not hold. This is the metadata that DynamoDB returned; `None` if the item
+    /// does not exist.
     Refused(Option<QueueMetadata>),
 }
 

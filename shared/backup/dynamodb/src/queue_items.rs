@@ -175,9 +175,10 @@ fn to_json_object(map: &Item) -> Map<String, Value> {
         .collect()
 }
 
-/// The DynamoDB types that JSON lacks. A value of such a type is read as an object with its type as the only key, like
-/// the console's DynamoDB JSON. No setting takes an object, so the value is rejected and shown. It also stays distinct
-/// from a value that replaces it later. A map that only looks like one of these objects is wrapped in an `M`.
+/// The DynamoDB types that JSON lacks. A value of such a type is read as an object with its type as
+/// the only key, like the console's DynamoDB JSON. No setting takes an object, so the value is
+/// rejected and shown. It also stays distinct from a value that replaces it later. A map that only
+/// looks like one of these objects is wrapped in an `M`.
 const TYPE_TAGS: [&str; 6] = ["N", "B", "SS", "NS", "BS", "M"];
 
 fn to_json(value: &AttributeValue) -> Value {
@@ -245,7 +246,8 @@ fn to_exact_number(digits: &str) -> Option<Number> {
 mod tests {
     use super::*;
 
-    /// A value of any type that was put there by hand can be read. The next replacement expects it exactly as it was.
+    /// A value of any type that was put there by hand can be read. The next replacement expects it
+    /// exactly as it was.
     #[test]
     fn attribute_of_any_type_round_trips_through_json() {
         let text = |text: &str| AttributeValue::S(text.to_owned());

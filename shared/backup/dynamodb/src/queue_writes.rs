@@ -19,8 +19,8 @@ use super::{
 impl DynamoDbBackup {
     pub(super) async fn add_queue(&self, queue: &QueueId, stored: &StoredQueue) -> Result<bool, BackupError> {
         let condition = "attribute_not_exists(#queue)";
-        // A random UUID of the operating system. The SDK's own tokens come from a generator that is seeded with the
-        // time alone.
+        // A random UUID of the operating system. The SDK's own tokens come from a generator that is
+        // seeded with the time alone.
         let token = Uuid::new_v4().to_string();
         let mut request = self.client.transact_write_items().client_request_token(token);
         for part in queue_items::to_items(queue, stored) {
@@ -44,7 +44,8 @@ impl DynamoDbBackup {
                 {
                     Ok(false)
                 }
-                // No other caller has this token. An earlier attempt of this call succeeded, and its answer was lost.
+                // No other caller has this token. An earlier attempt of this call succeeded, and
+                // its answer was lost.
                 Some(TransactWriteItemsError::IdempotentParameterMismatchException(_)) => {
                     Ok(self.read_queue(queue).await?.as_ref() == Some(stored))
                 }

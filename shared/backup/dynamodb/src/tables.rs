@@ -19,10 +19,12 @@ use super::{client::to_backup_error, connection::TableNames, entry_items, queue_
 const ACTIVE_TIMEOUT: Duration = Duration::from_mins(1);
 const ACTIVE_POLL_INTERVAL: Duration = Duration::from_millis(200);
 
-/// Creates the tables that do not exist, and waits until they are active. Any number of callers may do so at once.
+/// Creates the tables that do not exist, and waits until they are active. Any number of callers may
+/// do so at once.
 ///
 /// # Errors
-/// [`BackupError::Unavailable`] if DynamoDB cannot be reached, refuses the request, or takes longer than a minute.
+/// [`BackupError::Unavailable`] if DynamoDB cannot be reached, refuses the request, or takes longer
+/// than a minute.
 pub(super) async fn create_if_missing(client: &Client, tables: &TableNames) -> Result<(), BackupError> {
     create_table(client, &tables.queues, queue_items::QUEUE, queue_items::PART).await?;
     create_table(client, &tables.entries, entry_items::SHARD, entry_items::ENTRY).await?;

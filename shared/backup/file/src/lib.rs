@@ -1,4 +1,5 @@
-//! The backup in one file, for one process on a laptop. The line survives a restart of the process, and also a kill.
+//! The backup in one file, for one process on a laptop. The line survives a restart of the process,
+//! and also a kill.
 
 mod backup;
 mod queues;
@@ -62,7 +63,8 @@ pub struct FileBackup {
 }
 
 impl FileBackup {
-    /// Opens a store file, or creates it if it does not exist. Removes the records whose retention is over.
+    /// Opens a store file, or creates it if it does not exist. Removes the records whose retention
+    /// is over.
     ///
     /// # Errors
     /// [`FileError`], with one variant for each failure that the caller can do something about.

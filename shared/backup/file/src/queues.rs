@@ -95,8 +95,8 @@ impl Tables<'_> {
         Ok(outcome)
     }
 
-    /// Changes the metadata of a queue. Returns `None`, and changes nothing, if no queue of this id and epoch exists or
-    /// `change` returns `false`.
+    /// Changes the metadata of a queue. Returns `None`, and changes nothing, if no queue of this id
+    /// and epoch exists or `change` returns `false`.
     pub(super) fn update_metadata(
         &mut self,
         queue: &QueueId,

@@ -1,5 +1,6 @@
-//! The one thread that writes to the file. It puts all requests that are waiting into one transaction. So a thousand
-//! concurrent writes wait for the disk once or twice, not a thousand times.
+//! The one thread that writes to the file. It puts all requests that are waiting into one
+//! transaction. So a thousand concurrent writes wait for the disk once or twice, not a thousand
+//! times.
 
 use std::{
     io,
@@ -19,8 +20,8 @@ const REQUESTS_PER_COMMIT_MAX: usize = 1_024;
 /// The most requests in the channel. Beyond that, a caller waits until there is room.
 const QUEUED_REQUESTS_MAX: usize = 4_096;
 
-/// Applies its writes in a transaction, and returns the function that answers the caller after the commit or its
-/// failure.
+/// Applies its writes in a transaction, and returns the function that answers the caller after the
+/// commit or its failure.
 type Request = Box<dyn FnOnce(&mut Tables<'_>) -> Answer + Send>;
 type Answer = Box<dyn FnOnce(Result<(), &redb::Error>) + Send>;
 
@@ -44,8 +45,8 @@ impl Writer {
         })
     }
 
-    /// Runs `act` in the next transaction, and returns when its writes would survive a crash. Dropping the future does
-    /// not cancel the request.
+    /// Runs `act` in the next transaction, and returns when its writes would survive a crash.
+    /// Dropping the future does not cancel the request.
     pub(super) async fn commit<T: Send + 'static>(
         &self,
         act: impl FnOnce(&mut Tables<'_>) -> Result<T, BackupError> + Send + 'static,
@@ -63,8 +64,8 @@ impl Writer {
             })
         });
         if let Some(requests) = &self.requests {
-            // If the thread has ended, the request is dropped together with its reply channel, and `answer` fails
-            // below.
+            // If the thread has ended, the request is dropped together with its reply channel, and
+            // `answer` fails below.
             let _ = requests.send(request).await;
         }
         let lost = || BackupError::Unavailable("the store file accepts no more writes".to_owned());
@@ -74,8 +75,8 @@ impl Writer {
     }
 }
 
-/// Keeps the paused clock of a test from advancing while the writer works. Tokio advances it to the next deadline when
-/// its runtime is idle, and the writer's own thread does not count as work.
+/// Keeps the paused clock of a test from advancing while the writer works. Tokio advances it to the
+/// next deadline when its runtime is idle, and the writer's own thread does not count as work.
 #[cfg(any(test, feature = "paused-time"))]
 async fn receive_with_clock_held<T: Send + 'static>(
     answer: oneshot::Receiver<T>,
@@ -88,7 +89,8 @@ impl Drop for Writer {
     fn drop(&mut self) {
         drop(self.requests.take());
         if let Some(thread) = self.thread.take() {
-            // The panic handler has printed a panic of the thread already, and its callers received an error.
+            // The panic handler has printed a panic of the thread already, and its callers received
+            // an error.
             let _ = thread.join();
         }
     }
@@ -164,7 +166,8 @@ mod tests {
                 writer.commit(count).await.expect("the write is committed");
                 done.load(Ordering::SeqCst)
             }));
-            // Without this, Tokio would pause some tasks between reserving room in the channel and sending.
+            // Without this, Tokio would pause some tasks between reserving room in the channel and
+            // sending.
             unconstrained(asking).await
         };
         let requests = writer.requests.as_ref().expect("the writer runs");
@@ -179,7 +182,8 @@ mod tests {
             .await
             .expect("it ends in time");
         first.expect("the first write is committed");
-        // Each caller sees all thousand writes done when it is answered, so one commit covered all of them.
+        // Each caller sees all thousand writes done when it is answered, so one commit covered all
+        // of them.
         assert_eq!(seen, vec![1_000; 1_000]);
     }
 }

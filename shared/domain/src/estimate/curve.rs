@@ -1,9 +1,9 @@
 //! The expected course of a line at given rates: when each position is served.
 //!
-//! Free slots fill at the rate at which the line is served, until the capacity is taken. From then on, one
-//! entry is served for each slot that comes free. A slot comes free when a visitor leaves early, when a
-//! session runs out, or when a turn is not claimed in time. Entries that leave the line ahead of a position
-//! are not served at all.
+//! Free slots fill at the rate at which the line is served, until the capacity is taken. From then
+//! on, one entry is served for each slot that comes free. A slot comes free when a visitor leaves
+//! early, when a session runs out, or when a turn is not claimed in time. Entries that leave the
+//! line ahead of a position are not served at all.
 
 use super::{
     due_slots::DueSlots,
@@ -19,8 +19,8 @@ const NEXT_RATE_SECONDS: f64 = 30.0;
 #[derive(Debug, Clone)]
 pub(super) struct Curve {
     steps: StepGrid,
-    /// For each point, the position that is served then. Positions are those of now; some of their entries
-    /// leave the line before they are served.
+    /// For each point, the position that is served then. Positions are those of now; some of their
+    /// entries leave the line before they are served.
     served_positions: Vec<f64>,
     /// The share of the entries now in line that are still in line at the last point.
     remaining_share: f64,
@@ -110,8 +110,8 @@ impl Curve {
     }
 }
 
-/// The time in seconds until no entry is ahead, by `d ahead / dt = -rate - leaving * ahead`. It is infinite
-/// if that never happens.
+/// The time in seconds until no entry is ahead, by `d ahead / dt = -rate - leaving * ahead`. It is
+/// infinite if that never happens.
 pub(super) fn seconds_until_empty(ahead: f64, rate: f64, leaving: f64) -> f64 {
     if ahead <= 0.0 {
         0.0

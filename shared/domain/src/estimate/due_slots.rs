@@ -40,8 +40,8 @@ impl<'a> DueSlots<'a> {
             let (first, last) = (seconds_from_ms(first) * stretch, seconds_from_ms(last) * stretch);
             due.spread_slots(first, last, |at| each * course.staying_share(0.0, at));
         }
-        // Of the ready entries, some are never claimed. These make up more of them than their share of the
-        // turns, because they stay ready for the whole claim time.
+        // Of the ready entries, some are never claimed. These make up more of them than their share
+        // of the turns, because they stay ready for the whole claim time.
         let ready = count_as_f64(observed.taken.saturating_sub(observed.active));
         let silent = (course.near.no_shows * course.near.served * due.claim).min(ready);
         due.spread_slots(0.0, due.claim, |_| silent);
@@ -60,7 +60,8 @@ impl<'a> DueSlots<'a> {
         self.add_slots(end, turns * (1.0 - no_shows) * staying);
     }
 
-    /// Spreads slots evenly between two moments. `slots` gives the number as if all ran out at that moment.
+    /// Spreads slots evenly between two moments. `slots` gives the number as if all ran out at that
+    /// moment.
     fn spread_slots(&mut self, from: f64, to: f64, slots: impl Fn(f64) -> f64) {
         for step in self.steps.step_at(from)..=self.steps.step_at(to).min(POINTS_MAX) {
             let begins = self.steps.seconds_at(step).max(from);

@@ -5,8 +5,8 @@ use super::{
     step_grid::NEAR_SECONDS,
 };
 
-/// The rates that are expected to apply: those of the short window for the first minute, those of the long
-/// window after it.
+/// The rates that are expected to apply: those of the short window for the first minute, those of
+/// the long window after it.
 #[derive(Debug, Clone, Copy)]
 pub(super) struct ExpectedRates {
     pub(super) near: WindowRates,
@@ -14,7 +14,8 @@ pub(super) struct ExpectedRates {
     pub(super) ends: SessionEndSpread,
 }
 
-/// Where, between two known session ends, the sessions in between run out. Only some ends are known, by rank.
+/// Where, between two known session ends, the sessions in between run out. Only some ends are
+/// known, by rank.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) enum SessionEndSpread {
     /// Spread evenly over the interval.
@@ -53,8 +54,8 @@ impl ExpectedRates {
         }
     }
 
-    /// The share of the slots taken at `from` that no visitor leaves early until `to`. Both are seconds from
-    /// now.
+    /// The share of the slots taken at `from` that no visitor leaves early until `to`. Both are
+    /// seconds from now.
     pub(super) fn staying_share(&self, from: f64, to: f64) -> f64 {
         let near = to.min(NEAR_SECONDS) - from.min(NEAR_SECONDS);
         (-self.near.early * near - self.far.early * (to - from - near)).exp()

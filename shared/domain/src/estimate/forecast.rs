@@ -12,11 +12,12 @@ use super::{
     rates::{PRIOR_EVENTS, WindowRates, pace_per_second},
 };
 
-/// The weight of the assumption that every visitor stays to the end of the session, in events. It is small,
-/// because the session length says little about how long visitors really stay.
+/// The weight of the assumption that every visitor stays to the end of the session, in events. It
+/// is small, because the session length says little about how long visitors really stay.
 const STAY_PRIOR_EVENTS: f64 = 0.1;
-/// A forecast of when slots come free needs at least this many slots freed in the long window. If the slots
-/// filled up during that window, it also needs this share of the taken slots to have been freed.
+/// A forecast of when slots come free needs at least this many slots freed in the long window. If
+/// the slots filled up during that window, it also needs this share of the taken slots to have been
+/// freed.
 const FREED_SLOTS_MIN: f64 = 4.0;
 const TURNOVER_SHARE_MIN: f64 = 0.3;
 /// A range beyond one day is not shown, because conditions will have changed by then.
@@ -24,13 +25,15 @@ const RANGE_MAX_SECONDS: f64 = 86_400.0;
 
 // The following values were fitted to simulations: see docs/adr/0012-wait-estimate.md.
 
-/// How much faster slots may come free if they were filled recently and have not turned over yet, as a share.
+/// How much faster slots may come free if they were filled recently and have not turned over yet,
+/// as a share.
 const RECENT_FILL_SHARE: f64 = 0.25;
-/// The largest effect of a difference between the two windows (a logarithm), and the length of a burst in
-/// seconds.
+/// The largest effect of a difference between the two windows (a logarithm), and the length of a
+/// burst in seconds.
 const SWING_MAX: f64 = 2.0;
 const BURST_SECONDS: f64 = 120.0;
-/// Ticks are one second apart, so a turn may come this much earlier or later than the rates say. Seconds.
+/// Ticks are one second apart, so a turn may come this much earlier or later than the rates say.
+/// Seconds.
 const TICK_ERROR_SECONDS: f64 = 0.4;
 
 impl ObservedLine {
@@ -41,8 +44,8 @@ impl ObservedLine {
         self.no_shows as f64 / turns
     }
 
-    /// How long a slot is held, in seconds, as assumed before any visitor was observed to leave: a no-show
-    /// holds it for the claim time, and any other visitor for the whole session.
+    /// How long a slot is held, in seconds, as assumed before any visitor was observed to leave: a
+    /// no-show holds it for the claim time, and any other visitor for the whole session.
     #[allow(clippy::cast_precision_loss)]
     fn stay_seconds(&self) -> f64 {
         let no_shows = self.no_show_rate();
@@ -58,8 +61,8 @@ pub struct Forecast {
     promotable_now: f64,
     /// Slots that are not taken.
     free: u64,
-    /// Whether slots come free faster than the pace fills them, even if every visitor stays to the end of the
-    /// session.
+    /// Whether slots come free faster than the pace fills them, even if every visitor stays to the
+    /// end of the session.
     never_full: bool,
     course: ExpectedRates,
     /// How much faster recently filled slots may come free, as a share.
@@ -128,8 +131,8 @@ impl Forecast {
         }
     }
 
-    /// The observed rate: entries served per second in the last one or two minutes; `None` if no rate was
-    /// observed.
+    /// The observed rate: entries served per second in the last one or two minutes; `None` if no
+    /// rate was observed.
     pub fn observed_per_second(&self) -> Option<f64> {
         self.observed_rate
     }
@@ -143,9 +146,9 @@ impl Forecast {
         }
     }
 
-    /// The expected wait of one position, in milliseconds. It paces polls, so it always has a value. If too
-    /// few slots were seen to come free, the estimate uses the pace alone; a visitor who polls too early
-    /// loses nothing.
+    /// The expected wait of one position, in milliseconds. It paces polls, so it always has a
+    /// value. If too few slots were seen to come free, the estimate uses the pace alone; a visitor
+    /// who polls too early loses nothing.
     #[allow(
         clippy::cast_possible_truncation,
         clippy::cast_precision_loss,
@@ -165,8 +168,9 @@ impl Forecast {
         (seconds * 1_000.0).ceil() as u64
     }
 
-    /// The range in which the turn of one position comes in four of five cases. `None` if no estimate is
-    /// possible: the position does not fit into the free slots, and too few slots were seen to come free.
+    /// The range in which the turn of one position comes in four of five cases. `None` if no
+    /// estimate is possible: the position does not fit into the free slots, and too few slots were
+    /// seen to come free.
     pub fn wait_range(&self, position: u64) -> Option<Estimate> {
         let is_room = self.has_room_for(position);
         if !is_room && !self.has_turnover() {
@@ -215,13 +219,14 @@ impl Forecast {
         self.course.near.is_at_pace(self.pace) && self.course.far.is_at_pace(self.pace)
     }
 
-    /// Whether a position is served even if no further slot comes free, or the slots can never all be taken.
+    /// Whether a position is served even if no further slot comes free, or the slots can never all
+    /// be taken.
     fn has_room_for(&self, position: u64) -> bool {
         self.never_full || position <= self.free
     }
 
-    /// How far a turn may be off because visitors leave early in bursts, in seconds. In that case the two
-    /// windows differ by more than chance explains.
+    /// How far a turn may be off because visitors leave early in bursts, in seconds. In that case
+    /// the two windows differ by more than chance explains.
     fn burst_error_seconds(&self, seconds: f64) -> f64 {
         let chance =
             (1.0 / (self.course.near.freed_early + 1.0) + 1.0 / (self.course.far.freed_early + 1.0)).sqrt();

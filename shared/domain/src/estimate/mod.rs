@@ -1,5 +1,6 @@
-//! The estimated wait: the counts that the line keeps for it, the forecast from these counts, and the range
-//! that visitors see. `docs/adr/0012-wait-estimate.md` has the formula and measures its accuracy.
+//! The estimated wait: the counts that the line keeps for it, the forecast from these counts, and
+//! the range that visitors see. `docs/adr/0012-wait-estimate.md` has the formula and measures its
+//! accuracy.
 
 mod curve;
 mod due_slots;
@@ -20,8 +21,8 @@ pub use self::{
     },
 };
 
-/// An estimated wait, as a range. People accept a range that turns out to be true, and they do not believe a
-/// number that is exact to the second.
+/// An estimated wait, as a range. People accept a range that turns out to be true, and they do not
+/// believe a number that is exact to the second.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize)]
 pub struct Estimate {
     /// The lower end, in seconds.

@@ -3,11 +3,11 @@
 use super::{observed_line::ObservedLine, windows::CountWindow};
 use crate::pace::Pace;
 
-/// The weight of prior knowledge, in events. For the short window the long one is the prior; for the long
-/// window it is the pace.
+/// The weight of prior knowledge, in events. For the short window the long one is the prior; for
+/// the long window it is the pace.
 pub(super) const PRIOR_EVENTS: f64 = 4.0;
-/// If a window began with a smaller share of the slots taken, the slots filled during it. All holders then
-/// came recently, and few of them leave yet.
+/// If a window began with a smaller share of the slots taken, the slots filled during it. All
+/// holders then came recently, and few of them leave yet.
 const FILLED_SHARE_MIN: f64 = 0.5;
 /// A window counts as full if at least this share of the slots was taken.
 const FULL_SHARE_MIN: f64 = 0.9;
@@ -22,7 +22,8 @@ const PACE_SHORTFALL_SHARE: f64 = 0.007;
 pub(super) const RATE_DRIFT_SHARE: f64 = 0.015;
 /// The factor on the standard error by which a small number of events widens the range.
 const CHANCE_FACTOR: f64 = 1.05;
-/// How many more no-shows there may be, as a share: visitors who waited longer miss their turn more often.
+/// How many more no-shows there may be, as a share: visitors who waited longer miss their turn more
+/// often.
 const EXTRA_NO_SHOW_SHARE: f64 = 0.6;
 /// The share of the leaving rate that remains in the pessimistic case.
 const PESSIMISTIC_LEAVING_SHARE: f64 = 0.7;
@@ -79,8 +80,8 @@ impl WindowRates {
         let span_seconds = now.at_ms.saturating_sub(before.at_ms) as f64 / 1_000.0;
         let was_full = taken >= observed.capacity as f64 * span_seconds * FULL_SHARE_MIN;
         let served = match count_served_at_one_pace(observed, window, since_ms) {
-            // In a full queue, freed slots limited the rate. The count then says nothing about the rate while
-            // slots are free, so the pace is used.
+            // In a full queue, freed slots limited the rate. The count then says nothing about the
+            // rate while slots are free, so the pace is used.
             Some(_) if was_full => pace_per_second(observed.pace),
             Some((served, seconds)) => (served + PRIOR_EVENTS) / (seconds + PRIOR_EVENTS / self.served),
             None => self.served,
@@ -148,8 +149,8 @@ impl WindowRates {
     }
 }
 
-/// How many entries were served since the previous window began, and in how many seconds. `None` if the pace
-/// changed or the line was empty or stopped since then.
+/// How many entries were served since the previous window began, and in how many seconds. `None` if
+/// the pace changed or the line was empty or stopped since then.
 #[allow(clippy::cast_precision_loss)]
 fn count_served_at_one_pace(
     observed: &ObservedLine,

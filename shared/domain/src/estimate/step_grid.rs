@@ -1,7 +1,7 @@
 //! The points of the curve: where they are, and how many there are.
 
-/// The curve has at most this many points. After the last point, the line goes on at the rate of the last
-/// session length.
+/// The curve has at most this many points. After the last point, the line goes on at the rate of
+/// the last session length.
 pub(super) const POINTS_MAX: usize = 800;
 /// The time between two points of the curve, in seconds: in the near part, and in the far part.
 const NEAR_STEP_SECONDS: f64 = 1.0;

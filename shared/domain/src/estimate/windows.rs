@@ -1,6 +1,6 @@
-//! The counts that a line keeps for its moving averages. All are whole numbers, copied when a window ends. An
-//! average is the difference to the counts of one or two windows ago. So no value is ever rounded, and a tick
-//! within a window writes only a few fields.
+//! The counts that a line keeps for its moving averages. All are whole numbers, copied when a
+//! window ends. An average is the difference to the counts of one or two windows ago. So no value
+//! is ever rounded, and a tick within a window writes only a few fields.
 
 /// The length of the short window, in milliseconds. The forecast of a near turn uses the last one or two
 /// minutes.
@@ -8,8 +8,8 @@ pub const SHORT_WINDOW_MS: u64 = 60_000;
 /// The length of the long window, in milliseconds. The forecast of a far turn uses the last five to ten
 /// minutes.
 pub const LONG_WINDOW_MS: u64 = 300_000;
-/// A line without a tick for longer than this, in milliseconds, did not move in that time. Its rate is then
-/// observed from the start again.
+/// A line without a tick for longer than this, in milliseconds, did not move in that time. Its rate
+/// is then observed from the start again.
 pub const TICK_GAP_MAX_MS: u64 = 10_000;
 
 /// The counts of a line at one moment.
@@ -19,7 +19,8 @@ pub struct LineCounts {
     pub at_ms: u64,
     /// Entries that were promoted or admitted at once.
     pub served: u64,
-    /// Of the served entries, those that no longer hold a slot. After a restore this count starts below zero.
+    /// Of the served entries, those that no longer hold a slot. After a restore this count starts
+    /// below zero.
     pub freed: i64,
     /// Of the served entries, those whose session ran out.
     pub expired: u64,
@@ -43,8 +44,8 @@ pub struct CountWindow {
 }
 
 impl CountWindow {
-    /// The window after the counts of a later moment. If no tick came for two window lengths, the averages
-    /// start anew.
+    /// The window after the counts of a later moment. If no tick came for two window lengths, the
+    /// averages start anew.
     #[must_use]
     pub fn advance(self, now: LineCounts, length_ms: u64) -> Self {
         let age_ms = now.at_ms.saturating_sub(self.current_start.at_ms);
@@ -93,11 +94,12 @@ pub struct MovingAverages {
     pub taken_seconds: u64,
     /// Entries in line, summed over seconds.
     pub waiting_seconds: u64,
-    /// Since when entries have been waiting and served at the same pace, in Unix milliseconds; 0 if no entry
-    /// is waiting or promotion is off. A rate observed under other conditions does not apply to this period.
+    /// Since when entries have been waiting and served at the same pace, in Unix milliseconds; 0 if
+    /// no entry is waiting or promotion is off. A rate observed under other conditions does not
+    /// apply to this period.
     pub line_since_ms: u64,
-    /// Like `line_since_ms`, but it also starts anew after a gap between ticks. The forecast of a near turn
-    /// must not depend on a period before the gap; the forecast of a far turn may use it.
+    /// Like `line_since_ms`, but it also starts anew after a gap between ticks. The forecast of a
+    /// near turn must not depend on a period before the gap; the forecast of a far turn may use it.
     pub moving_since_ms: u64,
     /// The window of one to two minutes.
     pub short: CountWindow,

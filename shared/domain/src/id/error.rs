@@ -23,8 +23,8 @@ pub enum IdError {
     /// The visitor id is empty, too long, or contains control characters.
     #[error("a visitor id must be 1 to {VISITOR_ID_MAX} bytes without control characters")]
     Visitor,
-    /// The visitor id begins or ends with a blank. An HTTP header loses such blanks on the way, but a claim
-    /// or a body keeps them, so the same person would become two visitors.
+    /// The visitor id begins or ends with a blank. An HTTP header loses such blanks on the way, but
+    /// a claim or a body keeps them, so the same person would become two visitors.
     #[error("a visitor id must not begin or end with a blank")]
     VisitorBlank,
     /// The id of an anonymous visitor is not a random UUID.

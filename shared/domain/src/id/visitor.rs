@@ -26,8 +26,8 @@ impl Visitor {
     /// A visitor whose id is vouched for by an authorizer or a trusted caller.
     ///
     /// # Errors
-    /// [`IdError::Visitor`] if the id is empty, is longer than [`VISITOR_ID_MAX`] bytes, or contains control
-    /// characters; [`IdError::VisitorBlank`] if it begins or ends with a blank.
+    /// [`IdError::Visitor`] if the id is empty, is longer than [`VISITOR_ID_MAX`] bytes, or
+    /// contains control characters; [`IdError::VisitorBlank`] if it begins or ends with a blank.
     pub fn known(id: &str) -> Result<Self, IdError> {
         if id.is_empty() || id.len() > VISITOR_ID_MAX || id.chars().any(char::is_control) {
             return Err(IdError::Visitor);

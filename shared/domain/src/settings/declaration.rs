@@ -1,8 +1,10 @@
-//! The declaration of every setting: name, type, default, unit, range, effect, and whether scripts read it.
+//! The declaration of every setting: name, type, default, unit, range, effect, and whether scripts
+//! read it.
 //!
-//! To add a setting, add it here and to the table in `docs/operating.md`; a test compares the two. The rest follows
-//! from this list: the struct [`Settings`], its defaults, parsing and its error texts, the stored form, `describe`
-//! with `help`, and the fields of the hash `config` that Redis scripts read.
+//! To add a setting, add it here and to the table in `docs/operating.md`; a test compares the two.
+//! The rest follows from this list: the struct [`Settings`], its defaults, parsing and its error
+//! texts, the stored form, `describe` with `help`, and the fields of the hash `config` that Redis
+//! scripts read.
 
 use serde_json::Value;
 
@@ -13,23 +15,23 @@ use super::{
     words::{Entrance, OnOutage, ReEntry},
 };
 
-/// The lowest `claim_seconds`. Visitors poll within two thirds of it, so a lower value would lose turns on a
-/// slow network.
+/// The lowest `claim_seconds`. Visitors poll within two thirds of it, so a lower value would lose
+/// turns on a slow network.
 pub const CLAIM_SECONDS_MIN: u32 = 10;
 
 /// The highest `grace_seconds`. The record with the old place is kept for at least an hour.
 pub const GRACE_SECONDS_MAX: u32 = 3_600;
 
-/// The settings that have operations of their own, such as `pause`, the emergency stop. These operations work
-/// even if another stored setting is invalid.
+/// The settings that have operations of their own, such as `pause`, the emergency stop. These
+/// operations work even if another stored setting is invalid.
 pub const SWITCHES: [&str; 2] = ["entrance", "paused"];
 
 const HOUR_SECONDS: u32 = 3_600;
 const DAY_SECONDS: u32 = 24 * HOUR_SECONDS;
 
-/// Declares the struct [`Settings`] and the table [`FIELDS`] from one list. An entry of the list is the doc comment
-/// with the effect, then `name: type = default, unit, values;`. The last part is `read by scripts` if Redis scripts
-/// read the setting.
+/// Declares the struct [`Settings`] and the table [`FIELDS`] from one list. An entry of the list is
+/// the doc comment with the effect, then `name: type = default, unit, values;`. The last part is
+/// `read by scripts` if Redis scripts read the setting.
 macro_rules! declare_settings {
     ($(
         $(#[doc = $meaning:literal])+
@@ -88,10 +90,12 @@ declare_settings! {
     /// The length of a promotion interval.
     interval_seconds: u32 = 10, "seconds", number(1, HOUR_SECONDS), read by scripts;
 
-    /// How long a promoted visitor has to claim. A lower value takes effect after the old one has passed.
+    /// How long a promoted visitor has to claim. A lower value takes effect after the old one has
+    /// passed.
     claim_seconds: u32 = 60, "seconds", number(CLAIM_SECONDS_MIN, HOUR_SECONDS), read by scripts;
 
-    /// How long a visitor who missed the turn may enter again at the old place, once; 0 switches this off.
+    /// How long a visitor who missed the turn may enter again at the old place, once; 0 switches
+    /// this off.
     grace_seconds: u32 = 600, "seconds", number(0, GRACE_SECONDS_MAX);
 
     /// How long the session of an admitted visitor lasts.
@@ -118,7 +122,8 @@ declare_settings! {
     /// Whether the queue trusts the X-Visitor-Id header to identify the visitor.
     trust_client_visitor_id: bool = false, "flag", FieldType::Flag;
 
-    /// While Redis is unavailable, validate answers 503 (closed) or accepts a recently valid pass (open).
+    /// While Redis is unavailable, validate answers 503 (closed) or accepts a recently valid pass
+    /// (open).
     on_outage: OnOutage = OnOutage::Closed, "word", FieldType::Word(OnOutage::WORDS);
 
     /// With on_outage open: how long a pass is accepted after its end while Redis is unavailable.

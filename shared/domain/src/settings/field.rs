@@ -37,15 +37,16 @@ pub struct Field {
     pub unit: &'static str,
     /// The values that the setting accepts.
     pub field_type: FieldType,
-    /// Whether Redis scripts read the setting. If so, the hash `config` has a field for it beside the JSON of all
-    /// settings.
+    /// Whether Redis scripts read the setting. If so, the hash `config` has a field for it beside
+    /// the JSON of all settings.
     pub is_read_by_scripts: bool,
     /// The effect of the setting.
     pub meaning: &'static str,
 }
 
 impl Field {
-    /// Returns the error for a value that the setting does not accept. It says what a valid value looks like.
+    /// Returns the error for a value that the setting does not accept. It says what a valid value
+    /// looks like.
     pub(super) fn refuse_value(&self) -> SettingsError {
         let reason = match self.field_type {
             FieldType::Number { min, max } => {

@@ -34,8 +34,8 @@ impl Settings {
             self.set_field(field, value)?;
         }
         if self.session_max_seconds < self.session_seconds {
-            // If the operator raises `session_seconds` alone, the maximum follows it. If the operator sets
-            // both, they must fit.
+            // If the operator raises `session_seconds` alone, the maximum follows it. If the
+            // operator sets both, they must fit.
             if given.contains_key("session_max_seconds") {
                 let reason = format!("must be at least session_seconds ({})", self.session_seconds);
                 return Err(setting_error("session_max_seconds", reason));
@@ -51,7 +51,8 @@ impl Settings {
     pub fn with_switches(mut self, given: &Map<String, Value>) -> Self {
         for field in FIELDS.iter().filter(|field| SWITCHES.contains(&field.name)) {
             if let Some(value) = given.get(field.name) {
-                // An invalid switch keeps its old value here. `with_fields`, which reads all fields, reports it.
+                // An invalid switch keeps its old value here. `with_fields`, which reads all
+                // fields, reports it.
                 let _ = self.set_field(field, value);
             }
         }
@@ -68,7 +69,8 @@ impl Settings {
 }
 
 impl Field {
-    /// Returns the default as an operator would write it. It is empty if the setting is absent by default.
+    /// Returns the default as an operator would write it. It is empty if the setting is absent by
+    /// default.
     pub fn default_text(&self) -> String {
         match &Settings::default().to_map()[self.name] {
             Value::String(text) => text.clone(),

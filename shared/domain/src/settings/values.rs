@@ -10,8 +10,8 @@ use super::{
 /// The loopback host, the only one to which a URL may lead without TLS.
 const LOOPBACK: [&str; 3] = ["http://localhost", "http://127.0.0.1", "http://[::1]"];
 
-/// A type that a setting can have. Numbers and flags may be strings, because the AWS console often stores them as
-/// such.
+/// A type that a setting can have. Numbers and flags may be strings, because the AWS console often
+/// stores them as such.
 pub(super) trait SettingValue: Sized {
     /// Parses a value of the field.
     ///

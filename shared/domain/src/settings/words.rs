@@ -4,8 +4,8 @@ use serde_json::Value;
 
 use super::{error::SettingsError, field::Field, values::SettingValue};
 
-/// Declares an enum of words: each variant with the word that operators write, which the table stores and Redis
-/// scripts read.
+/// Declares an enum of words: each variant with the word that operators write, which the table
+/// stores and Redis scripts read.
 macro_rules! declare_words {
     (
         $(#[doc = $meaning:literal])+

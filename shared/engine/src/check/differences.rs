@@ -1,5 +1,6 @@
-//! The first read of the consistency check: finds the entries that the line and the backup show differently. It reads
-//! one after the other while both change, so a difference found here is only a suspicion.
+//! The first read of the consistency check: finds the entries that the line and the backup show
+//! differently. It reads one after the other while both change, so a difference found here is only
+//! a suspicion.
 
 use std::{collections::HashMap, ops::Range};
 

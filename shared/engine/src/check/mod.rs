@@ -1,8 +1,8 @@
 //! The consistency check: compares the line with the backup and repairs differences.
 //! `docs/adr/0008-consistency-check.md` has the rules and their reasons.
 //!
-//! [`check_queue`] handles some of the shards and returns the shard at which the next call begins. So the caller's loop may
-//! stop between two calls.
+//! [`check_queue`] handles some of the shards and returns the shard at which the next call begins.
+//! So the caller's loop may stop between two calls.
 
 mod differences;
 mod repair;
@@ -27,9 +27,9 @@ const FLUSH_RECORDS_MAX: usize = 100;
 /// The longest that flushing before a read may take.
 const FLUSH_TIME_MAX: Duration = Duration::from_secs(20);
 
-/// Compares the line with the backup and repairs the differences, from one shard on. It covers all remaining shards of
-/// a short queue, and some of them of a long one. Any number of callers may do so at once, beside visitors and
-/// promoters.
+/// Compares the line with the backup and repairs the differences, from one shard on. It covers all
+/// remaining shards of a short queue, and some of them of a long one. Any number of callers may do
+/// so at once, beside visitors and promoters.
 ///
 /// # Errors
 /// [`CheckError`] at the first failure.

@@ -1,5 +1,5 @@
-//! The second read of the consistency check, one entry at a time. It repairs an entry that is as the first read
-//! observed it, and leaves a changed one to the next check.
+//! The second read of the consistency check, one entry at a time. It repairs an entry that is as
+//! the first read observed it, and leaves a changed one to the next check.
 
 use std::collections::{HashMap, HashSet};
 
@@ -26,8 +26,8 @@ use crate::{
 /// How many entries are repaired concurrently.
 const ENTRIES_AT_ONCE: usize = 16;
 
-/// The entries in the journal, due or not, and in the dead letters. Their differences are either on their way to the
-/// backup, or refused by it.
+/// The entries in the journal, due or not, and in the dead letters. Their differences are either on
+/// their way to the backup, or refused by it.
 pub(super) async fn find_journaled_entries(
     line: &dyn Line,
     queue: &QueueId,
@@ -155,7 +155,8 @@ impl Repairer<'_> {
                 change,
                 has_adopted,
             } => {
-                // As for a visitor who enters: if the backup shows another live visit, the line had lost that visit.
+                // As for a visitor who enters: if the backup shows another live visit, the line had
+                // lost that visit.
                 match persist_entry(line, self.backup, self.partition, JoinKind::Kept, status, &change)
                     .await?
                 {

@@ -1,4 +1,5 @@
-//! The consistency check of one queue in memory: pages of entries, the repair of one entry, and who runs the check.
+//! The consistency check of one queue in memory: pages of entries, the repair of one entry, and who
+//! runs the check.
 
 use vestibule_domain::{
     change::{Change, EndReason, Event},
@@ -152,13 +153,14 @@ impl Queue {
             wait_ms.checked_sub(passed_ms).filter(|left_ms| *left_ms > 0)
         };
         if checks.last_progress_ms > 0 {
-            // A check is running. If it has been silent for too long, its caller has probably died and another one
-            // takes over.
+            // A check is running. If it has been silent for too long, its caller has probably died
+            // and another one takes over.
             if let Some(due_in_ms) = early(checks.last_progress_ms, order.silent_ms) {
                 return CheckAssignment::NotDue { due_in_ms };
             }
         } else {
-            // A clock that was set back does not delay the check: `early` returns `None` for a start in the future.
+            // A clock that was set back does not delay the check: `early` returns `None` for a
+            // start in the future.
             let wait_ms = if v == checks.checked_v {
                 order.idle_ms
             } else {

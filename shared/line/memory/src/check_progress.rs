@@ -16,7 +16,8 @@ pub(super) struct CheckProgress {
 }
 
 impl CheckProgress {
-    /// The progress of a new or restored queue. Such a queue agrees with the backup, so it counts as checked now.
+    /// The progress of a new or restored queue. Such a queue agrees with the backup, so it counts
+    /// as checked now.
     pub(super) fn new(now_ms: u64) -> Self {
         Self {
             checked_at_ms: now_ms,

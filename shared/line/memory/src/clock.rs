@@ -6,19 +6,20 @@ use vestibule_line::AdjustClockOutcome;
 use super::queue::Queue;
 
 impl Queue {
-    /// The latest time that the line has stored, in Unix microseconds: of a change, or of the promoter's heartbeat.
+    /// The latest time that the line has stored, in Unix microseconds: of a change, or of the
+    /// promoter's heartbeat.
     pub(super) fn last_us(&self) -> u64 {
         self.v.max(self.heartbeat_ms * 1_000)
     }
 
-    /// Line time in milliseconds. If this call has already made a change, the version of that change may be a few
-    /// microseconds ahead of `now_us`.
+    /// Line time in milliseconds. If this call has already made a change, the version of that
+    /// change may be a few microseconds ahead of `now_us`.
     pub(super) fn now_ms(&self, now_us: u64) -> u64 {
         now_us.max(self.v) / 1_000
     }
 
-    /// The claim clock in milliseconds, with which the deadlines of ready entries are compared. It stands still
-    /// while the queue is paused.
+    /// The claim clock in milliseconds, with which the deadlines of ready entries are compared. It
+    /// stands still while the queue is paused.
     pub(super) fn claim_clock_ms(&self, now_ms: u64) -> u64 {
         let this_pause_ms = if self.settings().paused {
             now_ms - self.paused_at_ms

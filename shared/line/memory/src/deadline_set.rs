@@ -4,8 +4,8 @@ use std::collections::{BTreeMap, BTreeSet, HashMap, btree_map::Entry};
 
 use vestibule_domain::{id::EntryId, score::DeadlineScore};
 
-/// Entries with a deadline, soonest first. Each second has its own set, so finding an entry by rank does not visit
-/// all entries.
+/// Entries with a deadline, soonest first. Each second has its own set, so finding an entry by rank
+/// does not visit all entries.
 #[derive(Debug, Default)]
 pub(super) struct DeadlineSet {
     seconds: BTreeMap<u64, BTreeSet<(DeadlineScore, EntryId)>>,
@@ -47,7 +47,8 @@ impl DeadlineSet {
         Some(score)
     }
 
-    /// The first deadline, one at each twentieth of the order, and the last one. Empty if there are no entries.
+    /// The first deadline, one at each twentieth of the order, and the last one. Empty if there are
+    /// no entries.
     pub(super) fn deadlines_at_twentieths(&self) -> Vec<DeadlineScore> {
         let Some(last) = self.scores.len().checked_sub(1) else {
             return Vec::new();

@@ -9,7 +9,8 @@ use super::{journal::Journal, queue::Queue};
 /// The unflushed changes of a dropped queue.
 #[derive(Debug, Default)]
 pub(super) struct DroppedQueue {
-    /// The epoch of the planned restore. A restore with an earlier epoch is outdated and changes nothing.
+    /// The epoch of the planned restore. A restore with an earlier epoch is outdated and changes
+    /// nothing.
     pub(super) epoch: u32,
     pub(super) generation: Option<u32>,
     pub(super) journal: Journal,

@@ -13,12 +13,13 @@ use vestibule_line::{EnterOutcome, JoinKind, Refusal};
 use super::queue::Queue;
 
 impl Queue {
-    /// Gives the visitor a place. If the journal has `journal_max` records, a visitor without a place gets none.
+    /// Gives the visitor a place. If the journal has `journal_max` records, a visitor without a
+    /// place gets none.
     pub(super) fn enter(&mut self, time: LineTime, id: EntryId, journal_max: u64) -> EnterOutcome {
         let now_us = time.us;
         if time.clocks.apart {
-            // This is the offset with which the server's clock would agree with this caller's. The promoter reads
-            // it as the vote of a third clock.
+            // This is the offset with which the server's clock would agree with this caller's. The
+            // promoter reads it as the vote of a third clock.
             self.proposed_offset_ms = Some(time.clocks.offset_ms - time.clocks.ahead_ms);
         }
         match self.entry_status(time.ms(), id) {
@@ -88,8 +89,8 @@ impl Queue {
                 change: Some(change), ..
             } = &mut entered
         {
-            // The backup still shows the old visit as live. The caller that writes the new place therefore writes
-            // this end first.
+            // The backup still shows the old visit as live. The caller that writes the new place
+            // therefore writes this end first.
             let reason = if no_show.is_some() {
                 EndReason::NoShow
             } else {

@@ -1,4 +1,5 @@
-//! Ticks of one queue in memory: when a request takes a fallback tick, and when an idle promoter is parked.
+//! Ticks of one queue in memory: when a request takes a fallback tick, and when an idle promoter is
+//! parked.
 
 use vestibule_domain::{clock::LineTime, fallback_tick::is_promoter_down};
 use vestibule_line::FallbackTickOrder;
@@ -8,7 +9,8 @@ use super::queue::Queue;
 impl Queue {
     pub(super) fn take_fallback_tick(&mut self, time: LineTime, order: FallbackTickOrder) -> bool {
         let now_ms = time.ms();
-        // A clock that was set back does not prevent a tick: `checked_sub` returns `None` for a tick in the future.
+        // A clock that was set back does not prevent a tick: `checked_sub` returns `None` for a
+        // tick in the future.
         let is_early = now_ms
             .checked_sub(self.fallback_ticked_at_ms)
             .is_some_and(|passed_ms| passed_ms < order.every_ms);

@@ -20,7 +20,8 @@ struct LeaseSet {
 }
 
 impl HeldPollLeases {
-    /// Uses the server's clock without an offset, because an offset belongs to a queue and a lease does not.
+    /// Uses the server's clock without an offset, because an offset belongs to a queue and a lease
+    /// does not.
     pub(super) fn take_hold(&self, now_ms: u64, order: &HoldOrder<'_>) -> HoldOutcome {
         let mut deployments = self.lock();
         let leases = deployments.entry(order.deployment.to_owned()).or_default();
@@ -48,8 +49,8 @@ impl HeldPollLeases {
     }
 
     fn lock(&self) -> MutexGuard<'_, HashMap<String, LeaseSet>> {
-        // No code panics halfway through a change of this map, so the leases are consistent even if the lock is
-        // poisoned.
+        // No code panics halfway through a change of this map, so the leases are consistent even if
+        // the lock is poisoned.
         self.0.lock().unwrap_or_else(PoisonError::into_inner)
     }
 }
@@ -76,8 +77,8 @@ impl LeaseSet {
         }
     }
 
-    /// Shortens leases that end after `latest_ms`. A lease can only end that late if the clock was set back after
-    /// its start.
+    /// Shortens leases that end after `latest_ms`. A lease can only end that late if the clock was
+    /// set back after its start.
     fn cap_lease_ends(&mut self, latest_ms: u64) {
         while let Some(&(end_ms, id)) = self.by_end.last() {
             if end_ms <= latest_ms {

@@ -6,8 +6,8 @@ use vestibule_line::{DeadLetterOutcome, JournalRecord, RequeueOrder};
 use super::queue::Queue;
 
 impl Queue {
-    /// Returns the oldest records that are due. Compares with the server's clock and not with line time, because
-    /// line time may be far ahead of the clock for a while.
+    /// Returns the oldest records that are due. Compares with the server's clock and not with line
+    /// time, because line time may be far ahead of the clock for a while.
     pub(super) fn due_journal_records(&self, now_us: u64, records_max: usize) -> Vec<JournalRecord> {
         let is_due = |record: &&JournalRecord| record.retry_at_ms <= now_us / 1_000;
         let records = self.journal.records.iter();

@@ -1,7 +1,7 @@
 //! The line in memory: for one process on a laptop and for simulations.
 //!
-//! It also is the readable specification of the rules that the scripts in `vestibule-line-redis` follow. Its state
-//! does not survive the process. Only what is in the backup does.
+//! It also is the readable specification of the rules that the scripts in `vestibule-line-redis`
+//! follow. Its state does not survive the process. Only what is in the backup does.
 
 mod check;
 mod check_progress;

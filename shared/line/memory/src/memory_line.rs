@@ -19,8 +19,8 @@ pub struct MemoryLine {
     pub(super) subscribers: Arc<Mutex<Subscribers<QueueId>>>,
     pub(super) clock: Clock,
     pub(super) journal_limits: JournalLimits,
-    /// The clock of the callers, if it differs from `clock`. Within one process both are the same, so the line
-    /// cannot notice that the clock is wrong.
+    /// The clock of the callers, if it differs from `clock`. Within one process both are the same,
+    /// so the line cannot notice that the clock is wrong.
     witness: Option<Clock>,
 }
 
@@ -90,8 +90,8 @@ impl MemoryLine {
     }
 
     pub(super) fn lock(&self) -> MutexGuard<'_, Queues> {
-        // No code panics halfway through a change of a queue, so the queues are consistent even if the lock is
-        // poisoned.
+        // No code panics halfway through a change of a queue, so the queues are consistent even if
+        // the lock is poisoned.
         self.queues.lock().unwrap_or_else(PoisonError::into_inner)
     }
 

@@ -13,7 +13,8 @@ use vestibule_line::{PROMOTE_CHUNK, PromoteOrder, Promotion, Tick};
 use super::queue::Queue;
 
 impl Queue {
-    /// Runs one promotion. The second value is the message for the subscribers, if at least one entry was promoted.
+    /// Runs one promotion. The second value is the message for the subscribers, if at least one
+    /// entry was promoted.
     pub(super) fn promote(
         &mut self,
         time: LineTime,
@@ -23,8 +24,8 @@ impl Queue {
         let now_ms = time.ms();
         let clock_ms = self.claim_clock_ms(now_ms);
         let mut events = Vec::new();
-        // Nothing is dropped or promoted while line time is uncertain, or while the journal has no room for the
-        // changes.
+        // Nothing is dropped or promoted while line time is uncertain, or while the journal has no
+        // room for the changes.
         let is_full = self.journal.is_full(journal_max);
         let drop_max = if time.clocks.apart || is_full {
             0
@@ -143,7 +144,8 @@ impl Queue {
                 .insert(DeadlineScore::new(clock_ms + claim_ms, score.visit()), id);
             self.promoted_through = self.promoted_through.max(score.raw());
             highest = Some(score);
-            // If more than 256 entries joined in one millisecond, a join time may lie ahead of the clock.
+            // If more than 256 entries joined in one millisecond, a join time may lie ahead of the
+            // clock.
             self.unreported
                 .record_wait(now_ms.saturating_sub(score.joined_at_ms()));
             events.push((

@@ -33,8 +33,8 @@ pub(super) struct Queue {
     pub(super) active: DeadlineSet,
     /// The ends that the backup may not have yet.
     pub(super) ended: HashMap<EntryId, Change>,
-    /// The revival tickets: entries that were not in the line when a caller wanted to restore them, with the
-    /// version of that moment. Acknowledging an end of the entry removes its ticket.
+    /// The revival tickets: entries that were not in the line when a caller wanted to restore them,
+    /// with the version of that moment. Acknowledging an end of the entry removes its ticket.
     pub(super) revival_tickets: HashMap<EntryId, u64>,
     pub(super) journal: Journal,
     pub(super) last_order: u64,
@@ -49,14 +49,15 @@ pub(super) struct Queue {
     pub(super) paused_at_ms: u64,
     /// The total length of all earlier pauses, in milliseconds.
     pub(super) paused_ms: u64,
-    /// The previous time to claim, in milliseconds. It stays in force until `claim_floor_until_ms`, so a lowered
-    /// `claim_seconds` takes effect after the previous time has passed.
+    /// The previous time to claim, in milliseconds. It stays in force until `claim_floor_until_ms`,
+    /// so a lowered `claim_seconds` takes effect after the previous time has passed.
     pub(super) claim_floor_ms: u64,
     pub(super) claim_floor_until_ms: u64,
     pub(super) totals: QueueTotals,
     /// The offset that is added to the server's clock, in milliseconds.
     pub(super) offset_ms: i64,
-    /// The offset that the last caller whose clock was apart from the server's would have set, in milliseconds.
+    /// The offset that the last caller whose clock was apart from the server's would have set, in
+    /// milliseconds.
     pub(super) proposed_offset_ms: Option<i64>,
     load: Option<LastLoadReport>,
     pub(super) unreported: PendingReport,
@@ -144,7 +145,8 @@ impl Queue {
         RaiseWatermarkOutcome::Raised(self.watermark)
     }
 
-    /// Puts a configuration in force. The doc of [`Line::configure`](crate::RecoveryLine::configure) has the rules.
+    /// Puts a configuration in force. The doc of
+    /// [`Line::configure`](crate::RecoveryLine::configure) has the rules.
     pub(super) fn configure(&mut self, now_us: u64, new: &Configuration) -> ConfigureOutcome {
         let old = &mut self.configuration;
         if new.epoch > old.epoch {
@@ -158,8 +160,8 @@ impl Queue {
             return ConfigureOutcome::Unchanged;
         }
         let now_ms = self.now_ms(now_us);
-        // A pause, the bucket level and a claim floor begin now. The new version keeps line time from going back
-        // behind them.
+        // A pause, the bucket level and a claim floor begin now. The new version keeps line time
+        // from going back behind them.
         self.take_next_version(now_us);
         let (from, to) = (self.settings().pace(), new.settings.pace());
         self.bucket = self.bucket.refill(from, now_ms).convert_to_pace(from, to);
@@ -252,8 +254,8 @@ impl Queue {
         }
     }
 
-    /// The status of an entry. An entry whose deadline has passed has none, even if no promotion has dropped it
-    /// yet.
+    /// The status of an entry. An entry whose deadline has passed has none, even if no promotion
+    /// has dropped it yet.
     pub(super) fn entry_status(&self, now_ms: u64, id: EntryId) -> Option<EntryStatus> {
         if let Some((score, position)) = self.waiting.place_and_position(id) {
             return Some(EntryStatus::Waiting { score, position });

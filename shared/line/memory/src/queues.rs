@@ -20,8 +20,8 @@ impl Queues {
         self.live.get(queue).map_or(0, |there| there.configuration.epoch)
     }
 
-    /// Whether a caller with this epoch is outdated: the line has the queue with this epoch or a later one, or it
-    /// dropped the queue for a later one.
+    /// Whether a caller with this epoch is outdated: the line has the queue with this epoch or a
+    /// later one, or it dropped the queue for a later one.
     pub(super) fn is_outdated(&self, queue: &QueueId, epoch: u32) -> bool {
         let planned_epoch = self.dropped.get(queue).map_or(0, |lost| lost.epoch);
         self.epoch(queue) >= epoch || planned_epoch > epoch

@@ -8,8 +8,8 @@ use super::{pending_report::PendingReport, queue::Queue};
 impl Queue {
     pub(super) fn take_report(&mut self, time: LineTime, order: ReportOrder) -> ReportOutcome {
         let now_ms = time.ms();
-        // A report is due at once if the clock was set back, or while the clocks are apart and line time stands
-        // still.
+        // A report is due at once if the clock was set back, or while the clocks are apart and line
+        // time stands still.
         let passed_ms = now_ms
             .checked_sub(self.unreported.reported_at_ms)
             .filter(|_| !time.clocks.apart)

@@ -1,4 +1,5 @@
-//! The steps of a restore: the line drops a queue, shows its unflushed changes, and takes the queue back.
+//! The steps of a restore: the line drops a queue, shows its unflushed changes, and takes the queue
+//! back.
 
 use std::collections::hash_map::Entry;
 

@@ -1,5 +1,5 @@
-//! The restore of one entry that the line lost. A line in memory loses no entries, but this module specifies the
-//! rules.
+//! The restore of one entry that the line lost. A line in memory loses no entries, but this module
+//! specifies the rules.
 
 use vestibule_domain::{
     change::{Change, EndReason, Event, Version},
@@ -32,8 +32,8 @@ impl Queue {
             return RestoreEntryOutcome::AlreadyLive(status);
         }
         let is_live = status.is_some();
-        // `due`: the deadline has passed and no promotion has dropped the entry yet. `is_over`: this visit ended
-        // after the change that the record shows.
+        // `due`: the deadline has passed and no promotion has dropped the entry yet. `is_over`:
+        // this visit ended after the change that the record shows.
         let due =
             !is_live && (self.ready.score(record.id).is_some() || self.active.score(record.id).is_some());
         let end = self.ended.get(&record.id);
@@ -49,8 +49,9 @@ impl Queue {
             if order.replaced != ReplacedEntry::Ticket(ticket) {
                 return RestoreEntryOutcome::TicketIssued(ticket);
             }
-            // The entry ended after the ticket was issued, in whatever visit. The record may be older than that
-            // end, so it does not count. An end of an earlier epoch came before the ticket.
+            // The entry ended after the ticket was issued, in whatever visit. The record may be
+            // older than that end, so it does not count. An end of an earlier epoch came before the
+            // ticket.
             let ticket_version = Version {
                 epoch: self.configuration.epoch,
                 v: ticket,
@@ -81,7 +82,8 @@ impl Queue {
         is_live: bool,
     ) -> RestoreEntryOutcome {
         let (record, now_ms) = (&order.record, self.now_ms(now_us));
-        // New versions are above all versions of the lost history, and new places are behind the restored one.
+        // New versions are above all versions of the lost history, and new places are behind the
+        // restored one.
         self.v = self.v.max(record.version.v);
         let version = self.take_next_version(now_us);
         let change = |event| Change {
@@ -115,8 +117,9 @@ impl Queue {
         )
     }
 
-    /// Puts an entry into the set of its state: waiting at its place, or active until its session ends. A ready
-    /// entry gets a new claim deadline, because its visitor could not claim while the line did not have the entry.
+    /// Puts an entry into the set of its state: waiting at its place, or active until its session
+    /// ends. A ready entry gets a new claim deadline, because its visitor could not claim while the
+    /// line did not have the entry.
     pub(super) fn insert_entry(&mut self, now_ms: u64, id: EntryId, event: Event) {
         match event {
             Event::Entered { score } => self.waiting.insert(score, id),

@@ -141,8 +141,8 @@ impl Queue {
         ValidateOutcome::Active { status, change }
     }
 
-    /// Makes an entry active until its pass ends. The entry was active before the line lost that fact, and the pass
-    /// proves it.
+    /// Makes an entry active until its pass ends. The entry was active before the line lost that
+    /// fact, and the pass proves it.
     fn reactivate(
         &mut self,
         now_us: u64,

@@ -9,10 +9,11 @@ const BLOCK_SLOTS: usize = 1_024;
 
 /// The waiting entries in the order of their places.
 ///
-/// New entries join at the back, so each gets a slot behind all others and keeps it. An entry that leaves makes its
-/// slot empty. A position is the number of taken slots up to the entry's own. To count them, each block has a count
-/// of the entries before it, and each slot of a block has a bit. Counts and bits are so small that the position of
-/// one in a million entries is found within the processor's cache.
+/// New entries join at the back, so each gets a slot behind all others and keeps it. An entry that
+/// leaves makes its slot empty. A position is the number of taken slots up to the entry's own. To
+/// count them, each block has a count of the entries before it, and each slot of a block has a bit.
+/// Counts and bits are so small that the position of one in a million entries is found within the
+/// processor's cache.
 #[derive(Debug, Default)]
 pub(super) struct WaitingEntries {
     slots: Vec<(WaitScore, EntryId)>,
@@ -62,8 +63,8 @@ impl WaitingEntries {
         if self.slots.last().is_none_or(|last| *last < (score, id)) {
             return self.push(score, id);
         }
-        // This is rare: only a restored entry goes to a place before the back. Rebuilding all slots is fast enough
-        // for it.
+        // This is rare: only a restored entry goes to a place before the back. Rebuilding all slots
+        // is fast enough for it.
         let mut all: Vec<_> = self.iter().collect();
         all.insert(all.partition_point(|other| *other < (score, id)), (score, id));
         self.rebuild(all);
@@ -78,8 +79,9 @@ impl WaitingEntries {
         while self.head < self.slots.len() && !self.is_taken(self.head) {
             self.head += 1;
         }
-        // More than half of the slots are empty, so compact them. Each compaction moves fewer entries than have
-        // left since the last one, so its cost is constant for each entry that leaves.
+        // More than half of the slots are empty, so compact them. Each compaction moves fewer
+        // entries than have left since the last one, so its cost is constant for each entry that
+        // leaves.
         if self.slots.len() > BLOCK_SLOTS + 2 * self.entries.len() {
             let all = self.iter().collect();
             self.rebuild(all);
@@ -134,7 +136,8 @@ mod tests {
     use super::*;
 
     fn entry(number: u64) -> EntryId {
-        // The ids are in another order than the places, so the test notices if entries are ordered by id.
+        // The ids are in another order than the places, so the test notices if entries are ordered
+        // by id.
         let mixed = number.wrapping_mul(0x9e37_79b9_7f4a_7c15) >> 16;
         let text = format!("00000000-0000-8000-8000-{mixed:012x}");
         text.parse().expect("the text is a valid entry token")

@@ -32,8 +32,8 @@ pub(super) async fn configure(
     }
 }
 
-/// The fields of the hash `config`. One field has all settings as JSON. The settings that scripts read have
-/// fields of their own as well.
+/// The fields of the hash `config`. One field has all settings as JSON. The settings that scripts
+/// read have fields of their own as well.
 pub(super) fn config_fields(configuration: &Configuration) -> Vec<String> {
     let settings = configuration.settings.to_map();
     let for_scripts = FIELDS
@@ -57,7 +57,8 @@ pub(super) fn config_fields(configuration: &Configuration) -> Vec<String> {
         .collect()
 }
 
-/// Returns the field in which scripts find a setting. They read durations in milliseconds, and flags as 0 or 1.
+/// Returns the field in which scripts find a setting. They read durations in milliseconds, and
+/// flags as 0 or 1.
 fn script_field(name: &str, value: &Value) -> (String, String) {
     match (name.strip_suffix("_seconds"), value) {
         (Some(stem), Value::Number(seconds)) => {

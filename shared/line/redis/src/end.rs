@@ -1,5 +1,5 @@
-//! Reads an end that the backup may not have yet. The scripts write it into the hash `ended`, in the form
-//! `epoch v visit how at_ms`.
+//! Reads an end that the backup may not have yet. The scripts write it into the hash `ended`, in
+//! the form `epoch v visit how at_ms`.
 
 use vestibule_domain::{
     change::{Change, EndReason, Event, Version},

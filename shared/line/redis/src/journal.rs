@@ -1,5 +1,5 @@
-//! The journal: an outbox of changes that the backup does not have yet. This file defines the form of its
-//! records and reads them.
+//! The journal: an outbox of changes that the backup does not have yet. This file defines the form
+//! of its records and reads them.
 //!
 //! | record | contains | written by |
 //! | --- | --- | --- |
@@ -91,8 +91,8 @@ pub(super) async fn read_records(
         .collect())
 }
 
-/// Parses one record of a stream. If that fails, the record carries the error in `unreadable`, so that the
-/// other records are still read.
+/// Parses one record of a stream. If that fails, the record carries the error in `unreadable`, so
+/// that the other records are still read.
 pub(super) fn parse_record(key: String, map: HashMap<String, redis::Value>) -> JournalRecord {
     let mut record = JournalRecord {
         key,
@@ -166,8 +166,8 @@ pub(super) fn encode_tick(changes: &[Change]) -> Vec<String> {
     .collect()
 }
 
-/// Decodes a tick. Each of its three lists is `member number member number …`; the number is a visit, or the
-/// score of a promoted entry.
+/// Decodes a tick. Each of its three lists is `member number member number …`; the number is a
+/// visit, or the score of a promoted entry.
 fn decode_tick(fields: &Fields) -> Result<Vec<Change>, LineError> {
     let version = parse_version(fields)?;
     let (at_ms, claim_by_ms) = (fields.number("at_ms")?, fields.number("claim_by_ms")?);

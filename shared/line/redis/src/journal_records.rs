@@ -1,12 +1,13 @@
-//! Reads the records that the backup does not have, due or not: those of the journal, and the dead letters.
+//! Reads the records that the backup does not have, due or not: those of the journal, and the dead
+//! letters.
 
 use vestibule_domain::id::QueueId;
 use vestibule_line::{JournalRecord, LineError};
 
 use super::{RedisLine, journal::read_records};
 
-/// The number of records in one read. Redis serves no other command during a read, so this bounds the wait of
-/// other callers.
+/// The number of records in one read. Redis serves no other command during a read, so this bounds
+/// the wait of other callers.
 const PAGE_RECORDS: usize = 1_000;
 
 pub(super) async fn read_journal_records(
@@ -27,8 +28,8 @@ pub(super) async fn read_journal_records(
     Ok(records)
 }
 
-/// Reads the oldest dead letters. Their keys get the prefix `dead-letter:`, by which `acknowledge.lua` tells them
-/// from the records of the journal.
+/// Reads the oldest dead letters. Their keys get the prefix `dead-letter:`, by which
+/// `acknowledge.lua` tells them from the records of the journal.
 pub(super) async fn read_dead_letters(
     line: &RedisLine,
     queue: &QueueId,

@@ -1,8 +1,9 @@
 //! The line in Redis 7 or Valkey, on one server or in a cluster.
 //!
-//! A Lua script is one atomic step: Redis runs no other command during it. The script takes its time from the
-//! server's clock. Each `.lua` file has a `.rs` file of the same name that sends the script and turns its
-//! reply into an enum. `hold.rs` also sends `release.lua`. No Redis type leaves this folder.
+//! A Lua script is one atomic step: Redis runs no other command during it. The script takes its
+//! time from the server's clock. Each `.lua` file has a `.rs` file of the same name that sends the
+//! script and turns its reply into an enum. `hold.rs` also sends `release.lua`. No Redis type
+//! leaves this folder.
 
 mod acknowledge;
 mod adjust_clock;

@@ -1,5 +1,6 @@
-//! Reads the entries of a queue page by page, with plain commands. Redis guarantees that a scan returns every
-//! entry that stays in its set during the scan. Each command blocks Redis for one page only.
+//! Reads the entries of a queue page by page, with plain commands. Redis guarantees that a scan
+//! returns every entry that stays in its set during the scan. Each command blocks Redis for one
+//! page only.
 
 use vestibule_domain::{
     entry_status::StoredPosition,

@@ -1,5 +1,5 @@
-//! Takes back the heartbeat of a promoter that goes idle, so that the next request ticks the queue: sends
-//! `park_idle_promoter.lua`.
+//! Takes back the heartbeat of a promoter that goes idle, so that the next request ticks the queue:
+//! sends `park_idle_promoter.lua`.
 
 use std::sync::LazyLock;
 

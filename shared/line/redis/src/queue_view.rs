@@ -101,8 +101,8 @@ fn read_window(state: &Fields, name: &str) -> Result<CountWindow, LineError> {
     })
 }
 
-/// Reads the counts of a window. They are all zero if the window has not begun, because then the fields are
-/// missing, or if an earlier release began it, because then some of them are missing.
+/// Reads the counts of a window. They are all zero if the window has not begun, because then the
+/// fields are missing, or if an earlier release began it, because then some of them are missing.
 fn read_counts(state: &Fields, name: &str) -> Result<LineCounts, LineError> {
     let has = |of: &str| state.has(&format!("{name}_{of}"));
     if !(has("at_ms") && has("expired") && has("no_shows")) {

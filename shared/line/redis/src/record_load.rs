@@ -1,5 +1,5 @@
-//! Keeps the last load report of the protected service: sends `record_load.lua`, and reads what that script
-//! stores.
+//! Keeps the last load report of the protected service: sends `record_load.lua`, and reads what
+//! that script stores.
 
 use std::sync::LazyLock;
 

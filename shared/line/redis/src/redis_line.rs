@@ -15,7 +15,8 @@ pub struct RedisLine {
     /// Replaces the server's clock in tests. `None` in production.
     pub(super) given_clock: Option<Clock>,
     pub(super) journal_limits: JournalLimits,
-    /// The caller's own clock, which scripts compare with the server's. See [`clock`](vestibule_domain::clock).
+    /// The caller's own clock, which scripts compare with the server's. See
+    /// [`clock`](vestibule_domain::clock).
     witness: Clock,
     pub(super) round_trips: Arc<DurationSamples>,
 }
@@ -30,9 +31,9 @@ impl RedisLine {
     /// | `redis+cluster://host:port` | the cluster that has this node, without TLS |
     /// | `rediss+cluster://host:port` | the cluster that has this node, with TLS |
     ///
-    /// The address of a cluster may name several nodes (`host:port,host:port`), so that the client can start
-    /// while one of them is down. With `?ca_file=/path/of.pem`, the client trusts the certificate authorities
-    /// in that file and no others.
+    /// The address of a cluster may name several nodes (`host:port,host:port`), so that the client
+    /// can start while one of them is down. With `?ca_file=/path/of.pem`, the client trusts the
+    /// certificate authorities in that file and no others.
     ///
     /// # Errors
     /// [`LineError::Unavailable`] if the address is malformed or the server does not answer.
@@ -40,19 +41,19 @@ impl RedisLine {
         Self::open(url, None).await
     }
 
-    /// Connects as [`connect`](Self::connect) does and logs in by IAM: `login` makes a fresh token for each
-    /// connection.
+    /// Connects as [`connect`](Self::connect) does and logs in by IAM: `login` makes a fresh token
+    /// for each connection.
     ///
     /// # Errors
-    /// [`LineError::Unavailable`] as for [`connect`](Self::connect), and also if the address does not use
-    /// TLS, because a token is a password.
+    /// [`LineError::Unavailable`] as for [`connect`](Self::connect), and also if the address does
+    /// not use TLS, because a token is a password.
     pub async fn connect_with_login(url: &str, login: IamLogin) -> Result<Self, LineError> {
         require_tls(url)?;
         Self::open(url, Some(login)).await
     }
 
-    /// Connects as [`connect_with_login`](Self::connect_with_login) does, but also without TLS. For tests
-    /// that start their own server.
+    /// Connects as [`connect_with_login`](Self::connect_with_login) does, but also without TLS. For
+    /// tests that start their own server.
     ///
     /// # Errors
     /// [`LineError::Unavailable`] if the address is malformed or the server does not answer.
@@ -66,7 +67,8 @@ impl RedisLine {
     /// [`connect_with_login`](Self::connect_with_login).
     ///
     /// # Errors
-    /// [`LineError::Unavailable`] if the address is malformed, or if the login would be sent without TLS.
+    /// [`LineError::Unavailable`] if the address is malformed, or if the login would be sent
+    /// without TLS.
     pub fn connect_lazily(url: &str, login: Option<IamLogin>) -> Result<Self, LineError> {
         if login.is_some() {
             require_tls(url)?;
@@ -97,8 +99,8 @@ impl RedisLine {
         }
     }
 
-    /// Replaces both the server's clock and the caller's by `clock`. Every script then takes its time from
-    /// the caller. For tests.
+    /// Replaces both the server's clock and the caller's by `clock`. Every script then takes its
+    /// time from the caller. For tests.
     #[cfg(feature = "given-time")]
     #[must_use]
     pub fn with_given_time(self, clock: Clock) -> Self {

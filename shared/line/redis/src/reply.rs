@@ -73,14 +73,14 @@ impl ScriptReply {
         Ok(Fields { of: self.of, fields })
     }
 
-    /// Reads the status of an entry: four values, which are the state, the score or visit, the position or
-    /// deadline, and the line time.
+    /// Reads the status of an entry: four values, which are the state, the score or visit, the
+    /// position or deadline, and the line time.
     pub(super) fn read_status(&mut self) -> Result<EntryStatus, LineError> {
         Ok(self.read_status_with_time()?.0)
     }
 
-    /// Reads the status of an entry and the line time in Unix milliseconds, which the status of a waiting
-    /// entry does not contain.
+    /// Reads the status of an entry and the line time in Unix milliseconds, which the status of a
+    /// waiting entry does not contain.
     pub(super) fn read_status_with_time(&mut self) -> Result<(EntryStatus, u64), LineError> {
         let (state, first, second, now_ms) = (
             self.read_text()?,
@@ -137,7 +137,8 @@ impl ScriptReply {
         Ok((v > 0).then_some(Version { epoch, v }))
     }
 
-    /// The error for a reply that the header of the script does not list. `wanted` is what the reply lacks.
+    /// The error for a reply that the header of the script does not list. `wanted` is what the
+    /// reply lacks.
     pub(super) fn protocol_error(&self, wanted: &str) -> LineError {
         LineError::Protocol(format!("the reply of script `{}` lacks {wanted}", self.of))
     }
@@ -174,7 +175,8 @@ impl Fields {
         self.fields.get(name).map(String::as_str).ok_or_else(missing)
     }
 
-    /// An integer that may be negative. A missing field is 0, because an earlier version did not write it.
+    /// An integer that may be negative. A missing field is 0, because an earlier version did not
+    /// write it.
     pub(super) fn signed_or_zero(&self, name: &str) -> Result<i64, LineError> {
         let Some(text) = self.fields.get(name) else {
             return Ok(0);
@@ -193,8 +195,8 @@ impl Fields {
             })
     }
 
-    /// An integer of 0 or more. A missing field is 0, because the first tick of this release adds the field
-    /// to a queue that an earlier release created.
+    /// An integer of 0 or more. A missing field is 0, because the first tick of this release adds
+    /// the field to a queue that an earlier release created.
     pub(super) fn number_or_zero(&self, name: &str) -> Result<u64, LineError> {
         if self.has(name) { self.number(name) } else { Ok(0) }
     }

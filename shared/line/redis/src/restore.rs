@@ -81,9 +81,9 @@ pub(super) async fn restore(
     }
 }
 
-/// The line time of a queue that is not in Redis yet, in Unix microseconds. It is computed here and not in a
-/// script, because the deadlines of thousands of restored entries are computed here, too. It is never before
-/// `last_us`.
+/// The line time of a queue that is not in Redis yet, in Unix microseconds. It is computed here and
+/// not in a script, because the deadlines of thousands of restored entries are computed here, too.
+/// It is never before `last_us`.
 async fn read_line_time_us(line: &RedisLine, last_us: u64) -> Result<u64, LineError> {
     let server_us = read_server_time_us(line).await?;
     Ok(LineTime::from_clocks(server_us, 0, line.witness_ms(), last_us).us)

@@ -43,8 +43,8 @@ pub(super) struct LuaScript {
 }
 
 impl LuaScript {
-    /// Reads a script and puts its includes behind the first line. The first line (`#!lua`) declares the kind
-    /// of the script, so it must stay first.
+    /// Reads a script and puts its includes behind the first line. The first line (`#!lua`)
+    /// declares the kind of the script, so it must stay first.
     pub(super) fn new(name: &'static str, source: &'static str) -> Self {
         let (kind, body) = source.split_once('\n').unwrap_or((source, ""));
         let mut code = format!("{kind}\n");
@@ -104,9 +104,9 @@ fn read_header(body: &'static str, name: &str) -> Vec<&'static str> {
 }
 
 impl RedisLine {
-    /// Begins a call of a script whose first two arguments are times. The first is the time in microseconds
-    /// that a test gives, or empty, so that the script reads the server's clock. The second is the caller's
-    /// clock in milliseconds.
+    /// Begins a call of a script whose first two arguments are times. The first is the time in
+    /// microseconds that a test gives, or empty, so that the script reads the server's clock. The
+    /// second is the caller's clock in milliseconds.
     pub(super) fn begin_call<'a>(&self, command: &'a LuaScript, queue: &'a QueueId) -> ScriptCall<'a> {
         command
             .call_for_queue(&Keys::new(queue))
@@ -118,8 +118,9 @@ impl RedisLine {
 /// One call of a script.
 pub(super) struct ScriptCall<'a> {
     command: &'a LuaScript,
-    /// The queue whose round-trip metric counts the call. `None` for the steps of a restore, because each of
-    /// them moves thousands of entries and would distort the metric, and for a script that has no queue.
+    /// The queue whose round-trip metric counts the call. `None` for the steps of a restore,
+    /// because each of them moves thousands of entries and would distort the metric, and for a
+    /// script that has no queue.
     queue: Option<&'a QueueId>,
     invocation: redis::ScriptInvocation<'a>,
     arg_count: usize,

@@ -1,5 +1,5 @@
-//! Prepares a sorted set for a restore under a name of its own. Plain commands are enough, because no other
-//! process reads the set yet.
+//! Prepares a sorted set for a restore under a name of its own. Plain commands are enough, because
+//! no other process reads the set yet.
 
 use futures_util::{StreamExt, TryStreamExt, stream};
 use redis::{Pipeline, cmd};
@@ -11,8 +11,8 @@ use super::{
     connect::{CallLink, to_line_error},
 };
 
-/// The number of entries in one `ZADD`. Redis serves no other command during a `ZADD`, so this bounds the
-/// wait of other callers.
+/// The number of entries in one `ZADD`. Redis serves no other command during a `ZADD`, so this
+/// bounds the wait of other callers.
 const ENTRIES_PER_ZADD: usize = 1_000;
 /// The number of `ZADD` commands in one message.
 const ZADDS_PER_MESSAGE: usize = 4;
@@ -21,16 +21,16 @@ const MESSAGES_IN_FLIGHT: usize = 2;
 /// The time to live of a staged set. Redis deletes the set if its restore dies.
 const STAGED_TTL_SECONDS: u64 = 600;
 
-/// Adds entries with their scores to a staged set. It sorts them first, because Redis adds sorted entries
-/// fastest.
+/// Adds entries with their scores to a staged set. It sorts them first, because Redis adds sorted
+/// entries fastest.
 pub(super) async fn stage_entries(
     line: &RedisLine,
     staged: &str,
     mut entries: Vec<(u64, EntryId)>,
 ) -> Result<(), LineError> {
     entries.sort_unstable();
-    // These futures are lazy: a message is built when it is sent. All messages together would need many times
-    // the memory of the entries.
+    // These futures are lazy: a message is built when it is sent. All messages together would need
+    // many times the memory of the entries.
     let messages: Vec<_> = entries
         .chunks(ENTRIES_PER_ZADD * ZADDS_PER_MESSAGE)
         .map(|entries| send_message(line, staged, entries))

@@ -24,9 +24,10 @@ pub(super) static STATUS: LazyLock<LuaScript> =
 
 /// Reads the status of an entry.
 ///
-/// Nearly all status requests are for waiting entries, and the place of a waiting entry is all that the
-/// answer needs. So two plain commands come first, because they are faster than a script. If the entry leaves
-/// the line between the two commands, the second finds nothing, and the script answers.
+/// Nearly all status requests are for waiting entries, and the place of a waiting entry is all that
+/// the answer needs. So two plain commands come first, because they are faster than a script. If
+/// the entry leaves the line between the two commands, the second finds nothing, and the script
+/// answers.
 pub(super) async fn status(line: &RedisLine, queue: &QueueId, id: EntryId) -> Result<EntryLookup, LineError> {
     let (key, member) = (Keys::new(queue).key("waiting"), id.to_member());
     let started = line.round_trips.start_measurement();

@@ -5,9 +5,9 @@ use vestibule_line::Tick;
 
 use super::reply::parse_integer;
 
-/// Parses a message: `through epoch v at_ms claim_by_ms`. `through` is the highest score that the tick
-/// promoted. The rest is the version and time of the change, and the time by which the visitors must claim.
-/// `None` if the message has another form.
+/// Parses a message: `through epoch v at_ms claim_by_ms`. `through` is the highest score that the
+/// tick promoted. The rest is the version and time of the change, and the time by which the
+/// visitors must claim. `None` if the message has another form.
 pub(super) fn parse_tick(message: &[u8]) -> Option<Tick> {
     let numbers: Option<Vec<u64>> = str::from_utf8(message)
         .ok()?

@@ -8,12 +8,12 @@ use vestibule_domain::{
     state::EntryState,
 };
 
-/// The approximate maximum number of entries on one page. A longer page would delay every other caller, because the
-/// line runs one call at a time.
+/// The approximate maximum number of entries on one page. A longer page would delay every other
+/// caller, because the line runs one call at a time.
 pub const PAGE_ENTRIES: usize = 1_000;
 
-/// The position in an iteration over all entries of a queue. The default is the beginning. Only the line interprets
-/// the contents.
+/// The position in an iteration over all entries of a queue. The default is the beginning. Only the
+/// line interprets the contents.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub struct Cursor {
     /// The index of the set that the iteration has reached.
@@ -24,12 +24,12 @@ pub struct Cursor {
 
 /// Some of the entries of a queue, in no particular order.
 ///
-/// The sets change during the iteration. An entry that moves between sets meanwhile may be on two pages or on none.
-/// An entry that does not move is on at least one page.
+/// The sets change during the iteration. An entry that moves between sets meanwhile may be on two
+/// pages or on none. An entry that does not move is on at least one page.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub struct Page {
-    /// The entries of this page with their stored positions. They include entries whose deadline has passed and
-    /// that no promotion has dropped yet.
+    /// The entries of this page with their stored positions. They include entries whose deadline
+    /// has passed and that no promotion has dropped yet.
     pub positions: Vec<(EntryId, StoredPosition)>,
     /// Ends that the backup may not have yet.
     pub ends: Vec<Change>,
@@ -42,8 +42,9 @@ pub struct Page {
 pub struct RepairOrder {
     /// The entry.
     pub id: EntryId,
-    /// The position that the caller observed in the line. The line repairs the entry only if it is still there. For
-    /// a ready entry, the deadline may be that of the claim clock, as stored, or wall time, as callers see it.
+    /// The position that the caller observed in the line. The line repairs the entry only if it is
+    /// still there. For a ready entry, the deadline may be that of the claim clock, as stored, or
+    /// wall time, as callers see it.
     pub observed: StoredPosition,
     /// The generation of the record.
     pub generation: u32,
@@ -65,8 +66,9 @@ pub enum RepairAction {
 impl RepairOrder {
     /// Decides what the record means for this entry.
     ///
-    /// Within one visit the later state wins, and of two session ends the later one wins, because a visit never
-    /// goes back. A session that the record extends may already have ended by the line's clock.
+    /// Within one visit the later state wins, and of two session ends the later one wins, because a
+    /// visit never goes back. A session that the record extends may already have ended by the
+    /// line's clock.
     pub fn choose_action(&self) -> RepairAction {
         let Some(record) = &self.record else {
             return RepairAction::Keep;
@@ -78,8 +80,8 @@ impl RepairOrder {
         let places = place.zip(record.score);
         if let Some(how) = record.end_reason() {
             let is_over = match place {
-                // The entry got a place below that of the ended visit before that visit ended, so this place is
-                // no longer valid either.
+                // The entry got a place below that of the ended visit before that visit ended, so
+                // this place is no longer valid either.
                 Some(seen) => {
                     record.is_end_of_place(seen) || places.is_some_and(|(seen, known)| seen < known)
                 }
@@ -164,7 +166,8 @@ pub struct CheckOrder {
     pub every_ms: u64,
     /// The same for a queue without changes since its last check began, in milliseconds.
     pub idle_ms: u64,
-    /// Another caller takes over a running check that has not reported progress for this long, in milliseconds.
+    /// Another caller takes over a running check that has not reported progress for this long, in
+    /// milliseconds.
     pub silent_ms: u64,
 }
 

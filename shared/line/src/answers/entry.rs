@@ -31,16 +31,16 @@ pub enum EnterOutcome {
 pub enum JoinKind {
     /// The visitor began a new visit.
     NewVisit,
-    /// The visitor keeps the existing place. For a waiting or active entry the change repeats the current state,
-    /// because the request that created the place may have died before it wrote the change. For a ready entry there
-    /// is no change, because its promotion is in the journal.
+    /// The visitor keeps the existing place. For a waiting or active entry the change repeats the
+    /// current state, because the request that created the place may have died before it wrote the
+    /// change. For a ready entry there is no change, because its promotion is in the journal.
     Kept,
     /// The visitor gave up the existing place for one at the back (`re_entry: requeue`).
     Requeued,
 }
 
-/// The reason why the queue does not accept new entries. Its text is what the visitor reads. Scripts name it by its
-/// word in kebab case.
+/// The reason why the queue does not accept new entries. Its text is what the visitor reads.
+/// Scripts name it by its word in kebab case.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Deserialize, thiserror::Error)]
 #[serde(rename_all = "kebab-case")]
 pub enum Refusal {
@@ -71,7 +71,8 @@ impl Refusal {
 pub enum NotFound {
     /// The entry ended recently. The backup may not show the end yet.
     RecentlyEnded,
-    /// The line knows nothing of the entry. Either it never existed, or only the backup knows how it ended.
+    /// The line knows nothing of the entry. Either it never existed, or only the backup knows how
+    /// it ended.
     Unknown,
 }
 
@@ -91,8 +92,8 @@ pub enum ClaimOutcome {
     Active {
         /// The status of the entry.
         status: EntryStatus,
-        /// The change to write. If the entry was already active, the change repeats its state, because the first
-        /// claim may not have been written.
+        /// The change to write. If the entry was already active, the change repeats its state,
+        /// because the first claim may not have been written.
         change: Change,
     },
     /// The entry is still waiting.
@@ -134,11 +135,11 @@ pub struct Validation {
     pub claims: bool,
     /// Whether validating completes an active entry, so that the entry is good for one use.
     pub consumes: bool,
-    /// The end of a valid pass of an earlier epoch, in Unix milliseconds. `None` if the visitor showed no such
-    /// pass.
+    /// The end of a valid pass of an earlier epoch, in Unix milliseconds. `None` if the visitor
+    /// showed no such pass.
     ///
-    /// The pass proves that the entry was active before the line lost that fact. If the line shows the entry as
-    /// waiting or ready, the entry becomes active again until this time.
+    /// The pass proves that the entry was active before the line lost that fact. If the line shows
+    /// the entry as waiting or ready, the entry becomes active again until this time.
     pub reactivate_until_ms: Option<u64>,
 }
 
@@ -212,13 +213,14 @@ pub enum ReplacedEntry {
 }
 
 impl RestoreEntryOrder {
-    /// Returns the event that restores the entry to the state of its record. Returns `None` if the entry has ended
-    /// or if the record lacks a needed value.
+    /// Returns the event that restores the entry to the state of its record. Returns `None` if the
+    /// entry has ended or if the record lacks a needed value.
     pub fn restore_event(&self) -> Option<Event> {
         let record = &self.record;
         match (record.state, record.score, record.expires_at_ms) {
             (EntryState::Waiting, Some(score), _) => Some(Event::Entered { score }),
-            // `Promoted` does not fit, because the promotion happened at the time in the record and not now.
+            // `Promoted` does not fit, because the promotion happened at the time in the record and
+            // not now.
             (EntryState::Ready, _, Some(claim_by_ms)) => Some(Event::StillReady {
                 visit: record.visit,
                 claim_by_ms,

@@ -15,7 +15,8 @@ pub struct FallbackTickOrder {
 }
 
 impl QueueView {
-    /// Whether the promoter was down at the time of this snapshot, so that a request should run a fallback tick.
+    /// Whether the promoter was down at the time of this snapshot, so that a request should run a
+    /// fallback tick.
     pub fn is_promoter_down(&self) -> bool {
         let interval_ms = self.configuration.settings.pace().interval_ms;
         is_promoter_down(

@@ -4,8 +4,8 @@ use vestibule_domain::estimate::{Estimate, Forecast, ObservedLine, TickCounts};
 
 use super::QueueView;
 
-/// A queue without a tick for this long does not move, in milliseconds: neither the promoter nor a request ticks
-/// it.
+/// A queue without a tick for this long does not move, in milliseconds: neither the promoter nor a
+/// request ticks it.
 const MAX_TICK_GAP_MS: u64 = 15_000;
 
 impl QueueView {
@@ -27,9 +27,9 @@ impl QueueView {
         });
         let pace = settings.pace();
         let tokens = self.bucket.refill(pace, self.now_ms).tokens(pace);
-        // This forecast also serves a visitor who joined the empty line just after this snapshot. That visitor has
-        // to wait, so the fast track had already used all free slots or all tokens. The forecast therefore counts
-        // those as taken.
+        // This forecast also serves a visitor who joined the empty line just after this snapshot.
+        // That visitor has to wait, so the fast track had already used all free slots or all
+        // tokens. The forecast therefore counts those as taken.
         let taken_since = if self.waiting == 0 {
             tokens.min(u64::from(settings.capacity).saturating_sub(taken))
         } else {
@@ -54,8 +54,8 @@ impl QueueView {
 
     /// Returns the expected wait at this position.
     ///
-    /// Returns `None` if an estimate is impossible: the settings stop promotion, the clocks of the server and the
-    /// caller are apart, no tick came for 15 s, or the line has observed too little.
+    /// Returns `None` if an estimate is impossible: the settings stop promotion, the clocks of the
+    /// server and the caller are apart, no tick came for 15 s, or the line has observed too little.
     pub fn estimate(&self, forecast: &Forecast, position: u64) -> Option<Estimate> {
         let counted_at_ms = self.averages.last_tick_at_ms;
         let is_ticked = counted_at_ms == 0 || self.now_ms.saturating_sub(counted_at_ms) <= MAX_TICK_GAP_MS;

@@ -12,8 +12,10 @@ pub struct HoldOrder<'a> {
     /// The line holds the poll only if it holds fewer polls than this. See
     /// [`Hold::held_polls_limit`](vestibule_domain::poll_pacing::Hold::held_polls_limit).
     pub below: u64,
-    /// The lease of the hold, in milliseconds; [`HOLD_LEASE_MAX_MS`](vestibule_domain::poll_pacing::HOLD_LEASE_MAX_MS) at
-    /// most. When it ends, the poll no longer counts. This covers a process that died before it released the poll.
+    /// The lease of the hold, in milliseconds;
+    /// [`HOLD_LEASE_MAX_MS`](vestibule_domain::poll_pacing::HOLD_LEASE_MAX_MS) at most. When it
+    /// ends, the poll no longer counts. This covers a process that died before it released the
+    /// poll.
     pub lease_ms: u64,
 }
 

@@ -18,8 +18,8 @@ pub struct PromoteOrder {
     pub max_entries: u64,
     /// Whether the caller is the promoter. If so, the line records its heartbeat.
     pub is_promoter: bool,
-    /// The watermark that the line must have reached, if the caller knows one. A line below it has lost changes of
-    /// the queue: it promotes nothing, and the call fails with
+    /// The watermark that the line must have reached, if the caller knows one. A line below it has
+    /// lost changes of the queue: it promotes nothing, and the call fails with
     /// [`LineError::QueueNotFound`](crate::LineError::QueueNotFound).
     pub min_watermark: Option<MinWatermark>,
 }
@@ -29,11 +29,13 @@ pub struct PromoteOrder {
 pub struct MinWatermark {
     /// The epoch of the queue.
     pub epoch: u32,
-    /// The [watermark](crate::RecoveryLine::raise_watermark). The line has shown this value or a higher one.
+    /// The [watermark](crate::RecoveryLine::raise_watermark). The line has shown this value or a
+    /// higher one.
     pub watermark: u64,
 }
 
-/// What one call of [`Line::promote`](crate::PromotionLine::promote) did, and the state of the queue afterwards.
+/// What one call of [`Line::promote`](crate::PromotionLine::promote) did, and the state of the
+/// queue afterwards.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Promotion {
     /// The number of entries that became ready.
@@ -67,7 +69,8 @@ pub enum AdjustClockOutcome {
     Applied,
     /// The clocks already agree. Nothing changed.
     ClocksAgree,
-    /// No third clock supports the caller's clock, or the clocks moved after the caller read them. Nothing changed.
+    /// No third clock supports the caller's clock, or the clocks moved after the caller read them.
+    /// Nothing changed.
     NotConfirmed,
 }
 
@@ -156,7 +159,8 @@ pub enum ConfigureOutcome {
     Unchanged,
     /// A newer configuration is in force and stays in force.
     Superseded,
-    /// The line has the queue with an earlier epoch. A restore is under way or has to follow. Nothing changed.
+    /// The line has the queue with an earlier epoch. A restore is under way or has to follow.
+    /// Nothing changed.
     NeedsRestore,
 }
 
@@ -178,7 +182,8 @@ pub enum RaiseWatermarkOutcome {
     Raised(u64),
     /// The queue has not changed since the watermark was last raised, so the watermark stays the same.
     Unchanged,
-    /// The line's watermark is below the one in the backup: the line restarted with stale data. Nothing changed.
+    /// The line's watermark is below the one in the backup: the line restarted with stale data.
+    /// Nothing changed.
     StaleLine,
     /// The queue has another epoch. Nothing changed.
     OtherEpoch,
@@ -197,14 +202,15 @@ pub struct QueueView {
     pub ready: u64,
     /// The number of active entries.
     pub active: u64,
-    /// The number of ends that the backup may not have yet. They include ends of entries that have entered again
-    /// since.
+    /// The number of ends that the backup may not have yet. They include ends of entries that have
+    /// entered again since.
     pub unsettled_ends: u64,
     /// The number of records in the journal.
     pub journal_len: u64,
     /// The number of dead letters: records that the backup keeps rejecting.
     pub dead_letters: u64,
-    /// The highest score promoted so far. Each entry that waited at this score or a lower one has been promoted.
+    /// The highest score promoted so far. Each entry that waited at this score or a lower one has
+    /// been promoted.
     pub promoted_through: u64,
     /// When the promoter last ticked, in Unix milliseconds; 0 if it never did, and while it is parked.
     pub heartbeat_ms: u64,
@@ -220,8 +226,8 @@ pub struct QueueView {
     pub totals: QueueTotals,
     /// How the clocks of the server and the caller compare, so whether line time is certain.
     pub clocks: ClockDifference,
-    /// The times until active sessions end, in milliseconds: the first one, one at each twentieth of the ascending
-    /// order, and the last one. Empty if no entry is active.
+    /// The times until active sessions end, in milliseconds: the first one, one at each twentieth
+    /// of the ascending order, and the last one. Empty if no entry is active.
     pub session_ends_in_ms: Vec<u64>,
     /// The last load report of the protected service, if it has not expired.
     pub load: Option<LastLoadReport>,

@@ -12,13 +12,13 @@ use vestibule_engine::{
 
 use super::{Admin, Problem, entry_partition};
 
-/// The command starts no further part of a check after this time. The rest of the function's timeout is for the
-/// part that is running.
+/// The command starts no further part of a check after this time. The rest of the function's
+/// timeout is for the part that is running.
 pub const CHECK_TIME_MAX: Duration = Duration::from_secs(200);
 
 impl Admin {
-    /// Compares the line with the backup and repairs differences, from the given shard on. It does not take a
-    /// turn from the line, so it may run next to a scheduled check.
+    /// Compares the line with the backup and repairs differences, from the given shard on. It does
+    /// not take a turn from the line, so it may run next to a scheduled check.
     pub(super) async fn check(&self, queue: &QueueId, from_shard: u8) -> Result<Value, Problem> {
         let partition = entry_partition(queue, &self.read_stored_queue(queue).await?);
         let until = Instant::now() + CHECK_TIME_MAX;

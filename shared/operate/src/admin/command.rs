@@ -40,9 +40,9 @@ pub(super) enum EntrySelector {
     Visitor(Visitor),
 }
 
-/// The values that a destructive command must repeat, so that the console's test button does not run such a
-/// command twice by accident. Parsing does not verify the values, because the right ones are known only once
-/// the queue was read.
+/// The values that a destructive command must repeat, so that the console's test button does not
+/// run such a command twice by accident. Parsing does not verify the values, because the right ones
+/// are known only once the queue was read.
 #[derive(Debug)]
 pub(super) struct Confirmation {
     /// The queue of the command.

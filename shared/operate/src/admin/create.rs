@@ -13,8 +13,8 @@ use vestibule_engine::sync::apply_configuration;
 use super::{Admin, Problem};
 
 impl Admin {
-    /// Adds a queue, first to the backup and then to the line. The command is idempotent: repeated with the
-    /// same settings, it completes what a crash between the two writes left undone.
+    /// Adds a queue, first to the backup and then to the line. The command is idempotent: repeated
+    /// with the same settings, it completes what a crash between the two writes left undone.
     pub(super) async fn create(&self, queue: &QueueId, given: &Map<String, Value>) -> Result<Value, Problem> {
         let settings = Settings::from_map(given).and_then(|settings| self.policy.validate(settings));
         let settings = settings.map_err(|error| Problem::invalid_setting(&error))?;
@@ -25,8 +25,8 @@ impl Admin {
             settings: settings.to_map().into(),
             settings_order: 0,
             metadata: QueueMetadata {
-                // The lease keeps the promoter away. Without it, a promoter that finds the queue now would
-                // restore it as a lost queue, with an empty pace bucket.
+                // The lease keeps the promoter away. Without it, a promoter that finds the queue
+                // now would restore it as a lost queue, with an empty pace bucket.
                 lease: Some(lease),
                 ..part
             },

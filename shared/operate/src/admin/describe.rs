@@ -10,8 +10,8 @@ use vestibule_line::LineError;
 use super::{Admin, OPERATIONS, Operation, Problem};
 
 impl Admin {
-    /// Shows the settings in force and the stored settings. They differ for a moment after an edit in the
-    /// table, or for as long as that edit is invalid.
+    /// Shows the settings in force and the stored settings. They differ for a moment after an edit
+    /// in the table, or for as long as that edit is invalid.
     pub(super) async fn describe(&self, queue: &QueueId, help: bool) -> Result<Value, Problem> {
         let stored = self.read_stored_queue(queue).await?;
         let in_force = match self.line.queue_view(queue).await {

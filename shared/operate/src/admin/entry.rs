@@ -1,4 +1,5 @@
-//! The commands `inspect` and `evict`: show or remove one entry. They accept a visitor id but never return one.
+//! The commands `inspect` and `evict`: show or remove one entry. They accept a visitor id but never
+//! return one.
 
 use serde_json::{Value, json};
 use vestibule_backup::StoredQueue;

@@ -1,8 +1,9 @@
-//! The commands of operators. One function takes `{"op": …, "queue": …, "settings": {…}}` and answers `{"ok":
-//! true, "result": {…}}` or `{"ok": false, "problem": {…}}`.
+//! The commands of operators. One function takes `{"op": …, "queue": …, "settings": {…}}` and
+//! answers `{"ok": true, "result": {…}}` or `{"ok": false, "problem": {…}}`.
 //!
-//! A command writes the backup first and the line second. After a crash between the two, the promoter applies
-//! the stored settings within seconds. In the other order, settings could be in force that are stored nowhere.
+//! A command writes the backup first and the line second. After a crash between the two, the
+//! promoter applies the stored settings within seconds. In the other order, settings could be in
+//! force that are stored nowhere.
 
 mod check;
 mod command;
@@ -57,10 +58,11 @@ pub struct Admin {
 }
 
 impl Admin {
-    /// Carries out one command and returns its answer as JSON. Every event gets an answer, also an invalid one.
+    /// Carries out one command and returns its answer as JSON. Every event gets an answer, also an
+    /// invalid one.
     pub async fn handle(&self, event: Value) -> Value {
-        // The log contains only a valid operation and a valid queue id. Any other value may hold something that
-        // must not be logged, such as a visitor id.
+        // The log contains only a valid operation and a valid queue id. Any other value may hold
+        // something that must not be logged, such as a visitor id.
         let op = event["op"]
             .as_str()
             .and_then(Operation::find)
@@ -148,8 +150,8 @@ impl Admin {
     }
 }
 
-/// Returns the partition of a stored queue's entries. If the stored settings are invalid, the defaults set how
-/// long the records of ended entries are kept.
+/// Returns the partition of a stored queue's entries. If the stored settings are invalid, the
+/// defaults set how long the records of ended entries are kept.
 fn entry_partition(queue: &QueueId, stored: &StoredQueue) -> EntryPartition {
     let settings = stored.settings.parse().unwrap_or_default();
     EntryPartition {

@@ -1,5 +1,5 @@
-//! Parses a command of operators from JSON. Parsing is strict: a command with an unknown or invalid field is
-//! refused and changes nothing.
+//! Parses a command of operators from JSON. Parsing is strict: a command with an unknown or invalid
+//! field is refused and changes nothing.
 
 use serde_json::{Map, Value};
 

@@ -1,5 +1,5 @@
-//! Why a command was not carried out, as problem details (RFC 9457). An operator reads the detail and must
-//! learn from it what to do next.
+//! Why a command was not carried out, as problem details (RFC 9457). An operator reads the detail
+//! and must learn from it what to do next.
 
 use serde_json::{Map, Value, json};
 use vestibule_backup::BackupError;

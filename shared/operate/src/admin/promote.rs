@@ -10,12 +10,13 @@ use vestibule_line::{MinWatermark, PROMOTE_CHUNK, PromoteOrder};
 
 use super::{Admin, Problem, entry_partition};
 
-/// The flush may take as long as a function may run. The answer says whether all of the journal is durable.
+/// The flush may take as long as a function may run. The answer says whether all of the journal is
+/// durable.
 const FLUSH_TIME: Duration = Duration::from_mins(15);
 
 impl Admin {
-    /// Promotes at most `count` entries, within the capacity and the pace. It spends tokens from the same
-    /// bucket as the promoter.
+    /// Promotes at most `count` entries, within the capacity and the pace. It spends tokens from
+    /// the same bucket as the promoter.
     pub(super) async fn promote(&self, queue: &QueueId, count: u64) -> Result<Value, Problem> {
         let stored = self.read_stored_queue(queue).await?;
         let mut promoted = 0;

@@ -14,7 +14,8 @@ use vestibule_engine::{
 use super::{Admin, Problem};
 
 impl Admin {
-    /// Restores a queue from the backup, whatever the line has. No visitor loses their place or moves back.
+    /// Restores a queue from the backup, whatever the line has. No visitor loses their place or
+    /// moves back.
     pub(super) async fn restore(&self, queue: &QueueId) -> Result<Value, Problem> {
         let stored = self.read_stored_queue(queue).await?;
         let settings = self.settings_for_restore(queue, &stored).await?;
@@ -22,8 +23,8 @@ impl Admin {
         Ok(restore_to_json(queue, &restored))
     }
 
-    /// Starts a new generation, which is empty and in which all earlier tokens and passes are void. The records
-    /// of the previous generation stay in the backup until their time to live ends.
+    /// Starts a new generation, which is empty and in which all earlier tokens and passes are void.
+    /// The records of the previous generation stay in the backup until their time to live ends.
     pub(super) async fn reset(&self, queue: &QueueId) -> Result<Value, Problem> {
         let stored = self.read_stored_queue(queue).await?;
         let settings = self.settings_for_restore(queue, &stored).await?;
@@ -42,8 +43,8 @@ impl Admin {
         Ok(restore_to_json(queue, &restored))
     }
 
-    /// Returns the settings to restore a queue with. If the stored settings are invalid, these are the settings
-    /// in force.
+    /// Returns the settings to restore a queue with. If the stored settings are invalid, these are
+    /// the settings in force.
     async fn settings_for_restore(&self, queue: &QueueId, stored: &StoredQueue) -> Result<Settings, Problem> {
         match build_configuration(stored, self.policy) {
             Ok(configuration) => Ok(configuration.settings),

@@ -33,8 +33,8 @@ impl Admin {
         self.apply_and_describe(queue, &stored, configuration).await
     }
 
-    /// Changes the one setting of a switch, such as `paused` for `pause`. It also works while another stored
-    /// setting is invalid, and leaves that one for its author to correct.
+    /// Changes the one setting of a switch, such as `paused` for `pause`. It also works while
+    /// another stored setting is invalid, and leaves that one for its author to correct.
     pub(super) async fn switch(&self, queue: &QueueId, name: &str, value: Value) -> Result<Value, Problem> {
         let change = |stored: &Map<String, Value>| {
             let mut changed = stored.clone();
@@ -90,8 +90,8 @@ impl Admin {
         Err(Problem::settings_changed())
     }
 
-    /// Returns the settings to change if the stored value is not a map. Only the settings in force can be meant
-    /// then.
+    /// Returns the settings to change if the stored value is not a map. Only the settings in force
+    /// can be meant then.
     async fn settings_in_force(
         &self,
         queue: &QueueId,
@@ -125,8 +125,8 @@ impl Admin {
     }
 }
 
-/// Merges the given settings into the stored ones. An update corrects an invalid stored setting by naming it.
-/// The value `null` removes a stored name that is not a setting.
+/// Merges the given settings into the stored ones. An update corrects an invalid stored setting by
+/// naming it. The value `null` removes a stored name that is not a setting.
 fn merge_settings(stored: &Map<String, Value>, given: &Map<String, Value>) -> Result<Settings, Problem> {
     if let Ok(settings) = Settings::from_map(stored) {
         return settings

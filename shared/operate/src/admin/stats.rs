@@ -23,8 +23,8 @@ impl Admin {
         Ok(json!({ "queues": queues }))
     }
 
-    /// Returns the row of one queue. A queue that does not answer gets a row with its problem and does not hide
-    /// the others.
+    /// Returns the row of one queue. A queue that does not answer gets a row with its problem and
+    /// does not hide the others.
     async fn list_row(&self, queue: &QueueId) -> Value {
         match self.line.queue_view(queue).await {
             Ok(view) => json!({

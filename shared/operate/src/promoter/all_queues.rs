@@ -15,12 +15,12 @@ use super::{queue_steps::FLUSH_TIME, run::Promoter};
 const FLUSH_RECORDS_MAX: usize = 1_000;
 
 impl Promoter {
-    /// Syncs every queue once, one after the other. A process calls it at its start and serves no request
-    /// before it returns.
+    /// Syncs every queue once, one after the other. A process calls it at its start and serves no
+    /// request before it returns.
     ///
     /// # Errors
-    /// [`BackupError`] if the backup cannot list its queues. The outcome of each queue holds that queue's own
-    /// error.
+    /// [`BackupError`] if the backup cannot list its queues. The outcome of each queue holds that
+    /// queue's own error.
     pub async fn sync_all(&self) -> Result<Vec<(QueueId, Result<SyncOutcome, SyncError>)>, BackupError> {
         let queues = self.backup.list_queues().await?;
         self.registry.replace_queues(queues.clone());
@@ -33,12 +33,12 @@ impl Promoter {
         Ok(outcomes)
     }
 
-    /// Flushes the journals of all queues to the backup and retries the dead letters. A process calls it at its
-    /// end if its line ends with the process.
+    /// Flushes the journals of all queues to the backup and retries the dead letters. A process
+    /// calls it at its end if its line ends with the process.
     ///
     /// # Errors
-    /// The error of the first queue that failed, as text that starts with the queue's id. The function flushes
-    /// the other queues too.
+    /// The error of the first queue that failed, as text that starts with the queue's id. The
+    /// function flushes the other queues too.
     pub async fn flush_all(&self) -> Result<(), String> {
         let mut outcome = Ok(());
         for partition in self

@@ -1,5 +1,5 @@
-//! Schedules the consistency checks of the line with the backup. Every few minutes the promoter that asks first
-//! runs the check of a queue.
+//! Schedules the consistency checks of the line with the backup. Every few minutes the promoter
+//! that asks first runs the check of a queue.
 
 use std::{
     collections::HashMap,
@@ -13,15 +13,15 @@ use vestibule_domain::id::QueueId;
 use vestibule_engine::check::{CheckConfig, CheckError, CheckSummary, check_queue};
 use vestibule_line::{CheckAssignment, CheckOrder, Line};
 
-/// How often a queue is checked. If nothing happened in a queue since the last check, only a manual edit can
-/// have caused a difference, so an idle queue is checked less often.
+/// How often a queue is checked. If nothing happened in a queue since the last check, only a manual
+/// edit can have caused a difference, so an idle queue is checked less often.
 const CHECK_INTERVALS: CheckOrder = CheckOrder {
     every_ms: 300_000,
     idle_ms: 3_600_000,
     silent_ms: 60_000,
 };
-/// The longest time until the promoter asks the line for a turn again, because the check of another promoter
-/// may have been cut off.
+/// The longest time until the promoter asks the line for a turn again, because the check of another
+/// promoter may have been cut off.
 const ASK_INTERVAL: Duration = Duration::from_secs(20);
 
 /// When to ask the line for a turn again, for each queue.
@@ -48,8 +48,8 @@ impl CheckSchedule {
     }
 }
 
-/// Runs the consistency check of a queue if the line gives this caller the turn. The check starts where the
-/// last one stopped. It calls `tell` after each part.
+/// Runs the consistency check of a queue if the line gives this caller the turn. The check starts
+/// where the last one stopped. It calls `tell` after each part.
 ///
 /// # Errors
 /// [`CheckError`] if a part of the check failed. The next turn continues after the last finished part.

@@ -1,5 +1,6 @@
-//! Keeps the line time right. Each promoter checks that its own clock is steady. If the server's clock is
-//! wrong, the promoter has the line add an offset to it. See `docs/adr/0003-clocks-and-pace.md`.
+//! Keeps the line time right. Each promoter checks that its own clock is steady. If the server's
+//! clock is wrong, the promoter has the line add an offset to it. See
+//! `docs/adr/0003-clocks-and-pace.md`.
 
 use std::{
     collections::HashMap,
@@ -16,8 +17,8 @@ use vestibule_domain::{
 };
 use vestibule_line::{AdjustClockOutcome, LineError, PromotionLine};
 
-/// The server's clock must be off by the same amount in this many consecutive ticks before the promoter adjusts
-/// it.
+/// The server's clock must be off by the same amount in this many consecutive ticks before the
+/// promoter adjusts it.
 const ADJUST_AFTER_TICKS: u32 = 3;
 /// For this long after a jump of its own clock, a promoter does not adjust the server's clock.
 const DISTRUST_AFTER_JUMP: Duration = Duration::from_mins(1);
@@ -32,7 +33,8 @@ pub(super) struct ClockWatch {
     differences: Mutex<HashMap<QueueId, RepeatedDifference>>,
 }
 
-/// The last reading of the promoter's own clock, next to a reading of the monotonic clock, which cannot be set.
+/// The last reading of the promoter's own clock, next to a reading of the monotonic clock, which
+/// cannot be set.
 struct OwnClock {
     wall_us: u64,
     at: Instant,
@@ -124,8 +126,8 @@ impl ClockWatch {
         }
     }
 
-    /// Records how far the server's clock is off. Returns in how many consecutive ticks it has been off by the
-    /// same amount, or `None` if the clocks agree.
+    /// Records how far the server's clock is off. Returns in how many consecutive ticks it has been
+    /// off by the same amount, or `None` if the clocks agree.
     fn count_difference(&self, queue: &QueueId, clocks: ClockDifference) -> Option<u32> {
         let mut differences = lock(&self.differences);
         if !clocks.apart {
@@ -144,7 +146,8 @@ impl ClockWatch {
         Some(difference.ticks)
     }
 
-    /// Whether the promoter's own clock has kept pace with the monotonic clock for the last [`DISTRUST_AFTER_JUMP`].
+    /// Whether the promoter's own clock has kept pace with the monotonic clock for the last
+    /// [`DISTRUST_AFTER_JUMP`].
     fn sample_own_clock(&self) -> bool {
         let mut own = lock(&self.own_clock);
         let (wall_us, at) = ((self.wall)(), Instant::now());
@@ -159,7 +162,7 @@ impl ClockWatch {
 }
 
 fn lock<T>(mutex: &Mutex<T>) -> MutexGuard<'_, T> {
-    // Every change under the lock is complete before anything could panic, so the data of a poisoned mutex is
-    // consistent.
+    // Every change under the lock is complete before anything could panic, so the data of a
+    // poisoned mutex is consistent.
     mutex.lock().unwrap_or_else(PoisonError::into_inner)
 }

@@ -5,13 +5,13 @@
 //! [syncs](vestibule_engine::sync) the settings. Every few minutes it runs one
 //! [consistency check](vestibule_engine::check), which compares the line with the backup.
 //!
-//! [`Promoter::run`] is the loop around these steps, and it is simple on purpose. All queues run in parallel.
-//! Each step has its own timeout. The loop skips a queue whose previous step is still running, so a slow queue
-//! delays no other queue.
+//! [`Promoter::run`] is the loop around these steps, and it is simple on purpose. All queues run in
+//! parallel. Each step has its own timeout. The loop skips a queue whose previous step is still
+//! running, so a slow queue delays no other queue.
 //!
-//! Any number of promoters may run at the same time, because the number of promoted entries depends only on the
-//! time and the state of the line. While no promoter runs, a request runs a fallback tick
-//! ([`fallback_tick`](vestibule_engine::fallback_tick)).
+//! Any number of promoters may run at the same time, because the number of promoted entries depends
+//! only on the time and the state of the line. While no promoter runs, a request runs a fallback
+//! tick ([`fallback_tick`](vestibule_engine::fallback_tick)).
 
 mod all_queues;
 mod checks;

@@ -11,10 +11,10 @@ use super::{queue_steps::TICK_TIMEOUT, run::Promoter};
 const PARK_AFTER_EMPTY: Duration = Duration::from_secs(10);
 
 impl Promoter {
-    /// Clears the heartbeats of all queues and returns `true`, if there is nothing to do. Otherwise it returns
-    /// `false`, and the run goes on. The line checks atomically, in the same step that clears the heartbeat,
-    /// that the queue is still empty. A visitor who enters afterwards therefore finds no heartbeat, and the
-    /// request runs a fallback tick.
+    /// Clears the heartbeats of all queues and returns `true`, if there is nothing to do. Otherwise
+    /// it returns `false`, and the run goes on. The line checks atomically, in the same step that
+    /// clears the heartbeat, that the queue is still empty. A visitor who enters afterwards
+    /// therefore finds no heartbeat, and the request runs a fallback tick.
     pub(super) async fn park_idle_promoter(&self) -> bool {
         // A consistency check must finish, and a running tick would write the heartbeat again.
         if !self.registry.has_been_empty_for(PARK_AFTER_EMPTY) || !self.steps.is_idle() {

@@ -1,5 +1,5 @@
-//! Probes of the estimated wait. A probe keeps one estimate until the actual wait is known, so that the two can
-//! be compared.
+//! Probes of the estimated wait. A probe keeps one estimate until the actual wait is known, so that
+//! the two can be compared.
 
 use vestibule_domain::score::WaitScore;
 use vestibule_line::Report;
@@ -23,9 +23,9 @@ struct EstimateProbe {
 }
 
 impl EstimateProbes {
-    /// Keeps the estimate that the last visitor in line is shown now. `told_ms` is `None` if there is no
-    /// estimate. When [`PROBES_MAX`] is reached, every other probe is dropped, so that the probes still cover a
-    /// long wait from its beginning to its end.
+    /// Keeps the estimate that the last visitor in line is shown now. `told_ms` is `None` if there
+    /// is no estimate. When [`PROBES_MAX`] is reached, every other probe is dropped, so that the
+    /// probes still cover a long wait from its beginning to its end.
     pub(super) fn add(&mut self, report: &Report, estimated_ms: Option<u64>) {
         if self.generation != report.generation {
             // A reset began a new generation, in which the old places mean nothing.
@@ -49,9 +49,10 @@ impl EstimateProbes {
         });
     }
 
-    /// Removes the probes whose place was reached. Returns for each how much longer the actual wait was than
-    /// the estimate, in milliseconds, negative if it was shorter. If the line is empty, the visitors of the
-    /// remaining probes have left, so these probes are dropped without a result.
+    /// Removes the probes whose place was reached. Returns for each how much longer the actual wait
+    /// was than the estimate, in milliseconds, negative if it was shorter. If the line is empty,
+    /// the visitors of the remaining probes have left, so these probes are dropped without a
+    /// result.
     pub(super) fn take_estimate_errors(
         &mut self,
         promoted_through: u64,

@@ -1,5 +1,5 @@
-//! The promoter's registry of queues: their settings in force, when they were last seen occupied, and which
-//! problems the log has already reported.
+//! The promoter's registry of queues: their settings in force, when they were last seen occupied,
+//! and which problems the log has already reported.
 
 use std::{
     collections::{BTreeMap, BTreeSet},
@@ -26,8 +26,8 @@ pub(super) struct QueueRegistry {
 struct RegisteredQueue {
     /// The partition of the queue's entries in the backup. `None` until the first sync.
     partition: Option<EntryPartition>,
-    /// Since when the queue has been empty by the ticks of this run. `None` if it is occupied or not ticked
-    /// yet.
+    /// Since when the queue has been empty by the ticks of this run. `None` if it is occupied or
+    /// not ticked yet.
     empty_since: Option<Instant>,
     /// When the dead letters were last retried.
     retried_at: Option<Instant>,
@@ -69,8 +69,8 @@ impl QueueRegistry {
         Some(self.lock().get(queue)?.applied?.fence)
     }
 
-    /// Takes the turn to retry the dead letters. Returns `true` once in each interval `every`, and the caller
-    /// then retries them.
+    /// Takes the turn to retry the dead letters. Returns `true` once in each interval `every`, and
+    /// the caller then retries them.
     pub(super) fn take_retry_turn(&self, queue: &QueueId, every: Duration) -> bool {
         let mut registered = self.lock();
         let Some(entry) = registered.get_mut(queue) else {
@@ -91,16 +91,16 @@ impl QueueRegistry {
         }
     }
 
-    /// Records whether the queue was empty at its last tick. After a failed tick the caller passes `false`,
-    /// because the queue may be occupied.
+    /// Records whether the queue was empty at its last tick. After a failed tick the caller passes
+    /// `false`, because the queue may be occupied.
     pub(super) fn record_emptiness(&self, queue: &QueueId, is_empty: bool) {
         if let Some(entry) = self.lock().get_mut(queue) {
             entry.empty_since = is_empty.then(|| entry.empty_since.unwrap_or_else(Instant::now));
         }
     }
 
-    /// Whether every queue has been empty for `time`, and the first listing of this run is at least as old.
-    /// Before that listing the registry may lack queues of the backup.
+    /// Whether every queue has been empty for `time`, and the first listing of this run is at least
+    /// as old. Before that listing the registry may lack queues of the backup.
     pub(super) fn has_been_empty_for(&self, time: Duration) -> bool {
         let is_past = |since: Option<Instant>| since.is_some_and(|since| since.elapsed() >= time);
         is_past(*lock(&self.listed_at)) && self.lock().values().all(|entry| is_past(entry.empty_since))
@@ -110,8 +110,8 @@ impl QueueRegistry {
         self.lock().remove(queue);
     }
 
-    /// Logs the problem of a step when it is new or has changed, and logs the recovery when the step succeeds
-    /// again.
+    /// Logs the problem of a step when it is new or has changed, and logs the recovery when the
+    /// step succeeds again.
     pub(super) fn log_step_outcome(&self, queue: &QueueId, step: &'static str, outcome: Result<(), String>) {
         let mut registered = self.lock();
         let Some(entry) = registered.get_mut(queue) else {
@@ -146,7 +146,7 @@ impl QueueRegistry {
 }
 
 fn lock<T>(mutex: &Mutex<T>) -> MutexGuard<'_, T> {
-    // Every change under the lock is complete before anything could panic, so the data of a poisoned mutex is
-    // consistent.
+    // Every change under the lock is complete before anything could panic, so the data of a
+    // poisoned mutex is consistent.
     mutex.lock().unwrap_or_else(PoisonError::into_inner)
 }

@@ -18,7 +18,8 @@ use super::{checks::run_due_check, run::Promoter, steps::Step};
 
 /// The promoter aborts a tick that takes longer.
 pub(super) const TICK_TIMEOUT: Duration = Duration::from_secs(5);
-/// A flush starts no further batch of records after this time, so that every queue gets its turn to flush.
+/// A flush starts no further batch of records after this time, so that every queue gets its turn to
+/// flush.
 pub(super) const FLUSH_TIME: Duration = Duration::from_secs(10);
 /// The time between two retries of a queue's dead letters.
 const DEAD_LETTER_RETRY_INTERVAL: Duration = Duration::from_mins(10);
@@ -48,8 +49,8 @@ impl Promoter {
                 "the backup did not list the queues in time; the promoter goes on with the queues that it knows"
             ),
         }
-        // The promoter syncs the known queues also after a failed listing, because the settings of one queue
-        // may still be readable.
+        // The promoter syncs the known queues also after a failed listing, because the settings of
+        // one queue may still be readable.
         for queue in self.registry.queues() {
             self.start_step(Step::Sync(queue));
         }
@@ -97,8 +98,8 @@ impl Promoter {
             }) => {
                 self.registry.record_sync(queue, partition.clone(), *put);
                 self.reporter.report_settings_refused(queue, true);
-                // The text contains the fingerprint of the stored settings, so that the log shows the next
-                // invalid edit although the reason is the same.
+                // The text contains the fingerprint of the stored settings, so that the log shows
+                // the next invalid edit although the reason is the same.
                 log_outcome(Err(format!(
                     "the stored settings (fingerprint {stored}) are invalid; only their switches act, and the other \
                      settings in force stay: {error}"
@@ -106,8 +107,8 @@ impl Promoter {
             }
             Ok(SyncOutcome::QueueRemoved) => self.registry.remove(queue),
             Err(error) => {
-                // A damaged item counts as refused settings, whichever part of it is damaged, so that the
-                // metric shows it.
+                // A damaged item counts as refused settings, whichever part of it is damaged, so
+                // that the metric shows it.
                 if matches!(
                     error,
                     SyncError::NotRestorable(_) | SyncError::Backup(BackupError::Unreadable(_))
@@ -129,8 +130,8 @@ impl Promoter {
             Ok(Ok(summary)) => {
                 debug!(event = "queue.ticked", %queue, ticked = ?summary, "ticked the queue");
                 let is_empty = summary.waiting + summary.ready + summary.active == 0;
-                // A queue whose clocks disagree counts as occupied, because only a running promoter can correct
-                // the offset.
+                // A queue whose clocks disagree counts as occupied, because only a running promoter
+                // can correct the offset.
                 self.registry
                     .record_emptiness(queue, is_empty && !summary.clocks.apart);
                 self.start_step(Step::Flush(queue.clone()));
@@ -150,7 +151,8 @@ impl Promoter {
             }
             Ok(Err(error)) => {
                 if matches!(error, LineError::QueueNotFound) {
-                    // The sync restores the queue at once instead of with the next reading of the settings.
+                    // The sync restores the queue at once instead of with the next reading of the
+                    // settings.
                     self.start_step(Step::Sync(queue.clone()));
                 }
                 Err(error.to_string())
@@ -172,8 +174,8 @@ impl Promoter {
         self.registry.log_step_outcome(queue, "report", outcome);
     }
 
-    /// Runs the consistency check of a queue, if it is due. The duration grows with the queue. If the end of
-    /// this run cuts the check off, the next promoter continues where it stopped.
+    /// Runs the consistency check of a queue, if it is due. The duration grows with the queue. If
+    /// the end of this run cuts the check off, the next promoter continues where it stopped.
     pub(super) async fn check_queue(&self, queue: &QueueId) {
         let _permit = self.steps.checks.acquire().await;
         let Some(partition) = self.registry.partition(queue) else {

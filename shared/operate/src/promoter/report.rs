@@ -1,5 +1,5 @@
-//! Writes the metrics of every queue. The promoter that asks first when a report is due writes it, so that each
-//! event is counted once, however many promoters run.
+//! Writes the metrics of every queue. The promoter that asks first when a report is due writes it,
+//! so that each event is counted once, however many promoters run.
 
 use std::{
     collections::{HashMap, HashSet},
@@ -23,8 +23,8 @@ use vestibule_telemetry::{
 
 use super::probes::EstimateProbes;
 
-/// How often a queue is reported on. An idle queue still gets a report in every minute, because an alarm may
-/// depend on missing reports.
+/// How often a queue is reported on. An idle queue still gets a report in every minute, because an
+/// alarm may depend on missing reports.
 const REPORT_INTERVALS: ReportOrder = ReportOrder {
     every_ms: 10_000,
     idle_ms: 50_000,
@@ -59,8 +59,8 @@ impl MetricsReporter {
         self.lock().retain(|queue, _| queues.contains(queue));
     }
 
-    /// Writes whether the clocks are apart. Also compares earlier estimates of the wait with the places that
-    /// this tick reached, and writes the differences.
+    /// Writes whether the clocks are apart. Also compares earlier estimates of the wait with the
+    /// places that this tick reached, and writes the differences.
     pub(super) fn report_tick(&self, queue: &QueueId, ticked: &TickSummary) {
         if !self.metrics.is_enabled() {
             return;
@@ -123,8 +123,8 @@ impl MetricsReporter {
         self.write_flag(queue, SETTINGS_REFUSED, refused);
     }
 
-    /// Writes a metric that is 0 or 1. It writes a changed value at once. It repeats the value 1 as often as a
-    /// busy queue is reported on, and the value 0 as often as an idle one.
+    /// Writes a metric that is 0 or 1. It writes a changed value at once. It repeats the value 1 as
+    /// often as a busy queue is reported on, and the value 0 as often as an idle one.
     fn write_flag(&self, queue: &QueueId, what: Metric, is_so: bool) {
         if !self.metrics.is_enabled() {
             return;
@@ -148,8 +148,8 @@ impl MetricsReporter {
     }
 
     fn lock(&self) -> MutexGuard<'_, HashMap<QueueId, QueueMetrics>> {
-        // Every change under the lock is complete before anything could panic, so the data of a poisoned mutex
-        // is consistent.
+        // Every change under the lock is complete before anything could panic, so the data of a
+        // poisoned mutex is consistent.
         self.queues.lock().unwrap_or_else(PoisonError::into_inner)
     }
 }
@@ -181,20 +181,22 @@ fn report_metrics(report: &Report) -> Vec<(Metric, Value)> {
     measured
 }
 
-/// The estimated wait that a visitor at this position is shown, in milliseconds: the middle of the range `low`
-/// to `high`, which are seconds, so (low + high) / 2 * 1000. `None` if there is no estimate.
+/// The estimated wait that a visitor at this position is shown, in milliseconds: the middle of the
+/// range `low` to `high`, which are seconds, so (low + high) / 2 * 1000. `None` if there is no
+/// estimate.
 fn estimated_wait_ms(view: &QueueView, position: u64) -> Option<u64> {
     let estimate = view.estimate(&view.forecast(), position)?;
     Some((estimate.low + estimate.high) * 500)
 }
 
-/// The mean and the longest wait of a report, in milliseconds. `None` if no entry was promoted and none waits.
+/// The mean and the longest wait of a report, in milliseconds. `None` if no entry was promoted and
+/// none waits.
 fn mean_and_max_wait_ms(report: &Report) -> Option<(u64, u64)> {
     let head_ms = report
         .head
         .map(|head| report.now_ms.saturating_sub(head.joined_at_ms()));
-    // If no entry was promoted, the wait of the head of the line stands in. Otherwise an alarm on the wait
-    // would stay silent while the line does not move.
+    // If no entry was promoted, the wait of the head of the line stands in. Otherwise an alarm on
+    // the wait would stay silent while the line does not move.
     let mean_ms = report.waited_ms.checked_div(report.events.promoted).or(head_ms)?;
     Some((mean_ms, report.waited_max_ms.max(head_ms.unwrap_or(0))))
 }

@@ -89,9 +89,9 @@ impl Promoter {
         self.run_rounds(pin!(until), false).await;
     }
 
-    /// Runs like [`run`](Self::run), but also ends when every queue has been empty for 10 s. Before it ends
-    /// early, it clears its heartbeats, so that the requests of the next visitors run fallback ticks until the
-    /// next run.
+    /// Runs like [`run`](Self::run), but also ends when every queue has been empty for 10 s. Before
+    /// it ends early, it clears its heartbeats, so that the requests of the next visitors run
+    /// fallback ticks until the next run.
     pub async fn run_while_needed(self: &Arc<Self>, until: impl Future<Output = ()>) {
         self.run_rounds(pin!(until), true).await;
     }

@@ -1,5 +1,5 @@
-//! The steps that are running. A step never runs twice at the same time, and each kind of step has a limit of
-//! concurrency.
+//! The steps that are running. A step never runs twice at the same time, and each kind of step has
+//! a limit of concurrency.
 
 use std::{
     collections::HashSet,
@@ -14,8 +14,8 @@ use vestibule_domain::id::QueueId;
 
 /// How many steps of one kind run at the same time.
 const STEPS_PER_KIND_MAX: usize = 16;
-/// How many consistency checks run at the same time. The limit is low because a check reads all data of a
-/// queue.
+/// How many consistency checks run at the same time. The limit is low because a check reads all
+/// data of a queue.
 const CHECKS_MAX: usize = 2;
 
 /// One unit of work. The same step never runs twice at the same time (single-flight).
@@ -35,8 +35,8 @@ pub(super) enum Step {
     Check(QueueId),
 }
 
-/// The steps that are running, and the semaphores that limit them. Ticks have their own semaphore: steps that
-/// call a slow or unresponsive backup must not take the permits that promotion needs.
+/// The steps that are running, and the semaphores that limit them. Ticks have their own semaphore:
+/// steps that call a slow or unresponsive backup must not take the permits that promotion needs.
 pub(super) struct StepRunner {
     busy: Arc<Mutex<HashSet<Step>>>,
     tasks: Mutex<JoinSet<()>>,
@@ -88,8 +88,8 @@ impl StepRunner {
         lock(&self.busy).is_empty()
     }
 
-    /// Waits for the running steps and for the steps that they start. Aborts the steps that are still running
-    /// after `within`.
+    /// Waits for the running steps and for the steps that they start. Aborts the steps that are
+    /// still running after `within`.
     pub(super) async fn finish(&self, within: Duration) {
         let mut under_way = JoinSet::new();
         let all = async {

@@ -16,8 +16,8 @@ const SERVICE_CALLERS: &str = "VESTIBULE_SERVICE_CALLERS";
 /// - `VESTIBULE_VISITOR_CLAIM`: a claim, `sub` by default
 /// - `VESTIBULE_VISITOR_ROUTES`: `open` (the default), `iam` or `api-key`
 /// - `VESTIBULE_SERVICE_ROUTES`: `iam` (the default), `api-key`, or `none` on a developer's machine
-/// - `VESTIBULE_SERVICE_CALLERS`: ARNs or ids of API keys, comma-separated. It is required if the visitors'
-///   routes and the service routes are guarded in the same way.
+/// - `VESTIBULE_SERVICE_CALLERS`: ARNs or ids of API keys, comma-separated. It is required if the
+///   visitors' routes and the service routes are guarded in the same way.
 ///
 /// # Errors
 /// [`ConfigError`] for the first variable that is invalid or missing.
@@ -61,8 +61,8 @@ fn read_origins(name: &'static str, vars: VariableLookup<'_>) -> Result<Origins,
     listed
         .into_iter()
         .map(|origin| {
-            // A browser sends an origin as scheme, host and port, with nothing after them (RFC 6454, section
-            // 6.2).
+            // A browser sends an origin as scheme, host and port, with nothing after them (RFC
+            // 6454, section 6.2).
             let host = origin
                 .strip_prefix("https://")
                 .or_else(|| origin.strip_prefix("http://"));
@@ -115,8 +115,8 @@ fn read_service_routes(name: &'static str, vars: VariableLookup<'_>) -> Result<S
     }
 }
 
-/// The folder of a function's code on Lambda, as `LAMBDA_TASK_ROOT` names it. The configuration of a function
-/// cannot set that variable.
+/// The folder of a function's code on Lambda, as `LAMBDA_TASK_ROOT` names it. The configuration of
+/// a function cannot set that variable.
 const TASK_ROOT: &str = "/var/task";
 
 /// Whether this process is a function on AWS. A developer's machine may run a function in a similar way:

@@ -18,11 +18,11 @@ use super::{
     secret::{Secret, SecretText, SecretsClient},
 };
 
-/// The least length of a text from which a signing key is derived. A random text of this many letters and
-/// digits has more than 256 bits of entropy.
+/// The least length of a text from which a signing key is derived. A random text of this many
+/// letters and digits has more than 256 bits of entropy.
 const SIGNING_TEXT_LENGTH_MIN: usize = 64;
-/// The HMAC label of the signing key. It separates this key from any other key that may be derived from the
-/// same text.
+/// The HMAC label of the signing key. It separates this key from any other key that may be derived
+/// from the same text.
 const SIGNING_LABEL: &[u8] = b"vestibule pass signing key 1";
 
 /// Where the keys of the visitor and service routes come from.
@@ -36,10 +36,10 @@ pub struct KeysConfig {
 impl KeysConfig {
     /// Reads these variables, and those of [`RootKeyConfig::from_env`]:
     ///
-    /// - `VESTIBULE_SIGNING_KEY`: an Ed25519 key in PKCS#8 as PEM, in which `\n` may stand for a line break; or
-    ///   at least 64 letters and digits, from which a key is derived.
-    /// - `VESTIBULE_SIGNING_KEY_SECRET`: instead of the variable above, the ARN or name of a secret in Secrets
-    ///   Manager with such a text.
+    /// - `VESTIBULE_SIGNING_KEY`: an Ed25519 key in PKCS#8 as PEM, in which `\n` may stand for a
+    ///   line break; or at least 64 letters and digits, from which a key is derived.
+    /// - `VESTIBULE_SIGNING_KEY_SECRET`: instead of the variable above, the ARN or name of a secret
+    ///   in Secrets Manager with such a text.
     /// - `VESTIBULE_ISSUER`: the URL of the deployment, which its passes name as their issuer.
     ///
     /// # Errors
@@ -68,8 +68,8 @@ impl KeysConfig {
     /// Returns the secrets. It fetches those in Secrets Manager at the same time.
     ///
     /// # Errors
-    /// [`ConfigError`] for the first secret that cannot be fetched or is not a valid key. It names the variable
-    /// and never shows the value.
+    /// [`ConfigError`] for the first secret that cannot be fetched or is not a valid key. It names
+    /// the variable and never shows the value.
     pub async fn fetch(&self, aws: &SdkConfig) -> Result<Keys, ConfigError> {
         let vault = SecretsClient::new(aws, self.endpoint_url());
         let (root, signing) = tokio::try_join!(self.root.secret.fetch(&vault), self.signing.fetch(&vault))?;
@@ -91,8 +91,8 @@ impl RootKeyConfig {
     /// Reads these variables:
     ///
     /// - `VESTIBULE_ROOT_KEY`: at least 32 bytes in base64 or hex.
-    /// - `VESTIBULE_ROOT_KEY_SECRET`: instead of the variable above, the ARN or name of a secret in Secrets
-    ///   Manager with such a text.
+    /// - `VESTIBULE_ROOT_KEY_SECRET`: instead of the variable above, the ARN or name of a secret in
+    ///   Secrets Manager with such a text.
     /// - `VESTIBULE_SECRETS_ENDPOINT`: optional, the address of an emulator of Secrets Manager.
     ///
     /// # Errors
@@ -145,8 +145,8 @@ fn parse_root_key(found: &SecretText) -> Result<RootKey, ConfigError> {
     })
 }
 
-/// Decodes hex. Returns `None` if the text is not an even number of hex digits. The caller tries hex before
-/// base64, because a text of 64 hex digits is valid base64 too.
+/// Decodes hex. Returns `None` if the text is not an even number of hex digits. The caller tries
+/// hex before base64, because a text of 64 hex digits is valid base64 too.
 fn decode_hex(text: &str) -> Option<Vec<u8>> {
     if !text.len().is_multiple_of(2) || !text.bytes().all(|b| b.is_ascii_hexdigit()) {
         return None;
@@ -177,8 +177,8 @@ fn parse_signer(found: &SecretText, issuer: &str) -> Result<PassSigner, ConfigEr
     })
 }
 
-/// Derives the seed of the Ed25519 key from a random text: HMAC-SHA256 of [`SIGNING_LABEL`], with the text as
-/// the key. See `docs/adr/0014-template-secrets-and-build.md`.
+/// Derives the seed of the Ed25519 key from a random text: HMAC-SHA256 of [`SIGNING_LABEL`], with
+/// the text as the key. See `docs/adr/0014-template-secrets-and-build.md`.
 fn derive_signing_seed(text: &str) -> [u8; 32] {
     let mut mac = Hmac::<Sha256>::new_from_slice(text.as_bytes()).expect("HMAC takes a key of any length");
     mac.update(SIGNING_LABEL);

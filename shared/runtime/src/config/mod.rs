@@ -1,5 +1,6 @@
-//! The configuration that a process reads from its environment variables. There is one struct for each concern,
-//! and each has its own `from_env`. An error names the variable and never shows its value.
+//! The configuration that a process reads from its environment variables. There is one struct for
+//! each concern, and each has its own `from_env`. An error names the variable and never shows its
+//! value.
 
 mod api;
 mod keys;
@@ -47,8 +48,8 @@ fn read_required(vars: VariableLookup<'_>, name: &'static str) -> Result<String,
 /// emulator, `VESTIBULE_DYNAMODB_ENDPOINT`.
 ///
 /// # Errors
-/// [`ConfigError`] if a table is not set. There is no default, because it would hide the mistake until the
-/// first write fails.
+/// [`ConfigError`] if a table is not set. There is no default, because it would hide the mistake
+/// until the first write fails.
 pub fn dynamodb_from_env() -> Result<Connection, ConfigError> {
     Ok(Connection {
         endpoint_url: read_process_variable("VESTIBULE_DYNAMODB_ENDPOINT"),

@@ -13,9 +13,9 @@ const IAM_USER: &str = "VESTIBULE_REDIS_IAM_USER";
 /// The address of the line's Redis, and how to log in to it.
 #[derive(Clone, PartialEq, Eq)]
 pub struct RedisConfig {
-    /// The URL: `redis://`, or `rediss://` for TLS. The suffix `+cluster` marks a cluster and allows several
-    /// nodes. The parameter `?ca_file=` names a file of trusted certificate authorities. The URL may contain a
-    /// password, so `Debug` prints `***`.
+    /// The URL: `redis://`, or `rediss://` for TLS. The suffix `+cluster` marks a cluster and
+    /// allows several nodes. The parameter `?ca_file=` names a file of trusted certificate
+    /// authorities. The URL may contain a password, so `Debug` prints `***`.
     pub url: String,
     /// The IAM user that logs in, or `None` if the URL holds the credentials.
     pub iam: Option<IamUser>,
@@ -31,9 +31,9 @@ impl fmt::Debug for RedisConfig {
 }
 
 impl RedisConfig {
-    /// Reads `VESTIBULE_REDIS_URL` and, for `ElastiCache` with IAM authentication, `VESTIBULE_REDIS_IAM_CACHE`
-    /// (the name of the serverless cache) and `VESTIBULE_REDIS_IAM_USER` (the user id, which equals the user
-    /// name).
+    /// Reads `VESTIBULE_REDIS_URL` and, for `ElastiCache` with IAM authentication,
+    /// `VESTIBULE_REDIS_IAM_CACHE` (the name of the serverless cache) and
+    /// `VESTIBULE_REDIS_IAM_USER` (the user id, which equals the user name).
     ///
     /// # Errors
     /// [`ConfigError`] for the variable that is missing, invalid, or does not fit the others.
@@ -43,8 +43,8 @@ impl RedisConfig {
 
     pub(super) fn read(vars: VariableLookup<'_>) -> Result<Self, ConfigError> {
         let url = read_required(vars, URL)?;
-        // Parsing also reads the file of certificate authorities. A function that cannot verify its Redis must
-        // not start.
+        // Parsing also reads the file of certificate authorities. A function that cannot verify its
+        // Redis must not start.
         Address::parse(&url).map_err(|error| invalid_variable(URL, error.to_string()))?;
         let iam = match (vars(IAM_CACHE), vars(IAM_USER)) {
             (None, None) => None,

@@ -1,5 +1,5 @@
-//! A secret, which is either in an environment variable itself, or in AWS Secrets Manager under a name that a
-//! variable gives.
+//! A secret, which is either in an environment variable itself, or in AWS Secrets Manager under a
+//! name that a variable gives.
 
 use std::{fmt, time::Duration};
 
@@ -11,8 +11,8 @@ use super::{ConfigError, VariableLookup, invalid_variable};
 /// The timeout of one attempt, from the connection to the complete answer.
 const ATTEMPT_TIMEOUT: Duration = Duration::from_secs(2);
 const CONNECT_TIMEOUT: Duration = Duration::from_secs(1);
-/// The most attempts. A function has 10 s to start, and the attempts take at most 6 s plus the pauses between
-/// them.
+/// The most attempts. A function has 10 s to start, and the attempts take at most 6 s plus the
+/// pauses between them.
 const ATTEMPTS_MAX: u32 = 3;
 const INITIAL_BACKOFF: Duration = Duration::from_millis(50);
 
@@ -93,7 +93,8 @@ impl Secret {
 pub(super) struct SecretsClient(Client);
 
 impl SecretsClient {
-    /// Creates a client of the emulator at this address, or of the region's Secrets Manager if it is `None`.
+    /// Creates a client of the emulator at this address, or of the region's Secrets Manager if it
+    /// is `None`.
     pub(super) fn new(aws: &SdkConfig, endpoint_url: Option<&str>) -> Self {
         let timeouts = TimeoutConfig::builder()
             .operation_attempt_timeout(ATTEMPT_TIMEOUT)

@@ -13,8 +13,8 @@ const PACE: Pace = Pace {
     interval_ms: 10_000,
 };
 
-/// A full queue with 1,000 entries in line, observed for `seconds`. In each second `freed_each` slots come
-/// free and `left_each` entries leave the line.
+/// A full queue with 1,000 entries in line, observed for `seconds`. In each second `freed_each`
+/// slots come free and `left_each` entries leave the line.
 fn observed_line(seconds: u64, capacity: u64, freed_each: u64, left_each: u64) -> ObservedLine {
     let at = |second: u64| {
         let taken = capacity;
@@ -57,8 +57,8 @@ fn forecast_after(seconds: u64, freed_each: u64, left_each: u64) -> Forecast {
     Forecast::from_observed(observed_line(seconds, 200, freed_each, left_each))
 }
 
-/// An operator lowered the capacity far below the number of active entries, and no visitor leaves before the
-/// end of a long session.
+/// An operator lowered the capacity far below the number of active entries, and no visitor leaves
+/// before the end of a long session.
 #[test]
 fn stuck_queue_has_an_infinite_wait() {
     assert!(seconds_until_empty(1.0, 0.0, 0.0).is_infinite());

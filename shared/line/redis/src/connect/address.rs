@@ -11,8 +11,9 @@ const CERTIFICATE_HEADER: &str = "-----BEGIN CERTIFICATE-----";
 /// The query parameter that names a file of certificate authorities.
 const CA_FILE: &str = "ca_file";
 
-/// Why an address is refused. Each text continues a sentence that begins with the name of the setting. Of the
-/// address it shows at most the path of the file, because the address may hold a password.
+/// Why an address is refused. Each text continues a sentence that begins with the name of the
+/// setting. Of the address it shows at most the path of the file, because the address may hold a
+/// password.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
 pub enum AddressError {
     /// The address has no scheme that Redis uses, or no host.
@@ -50,10 +51,10 @@ pub struct Address {
 }
 
 impl Address {
-    /// Parses `redis://[user:password@]host[:port]`, or the same with `rediss://` (TLS). With `+cluster`
-    /// behind either scheme, the address may name several `host:port`, separated by commas.
-    /// `?ca_file=/path/of.pem` names the certificate authorities to trust instead of the public ones. The
-    /// file is read at once.
+    /// Parses `redis://[user:password@]host[:port]`, or the same with `rediss://` (TLS). With
+    /// `+cluster` behind either scheme, the address may name several `host:port`, separated by
+    /// commas. `?ca_file=/path/of.pem` names the certificate authorities to trust instead of the
+    /// public ones. The file is read at once.
     ///
     /// # Errors
     /// [`AddressError`] if the address is malformed, or if its `ca_file` cannot be used.
@@ -104,8 +105,8 @@ impl Address {
         }
     }
 
-    /// Makes the builder of a cluster client. The client may also ask the nodes `others` (`host:port`) for
-    /// the layout of the cluster.
+    /// Makes the builder of a cluster client. The client may also ask the nodes `others`
+    /// (`host:port`) for the layout of the cluster.
     pub(super) fn cluster_client_builder(&self, others: &BTreeSet<String>) -> ClusterClientBuilder {
         let others = others.iter().filter_map(|host| with_host(&self.nodes[0], host));
         let builder = ClusterClientBuilder::new(self.nodes.iter().cloned().chain(others));
@@ -125,8 +126,8 @@ impl Address {
     }
 }
 
-/// Makes a client for the same server that speaks RESP3, the protocol version that delivers messages beside
-/// replies.
+/// Makes a client for the same server that speaks RESP3, the protocol version that delivers
+/// messages beside replies.
 pub(super) fn with_resp3(client: &Client) -> RedisResult<Client> {
     let info = client.get_connection_info().clone();
     let settings = info.redis_settings().clone().set_protocol(ProtocolVersion::RESP3);

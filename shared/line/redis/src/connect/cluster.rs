@@ -1,4 +1,5 @@
-//! One client for all nodes of a cluster. It is replaced when it no longer follows the layout of the cluster.
+//! One client for all nodes of a cluster. It is replaced when it no longer follows the layout of
+//! the cluster.
 
 use std::{
     collections::BTreeSet,
@@ -57,8 +58,9 @@ impl Cluster {
         Ok(cluster)
     }
 
-    /// The link to send on. If the link is `doubted`, the call still uses it, because there is no better one.
-    /// A task of its own tests the link and replaces it, because that takes longer than a call may.
+    /// The link to send on. If the link is `doubted`, the call still uses it, because there is no
+    /// better one. A task of its own tests the link and replaces it, because that takes longer than
+    /// a call may.
     pub(super) async fn acquire_link(
         self: &Arc<Self>,
         is_suspect: bool,
@@ -107,9 +109,9 @@ impl Cluster {
             .clone()
     }
 
-    /// Makes the first link. A task of its own connects, and the calls wait for it. The task continues when
-    /// they give up, because connecting takes longer than a call may if one of the nodes in the address does
-    /// not answer.
+    /// Makes the first link. A task of its own connects, and the calls wait for it. The task
+    /// continues when they give up, because connecting takes longer than a call may if one of the
+    /// nodes in the address does not answer.
     async fn connect_first(self: &Arc<Self>) -> Result<ClusterConnection, LineError> {
         if let Ok(opening) = Arc::clone(&self.connect_lock).try_lock_owned() {
             let cluster = Arc::clone(self);
@@ -132,13 +134,13 @@ impl Cluster {
 
     /// Replaces the client if it does not reach every primary.
     ///
-    /// The client replaces a link that breaks, and follows a redirect to another node. A silent node gives
-    /// neither a broken link nor a redirect. So the client would continue to send to it even after another
-    /// node took its place.
+    /// The client replaces a link that breaks, and follows a redirect to another node. A silent
+    /// node gives neither a broken link nor a redirect. So the client would continue to send to it
+    /// even after another node took its place.
     ///
-    /// If a primary does not answer, this method makes a new client from the nodes that the other nodes name.
-    /// The new client takes over once it reaches every primary. Until a node takes the place of the silent
-    /// one, the old client is more useful and stays.
+    /// If a primary does not answer, this method makes a new client from the nodes that the other
+    /// nodes name. The new client takes over once it reaches every primary. Until a node takes the
+    /// place of the silent one, the old client is more useful and stays.
     async fn replace_if_unreachable(&self, mut link: ClusterConnection) {
         let members = ClusterNodes::discover(&mut link).await;
         if members.reaches_all_primaries(&mut link).await {
@@ -172,8 +174,8 @@ impl Cluster {
             .cluster_client_builder(nodes)
             .connection_timeout(CONNECT_TIMEOUT)
             .response_timeout(RESPONSE_TIMEOUT)
-            // The retries must fit into the time of a call. The client's defaults are longer, and there are
-            // 16 of them, so it would retry for callers that gave up.
+            // The retries must fit into the time of a call. The client's defaults are longer, and
+            // there are 16 of them, so it would retry for callers that gave up.
             .retries(RETRIES)
             .min_retry_wait(RETRY_MIN_MS)
             .max_retry_wait(RETRY_MAX_MS);

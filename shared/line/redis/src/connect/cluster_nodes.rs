@@ -11,8 +11,8 @@ use tokio::time::timeout;
 
 use super::timeouts::PING_TIMEOUT;
 
-/// The number of attempts to learn the nodes of the cluster. Each attempt asks a random node, which may be
-/// the same one.
+/// The number of attempts to learn the nodes of the cluster. Each attempt asks a random node, which
+/// may be the same one.
 const DISCOVERY_ATTEMPTS: usize = 5;
 
 /// The nodes of a cluster, as `host:port`. Empty if no node names them in time.
@@ -36,9 +36,9 @@ impl ClusterNodes {
         Self::default()
     }
 
-    /// Parses the reply to [`CLUSTER SLOTS`](https://redis.io/docs/latest/commands/cluster-slots/). Each
-    /// range of slots begins with its two bounds. Its nodes follow, the primary first. Each node is an array
-    /// that begins with its host and its port.
+    /// Parses the reply to [`CLUSTER SLOTS`](https://redis.io/docs/latest/commands/cluster-slots/).
+    /// Each range of slots begins with its two bounds. Its nodes follow, the primary first. Each
+    /// node is an array that begins with its host and its port.
     fn parse_slots(reply: &Value) -> Self {
         let mut members = Self::default();
         for range in array_items(reply) {

@@ -55,11 +55,12 @@ struct Server {
 }
 
 impl Connection {
-    /// Prepares a connection to `url` (see [`Address::parse`]), which opens with the first call. It logs in
-    /// with the tokens of `login`, or, without one, with the user and password of the address.
+    /// Prepares a connection to `url` (see [`Address::parse`]), which opens with the first call. It
+    /// logs in with the tokens of `login`, or, without one, with the user and password of the
+    /// address.
     pub(crate) fn new(url: &str, login: Option<IamLogin>) -> Result<Self, LineError> {
-        // Two crates of the dependency tree bring a crypto provider each, so rustls needs an explicit choice.
-        // A second call has no effect.
+        // Two crates of the dependency tree bring a crypto provider each, so rustls needs an
+        // explicit choice. A second call has no effect.
         let _ = rustls::crypto::aws_lc_rs::default_provider().install_default();
         let address = Address::parse(url)
             .map_err(|error| LineError::Unavailable(format!("the address of the line {error}")))?;
@@ -95,7 +96,8 @@ impl Connection {
         Ok(connection)
     }
 
-    /// Makes a call and gives up after [`CALL_TIMEOUT`]. Redis may have carried out a call that timed out.
+    /// Makes a call and gives up after [`CALL_TIMEOUT`]. Redis may have carried out a call that
+    /// timed out.
     pub(crate) async fn call<T>(
         &self,
         call: impl AsyncFnOnce(CallLink) -> Result<T, LineError>,
@@ -109,7 +111,8 @@ impl Connection {
         outcome
     }
 
-    /// Subscribes to a channel on the server that has its slot. Subscriptions use a connection of their own.
+    /// Subscribes to a channel on the server that has its slot. Subscriptions use a connection of
+    /// their own.
     pub(crate) async fn subscribe(&self, channel: String) -> Result<TickSubscription, LineError> {
         if let Some(login) = &self.login {
             login.record_use();
@@ -132,8 +135,8 @@ impl Connection {
             .await
     }
 
-    /// The link to send on. If the link was idle or the last call failed, it is tested first, and replaced if
-    /// it is dead.
+    /// The link to send on. If the link was idle or the last call failed, it is tested first, and
+    /// replaced if it is dead.
     async fn acquire_link(&self) -> Result<CallLink, LineError> {
         if let Some(login) = &self.login {
             login.record_use();

@@ -4,11 +4,11 @@
 //! A token can open connections for 15 minutes. So each connection gets a token of its own, made when it
 //! opens.
 //!
-//! The server closes a connection 12 hours after its last login, so each connection logs in again before
-//! that. A timer cannot trigger this, because a Lambda is frozen between its calls, and its timers with it.
-//! Instead, each call reports that it uses a connection ([`IamLogin::note_use`]), and each connection then
-//! compares the wall clock with the time of its last login. A connection that was frozen for 12 hours is
-//! closed, and the client opens a new one.
+//! The server closes a connection 12 hours after its last login, so each connection logs in again
+//! before that. A timer cannot trigger this, because a Lambda is frozen between its calls, and its
+//! timers with it. Instead, each call reports that it uses a connection ([`IamLogin::note_use`]),
+//! and each connection then compares the wall clock with the time of its last login. A connection
+//! that was frozen for 12 hours is closed, and the client opens a new one.
 
 use std::{
     fmt,
@@ -30,7 +30,8 @@ use vestibule_domain::uri::percent_encode;
 
 /// The lifetime of a token: the longest that the service allows.
 const TOKEN_LIFETIME: Duration = Duration::from_mins(15);
-/// The age of a login after which the connection logs in again. The service requires a login within 12 hours.
+/// The age of a login after which the connection logs in again. The service requires a login within
+/// 12 hours.
 const RENEW_AFTER: Duration = Duration::from_hours(6);
 /// The wait after a failed login.
 const RETRY_AFTER: Duration = Duration::from_mins(1);
@@ -66,8 +67,8 @@ impl fmt::Debug for IamLogin {
 }
 
 impl IamLogin {
-    /// Makes a login that signs with the credentials and the region of `aws`. `None` if `aws` lacks one of
-    /// them.
+    /// Makes a login that signs with the credentials and the region of `aws`. `None` if `aws` lacks
+    /// one of them.
     pub fn new(user: IamUser, aws: &SdkConfig) -> Option<Self> {
         Some(Self {
             user,
@@ -85,8 +86,8 @@ impl IamLogin {
         Self { clock, ..self }
     }
 
-    /// Records that a call is about to use a connection. Connections with an old login then log in again,
-    /// while the call goes on.
+    /// Records that a call is about to use a connection. Connections with an old login then log in
+    /// again, while the call goes on.
     pub(super) fn record_use(&self) {
         let now = (self.clock)();
         self.last_used_at.send_if_modified(|used_at| {
@@ -101,8 +102,8 @@ impl IamLogin {
     /// Makes a token: the signed URL `cache/?Action=connect&…` without its scheme.
     ///
     /// # Errors
-    /// An authentication error if there are no AWS credentials, or if the names of cache and user cannot be
-    /// signed as a URL.
+    /// An authentication error if there are no AWS credentials, or if the names of cache and user
+    /// cannot be signed as a URL.
     pub async fn create_token(&self) -> RedisResult<String> {
         let credentials = self.credentials.provide_credentials().await.map_err(|error| {
             // The outer error is a general phrase. Its cause names the credential source that failed.
@@ -150,9 +151,9 @@ fn auth_error(what: &'static str, why: String) -> RedisError {
 }
 
 impl StreamingCredentialsProvider for IamLogin {
-    /// The Redis client subscribes twice for each connection. It opens the connection with the first login of
-    /// one stream, and follows the other stream for the life of the connection. So a connection logs in twice
-    /// when it opens, which costs one message and does no harm.
+    /// The Redis client subscribes twice for each connection. It opens the connection with the
+    /// first login of one stream, and follows the other stream for the life of the connection. So a
+    /// connection logs in twice when it opens, which costs one message and does no harm.
     fn subscribe(&self) -> Pin<Box<dyn Stream<Item = RedisResult<BasicAuth>> + Send + 'static>> {
         let start = (self.clone(), self.last_used_at.subscribe(), None);
         Box::pin(stream::unfold(start, |(login, mut used_at, due)| async move {

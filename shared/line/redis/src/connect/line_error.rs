@@ -3,9 +3,9 @@
 use redis::RedisError;
 use vestibule_line::LineError;
 
-/// Converts an error of the Redis client. The codes `ERR`, `WRONGTYPE`, `NOPERM` and `CROSSSLOT` report a
-/// mistake of this program or its setup: [`LineError::Protocol`]. Any other error may be temporary:
-/// [`LineError::Unavailable`].
+/// Converts an error of the Redis client. The codes `ERR`, `WRONGTYPE`, `NOPERM` and `CROSSSLOT`
+/// report a mistake of this program or its setup: [`LineError::Protocol`]. Any other error may be
+/// temporary: [`LineError::Unavailable`].
 #[allow(clippy::needless_pass_by_value)] // `map_err` passes the error by value.
 pub(crate) fn to_line_error(error: RedisError) -> LineError {
     let own_fault_codes = ["ERR", "WRONGTYPE", "NOPERM", "CROSSSLOT"];

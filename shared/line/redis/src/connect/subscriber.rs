@@ -1,9 +1,9 @@
-//! Receives the messages that scripts publish. The process opens one more connection to each server that has
-//! a queue with a subscription. All subscriptions to a server share that connection, and the first one opens
-//! it.
+//! Receives the messages that scripts publish. The process opens one more connection to each server
+//! that has a queue with a subscription. All subscriptions to a server share that connection, and
+//! the first one opens it.
 //!
-//! A subscription ends when its connection breaks, or when its queue moves to another server. The listener
-//! then subscribes again, and the new subscription goes to the server that has the queue.
+//! A subscription ends when its connection breaks, or when its queue moves to another server. The
+//! listener then subscribes again, and the new subscription goes to the server that has the queue.
 
 use std::{
     collections::HashMap,
@@ -30,8 +30,8 @@ use super::{
 };
 use crate::tick_message::parse_tick;
 
-/// A connection that received nothing for this long is pinged: before a new subscription, and as long as it
-/// has subscriptions.
+/// A connection that received nothing for this long is pinged: before a new subscription, and as
+/// long as it has subscriptions.
 const PING_AFTER_IDLE: Duration = Duration::from_millis(PING_AFTER_IDLE_MS);
 
 /// The subscription connections of a process, by the name of the server.
@@ -53,8 +53,8 @@ enum SubscriberCommand {
 }
 
 impl SubscriberPool {
-    /// Subscribes to a channel of a server. The subscription receives what is published after this method
-    /// returns.
+    /// Subscribes to a channel of a server. The subscription receives what is published after this
+    /// method returns.
     ///
     /// # Errors
     /// [`LineError::Unavailable`] if the connection cannot be opened or breaks.
@@ -113,8 +113,8 @@ struct SubscriberConnection {
     /// Channels whose subscription this connection ended itself and whose confirmation has not come yet.
     unconfirmed_unsubscribes: Vec<String>,
     last_heard_at: Instant,
-    /// The sender of its own commands, through which a listener that is dropped ends its subscription. It is
-    /// weak, so that the task ends when no other sender is left.
+    /// The sender of its own commands, through which a listener that is dropped ends its
+    /// subscription. It is weak, so that the task ends when no other sender is left.
     commands: WeakUnboundedSender<SubscriberCommand>,
 }
 
@@ -173,7 +173,8 @@ impl SubscriberConnection {
         match (kind, parse_channel(&data)) {
             (PushKind::Disconnection, _) => Err(ConnectionBroken),
             (PushKind::SMessage, Some(channel)) => {
-                // A message of another form comes from another version during a deployment, and is ignored.
+                // A message of another form comes from another version during a deployment, and is
+                // ignored.
                 if let Some(Value::BulkString(message)) = data.get(1)
                     && let Some(tick) = parse_tick(message)
                 {
@@ -182,8 +183,9 @@ impl SubscriberConnection {
                 Ok(())
             }
             (PushKind::SUnsubscribe, Some(channel)) => {
-                // If this connection did not ask for it, the queue moved to another server. The client could
-                // then match the next replies to the wrong commands, so the connection must end.
+                // If this connection did not ask for it, the queue moved to another server. The
+                // client could then match the next replies to the wrong commands, so the connection
+                // must end.
                 let at = self
                     .unconfirmed_unsubscribes
                     .iter()
@@ -234,8 +236,8 @@ impl SubscriberConnection {
             .map_err(|_| ConnectionBroken)
     }
 
-    /// Sends a command about a channel and returns the server's answer. A command that the server refuses
-    /// leaves the connection as it was.
+    /// Sends a command about a channel and returns the server's answer. A command that the server
+    /// refuses leaves the connection as it was.
     async fn send_channel_command(
         &mut self,
         command: &str,

@@ -182,7 +182,8 @@ async fn create_accepts_the_settings_of_a_plan() {
         .await;
 }
 
-/// A command that declares an argument reads it: a value of the wrong type is refused by the argument's name.
+/// A command that declares an argument reads it: a value of the wrong type is refused by the
+/// argument's name.
 #[tokio::test]
 async fn every_declared_argument_is_read() {
     let desk = AdminFixture::with_queue(json!({})).await;

@@ -38,7 +38,8 @@ fn test_events_and_operations_match() {
     }
 }
 
-/// Sends every event in a realistic order. Only the queue's name is replaced by the name that the tests use.
+/// Sends every event in a realistic order. Only the queue's name is replaced by the name that the
+/// tests use.
 #[tokio::test]
 async fn every_test_event_succeeds() {
     let desk = AdminFixture::new();

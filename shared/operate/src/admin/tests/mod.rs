@@ -94,8 +94,8 @@ impl AdminFixture {
         assert!(replaced.expect("written").is_some());
     }
 
-    /// Replaces the backup by a new one whose stored settings are `left`, which need not be a map. An operator
-    /// can write such a value into the table.
+    /// Replaces the backup by a new one whose stored settings are `left`, which need not be a map.
+    /// An operator can write such a value into the table.
     async fn store_raw_settings(&mut self, left: Value) {
         let settings = match left {
             Value::Object(map) => map.into(),

@@ -62,7 +62,8 @@ async fn switches_work_beside_an_invalid_stored_setting() {
     );
 }
 
-/// The stored value is not a map. The line keeps its settings, the switches work, and nothing is guessed.
+/// The stored value is not a map. The line keeps its settings, the switches work, and nothing is
+/// guessed.
 #[tokio::test]
 async fn stored_settings_that_are_no_map_are_replaced() {
     let right = json!({ "capacity": 7, "message": "soon" });

@@ -1,5 +1,5 @@
-//! Consistency checks in the promoter's loop. The tests move the line's clock themselves and do not pause
-//! tokio's time, because the backup is a real one and needs real time.
+//! Consistency checks in the promoter's loop. The tests move the line's clock themselves and do not
+//! pause tokio's time, because the backup is a real one and needs real time.
 
 use std::{
     sync::{

@@ -48,8 +48,8 @@ impl SettableClock {
     }
 }
 
-/// A promoter, a server and visitors whose clocks agree, until a test sets the clock of the server or the
-/// promoter.
+/// A promoter, a server and visitors whose clocks agree, until a test sets the clock of the server
+/// or the promoter.
 struct ClockFixture {
     scene: Fixture,
     server: SettableClock,
@@ -73,8 +73,8 @@ impl ClockFixture {
         }
     }
 
-    /// Starts a queue with 200 visitors, a pace of one entry per second and sessions of 100 s, and runs a
-    /// promoter for 20 s.
+    /// Starts a queue with 200 visitors, a pace of one entry per second and sessions of 100 s, and
+    /// runs a promoter for 20 s.
     async fn start_queue(&self) -> (QueueId, Arc<Promoter>) {
         let pace = json!({
             "capacity": 1_000, "batch": 1, "interval_seconds": 1, "session_seconds": 100, "claim_seconds": 600,
@@ -150,8 +150,8 @@ async fn promoter_with_a_jumped_clock_adjusts_nothing() {
         let jump = async {
             sleep(Duration::from_millis(3_500)).await;
             clocks.promoter.set_offset_ms(off_ms);
-            // A visitor enters through a process whose clock is wrong in the same way. That process supports
-            // the wrong time, but the promoter distrusts its own clock.
+            // A visitor enters through a process whose clock is wrong in the same way. That process
+            // supports the wrong time, but the promoter distrusts its own clock.
             let wrong = clocks.line.clone().with_witness(clocks.promoter.clock());
             wrong
                 .enter(&queue, entry_id(&queue, "wrong"))

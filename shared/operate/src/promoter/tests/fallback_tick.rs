@@ -13,7 +13,8 @@ use vestibule_engine::{
 
 use super::{Fixture, slow_backup::paced_line};
 
-/// Sets up a queue with this many waiting visitors that has never been ticked. Two entries may go each second.
+/// Sets up a queue with this many waiting visitors that has never been ticked. Two entries may go
+/// each second.
 async fn queue_with_waiting_visitors(
     scene: &Fixture,
     visitors: u32,
@@ -83,8 +84,8 @@ async fn fallback_tick_promotes_flushes_and_raises_the_fence() {
             "the journal is in the backup"
         );
     }
-    // This fallback tick raises the fence to what preceded it. The next one raises the fence to cover its
-    // promotions.
+    // This fallback tick raises the fence to what preceded it. The next one raises the fence to
+    // cover its promotions.
     assert!(scene.fence(&partition).await >= fence);
     sleep(Duration::from_secs(1)).await;
     assert_eq!(scene.fallback_tick_and_count_promoted(&partition).await, 2);

@@ -63,7 +63,8 @@ async fn two_promoters_count_each_event_once() {
         (60, 40, 0)
     );
     assert!(written.values(TICK_AGE).iter().all(|ms| *ms <= 2_000));
-    // No entry was promoted in the last ten seconds, so both metrics are the wait of the head of the line.
+    // No entry was promoted in the last ten seconds, so both metrics are the wait of the head of
+    // the line.
     assert_eq!(written.last(WAIT_MEAN), written.last(WAIT_MAX));
     assert!(written.last(WAIT_MEAN) >= 10_000);
 
@@ -249,8 +250,8 @@ async fn dead_letters_are_retried_every_ten_minutes() {
         None
     );
     for _ in 0..5 {
-        // The thread of the file backup may be too slow for paused time, which jumps. So the test tries several
-        // times.
+        // The thread of the file backup may be too slow for paused time, which jumps. So the test
+        // tries several times.
         promoter.run(sleep(Duration::from_mins(11))).await;
         if written.last(DEAD_LETTERED_RECORDS) == 0 {
             break;

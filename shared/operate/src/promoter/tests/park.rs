@@ -65,8 +65,8 @@ async fn plain_run_never_parks() {
 
 #[tokio::test]
 async fn entry_in_any_queue_prevents_parking() {
-    // The three cases have a waiting entry, a ready entry and an active entry. Each has an empty queue beside
-    // it.
+    // The three cases have a waiting entry, a ready entry and an active entry. Each has an empty
+    // queue beside it.
     for (settings, enter) in [
         (json!({ "paused": true }), 1),
         (

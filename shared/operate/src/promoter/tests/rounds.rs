@@ -11,8 +11,8 @@ use vestibule_line_memory::MemoryLine;
 
 use super::{Fixture, entry_id, json_map, memory_line, wait_until};
 
-/// Runs the loop in paused time with a broken, a slow and a sound queue. Returns how often each of them was
-/// ticked.
+/// Runs the loop in paused time with a broken, a slow and a sound queue. Returns how often each of
+/// them was ticked.
 async fn count_ticks(run: Duration) -> (u64, u64, u64) {
     let line = FaultyLine::new(Arc::new(MemoryLine::new()), Faults::default());
     let scene = Fixture::new(line.clone());

@@ -13,7 +13,8 @@ use vestibule_line_memory::MemoryLine;
 use super::{Fixture, entry_id};
 use crate::promoter::Promoter;
 
-/// A backup that takes this long for each batch of a flush and does not store it. Everything else goes to the file.
+/// A backup that takes this long for each batch of a flush and does not store it. Everything else
+/// goes to the file.
 pub(super) fn slow_backup(scene: &Fixture, batch_duration: Duration) -> Arc<FaultyBackup> {
     let faults = Faults::default();
     faults.delay("put_changes", batch_duration);
@@ -30,8 +31,8 @@ pub(super) fn paced_line() -> Arc<MemoryLine> {
     })))
 }
 
-/// Sets up a queue with a pace of one entry per second and this many visitors, whose entries are in the line
-/// only.
+/// Sets up a queue with a pace of one entry per second and this many visitors, whose entries are in
+/// the line only.
 async fn queue_with_waiting_visitors(
     scene: &Fixture,
     name: &str,

@@ -163,8 +163,8 @@ async fn stale_settings_do_not_undo_a_later_change() {
     assert_eq!(put.expect("answered").outcome, ConfigureOutcome::Superseded);
     assert!(in_force().await.settings.paused);
 
-    // After the table was restored, the stored order is lower than the one in force. The stored settings still
-    // count.
+    // After the table was restored, the stored order is lower than the one in force. The stored
+    // settings still count.
     let ahead = Configuration {
         settings_order: 9,
         ..wanted
