@@ -17,7 +17,7 @@ use super::{
 pub const RECORDS_MAX: usize = 100;
 /// A change that the backup refused this often, while it accepted others, becomes a dead letter.
 pub const TRIES_MAX: u32 = 10;
-/// The longest backoff after the first attempt. It doubles with each attempt, up to [`WAIT_MAX`].
+/// The longest backoff after the first attempt. It doubles with each attempt, up to [`BACKOFF_MAX`].
 /// All [`TRIES_MAX`] attempts together take some six minutes.
 const BACKOFF_FIRST: Duration = Duration::from_secs(2);
 const BACKOFF_MAX: Duration = Duration::from_mins(2);
