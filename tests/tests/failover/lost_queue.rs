@@ -108,6 +108,7 @@ pub(crate) async fn one_of_many_promoters_restores_the_queue(backend: Backend) {
             sleep(std::time::Duration::from_millis(500)).await;
         })
         .await;
+    scene.send_heartbeat().await;
     let (view, stored) = (scene.view().await, scene.stored_queue().await);
     assert_eq!(
         (view.version.epoch, stored.metadata.epoch, stored.metadata.lease),
@@ -115,7 +116,12 @@ pub(crate) async fn one_of_many_promoters_restores_the_queue(backend: Backend) {
     );
     let moved = view.totals.promoted;
     let waiting = &guests[4 + usize::try_from(moved).expect("few")..];
-    let now = scene.positions(waiting).await;
+    let mut now = Vec::new();
+    for guest in waiting {
+        // Without a heartbeat, a status request would tick the queue, and the positions would change.
+        scene.send_heartbeat().await;
+        now.extend(scene.positions(std::slice::from_ref(guest)).await);
+    }
     assert_eq!(now, before[..waiting.len()]);
 }
 
